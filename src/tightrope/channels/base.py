@@ -1,0 +1,201 @@
+r"""Channels: row-stochastic matrices from true answers to reported outputs.
+
+Rows are true answers, columns are reported outputs. A channel answers :meth:`Channel.row`,
+:meth:`Channel.column` and, when it fits, :meth:`Channel.matrix`. Structured kinds compute a
+row by rule and never hold :math:`n^2` numbers.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tightrope.errors import InputError, TooLarge
+
+#: How far the sum of a row of floats may lie from 1.
+ROW_SUM_TOLERANCE = 1e-9
+#: Largest number of entries for which a matrix is made.
+MATRIX_LIMIT = 150_000_000
+#: Number of entries in one block of :meth:`Channel.row_blocks`.
+BLOCK_ENTRIES = 4_000_000
+
+
+class Channel(ABC):
+    """A row-stochastic matrix; ``Channel(matrix)`` makes a dense one.
+
+    Attributes
+    ----------
+    shape
+        Number of inputs and number of outputs.
+
+    Examples
+    --------
+    >>> response = Channel([[0.75, 0.25], [0.25, 0.75]], inputs=["no", "yes"])
+    >>> response.shape, response.row(1).tolist()
+    ((2, 2), [0.25, 0.75])
+    """
+
+    shape: tuple[int, int]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Channel:
+        """Make a dense channel when no kind is named: ``Channel(matrix)``."""
+        if cls is Channel:
+            return super().__new__(DenseChannel)
+        return super().__new__(cls)
+
+    @abstractmethod
+    def row(self, i: int) -> NDArray[np.float64]:
+        """Return the distribution of the output when the true answer is node i."""
+
+    @abstractmethod
+    def column(self, o: int) -> NDArray[np.float64]:
+        """Return the probabilities of output o under every true answer."""
+
+    def input_label(self, i: int) -> Hashable:
+        """Return the answer that row i stands for."""
+        return int(i)
+
+    def output_label(self, o: int) -> Hashable:
+        """Return what is reported for column o."""
+        return int(o)
+
+    @property
+    def inputs(self) -> list[Hashable]:
+        """The answers in row order."""
+        return [self.input_label(i) for i in range(self.shape[0])]
+
+    @property
+    def outputs(self) -> list[Hashable]:
+        """The outputs in column order."""
+        return [self.output_label(o) for o in range(self.shape[1])]
+
+    def matrix(self) -> NDArray[np.float64]:
+        """Return the whole matrix; refused with the size when it would not fit."""
+        rows, columns = self.shape
+        if rows * columns > MATRIX_LIMIT:
+            raise TooLarge(
+                f"the matrix of this channel would hold {rows} × {columns} numbers, more than "
+                f"{MATRIX_LIMIT}: use row(i), column(o) or row_blocks()"
+            )
+        out = np.empty(self.shape)
+        for start, block in self.row_blocks():
+            out[start : start + len(block)] = block
+        return out
+
+    def row_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Yield the matrix as consecutive blocks of rows, each with its first row's index."""
+        rows, columns = self.shape
+        step = max(1, BLOCK_ENTRIES // max(columns, 1))
+        for start in range(0, rows, step):
+            yield start, np.stack([self.row(i) for i in range(start, min(rows, start + step))])
+
+    def _check_input(self, i: int) -> None:
+        if not 0 <= i < self.shape[0]:
+            raise InputError(f"row must be in 0 … {self.shape[0] - 1}, got {i}")
+
+    def _check_output(self, o: int) -> None:
+        if not 0 <= o < self.shape[1]:
+            raise InputError(f"column must be in 0 … {self.shape[1] - 1}, got {o}")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.shape[0]} inputs, {self.shape[1]} outputs>"
+
+
+class DenseChannel(Channel):
+    """A channel that holds its matrix.
+
+    Parameters
+    ----------
+    matrix
+        Non-negative numbers, every row with sum 1 within ``ROW_SUM_TOLERANCE``. Nothing is
+        repaired.
+    inputs, outputs
+        Labels of rows and columns; the indices by default.
+
+    Examples
+    --------
+    >>> DenseChannel([[0.5, 0.5], [0.2, 0.7]])
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: every row must sum to 1, but row 1 sums to 0.9
+    """
+
+    def __init__(
+        self,
+        matrix: ArrayLike,
+        *,
+        inputs: Sequence[Hashable] | None = None,
+        outputs: Sequence[Hashable] | None = None,
+    ) -> None:
+        self._matrix = check_stochastic(matrix)
+        self.shape = (self._matrix.shape[0], self._matrix.shape[1])
+        self._inputs = _check_labels(inputs, self.shape[0], "inputs")
+        self._outputs = _check_labels(outputs, self.shape[1], "outputs")
+
+    def row(self, i: int) -> NDArray[np.float64]:
+        """Return row i (read-only)."""
+        self._check_input(i)
+        return self._matrix[i]
+
+    def column(self, o: int) -> NDArray[np.float64]:
+        """Return column o (read-only)."""
+        self._check_output(o)
+        return self._matrix[:, o]
+
+    def matrix(self) -> NDArray[np.float64]:
+        """Return the matrix (read-only)."""
+        return self._matrix
+
+    def row_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Yield the whole matrix as one block."""
+        yield 0, self._matrix
+
+    def input_label(self, i: int) -> Hashable:
+        """Return the answer that row i stands for."""
+        self._check_input(i)
+        return int(i) if self._inputs is None else self._inputs[i]
+
+    def output_label(self, o: int) -> Hashable:
+        """Return what is reported for column o."""
+        self._check_output(o)
+        return int(o) if self._outputs is None else self._outputs[o]
+
+
+def check_stochastic(matrix: ArrayLike) -> NDArray[np.float64]:
+    """Return a read-only copy of a row-stochastic matrix, or refuse with the place and value.
+
+    >>> check_stochastic([[1, 0], [0.5, 0.5]]).shape
+    (2, 2)
+    """
+    try:
+        values = np.array(matrix, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("a channel must be a rectangular matrix of numbers") from None
+    if values.ndim != 2 or 0 in values.shape:
+        raise InputError(f"a channel must be a non-empty matrix, got shape {values.shape}")
+    bad = np.argwhere(~(np.isfinite(values) & (values >= 0)))
+    if len(bad):
+        i, o = map(int, bad[0])
+        raise InputError(
+            f"probabilities must be finite and non-negative, got {values[i, o]} at row {i}, column {o}"
+        )
+    sums = values.sum(axis=1)
+    worst = int(np.abs(sums - 1).argmax())
+    if abs(sums[worst] - 1) > ROW_SUM_TOLERANCE:
+        raise InputError(f"every row must sum to 1, but row {worst} sums to {sums[worst]:.12g}")
+    values.flags.writeable = False
+    return values
+
+
+def _check_labels(
+    labels: Sequence[Hashable] | None, count: int, what: str
+) -> tuple[Hashable, ...] | None:
+    if labels is None:
+        return None
+    if len(labels) != count or len(set(labels)) != count:
+        raise InputError(f"{what} must be {count} different labels, got {list(labels)[:5]!r}…")
+    return tuple(labels)

@@ -1,0 +1,243 @@
+"""The answer graph: who can be told apart, and how far.
+
+An :class:`AnswerGraph` has one node for each possible answer of a query and an edge between
+two different answers that neighbouring databases can give [A, Def 3; B, Def 25; C, Def 4.1].
+Its shortest-path distance ``d`` is what privacy is measured by: a mechanism is ε-private iff
+its probabilities change by a factor of at most ``exp(ε d(i, h))`` between answers i and h
+[A, Prop 1].
+
+Kernels use node *indices* ``0 … size-1``; *labels* are what people see.
+"""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.errors import InputError, TooLarge
+
+if TYPE_CHECKING:
+    import networkx
+
+    from tightrope.graphs.explicit import ExplicitGraph
+
+#: Largest number of nodes for which one array with an entry for each node is made.
+ROW_LIMIT = 20_000_000
+#: Largest number of edges that is listed.
+EDGE_LIMIT = 20_000_000
+#: Largest number of nodes for which an n × n matrix is made.
+MATRIX_LIMIT = 12_000
+
+
+class AnswerGraph(ABC):
+    """A finite connected graph of answers with its shortest-path distance.
+
+    Families know their distances, balls and symmetry by rule and never list their edges;
+    :class:`~tightrope.graphs.ExplicitGraph` holds an edge list. Nodes are numbered
+    ``0 … size-1``.
+
+    Attributes
+    ----------
+    name
+        Text that describes the graph, such as ``sum(150,5)``.
+    size
+        The number of nodes.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Band
+    >>> graph = Band(16, 5)                   # answers 0…15, neighbours differ by at most 5
+    >>> graph.distance(0, 11), graph.diameter, graph.degree(0)
+    (3, 3, 5)
+    """
+
+    name: str
+    size: int
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> AnswerGraph:
+        """Make an explicit graph when no family is named: ``AnswerGraph(edges)``."""
+        if cls is AnswerGraph:
+            from tightrope.graphs.explicit import ExplicitGraph
+
+            return super().__new__(ExplicitGraph)
+        return super().__new__(cls)
+
+    # -- what every kind of graph must say ------------------------------------------------
+
+    @abstractmethod
+    def distance(self, i: int, j: int) -> float:
+        """Return the shortest-path distance between two nodes (an integer without lengths)."""
+
+    @abstractmethod
+    def distances_from(self, i: int) -> NDArray[Any]:
+        """Return the distances from one node to every node, as an array."""
+
+    @abstractmethod
+    def neighbours(self, i: int) -> NDArray[np.int64]:
+        """Return the nodes adjacent to a node, in increasing order."""
+
+    @property
+    @abstractmethod
+    def diameter(self) -> float:
+        """The largest distance between two nodes."""
+
+    # -- what a kind may say better by rule -----------------------------------------------
+
+    @property
+    def has_lengths(self) -> bool:
+        """Whether edges carry lengths other than 1 (metric privacy)."""
+        return False
+
+    def label(self, i: int) -> Hashable:
+        """Return the answer that a node stands for."""
+        self._check_node(i)
+        return int(i)
+
+    def index(self, label: Hashable) -> int:
+        """Return the node that stands for an answer."""
+        if isinstance(label, int | np.integer) and 0 <= label < self.size:
+            return int(label)
+        raise InputError(f"{label!r} is not an answer of {self.name} (0 … {self.size - 1})")
+
+    @property
+    def labels(self) -> list[Hashable]:
+        """All answers in node order."""
+        self._check_row("the list of answers")
+        return [self.label(i) for i in range(self.size)]
+
+    def degree(self, i: int) -> int:
+        """Return the number of neighbours of a node."""
+        return len(self.neighbours(i))
+
+    @functools.cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        """The degree of every node."""
+        self._check_row("the list of degrees")
+        return np.fromiter((self.degree(i) for i in range(self.size)), np.int64, self.size)
+
+    @property
+    def max_degree(self) -> int:
+        """The largest degree Δ."""
+        return int(self.degrees.max())
+
+    @property
+    def min_degree(self) -> int:
+        """The smallest degree."""
+        return int(self.degrees.min())
+
+    @property
+    def edge_count(self) -> int:
+        """The number of edges."""
+        return int(self.degrees.sum()) // 2
+
+    def ball_sizes(self, i: int) -> tuple[int, ...]:
+        """Return how many nodes lie at distance exactly 0, 1, 2, … from a node."""
+        self._check_unit("ball sizes")
+        return tuple(int(n) for n in np.bincount(self.distances_from(i)))
+
+    @functools.cached_property
+    def constant_ball_sizes(self) -> tuple[int, ...] | None:
+        """``n_d`` when every node sees the same ball sizes [B, Prop 5], otherwise ``None``."""
+        if self.has_lengths or self.min_degree != self.max_degree:
+            return None
+        self._check_row("ball sizes")
+        first = self.ball_sizes(0)
+        same = all(self.ball_sizes(i) == first for i in range(1, self.size))
+        return first if same else None
+
+    # -- shapes ---------------------------------------------------------------------------
+
+    @property
+    def is_path(self) -> bool:
+        """Whether the graph is a simple path (a single node counts)."""
+        return self.is_tree and self.max_degree <= 2
+
+    @property
+    def is_cycle(self) -> bool:
+        """Whether the graph is a simple cycle."""
+        return self.size >= 3 and self.min_degree == self.max_degree == 2
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether the graph has no cycle."""
+        return self.edge_count == self.size - 1
+
+    @property
+    def is_clique(self) -> bool:
+        """Whether every two nodes are adjacent."""
+        return self.min_degree == self.size - 1
+
+    # -- whole-graph views, refused when they would not fit -------------------------------
+
+    def edges(self) -> Iterator[tuple[int, int]]:
+        """Yield every edge once, as a pair ``i < j``."""
+        for i in range(self.size):
+            for j in self.neighbours(i):
+                if j > i:
+                    yield i, int(j)
+
+    def edge_array(self) -> NDArray[np.int64]:
+        """Return all edges as an array of shape (edges, 2), each pair increasing."""
+        self._check_edges()
+        return np.array(list(self.edges()), dtype=np.int64).reshape(-1, 2)
+
+    def edge_lengths(self) -> NDArray[np.float64]:
+        """Return the length of every edge, in the order of :meth:`edge_array`."""
+        return np.ones(self.edge_count)
+
+    def distance_matrix(self) -> NDArray[Any]:
+        """Return all distances as an n × n array."""
+        self._check_matrix("the distance matrix")
+        return np.stack([self.distances_from(i) for i in range(self.size)])
+
+    def explicit(self) -> ExplicitGraph:
+        """Return the same graph with its edges listed."""
+        from tightrope.graphs.explicit import ExplicitGraph
+
+        lengths = self.edge_lengths() if self.has_lengths else None
+        return ExplicitGraph(
+            self.edge_array(), lengths=lengths, labels=self.labels, name=self.name
+        )
+
+    def to_networkx(self) -> networkx.Graph[Any]:
+        """Return a NetworkX graph whose nodes are the labels (edge attribute ``length``)."""
+        return self.explicit().to_networkx()
+
+    # -- guards ---------------------------------------------------------------------------
+
+    def _check_node(self, i: int) -> None:
+        if not 0 <= i < self.size:
+            raise InputError(f"node must be in 0 … {self.size - 1} of {self.name}, got {i}")
+
+    def _check_unit(self, what: str) -> None:
+        if self.has_lengths:
+            raise InputError(f"{what} need edges of length 1, but {self.name} has edge lengths")
+
+    def _check_row(self, what: str) -> None:
+        if self.size > ROW_LIMIT:
+            raise TooLarge(
+                f"{what} of {self.name} would hold {self.size} entries, "
+                f"more than {ROW_LIMIT}; ask for single nodes instead"
+            )
+
+    def _check_matrix(self, what: str) -> None:
+        if self.size > MATRIX_LIMIT:
+            raise TooLarge(
+                f"{what} of {self.name} would hold {self.size}² numbers; "
+                f"at most {MATRIX_LIMIT} nodes fit: use distances_from(node) instead"
+            )
+
+    def _check_edges(self) -> None:
+        if self.size > ROW_LIMIT or self.edge_count > EDGE_LIMIT:
+            raise TooLarge(f"the edge list of {self.name} would be longer than {EDGE_LIMIT}")
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}: {self.size} answers>"

@@ -1,0 +1,302 @@
+"""Answer graphs by rule: bands (paths, sums), cycles, cliques and stars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.errors import InputError
+from tightrope.graphs.base import AnswerGraph
+
+
+def _at_least(least: int, value: int, what: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{what} must be a whole number of at least {least}, got {value!r}")
+    return int(value)
+
+
+class Band(AnswerGraph):
+    r"""Answers on a line, adjacent when they differ by at most ``width``.
+
+    :math:`d(i, j) = \lceil |i-j| / w \rceil`. Width 1 is a path, width :math:`\ge n-1` a clique;
+    ``sum(u,v)`` is a band of ``uv+1`` answers and width ``v`` [A, §6].
+
+    Parameters
+    ----------
+    size
+        The number of answers.
+    width
+        The largest difference between adjacent answers.
+    name
+        Text that describes the graph.
+    label
+        Rule from a node to the answer it stands for; the node itself by default.
+    index
+        The inverse rule; it may raise anything for what is not an answer.
+
+    Examples
+    --------
+    >>> Band(751, 5).ball_sizes(0)[:3], Band(751, 5).diameter
+    ((1, 5, 5), 150)
+    """
+
+    def __init__(
+        self,
+        size: int,
+        width: int = 1,
+        *,
+        name: str | None = None,
+        label: Callable[[int], Hashable] | None = None,
+        index: Callable[[Hashable], int] | None = None,
+    ) -> None:
+        self.size = _at_least(1, size, "the number of answers")
+        self.width = _at_least(1, width, "the width of a band")
+        self.name = name or (f"path({size})" if width == 1 else f"band({size},{width})")
+        self._label, self._index = label, index
+
+    def label(self, i: int) -> Hashable:
+        """Return the answer that a node stands for."""
+        self._check_node(i)
+        return int(i) if self._label is None else self._label(int(i))
+
+    def index(self, label: Hashable) -> int:
+        """Return the node that stands for an answer."""
+        if self._index is None:
+            return super().index(label)
+        try:
+            node = self._index(label)
+            if 0 <= node < self.size and self.label(node) == label:
+                return node
+        except (ArithmeticError, TypeError, ValueError):
+            pass
+        raise InputError(f"{label!r} is not an answer of {self.name}")
+
+    def distance(self, i: int, j: int) -> int:
+        """Return ⌈|i-j| / width⌉."""
+        self._check_node(i)
+        self._check_node(j)
+        return -(-abs(int(i) - int(j)) // self.width)
+
+    def distances_from(self, i: int) -> NDArray[np.int64]:
+        """Return the distances from one node to every node."""
+        self._check_node(i)
+        self._check_row("a row of distances")
+        return -(-np.abs(np.arange(self.size) - i) // self.width)
+
+    def neighbours(self, i: int) -> NDArray[np.int64]:
+        """Return the nodes at most ``width`` away."""
+        self._check_node(i)
+        near = np.arange(max(0, i - self.width), min(self.size, i + self.width + 1))
+        return near[near != i]
+
+    def degree(self, i: int) -> int:
+        """Return the number of neighbours of a node."""
+        self._check_node(i)
+        return min(i, self.width) + min(self.size - 1 - i, self.width)
+
+    @property
+    def max_degree(self) -> int:
+        """The largest degree, found in the middle."""
+        return self.degree((self.size - 1) // 2)
+
+    @property
+    def min_degree(self) -> int:
+        """The smallest degree, found at the ends."""
+        return self.degree(0)
+
+    @property
+    def edge_count(self) -> int:
+        """The number of edges."""
+        reach = min(self.width, self.size - 1)
+        return reach * self.size - reach * (reach + 1) // 2
+
+    @property
+    def diameter(self) -> int:
+        """The distance between the two ends."""
+        return self.distance(0, self.size - 1)
+
+    def ball_sizes(self, i: int) -> tuple[int, ...]:
+        """Return how many nodes lie at distance 0, 1, 2, … from a node."""
+        self._check_node(i)
+        sizes = [1]
+        left, right = int(i), self.size - 1 - int(i)
+        while left > 0 or right > 0:
+            sizes.append(min(left, self.width) + min(right, self.width))
+            left, right = max(0, left - self.width), max(0, right - self.width)
+        return tuple(sizes)
+
+
+class Cycle(AnswerGraph):
+    """Answers on a ring, each adjacent to the next.
+
+    Examples
+    --------
+    >>> Cycle(8).distance(0, 5), Cycle(8).ball_sizes(0)
+    (3, (1, 2, 2, 2, 1))
+    """
+
+    def __init__(self, size: int, *, name: str | None = None) -> None:
+        self.size = _at_least(3, size, "the number of answers on a cycle")
+        self.name = name or f"cycle({size})"
+
+    def distance(self, i: int, j: int) -> int:
+        """Return the shorter way round."""
+        self._check_node(i)
+        self._check_node(j)
+        gap = abs(int(i) - int(j))
+        return min(gap, self.size - gap)
+
+    def distances_from(self, i: int) -> NDArray[np.int64]:
+        """Return the distances from one node to every node."""
+        self._check_node(i)
+        self._check_row("a row of distances")
+        gap = np.abs(np.arange(self.size) - i)
+        return np.minimum(gap, self.size - gap)
+
+    def neighbours(self, i: int) -> NDArray[np.int64]:
+        """Return the two nodes beside a node."""
+        self._check_node(i)
+        return np.array(sorted({(i - 1) % self.size, (i + 1) % self.size}))
+
+    def degree(self, i: int) -> int:
+        """Return 2."""
+        self._check_node(i)
+        return 2
+
+    max_degree = min_degree = property(lambda self: 2)  # type: ignore[assignment]
+
+    @property
+    def edge_count(self) -> int:
+        """The number of edges, which is the number of nodes."""
+        return self.size
+
+    @property
+    def diameter(self) -> int:
+        """Half the way round."""
+        return self.size // 2
+
+    def ball_sizes(self, i: int) -> tuple[int, ...]:
+        """Return how many nodes lie at distance 0, 1, 2, … from a node."""
+        self._check_node(i)
+        half, even = self.size // 2, self.size % 2 == 0
+        return (1, *[2] * (half - 1), 1) if even else (1, *[2] * half)
+
+    @property
+    def constant_ball_sizes(self) -> tuple[int, ...]:
+        """The ball sizes, the same everywhere."""
+        return self.ball_sizes(0)
+
+
+class Clique(AnswerGraph):
+    """Every two answers adjacent, as for ``choice(c)`` [B, Ex 30].
+
+    Examples
+    --------
+    >>> Clique(6).ball_sizes(2), Clique(6).edge_count
+    ((1, 5), 15)
+    """
+
+    def __init__(self, size: int, *, name: str | None = None) -> None:
+        self.size = _at_least(1, size, "the number of answers")
+        self.name = name or f"clique({size})"
+
+    def distance(self, i: int, j: int) -> int:
+        """Return 0 or 1."""
+        self._check_node(i)
+        self._check_node(j)
+        return int(i != j)
+
+    def distances_from(self, i: int) -> NDArray[np.int64]:
+        """Return the distances from one node to every node."""
+        self._check_node(i)
+        self._check_row("a row of distances")
+        return (np.arange(self.size) != i).astype(np.int64)
+
+    def neighbours(self, i: int) -> NDArray[np.int64]:
+        """Return all other nodes."""
+        self._check_node(i)
+        self._check_row("a row of neighbours")
+        return np.delete(np.arange(self.size), i)
+
+    def degree(self, i: int) -> int:
+        """Return the number of other nodes."""
+        self._check_node(i)
+        return self.size - 1
+
+    max_degree = min_degree = property(lambda self: self.size - 1)  # type: ignore[assignment]
+
+    @property
+    def edge_count(self) -> int:
+        """The number of pairs."""
+        return self.size * (self.size - 1) // 2
+
+    @property
+    def diameter(self) -> int:
+        """1, or 0 for a single answer."""
+        return int(self.size > 1)
+
+    def ball_sizes(self, i: int) -> tuple[int, ...]:
+        """Return how many nodes lie at distance 0 and 1 from a node."""
+        self._check_node(i)
+        return (1, self.size - 1) if self.size > 1 else (1,)
+
+    @property
+    def constant_ball_sizes(self) -> tuple[int, ...]:
+        """The ball sizes, the same everywhere."""
+        return self.ball_sizes(0)
+
+
+class Star(AnswerGraph):
+    """One answer in the middle (node 0) adjacent to ``leaves`` others [C, fn. 7].
+
+    Examples
+    --------
+    >>> Star(3).distance(1, 2), Star(3).degree(0)
+    (2, 3)
+    """
+
+    def __init__(self, leaves: int, *, name: str | None = None) -> None:
+        self.size = _at_least(1, leaves, "the number of leaves") + 1
+        self.name = name or f"star({leaves})"
+
+    def distance(self, i: int, j: int) -> int:
+        """Return 0, 1 from the middle, or 2 between leaves."""
+        self._check_node(i)
+        self._check_node(j)
+        return int(i != j) * (1 + int(i != 0 and j != 0))
+
+    def distances_from(self, i: int) -> NDArray[np.int64]:
+        """Return the distances from one node to every node."""
+        self._check_node(i)
+        self._check_row("a row of distances")
+        row = np.full(self.size, 1 if i == 0 else 2)
+        row[0] = 1
+        row[i] = 0
+        return row
+
+    def neighbours(self, i: int) -> NDArray[np.int64]:
+        """Return the leaves for the middle, the middle for a leaf."""
+        self._check_node(i)
+        return np.arange(1, self.size) if i == 0 else np.zeros(1, np.int64)
+
+    @property
+    def max_degree(self) -> int:
+        """The number of leaves."""
+        return self.size - 1
+
+    @property
+    def min_degree(self) -> int:
+        """1, the degree of a leaf."""
+        return 1
+
+    @property
+    def edge_count(self) -> int:
+        """The number of leaves."""
+        return self.size - 1
+
+    @property
+    def diameter(self) -> int:
+        """2, or 1 for a single leaf."""
+        return min(2, self.size - 1)
