@@ -1,0 +1,67 @@
+# Every target is one line of `make help`; the text after ## is that line.
+PYTHON ?= python3
+WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+# Debian packages that the present tests need. Empty: the step is skipped.
+TEST_PACKAGES :=
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help install demo test lint format docs bench lock clean debian-packages
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+install: $(STAMP) ## make .venv with the package, every extra and the tools
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "Tightrope needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1). Try: make install PYTHON=python3.12" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing the locked dependencies into $(VENV) (some minutes the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+	@echo "installed: $(BIN)/tightrope"
+
+demo: install ## show what Tightrope does, on small examples
+	@$(BIN)/tightrope graph "sum(150,5)"
+	@$(BIN)/python examples/demo.py
+
+debian-packages:
+	@if [ -n "$(strip $(TEST_PACKAGES))" ]; then scripts/debian-packages $(TEST_PACKAGES); fi
+
+test: install debian-packages ## run every test and every documented example
+	@$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+lint: install ## check style, format, types and import directions
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: install ## put the code into the house format
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+docs: install ## build the documentation into site/
+	@$(BIN)/mkdocs build --strict --quiet
+	@echo "built: site/index.html"
+
+bench: install ## time what has a limit
+	@$(BIN)/python benchmarks/cold_start.py
+
+lock: ## make requirements.lock anew from pyproject.toml (needs uv)
+	@uv=$$(command -v $(BIN)/uv || command -v uv) || \
+	  { echo "make lock needs uv: run make install, or put uv on the PATH" >&2; exit 1; }; \
+	"$$uv" pip compile pyproject.toml --upgrade --quiet --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-emit-find-links --extra all --extra dev \
+	  --custom-compile-command "make lock" --output-file requirements.lock
+
+clean: ## remove .venv and everything built
+	@rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
