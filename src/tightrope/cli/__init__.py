@@ -1,0 +1,79 @@
+"""The command line: parse, call one library function, render.
+
+>>> from tightrope.cli import main
+>>> main(["--version"])
+tightrope ...
+0
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from tightrope.errors import CheckFailed, TightropeError
+
+#: Exit codes besides 0.
+CHECK_FAILED, BAD_INPUT, BROKEN, INTERRUPTED = 1, 2, 70, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; an error is one line on standard error.
+
+    Parameters
+    ----------
+    arguments
+        The words after ``tightrope``; those of the process by default.
+
+    Examples
+    --------
+    >>> main(["graph", "cycle(5)", "--json"])
+    {"query": "cycle(5)", ...}
+    0
+    """
+    from tightrope.cli.app import app
+
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = app(args=words, prog_name="tightrope", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except CheckFailed as failed:
+        return _complain(str(failed), CHECK_FAILED)
+    except TightropeError as refused:
+        return _complain(str(refused), BAD_INPUT)
+    except BrokenPipeError:
+        # The reader of our output went away; there is nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CHECK_FAILED
+    except KeyboardInterrupt:
+        return _complain("interrupted", INTERRUPTED)
+    except Exception as problem:
+        if "TIGHTROPE_DEBUG" in os.environ:
+            raise
+        if hasattr(problem, "format_message"):  # what the argument parser raises
+            return _complain(_usage(problem, words), BAD_INPUT)
+        if isinstance(problem, OSError) and problem.filename is not None:
+            return _complain(f"{problem.filename}: {problem.strerror}", BAD_INPUT)
+        if isinstance(problem, MemoryError):
+            return _complain("not enough memory for this request", BAD_INPUT)
+        return _complain(
+            f"unexpected {type(problem).__name__}: {problem} (a defect; TIGHTROPE_DEBUG=1 "
+            "shows where)",
+            BROKEN,
+        )
+
+
+def _usage(problem: Exception, words: list[str]) -> str:
+    command = next((word for word in words if not word.startswith("-")), "")
+    message = str(problem.format_message()).rstrip(".")  # type: ignore[attr-defined]
+    context = getattr(problem, "ctx", None)
+    path = context.command_path if context is not None else f"tightrope {command}".strip()
+    return f"{message} (see {path} --help)"
+
+
+def _complain(message: str, code: int) -> int:
+    line = " ".join(message.split())
+    print(f"tightrope: {line}", file=sys.stderr)
+    return code

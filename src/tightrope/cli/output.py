@@ -1,0 +1,120 @@
+"""What every command shares: the ``--json`` option, tables, progress, exact numbers as text."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+QueryText = Annotated[
+    str,
+    typer.Argument(
+        metavar="QUERY",
+        help="The question, such as 'sum(150,5)', 'cycle(8)', 'graph:FILE' or 'points:FILE'.",
+    ),
+]
+NeighbourText = Annotated[
+    str,
+    typer.Option(
+        "--neighbours",
+        metavar="RELATION",
+        help="Which databases are neighbours: change-one, add-remove or either.",
+    ),
+]
+EpsilonText = Annotated[
+    str, typer.Option("--epsilon", metavar="E", help="The privacy level: 0.5, 1/2 or 'ln(2)'.")
+]
+PriorText = Annotated[
+    str,
+    typer.Option(
+        "--prior",
+        metavar="P",
+        help="What the reader knows: uniform, binomial(.3), geometric(.5), poisson(4), "
+        "numbers 0.1,0.2,…, file:FILE, or product(…) for databases.",
+    ),
+]
+
+
+def plain(value: Any) -> Any:
+    """Turn a value into what JSON can say: exact fractions as text, infinities as null.
+
+    >>> plain({"ratio": Fraction(1, 3), "high": math.inf, "pair": (1, 2)})
+    {'ratio': '1/3', 'high': None, 'pair': [1, 2]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, str | bool | int) or value is None:
+        return value
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(entry) for entry in value]
+    return str(value)
+
+
+def show(as_json: bool, data: Mapping[str, Any], draw: Callable[[Console], None]) -> None:
+    """Print the data as one JSON object, or draw it for a person.
+
+    >>> show(True, {"nodes": 3}, print)
+    {"nodes": 3}
+    """
+    if as_json:
+        print(json.dumps(plain(data), ensure_ascii=False, allow_nan=False))
+        return
+    from rich.console import Console
+
+    draw(Console(highlight=False))
+
+
+def facts_table(console: Console, title: str, rows: Mapping[str, str]) -> None:
+    """Draw a table of names and values under a title.
+
+    >>> from rich.console import Console
+    >>> facts_table(Console(width=40, color_system=None), "cycle(5)", {"answers": "5"})
+    cycle(5)
+      answers  5
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=True)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows.items():
+        table.add_row(Text(f" {name}"), Text(value))
+    console.print(Text(title, style="bold"))
+    console.print(table)
+
+
+@contextmanager
+def progress_bar(what: str, as_json: bool = False) -> Iterator[Callable[[float], None]]:
+    """Show a bar on standard error while long work runs; gives a callable for the share done.
+
+    Nothing is drawn when standard error is not a terminal or JSON was asked for.
+
+    >>> with progress_bar("solving") as done:
+    ...     done(0.5)
+    """
+    if as_json or not sys.stderr.isatty():
+        yield lambda share: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=1.0)
+        yield lambda share: bar.update(task, completed=share)

@@ -1,0 +1,162 @@
+"""Drawings of answer graphs, coloured by distance from one answer."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.graphs import AnswerGraph, Band, ProductGraph
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Most answers that are drawn, in a row or otherwise; of a larger graph, those nearest to the
+#: centre.
+DRAWN_IN_A_ROW, DRAWN = 31, 120
+
+
+def plot_graph(
+    graph: AnswerGraph, ax: Axes | None = None, *, centre: int = 0, limit: int | None = None
+) -> Axes:
+    """Draw an answer graph; colour is the distance from the centre.
+
+    Of a graph with more than ``limit`` answers only those nearest to the centre are drawn, and
+    the title says so.
+
+    Parameters
+    ----------
+    graph
+        What to draw.
+    ax
+        Axes to draw on; new ones by default.
+    centre
+        The node that distances are counted from.
+    limit
+        Most answers to draw; fewer by default when they stand in a row.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Cycle
+    >>> plot_graph(Cycle(6)).get_title()
+    'cycle(6): 6 answers'
+    """
+    from tightrope.report.files import new_axes
+
+    axes = new_axes() if ax is None else ax
+    if limit is None:
+        limit = DRAWN_IN_A_ROW if isinstance(graph, Band) else DRAWN
+    nodes = _nearest(graph, centre, limit)
+    place = {node: k for k, node in enumerate(nodes)}
+    edges = [
+        (place[i], place[int(j)])
+        for i in nodes
+        for j in graph.neighbours(i)
+        if int(j) in place and i < j
+    ]
+    points = _layout(graph, nodes, edges)
+    distance = np.array([graph.distance(centre, i) for i in nodes], dtype=float)
+    _draw_edges(axes, points, edges, bent=_on_a_line(points))
+    size = float(np.clip(6000 / len(nodes), 25, 420))
+    dots = axes.scatter(
+        points[:, 0], points[:, 1], s=size, c=distance, cmap="cividis", vmin=0,
+        edgecolors="black", linewidths=0.6, zorder=2,
+    )  # fmt: skip
+    if len(nodes) <= 40:
+        _write_labels(axes, graph, nodes, points, distance)
+    bar = axes.figure.colorbar(dots, ax=axes, shrink=0.8)
+    bar.set_label(f"distance from {_short(graph.label(centre))}")
+    if not graph.has_lengths:
+        from matplotlib.ticker import MaxNLocator
+
+        bar.locator = MaxNLocator(integer=True, nbins=8)
+        bar.update_ticks()
+    shown = f"{graph.size:,} answers"
+    if len(nodes) < graph.size:
+        shown += f", the {len(nodes)} nearest to {_short(graph.label(centre))}"
+    axes.set_title(f"{graph.name}: {shown}")
+    axes.set_aspect("equal" if not _on_a_line(points) else "auto")
+    axes.margins(0.08)
+    axes.set_axis_off()
+    return axes
+
+
+def _nearest(graph: AnswerGraph, centre: int, limit: int) -> list[int]:
+    """Return the nodes nearest to the centre, by breadth-first search, at most ``limit``."""
+    if graph.size <= limit:
+        return list(range(graph.size))
+    found = {centre: None}
+    queue = deque([centre])
+    while queue and len(found) < limit:
+        for j in graph.neighbours(queue.popleft()):
+            if int(j) not in found and len(found) < limit:
+                found[int(j)] = None
+                queue.append(int(j))
+    return sorted(found)
+
+
+def _layout(
+    graph: AnswerGraph, nodes: list[int], edges: list[tuple[int, int]]
+) -> NDArray[np.float64]:
+    """Place nodes where the graph's structure suggests, else by stress."""
+    if isinstance(graph, Band) and graph.width < graph.size - 1:
+        return np.array([(i, 0.0) for i in nodes])
+    if isinstance(graph, ProductGraph) and len(graph.factors) == 2:
+        if all(isinstance(factor, Band) for factor in graph.factors):
+            return np.array([graph.digits(i) for i in nodes], dtype=float)
+    if graph.is_cycle or graph.is_clique:
+        turn = 2 * math.pi / len(nodes)
+        return np.array([(math.sin(turn * k), math.cos(turn * k)) for k in range(len(nodes))])
+    import networkx
+
+    drawn: networkx.Graph[int] = networkx.Graph()
+    drawn.add_nodes_from(range(len(nodes)))
+    drawn.add_edges_from(edges)
+    spot = networkx.kamada_kawai_layout(drawn)
+    return np.array([spot[k] for k in range(len(nodes))])
+
+
+def _on_a_line(points: NDArray[np.float64]) -> bool:
+    return bool(np.ptp(points[:, 1]) == 0)
+
+
+def _draw_edges(
+    axes: Axes, points: NDArray[np.float64], edges: list[tuple[int, int]], bent: bool
+) -> None:
+    """Draw straight edges, or arcs between answers on a line so that none hides another."""
+    from matplotlib.collections import LineCollection
+
+    ends = points[np.array(edges, dtype=int).reshape(-1, 2)]
+    if bent:
+        turn = np.linspace(0, math.pi, 25)
+        middle, half = ends.mean(axis=1), np.diff(ends[:, :, 0], axis=1) / 2
+        lines = np.stack(
+            [middle[:, :1] - half * np.cos(turn), (np.abs(half) - 0.5) * np.sin(turn)], axis=2
+        )
+    else:
+        lines = ends
+    axes.add_collection(LineCollection(list(lines), colors="0.55", linewidths=0.8, zorder=1))
+
+
+def _write_labels(
+    axes: Axes,
+    graph: AnswerGraph,
+    nodes: list[int],
+    points: NDArray[np.float64],
+    distance: NDArray[np.float64],
+) -> None:
+    texts = [_short(graph.label(node)) for node in nodes]
+    size = 8 if max(map(len, texts)) <= 3 else 6
+    for text, spot, far in zip(texts, points, distance / max(distance.max(), 1), strict=True):
+        axes.annotate(
+            text, spot, ha="center", va="center", fontsize=size, zorder=3,
+            color="white" if far < 0.5 else "black",
+        )  # fmt: skip
+
+
+def _short(label: object) -> str:
+    text = ",".join(map(str, label)) if isinstance(label, tuple) else str(label)
+    return text if len(text) <= 20 else f"{text[:19]}…"
