@@ -14,7 +14,7 @@ TEST_PACKAGES :=
 .PHONY: help install demo test lint format docs bench lock clean debian-packages
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
 
 install: $(STAMP) ## make .venv with the package, every extra and the tools
 
@@ -32,7 +32,7 @@ demo: install ## show what Tightrope does, on small examples
 	@$(BIN)/tightrope graph "sum(150,5)"
 	@$(BIN)/python examples/demo.py
 
-debian-packages:
+debian-packages: ## install the Debian packages that the tests need (as root)
 	@if [ -n "$(strip $(TEST_PACKAGES))" ]; then scripts/debian-packages $(TEST_PACKAGES); fi
 
 test: install debian-packages ## run every test and every documented example
@@ -49,7 +49,7 @@ format: install ## put the code into the house format
 	@$(BIN)/ruff format .
 
 docs: install ## build the documentation into site/
-	@$(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "built: site/index.html"
 
 bench: install ## time what has a limit

@@ -1,0 +1,282 @@
+"""The project keeps its own promises: its shape, its documents and their examples."""
+
+import contextlib
+import doctest
+import io
+import os
+import re
+import shlex
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import tightrope
+
+ROOT = Path(__file__).resolve().parents[2]
+LONGEST_FILE = 400
+LONGEST_MAP = 80
+
+# A path on somebody's machine: at the start of a word, below one of these folders.
+# Written with alternatives, so that this file does not match itself.
+MACHINE_PATH = re.compile(r"(?<![\w.~/-])/(?:work|root|home|opt|Users)/\w")
+
+
+def project_files() -> list[Path]:
+    """Every file that is, or is about to be, under version control."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout
+    return [ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()]
+
+
+def lines_that_match(pattern: re.Pattern[str], files: list[Path]) -> list[str]:
+    """The lines of text files that match, as ``file:line: text``."""
+    found = []
+    for path in files:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        for number, line in enumerate(text.splitlines(), start=1):
+            if pattern.search(line):
+                found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}")
+    return found
+
+
+# -- shape --------------------------------------------------------------------------------
+
+
+def test_no_source_file_is_too_long() -> None:
+    lengths = {
+        path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
+        for path in (ROOT / "src").rglob("*.py")
+    }
+    too_long = {name: n for name, n in lengths.items() if n > LONGEST_FILE}
+    assert not too_long, f"split these by idea: {too_long}"
+
+
+def test_no_drawer_for_odds_and_ends() -> None:
+    drawers = {"utils.py", "helpers.py", "common.py", "util.py", "misc.py"}
+    found = [str(path.relative_to(ROOT)) for path in project_files() if path.name in drawers]
+    assert not found, f"a function belongs to an idea: {found}"
+
+
+def test_no_path_of_a_machine() -> None:
+    assert not lines_that_match(MACHINE_PATH, project_files())
+
+
+@pytest.mark.parametrize(
+    ("line", "matches"),
+    [
+        ("see /" + "root/notes", True),
+        ("'/" + "work/x'", True),
+        ("file:///" + "opt/x", False),
+        ("https://example.org/" + "work/x", False),
+        ("src/work/x", False),
+    ],
+)
+def test_machine_paths_are_recognised(line: str, matches: bool) -> None:
+    assert bool(MACHINE_PATH.search(line)) is matches
+
+
+def test_lock_file_names_no_place() -> None:
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert "://" not in lock
+    assert not re.search(r"^\s*(--index-url|--extra-index-url|--find-links|-[if] )", lock, re.M)
+    assert "--hash=sha256:" in lock
+
+
+def test_lock_file_pins_every_declared_dependency() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = [*project["dependencies"], *sum(project["optional-dependencies"].values(), [])]
+    names = {re.split(r"[\[<>=!~; ]", line)[0].lower() for line in declared} - {"tightrope"}
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    pinned = set(re.findall(r"^([a-z0-9-]+)==", lock, re.M))
+    assert names <= pinned, f"run make lock: {sorted(names - pinned)} not in requirements.lock"
+
+
+def test_the_package_is_typed() -> None:
+    assert (ROOT / "src/tightrope/py.typed").is_file()
+
+
+# -- documents ----------------------------------------------------------------------------
+
+
+def test_architecture_is_one_page() -> None:
+    assert len((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()) <= LONGEST_MAP
+
+
+def test_architecture_knows_every_room() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rooms = [path.parent.name for path in (ROOT / "src/tightrope").glob("*/__init__.py")]
+    missing = [room for room in rooms if f"`{room}/`" not in text]
+    assert not missing, f"add to the map: {missing}"
+
+
+def test_changelog_has_this_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(rf"^## {re.escape(tightrope.__version__)}\b", text, re.M)
+
+
+def test_readme_starts_with_two_commands() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = re.search(r"^```bash\n(.*?)^```", text, re.M | re.S)
+    assert first is not None
+    commands = [line.split("#")[0].strip() for line in first[1].splitlines()]
+    assert commands[:2] == ["make demo", "make test"]
+
+
+def test_make_help_lists_every_target() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    phony = re.search(r"^\.PHONY:(.*)$", makefile, re.M)
+    assert phony is not None
+    targets = set(re.findall(r"^([a-z][a-z-]*):", makefile, re.M))
+    assert targets == set(phony[1].split()), "every target is declared .PHONY"
+    shown = subprocess.run(
+        ["make", "--no-print-directory", "help"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        text=True,
+        env={k: v for k, v in os.environ.items() if k not in {"MAKEFLAGS", "MAKELEVEL"}},
+    ).stdout
+    listed = set(re.findall(r"^  make ([a-z-]+) +\S", shown, re.M))
+    assert listed == targets
+
+
+@pytest.mark.parametrize("name", [".ci/run", "scripts/debian-packages"])
+def test_scripts_can_be_run(name: str) -> None:
+    assert os.access(ROOT / name, os.X_OK)
+
+
+def test_missing_debian_packages_are_one_clear_line_or_none() -> None:
+    script = ROOT / "scripts/debian-packages"
+    called = subprocess.run([script], capture_output=True, text=True, check=False)
+    assert called.returncode == 2
+    assert called.stderr == "usage: scripts/debian-packages PACKAGE...\n"
+
+
+# -- examples in the documents ------------------------------------------------------------
+
+
+class Block(NamedTuple):
+    """A fenced code block of a document."""
+
+    path: Path
+    line: int
+    info: str
+    code: str
+
+    def __str__(self) -> str:
+        return f"{self.path.relative_to(ROOT).as_posix()}:{self.line}"
+
+
+FENCE = re.compile(r"^( *)```+ *([^`\n]*)\n(.*?)^\1```+ *$", re.M | re.S)
+CHECKS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def blocks() -> list[Block]:
+    """All fenced blocks of the README and the pages under docs/."""
+    found = []
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        text = path.read_text(encoding="utf-8")
+        for fence in FENCE.finditer(text):
+            indent, info, code = fence.groups()
+            code = re.sub(rf"^{indent}", "", code, flags=re.M)
+            found.append(Block(path, text.count("\n", 0, fence.start()) + 1, info.strip(), code))
+    return found
+
+
+BLOCKS = blocks()
+PYTHON = [block for block in BLOCKS if block.info == "python run"]
+CONSOLE = [block for block in BLOCKS if block.info == "console"]
+
+
+def run_python(code: str, name: str) -> None:
+    """Run one block in a fresh namespace; as a doctest when it holds prompts."""
+    if ">>>" not in code:
+        exec(compile(code, name, "exec"), {"__name__": "__main__"})
+        return
+    test = doctest.DocTestParser().get_doctest(code, {"__name__": "__main__"}, name, name, 0)
+    report = io.StringIO()
+    failed = doctest.DocTestRunner(optionflags=CHECKS, verbose=False).run(test, out=report.write)
+    assert failed.failed == 0, report.getvalue()
+
+
+def run_console(code: str) -> None:
+    """Run each ``$ tightrope …`` line and compare what it prints with the lines below it.
+
+    A command may be followed by ``# exit 2`` when it is meant to fail. Lines with another
+    command after the ``$`` are not run.
+    """
+    for step in re.split(r"^\$ ", code, flags=re.M)[1:]:
+        command, _, expected = step.partition("\n")
+        if command.split()[0] != "tightrope":
+            continue
+        meant = re.search(r"# exit (\d+)\s*$", command)
+        status, printed = call(shlex.split(command, comments=True))
+        assert status == (int(meant[1]) if meant else 0), f"{command}: exit {status}\n{printed}"
+        if expected.strip():
+            same = doctest.OutputChecker().check_output(expected.strip(), printed.strip(), CHECKS)
+            assert same, f"{command}\n-- shown\n{expected}\n-- printed\n{printed}"
+
+
+def call(arguments: list[str]) -> tuple[int, str]:
+    """Call the command line in this process; return its exit status and all that it printed."""
+    from tightrope.cli import main
+
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        status = main(arguments[1:])
+    return status, printed.getvalue()
+
+
+@pytest.fixture
+def plain_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An empty folder and a terminal without colour, 100 characters wide."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+
+
+def test_python_blocks_are_marked_to_run() -> None:
+    loose = [str(block) for block in BLOCKS if block.info.startswith(("python", "py", "pycon"))]
+    assert loose == [str(block) for block in PYTHON], "write ```python run"
+
+
+@pytest.mark.parametrize("block", PYTHON, ids=str)
+@pytest.mark.usefixtures("plain_terminal")
+def test_python_block_runs(block: Block) -> None:
+    run_python(block.code, str(block))
+
+
+@pytest.mark.parametrize("block", CONSOLE, ids=str)
+@pytest.mark.usefixtures("plain_terminal")
+def test_console_block_runs(block: Block) -> None:
+    run_console(block.code)
+
+
+def test_wrong_python_blocks_are_noticed() -> None:
+    run_python(">>> 1 + 1\n2\n", "good")
+    with pytest.raises(AssertionError):
+        run_python(">>> 1 + 1\n3\n", "bad")
+    with pytest.raises(AssertionError):
+        run_python("assert 1 + 1 == 3\n", "bad")
+
+
+@pytest.mark.usefixtures("plain_terminal")
+def test_wrong_console_blocks_are_noticed() -> None:
+    run_console("$ tightrope --version\ntightrope ...\n")
+    with pytest.raises(AssertionError):
+        run_console("$ tightrope --version\nsomething else\n")
+    with pytest.raises(AssertionError):
+        run_console("$ tightrope no-such-command\n")
+    run_console("$ tightrope no-such-command  # exit 2\n")
