@@ -17,6 +17,7 @@ class FencedExamples(Extension):
     """Put fences round the examples above the section "Examples"."""
 
     def on_object(self, *, obj: Object, **_: Any) -> None:
+        """Rewrite the docstring of one module, class, function or attribute."""
         if obj.docstring is None:
             return
         text = obj.docstring.value

@@ -3,6 +3,7 @@
 import contextlib
 import doctest
 import io
+import itertools
 import os
 import re
 import shlex
@@ -95,7 +96,8 @@ def test_lock_file_names_no_place() -> None:
 
 def test_lock_file_pins_every_declared_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    declared = [*project["dependencies"], *sum(project["optional-dependencies"].values(), [])]
+    extras = itertools.chain.from_iterable(project["optional-dependencies"].values())
+    declared = [*project["dependencies"], *extras]
     names = {re.split(r"[\[<>=!~; ]", line)[0].lower() for line in declared} - {"tightrope"}
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     pinned = set(re.findall(r"^([a-z0-9-]+)==", lock, re.M))
