@@ -6,5 +6,19 @@
 """
 
 from tightrope.channels.base import Channel, DenseChannel
+from tightrope.channels.deterministic import DeterministicChannel
+from tightrope.channels.geometric import GeometricChannel
+from tightrope.channels.integer import IntegerChannel, rational
+from tightrope.channels.kronecker import KroneckerChannel
+from tightrope.channels.scaled_phi import ScaledPhi
 
-__all__ = ["Channel", "DenseChannel"]
+__all__ = [
+    "Channel",
+    "DenseChannel",
+    "DeterministicChannel",
+    "GeometricChannel",
+    "IntegerChannel",
+    "KroneckerChannel",
+    "ScaledPhi",
+    "rational",
+]

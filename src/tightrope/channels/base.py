@@ -20,6 +20,8 @@ from tightrope.errors import InputError, TooLarge
 ROW_SUM_TOLERANCE = 1e-9
 #: Largest number of entries for which a matrix is made.
 MATRIX_LIMIT = 150_000_000
+#: Largest number of entries in one row, column or list of labels.
+ROW_LIMIT = 20_000_000
 #: Number of entries in one block of :meth:`Channel.row_blocks`.
 BLOCK_ENTRIES = 4_000_000
 
@@ -55,22 +57,50 @@ class Channel(ABC):
     def column(self, o: int) -> NDArray[np.float64]:
         """Return the probabilities of output o under every true answer."""
 
+    def entry(self, i: int, o: int) -> float:
+        """Return the probability of output o when the true answer is node i."""
+        self._check_output(o)
+        return float(self.row(i)[o])
+
+    def diagonal(self) -> NDArray[np.float64]:
+        """Return the probabilities of reporting the true answer, for a square channel."""
+        self._check_square()
+        self._check_row("the diagonal", self.shape[0])
+        count = self.shape[0]
+        return np.fromiter((self.entry(i, i) for i in range(count)), np.float64, count)
+
+    def column_maxima(self) -> NDArray[np.float64]:
+        """Return the largest probability of each output over the true answers."""
+        self._check_row("the column maxima", self.shape[1])
+        best = np.zeros(self.shape[1])
+        for _, block in self.row_blocks():
+            np.maximum(best, block.max(axis=0), out=best)
+        return best
+
+    def column_maxima_sum(self) -> float:
+        r"""Return :math:`\sum_o \max_i X[i,o]`, whose logarithm is the min-capacity [B, §2.1]."""
+        return float(self.column_maxima().sum())
+
     def input_label(self, i: int) -> Hashable:
         """Return the answer that row i stands for."""
+        self._check_input(i)
         return int(i)
 
     def output_label(self, o: int) -> Hashable:
         """Return what is reported for column o."""
+        self._check_output(o)
         return int(o)
 
     @property
     def inputs(self) -> list[Hashable]:
         """The answers in row order."""
+        self._check_row("the list of inputs", self.shape[0])
         return [self.input_label(i) for i in range(self.shape[0])]
 
     @property
     def outputs(self) -> list[Hashable]:
         """The outputs in column order."""
+        self._check_row("the list of outputs", self.shape[1])
         return [self.output_label(o) for o in range(self.shape[1])]
 
     def matrix(self) -> NDArray[np.float64]:
@@ -101,8 +131,27 @@ class Channel(ABC):
         if not 0 <= o < self.shape[1]:
             raise InputError(f"column must be in 0 … {self.shape[1] - 1}, got {o}")
 
+    def _check_square(self) -> None:
+        if self.shape[0] != self.shape[1]:
+            raise InputError(
+                f"a diagonal needs as many outputs as inputs, got {self.shape[0]} inputs and "
+                f"{self.shape[1]} outputs"
+            )
+
+    def _check_row(self, what: str, entries: int) -> None:
+        if entries > ROW_LIMIT:
+            raise TooLarge(
+                f"{what} of this channel would hold {entries} numbers, more than {ROW_LIMIT}: "
+                f"use entry(i, o)"
+            )
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.shape[0]} inputs, {self.shape[1]} outputs>"
+
+    def __str__(self) -> str:
+        from tightrope.channels.table import table
+
+        return table(self)
 
 
 class DenseChannel(Channel):
@@ -133,8 +182,8 @@ class DenseChannel(Channel):
     ) -> None:
         self._matrix = check_stochastic(matrix)
         self.shape = (self._matrix.shape[0], self._matrix.shape[1])
-        self._inputs = _check_labels(inputs, self.shape[0], "inputs")
-        self._outputs = _check_labels(outputs, self.shape[1], "outputs")
+        self._inputs = check_labels(inputs, self.shape[0], "inputs")
+        self._outputs = check_labels(outputs, self.shape[1], "outputs")
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Return row i (read-only)."""
@@ -149,6 +198,18 @@ class DenseChannel(Channel):
     def matrix(self) -> NDArray[np.float64]:
         """Return the matrix (read-only)."""
         return self._matrix
+
+    def entry(self, i: int, o: int) -> float:
+        """Return the probability of output o when the true answer is node i."""
+        self._check_input(i)
+        self._check_output(o)
+        return float(self._matrix[i, o])
+
+    def diagonal(self) -> NDArray[np.float64]:
+        """Return the diagonal of a square matrix (read-only)."""
+        self._check_square()
+        values: NDArray[np.float64] = self._matrix.diagonal()
+        return values
 
     def row_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """Yield the whole matrix as one block."""
@@ -181,7 +242,8 @@ def check_stochastic(matrix: ArrayLike) -> NDArray[np.float64]:
     if len(bad):
         i, o = map(int, bad[0])
         raise InputError(
-            f"probabilities must be finite and non-negative, got {values[i, o]} at row {i}, column {o}"
+            f"probabilities must be finite and non-negative, got {values[i, o]} at row {i}, "
+            f"column {o}"
         )
     sums = values.sum(axis=1)
     worst = int(np.abs(sums - 1).argmax())
@@ -191,9 +253,14 @@ def check_stochastic(matrix: ArrayLike) -> NDArray[np.float64]:
     return values
 
 
-def _check_labels(
+def check_labels(
     labels: Sequence[Hashable] | None, count: int, what: str
 ) -> tuple[Hashable, ...] | None:
+    """Return labels as a tuple, or refuse when they are too few, too many or not different.
+
+    >>> check_labels("ab", 2, "outputs")
+    ('a', 'b')
+    """
     if labels is None:
         return None
     if len(labels) != count or len(set(labels)) != count:
