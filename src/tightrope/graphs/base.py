@@ -34,6 +34,16 @@ EDGE_LIMIT = 20_000_000
 MATRIX_LIMIT = 12_000
 
 
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the same array, from now on read-only.
+
+    >>> frozen(np.zeros(2)).flags.writeable
+    False
+    """
+    array.flags.writeable = False
+    return array
+
+
 class AnswerGraph(ABC):
     """A finite connected graph of answers with its shortest-path distance.
 
@@ -118,7 +128,8 @@ class AnswerGraph(ABC):
     def degrees(self) -> NDArray[np.int64]:
         """The degree of every node."""
         self._check_row("the list of degrees")
-        return np.fromiter((self.degree(i) for i in range(self.size)), np.int64, self.size)
+        found = np.fromiter((self.degree(i) for i in range(self.size)), np.int64, self.size)
+        return frozen(found)
 
     @property
     def max_degree(self) -> int:
@@ -136,7 +147,10 @@ class AnswerGraph(ABC):
         return int(self.degrees.sum()) // 2
 
     def ball_sizes(self, i: int) -> tuple[int, ...]:
-        """Return how many nodes lie at distance exactly 0, 1, 2, … from a node."""
+        """Return how many nodes lie at distance exactly 0, 1, 2, … from a node.
+
+        The number at distance d is the paper's :math:`n_d` [B, §2.3].
+        """
         self._check_unit("ball sizes")
         return tuple(int(n) for n in np.bincount(self.distances_from(i)))
 
@@ -150,21 +164,21 @@ class AnswerGraph(ABC):
         same = all(self.ball_sizes(i) == first for i in range(1, self.size))
         return first if same else None
 
-    # -- shapes ---------------------------------------------------------------------------
+    # -- shapes: about the edges alone, whatever their lengths ----------------------------
 
     @property
     def is_path(self) -> bool:
-        """Whether the graph is a simple path (a single node counts)."""
+        """Whether the edges form a simple path (a single node counts)."""
         return self.is_tree and self.max_degree <= 2
 
     @property
     def is_cycle(self) -> bool:
-        """Whether the graph is a simple cycle."""
+        """Whether the edges form a simple cycle."""
         return self.size >= 3 and self.min_degree == self.max_degree == 2
 
     @property
     def is_tree(self) -> bool:
-        """Whether the graph has no cycle."""
+        """Whether the edges form no cycle (every answer graph is connected)."""
         return self.edge_count == self.size - 1
 
     @property
@@ -182,27 +196,28 @@ class AnswerGraph(ABC):
                     yield i, int(j)
 
     def edge_array(self) -> NDArray[np.int64]:
-        """Return all edges as an array of shape (edges, 2), each pair increasing."""
+        """Return all edges as an array of shape (edges, 2), each pair increasing (read-only)."""
         self._check_edges()
-        return np.array(list(self.edges()), dtype=np.int64).reshape(-1, 2)
+        later = [near[near > i] for i in range(self.size) for near in (self.neighbours(i),)]
+        first = np.repeat(np.arange(self.size), [len(near) for near in later])
+        return frozen(np.stack([first, np.concatenate(later)], axis=1).astype(np.int64))
 
     def edge_lengths(self) -> NDArray[np.float64]:
-        """Return the length of every edge, in the order of :meth:`edge_array`."""
-        return np.ones(self.edge_count)
+        """Return the length of every edge, in the order of :meth:`edge_array` (read-only)."""
+        self._check_edges()
+        return frozen(np.ones(self.edge_count))
 
     def distance_matrix(self) -> NDArray[Any]:
-        """Return all distances as an n × n array."""
+        """Return all distances as an n × n array (read-only)."""
         self._check_matrix("the distance matrix")
-        return np.stack([self.distances_from(i) for i in range(self.size)])
+        return frozen(np.stack([self.distances_from(i) for i in range(self.size)]))
 
     def explicit(self) -> ExplicitGraph:
         """Return the same graph with its edges listed."""
         from tightrope.graphs.explicit import ExplicitGraph
 
         lengths = self.edge_lengths() if self.has_lengths else None
-        return ExplicitGraph(
-            self.edge_array(), lengths=lengths, labels=self.labels, name=self.name
-        )
+        return ExplicitGraph(self.edge_array(), lengths=lengths, labels=self.labels, name=self.name)
 
     def to_networkx(self) -> networkx.Graph[Any]:
         """Return a NetworkX graph whose nodes are the labels (edge attribute ``length``)."""
@@ -211,8 +226,8 @@ class AnswerGraph(ABC):
     # -- guards ---------------------------------------------------------------------------
 
     def _check_node(self, i: int) -> None:
-        if not 0 <= i < self.size:
-            raise InputError(f"node must be in 0 … {self.size - 1} of {self.name}, got {i}")
+        if not isinstance(i, int | np.integer) or not 0 <= i < self.size:
+            raise InputError(f"node must be in 0 … {self.size - 1} of {self.name}, got {i!r}")
 
     def _check_unit(self, what: str) -> None:
         if self.has_lengths:

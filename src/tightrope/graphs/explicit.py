@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, dijkstra, shortest_path
+from scipy.sparse.csgraph import connected_components
 
-from tightrope.errors import InputError
-from tightrope.graphs.base import AnswerGraph
+from tightrope.errors import InputError, TooLarge
+from tightrope.graphs.base import ROW_LIMIT, AnswerGraph, frozen
+from tightrope.graphs.hops import all_distances, distance_row, largest_distance
 
 if TYPE_CHECKING:
     import networkx
+
+#: Up to this number of nodes all distances are computed at once and kept (50 MB at most).
+MATRIX_KEPT = 2_500
 
 
 class ExplicitGraph(AnswerGraph):
@@ -60,7 +64,8 @@ class ExplicitGraph(AnswerGraph):
         order = np.lexsort(np.sort(ends, axis=1).T[::-1])
         self._edges = np.sort(ends, axis=1)[order]
         self._lengths = weights[order]
-        self._edges.flags.writeable = self._lengths.flags.writeable = False
+        frozen(self._edges)
+        frozen(self._lengths)
         self._has_lengths = bool((self._lengths != 1).any())
         both = np.concatenate([self._edges, self._edges[:, ::-1]])
         self.adjacency: csr_array = csr_array(
@@ -68,6 +73,7 @@ class ExplicitGraph(AnswerGraph):
         )
         self.adjacency.sort_indices()
         self._check_connected()
+        self._last_row: tuple[int, NDArray[Any]] | None = None
 
     @classmethod
     def from_networkx(cls, graph: networkx.Graph[Any], *, name: str | None = None) -> ExplicitGraph:
@@ -78,14 +84,12 @@ class ExplicitGraph(AnswerGraph):
         2
         """
         if graph.is_directed() or graph.is_multigraph():
-            raise InputError("an answer graph must be a simple undirected graph")
+            kind = "directed" if graph.is_directed() else "multigraph"
+            raise InputError(f"an answer graph must be simple and undirected, got a {kind} one")
         labels = list(graph.nodes)
         place = {label: i for i, label in enumerate(labels)}
         edges = [(place[a], place[b]) for a, b in graph.edges]
-        given = [data.get("length") for _, _, data in graph.edges(data=True)]
-        lengths = None
-        if any(value is not None for value in given):
-            lengths = np.array([1.0 if value is None else float(value) for value in given])
+        lengths = [_one_length(data.get("length"), a, b) for a, b, data in graph.edges(data=True)]
         text = name or str(graph.name or "graph")
         return cls(edges, lengths=lengths, labels=labels, name=text)
 
@@ -118,21 +122,19 @@ class ExplicitGraph(AnswerGraph):
         value = self.distances_from(i)[j]
         return float(value) if self.has_lengths else int(value)
 
-    @functools.lru_cache(maxsize=64)  # noqa: B019 - graphs are few and live long
     def distances_from(self, i: int) -> NDArray[Any]:
-        """Return the distances from one node to every node."""
+        """Return the distances from one node to every node (read-only)."""
         self._check_node(i)
-        row = dijkstra(
-            self.adjacency, directed=False, indices=i, unweighted=not self.has_lengths
-        )
-        return _frozen(row if self.has_lengths else row.astype(np.int64))
+        if self.size <= MATRIX_KEPT:
+            row: NDArray[Any] = self._distances[i]
+            return row
+        if self._last_row is None or self._last_row[0] != i:
+            self._last_row = int(i), distance_row(self.adjacency, int(i), self.has_lengths)
+        return self._last_row[1]
 
     @functools.cached_property
     def _distances(self) -> NDArray[Any]:
-        matrix = shortest_path(
-            self.adjacency, method="D", directed=False, unweighted=not self.has_lengths
-        )
-        return _frozen(matrix if self.has_lengths else matrix.astype(np.int64))
+        return all_distances(self.adjacency, self.has_lengths)
 
     def distance_matrix(self) -> NDArray[Any]:
         """Return all distances as an n × n array (read-only)."""
@@ -143,12 +145,12 @@ class ExplicitGraph(AnswerGraph):
         """Return the nodes adjacent to a node, in increasing order."""
         self._check_node(i)
         ends = self.adjacency.indices[self.adjacency.indptr[i] : self.adjacency.indptr[i + 1]]
-        return ends.astype(np.int64)
+        return np.asarray(ends, np.int64)
 
     @functools.cached_property
     def degrees(self) -> NDArray[np.int64]:
         """The degree of every node."""
-        return _frozen(np.diff(self.adjacency.indptr).astype(np.int64))
+        return frozen(np.diff(self.adjacency.indptr).astype(np.int64))
 
     def degree(self, i: int) -> int:
         """Return the number of neighbours of a node."""
@@ -163,8 +165,10 @@ class ExplicitGraph(AnswerGraph):
     @functools.cached_property
     def diameter(self) -> float:
         """The largest distance between two nodes."""
-        largest = max(self.distances_from.__wrapped__(self, i).max() for i in range(self.size))
-        return float(largest) if self.has_lengths else int(largest)
+        if self.size <= MATRIX_KEPT:
+            largest = self._distances.max()
+            return float(largest) if self.has_lengths else int(largest)
+        return largest_distance(self.adjacency, self.has_lengths)
 
     def edges(self) -> Iterator[tuple[int, int]]:
         """Yield every edge once, as a pair ``i < j``."""
@@ -195,16 +199,21 @@ class ExplicitGraph(AnswerGraph):
     # -- validation -----------------------------------------------------------------------
 
     def _check_edge_list(self, ends: NDArray[np.int64]) -> None:
-        loops = np.flatnonzero(ends[:, 0] == ends[:, 1])
+        outside = ends[(ends < 0) | (ends >= self.size)]
+        if len(outside):
+            raise InputError(f"edges must join nodes 0 … {self.size - 1}, got node {outside[0]}")
+        loops = ends[ends[:, 0] == ends[:, 1], 0]
         if len(loops):
-            raise InputError(f"an edge must join two different answers, got a loop at {ends[loops[0], 0]}")
-        if ends.size and (ends.min() < 0 or ends.max() >= self.size):
-            raise InputError(f"edges must join nodes 0 … {self.size - 1}, got node {ends.max()}")
-        keys = np.sort(ends, axis=1) @ np.array([self.size, 1])
-        values, counts = np.unique(keys, return_counts=True)
+            raise InputError(
+                f"an edge must join two different answers, got one from {self.label(loops[0])!r} "
+                "to itself"
+            )
+        keys, counts = np.unique(np.sort(ends, axis=1) @ [self.size, 1], return_counts=True)
         if (counts > 1).any():
-            pair = divmod(int(values[counts > 1][0]), self.size)
-            raise InputError(f"each edge must be given once, got {pair} again")
+            i, j = divmod(int(keys[counts > 1][0]), self.size)
+            raise InputError(
+                f"each edge must be given once, got {self.label(i)!r} – {self.label(j)!r} again"
+            )
 
     def _check_connected(self) -> None:
         parts, part = connected_components(self.adjacency, directed=False)
@@ -216,24 +225,27 @@ class ExplicitGraph(AnswerGraph):
             )
 
 
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    array.flags.writeable = False
-    return array
-
-
 def _edge_ends(edges: ArrayLike | Iterable[tuple[int, int]]) -> NDArray[np.int64]:
-    listed = edges if isinstance(edges, np.ndarray) else list(edges)  # type: ignore[arg-type]
     try:
-        ends = np.array(listed, dtype=np.float64 if len(listed) else np.int64).reshape(-1, 2)
+        listed = edges if isinstance(edges, np.ndarray) else list(edges)  # type: ignore[arg-type]
+        ends = np.array(listed, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("edges must be pairs of node indices") from None
-    if not np.array_equal(ends, np.floor(ends)):
-        raise InputError("edges must be pairs of whole node indices")
+        raise InputError("edges must be pairs of node indices, such as (0, 1)") from None
+    if ends.size == 0:
+        return np.zeros((0, 2), np.int64)
+    if ends.ndim != 2 or ends.shape[1] != 2:
+        raise InputError(f"edges must be pairs of node indices, got shape {ends.shape}")
+    bad = ends[~(np.abs(ends) <= 2.0**53) | (ends != np.floor(ends))]
+    if len(bad):
+        raise InputError(f"edges must be pairs of whole node indices, got {bad[0]}")
     return ends.astype(np.int64)
 
 
 def _edge_lengths(lengths: ArrayLike, edges: int) -> NDArray[np.float64]:
-    values = np.array(lengths, dtype=float)
+    try:
+        values = np.array(lengths, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError("edge lengths must be numbers") from None
     if values.shape != (edges,):
         raise InputError(f"one length for each of the {edges} edges, got shape {values.shape}")
     bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
@@ -244,16 +256,33 @@ def _edge_lengths(lengths: ArrayLike, edges: int) -> NDArray[np.float64]:
     return values
 
 
+def _one_length(value: object, a: Hashable, b: Hashable) -> float:
+    if value is None:
+        return 1.0
+    try:
+        length = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        length = math.nan
+    if not (0 < length < math.inf):
+        raise InputError(f"the length of {a!r} – {b!r} must be positive and finite, got {value!r}")
+    return length
+
+
 def _node_count(
     ends: NDArray[np.int64], labels: Sequence[Hashable] | None, size: int | None
 ) -> int:
-    count = size if labels is None else len(labels)
-    if count is None:
-        count = int(ends.max()) + 1 if ends.size else 1
-    if labels is not None and size not in (None, count):
-        raise InputError(f"size must equal the number of labels {count}, got {size}")
-    if count < 1 or not math.isfinite(count):
+    if size is not None and (isinstance(size, bool) or not isinstance(size, int | np.integer)):
+        raise InputError(f"size must be a whole number, got {size!r}")
+    if labels is not None and size not in (None, len(labels)):
+        raise InputError(f"size must equal the number of labels {len(labels)}, got {size}")
+    if labels is not None:
+        count = len(labels)
+    else:
+        count = max(1, int(ends.max(initial=0)) + 1) if size is None else int(size)
+    if count < 1:
         raise InputError(f"an answer graph needs at least one answer, got {count}")
+    if count > ROW_LIMIT:
+        raise TooLarge(f"a listed graph may have at most {ROW_LIMIT} answers, got {count}")
     return count
 
 
@@ -262,7 +291,11 @@ def _check_labels(labels: Sequence[Hashable] | None) -> tuple[Hashable, ...] | N
         return None
     seen: set[Hashable] = set()
     for label in labels:
-        if label in seen:
+        try:
+            known = label in seen
+        except TypeError:
+            raise InputError(f"labels must be hashable, got {label!r}") from None
+        if known:
             raise InputError(f"labels must be different, got {label!r} twice")
         seen.add(label)
     return tuple(labels)
