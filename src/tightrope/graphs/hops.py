@@ -12,8 +12,8 @@ from scipy.sparse.csgraph import dijkstra
 
 from tightrope.graphs.base import frozen
 
-#: Rows above this number of steps across are left to one search for each node.
-FLOOD_STEPS = 400
+#: All nodes are flooded at once where a node reaches every other within this number of steps.
+FLOOD_REACH = 40
 
 
 def distance_row(adjacency: csr_array, start: int, lengths: bool) -> NDArray[Any]:
@@ -42,8 +42,8 @@ def all_distances(adjacency: csr_array, lengths: bool) -> NDArray[Any]:
     >>> all_distances(Cycle(4).explicit().adjacency, lengths=False)[1]
     array([1, 0, 1, 2])
     """
-    across = 0 if lengths else int(distance_row(adjacency, 0, False).max())
-    if lengths or across > FLOOD_STEPS // 2:
+    reach = 0 if lengths else int(distance_row(adjacency, 0, False).max())
+    if lengths or reach > FLOOD_REACH:
         matrix = dijkstra(adjacency, directed=True, unweighted=not lengths)
         return frozen(matrix if lengths else matrix.astype(np.int64))
     return frozen(_flood(adjacency))
@@ -51,24 +51,26 @@ def all_distances(adjacency: csr_array, lengths: bool) -> NDArray[Any]:
 
 def _flood(adjacency: csr_array) -> NDArray[np.int64]:
     size = adjacency.shape[0]
-    ball = np.packbits(np.eye(size, dtype=bool), axis=1)
+    ball = np.zeros((size, -(-size // 64) * 8), np.uint8)
+    ball[:, : -(-size // 8)] = np.packbits(np.eye(size, dtype=bool), axis=1)
     distances = np.zeros((size, size), np.int64)
     steps = 0
     while True:
-        # A node of a connected graph with two nodes or more has a neighbour: no row is empty.
         grown = ball.copy()
+        words, wide = ball.view(np.uint64), grown.view(np.uint64)
         for block in _row_blocks(adjacency, ball.shape[1]):
             ends = adjacency.indices[adjacency.indptr[block.start] : adjacency.indptr[block.stop]]
             starts = adjacency.indptr[block.start : block.stop] - adjacency.indptr[block.start]
+            # A node of a connected graph has a neighbour, unless it is the only one.
             if len(ends):
-                grown[block] |= np.bitwise_or.reduceat(ball[ends], starts, axis=0)
-        rows, bytes_ = np.nonzero(grown ^ ball)
+                wide[block] |= np.bitwise_or.reduceat(words[ends], starts, axis=0)
+        fresh = grown ^ ball
+        rows, columns = np.nonzero(fresh)
         if not len(rows):
             return distances
         steps += 1
-        fresh = np.unpackbits((grown ^ ball)[rows, bytes_][:, None], axis=1).astype(bool)
-        place, bit = np.nonzero(fresh)
-        distances[rows[place], 8 * bytes_[place] + bit] = steps
+        place, bit = np.nonzero(np.unpackbits(fresh[rows, columns][:, None], axis=1))
+        distances[rows[place], 8 * columns[place] + bit] = steps
         ball = grown
 
 
