@@ -1,0 +1,186 @@
+r"""The privacy level that a limit allows, and the one that a wanted utility needs.
+
+The inverses of :mod:`tightrope.leakage.bounds`: closed forms, rounded to the safe side at
+``DECIMALS`` decimals and checked by putting the result back into the bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+
+from tightrope.epsilon import LARGEST, Epsilon
+from tightrope.errors import InputError
+from tightrope.graphs import AnswerGraph
+from tightrope.leakage.bounds import database_bound, utility_bound
+
+#: Decimals of a privacy level that was computed from a limit.
+DECIMALS = 6
+
+
+def epsilon_for_bits(max_bits: float, *, values: int, individuals: int = 1) -> Epsilon:
+    r"""Return the largest ε whose leakage about the database is surely at most ``max_bits``.
+
+    With :math:`b = 2^{\text{bits}/u}` it is :math:`\ln\frac{b(v-1)}{v-b}` [B, Thm 15], rounded
+    down.
+
+    Parameters
+    ----------
+    max_bits
+        The limit in bits.
+    values
+        How many values v one person can have, "absent" included.
+    individuals
+        How many people u; 1 limits the leakage about one person who stands alone [B, Prop 21].
+
+    Examples
+    --------
+    >>> str(epsilon_for_bits(0.5, values=3))
+    '0.57864'
+    """
+    if not (max_bits > 0 and math.isfinite(max_bits)):
+        raise InputError(f"a limit in bits must be positive and finite, got {max_bits}")
+    database_bound(individuals, values, 1)
+    each = max_bits / individuals
+    if each >= math.log2(values):
+        raise InputError(
+            f"every ε keeps the leakage below {max_bits:g} bits: {individuals} × {values} values "
+            f"are only {individuals * math.log2(values):.6g} bits; ask for a smaller limit"
+        )
+    grown = math.expm1(each * math.log(2))
+    found = math.log1p(values * grown / (values - 1 - grown))
+    return _rounded_down(found, lambda e: database_bound(individuals, values, e).bits <= max_bits)
+
+
+def epsilon_for_success(max_success: float, *, values: int) -> Epsilon:
+    r"""Return the largest ε at which a person's value is guessed with at most this chance.
+
+    The attacker knows everybody else and finds this person's v values equally likely before
+    the release: :math:`\ln\frac{p(v-1)}{1-p}` [B, Prop 21], rounded down.
+
+    Parameters
+    ----------
+    max_success
+        The limit p on the chance of a right guess, above :math:`1/v`.
+    values
+        How many values v one person can have, "absent" included.
+
+    Examples
+    --------
+    >>> str(epsilon_for_success(0.75, values=2))
+    '1.098612'
+    >>> epsilon_for_success(0.3, values=3)
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: without any release the guess is already right with
+    probability 0.333333 (1 of 3 values): the limit must be above that and below 1, got 0.3
+    """
+    attacker_success(values, 1)
+    if not 1 / values < max_success < 1:
+        raise InputError(
+            f"without any release the guess is already right with probability {1 / values:.6g} "
+            f"(1 of {values} values): the limit must be above that and below 1, got {max_success}"
+        )
+    found = math.log1p((max_success * values - 1) / (1 - max_success))
+    return _rounded_down(found, lambda e: attacker_success(values, e) <= max_success)
+
+
+def attacker_success(
+    values: int, epsilon: Epsilon | float | str, *, before: float | None = None
+) -> float:
+    r"""Return how often somebody who knows everyone else guesses a person's value, at most.
+
+    :math:`p\,\frac{v e^ε}{v-1+e^ε}` and at most 1 where p is the chance before the release
+    [B, Prop 21]; for :math:`p = 1/v` that is :math:`\frac{e^ε}{v-1+e^ε}`.
+
+    >>> attacker_success(2, "ln(3)"), attacker_success(2, "ln(3)", before=0.6)
+    (0.75, 0.9)
+    """
+    e = Epsilon.of(epsilon)
+    database_bound(1, values, e)
+    if before is None:
+        return 1 / (1 + (values - 1) * e.alpha)
+    if not 1 / values <= before <= 1:
+        raise InputError(
+            f"the chance of a right guess among {values} values is at least {1 / values:.6g} and "
+            f"at most 1, got {before}"
+        )
+    return min(1.0, before * values / (1 + (values - 1) * e.alpha))
+
+
+def epsilon_for_utility(
+    utility: float,
+    graph: AnswerGraph,
+    *,
+    best: Callable[[Epsilon], float] | None = None,
+) -> Epsilon:
+    r"""Return the smallest ε at which the true answer can be reported this often.
+
+    Utility here is the chance that the remapped output is the true answer, for the uniform
+    prior. On graphs where every answer sees the same ball sizes it is
+    :math:`1/\sum_d n_d e^{-εd}` [B, Thm 27, 28], on a path
+    :math:`\frac{2 + (n-2)(1-α)}{n(1+α)}`: both are reached, and grow with ε. The result is
+    rounded up.
+
+    Parameters
+    ----------
+    utility
+        The wanted chance, below 1.
+    graph
+        The answer graph.
+    best
+        The utility that can be reached at an ε, for other graphs; it must not fall as ε grows.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Band, Clique
+    >>> str(epsilon_for_utility(4 / 9, Band(6)))
+    '0.693148'
+    >>> str(epsilon_for_utility(2 / 7, Clique(6)))
+    '0.693148'
+    """
+    reached = best or _best_utility(graph)
+    if not 1 / graph.size < utility < 1:
+        raise InputError(
+            f"a utility must be above 1/{graph.size} (reached without any release) and below 1, "
+            f"got {utility}"
+        )
+    low, high = 0.0, 1.0
+    while reached(Epsilon.of(high)) < utility:
+        low, high = high, 2 * high
+        if high > LARGEST:
+            raise InputError(f"no ε up to {LARGEST} reaches the utility {utility}")
+    unit = 10.0**-DECIMALS
+    while high - low > unit / 8:
+        middle = (low + high) / 2
+        low, high = (middle, high) if reached(Epsilon.of(middle)) < utility else (low, middle)
+    grid = Decimal(high).quantize(Decimal(1).scaleb(-DECIMALS), ROUND_CEILING)
+    return Epsilon.of(str(grid))
+
+
+def _best_utility(graph: AnswerGraph) -> Callable[[Epsilon], float]:
+    if graph.constant_ball_sizes is not None:
+        return lambda epsilon: utility_bound(graph, epsilon)
+    if graph.is_path:
+        n = graph.size
+
+        def on_a_path(epsilon: Epsilon) -> float:
+            alpha = epsilon.alpha
+            return (2 + (n - 2) * (1 - alpha)) / (n * (1 + alpha))
+
+        return on_a_path
+    raise InputError(
+        f"the best utility has a closed form on paths and where all ball sizes are equal, not on "
+        f"{graph.name}: pass best=, for instance the utility of designs at an ε"
+    )
+
+
+def _rounded_down(value: float, holds: Callable[[Epsilon], bool]) -> Epsilon:
+    unit = Decimal(1).scaleb(-DECIMALS)
+    grid = Decimal(min(value, LARGEST)).quantize(unit, ROUND_FLOOR)
+    # The closed form is exact to rounding: one unit down is the most that can be needed.
+    for candidate in (grid, grid - unit):
+        if candidate > 0 and holds(Epsilon.of(str(candidate))):
+            return Epsilon.of(str(candidate))
+    raise InputError(f"only an ε below {unit} would keep this limit; ask for a larger one")
