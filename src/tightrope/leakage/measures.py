@@ -104,9 +104,7 @@ def min_capacity(channel: Channel) -> float:
     return max(0.0, math.log2(channel.column_maxima_sum()))
 
 
-def posterior_g_vulnerability(
-    channel: Channel, gain: ArrayLike, prior: PriorLike = None
-) -> float:
+def posterior_g_vulnerability(channel: Channel, gain: ArrayLike, prior: PriorLike = None) -> float:
     r"""Return :math:`V_g(\pi, X) = \sum_o \max_k \sum_i \pi_i\,g(i,k)\,X_{io}`.
 
     Parameters

@@ -1,0 +1,92 @@
+r"""Mechanisms by name: ``geometric:count(5)``, ``exponential:cycle(8)``, ``tight:sum(150,5)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tightrope.channels import Channel
+from tightrope.epsilon import Epsilon
+from tightrope.errors import TextError
+from tightrope.graphs import AnswerGraph
+from tightrope.mechanisms.exponential import exponential
+from tightrope.mechanisms.geometric import geometric
+from tightrope.mechanisms.response import randomized_response, ring
+
+Builder = Callable[[AnswerGraph, Epsilon], Channel]
+
+
+@dataclass(frozen=True)
+class NamedMechanism:
+    """A closed-form mechanism and the text of the question it is for.
+
+    Attributes
+    ----------
+    kind
+        Which mechanism, one of :data:`KINDS`.
+    question
+        The text of the query, such as ``count(5)``.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Band
+    >>> named = mechanism("geometric:count(5)")
+    >>> named.kind, named.question, named.build(Band(6), "ln(2)").shape
+    ('geometric', 'count(5)', (6, 6))
+    """
+
+    kind: str
+    question: str
+
+    def build(self, graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str) -> Channel:
+        """Return the channel on the question's answer graph at a privacy level."""
+        return KINDS[self.kind](graph, Epsilon.of(epsilon))
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.question}"
+
+
+def _tight(graph: AnswerGraph, epsilon: Epsilon) -> Channel:
+    # Its linear systems bring solvers along, which the other mechanisms do without.
+    from tightrope.mechanisms.tight import tight_constraints
+
+    return tight_constraints(graph, epsilon)
+
+
+#: The mechanisms that can be named, each from a graph and a level to a channel.
+KINDS: dict[str, Builder] = {
+    "exponential": exponential,
+    "geometric": geometric,
+    "response": randomized_response,
+    "ring": ring,
+    "tight": _tight,
+}
+
+
+def mechanism(text: str) -> NamedMechanism:
+    """Read a text such as ``geometric:count(5)``: a mechanism, a colon, a query.
+
+    Parameters
+    ----------
+    text
+        The kind before the first colon is one of ``exponential``, ``geometric``, ``response``,
+        ``ring``, ``tight``; what follows is the text of a query.
+
+    Examples
+    --------
+    >>> str(mechanism("response: choice(6)"))
+    'response:choice(6)'
+    >>> mechanism("laplace:count(5)")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.TextError: expected a mechanism (exponential, geometric, response, ring, tight)
+    at character 1 of 'laplace:count(5)': ▸laplace:count(5)
+    """
+    kind, colon, question = text.partition(":")
+    name = kind.strip()
+    if name not in KINDS:
+        raise TextError(f"expected a mechanism ({', '.join(sorted(KINDS))})", text, 0)
+    if not colon or not question.strip():
+        raise TextError("expected a colon and a query such as count(5)", text, len(kind))
+    return NamedMechanism(name, question.strip())
