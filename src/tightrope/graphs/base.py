@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Largest number of nodes for which one array with an entry for each node is made.
 ROW_LIMIT = 20_000_000
+#: Largest number of nodes whose numbers fit into arrays.
+ADDRESS_LIMIT = 2**62
 #: Largest number of edges that is listed.
 EDGE_LIMIT = 20_000_000
 #: Largest number of nodes for which an n × n matrix is made.
@@ -234,10 +236,20 @@ class AnswerGraph(ABC):
             raise InputError(f"{what} need edges of length 1, but {self.name} has edge lengths")
 
     def _check_row(self, what: str) -> None:
-        if self.size > ROW_LIMIT:
+        self._check_length(self.size, what)
+
+    def _check_length(self, length: int, what: str) -> None:
+        if length > ROW_LIMIT:
             raise TooLarge(
-                f"{what} of {self.name} would hold {self.size} entries, "
+                f"{what} of {self.name} would hold {length} entries, "
                 f"more than {ROW_LIMIT}; ask for single nodes instead"
+            )
+
+    def _check_address(self) -> None:
+        if self.size > ADDRESS_LIMIT:
+            raise TooLarge(
+                f"{self.name} has {self.size} nodes, more than {ADDRESS_LIMIT}: its neighbours "
+                "cannot be numbered in an array; ask for distance, degree or ball_sizes"
             )
 
     def _check_matrix(self, what: str) -> None:

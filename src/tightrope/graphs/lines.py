@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable
 
 import numpy as np
@@ -88,6 +89,7 @@ class Band(AnswerGraph):
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return the nodes at most ``width`` away."""
         self._check_node(i)
+        self._check_length(self.degree(i), "a row of neighbours")
         near = np.arange(max(0, i - self.width), min(self.size, i + self.width + 1))
         return near[near != i]
 
@@ -95,6 +97,13 @@ class Band(AnswerGraph):
         """Return the number of neighbours of a node."""
         self._check_node(i)
         return min(i, self.width) + min(self.size - 1 - i, self.width)
+
+    @functools.cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        """The degree of every node."""
+        self._check_row("the list of degrees")
+        below = np.minimum(np.arange(self.size), self.width)
+        return below + below[::-1]
 
     @property
     def max_degree(self) -> int:
@@ -120,12 +129,18 @@ class Band(AnswerGraph):
     def ball_sizes(self, i: int) -> tuple[int, ...]:
         """Return how many nodes lie at distance 0, 1, 2, … from a node."""
         self._check_node(i)
+        self._check_length(self.diameter + 1, "the list of ball sizes")
         sizes = [1]
         left, right = int(i), self.size - 1 - int(i)
         while left > 0 or right > 0:
             sizes.append(min(left, self.width) + min(right, self.width))
             left, right = max(0, left - self.width), max(0, right - self.width)
         return tuple(sizes)
+
+    @property
+    def constant_ball_sizes(self) -> tuple[int, ...] | None:
+        """The ball sizes of a clique; otherwise the ends see fewer neighbours than the middle."""
+        return self.ball_sizes(0) if self.min_degree == self.max_degree else None
 
 
 class Cycle(AnswerGraph):
@@ -165,7 +180,21 @@ class Cycle(AnswerGraph):
         self._check_node(i)
         return 2
 
-    max_degree = min_degree = property(lambda self: 2)  # type: ignore[assignment]
+    @functools.cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        """The degree of every node."""
+        self._check_row("the list of degrees")
+        return np.full(self.size, 2)
+
+    @property
+    def max_degree(self) -> int:
+        """The degree of every node, 2."""
+        return 2
+
+    @property
+    def min_degree(self) -> int:
+        """The degree of every node, 2."""
+        return 2
 
     @property
     def edge_count(self) -> int:
@@ -180,6 +209,7 @@ class Cycle(AnswerGraph):
     def ball_sizes(self, i: int) -> tuple[int, ...]:
         """Return how many nodes lie at distance 0, 1, 2, … from a node."""
         self._check_node(i)
+        self._check_length(self.diameter + 1, "the list of ball sizes")
         half, even = self.size // 2, self.size % 2 == 0
         return (1, *[2] * (half - 1), 1) if even else (1, *[2] * half)
 
@@ -225,7 +255,21 @@ class Clique(AnswerGraph):
         self._check_node(i)
         return self.size - 1
 
-    max_degree = min_degree = property(lambda self: self.size - 1)  # type: ignore[assignment]
+    @functools.cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        """The degree of every node."""
+        self._check_row("the list of degrees")
+        return np.full(self.size, self.size - 1)
+
+    @property
+    def max_degree(self) -> int:
+        """The number of other nodes."""
+        return self.size - 1
+
+    @property
+    def min_degree(self) -> int:
+        """The number of other nodes."""
+        return self.size - 1
 
     @property
     def edge_count(self) -> int:
@@ -279,7 +323,28 @@ class Star(AnswerGraph):
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return the leaves for the middle, the middle for a leaf."""
         self._check_node(i)
-        return np.arange(1, self.size) if i == 0 else np.zeros(1, np.int64)
+        if i != 0:
+            return np.zeros(1, np.int64)
+        self._check_row("a row of neighbours")
+        return np.arange(1, self.size)
+
+    def degree(self, i: int) -> int:
+        """Return the number of leaves for the middle, 1 for a leaf."""
+        self._check_node(i)
+        return self.size - 1 if i == 0 else 1
+
+    @functools.cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        """The degree of every node."""
+        self._check_row("the list of degrees")
+        degrees = np.ones(self.size, np.int64)
+        degrees[0] = self.size - 1
+        return degrees
+
+    def ball_sizes(self, i: int) -> tuple[int, ...]:
+        """Return how many nodes lie at distance 0, 1, 2 from a node."""
+        self._check_node(i)
+        return (1, self.size - 1) if i == 0 or self.size == 2 else (1, 1, self.size - 2)
 
     @property
     def max_degree(self) -> int:

@@ -8,6 +8,7 @@ Nodes are numbered in row-major order: the last factor runs fastest.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from abc import abstractmethod
 from collections import Counter
@@ -110,6 +111,7 @@ class CartesianProduct(ProductGraph):
 
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return the nodes that differ in one coordinate by one step."""
+        self._check_address()
         near, step = [], 1
         for factor, digit in zip(reversed(self.factors), reversed(self.digits(i)), strict=True):
             near.append(i + (factor.neighbours(digit) - digit) * step)
@@ -139,9 +141,7 @@ class CartesianProduct(ProductGraph):
     @property
     def edge_count(self) -> int:
         """The number of edges."""
-        return sum(
-            times * f.edge_count * (self.size // f.size) for f, times in self._same_factors
-        )
+        return sum(times * f.edge_count * (self.size // f.size) for f, times in self._same_factors)
 
     @property
     def diameter(self) -> int:
@@ -150,16 +150,17 @@ class CartesianProduct(ProductGraph):
 
     def ball_sizes(self, i: int) -> tuple[int, ...]:
         """Return how many nodes lie at distance 0, 1, 2, … from a node."""
-        sizes = [f.ball_sizes(d) for f, d in zip(self.factors, self.digits(i), strict=True)]
-        return functools.reduce(_convolve, sizes)
+        places = Counter(zip(map(id, self.factors), self.digits(i), strict=True))
+        factors = {id(f): f for f, _ in self._same_factors}
+        powers = [_power(factors[f].ball_sizes(d), times) for (f, d), times in places.items()]
+        return functools.reduce(_convolve, powers)
 
     @functools.cached_property
     def constant_ball_sizes(self) -> tuple[int, ...] | None:
         """``n_d`` when every node of every factor sees the same ball sizes."""
-        sizes = {id(f): f.constant_ball_sizes for f, _ in self._same_factors}
-        if any(found is None for found in sizes.values()):
+        if any(f.constant_ball_sizes is None for f, _ in self._same_factors):
             return None
-        return functools.reduce(_convolve, (sizes[id(f)] or () for f in self.factors))
+        return self.ball_sizes(0)
 
 
 class StrongProduct(ProductGraph):
@@ -190,6 +191,8 @@ class StrongProduct(ProductGraph):
 
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return the nodes whose coordinates all differ by at most one step."""
+        self._check_address()
+        self._check_length(self.degree(i), "a row of neighbours")
         near = np.zeros(1, np.int64)
         for factor, digit in zip(self.factors, self.digits(i), strict=True):
             ball = np.sort(np.append(factor.neighbours(digit), digit))
@@ -231,8 +234,16 @@ class StrongProduct(ProductGraph):
         """Return how many nodes lie at distance 0, 1, 2, … from a node."""
         sizes = [f.ball_sizes(d) for f, d in zip(self.factors, self.digits(i), strict=True)]
         reach = max(map(len, sizes))
-        within = [math.prod(sum(s[: d + 1]) for s in sizes) for d in range(reach)]
+        totals = [list(itertools.accumulate(s)) for s in sizes]
+        within = [math.prod(t[min(d, len(t) - 1)] for t in totals) for d in range(reach)]
         return tuple(b - a for a, b in zip([0, *within], within, strict=False))
+
+    @functools.cached_property
+    def constant_ball_sizes(self) -> tuple[int, ...] | None:
+        """``n_d`` when every node of every factor sees the same ball sizes."""
+        if any(f.constant_ball_sizes is None for f, _ in self._same_factors):
+            return None
+        return self.ball_sizes(0)
 
 
 def _convolve(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
@@ -242,3 +253,14 @@ def _convolve(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
         for j, b in enumerate(right):
             out[i + j] += a * b
     return tuple(out)
+
+
+def _power(base: Sequence[int], times: int) -> tuple[int, ...]:
+    """Raise a polynomial to a power; two terms by the binomial theorem."""
+    if len(base) == 2:
+        return tuple(
+            math.comb(times, d) * base[0] ** (times - d) * base[1] ** d for d in range(times + 1)
+        )
+    half = _power(base, times // 2) if times > 1 else (1,)
+    square = _convolve(half, half)
+    return _convolve(square, base) if times % 2 else square

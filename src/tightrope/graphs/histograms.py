@@ -1,0 +1,300 @@
+r"""Histograms by rule: how many people fall into each class.
+
+A histogram of n people in m classes is a vector of non-negative integers with sum n. When the
+number of people is not fixed, the absent ones are one more class that labels do not show.
+Nodes are numbered in lexicographic order; with r people left for the classes that follow,
+:math:`\binom{r+m-1}{m-1}` counts the ways to fill them, so ranking needs no table.
+"""
+
+from __future__ import annotations
+
+import functools
+from abc import abstractmethod
+from bisect import bisect_right
+from collections.abc import Hashable, Iterator, Sequence
+from functools import partial
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.errors import InputError
+from tightrope.graphs.base import AnswerGraph
+from tightrope.graphs.lines import _at_least
+
+
+class HistogramGraph(AnswerGraph):
+    """What the graphs of histograms share: numbering, labels and the table of vectors.
+
+    >>> from tightrope.graphs import Histograms
+    >>> isinstance(Histograms(4, 3), HistogramGraph)
+    True
+    """
+
+    def __init__(self, people: int, classes: int, bins: int, name: str | None) -> None:
+        self.people = _at_least(1, people, "the number of people")
+        self.classes = _at_least(1, classes, "the number of classes")
+        self.name = name or f"histogram({people},{classes})"
+        self._bins = bins
+        self.size = comb(self.people + bins - 1, bins - 1)
+
+    # -- numbering ------------------------------------------------------------------------
+
+    def vector(self, i: int) -> tuple[int, ...]:
+        """Return the counts of a node, the absent people (if any) as the last one."""
+        self._check_node(i)
+        rest, left, found = int(i), self.people, []
+        for behind in range(self._bins - 1, 0, -1):
+            ways = comb(left + behind, behind)
+            smaller = partial(_smaller_first, ways, left, behind)
+            count = bisect_right(range(left + 1), rest, key=smaller) - 1
+            rest -= smaller(count)
+            left -= count
+            found.append(count)
+        return (*found, left)
+
+    def node(self, vector: Sequence[int]) -> int:
+        """Return the node with these counts, the absent people (if any) as the last one."""
+        number, left = 0, self.people
+        for behind, count in zip(range(self._bins - 1, 0, -1), vector, strict=False):
+            number += _smaller_first(comb(left + behind, behind), left, behind, int(count))
+            left -= int(count)
+        return number
+
+    def label(self, i: int) -> tuple[int, ...]:
+        """Return the tuple of counts, one for each class."""
+        return self.vector(i)[: self.classes]
+
+    def index(self, label: Hashable) -> int:
+        """Return the node that stands for a tuple of counts."""
+        if isinstance(label, tuple) and len(label) == self.classes:
+            whole = all(isinstance(c, int | np.integer) and c >= 0 for c in label)
+            if whole and self._fits(int(sum(label))):
+                return self.node(label)
+        sums = "at most" if self._bins > self.classes else "exactly"
+        raise InputError(
+            f"an answer of {self.name} is a tuple of {self.classes} whole numbers with sum "
+            f"{sums} {self.people}, got {label!r}"
+        )
+
+    def _fits(self, total: int) -> bool:
+        return total <= self.people if self._bins > self.classes else total == self.people
+
+    @functools.cached_property
+    def _table(self) -> NDArray[np.int64]:
+        """All vectors in node order."""
+        self._check_length(self.size * self._bins, "the table of histograms")
+        left, columns = np.array([self.people]), []
+        for _ in range(self._bins - 1):
+            ways = left + 1
+            first = np.repeat(np.cumsum(ways) - ways, ways)
+            count = np.arange(ways.sum()) - first
+            columns = [np.repeat(column, ways) for column in columns]
+            columns.append(count)
+            left = np.repeat(left, ways) - count
+        return np.stack([*columns, left], axis=1)
+
+    # -- distances ------------------------------------------------------------------------
+
+    @abstractmethod
+    def _far(self, gaps: NDArray[np.int64]) -> Any:
+        """Return the distance for differences of vectors."""
+
+    def distance(self, i: int, j: int) -> int:
+        """Return the distance of two histograms from the difference of their counts."""
+        return int(self._far(np.subtract(self.vector(i), self.vector(j))))
+
+    def distances_from(self, i: int) -> NDArray[np.int64]:
+        """Return the distances from one node to every node."""
+        here = np.array(self.vector(i))
+        far: NDArray[np.int64] = self._far(self._table - here)
+        return far
+
+    def _moves(self, here: Sequence[int], sources: Iterator[tuple[int, int]]) -> NDArray[np.int64]:
+        """Return the nodes after moving one person from one class to another."""
+        self._check_address()
+        near = []
+        for give, take in sources:
+            moved = list(here)
+            moved[give] -= 1
+            moved[take] += 1
+            near.append(self.node(moved))
+        return np.array(sorted(near), np.int64)
+
+
+class Histograms(HistogramGraph):
+    r"""Histograms where one person changes class: :math:`d(x,y) = \frac12 \|x-y\|_1`.
+
+    With ``absent`` the number of people is at most n and a person may also come or go; then
+    :math:`d(x,y) = \max(\sum(x-y)^+, \sum(y-x)^+)`. This is the same graph with the absent
+    people as one more class.
+
+    Parameters
+    ----------
+    people
+        The number n of people (at most, with ``absent``).
+    classes
+        The number of classes.
+    absent
+        Whether people may be absent.
+    name
+        Text that describes the graph.
+
+    Examples
+    --------
+    >>> graph = Histograms(10, 3)
+    >>> graph.size, graph.edge_count, graph.distance(graph.index((9, 1, 0)), graph.index((4, 3, 3)))
+    (66, 165, 5)
+    >>> Histograms(2, 2, absent=True).labels
+    [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (2, 0)]
+    """
+
+    def __init__(
+        self, people: int, classes: int, *, absent: bool = False, name: str | None = None
+    ) -> None:
+        classes = _at_least(1, classes, "the number of classes")
+        super().__init__(people, classes, classes + int(bool(absent)), name)
+
+    def _far(self, gaps: NDArray[np.int64]) -> Any:
+        return np.abs(gaps).sum(axis=-1) // 2
+
+    def neighbours(self, i: int) -> NDArray[np.int64]:
+        """Return the histograms after one person moves."""
+        here = self.vector(i)
+        bins = range(self._bins)
+        return self._moves(here, ((a, b) for a in bins if here[a] for b in bins if b != a))
+
+    def degree(self, i: int) -> int:
+        """Return the number of classes with somebody in them times the other classes."""
+        return sum(1 for count in self.vector(i) if count) * (self._bins - 1)
+
+    @functools.cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        """The degree of every node."""
+        filled: NDArray[np.int64] = (self._table > 0).sum(axis=1) * (self._bins - 1)
+        return filled
+
+    @property
+    def max_degree(self) -> int:
+        """The degree of a node with as many filled classes as people allow."""
+        return min(self.people, self._bins) * (self._bins - 1)
+
+    @property
+    def min_degree(self) -> int:
+        """The degree of a node with everybody in one class."""
+        return self._bins - 1
+
+    @property
+    def edge_count(self) -> int:
+        """The number of pairs of classes times the ways to place the other people."""
+        return comb(self.people + self._bins - 2, self._bins - 1) * comb(self._bins, 2)
+
+    @property
+    def diameter(self) -> int:
+        """Everybody moves."""
+        return self.people if self._bins > 1 else 0
+
+    def ball_sizes(self, i: int) -> tuple[int, ...]:
+        """Return how many nodes lie at distance 0, 1, 2, … from a node."""
+        sizes = [0] * (self.people + 1)
+        for givers, moved, ways in _leaving(self.vector(i)):
+            sizes[moved] += ways * _filling(moved, self._bins - givers)
+        return _trimmed(sizes)
+
+
+class AddRemoveHistograms(HistogramGraph):
+    r"""Histograms of at most n people where one person comes or goes: :math:`d = \|x-y\|_1`.
+
+    Examples
+    --------
+    >>> graph = AddRemoveHistograms(10, 3)
+    >>> graph.size, graph.edge_count, graph.diameter
+    (286, 660, 20)
+    """
+
+    def __init__(self, people: int, classes: int, *, name: str | None = None) -> None:
+        classes = _at_least(1, classes, "the number of classes")
+        super().__init__(people, classes, classes + 1, name)
+
+    def _far(self, gaps: NDArray[np.int64]) -> Any:
+        return np.abs(gaps[..., :-1]).sum(axis=-1)
+
+    def neighbours(self, i: int) -> NDArray[np.int64]:
+        """Return the histograms with one person more or less."""
+        here, out = self.vector(i), self.classes
+        pairs = [(a, out) for a in range(out) if here[a]]
+        pairs += [(out, a) for a in range(out) if here[out]]
+        return self._moves(here, iter(pairs))
+
+    def degree(self, i: int) -> int:
+        """Return the number of filled classes, and all classes when there is room."""
+        *counts, absent = self.vector(i)
+        return sum(1 for count in counts if count) + (self.classes if absent else 0)
+
+    @functools.cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        """The degree of every node."""
+        filled = self._table > 0
+        degrees: NDArray[np.int64] = filled[:, :-1].sum(axis=1) + filled[:, -1] * self.classes
+        return degrees
+
+    @property
+    def max_degree(self) -> int:
+        """The degree of a node with room and as many filled classes as then possible."""
+        return min(self.people - 1, self.classes) + self.classes
+
+    @property
+    def min_degree(self) -> int:
+        """1, the degree of a node with n people in one class."""
+        return 1
+
+    @property
+    def edge_count(self) -> int:
+        """The number of histograms with room times the classes."""
+        return self.classes * comb(self.people - 1 + self.classes, self.classes)
+
+    @property
+    def diameter(self) -> int:
+        """Everybody leaves and everybody comes; one class is a path."""
+        return self.people * min(2, self.classes)
+
+    def ball_sizes(self, i: int) -> tuple[int, ...]:
+        """Return how many nodes lie at distance 0, 1, 2, … from a node."""
+        *counts, room = self.vector(i)
+        sizes = [0] * (2 * self.people + 1)
+        for givers, gone, ways in _leaving(counts):
+            for come in range(room + gone + 1):
+                sizes[gone + come] += ways * _filling(come, self.classes - givers)
+        return _trimmed(sizes)
+
+
+def _smaller_first(ways: int, left: int, behind: int, count: int) -> int:
+    """Return how many of the ways to place the people left begin with less than a count."""
+    return ways - comb(left - count + behind, behind)
+
+
+def _leaving(counts: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Yield (classes that give people, people given, number of ways) for all such choices."""
+    table = {(0, 0): 1}
+    for count in counts:
+        grown = dict(table)
+        for (givers, gone), ways in table.items():
+            for more in range(1, count + 1):
+                key = givers + 1, gone + more
+                grown[key] = grown.get(key, 0) + ways
+        table = grown
+    return ((givers, gone, ways) for (givers, gone), ways in table.items())
+
+
+def _filling(people: int, classes: int) -> int:
+    """Return the number of ways to spread people over classes."""
+    if classes == 0:
+        return int(people == 0)
+    return comb(people + classes - 1, classes - 1)
+
+
+def _trimmed(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Return the sizes without the empty distances at the end."""
+    last = max(d for d, size in enumerate(sizes) if size)
+    return tuple(sizes[: last + 1])

@@ -1,0 +1,120 @@
+"""A question about a table of people, together with a neighbour relation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tightrope.errors import InputError
+from tightrope.graphs import AnswerGraph, Databases
+from tightrope.queries.relation import Neighbours
+
+
+@dataclass(frozen=True)
+class Query:
+    r"""A query :math:`f : Val^u \to` answers, its neighbour relation and its answer graph.
+
+    Attributes
+    ----------
+    text
+        The text form, such as ``sum(150,5)``.
+    graph
+        The answer graph.
+    neighbours
+        Which two databases differ by one person.
+    individuals
+        The number u of people (at most, when people may be absent), where it is known.
+    values
+        One person's possible values, where they are known.
+    function
+        The answer to a database, given as the tuple of the values of the people in it.
+    fewest
+        The smallest number of people that has an answer (1 for a mean or median).
+    sees_absent
+        Whether the function gets ``None`` in the place of an absent person.
+
+    Examples
+    --------
+    >>> from tightrope import query
+    >>> ages = query("sum(3,5)")
+    >>> ages
+    Query('sum(3,5)', change-one, 16 answers)
+    >>> ages.answer([5, 0, 2]), ages.databases().size
+    (7, 216)
+    """
+
+    text: str
+    graph: AnswerGraph
+    neighbours: Neighbours = Neighbours.CHANGE_ONE
+    individuals: int | None = None
+    values: Sequence[Hashable] | None = None
+    function: Callable[[tuple[Any, ...]], Hashable] | None = field(default=None, compare=False)
+    fewest: int = 0
+    sees_absent: bool = False
+
+    def answer(self, database: Sequence[Hashable]) -> Hashable:
+        """Return the answer to one database: one value for each person.
+
+        Where people may be absent, write ``None`` for them or leave them out.
+
+        >>> from tightrope import query
+        >>> query("mean(3,5)", neighbours="add-remove").answer([4, None, 1])
+        Fraction(5, 2)
+        """
+        if self.function is None:
+            raise InputError(
+                f"{self.text} is given by its graph alone: it has no function to apply"
+            )
+        slots = tuple(database)
+        self._check_slots(slots)
+        present = tuple(value for value in slots if value is not None)
+        if self.values is not None:
+            for value in present:
+                if value not in self.values:
+                    raise InputError(f"{value!r} is not one person's value in {self.text}")
+        if len(present) < self.fewest:
+            raise InputError(f"{self.text} has no answer for fewer than {self.fewest} people")
+        return self.function(slots if self.sees_absent else present)
+
+    def _check_slots(self, slots: tuple[Hashable, ...]) -> None:
+        if self.individuals is None:
+            return
+        may_miss = self.neighbours.allows_absent
+        fits = len(slots) == self.individuals or (
+            may_miss and not self.sees_absent and len(slots) < self.individuals
+        )
+        if not fits or (None in slots and not may_miss):
+            most = "at most " if may_miss and not self.sees_absent else "exactly "
+            raise InputError(
+                f"a database of {self.text} under {self.neighbours.value} has {most}"
+                f"{self.individuals} people, got {len(slots)}"
+                f"{', some of them absent' if None in slots else ''}"
+            )
+
+    def databases(self) -> Databases:
+        """Return the graph of the databases under the neighbour relation, by rule.
+
+        Where people may be absent, the empty database is one of the nodes, even if it has no
+        answer (``fewest``).
+
+        >>> from tightrope import query
+        >>> query("count(20)").databases().diameter
+        20
+        """
+        if self.individuals is None or self.values is None:
+            raise InputError(
+                f"{self.text} is given by its graph alone: the people and their values are unknown"
+            )
+        return Databases(
+            self.individuals,
+            self.values,
+            change=self.neighbours.allows_change,
+            absent=self.neighbours.allows_absent,
+        )
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Query({self.text!r}, {self.neighbours.value}, {self.graph.size} answers)"
