@@ -1,1 +1,51 @@
-"""To be written."""
+"""Consumers: what the readers of an answer know, and what a wrong guess costs them.
+
+>>> from tightrope.consumers import Consumer
+>>> from tightrope.graphs import Band
+>>> Consumer.of(Band(6), prior="binomial(.3)", loss="absolute").prior.maximum
+0.36015...
+"""
+
+from tightrope.consumers.consumer import Bayesian, Consumer, RiskAverse
+from tightrope.consumers.consumer_files import read_consumers
+from tightrope.consumers.evaluate import (
+    Remap,
+    WorstLoss,
+    best_remap,
+    expected_loss,
+    utility,
+    worst_loss,
+)
+from tightrope.consumers.losses import Loss, MatrixLoss
+from tightrope.consumers.monotone import Monotone, is_monotone
+from tightrope.consumers.named_losses import BinaryLoss, CoordinateLoss, DistanceLoss
+from tightrope.consumers.priors import DensePrior, Prior, UniformPrior
+from tightrope.consumers.product_prior import ProductPrior
+from tightrope.consumers.read import loss, prior, support
+
+__all__ = [
+    "Bayesian",
+    "BinaryLoss",
+    "Consumer",
+    "CoordinateLoss",
+    "DensePrior",
+    "DistanceLoss",
+    "Loss",
+    "MatrixLoss",
+    "Monotone",
+    "Prior",
+    "ProductPrior",
+    "Remap",
+    "RiskAverse",
+    "UniformPrior",
+    "WorstLoss",
+    "best_remap",
+    "expected_loss",
+    "is_monotone",
+    "loss",
+    "prior",
+    "read_consumers",
+    "support",
+    "utility",
+    "worst_loss",
+]

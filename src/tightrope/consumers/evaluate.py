@@ -1,0 +1,312 @@
+r"""What a channel is worth to a consumer.
+
+A Bayesian consumer reads output o and makes the guess with the least expected loss. This *best
+remap* is deterministic and needs no solver [A, §2.2; B, Prop 23, 24]. The best remap of a
+risk-averse consumer is a linear program and lives with the solvers; here its result is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tightrope.channels.base import BLOCK_ENTRIES, Channel, DenseChannel
+from tightrope.channels.deterministic import DeterministicChannel
+from tightrope.consumers.consumer import Bayesian, Consumer, RiskAverse
+from tightrope.consumers.losses import Loss
+from tightrope.errors import InputError, TooLarge
+
+#: Largest number of entries of a channel that an evaluation goes through one by one.
+EVALUATION_LIMIT = 40_000_000_000
+
+
+@dataclass(frozen=True)
+class Remap:
+    """A guess for every output, and what the consumer then loses.
+
+    Attributes
+    ----------
+    guess
+        The index of the guess for each output (read-only).
+    expected_loss
+        The consumer's expected loss with these guesses.
+    channel
+        The remap as a channel from outputs to guesses, with their labels.
+
+    Examples
+    --------
+    >>> from tightrope.consumers import Consumer, Loss, Prior
+    >>> wary = Consumer(prior=Prior([0.9, 0.1]), loss=Loss.binary(2))
+    >>> found = best_remap(Channel([[0.75, 0.25], [0.25, 0.75]]), wary)
+    >>> found.guess.tolist(), round(found.expected_loss, 3)
+    ([0, 0], 0.1)
+    >>> found.channel.matrix().tolist()
+    [[1.0, 0.0], [1.0, 0.0]]
+    """
+
+    guess: NDArray[np.int64]
+    expected_loss: float
+    channel: DeterministicChannel
+
+
+class WorstLoss(NamedTuple):
+    """The largest expected loss over the possible answers, and where it is.
+
+    >>> WorstLoss(loss=0.5, node=3).node
+    3
+    """
+
+    loss: float
+    node: int
+
+
+def best_remap(channel: Channel, consumer: Consumer) -> Remap:
+    r"""Return the best guess for every output: :math:`\min_k \sum_i \pi_i\,\ell(i,k)\,X_{io}`.
+
+    Deterministic remaps suffice for a Bayesian consumer [A, §2.2; B, Prop 23, 24]. Ties, as
+    floating point sees them, go to the smallest guess. Memory stays bounded: the channel is
+    gone through in blocks of outputs.
+
+    Parameters
+    ----------
+    channel
+        Any channel whose inputs are the consumer's answers.
+    consumer
+        A Bayesian consumer.
+
+    Examples
+    --------
+    >>> from tightrope.consumers import Consumer
+    >>> from tightrope.graphs import Band
+    >>> path = Channel([[0.6, 0.2, 0.2], [0.3, 0.4, 0.3], [0.2, 0.2, 0.6]])
+    >>> sure_of_the_middle = Consumer.of(Band(3), prior="0.1,0.8,0.1", loss="absolute")
+    >>> best_remap(path, sure_of_the_middle).guess.tolist()
+    [1, 1, 1]
+    """
+    bayesian = _bayesian(consumer)
+    loss = bayesian.loss
+    _check_channel(channel, loss.size)
+    guess = np.zeros(channel.shape[1], np.int64)
+    total = 0.0
+    if loss.is_binary:
+        guess, best = _likeliest(channel, bayesian.prior.probabilities)
+        total = float(bayesian.prior.probabilities.sum() - best.sum())
+    else:
+        for start, weights in _weighted_columns(channel, bayesian):
+            found = loss.expected(weights).argmin(axis=0)
+            guess[start : start + len(found)] = found
+            # Sums over rules may cancel; the value reported is summed term by term.
+            total += float((loss.columns(found) * weights).sum())
+    return _result(guess, total, loss)
+
+
+def expected_loss(
+    channel: Channel, consumer: Consumer, remap: Remap | Channel | ArrayLike | None = None
+) -> float:
+    r"""Return :math:`\sum_i \pi_i \sum_o X_{io} \sum_k R_{ok}\,\ell(i,k)`, with the best remap R.
+
+    Parameters
+    ----------
+    channel
+        Any channel whose inputs are the consumer's answers.
+    consumer
+        A Bayesian consumer.
+    remap
+        Another remap instead of the best: a :class:`Remap`, a channel from outputs to guesses,
+        its matrix, or the guess for each output. ``range(n)`` takes every output as it is.
+
+    Examples
+    --------
+    >>> from tightrope.consumers import Consumer, Loss, Prior
+    >>> response = Channel([[0.75, 0.25], [0.25, 0.75]])
+    >>> wary = Consumer(prior=Prior([0.9, 0.1]), loss=Loss.binary(2))
+    >>> round(expected_loss(response, wary), 3), expected_loss(response, wary, range(2))
+    (0.1, 0.25)
+    """
+    bayesian = _bayesian(consumer)
+    if remap is None:
+        # Every channel knows its column maxima, and many know them by rule.
+        if bayesian.loss.is_binary and bayesian.prior.is_uniform:
+            _check_inputs(channel, bayesian.loss.size)
+            return 1 - channel.column_maxima_sum() / bayesian.prior.size
+        return best_remap(channel, consumer).expected_loss
+    loss = bayesian.loss
+    _check_channel(channel, loss.size)
+    rule = _remap_channel(remap, channel.shape[1], loss)
+    total = 0.0
+    for start, weights in _weighted_columns(channel, bayesian):
+        outputs = np.arange(start, start + weights.shape[1])
+        if isinstance(rule, DeterministicChannel):
+            total += float((loss.columns(rule.targets[outputs]) * weights).sum())
+        else:
+            chances = np.stack([rule.row(int(o)) for o in outputs])
+            total += float((loss.expected(weights).T * chances).sum())
+    return total
+
+
+def utility(
+    channel: Channel, consumer: Consumer, remap: Remap | Channel | ArrayLike | None = None
+) -> float:
+    r"""Return the expected gain: 1 − expected loss for binary loss, else − expected loss.
+
+    For binary loss this is the probability of a right guess,
+    :math:`\mathcal U = \sum_o \max_i \pi_i X_{io}` [A, §2.2; B, Prop 24]. For every other loss
+    the gain is :math:`g = -\ell`, so that :meth:`Loss.from_gain <Loss.from_gain>` gets back the
+    expected gain it was made for.
+
+    Parameters
+    ----------
+    channel, consumer, remap
+        As for :func:`expected_loss`.
+
+    Examples
+    --------
+    >>> from tightrope.consumers import Consumer, Loss, Prior
+    >>> response = Channel([[0.75, 0.25], [0.25, 0.75]])
+    >>> utility(response, Consumer(prior=Prior.uniform(2), loss=Loss.binary(2)))
+    0.75
+    """
+    lost = expected_loss(channel, consumer, remap)
+    return 1 - lost if consumer.loss.is_binary else 0.0 - lost
+
+
+def worst_loss(
+    channel: Channel, consumer: Consumer, remap: Remap | Channel | ArrayLike | None = None
+) -> WorstLoss:
+    r"""Return :math:`\max_{i \in S} \sum_k X_{ik}\,\ell(i,k)` and the answer where it is [C, (7)].
+
+    Parameters
+    ----------
+    channel
+        A channel whose outputs are the guesses, or any channel together with a remap.
+    consumer
+        A risk-averse consumer.
+    remap
+        What to do with the outputs first; without it they are taken as the guesses they are.
+
+    Examples
+    --------
+    >>> from tightrope.consumers import Consumer, Loss
+    >>> two = Channel([[0.75, 0.25], [0.5, 0.5]])
+    >>> worst_loss(two, Consumer(support=[0, 1], loss=Loss.binary(2)))
+    WorstLoss(loss=0.5, node=1)
+    """
+    if not isinstance(consumer, RiskAverse):
+        raise InputError("the worst loss needs a risk-averse consumer: use expected_loss")
+    loss = consumer.loss
+    _check_inputs(channel, loss.size)
+    outputs = channel.shape[1]
+    rule = None if remap is None else _remap_channel(remap, outputs, loss)
+    if rule is None and outputs != loss.guess_count:
+        raise InputError(
+            f"outputs must be the {loss.guess_count} guesses of the loss, got {outputs} outputs: "
+            "give a remap"
+        )
+    chances = None if rule is None or isinstance(rule, DeterministicChannel) else rule.matrix()
+    worst = WorstLoss(-np.inf, -1)
+    for node in consumer.support.tolist():
+        row = channel.row(node)
+        if isinstance(rule, DeterministicChannel):
+            here = float(row @ loss.row(node)[rule.targets])
+        elif chances is not None:
+            here = float(row @ chances @ loss.row(node))
+        else:
+            here = float(row @ loss.row(node))
+        if here > worst.loss:
+            worst = WorstLoss(here, node)
+    return worst
+
+
+def _bayesian(consumer: Consumer) -> Bayesian:
+    if isinstance(consumer, Bayesian):
+        return consumer
+    raise InputError(
+        "the best remap of a risk-averse consumer is a linear program: take it from the optimize "
+        "room, and judge any remap with worst_loss(channel, consumer, remap)"
+    )
+
+
+def _check_inputs(channel: Channel, size: int) -> None:
+    if channel.shape[0] != size:
+        raise InputError(
+            f"channel and consumer must be over the same answers, got {channel.shape[0]} inputs "
+            f"and {size} answers"
+        )
+
+
+def _check_channel(channel: Channel, size: int) -> None:
+    _check_inputs(channel, size)
+    rows, columns = channel.shape
+    if rows * columns > EVALUATION_LIMIT:
+        raise TooLarge(
+            f"this would go through {rows} × {columns} entries of the channel, more than "
+            f"{EVALUATION_LIMIT}: only uniform priors with binary loss have a rule"
+        )
+
+
+def _likeliest(
+    channel: Channel, prior: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    r"""Return :math:`\arg\max_i \pi_i X_{io}` and the maxima, block by block of rows."""
+    guess = np.zeros(channel.shape[1], np.int64)
+    best = np.zeros(channel.shape[1])
+    step = max(1, BLOCK_ENTRIES // channel.shape[1])
+    for first, rows in channel.row_blocks():
+        # A dense channel is one block: cut it, so that the product stays small.
+        for start in range(0, len(rows), step):
+            some = rows[start : start + step]
+            joint = some * prior[first + start : first + start + len(some), None]
+            place = joint.argmax(axis=0)
+            value = np.take_along_axis(joint, place[None], axis=0)[0]
+            better = value > best
+            guess[better] = first + start + place[better]
+            best[better] = value[better]
+    return guess, best
+
+
+def _weighted_columns(
+    channel: Channel, consumer: Bayesian
+) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    r"""Yield :math:`\pi_i X_{io}` in blocks of outputs, each with its first output."""
+    rows, columns = channel.shape
+    prior = consumer.prior.probabilities[:, None]
+    step = max(1, BLOCK_ENTRIES // max(rows, consumer.loss.guess_count))
+    whole = channel.matrix() if isinstance(channel, DenseChannel) or step >= columns else None
+    for start in range(0, columns, step):
+        stop = min(columns, start + step)
+        if whole is not None:
+            yield start, whole[:, start:stop] * prior
+        else:
+            yield start, np.stack([channel.column(o) for o in range(start, stop)], axis=1) * prior
+
+
+def _remap_channel(remap: Remap | Channel | ArrayLike, outputs: int, loss: Loss) -> Channel:
+    if isinstance(remap, Remap):
+        rule: Channel = remap.channel
+    elif isinstance(remap, Channel):
+        rule = remap
+    else:
+        try:
+            given = np.asarray(remap)
+        except ValueError:
+            raise InputError("a remap must be a list of guesses or a matrix") from None
+        rule = DenseChannel(given) if given.ndim == 2 else _rule(given, loss.guess_count)
+    if rule.shape != (outputs, loss.guess_count):
+        raise InputError(
+            f"a remap must lead from {outputs} outputs to {loss.guess_count} guesses, "
+            f"got {rule.shape[0]} and {rule.shape[1]}"
+        )
+    return rule
+
+
+def _rule(guess: NDArray[np.int64], guesses: int) -> DeterministicChannel:
+    return DeterministicChannel(guess, guesses)
+
+
+def _result(guess: NDArray[np.int64], total: float, loss: Loss) -> Remap:
+    guess.flags.writeable = False
+    return Remap(guess, total, _rule(guess, loss.guess_count))

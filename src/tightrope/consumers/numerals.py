@@ -1,0 +1,125 @@
+"""Numbers and answers as people write them: ``.3``, ``1/3``, ``1e-4``; ``7``, ``(2, 0)``, ``Oslo``.
+
+A float stands for the decimal that prints as it, as everywhere in the package: ``0.1`` is
+exactly 1/10. Only what is needed exactly is turned into fractions.
+"""
+
+from __future__ import annotations
+
+import numbers
+import re
+from collections.abc import Hashable
+from fractions import Fraction
+
+from tightrope.errors import InputError
+from tightrope.graphs import AnswerGraph
+
+#: Longest text that is read as one number or one answer.
+LONGEST_TOKEN = 400
+
+_DECIMAL = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?"
+#: What a number looks like. The exponent is short, so that no text stands for a giant integer.
+NUMBER = re.compile(rf"[+-]?{_DECIMAL}(?:\s*/\s*{_DECIMAL})?")
+
+
+def read_exact(text: str) -> Fraction:
+    """Return the rational number that a text stands for.
+
+    >>> read_exact(".3"), read_exact("1/3"), read_exact("1e-2")
+    (Fraction(3, 10), Fraction(1, 3), Fraction(1, 100))
+    """
+    plain = text.strip()
+    if len(plain) > LONGEST_TOKEN or not NUMBER.fullmatch(plain):
+        raise InputError(f"expected a number such as 0.3 or 1/3, got {text[:40]!r}")
+    above, _, below = plain.partition("/")
+    divisor = Fraction(below.strip() or 1)
+    if divisor == 0:
+        raise InputError(f"a number must not divide by zero, got {text[:40]!r}")
+    return Fraction(above.strip()) / divisor
+
+
+def to_exact(value: object) -> Fraction:
+    """Return a number exactly; a float is the decimal that prints as it, a text is read.
+
+    >>> to_exact(0.1), to_exact("0.1"), to_exact(Fraction(1, 3))
+    (Fraction(1, 10), Fraction(1, 10), Fraction(1, 3))
+    """
+    if isinstance(value, str):
+        return read_exact(value)
+    if isinstance(value, numbers.Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    return Fraction(repr(float(value)))  # type: ignore[arg-type]
+
+
+def to_float(value: object) -> float:
+    """Return a number as a float, or refuse with what was given instead of a number.
+
+    >>> to_float("1/4"), to_float(Fraction(1, 2)), to_float(3)
+    (0.25, 0.5, 3.0)
+    """
+    try:
+        if isinstance(value, str):
+            # float() reads long files ten times faster; the pattern keeps out "nan" and "1_0".
+            plain = len(value) <= LONGEST_TOKEN and "/" not in value and NUMBER.fullmatch(value)
+            return float(value) if plain else float(read_exact(value))
+        if not isinstance(value, bool):
+            return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError) as wrong:
+        if isinstance(wrong, InputError):
+            raise
+    raise InputError(f"expected a number such as 0.3 or 1/3, got {str(value)[:40]!r}")
+
+
+def find_answer(graph: AnswerGraph, label: object) -> int:
+    """Return the node of an answer, given as a label or as the text of one.
+
+    A text is tried as the label itself, then as a number, then as a tuple of numbers.
+
+    Parameters
+    ----------
+    graph
+        The answer graph.
+    label
+        ``7``, ``"7"``, ``(2, 0)``, ``"(2, 0)"``, ``"2,0"``, ``[2, 0]``, ``"Oslo"`` …
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Band, StrongProduct
+    >>> find_answer(StrongProduct([Band(3), Band(3)]), "(2, 0)")
+    6
+    """
+    for candidate in _candidates(label):
+        try:
+            return graph.index(candidate)
+        except InputError:
+            continue
+    raise InputError(
+        f"{str(label)[:40]!r} is not an answer of {graph.name}; its answers look like "
+        f"{graph.label(0)!r} … {graph.label(graph.size - 1)!r}"
+    )
+
+
+def _candidates(label: object) -> list[Hashable]:
+    found: list[Hashable] = []
+    if isinstance(label, list):
+        label = tuple(label)
+    if isinstance(label, numbers.Rational):
+        found.append(_whole(to_exact(label)))
+    elif isinstance(label, Hashable):
+        found.append(label)
+    if isinstance(label, str) and len(label) <= LONGEST_TOKEN:
+        plain = label.strip()
+        parts = plain[1:-1] if plain[:1] + plain[-1:] in ("()", "[]") else plain
+        found.append(plain)
+        for text in (plain, parts):
+            if NUMBER.fullmatch(text):
+                found.append(_whole(read_exact(text)))
+        pieces = [piece.strip() for piece in parts.rstrip(",").split(",")]
+        if all(map(NUMBER.fullmatch, pieces)):
+            found.append(tuple(_whole(read_exact(piece)) for piece in pieces))
+        found.append(tuple(piece.strip("'\"") for piece in pieces))
+    return found
+
+
+def _whole(number: Fraction) -> int | Fraction:
+    return number.numerator if number.denominator == 1 else number
