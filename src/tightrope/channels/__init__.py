@@ -10,15 +10,27 @@ from tightrope.channels.deterministic import DeterministicChannel
 from tightrope.channels.geometric import GeometricChannel
 from tightrope.channels.integer import IntegerChannel, rational
 from tightrope.channels.kronecker import KroneckerChannel
+from tightrope.channels.privacy import (
+    PRIVACY_TOLERANCE,
+    PrivacyCheck,
+    SmallestEpsilon,
+    is_private,
+    smallest_epsilon,
+)
 from tightrope.channels.scaled_phi import ScaledPhi
 
 __all__ = [
+    "PRIVACY_TOLERANCE",
     "Channel",
     "DenseChannel",
     "DeterministicChannel",
     "GeometricChannel",
     "IntegerChannel",
     "KroneckerChannel",
+    "PrivacyCheck",
     "ScaledPhi",
+    "SmallestEpsilon",
+    "is_private",
     "rational",
+    "smallest_epsilon",
 ]

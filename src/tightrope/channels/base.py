@@ -208,8 +208,7 @@ class DenseChannel(Channel):
     def diagonal(self) -> NDArray[np.float64]:
         """Return the diagonal of a square matrix (read-only)."""
         self._check_square()
-        values: NDArray[np.float64] = self._matrix.diagonal()
-        return values
+        return np.asarray(self._matrix.diagonal())
 
     def row_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """Yield the whole matrix as one block."""
