@@ -13,6 +13,7 @@ import math
 import numbers
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 from tightrope.errors import InputError
@@ -20,12 +21,15 @@ from tightrope.errors import InputError
 #: Relative distance allowed between ``ratio`` and :math:`e^\varepsilon` (from below).
 RATIO_ACCURACY = Fraction(1, 10**15)
 
+#: Largest number of bits of an exact ratio; a longer one is replaced by a shorter one below it.
+EXACT_BITS = 4096
+
 #: Range of ε accepted: below it the ratio is 1 to working accuracy, above it nothing is private.
 SMALLEST, LARGEST = 1e-12, 500
 
 _NUMBER = r"\d+(?:\.\d*)?(?:[eE][+-]?\d{1,3})?|\.\d+(?:[eE][+-]?\d{1,3})?"
 _TEXT = re.compile(
-    rf"\s*(?:(?P<times>{_NUMBER})\s*\*\s*)?"
+    rf"\s*(?:(?P<times>{_NUMBER})\s*(?:/\s*(?P<under>{_NUMBER})\s*)?\*\s*)?"
     rf"(?:ln\(\s*(?P<base>{_NUMBER})(?:\s*/\s*(?P<below>{_NUMBER}))?\s*\)"
     rf"|(?P<value>{_NUMBER}))(?:\s*/\s*(?P<over>{_NUMBER}))?\s*"
 )
@@ -57,6 +61,10 @@ class Epsilon:
     base: Fraction | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.multiple, Fraction) or not isinstance(self.base, Fraction | None):
+            raise InputError(
+                "Epsilon(…) takes fractions; use Epsilon.of(value) for numbers and texts"
+            )
         if self.multiple <= 0:
             raise InputError(f"ε must be positive, got {_plain(self.multiple)}")
         if self.base is not None and self.base <= 1:
@@ -65,7 +73,7 @@ class Epsilon:
             raise InputError(f"ε must be between {SMALLEST:g} and {LARGEST}, got {self}")
 
     @classmethod
-    def of(cls, value: Epsilon | float | Fraction | str) -> Epsilon:
+    def of(cls, value: Epsilon | float | Fraction | Decimal | str) -> Epsilon:
         """Read a privacy level from a number or a text.
 
         A float stands for the decimal that prints as it: ``0.1`` is exactly 1/10.
@@ -79,19 +87,13 @@ class Epsilon:
         Examples
         --------
         >>> [str(Epsilon.of(x)) for x in (0.5, "1/3", "ln(2)", "ln(3)/2")]
-        ['0.5', '1/3', 'ln(2)', '1/2*ln(3)']
+        ['0.5', '1/3', 'ln(2)', '0.5*ln(3)']
         """
         if isinstance(value, Epsilon):
             return value
         if isinstance(value, str):
             return cls._parse(value)
-        if isinstance(value, bool) or not isinstance(value, numbers.Real):
-            raise InputError(f"ε must be a number or a text such as 'ln(2)', got {value!r}")
-        if not math.isfinite(value):
-            raise InputError(f"ε must be finite, got {value}")
-        if isinstance(value, numbers.Rational):
-            return cls(Fraction(value.numerator, value.denominator))
-        return cls(Fraction(repr(float(value))))
+        return cls(_as_written(value, "ε"))
 
     @classmethod
     def _parse(cls, text: str) -> Epsilon:
@@ -99,12 +101,13 @@ class Epsilon:
         if match is None or len(text) > 200:
             raise InputError(f"ε must look like 0.5, 1/2, ln(2) or 2*ln(3), got {text[:80]!r}")
         part = {k: Fraction(v) for k, v in match.groupdict().items() if v is not None}
-        if part.get("over") == 0 or part.get("below") == 0:
+        one = Fraction(1)
+        if 0 in (part.get("over", one), part.get("under", one), part.get("below", one)):
             raise InputError(f"ε divides by zero in {text!r}")
-        multiple = part.get("times", Fraction(1)) / part.get("over", Fraction(1))
+        multiple = part.get("times", one) / part.get("over", one) / part.get("under", one)
         if "value" in part:
             return cls(multiple * part["value"])
-        return cls(multiple, part["base"] / part.get("below", Fraction(1)))
+        return cls(multiple, part["base"] / part.get("below", one))
 
     def __float__(self) -> float:
         if self.base is None:
@@ -117,18 +120,22 @@ class Epsilon:
         r""":math:`\alpha = e^{-\varepsilon}` in floating point."""
         if self.base is None:
             return math.exp(-float(self))
-        return float(1 / self.base) ** float(self.multiple)
+        return math.pow(1 / self.base, self.multiple)
 
     @property
     def exact(self) -> bool:
-        r"""Whether ``ratio`` equals :math:`e^\varepsilon` (only for ``ln`` of a rational)."""
-        return self.base is not None and self.multiple.denominator == 1
+        r"""Whether ``ratio`` equals :math:`e^\varepsilon` (the logarithm of a rational number).
+
+        >>> Epsilon.of("ln(9)/2").exact, Epsilon.of("ln(2)/2").exact
+        (True, False)
+        """
+        return _exact_power(self.multiple, self.base) is not None
 
     @property
     def ratio(self) -> Fraction:
-        r"""The simplest :math:`p/q` with :math:`(1-10^{-15})e^\varepsilon \le p/q \le e^\varepsilon`.
+        r"""The simplest :math:`p/q \le e^\varepsilon` within ``RATIO_ACCURACY`` of it.
 
-        It is exact for the logarithm of a rational number.
+        It is exact for the logarithm of a rational number with up to ``EXACT_BITS`` bits.
         """
         return _ratio_below(self.multiple, self.base)
 
@@ -138,7 +145,10 @@ class Epsilon:
         >>> Epsilon.of("ln(2)").scaled(3).ratio
         Fraction(8, 1)
         """
-        return Epsilon(self.multiple * Epsilon.of(length).multiple, self.base)
+        factor = _as_written(length, "a length")
+        if factor <= 0:
+            raise InputError(f"a length must be positive, got {_plain(factor)}")
+        return Epsilon(self.multiple * factor, self.base)
 
     def __str__(self) -> str:
         if self.base is None:
@@ -147,23 +157,72 @@ class Epsilon:
         return log if self.multiple == 1 else f"{_plain(self.multiple)}*{log}"
 
 
+def _as_written(value: object, what: str) -> Fraction:
+    """Read a number; a float stands for the decimal that prints as it."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real | Decimal):
+        raise InputError(f"{what} must be a number or a text such as 'ln(2)', got {value!r}")
+    if isinstance(value, numbers.Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if not math.isfinite(value):
+        raise InputError(f"{what} must be finite, got {value}")
+    return Fraction(value) if isinstance(value, Decimal) else Fraction(repr(float(value)))
+
+
 def _plain(number: Fraction) -> str:
     """Write a fraction as a short decimal where that is exact, else as ``p/q``."""
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) > 200:
+        return "a fraction with very many digits"
     if number.denominator == 1:
-        return str(number) if number < 10**20 else f"{len(str(number))} digits"
+        return str(number)
     decimal = repr(float(number))
     return decimal if Fraction(decimal) == number else f"{number.numerator}/{number.denominator}"
 
 
 @functools.lru_cache(maxsize=1024)
 def _ratio_below(multiple: Fraction, base: Fraction | None) -> Fraction:
+    exact = _exact_power(multiple, base)
+    if exact is not None:
+        return exact
     if base is None:
         low, high = _exp_bounds(multiple)
-    elif multiple.denominator == 1:
-        return base**multiple.numerator
     else:
-        low, high = _root_bounds(base**multiple.numerator, multiple.denominator)
+        below, above = _log_bounds(base)
+        low, high = _exp_bounds(multiple * below)[0], _exp_bounds(multiple * above)[1]
     return simplest_between(high * (1 - RATIO_ACCURACY), low)
+
+
+def _exact_power(multiple: Fraction, base: Fraction | None) -> Fraction | None:
+    """Return ``base**multiple`` when it is rational and has no more than ``EXACT_BITS`` bits."""
+    if base is None:
+        return None
+    power, degree = multiple.numerator, multiple.denominator
+    # A degree above the number of bits has no exact root but 1.
+    if degree > base.numerator.bit_length():
+        return None
+    top, bottom = (_integer_root(n, degree) for n in (base.numerator, base.denominator))
+    if top**degree != base.numerator or bottom**degree != base.denominator:
+        return None
+    if top.bit_length() * power > EXACT_BITS:
+        return None
+    return Fraction(top, bottom) ** power
+
+
+def _log_bounds(number: Fraction) -> tuple[Fraction, Fraction]:
+    r"""Fractions around ln x for x > 1: :math:`x = 2^k y`, and two series for artanh."""
+    doublings = max(0, number.numerator.bit_length() - number.denominator.bit_length() - 1)
+    rest = number / 2**doublings
+    parts = [(2, (rest - 1) / (rest + 1)), (2 * doublings, Fraction(1, 3))]
+    scale = 1 << 320
+    low = 0
+    for times, x in parts:
+        power = start = scale * x.numerator // x.denominator
+        odd = 1
+        while power:
+            low += times * (power // odd)
+            power = power * start // scale * start // scale
+            odd += 2
+    # x ≤ 3/5 makes fewer than 300 terms, each short by less than 4 units before the factor.
+    return Fraction(low, scale), Fraction(low + (2 + 2 * doublings) * 300 * 4, scale)
 
 
 def _exp_bounds(exponent: Fraction) -> tuple[Fraction, Fraction]:
@@ -182,14 +241,6 @@ def _exp_bounds(exponent: Fraction) -> tuple[Fraction, Fraction]:
     for _ in range(halvings):
         low, high = low * low // scale, -(-high * high // scale)
     return Fraction(low, scale), Fraction(high, scale)
-
-
-def _root_bounds(number: Fraction, degree: int) -> tuple[Fraction, Fraction]:
-    """Fractions around the degree-th root of a number above 1."""
-    scale = 1 << 80
-    target = (number.numerator * scale**degree) // number.denominator
-    root = _integer_root(target, degree)
-    return Fraction(root, scale), Fraction(root + 1, scale)
 
 
 def _integer_root(number: int, degree: int) -> int:
