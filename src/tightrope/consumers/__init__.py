@@ -16,12 +16,14 @@ from tightrope.consumers.evaluate import (
     utility,
     worst_loss,
 )
+from tightrope.consumers.loss_text import loss
 from tightrope.consumers.losses import Loss, MatrixLoss
 from tightrope.consumers.monotone import Monotone, is_monotone
 from tightrope.consumers.named_losses import BinaryLoss, CoordinateLoss, DistanceLoss
+from tightrope.consumers.prior_text import prior
 from tightrope.consumers.priors import DensePrior, Prior, UniformPrior
 from tightrope.consumers.product_prior import ProductPrior
-from tightrope.consumers.read import loss, prior, support
+from tightrope.consumers.support_text import support
 
 __all__ = [
     "Bayesian",

@@ -7,6 +7,7 @@ answers, and minimises :math:`\max_{i \in S} \sum_k X_{ik}\,\ell(i,k)`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -87,15 +88,17 @@ class Consumer:
         >>> Consumer.of(Band(6), support="2..4").support.tolist()
         [2, 3, 4]
         """
-        from tightrope.consumers import read
+        from tightrope.consumers.loss_text import loss as read_loss
+        from tightrope.consumers.prior_text import prior as read_prior
+        from tightrope.consumers.support_text import support as read_support
 
-        found = read.loss(loss, graph)
+        found = read_loss(loss, graph)
         if support is None:
-            known = read.prior("uniform" if prior is None else prior, graph)
+            known = read_prior("uniform" if prior is None else prior, graph)
             return Bayesian(known, found, name=name)
         if prior is not None:
             raise InputError("a consumer has a prior or a support, got both")
-        return RiskAverse(read.support(support, graph), found, name=name)
+        return RiskAverse(read_support(support, graph), found, name=name)
 
     def __repr__(self) -> str:
         kind = type(self).__name__ + (f" {self.name}" if self.name else "")
@@ -185,7 +188,7 @@ def _check_support(support: Iterable[int], size: int) -> NDArray[np.int64]:
             raise InputError(f"a support holds nodes 0 … {size - 1}, got {node!r}")
     out = np.unique(np.array(nodes, dtype=np.int64))
     if len(out) < len(nodes):
-        twice = next(node for place, node in enumerate(nodes) if node in nodes[:place])
-        raise InputError(f"a support names each answer once, got {twice} again")
+        twice, count = Counter(map(int, nodes)).most_common(1)[0]
+        raise InputError(f"a support names each answer once, got {twice} {count} times")
     out.flags.writeable = False
     return out

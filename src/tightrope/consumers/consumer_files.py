@@ -7,8 +7,10 @@ from typing import Any
 
 from tightrope.consumers.consumer import Bayesian, Consumer, RiskAverse
 from tightrope.consumers.files import is_json, read_json, read_rows
-from tightrope.consumers.read import loss, prior, support
-from tightrope.errors import InputError
+from tightrope.consumers.loss_text import loss
+from tightrope.consumers.prior_text import prior
+from tightrope.consumers.support_text import support
+from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 
 _FIELDS = ("name", "prior", "support", "loss")
@@ -52,7 +54,8 @@ def read_consumers(path: str | Path, graph: AnswerGraph) -> tuple[Consumer, ...]
         try:
             found.append(_consumer(fields, name, graph, Path(path).parent))
         except InputError as wrong:
-            raise InputError(f"{path}, {name}: {wrong}") from None
+            kind = TooLarge if isinstance(wrong, TooLarge) else InputError
+            raise kind(f"{path}, {name}: {wrong}") from None
     return tuple(found)
 
 

@@ -7,6 +7,7 @@ risk-averse consumer is a linear program and lives with the solvers; here its re
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,8 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels.base import BLOCK_ENTRIES, Channel, DenseChannel
 from tightrope.channels.deterministic import DeterministicChannel
+from tightrope.channels.kronecker import KroneckerChannel
 from tightrope.consumers.consumer import Bayesian, Consumer, RiskAverse
 from tightrope.consumers.losses import Loss
+from tightrope.consumers.priors import Prior
+from tightrope.consumers.product_prior import ProductPrior
 from tightrope.errors import InputError, TooLarge
 
 #: Largest number of entries of a channel that an evaluation goes through one by one.
@@ -129,11 +133,9 @@ def expected_loss(
     """
     bayesian = _bayesian(consumer)
     if remap is None:
-        # Every channel knows its column maxima, and many know them by rule.
-        if bayesian.loss.is_binary and bayesian.prior.is_uniform:
-            _check_inputs(channel, bayesian.loss.size)
-            return 1 - channel.column_maxima_sum() / bayesian.prior.size
-        return best_remap(channel, consumer).expected_loss
+        _check_inputs(channel, bayesian.loss.size)
+        right = _right_by_rule(channel, bayesian.prior) if bayesian.loss.is_binary else None
+        return best_remap(channel, consumer).expected_loss if right is None else 1 - right
     loss = bayesian.loss
     _check_channel(channel, loss.size)
     rule = _remap_channel(remap, channel.shape[1], loss)
@@ -244,8 +246,24 @@ def _check_channel(channel: Channel, size: int) -> None:
     if rows * columns > EVALUATION_LIMIT:
         raise TooLarge(
             f"this would go through {rows} × {columns} entries of the channel, more than "
-            f"{EVALUATION_LIMIT}: only uniform priors with binary loss have a rule"
+            f"{EVALUATION_LIMIT}: only binary loss with a uniform prior, or with a "
+            "product prior on a product channel, has a rule"
         )
+
+
+def _right_by_rule(channel: Channel, prior: Prior) -> float | None:
+    r"""Return :math:`\sum_o \max_i \pi_i X_{io}` where no matrix is needed for it."""
+    if prior.is_uniform:
+        # Every channel knows its column maxima, and many know them by rule.
+        return channel.column_maxima_sum() / prior.size
+    if isinstance(prior, ProductPrior) and isinstance(channel, KroneckerChannel):
+        factors = channel.factors
+        if len(factors) == prior.power and all(f.shape[0] == prior.factor.size for f in factors):
+            # Numbers that are not negative: the largest product is the product of the largest.
+            weights = prior.factor.probabilities
+            values = {id(f): float(_likeliest(f, weights)[1].sum()) for f in factors}
+            return math.prod(values[id(f)] for f in factors)
+    return None
 
 
 def _likeliest(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels.base import BLOCK_ENTRIES, MATRIX_LIMIT
-from tightrope.consumers.numerals import to_exact
+from tightrope.consumers.numerals import to_exact, to_float
 from tightrope.errors import InputError, TooLarge
 
 
@@ -250,7 +250,7 @@ def _check_losses(matrix: ArrayLike) -> NDArray[np.float64]:
     try:
         values = np.array(matrix, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError("a loss must be a rectangular matrix of numbers") from None
+        values = _from_texts(matrix)
     if values.ndim != 2 or 0 in values.shape:
         raise InputError(f"a loss must be a non-empty matrix, got shape {values.shape}")
     bad = np.argwhere(~np.isfinite(values))
@@ -259,3 +259,22 @@ def _check_losses(matrix: ArrayLike) -> NDArray[np.float64]:
         raise InputError(f"losses must be finite, got {values[i, k]} at row {i}, column {k}")
     values.flags.writeable = False
     return values
+
+
+def _from_texts(matrix: Any) -> NDArray[np.float64]:
+    """Return a matrix some of whose entries are texts such as ``"1/3"``."""
+    message = "a loss must be a rectangular matrix of numbers"
+    try:
+        rows = [list(row) for row in matrix]
+    except TypeError:
+        raise InputError(message) from None
+    if len({len(row) for row in rows}) > 1:
+        raise InputError(f"{message}, got rows of {len(rows[0])} and of other lengths")
+    out = np.empty((len(rows), len(rows[0])))
+    for i, row in enumerate(rows):
+        for k, value in enumerate(row):
+            try:
+                out[i, k] = to_float(value)
+            except InputError as wrong:
+                raise InputError(f"{wrong} at row {i}, column {k}") from None
+    return out

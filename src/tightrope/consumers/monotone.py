@@ -77,33 +77,40 @@ def is_monotone(loss: Loss, graph: AnswerGraph) -> Monotone:
         )
     if isinstance(loss, BinaryLoss) or loss.size == 1:
         return Monotone(True, None, True, None)
-    if isinstance(loss, DistanceLoss) and isinstance(loss.graph, Band):
+    in_order = bool((np.diff(order) == 1).all())
+    if isinstance(loss, DistanceLoss) and isinstance(loss.graph, Band) and in_order:
         return Monotone(True, None, True, None)
     if isinstance(loss, CoordinateLoss) and loss.coordinates.shape[1] == 1:
-        ruled = _by_coordinates(loss, order)
-        if ruled is not None:
-            return ruled
+        return _by_coordinates(loss, order)
     return _by_comparing(loss, order)
 
 
-def _by_coordinates(loss: CoordinateLoss, order: NDArray[np.int64]) -> Monotone | None:
-    """Decide absolute and squared loss from the numbers along the line, if they rise or fall."""
+def _by_coordinates(loss: CoordinateLoss, order: NDArray[np.int64]) -> Monotone:
+    """Decide absolute and squared loss from the numbers along the line.
+
+    Where the numbers turn at k, one of the two beside k is closer to the other than to k: that
+    is a witness. Where the steps to the two sides differ, so do the losses.
+    """
     labels = [loss.graph.label(int(i)) for i in order]
     values = [to_exact(x[0] if isinstance(x, tuple) else x) for x in labels]
     steps = [b - a for a, b in pairwise(values)]
-    if not (all(step > 0 for step in steps) or all(step < 0 for step in steps)):
-        return None
+    witness = unequal = None
     for place, (left, right) in enumerate(pairwise(steps)):
-        if left != right:
-            i, k, other = order[place + 1], order[place], order[place + 2]
-            return Monotone(True, None, False, (int(i), int(k), int(other)))
-    return Monotone(True, None, True, None)
+        before, here, after = map(int, order[place : place + 3])
+        if witness is None and (left > 0) != (right > 0):
+            closer = abs(left) > abs(right)
+            witness = (before, here, after) if closer else (after, here, before)
+        if unequal is None and abs(left) != abs(right):
+            unequal = (here, before, after)
+        if witness is not None and unequal is not None:
+            break
+    return Monotone(witness is None, witness, unequal is None, unequal)
 
 
 def _by_comparing(loss: Loss, order: NDArray[np.int64]) -> Monotone:
     loss._check_matrix("deciding whether this loss is monotone")
     witness = unequal = None
-    ruled = isinstance(loss, CoordinateLoss | DistanceLoss)
+    ruled = isinstance(loss, CoordinateLoss)
     for place, i in enumerate(order.tolist()):
         # Rounding in a rule must not decide: there the fractions themselves are compared.
         numbers = [loss.exact(i, int(k)) for k in order] if ruled else loss.row(i)[order]

@@ -6,9 +6,10 @@ exactly 1/10. Only what is needed exactly is turned into fractions.
 
 from __future__ import annotations
 
+import math
 import numbers
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from fractions import Fraction
 
 from tightrope.errors import InputError
@@ -17,7 +18,7 @@ from tightrope.graphs import AnswerGraph
 #: Longest text that is read as one number or one answer.
 LONGEST_TOKEN = 400
 
-_DECIMAL = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?"
+_DECIMAL = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 #: What a number looks like. The exponent is short, so that no text stands for a giant integer.
 NUMBER = re.compile(rf"[+-]?{_DECIMAL}(?:\s*/\s*{_DECIMAL})?")
 
@@ -73,7 +74,7 @@ def to_float(value: object) -> float:
 def find_answer(graph: AnswerGraph, label: object) -> int:
     """Return the node of an answer, given as a label or as the text of one.
 
-    A text is tried as the label itself, then as a number, then as a tuple of numbers.
+    A text is tried as the label itself, then as a number, then as a tuple.
 
     Parameters
     ----------
@@ -99,27 +100,32 @@ def find_answer(graph: AnswerGraph, label: object) -> int:
     )
 
 
-def _candidates(label: object) -> list[Hashable]:
-    found: list[Hashable] = []
+def _candidates(label: object) -> Iterator[Hashable]:
     if isinstance(label, list):
         label = tuple(label)
     if isinstance(label, numbers.Rational):
-        found.append(_whole(to_exact(label)))
+        yield from _numbers(to_exact(label))
+    elif isinstance(label, float) and math.isfinite(label):
+        yield from _numbers(Fraction(label))
     elif isinstance(label, Hashable):
-        found.append(label)
+        yield label
     if isinstance(label, str) and len(label) <= LONGEST_TOKEN:
         plain = label.strip()
-        parts = plain[1:-1] if plain[:1] + plain[-1:] in ("()", "[]") else plain
-        found.append(plain)
-        for text in (plain, parts):
-            if NUMBER.fullmatch(text):
-                found.append(_whole(read_exact(text)))
-        pieces = [piece.strip() for piece in parts.rstrip(",").split(",")]
-        if all(map(NUMBER.fullmatch, pieces)):
-            found.append(tuple(_whole(read_exact(piece)) for piece in pieces))
-        found.append(tuple(piece.strip("'\"") for piece in pieces))
-    return found
+        yield plain
+        if plain[:1] + plain[-1:] in ("()", "[]"):
+            plain = plain[1:-1].strip().removesuffix(",")
+        elif NUMBER.fullmatch(plain):
+            yield from _numbers(read_exact(plain))
+        label = tuple(piece.strip().strip("'\"") for piece in plain.split(","))
+        yield label
+    if isinstance(label, tuple):
+        texts = [str(part) for part in label]
+        if all(map(NUMBER.fullmatch, texts)):
+            exact = [_numbers(read_exact(text)) for text in texts]
+            yield tuple(first for first, _ in exact)
+            yield tuple(second for _, second in exact)
 
 
-def _whole(number: Fraction) -> int | Fraction:
-    return number.numerator if number.denominator == 1 else number
+def _numbers(number: Fraction) -> tuple[Hashable, Hashable]:
+    """Return the two ways in which a graph may hold a number: exactly, or as a float."""
+    return (number.numerator if number.denominator == 1 else number), float(number)
