@@ -147,15 +147,17 @@ class CappedCounts(AnswerGraph):
 
     def index(self, label: Hashable) -> int:
         """Return the node that stands for a tuple of counts."""
-        whole = isinstance(label, tuple) and len(label) == self.counts
-        if not whole or not all(
-            isinstance(c, int | np.integer) and 0 <= c <= self.people for c in label
+        if (
+            isinstance(label, tuple)
+            and len(label) == self.counts
+            and all(isinstance(c, int | np.integer) and 0 <= c <= self.people for c in label)
         ):
-            raise InputError(
-                f"an answer of {self.name} is a tuple of {self.counts} whole numbers "
-                f"0 … {self.people}, got {label!r}"
-            )
-        return functools.reduce(lambda n, c: n * (self.people + 1) + int(c), label, 0)
+            base = self.people + 1
+            return sum(int(c) * base**k for k, c in enumerate(reversed(label)))
+        raise InputError(
+            f"an answer of {self.name} is a tuple of {self.counts} whole numbers "
+            f"0 … {self.people}, got {label!r}"
+        )
 
     def distance(self, i: int, j: int) -> int:
         """Return the number of people who must come or go."""
@@ -176,11 +178,12 @@ class CappedCounts(AnswerGraph):
         full_there = table.max(axis=1) == self.people
         full_here = here.max() == self.people
         extra = ((down == 0) & (up > 0) & full_here) | ((up == 0) & (down > 0) & full_there)
-        return up + down + extra
+        row: NDArray[np.int64] = up + down + extra
+        return row
 
     @functools.cached_property
     def _table(self) -> NDArray[np.int64]:
-        self._check_row("a row of distances")
+        self._check_length(self.size * self.counts, "a row of distances")
         shape = (self.people + 1,) * self.counts
         return np.stack(np.unravel_index(np.arange(self.size), shape), axis=1)
 
@@ -195,7 +198,8 @@ class CappedCounts(AnswerGraph):
             above = (above[:, None] * (self.people + 1) + (count + np.arange(2))).ravel()
         near = below if max(here) == self.people else np.concatenate([below, above])
         near = np.unique(near)
-        return near[near != i]
+        beside: NDArray[np.int64] = near[near != i]
+        return beside
 
     def degree(self, i: int) -> int:
         """Return the number of neighbours of a node."""
@@ -226,7 +230,9 @@ class CappedCounts(AnswerGraph):
     @property
     def edge_count(self) -> int:
         """The number of smaller bundles times the ways to come."""
-        return int(self.people**self.counts * (2**self.counts - 1))
+        smaller: int = self.people**self.counts
+        ways: int = 2**self.counts - 1
+        return smaller * ways
 
     @property
     def diameter(self) -> int:

@@ -9,6 +9,7 @@ Nodes are numbered in lexicographic order; with r people left for the classes th
 from __future__ import annotations
 
 import functools
+import itertools
 from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Sequence
@@ -85,7 +86,7 @@ class HistogramGraph(AnswerGraph):
     def _table(self) -> NDArray[np.int64]:
         """All vectors in node order."""
         self._check_length(self.size * self._bins, "the table of histograms")
-        left, columns = np.array([self.people]), []
+        left, columns = np.array([self.people]), list[NDArray[np.int64]]()
         for _ in range(self._bins - 1):
             ways = left + 1
             first = np.repeat(np.cumsum(ways) - ways, ways)
@@ -195,8 +196,14 @@ class Histograms(HistogramGraph):
         """Everybody moves."""
         return self.people if self._bins > 1 else 0
 
+    @property
+    def constant_ball_sizes(self) -> tuple[int, ...] | None:
+        """The ball sizes of one person's clique or of a single class; otherwise degrees differ."""
+        return self.ball_sizes(0) if self.min_degree == self.max_degree else None
+
     def ball_sizes(self, i: int) -> tuple[int, ...]:
         """Return how many nodes lie at distance 0, 1, 2, … from a node."""
+        self._check_length(self.people * self._bins**2, "the table behind the ball sizes")
         sizes = [0] * (self.people + 1)
         for givers, moved, ways in _leaving(self.vector(i)):
             sizes[moved] += ways * _filling(moved, self._bins - givers)
@@ -262,6 +269,7 @@ class AddRemoveHistograms(HistogramGraph):
     def ball_sizes(self, i: int) -> tuple[int, ...]:
         """Return how many nodes lie at distance 0, 1, 2, … from a node."""
         *counts, room = self.vector(i)
+        self._check_length(self.people**2 * self.classes, "the table behind the ball sizes")
         sizes = [0] * (2 * self.people + 1)
         for givers, gone, ways in _leaving(counts):
             for come in range(room + gone + 1):
@@ -276,15 +284,21 @@ def _smaller_first(ways: int, left: int, behind: int, count: int) -> int:
 
 def _leaving(counts: Sequence[int]) -> Iterator[tuple[int, int, int]]:
     """Yield (classes that give people, people given, number of ways) for all such choices."""
-    table = {(0, 0): 1}
+    table = [[1]]  # table[givers][given]
     for count in counts:
-        grown = dict(table)
-        for (givers, gone), ways in table.items():
-            for more in range(1, count + 1):
-                key = givers + 1, gone + more
-                grown[key] = grown.get(key, 0) + ways
+        grown = [*table, [0]]
+        for givers, ways in enumerate(table):
+            # Window sums: a class that gives, gives 1 … count people.
+            totals = [0, *itertools.accumulate([*ways, *[0] * count])]
+            more = [totals[given] - totals[max(0, given - count)] for given in range(len(totals))]
+            grown[givers + 1] = [
+                a + b for a, b in itertools.zip_longest(grown[givers + 1], more, fillvalue=0)
+            ]
         table = grown
-    return ((givers, gone, ways) for (givers, gone), ways in table.items())
+    for givers, ways in enumerate(table):
+        for given, number in enumerate(ways):
+            if number:
+                yield givers, given, number
 
 
 def _filling(people: int, classes: int) -> int:

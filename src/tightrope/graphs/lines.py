@@ -91,7 +91,8 @@ class Band(AnswerGraph):
         self._check_node(i)
         self._check_length(self.degree(i), "a row of neighbours")
         near = np.arange(max(0, i - self.width), min(self.size, i + self.width + 1))
-        return near[near != i]
+        beside: NDArray[np.int64] = near[near != i]
+        return beside
 
     def degree(self, i: int) -> int:
         """Return the number of neighbours of a node."""
@@ -168,7 +169,8 @@ class Cycle(AnswerGraph):
         self._check_node(i)
         self._check_row("a row of distances")
         gap = np.abs(np.arange(self.size) - i)
-        return np.minimum(gap, self.size - gap)
+        row: NDArray[np.int64] = np.minimum(gap, self.size - gap)
+        return row
 
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return the two nodes beside a node."""
@@ -242,7 +244,9 @@ class Clique(AnswerGraph):
         """Return the distances from one node to every node."""
         self._check_node(i)
         self._check_row("a row of distances")
-        return (np.arange(self.size) != i).astype(np.int64)
+        row = np.ones(self.size, np.int64)
+        row[i] = 0
+        return row
 
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return all other nodes."""

@@ -100,7 +100,7 @@ class AddRemoveMedians(MedianGraph):
     --------
     >>> graph = AddRemoveMedians(5)
     >>> graph.neighbours(2), graph.diameter
-    (array([1, 3, 4, 5, 6]), 4)
+    (array([0, 1, 3, 4, 5, 6]), 4)
     """
 
     def _far(self, i: Any, j: Any) -> NDArray[np.int64]:
@@ -116,14 +116,16 @@ class AddRemoveMedians(MedianGraph):
         odd = low % 2 + high % 2
         two_odd = np.where(high - low <= top, 2, np.where(joined, 3, 4))
         far = np.where(odd == 0, 2, np.where(odd == 1, np.where(joined, 2, 3), two_odd))
-        return np.where(i == j, 0, np.where(near, 1, far)).astype(np.int64)
+        row: NDArray[np.int64] = np.where(i == j, 0, np.where(near, 1, far))
+        return row
 
     def _degree(self, i: Any) -> NDArray[np.int64]:
         top, half = self.largest, i // 2
         least, most = np.maximum(0, i - top), np.minimum(top, i)
         both = np.minimum(most, (half + top) // 2) - np.maximum(least, -(-half // 2)) + 1
         count = most - least + 1
-        return np.where(i % 2 == 0, top + count - both, count).astype(np.int64)
+        degrees: NDArray[np.int64] = np.where(i % 2 == 0, top + count - both, count)
+        return degrees
 
 
 class EitherMedians(MedianGraph):
@@ -140,10 +142,12 @@ class EitherMedians(MedianGraph):
 
     def _far(self, i: Any, j: Any) -> NDArray[np.int64]:
         near = ((i % 2 == 0) & (j % 2 == 0)) | (abs(i - j) <= self.largest)
-        return np.where(i == j, 0, np.where(near, 1, 2)).astype(np.int64)
+        row: NDArray[np.int64] = np.where(i == j, 0, np.where(near, 1, 2))
+        return row
 
     def _degree(self, i: Any) -> NDArray[np.int64]:
         least = np.maximum(0, i - self.largest)
         most = np.minimum(self.size - 1, i + self.largest)
         odd = (most + 1) // 2 - least // 2
-        return np.where(i % 2 == 0, self.largest + odd, most - least).astype(np.int64)
+        degrees: NDArray[np.int64] = np.where(i % 2 == 0, self.largest + odd, most - least)
+        return degrees

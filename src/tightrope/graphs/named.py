@@ -148,13 +148,16 @@ class FoldedCube(AnswerGraph):
 
     def index(self, label: Hashable) -> int:
         """Return the corner with the given coordinates."""
-        right = isinstance(label, tuple) and len(label) == self.dimension - 1
-        if not right or any(bit not in (0, 1) for bit in label):
-            raise InputError(
-                f"an answer of {self.name} is a tuple of {self.dimension - 1} zeros and ones, "
-                f"got {label!r}"
-            )
-        return functools.reduce(lambda number, bit: 2 * number + int(bit), label, 0)
+        if (
+            isinstance(label, tuple)
+            and len(label) == self.dimension - 1
+            and all(bit in (0, 1) for bit in label)
+        ):
+            return sum(int(bit) << k for k, bit in enumerate(reversed(label)))
+        raise InputError(
+            f"an answer of {self.name} is a tuple of {self.dimension - 1} zeros and ones, "
+            f"got {label!r}"
+        )
 
     def distance(self, i: int, j: int) -> int:
         """Return min(h, d-h)."""
@@ -169,7 +172,8 @@ class FoldedCube(AnswerGraph):
         self._check_row("a row of distances")
         different = np.arange(self.size) ^ int(i)
         steps = sum((different >> k & 1 for k in range(1, self.dimension - 1)), different & 1)
-        return np.minimum(steps, self.dimension - steps)
+        row: NDArray[np.int64] = np.minimum(steps, self.dimension - steps)
+        return row
 
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return the corners that differ in one coordinate, and the opposite corner."""

@@ -197,7 +197,8 @@ class StrongProduct(ProductGraph):
         for factor, digit in zip(self.factors, self.digits(i), strict=True):
             ball = np.sort(np.append(factor.neighbours(digit), digit))
             near = (near[:, None] * factor.size + ball).ravel()
-        return near[near != i]
+        beside: NDArray[np.int64] = near[near != i]
+        return beside
 
     def degree(self, i: int) -> int:
         """Return the number of neighbours."""

@@ -205,7 +205,7 @@ def _fractions(size: int, width: int, below: int, text: str) -> Band:
         width,
         name=text,
         label=lambda s: Fraction(s, below),
-        index=lambda label: int(label * below),  # type: ignore[operator, call-overload]
+        index=lambda label: int(label * below),  # type: ignore[operator]
     )
 
 

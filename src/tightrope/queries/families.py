@@ -106,9 +106,7 @@ _NODES = Parameter("n", "number of answers")
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
-        Family(
-            "count", (_MANY,), "how many of n people have a property", "count(5)", builders.count
-        ),
+        Family("count", (_MANY,), "how many of n people are marked", "count(5)", builders.count),
         Family("sum", (_PEOPLE, _TOP), "sum of u values", "sum(150,5)", builders.total),
         Family("mean", (_PEOPLE, _TOP), "mean of u values", "mean(4,5)", builders.mean),
         Family(

@@ -16,7 +16,7 @@ def counts_of(database: Sequence[Sequence[int]], counts: int) -> tuple[int, ...]
 
 
 def histogram_of(database: Sequence[int], classes: int) -> tuple[int, ...]:
-    """Return how many people fall into each of the classes 0, 1, 2, …
+    """Return how many people fall into each of the classes 0 … c-1.
 
     >>> histogram_of([2, 0, 2], 3)
     (1, 0, 2)

@@ -71,7 +71,7 @@ class Query:
         present = tuple(value for value in slots if value is not None)
         if self.values is not None:
             for value in present:
-                if value not in self.values:
+                if not _is_among(value, self.values):
                     raise InputError(f"{value!r} is not one person's value in {self.text}")
         if len(present) < self.fewest:
             raise InputError(f"{self.text} has no answer for fewer than {self.fewest} people")
@@ -118,3 +118,13 @@ class Query:
 
     def __repr__(self) -> str:
         return f"Query({self.text!r}, {self.neighbours.value}, {self.graph.size} answers)"
+
+
+def _is_among(value: Any, values: Sequence[Hashable]) -> bool:
+    """Return whether a value is one of several, without walking through a long range."""
+    if isinstance(values, range):
+        try:
+            return int(value) == value and int(value) in values
+        except (TypeError, ValueError, OverflowError):
+            return False
+    return value in values

@@ -21,7 +21,7 @@ class Neighbours(StrEnum):
     >>> Neighbours.of("swap")
     Traceback (most recent call last):
     ...
-    tightrope.errors.InputError: neighbours must be 'change-one', 'add-remove' or 'either', got 'swap'
+    tightrope.errors.InputError: neighbours must be ..., got 'swap'
     """
 
     CHANGE_ONE = "change-one"
