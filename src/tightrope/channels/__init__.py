@@ -6,6 +6,23 @@
 """
 
 from tightrope.channels.base import Channel, DenseChannel
+from tightrope.channels.compare import (
+    EQUALITY_TOLERANCE,
+    PROPORTION_TOLERANCE,
+    Comparison,
+    Reduction,
+    equal,
+    reduced,
+)
+from tightrope.channels.compose import (
+    cascade,
+    mixture,
+    of_databases,
+    parallel,
+    remap,
+    restrict,
+    tagged_mixture,
+)
 from tightrope.channels.deterministic import DeterministicChannel
 from tightrope.channels.geometric import GeometricChannel
 from tightrope.channels.integer import IntegerChannel, rational
@@ -20,17 +37,30 @@ from tightrope.channels.privacy import (
 from tightrope.channels.scaled_phi import ScaledPhi
 
 __all__ = [
+    "EQUALITY_TOLERANCE",
     "PRIVACY_TOLERANCE",
+    "PROPORTION_TOLERANCE",
     "Channel",
+    "Comparison",
     "DenseChannel",
     "DeterministicChannel",
     "GeometricChannel",
     "IntegerChannel",
     "KroneckerChannel",
     "PrivacyCheck",
+    "Reduction",
     "ScaledPhi",
     "SmallestEpsilon",
+    "cascade",
+    "equal",
     "is_private",
+    "mixture",
+    "of_databases",
+    "parallel",
     "rational",
+    "reduced",
+    "remap",
+    "restrict",
     "smallest_epsilon",
+    "tagged_mixture",
 ]

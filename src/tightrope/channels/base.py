@@ -188,12 +188,12 @@ class DenseChannel(Channel):
     def row(self, i: int) -> NDArray[np.float64]:
         """Return row i (read-only)."""
         self._check_input(i)
-        return self._matrix[i]
+        return np.asarray(self._matrix[i])
 
     def column(self, o: int) -> NDArray[np.float64]:
         """Return column o (read-only)."""
         self._check_output(o)
-        return self._matrix[:, o]
+        return np.asarray(self._matrix[:, o])
 
     def matrix(self) -> NDArray[np.float64]:
         """Return the matrix (read-only)."""

@@ -1,0 +1,216 @@
+"""Equality of channels within a named tolerance, and reduced channels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.channels.base import Channel, DenseChannel
+from tightrope.channels.integer import IntegerChannel
+from tightrope.errors import InputError
+
+#: How far two probabilities in floats may differ and count as equal.
+EQUALITY_TOLERANCE = 1e-12
+#: How far two columns in floats, each divided by its largest entry, may differ anywhere and
+#: count as proportional.
+PROPORTION_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Whether two channels are equal, and where they differ most.
+
+    Attributes
+    ----------
+    equal
+        The answer; also the truth value of the comparison.
+    difference
+        The largest difference of two probabilities; ``inf`` when the shapes differ.
+    place
+        Row and column where it is found; ``None`` when the shapes differ.
+    tolerance
+        What was allowed.
+    exact
+        Whether the difference was computed in integers.
+
+    Examples
+    --------
+    >>> equal(Channel([[0.5, 0.5]]), Channel([[0.25, 0.75]])).difference
+    0.25
+    """
+
+    equal: bool
+    difference: float
+    place: tuple[int, int] | None
+    tolerance: float
+    exact: bool
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+
+def equal(first: Channel, second: Channel, *, tolerance: float | None = None) -> Comparison:
+    """Compare the matrices of two channels; labels do not matter.
+
+    Parameters
+    ----------
+    first, second
+        The channels. Two with integer weights are compared exactly.
+    tolerance
+        The largest difference that counts as equal; by default 0 between integer channels and
+        ``EQUALITY_TOLERANCE`` otherwise.
+
+    Examples
+    --------
+    >>> bool(equal(IntegerChannel([[1, 2], [2, 1]]), IntegerChannel([[2, 4], [4, 2]])))
+    True
+    """
+    exact = isinstance(first, IntegerChannel) and isinstance(second, IntegerChannel)
+    allowed = (0.0 if exact else EQUALITY_TOLERANCE) if tolerance is None else float(tolerance)
+    if first.shape != second.shape:
+        return Comparison(False, math.inf, None, allowed, exact)
+    if isinstance(first, IntegerChannel) and isinstance(second, IntegerChannel):
+        crossed = abs(
+            first.weights.astype(object) * second.total
+            - second.weights.astype(object) * first.total
+        )
+        i, o = divmod(int(crossed.argmax()), first.shape[1])
+        gap = Fraction(int(crossed[i, o]), first.total * second.total)
+        return Comparison(gap <= allowed, float(gap), (i, o), allowed, True)
+    worst, place = -1.0, (0, 0)
+    for i in range(first.shape[0]):
+        gaps = np.abs(first.row(i) - second.row(i))
+        o = int(gaps.argmax())
+        if gaps[o] > worst:
+            worst, place = float(gaps[o]), (i, o)
+    return Comparison(worst <= allowed, worst, place, allowed, False)
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A channel without zero columns in which no two columns are proportional.
+
+    Attributes
+    ----------
+    channel
+        The reduced channel. A merged column has the label of the first of its group.
+    groups
+        For each column of it the original columns that were added up.
+    dropped
+        The original columns that were zero.
+    exact
+        Whether proportions were decided in integers.
+    tolerance
+        How far two scaled columns may differ and count as proportional; 0 when exact.
+    merged_difference
+        The largest difference of two columns that were merged.
+    kept_difference
+        A number that no difference of two columns kept apart is below: the margin by which
+        the decision might have been another. ``inf`` when exact or when nothing was kept apart.
+
+    Examples
+    --------
+    >>> reduced(Channel([[0.5, 0.25, 0.25], [0.25, 0.125, 0.625]])).groups
+    ((0, 1), (2,))
+    """
+
+    channel: Channel
+    groups: tuple[tuple[int, ...], ...]
+    dropped: tuple[int, ...]
+    exact: bool
+    tolerance: float
+    merged_difference: float
+    kept_difference: float
+
+
+def reduced(channel: Channel, *, tolerance: float = PROPORTION_TOLERANCE) -> Reduction:
+    r"""Drop zero columns and add up proportional ones.
+
+    Proportional columns give every prior the same posterior, so the reduced channel is
+    equivalent: each can be derived from the other by a remap.
+
+    Parameters
+    ----------
+    channel
+        A channel whose matrix fits. Integer weights are decided exactly.
+    tolerance
+        For floats: how far two columns, each divided by its largest entry, may differ.
+
+    Examples
+    --------
+    >>> small = reduced(IntegerChannel([[2, 1, 0, 3], [4, 2, 0, 0]]))
+    >>> small.channel.weights.tolist(), small.groups, small.dropped
+    ([[3, 3], [6, 0]], ((0, 1), (3,)), (2,))
+    """
+    if not 0 <= tolerance < 1:
+        raise InputError(f"the tolerance must be in [0, 1), got {tolerance}")
+    if isinstance(channel, IntegerChannel):
+        groups, dropped = _exact_groups(channel.weights)
+        weights = np.stack([channel.weights[:, g].sum(axis=1) for g in map(list, groups)], axis=1)
+        small: Channel = IntegerChannel(
+            weights,
+            channel.total,
+            inputs=channel.inputs,
+            outputs=[channel.output_label(g[0]) for g in groups],
+        )
+        return Reduction(small, groups, dropped, True, 0.0, 0.0, math.inf)
+    matrix = channel.matrix()
+    groups, dropped, merged, kept = _float_groups(matrix, tolerance)
+    small = DenseChannel(
+        np.stack([matrix[:, list(g)].sum(axis=1) for g in groups], axis=1),
+        inputs=channel.inputs,
+        outputs=[channel.output_label(g[0]) for g in groups],
+    )
+    return Reduction(small, groups, dropped, False, tolerance, merged, kept)
+
+
+Groups = tuple[tuple[int, ...], ...]
+
+
+def _exact_groups(weights: NDArray[Any]) -> tuple[Groups, tuple[int, ...]]:
+    members: dict[tuple[int, ...], list[int]] = {}
+    dropped = []
+    for o, column in enumerate(weights.T.tolist()):
+        shared = math.gcd(*column)
+        if shared == 0:
+            dropped.append(o)
+        else:
+            members.setdefault(tuple(w // shared for w in column), []).append(o)
+    return tuple(map(tuple, members.values())), tuple(dropped)
+
+
+def _float_groups(
+    matrix: NDArray[np.float64], tolerance: float
+) -> tuple[Groups, tuple[int, ...], float, float]:
+    tops = matrix.max(axis=0)
+    live = np.flatnonzero(tops > 0)
+    scaled = (matrix[:, live] / tops[live]).T
+    # Columns within the tolerance have means within it: only those are compared.
+    means = scaled.mean(axis=1)
+    order = np.argsort(means, kind="stable")
+    merged, kept = 0.0, math.inf
+    leaders: list[int] = []
+    members: dict[int, list[int]] = {}
+    first = 0
+    for k in order:
+        while first < len(leaders) and means[k] - means[leaders[first]] > tolerance:
+            kept = min(kept, float(means[k] - means[leaders[first]]))
+            first += 1
+        near = leaders[first:]
+        gaps = np.abs(scaled[near] - scaled[k]).max(axis=1) if near else np.empty(0)
+        if near and gaps.min() <= tolerance:
+            best = int(gaps.argmin())
+            members[near[best]].append(int(k))
+            merged = max(merged, float(gaps[best]))
+            gaps = np.delete(gaps, best)
+        else:
+            leaders.append(int(k))
+            members[int(k)] = [int(k)]
+        kept = min(kept, float(gaps.min())) if len(gaps) else kept
+    groups = sorted(tuple(sorted(int(live[k]) for k in group)) for group in members.values())
+    return tuple(groups), tuple(map(int, np.flatnonzero(tops == 0))), merged, kept

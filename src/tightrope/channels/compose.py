@@ -1,0 +1,339 @@
+r"""New channels from old: remap, cascade, selection of rows, random choice, both at once.
+
+Where every part has integer weights (a function counts as one) so has the result, and nothing
+is rounded. Otherwise the result is a matrix of floats up to ``DENSE_ENTRIES`` entries and
+computes its rows on demand above.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tightrope.channels.base import ROW_SUM_TOLERANCE, Channel, DenseChannel
+from tightrope.channels.deterministic import DeterministicChannel
+from tightrope.channels.integer import IntegerChannel
+from tightrope.channels.views import (
+    CascadeChannel,
+    MixtureChannel,
+    ParallelChannel,
+    SelectedRows,
+)
+from tightrope.errors import InputError
+
+#: Up to this many entries a composed channel of floats is held as a matrix.
+DENSE_ENTRIES = 4_000_000
+
+
+def cascade(first: Channel, second: Channel) -> Channel:
+    r"""Send the output of one channel through another: the matrix product.
+
+    Post-processing never makes a channel less private [D, Ax 2.1.1].
+
+    Parameters
+    ----------
+    first, second
+        Channels; the second has one row for each output of the first.
+
+    Examples
+    --------
+    >>> once = IntegerChannel([[3, 1], [1, 3]])
+    >>> cascade(once, once).fraction(0, 0)
+    Fraction(5, 8)
+    """
+    if first.shape[1] != second.shape[0]:
+        raise InputError(
+            f"the second channel must have one row for each output of the first, "
+            f"{first.shape[1]}, got {second.shape[0]}"
+        )
+    if isinstance(first, DeterministicChannel) and isinstance(second, DeterministicChannel):
+        targets = second.targets[first.targets]
+        outputs = _labels(second, 1)
+        return DeterministicChannel(targets, outputs or second.shape[1], inputs=_labels(first, 0))
+    if isinstance(first, IntegerChannel) and _is_exact(second):
+        return _exact_cascade(first, second)
+    if isinstance(first, DeterministicChannel):
+        return _select(second, first.targets, _labels(first, 0))
+    return _held(CascadeChannel(first, second))
+
+
+def remap(channel: Channel, guesses: Channel | ArrayLike) -> Channel:
+    r"""Post-process the outputs: :math:`X R` [A, §2.2; C, §2.4].
+
+    Parameters
+    ----------
+    channel
+        The channel X.
+    guesses
+        The remap R as a channel from outputs to guesses, or for each output the index of its
+        guess.
+
+    Examples
+    --------
+    >>> remap(IntegerChannel([[2, 1, 1], [1, 1, 2]]), [0, 0, 1]).weights.tolist()
+    [[3, 1], [2, 2]]
+    """
+    second = guesses if isinstance(guesses, Channel) else DeterministicChannel(guesses)
+    return cascade(channel, second)
+
+
+def of_databases(channel: Channel, answers: ArrayLike) -> Channel:
+    r"""Return the channel from databases to outputs, :math:`K = f X` [B, §3; A, §3.1].
+
+    Parameters
+    ----------
+    channel
+        The channel X from answers to outputs.
+    answers
+        For each database the index of its answer under the query f.
+
+    Examples
+    --------
+    >>> from tightrope.channels import GeometricChannel
+    >>> of_databases(GeometricChannel(3, "ln(2)"), [0, 1, 1, 2]).row(2).round(3).tolist()
+    [0.333, 0.333, 0.333]
+    """
+    rows = _indices(answers, channel.shape[0], "answers")
+    return _select(channel, rows, None)
+
+
+def restrict(channel: Channel, rows: ArrayLike) -> Channel:
+    """Return the channel on some of its inputs, which keep their labels.
+
+    Parameters
+    ----------
+    channel
+        Any channel.
+    rows
+        Different row indices, in the wanted order.
+
+    Examples
+    --------
+    >>> restrict(IntegerChannel([[2, 1], [1, 2], [3, 0]]), [2, 0]).inputs
+    [2, 0]
+    """
+    chosen = _indices(rows, channel.shape[0], "rows")
+    values, counts = np.unique(chosen, return_counts=True)
+    if (counts > 1).any():
+        raise InputError(f"rows must be different, got {values[counts > 1][0]} more than once")
+    labels = [channel.input_label(int(i)) for i in chosen]
+    return _select(channel, chosen, labels)
+
+
+def mixture(channels: Sequence[Channel], weights: Sequence[float | Fraction | str]) -> Channel:
+    r"""Choose a channel at random without looking: :math:`\sum_k p_k X_k` [D, Ax 2.1.2].
+
+    The channels report the same outputs and the reader is not told which was used. A mixture
+    is at least as private as the least private of its parts. See :func:`tagged_mixture` for
+    the one where the reader is told.
+
+    Parameters
+    ----------
+    channels
+        Channels of one shape.
+    weights
+        Probabilities; fractions or texts keep a mixture of integer channels exact.
+
+    Examples
+    --------
+    >>> truth, coin = IntegerChannel([[1, 0], [0, 1]]), IntegerChannel([[1, 1], [1, 1]])
+    >>> mixture([truth, coin], ["1/3", "2/3"]).weights.tolist()
+    [[2, 1], [1, 2]]
+    """
+    chances = _check_weights(channels, weights)
+    for k, channel in enumerate(channels):
+        if channel.shape != channels[0].shape:
+            raise InputError(
+                f"channels to mix must have one shape, got {channels[0].shape} and, at {k}, "
+                f"{channel.shape}"
+            )
+    exact = _exact_parts(channels, chances)
+    if exact is not None:
+        parts, total = exact
+        mixed = sum(parts[1:], parts[0])
+        return IntegerChannel(
+            mixed, total, inputs=_labels(channels[0], 0), outputs=_labels(channels[0], 1)
+        )
+    return _held(MixtureChannel(channels, [float(p) for p in chances]))
+
+
+def tagged_mixture(
+    channels: Sequence[Channel], weights: Sequence[float | Fraction | str]
+) -> Channel:
+    r"""Choose a channel at random and say which: outputs are pairs (k, output of channel k).
+
+    Its smallest ε is the largest of its parts that have a positive weight. Forgetting the tag
+    gives :func:`mixture`, which is therefore never less private.
+
+    Examples
+    --------
+    >>> truth, coin = IntegerChannel([[1, 0], [0, 1]]), IntegerChannel([[1, 1], [1, 1]])
+    >>> both = tagged_mixture([truth, coin], ["1/2", "1/2"])
+    >>> both.weights.tolist(), both.outputs
+    ([[2, 0, 1, 1], [0, 2, 1, 1]], [(0, 0), (0, 1), (1, 0), (1, 1)])
+    """
+    chances = _check_weights(channels, weights)
+    if len({channel.shape[0] for channel in channels}) > 1:
+        raise InputError("channels to mix must have the same number of inputs")
+    outputs = [
+        (k, channel.output_label(o))
+        for k, channel in enumerate(channels)
+        for o in range(channel.shape[1])
+    ]
+    inputs = _labels(channels[0], 0)
+    exact = _exact_parts(channels, chances)
+    if exact is not None:
+        parts, total = exact
+        return IntegerChannel(np.hstack(parts), total, inputs=inputs, outputs=outputs)
+    blocks = [float(p) * c.matrix() for p, c in zip(chances, channels, strict=True)]
+    return DenseChannel(np.hstack(blocks), inputs=inputs, outputs=outputs)
+
+
+def parallel(first: Channel, second: Channel) -> Channel:
+    r"""Use two channels on the same answer, both outputs seen.
+
+    .. math:: P[i,(o,p)] = X[i,o]\,Y[i,p]
+
+    Its smallest ε is at most the sum of theirs, and may be less.
+
+    Examples
+    --------
+    >>> response = IntegerChannel([[3, 1], [1, 3]])
+    >>> parallel(response, response).weights.tolist()
+    [[9, 3, 3, 1], [1, 3, 3, 9]]
+    """
+    if first.shape[0] != second.shape[0]:
+        raise InputError(
+            f"both channels must have the same inputs, got {first.shape[0]} and {second.shape[0]}"
+        )
+    both = ParallelChannel(first, second)
+    if _is_exact(first) and _is_exact(second):
+        left, right = _weights(first), _weights(second)
+        weights = _product(left[:, :, None], right[:, None, :], 1).reshape(both.shape)
+        total = _total(first) * _total(second)
+        return IntegerChannel(weights, total, inputs=_labels(first, 0), outputs=both.outputs)
+    return _held(both)
+
+
+# -- exact parts --------------------------------------------------------------------------
+
+
+def _is_exact(channel: Channel) -> bool:
+    return isinstance(channel, IntegerChannel | DeterministicChannel)
+
+
+def _weights(channel: Channel) -> NDArray[Any]:
+    if isinstance(channel, IntegerChannel):
+        return channel.weights
+    return channel.matrix().astype(np.int64)
+
+
+def _total(channel: Channel) -> int:
+    return channel.total if isinstance(channel, IntegerChannel) else 1
+
+
+def _product(left: NDArray[Any], right: NDArray[Any], terms: int) -> NDArray[Any]:
+    """Multiply entrywise, in Python integers when machine integers could overflow."""
+    if int(left.max()) * int(right.max()) * terms >= 2**62:
+        left, right = left.astype(object), right.astype(object)
+    return np.asarray(left * right)
+
+
+def _exact_cascade(first: IntegerChannel, second: Channel) -> IntegerChannel:
+    inputs, outputs = _labels(first, 0), _labels(second, 1)
+    if isinstance(second, DeterministicChannel):
+        merged = np.zeros((second.shape[1], first.shape[0]), dtype=first.weights.dtype)
+        np.add.at(merged, second.targets, first.weights.T)
+        return IntegerChannel(merged.T, first.total, inputs=inputs, outputs=outputs)
+    left, right = first.weights, _weights(second)
+    if int(left.max()) * int(right.max()) * left.shape[1] >= 2**62:
+        left, right = left.astype(object), right.astype(object)
+    return IntegerChannel(
+        left @ right, first.total * _total(second), inputs=inputs, outputs=outputs
+    )
+
+
+def _exact_parts(
+    channels: Sequence[Channel], chances: Sequence[Fraction | float]
+) -> tuple[list[NDArray[Any]], int] | None:
+    """Weights of every channel times its chance, over one common total."""
+    if not all(map(_is_exact, channels)):
+        return None
+    if not all(isinstance(p, Fraction) for p in chances):
+        return None
+    shares = [Fraction(p) / _total(c) for p, c in zip(chances, channels, strict=True)]
+    total = math.lcm(*(share.denominator for share in shares))
+    factors = [share.numerator * (total // share.denominator) for share in shares]
+    parts = [_weights(c).astype(object) * f for c, f in zip(channels, factors, strict=True)]
+    return parts, total
+
+
+def _check_weights(
+    channels: Sequence[Channel], weights: Sequence[float | Fraction | str]
+) -> list[Fraction | float]:
+    if not channels or len(channels) != len(weights):
+        raise InputError(
+            f"a mixture needs one weight for each channel, got {len(channels)} channels and "
+            f"{len(weights)} weights"
+        )
+    chances: list[Fraction | float] = []
+    for k, weight in enumerate(weights):
+        try:
+            chance = Fraction(weight) if isinstance(weight, str | int | Fraction) else float(weight)
+        except (TypeError, ValueError, ZeroDivisionError):
+            raise InputError(f"weights must be numbers, got {weight!r} at {k}") from None
+        if not (math.isfinite(chance) and chance >= 0):
+            raise InputError(f"weights must be finite and non-negative, got {weight} at {k}")
+        chances.append(chance)
+    slack = 0 if all(isinstance(p, Fraction) for p in chances) else ROW_SUM_TOLERANCE
+    total: Any = sum(chances)
+    if not abs(total - 1) <= slack:
+        raise InputError(f"weights must sum to 1, got {float(total):.12g}")
+    return chances
+
+
+# -- what all of them share ---------------------------------------------------------------
+
+
+def _held(channel: Channel) -> Channel:
+    """Hold a channel as a matrix when it is small."""
+    if channel.shape[0] * channel.shape[1] > DENSE_ENTRIES:
+        return channel
+    return DenseChannel(channel.matrix(), inputs=channel.inputs, outputs=channel.outputs)
+
+
+def _labels(channel: Channel, axis: int) -> list[Hashable]:
+    return channel.outputs if axis else channel.inputs
+
+
+def _select(
+    channel: Channel,
+    rows: NDArray[np.int64],
+    labels: Sequence[Hashable] | None,
+) -> Channel:
+    if isinstance(channel, IntegerChannel):
+        return IntegerChannel(
+            channel.weights[rows], channel.total, inputs=labels, outputs=channel.outputs
+        )
+    if isinstance(channel, DenseChannel):
+        return DenseChannel(channel.matrix()[rows], inputs=labels, outputs=channel.outputs)
+    return SelectedRows(channel, rows, inputs=labels)
+
+
+def _indices(values: ArrayLike, count: int, what: str) -> NDArray[np.int64]:
+    given = np.asarray(values)
+    if given.ndim != 1 or not given.size or not np.issubdtype(given.dtype, np.integer):
+        raise InputError(f"{what} must be a non-empty list of indices, got {str(values)[:60]}")
+    bad = np.flatnonzero((given < 0) | (given >= count))
+    if len(bad):
+        raise InputError(
+            f"{what} must be in 0 … {count - 1}, got {given[bad[0]]} at place {bad[0]}"
+        )
+    chosen: NDArray[np.int64] = given.astype(np.int64)
+    chosen.flags.writeable = False
+    return chosen
