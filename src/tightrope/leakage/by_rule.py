@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tightrope.channels import Channel, GeometricChannel, KroneckerChannel, ScaledPhi
 from tightrope.channels.powers import log_alpha_sum
-from tightrope.consumers.priors import Prior, ProductPrior
+from tightrope.consumers import Prior, ProductPrior
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import AnswerGraph, Band, CartesianProduct
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.channels import Channel
-from tightrope.consumers.priors import Prior
+from tightrope.consumers import Prior
 from tightrope.errors import InputError
 from tightrope.leakage import by_rule
 from tightrope.leakage.simplex import Objective, maximise

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.consumers.priors import Prior
+from tightrope.consumers import Prior
 from tightrope.errors import InputError
 
 #: What every measure takes as a prior; ``None`` stands for the uniform one.

@@ -1,0 +1,217 @@
+r"""Leakage about one person, when everybody else's value is known to the attacker."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.channels import Channel, GeometricChannel, KroneckerChannel
+from tightrope.errors import InputError, TooLarge
+from tightrope.graphs import AnswerGraph, Clique
+from tightrope.leakage.measures import min_capacity
+
+#: Largest number of databases that are gone through when a query has no rule.
+DATABASE_LIMIT = 300_000
+
+
+class Question(Protocol):
+    """What is needed of a query: its answers, its people and their values.
+
+    >>> from tightrope import query
+    >>> query("sum(3,5)").individuals
+    3
+    """
+
+    @property
+    def text(self) -> str:
+        """The text form."""
+
+    @property
+    def graph(self) -> AnswerGraph:
+        """The answer graph."""
+
+    @property
+    def individuals(self) -> int | None:
+        """How many people, where it is known."""
+
+    @property
+    def values(self) -> Sequence[Hashable] | None:
+        """One person's possible values, where they are known."""
+
+    @property
+    def function(self) -> Callable[[tuple[Any, ...]], Hashable] | None:
+        """The answer to a database."""
+
+    def answer(self, database: Sequence[Hashable]) -> Hashable:
+        """Return the answer to a database."""
+
+
+@dataclass(frozen=True)
+class IndividualLeakage:
+    """How much one person's value leaks, with the others' values that make it worst.
+
+    Attributes
+    ----------
+    bits
+        The largest min-entropy leakage about one person over everybody else's values and
+        over all priors for this person (the uniform one reaches it).
+    answers
+        The answers that this person can bring about there, as nodes.
+    exact
+        Whether these answers are known to be reachable. For a query given by its graph alone
+        any set of pairwise adjacent answers is taken as reachable: an upper bound.
+
+    Examples
+    --------
+    >>> IndividualLeakage(0.5, (0, 1), True).bits
+    0.5
+    """
+
+    bits: float
+    answers: tuple[int, ...]
+    exact: bool
+
+
+def individual_leakage(channel: Channel, query: Question) -> IndividualLeakage:
+    r"""Return :math:`\max_{x^-} I_\infty(X_i; Z | X^- = x^-)`, one person's leakage [B, §5.3].
+
+    With the others fixed, one person's v values lead to at most v answers, and the channel
+    from the person to the output has just those rows: its min-capacity is the leakage for the
+    worst prior. An ε-private channel keeps it below
+    :func:`~tightrope.leakage.individual_bound` [B, Prop 21].
+
+    Sums and counts only need the windows of consecutive answers, databases through a Kronecker
+    product only their factors; other functions are gone through database by database.
+
+    Parameters
+    ----------
+    channel
+        From the query's answers to outputs.
+    query
+        The query. Sums assume a relation in which a person's value changes.
+
+    Examples
+    --------
+    >>> from tightrope import query
+    >>> from tightrope.mechanisms import geometric
+    >>> ages = query("sum(150,5)")
+    >>> round(individual_leakage(geometric(ages.graph, 1), ages).bits, 6)
+    0.583365
+    >>> from tightrope.leakage import individual_bound
+    >>> round(individual_bound(6, 1).bits, 6)
+    1.079378
+    """
+    if channel.shape[0] != query.graph.size:
+        raise InputError(
+            f"the channel must have one row for each of the {query.graph.size} answers of "
+            f"{query.text}, got {channel.shape[0]}"
+        )
+    if query.function is tuple and isinstance(channel, KroneckerChannel):
+        return _of_databases(channel, query)
+    width = _window(query)
+    if width is not None:
+        return _of_windows(channel, width)
+    return leakage_of_sets(channel, reachable(query), exact=query.function is not None)
+
+
+def leakage_of_sets(
+    channel: Channel, sets: Iterable[Sequence[int]], *, exact: bool = True
+) -> IndividualLeakage:
+    """Return the largest min-capacity of the channel restricted to one of the sets of rows.
+
+    >>> from tightrope.channels import Channel
+    >>> leakage_of_sets(Channel([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]), [(0, 2), (0, 1)]).answers
+    (0, 1)
+    """
+    best, where = 0.0, (0,)
+    rows: dict[int, NDArray[np.float64]] = {}
+    for chosen in sets:
+        for i in chosen:
+            if i not in rows:
+                rows[i] = channel.row(i)
+        total = float(np.max([rows[i] for i in chosen], axis=0).sum())
+        if total > best:
+            best, where = total, tuple(int(i) for i in chosen)
+    return IndividualLeakage(max(0.0, math.log2(best)) if best else 0.0, where, exact)
+
+
+def reachable(query: Question) -> Iterator[tuple[int, ...]]:
+    """Yield, for every way to fix everybody else, the answers that one person can bring about.
+
+    Without a function the answers of one person are pairwise adjacent, so the maximal cliques
+    of the answer graph are yielded.
+
+    >>> from tightrope import query
+    >>> sorted(reachable(query("count_mod(4,3)")))
+    [(0, 1), (0, 2), (1, 2)]
+    """
+    if query.function is None or query.individuals is None or query.values is None:
+        if isinstance(query.graph, Clique):
+            yield tuple(range(query.graph.size))
+            return
+        import networkx
+
+        plain = networkx.Graph(list(query.graph.edges()))
+        for clique in networkx.find_cliques(plain):
+            yield tuple(sorted(clique))
+        return
+    others = query.individuals - 1
+    work = query.individuals * len(query.values) ** query.individuals
+    if work > DATABASE_LIMIT:
+        raise TooLarge(
+            f"going through the databases of {query.text} would take {work} answers, more than "
+            f"{DATABASE_LIMIT}: use fewer people, or leakage_of_sets with the answers one person "
+            "can bring about"
+        )
+    seen: set[tuple[int, ...]] = set()
+    for rest in itertools.product(query.values, repeat=others):
+        for place in range(query.individuals):
+            nodes = {
+                query.graph.index(query.answer((*rest[:place], value, *rest[place:])))
+                for value in query.values
+            }
+            found = tuple(sorted(nodes))
+            if found not in seen:
+                seen.add(found)
+                yield found
+
+
+def _window(query: Question) -> int | None:
+    """Return how far one person moves a sum of values 0 … v; ``None`` for other functions."""
+    values = query.values
+    is_range = isinstance(values, range) and values.start == 0 and values.step == 1
+    return len(values) - 1 if query.function is sum and is_range and values is not None else None
+
+
+def _of_windows(channel: Channel, width: int) -> IndividualLeakage:
+    first = tuple(range(width + 1))
+    if isinstance(channel, GeometricChannel):
+        # Inside the window every output keeps its diagonal, outside a tail of a/(1+a) is left
+        # on each side: the total is the same wherever the window lies.
+        a = channel.ratio
+        return IndividualLeakage(math.log2(1 + width * (1 - a) / (1 + a)), first, True)
+    from scipy.ndimage import maximum_filter1d
+
+    matrix = channel.matrix()
+    # The filter puts at each row the maximum of the rows around it; shift it to start there.
+    tops = maximum_filter1d(matrix, width + 1, axis=0, origin=-((width + 1) // 2), mode="nearest")
+    totals = tops[: len(matrix) - width].sum(axis=1)
+    place = int(totals.argmax())
+    bits = max(0.0, math.log2(totals[place]))
+    return IndividualLeakage(bits, tuple(range(place, place + width + 1)), True)
+
+
+def _of_databases(channel: KroneckerChannel, query: Question) -> IndividualLeakage:
+    """Others' outputs are independent of this person: only the own factor tells about them."""
+    different = {id(factor): (k, factor) for k, factor in enumerate(channel.factors)}
+    found = [(min_capacity(factor), k) for k, factor in different.values()]
+    bits, place = max(found)
+    step = math.prod(factor.shape[0] for factor in channel.factors[place + 1 :])
+    answers = tuple(value * step for value in range(channel.factors[place].shape[0]))
+    return IndividualLeakage(bits, answers, True)
