@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from tightrope import __version__
+from tightrope.cli.analyse import analyse
+from tightrope.cli.explain import explain
 from tightrope.cli.graph import graph
 
 app = typer.Typer(
@@ -39,4 +43,17 @@ def options(
     """
 
 
-app.command()(graph)
+def help_text(command: Callable[..., None]) -> str:
+    """Return what ``--help`` says: the docstring without its doctest, examples kept as lines.
+
+    >>> ">>>" in help_text(graph), help_text(graph).splitlines()[0]
+    (False, 'Show the answer graph of a question: size, distances, shape and symmetry.')
+    """
+    text = inspect.getdoc(command) or ""
+    paragraphs = text.split(">>>")[0].strip().split("\n\n")
+    # The argument parser re-flows a paragraph unless it starts with this mark.
+    return "\n\n".join(f"\b\n{p}" if "\n  " in p else p for p in paragraphs)
+
+
+for command in (graph, explain, analyse):
+    app.command(help=help_text(command))(command)

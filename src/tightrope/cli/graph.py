@@ -21,7 +21,6 @@ def graph(
 ) -> None:
     """Show the answer graph of a question: size, distances, shape and symmetry.
 
-    \b
     Examples:
       tightrope graph "sum(150,5)"
       tightrope graph "histogram(10,3)" --neighbours add-remove

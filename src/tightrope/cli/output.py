@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
@@ -98,6 +98,18 @@ def facts_table(console: Console, title: str, rows: Mapping[str, str]) -> None:
         table.add_row(Text(f" {name}"), Text(value))
     console.print(Text(title, style="bold"))
     console.print(table)
+
+
+def paragraphs(console: Console, sentences: Iterable[str]) -> None:
+    """Print sentences as paragraphs, broken between words.
+
+    >>> from rich.console import Console
+    >>> paragraphs(Console(width=40, color_system=None), ["One.", "Two."])
+    One.
+    Two.
+    """
+    for sentence in sentences:
+        console.print(sentence, markup=False)
 
 
 @contextmanager

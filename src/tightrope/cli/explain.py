@@ -1,0 +1,69 @@
+"""``tightrope explain``: what an ε means, and which ε a limit allows."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tightrope.cli.output import AsJson, paragraphs, show
+
+
+def explain(
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="E", help="The privacy level: 0.5, 1/2 or 'ln(2)'.")
+    ] = None,
+    individuals: Annotated[
+        int, typer.Option(metavar="U", help="How many people the table holds.")
+    ] = 1,
+    values: Annotated[
+        int, typer.Option(metavar="V", help='How many values one person can have ("absent" too).')
+    ] = 2,
+    max_bits: Annotated[
+        float | None, typer.Option(metavar="B", help="Most bits about the whole table: finds ε.")
+    ] = None,
+    max_success: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            help="Largest chance that one person's value is guessed rightly: finds ε.",
+        ),
+    ] = None,
+    min_utility: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            help="Chance wanted that the true answer of --query is reported: finds ε.",
+        ),
+    ] = None,
+    question: Annotated[
+        str | None, typer.Option("--query", metavar="QUERY", help="The question of --min-utility.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a privacy level means, or find the level that a limit allows.
+
+    Examples:
+      tightrope explain --epsilon 1 --individuals 1000 --values 2
+      tightrope explain --max-success 0.6
+      tightrope explain --max-bits 3 --individuals 100 --values 4
+      tightrope explain --min-utility 0.5 --query "count(20)"
+
+    >>> explain(epsilon="ln(3)")
+    ε = ln(3): whatever is released, it is at most 3 times as likely with one person's true value
+    as with any other value in its place.
+    ...
+    """
+    from tightrope.leakage.explain import explain as explain_level
+    from tightrope.queries import query
+
+    found = explain_level(
+        epsilon=epsilon,
+        individuals=individuals,
+        values=values,
+        max_bits=max_bits,
+        max_success=max_success,
+        min_utility=min_utility,
+        graph=None if question is None else query(question).graph,
+    )
+    show(as_json, found.as_dict(), lambda console: paragraphs(console, found.sentences))

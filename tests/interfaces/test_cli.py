@@ -1,0 +1,82 @@
+"""The frame of the command line: help, JSON, errors, exit codes."""
+
+import subprocess
+import sys
+
+import pytest
+
+import tightrope
+
+
+def is_one_line(run):
+    return run.out == "" and run.err.startswith("tightrope: ") and run.err.count("\n") == 1
+
+
+def test_version(run):
+    assert run("--version") == (0, f"tightrope {tightrope.__version__}\n", "")
+
+
+def test_no_words_show_the_help(run):
+    shown = run()
+    assert "graph" in shown.out + shown.err
+
+
+@pytest.mark.parametrize("help_word", ["-h", "--help"])
+def test_help_lists_the_commands(run, help_word):
+    shown = run(help_word)
+    assert shown.code == 0
+    assert "graph" in shown.out
+    assert "--version" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["nonsense"], "No such command 'nonsense'"),
+        (["graph"], "Missing argument"),
+        (["graph", "path(3)", "--colour"], "No such option: --colour"),
+        (["graph", "sum(150,)"], "at character"),
+        (["graph", "smu(150,5)"], "sum"),
+        (["graph", "path(3)", "--neighbours", "cousins"], "change-one, add-remove"),
+        (["graph", "path(3)", "--plot", "x.gif"], ".png"),
+        (["graph", "graph:no-such-file.csv"], "no-such-file.csv"),
+        (["graph", "path(0)"], "at least 1"),
+    ],
+)
+def test_bad_input_is_one_line_and_code_2(run, words, says):
+    refused = run(*words)
+    assert refused.code == 2
+    assert is_one_line(refused)
+    assert says in refused.err
+
+
+def test_a_defect_shows_no_traceback(run, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr("tightrope.graphs.facts.graph_facts", broken)
+    failed = run("graph", "path(3)")
+    assert failed.code == 70
+    assert is_one_line(failed)
+    assert "boom" in failed.err
+
+
+def test_an_interrupt_is_one_line(run, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tightrope.graphs.facts.graph_facts", stopped)
+    assert run("graph", "path(3)").code == 130
+
+
+def test_a_closed_pipe_is_no_error():
+    words = f"{sys.executable} -m tightrope graph 'sum(150,5)' | true"
+    done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+
+
+def test_completion_is_offered():
+    words = [sys.executable, "-m", "tightrope", "--show-completion", "bash"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "COMPLETE" in done.stdout

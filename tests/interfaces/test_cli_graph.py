@@ -1,0 +1,67 @@
+"""``tightrope graph``: JSON equals the library, and the published facts."""
+
+import pytest
+
+from tightrope import query
+from tightrope.graphs.facts import graph_facts
+
+KEYS = {
+    "nodes", "edges", "diameter", "max_degree", "is_path", "is_cycle", "is_tree", "is_clique",
+    "distance_regular", "vertex_transitive", "ball_sizes",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("sum(150,5)", {"nodes": 751, "diameter": 150, "ball_sizes": None}),
+        ("counts(30,2)", {"nodes": 961, "diameter": 30, "edges": 3660, "max_degree": 8}),
+        ("chang", {"nodes": 28, "distance_regular": True, "vertex_transitive": False}),
+        (
+            "truncated_tetrahedron",
+            {"nodes": 12, "distance_regular": False, "vertex_transitive": True},
+        ),
+        (
+            "databases(5,4)",
+            {
+                "nodes": 1024,
+                "distance_regular": True,
+                "vertex_transitive": True,
+                "ball_sizes": [1, 15, 90, 270, 405, 243],
+            },
+        ),
+        ("sum(200000,5)", {"nodes": 1_000_001, "diameter": 200_000, "max_degree": 10}),
+        ("databases(20,4)", {"nodes": 4**20, "diameter": 20, "vertex_transitive": True}),
+        ("path(6)", {"is_path": True, "is_tree": True, "is_cycle": False, "is_clique": False}),
+        ("choice(6)", {"is_clique": True, "ball_sizes": [1, 5]}),
+        ("count_mod(20,7)", {"nodes": 7, "is_cycle": True}),
+        ("star(3)", {"nodes": 4, "is_tree": True, "is_path": False}),
+    ],
+)
+def test_facts(run, text, facts):
+    data = run("graph", text, "--json").data
+    assert KEYS <= data.keys()
+    assert {key: data[key] for key in facts} == facts
+
+
+@pytest.mark.parametrize("relation", ["change-one", "add-remove", "either"])
+def test_json_is_the_library_result(run, relation):
+    data = run("graph", "histogram(3,3)", "--neighbours", relation, "--json").data
+    facts = graph_facts(query("histogram(3,3)", neighbours=relation).graph).as_dict()
+    assert data["neighbours"] == relation
+    assert data["nodes"] == facts["nodes"]
+    assert data["edges"] == facts["edges"]
+
+
+def test_the_table_is_readable(run):
+    shown = run("graph", "petersen").out
+    assert "distance-regular" in shown
+    assert "vertex-transitive" in shown
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_plot(run, tmp_path, ending):
+    file = tmp_path / f"graph.{ending}"
+    assert run("graph", "sum(4,3)", "--plot", str(file)).code == 0
+    assert file.stat().st_size > 1000
+    assert [entry.name for entry in tmp_path.iterdir()] == [file.name]
