@@ -35,15 +35,6 @@ def alpha_powers(epsilon: Epsilon, distances: ArrayLike, *, parts: int = 1) -> N
     return np.power(float(1 / epsilon.base), exponents)
 
 
-def step_size(epsilon: Epsilon, parts: int = 1) -> float:
-    r"""Return :math:`\varepsilon/k` as a float.
-
-    >>> step_size(Epsilon.of(1), 4)
-    0.25
-    """
-    return float(epsilon) / parts
-
-
 def log_alpha_sum(epsilon: Epsilon, counts: tuple[int, ...]) -> float:
     r"""Return :math:`\ln \sum_d n_d \alpha^d` for ball sizes n of any size.
 

@@ -15,15 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.channels.base import Channel, DenseChannel
+from tightrope.channels.base import MATRIX_LIMIT, Channel, DenseChannel
 from tightrope.channels.integer import IntegerChannel
 from tightrope.channels.nearby import has_rule, nearby_maxima
+from tightrope.channels.views import CascadeChannel
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 
 #: Number of entries that are compared at once; small enough for a processor's cache.
 SEARCH_ENTRIES = 500_000
+#: Up to this many entries the matrix is made before it is looked through.
+HELD_ENTRIES = 16_000_000
 #: Largest number of entries of a channel without a rule that is looked through.
 SEARCH_LIMIT = 5_000_000_000
 #: Two quotients of integers, rounded to floats, lie closer than this to the exact ones.
@@ -121,7 +124,9 @@ def _column_blocks(channel: Channel) -> Iterator[tuple[int, NDArray[np.float64]]
     """Yield all rows of a few columns at a time, with the first column's index."""
     rows, columns = channel.shape
     step = max(1, SEARCH_ENTRIES // rows)
-    matrix = channel.matrix() if isinstance(channel, DenseChannel) else None
+    # A column of a matrix product costs as much as many: make the matrix while it fits.
+    wanted = MATRIX_LIMIT if isinstance(channel, DenseChannel | CascadeChannel) else HELD_ENTRIES
+    matrix = channel.matrix() if rows * columns <= wanted else None
     for start in range(0, columns, step):
         stop = min(columns, start + step)
         if matrix is not None:
