@@ -189,7 +189,7 @@ def _lifted(permutation: NDArray[np.int64], blocks: list[list[int]]) -> Moves:
 
 
 def _numbered(labels: Sequence[int]) -> NDArray[np.int64]:
-    """Number labels in the order in which they first occur."""
+    """Return numbers for labels, in the order in which they first occur."""
     number: dict[int, int] = {}
     return np.array([number.setdefault(label, len(number)) for label in labels], np.int64)
 

@@ -184,7 +184,7 @@ def _in_rows(
 def _colour_numbers(
     values: ArrayLike | Sequence[Any], shape: tuple[int, ...], what: str
 ) -> NDArray[np.int64]:
-    """Number the different values; NaN is refused, since it equals nothing."""
+    """Return a number for each different value; NaN is refused, since it equals nothing."""
     try:
         given = np.asarray(values)
         wrong = given.dtype.kind == "f" and bool(np.isnan(given).any())
