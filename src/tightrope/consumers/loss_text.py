@@ -122,7 +122,9 @@ def _loss_from_function(function: Callable[[Any, Any], Any], graph: AnswerGraph)
     for i, truth in enumerate(labels):
         for k, guess in enumerate(labels):
             try:
-                values[i, k] = to_float(function(truth, guess))
+                cost = function(truth, guess)
+                # A function may well answer yes or no: wrong guesses then cost 1.
+                values[i, k] = to_float(int(cost) if isinstance(cost, bool | np.bool_) else cost)
             except InputError as wrong:
                 raise InputError(f"the loss at {truth!r}, {guess!r}: {wrong}") from None
     return _matrix_loss(values, graph, getattr(function, "__name__", "function"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -264,6 +264,8 @@ def _check_losses(matrix: ArrayLike) -> NDArray[np.float64]:
 def _from_texts(matrix: Any) -> NDArray[np.float64]:
     """Return a matrix some of whose entries are texts such as ``"1/3"``."""
     message = "a loss must be a rectangular matrix of numbers"
+    if isinstance(matrix, str | Mapping):
+        raise InputError(f"{message}, got {str(matrix)[:40]!r}")
     try:
         rows = [list(row) for row in matrix]
     except TypeError:

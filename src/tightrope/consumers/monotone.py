@@ -78,7 +78,7 @@ def is_monotone(loss: Loss, graph: AnswerGraph) -> Monotone:
     if isinstance(loss, BinaryLoss) or loss.size == 1:
         return Monotone(True, None, True, None)
     in_order = bool((np.diff(order) == 1).all())
-    if isinstance(loss, DistanceLoss) and isinstance(loss.graph, Band) and in_order:
+    if isinstance(loss, DistanceLoss) and type(loss.graph) is Band and in_order:
         return Monotone(True, None, True, None)
     if isinstance(loss, CoordinateLoss) and loss.coordinates.shape[1] == 1:
         return _by_coordinates(loss, order)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tightrope.consumers.losses import Loss
 from tightrope.consumers.numerals import to_exact
 from tightrope.errors import InputError
-from tightrope.graphs import AnswerGraph, Clique, ProductGraph
+from tightrope.graphs import AnswerGraph, Band, Clique, ProductGraph
 
 
 class _GraphLoss(Loss):
@@ -124,6 +124,13 @@ class DistanceLoss(_GraphLoss):
         return isinstance(self.graph, Clique) or (
             not self.graph.has_lengths and self.graph.is_clique
         )
+
+    def expected(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        r"""Return :math:`\sum_i w_{io}\,d(i,k)`; on a band from sums of the weights."""
+        if type(self.graph) is not Band:
+            return super().expected(weights)
+        width = self.graph.width
+        return _one_sided(weights, width) + _one_sided(weights[::-1], width)[::-1]
 
 
 class CoordinateLoss(_GraphLoss):
@@ -247,3 +254,14 @@ class CoordinateLoss(_GraphLoss):
         back = np.empty_like(out)
         back[order] = out
         return back
+
+
+def _one_sided(weights: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    r"""Return :math:`L_k = \sum_{i<k} w_i \lceil (k-i)/w \rceil = L_{k-w} + \sum_{i<k} w_i`."""
+    rows, columns = weights.shape
+    width = min(width, rows)
+    lines = -(-rows // width)
+    passed = np.zeros((lines * width, columns))
+    np.cumsum(weights[:-1], axis=0, out=passed[1:rows])
+    out: NDArray[np.float64] = passed.reshape(lines, width, columns).cumsum(axis=0)
+    return out.reshape(-1, columns)[:rows]
