@@ -49,6 +49,7 @@ class TextError(InputError):
         self.text = text
         self.position = position
         near = f"{text[max(0, position - 30) : position]}▸{text[position : position + 30]}"
+        near = near.replace("\n", "⏎").replace("\r", "⏎")  # a message is one line
         # A message is one line, whatever the text holds.
         near = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in near)
         super().__init__(f"{message} at character {position + 1} of {text[:80]!r}: {near}")

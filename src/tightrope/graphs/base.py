@@ -112,8 +112,12 @@ class AnswerGraph(ABC):
 
     def index(self, label: Hashable) -> int:
         """Return the node that stands for an answer."""
-        if isinstance(label, int | np.integer) and 0 <= label < self.size:
-            return int(label)
+        number: Any = label  # 2.0 and Fraction(2) are the same answer as 2
+        try:
+            if 0 <= number < self.size and int(number) == number:
+                return int(number)
+        except (TypeError, ValueError):
+            pass
         raise InputError(f"{label!r} is not an answer of {self.name} (0 … {self.size - 1})")
 
     @property

@@ -220,7 +220,8 @@ class CappedCounts(AnswerGraph):
     @property
     def max_degree(self) -> int:
         """The largest degree."""
-        return 2 ** (self.counts + 1) - 2 if self.people > 1 else 2**self.counts - 1
+        ways = (1 << self.counts) - 1
+        return 2 * ways if self.people > 1 else ways
 
     @property
     def min_degree(self) -> int:

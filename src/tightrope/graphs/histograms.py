@@ -199,13 +199,16 @@ class Histograms(HistogramGraph):
     @property
     def constant_ball_sizes(self) -> tuple[int, ...] | None:
         """The ball sizes of one person's clique or of a single class; otherwise degrees differ."""
-        return self.ball_sizes(0) if self.min_degree == self.max_degree else None
+        if self._bins == 1:
+            return (1,)
+        return (1, self._bins - 1) if self.people == 1 else None
 
     def ball_sizes(self, i: int) -> tuple[int, ...]:
         """Return how many nodes lie at distance 0, 1, 2, … from a node."""
-        self._check_length(self.people * self._bins**2, "the table behind the ball sizes")
+        filled = [count for count in self.vector(i) if count]
+        self._check_length(self.people * len(filled) ** 2, "the table behind the ball sizes")
         sizes = [0] * (self.people + 1)
-        for givers, moved, ways in _leaving(self.vector(i)):
+        for givers, moved, ways in _leaving(filled):
             sizes[moved] += ways * _filling(moved, self._bins - givers)
         return _trimmed(sizes)
 
@@ -269,9 +272,10 @@ class AddRemoveHistograms(HistogramGraph):
     def ball_sizes(self, i: int) -> tuple[int, ...]:
         """Return how many nodes lie at distance 0, 1, 2, … from a node."""
         *counts, room = self.vector(i)
-        self._check_length(self.people**2 * self.classes, "the table behind the ball sizes")
+        filled = [count for count in counts if count]
+        self._check_length(self.people**2 * (len(filled) + 1), "the table behind the ball sizes")
         sizes = [0] * (2 * self.people + 1)
-        for givers, gone, ways in _leaving(counts):
+        for givers, gone, ways in _leaving(filled):
             for come in range(room + gone + 1):
                 sizes[gone + come] += ways * _filling(come, self.classes - givers)
         return _trimmed(sizes)

@@ -45,7 +45,7 @@ class MedianGraph(AnswerGraph):
         """Return the node that stands for a median."""
         if isinstance(label, int | Fraction | np.integer | float):
             double = 2 * label
-            if double == int(double) and 0 <= double < self.size:
+            if 0 <= double < self.size and double == int(double):
                 return int(double)
         raise InputError(f"{label!r} is not an answer of {self.name}")
 

@@ -8,6 +8,7 @@ contributions, or of the multiset of values, needs far fewer states.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Literal
 
@@ -17,7 +18,7 @@ from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import ExplicitGraph
 from tightrope.queries.query import Query
 from tightrope.queries.relation import Neighbours
-from tightrope.queries.states import Amount, amounts, multiset_rests, plus, sum_states
+from tightrope.queries.states import EXACT_DIGITS, Amount, amounts, multiset_rests, plus, sum_states
 
 #: Number of databases (or states) that a derivation looks at unless told otherwise.
 DERIVE_LIMIT = 1_000_000
@@ -237,11 +238,12 @@ def _all_databases(
     text: str,
 ) -> None:
     slots = [None, *values] if near.allows_absent else list(values)
-    total = len(slots) ** individuals
-    if total > limit:
+    power = individuals * math.log10(len(slots))
+    total = len(slots) ** individuals if power <= EXACT_DIGITS else 0
+    if total > limit or not total:
         raise TooLarge(
-            f"{text} over {total} databases is more than limit={limit}: raise limit, or use "
-            "derive_from_sum or derive_from_multiset if the function allows it"
+            f"{text} over {total or f'10^{power:.0f}'} databases is more than limit={limit}: raise "
+            "limit, or use derive_from_sum or derive_from_multiset if the function allows it"
         )
     found = np.full(total, -1, np.int64)
     for number, database in enumerate(itertools.product(slots, repeat=individuals)):

@@ -99,7 +99,7 @@ def _graph(
 
 _PEOPLE = Parameter("u", "number of people")
 _MANY = Parameter("n", "number of people")
-_TOP = Parameter("v", "largest value, so that values are 0 … v")
+_TOP = Parameter("v", "largest value (values are 0 … v)")
 _NODES = Parameter("n", "number of answers")
 
 #: Every built-in query by its name.

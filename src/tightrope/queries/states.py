@@ -14,6 +14,9 @@ from typing import Any
 
 from tightrope.errors import InputError, TooLarge
 
+#: Numbers with more digits are not worked out, only their size is.
+EXACT_DIGITS = 40
+
 #: A contribution, or a sum of contributions: a whole number or a tuple of them.
 Amount = int | tuple[int, ...]
 
@@ -135,10 +138,20 @@ def multiset_rests(
     [((), True), (('a',), True), (('b',), True)]
     """
     sizes = range(max(fewest, 1) - 1, people) if absent else range(people - 1, people)
-    total = sum(math.comb(size + len(values) - 1, size) for size in sizes)
-    if total * len(values) > limit:
+    # All sizes up to s together are the multisets of size s with one more value: "nobody".
+    spare, largest = len(values) - 1 + int(absent), people - 1
+    power = (
+        math.lgamma(largest + spare + 1) - math.lgamma(largest + 1) - math.lgamma(spare + 1)
+    ) / math.log(10)
+    total = 0
+    if power <= EXACT_DIGITS:
+        total = math.comb(largest + spare, spare)
+        if absent and sizes.start:
+            total -= math.comb(sizes.start - 1 + spare, spare)
+    if total * len(values) > limit or not total:
+        number = total * len(values) or f"10^{power + math.log10(len(values)):.0f}"
         raise TooLarge(
-            f"the derivation would look at {total * len(values)} multisets, more than {limit}: "
+            f"the derivation would look at {number} multisets, more than {limit}: "
             "raise limit to go on"
         )
     rests = (

@@ -1,0 +1,95 @@
+"""Bands, cycles, cliques and stars."""
+
+import numpy as np
+import pytest
+
+from tightrope.errors import InputError, TooLarge
+from tightrope.graphs import AnswerGraph, Band, Clique, Cycle, Star
+
+
+def test_a_sum_of_150_values_up_to_5() -> None:
+    graph = Band(751, 5)
+    assert (graph.size, graph.diameter, graph.edge_count) == (751, 150, 3740)
+    assert all(graph.distance(0, j) == -(-j // 5) for j in range(751))
+    assert graph.constant_ball_sizes is None
+
+
+def test_a_million_answers_without_a_list() -> None:
+    graph = Band(1_000_001, 5)
+    assert (graph.diameter, graph.max_degree, graph.min_degree) == (200_000, 10, 5)
+    assert graph.constant_ball_sizes is None
+    assert len(graph.ball_sizes(0)) == 200_001
+    assert graph.degrees[[0, 4, 5, 500_000, 1_000_000]].tolist() == [5, 9, 10, 10, 5]
+
+
+def test_a_wide_band_is_a_clique() -> None:
+    assert Band(4, 3).is_clique
+    assert Band(1_000_000, 999_999).constant_ball_sizes == (1, 999_999)
+    assert not Band(4, 2).is_clique
+
+
+def test_shapes() -> None:
+    assert Band(6).is_path
+    assert not Band(6, 2).is_path
+    assert Cycle(8).is_cycle
+    assert not Cycle(8).is_tree
+    assert Cycle(3).is_clique
+    assert Star(3).is_tree
+    assert not Star(3).is_path
+    assert Star(2).is_path
+    assert Clique(1).is_path
+
+
+def test_labels_by_rule() -> None:
+    graph = Band(5, 2, label=lambda s: f"#{s}", index=lambda label: int(str(label)[1:]))
+    assert graph.labels == ["#0", "#1", "#2", "#3", "#4"]
+    assert graph.index("#3") == 3
+    for wrong in ("#9", "#x", 3):
+        with pytest.raises(InputError, match="not an answer"):
+            graph.index(wrong)
+
+
+@pytest.mark.parametrize("make", [Band, Clique, Star])
+@pytest.mark.parametrize("size", [0, -1, 2.5, True, "3", None])
+def test_sizes_must_be_whole_and_positive(make: type[AnswerGraph], size: object) -> None:
+    with pytest.raises(InputError, match="whole number of at least 1"):
+        make(size)
+
+
+def test_a_ring_needs_three_answers() -> None:
+    with pytest.raises(InputError, match="at least 3, got 2"):
+        Cycle(2)
+    assert Cycle(3).size == 3
+
+
+def test_numpy_sizes_are_whole_numbers() -> None:
+    assert Band(np.int64(4)).size == 4
+
+
+@pytest.mark.parametrize("graph", [Band(5), Cycle(5), Clique(5), Star(4)])
+@pytest.mark.parametrize("node", [-1, 5])
+def test_nodes_outside_are_refused(graph: AnswerGraph, node: int) -> None:
+    for ask in (graph.label, graph.degree, graph.neighbours, graph.distances_from):
+        with pytest.raises(InputError, match="node must be in 0 … 4"):
+            ask(node)
+    with pytest.raises(InputError, match="node must be in"):
+        graph.distance(0, node)
+
+
+@pytest.mark.parametrize("graph", [Band(10**15), Cycle(10**15), Clique(10**15), Star(10**15)])
+def test_huge_graphs_answer_single_nodes_and_refuse_rows(graph: AnswerGraph) -> None:
+    assert graph.distance(0, 10) >= 1
+    assert graph.degree(1) >= 1
+    assert graph.edge_count >= graph.size - 1
+    with pytest.raises(TooLarge, match="would hold"):
+        graph.distances_from(0)
+    with pytest.raises(TooLarge, match="would hold"):
+        _ = graph.degrees
+
+
+@pytest.mark.parametrize("graph", [Band(10**15), Cycle(10**15)])
+def test_a_list_of_balls_that_does_not_fit_is_refused(graph: AnswerGraph) -> None:
+    with pytest.raises(TooLarge, match="ball sizes"):
+        graph.ball_sizes(0)
+    assert Clique(10**15).ball_sizes(0) == (1, 10**15 - 1)
+    assert Star(10**15).ball_sizes(3) == (1, 1, 10**15 - 1)

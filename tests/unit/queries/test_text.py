@@ -1,0 +1,123 @@
+"""The text form of a query, and errors that point at the character."""
+
+import networkx as nx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tightrope.errors import InputError, TextError, TooLarge
+from tightrope.graphs import Band
+from tightrope.queries import FAMILIES, Neighbours, parse, query
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=str)
+def test_every_example_parses_to_its_own_text(family: object) -> None:
+    text = family.example  # type: ignore[attr-defined]
+    assert query(text).text == text
+    assert query(query(text).text).graph.size == query(text).graph.size
+
+
+@pytest.mark.parametrize("text", [" sum ( 150 , 5 ) ", "sum(0150,5)", "\tsum(150,5)\n"])
+def test_blanks_do_not_matter(text: str) -> None:
+    assert query(text).text == "sum(150,5)"
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "message"),
+    [
+        ("", 0, "expected the name"),
+        ("3(4)", 0, "expected the name"),
+        ("summ(3,4)", 0, "did you mean 'sum'"),
+        ("  Sum(3,4)", 2, "did you mean 'sum'"),
+        ("grph(3)", 0, "'graph:FILE'"),
+        ("xyzzy", 0, "known: count, sum,"),
+        ("sum", 3, r"expected sum\(u,v\) with u: number of people"),
+        ("sum()", 4, "expected a whole number"),
+        ("sum(3)", 5, r"expected sum\(u,v\)"),
+        ("sum(3", 5, r"expected ',' or '\)'"),
+        ("sum(3,", 6, "expected a whole number"),
+        ("sum(3,)", 6, "expected a whole number"),
+        ("sum(3;4)", 5, r"expected ',' or '\)'"),
+        ("sum(3,-4)", 6, "expected a whole number"),
+        ("sum(1.5,4)", 5, "expected ','"),
+        ("sum(3,4)x", 8, "expected the end"),
+        ("sum 3", 4, r"expected '\(' or the end"),
+        ("sum(1,2,3)", 8, r"expected sum\(u,v\)"),
+        ("sum(0,3)", 4, "must be at least 1"),
+        ("cycle(2)", 6, "must be at least 3"),
+        ("grid(3,0)", 7, "must be at least 1"),
+        ("petersen(3)", 9, "without parameters"),
+        ("count(1" + "0" * 1000 + ")", 6, "at most 10\\^15"),
+        ("sum(2,1000000000000001)", 6, "at most 10\\^15"),
+        ("count(٣)", 6, "expected a whole number"),
+        ("graph:", 6, "name of a file"),
+        ("points:  ", 9, "name of a file"),
+        ("sum(3,\n\r\nx)", 9, "expected a whole number"),
+    ],
+)
+def test_errors_point_at_the_character(text: str, position: int, message: str) -> None:
+    with pytest.raises(TextError, match=message) as found:
+        parse(text)
+    assert found.value.position == position
+    assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "databases(1000000000000000,4)",
+        "counts(10,1000000000)",
+        "histogram(1000000000000000,1000000000000000)",
+        "tree(2,1000000000)",
+        "tree(1,1000000000000)",
+        "hypercube(1000000000)",
+        "folded_cube(1000000000)",
+        "grid(" + ",".join(["1000000"] * 500) + ")",
+    ],
+)
+def test_sizes_that_cannot_be_written_down_are_refused_at_once(text: str) -> None:
+    with pytest.raises(TooLarge, match=r"more than 10\^1000 answers"):
+        query(text)
+
+
+def test_a_text_longer_than_any_query() -> None:
+    with pytest.raises(InputError, match="at most 10000 characters"):
+        query("a" * 20_000)
+
+
+@given(st.text(alphabet="sumcount(),0123456789 gridpath_-.", max_size=20))
+def test_any_text_gives_a_query_or_a_clear_refusal(text: str) -> None:
+    try:
+        found = repr(query(text))
+    except InputError as refused:
+        found = str(refused)
+    assert found
+    assert "\n" not in found
+
+
+def test_graphs_are_wrapped() -> None:
+    assert query(Band(4)).graph.size == 4
+    wrapped = query(nx.cycle_graph(5), "either")
+    assert wrapped.graph.is_cycle
+    assert wrapped.neighbours is Neighbours.EITHER
+    with pytest.raises(InputError, match="undirected"):
+        query(nx.DiGraph([(0, 1)]))
+
+
+def test_a_query_stays_itself() -> None:
+    made = query("sum(3,2)", "either")
+    assert query(made) is made
+    assert query(made, "either") is made
+    with pytest.raises(InputError, match="was made for either"):
+        query(made, "change-one")
+
+
+@pytest.mark.parametrize("thing", [3, None, ["sum"], b"sum(3,4)"])
+def test_other_things_are_no_queries(thing: object) -> None:
+    with pytest.raises(InputError, match="a query must be a text"):
+        query(thing)
+
+
+def test_unknown_relation() -> None:
+    with pytest.raises(InputError, match="'change-one', 'add-remove' or 'either', got 'swap'"):
+        query("count(3)", "swap")
