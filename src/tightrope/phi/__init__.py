@@ -1,0 +1,12 @@
+"""Φ, the matrix of privacy constraints, as an operator, and what follows from solving with it.
+
+>>> from tightrope.graphs import Band
+>>> from tightrope.phi import Phi
+>>> Phi(Band(751, 5), 1).solve_ones().least
+(5, 0.01135114916957...)
+"""
+
+from tightrope.phi.operator import Phi
+from tightrope.phi.solution import Solution
+
+__all__ = ["Phi", "Solution"]

@@ -1,0 +1,260 @@
+r"""Φ on integer points whose distance depends on their difference only: bundles of counts.
+
+:math:`\Phi x` is a convolution with :math:`\alpha^{d(\Delta)}`, done by Fourier transforms in a
+box of twice the side. Systems are solved by conjugate gradients with a circulant
+preconditioner, or by MINRES where Φ may be indefinite.
+
+The Fourier series :math:`f(\theta) = \sum_\Delta \alpha^{d(\Delta)} e^{i\Delta\theta}` of the
+whole lattice (its *symbol*) bounds every finite part: the Rayleigh quotients of Φ are averages
+of f, so :math:`\min f > 0` gives :math:`\|\Phi^{-1}\|_2 \le 1/\min f`.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.errors import CheckFailed
+from tightrope.graphs import AnswerGraph, Band, Clique, Histograms, StrongProduct
+from tightrope.phi.dense import VERIFIED_LIMIT, DenseStructure
+from tightrope.phi.structure import Alpha, Structure
+
+#: Relative residual at which an iterative solution stops.
+ITERATIVE_TOLERANCE = 1e-13
+#: Most steps of an iterative solution.
+ITERATIVE_STEPS = 1000
+#: Number of threads of a Fourier transform.
+WORKERS = 2
+#: Largest number of lattice points looked at for the symbol.
+SYMBOL_POINTS = 1 << 22
+
+#: From the array of differences along each axis (broadcast) to distances.
+Rule = Callable[[Sequence[NDArray[np.int64]]], NDArray[np.int64]]
+
+
+class LatticeStructure(Structure):
+    """Points of a box (all, or some of them) with translation-invariant distances.
+
+    Parameters
+    ----------
+    graph
+        The graph, for the matrix of a small one that iterations may not solve.
+    shape
+        The sides of the box.
+    rule
+        Distance from the differences along each axis.
+    points
+        Flat positions of the nodes in the box, in node order; all of them when ``None``.
+    floor
+        Lower bound of the symbol at α, or ``None`` when there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tightrope.graphs import Band, StrongProduct
+    >>> counts = lattice_of(StrongProduct([Band(3), Band(3)]))
+    >>> counts.apply(0.5, np.eye(9)[0]).round(6).tolist()
+    [1.0, 0.5, 0.25, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25]
+    """
+
+    def __init__(
+        self,
+        graph: AnswerGraph,
+        shape: Sequence[int],
+        rule: Rule,
+        *,
+        points: NDArray[np.int64] | None = None,
+        floor: Callable[[float], float | None] = lambda alpha: None,
+    ) -> None:
+        from scipy.fft import next_fast_len
+
+        self.shape = tuple(shape)
+        self.points = points
+        self.size = math.prod(shape) if points is None else len(points)
+        self._rule, self._floor, self._graph = rule, floor, graph
+        self._box = tuple(next_fast_len(2 * side - 1, real=True) for side in shape)
+        self.words = "conjugate gradients on FFT products"
+
+    def _kernel(self, alpha: Alpha, box: tuple[int, ...], kind: Any) -> NDArray[Any]:
+        """Return the Fourier transform of the powers of α wrapped into a box."""
+        from scipy import fft
+
+        apart = []
+        for axis, side in enumerate(box):
+            steps = np.arange(side)
+            steps = np.where(steps > side // 2, steps - side, steps)
+            apart.append(steps.reshape([-1 if a == axis else 1 for a in range(len(box))]))
+        distance = self._rule(apart)
+        powers = kind(alpha) ** np.arange(int(distance.max()) + 1)
+        transform = fft.rfftn(powers[distance], workers=WORKERS)
+        return np.asarray(transform.real)
+
+    @functools.lru_cache(maxsize=2)  # noqa: B019 - a few large arrays, kept while α is the same
+    def _spectrum(self, alpha: Alpha, kind: Any) -> NDArray[Any]:
+        return self._kernel(alpha, self._box, kind)
+
+    def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
+        r"""Return :math:`\Phi x` by Fourier transforms."""
+        if x.ndim > 1:
+            return np.stack([self.apply(alpha, column) for column in x.T], axis=1)
+        return self._filter(x, self._spectrum(alpha, x.dtype.type), self._box)
+
+    def _filter(
+        self, x: NDArray[Any], spectrum: NDArray[Any], box: tuple[int, ...]
+    ) -> NDArray[Any]:
+        from scipy import fft
+
+        if self.points is None:
+            grid = x.reshape(self.shape)
+        else:
+            grid = np.zeros(self.shape, x.dtype)
+            grid.ravel()[self.points] = x
+        wave = fft.rfftn(grid, box, workers=WORKERS)
+        wave *= spectrum
+        full = fft.irfftn(wave, box, workers=WORKERS, overwrite_x=True)
+        part = full[tuple(slice(side) for side in self.shape)].ravel()
+        return np.ascontiguousarray(part if self.points is None else part[self.points])
+
+    def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
+        """Solve iteratively to a relative residual of ``ITERATIVE_TOLERANCE``."""
+        from scipy.sparse.linalg import LinearOperator, cg, minres
+
+        b = np.asarray(b, np.float64)
+        if b.ndim > 1:
+            return np.stack([self.solve(alpha, column) for column in b.T], axis=1)
+        if not b.any():
+            return np.zeros_like(b)
+        if self._floor(alpha) is None and self.size <= VERIFIED_LIMIT:
+            return self._small.solve(alpha, b)
+        square = (self.size, self.size)
+        phi = LinearOperator(square, matvec=lambda x: self.apply(alpha, x), dtype=np.float64)
+        if self._floor(alpha) is not None:
+            rough = self._kernel(alpha, self.shape, np.float64)
+            inverse = 1 / np.maximum(rough, rough.max() * 1e-8)
+            near = LinearOperator(
+                square, matvec=lambda x: self._filter(x, inverse, self.shape), dtype=np.float64
+            )
+            x, left = cg(phi, b, rtol=ITERATIVE_TOLERANCE, maxiter=ITERATIVE_STEPS, M=near)
+        else:
+            x, left = minres(phi, b, rtol=ITERATIVE_TOLERANCE, maxiter=ITERATIVE_STEPS)
+        if left:
+            raise CheckFailed(
+                f"Φx = b on {self.size} answers did not converge in {ITERATIVE_STEPS} steps at "
+                f"α = {alpha:.6g}: take a larger ε"
+            )
+        return np.asarray(x)
+
+    @functools.lru_cache(maxsize=256)  # noqa: B019 - structures are few and live long
+    def inverse_norm(self, alpha: float) -> float | None:
+        """Return the bound from the symbol where it is positive, or from a small matrix."""
+        floor = self._floor(alpha)
+        if floor is not None:
+            return 1 / floor
+        return self._small.inverse_norm(alpha) if self.size <= VERIFIED_LIMIT else None
+
+    @functools.cached_property
+    def _small(self) -> DenseStructure:
+        return DenseStructure(self._graph)
+
+
+def lattice_of(graph: AnswerGraph) -> LatticeStructure | None:
+    """Return the lattice of a bundle of sums or counts, or ``None`` for another graph.
+
+    >>> from tightrope.graphs import Band, Cycle
+    >>> lattice_of(Band(10, 8)).shape, lattice_of(Cycle(5))
+    ((10,), None)
+    """
+    if type(graph) is Histograms:
+        return _histograms(graph)
+    parts = graph.factors if isinstance(graph, StrongProduct) else (graph,)
+    widths = []
+    for part in parts:
+        # Kinds of band with other distances are subclasses of Band.
+        if type(part) is Band:
+            widths.append(part.width)
+        elif isinstance(part, Clique):
+            widths.append(part.size)
+        else:
+            return None
+    floor = functools.partial(symbol_floor, widths=tuple(widths))
+    rule = functools.partial(_chebyshev, widths)
+    return LatticeStructure(graph, [part.size for part in parts], rule, floor=floor)
+
+
+def _histograms(graph: Histograms) -> LatticeStructure | None:
+    """Drop the last class, which the others determine: points of a box, not all of it."""
+    table = graph._table[:, :-1]
+    shape = (graph.people + 1,) * table.shape[1]
+    if not 1 <= len(shape) <= 4 or math.prod(shape) > 50 * graph.size:
+        return None
+    points = np.ravel_multi_index(tuple(table.T), shape)
+
+    def rule(apart: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+        more = functools.reduce(np.add, [np.maximum(a, 0) for a in apart])
+        less = functools.reduce(np.add, [np.maximum(-a, 0) for a in apart])
+        return np.maximum(more, less)
+
+    return LatticeStructure(graph, shape, rule, points=points)
+
+
+def _chebyshev(widths: Sequence[int], apart: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    far = [-(-np.abs(a).astype(np.int32) // w) for a, w in zip(apart, widths, strict=True)]
+    return functools.reduce(np.maximum, far)
+
+
+@functools.lru_cache(maxsize=256)
+def symbol_floor(alpha: float, widths: tuple[int, ...]) -> float | None:
+    r"""Return a positive lower bound of the symbol of :math:`\max_k \lceil|\Delta_k|/w_k\rceil`.
+
+    In the plane with widths 1 the distance is a sum of two along the diagonals, and
+    :math:`f \ge ((1-\sqrt\alpha)/(1+\sqrt\alpha))^2`. Otherwise f is sampled on a grid and
+    corrected for the gaps by its largest second derivative and for the part of the series cut
+    off. ``None`` when that is not positive, or would need too many points.
+
+    Examples
+    --------
+    >>> symbol_floor(0.25, (1, 1))
+    0.1111111111111111
+    >>> symbol_floor(0.9, (5,)) is None     # sums at a small ε: Φ may be indefinite
+    True
+    """
+    if all(width == 1 for width in widths) and len(widths) <= 2:
+        root = alpha ** (len(widths) / 2)
+        return float(((1 - root) / (1 + root)) ** len(widths))
+    axes, reach = len(widths), 1
+    while _outside(alpha, widths, reach) > 1e-13:
+        reach *= 2
+        if math.prod(2 * reach * width + 1 for width in widths) > SYMBOL_POINTS:
+            return None
+    sides = [2 * reach * width + 1 for width in widths]
+    apart = np.meshgrid(
+        *[np.arange(side) - side // 2 for side in sides], indexing="ij", sparse=True
+    )
+    values = alpha ** _chebyshev(widths, apart).astype(np.float64)
+    bend = sum(float((values * a**2).sum()) for a in apart)
+    points = 1 << int(math.log2(SYMBOL_POINTS) / axes)
+    wrapped = np.zeros((points,) * axes)
+    np.add.at(wrapped, tuple(np.broadcast_arrays(*[a % points for a in apart])), values)
+    least = float(np.fft.rfftn(wrapped).real.min())
+    gap = bend * axes * (2 * math.pi / points) ** 2 / 8
+    floor = least - gap - _outside(alpha, widths, reach) - 1e-12 * float(values.sum())
+    return floor if floor > 0 else None
+
+
+def _outside(alpha: float, widths: Sequence[int], reach: int) -> float:
+    """Bound the sum of the powers of α over differences farther than ``reach``."""
+    total, d = 0.0, reach + 1
+    while True:
+        shell = math.prod(2 * d * w + 1 for w in widths) - math.prod(
+            2 * (d - 1) * w + 1 for w in widths
+        )
+        term = shell * alpha**d
+        total += term
+        if term <= total * 1e-3 * (1 - alpha):
+            return total * 1.01
+        d += 1
