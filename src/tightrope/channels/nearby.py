@@ -92,7 +92,7 @@ def _capped(graph: CappedBand, values: NDArray[Any]) -> NDArray[Any]:
     # An answer above the cap sees only answers up to the cap, and itself.
     below = np.maximum.accumulate(values[graph.cap :: -1], axis=0)
     for i in range(graph.cap + 1, graph.size):
-        out[i] = np.maximum(values[i], below[graph.cap - (i - graph.width)])
+        out[i] = np.maximum(values[i], below[graph.cap - max(0, i - graph.width)])
     return out
 
 

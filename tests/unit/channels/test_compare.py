@@ -1,0 +1,89 @@
+"""Equality within a tolerance, and reduced channels."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tightrope.channels import Channel, GeometricChannel, IntegerChannel, equal, reduced, remap
+from tightrope.channels.compare import EQUALITY_TOLERANCE, PROPORTION_TOLERANCE
+from tightrope.errors import InputError
+
+
+def test_equality_shows_where_channels_differ_most() -> None:
+    left = Channel([[0.5, 0.5], [0.25, 0.75]])
+    found = equal(left, Channel([[0.5, 0.5], [0.5, 0.5]]))
+    assert not found
+    assert (found.difference, found.place, found.exact) == (0.25, (1, 0), False)
+    assert equal(left, left).difference == 0
+    assert equal(left, Channel([[0.5, 0.5], [0.25 + 1e-13, 0.75 - 1e-13]]))
+    assert not equal(left, Channel([[0.5, 0.5], [0.25 + 1e-11, 0.75 - 1e-11]]))
+    assert equal(left, Channel([[0.5, 0.5], [0.25 + 1e-11, 0.75 - 1e-11]]), tolerance=1e-9)
+    assert found.tolerance == EQUALITY_TOLERANCE
+
+
+def test_integers_are_compared_exactly() -> None:
+    big = 10**30
+    left = IntegerChannel([[big, big]])
+    assert equal(left, IntegerChannel([[1, 1]]))
+    near = equal(left, IntegerChannel([[big + 1, big - 1]]))
+    assert not near
+    assert 0 < near.difference < 1e-29
+    assert near.exact
+    assert equal(left, IntegerChannel([[big + 1, big - 1]]), tolerance=1e-20)
+
+
+def test_other_shapes_are_not_equal() -> None:
+    found = equal(Channel([[1.0]]), Channel([[0.5, 0.5]]))
+    assert (found.equal, found.difference, found.place) == (False, math.inf, None)
+
+
+def test_integer_columns_are_merged_exactly() -> None:
+    big = 10**20
+    made = reduced(IntegerChannel([[2, 0, 1, 4 * big], [1, 0, 1, 4 * big + 1]]))
+    assert made.groups == ((0,), (2,), (3,))
+    assert made.dropped == (1,)
+    assert made.exact
+    merged = reduced(IntegerChannel([[2, 4, 3], [1, 2, 6]], outputs="abc"))
+    assert merged.groups == ((0, 1), (2,))
+    assert merged.channel.outputs == ["a", "c"]
+    assert isinstance(merged.channel, IntegerChannel)
+    assert merged.channel.weights.tolist() == [[6, 3], [3, 6]]
+
+
+def test_float_columns_are_merged_within_the_tolerance() -> None:
+    matrix = np.array([[0.2, 0.4, 0.0, 0.4], [0.1, 0.2, 0.0, 0.7]])
+    made = reduced(Channel(matrix))
+    assert made.groups == ((0, 1), (3,))
+    assert made.dropped == (2,)
+    assert made.tolerance == PROPORTION_TOLERANCE
+    assert made.merged_difference < 1e-15
+    assert made.kept_difference > 0.01
+    matrix[1] += [1e-6, 0, 0, -1e-6]
+    assert reduced(Channel(matrix)).groups == ((0,), (1,), (3,))
+    assert reduced(Channel(matrix), tolerance=1e-3).groups == ((0, 1), (3,))
+
+
+def test_columns_with_equal_means_are_told_apart() -> None:
+    matrix = np.array([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]])
+    made = reduced(Channel(matrix))
+    assert made.groups == ((0,), (1,), (2,))
+    assert made.kept_difference == pytest.approx(0.5)
+
+
+def test_reducing_undoes_a_split() -> None:
+    base = GeometricChannel(6, 0.8)
+    split = Channel(np.hstack([base.matrix() * 0.3, base.matrix() * 0.7]))
+    made = reduced(split)
+    assert made.groups == tuple((k, k + 6) for k in range(6))
+    assert equal(made.channel, base)
+    targets = np.zeros(12, dtype=int)
+    for k, group in enumerate(made.groups):
+        targets[list(group)] = k
+    assert equal(remap(split, targets), made.channel)
+
+
+@pytest.mark.parametrize("tolerance", [-1, 1, float("nan")])
+def test_bad_tolerances_are_refused(tolerance: float) -> None:
+    with pytest.raises(InputError, match="tolerance"):
+        reduced(Channel([[1.0]]), tolerance=tolerance)

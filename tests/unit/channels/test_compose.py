@@ -1,0 +1,224 @@
+"""New channels from old, small ones as matrices and large ones row by row."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tightrope.channels import (
+    Channel,
+    DenseChannel,
+    DeterministicChannel,
+    GeometricChannel,
+    IntegerChannel,
+    cascade,
+    compose,
+    mixture,
+    of_databases,
+    parallel,
+    remap,
+    restrict,
+    smallest_epsilon,
+    tagged_mixture,
+)
+from tightrope.channels.views import (
+    CascadeChannel,
+    MixtureChannel,
+    ParallelChannel,
+    SelectedRows,
+)
+from tightrope.errors import InputError
+from tightrope.graphs import Band
+
+X = Channel([[0.5, 0.25, 0.25], [0.125, 0.5, 0.375]], inputs="ab")
+R = Channel([[1, 0], [0.5, 0.5], [0.25, 0.75]], outputs="xy")
+W = IntegerChannel([[2, 1, 1], [1, 1, 2]], inputs="ab")
+V = IntegerChannel([[4, 0], [2, 2], [1, 3]], outputs="xy")
+F = DeterministicChannel([0, 0, 1], "uv")
+
+
+@pytest.fixture(params=["held", "row by row"])
+def _size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "row by row":
+        monkeypatch.setattr(compose, "DENSE_ENTRIES", 0)
+
+
+def check_views(channel: Channel, expected: np.ndarray) -> None:
+    """Every way to look at a channel shows the same matrix."""
+    rows, columns = channel.shape
+    np.testing.assert_allclose(channel.matrix(), expected, rtol=1e-14)
+    np.testing.assert_allclose([channel.row(i) for i in range(rows)], expected, rtol=1e-14)
+    by_column = np.stack([channel.column(o) for o in range(columns)], axis=1)
+    np.testing.assert_allclose(by_column, expected, rtol=1e-14)
+    each = [[channel.entry(i, o) for o in range(columns)] for i in range(rows)]
+    np.testing.assert_allclose(each, expected, rtol=1e-14)
+    np.testing.assert_allclose(channel.column_maxima(), expected.max(axis=0), rtol=1e-14)
+    assert channel.column_maxima_sum() == pytest.approx(expected.max(axis=0).sum())
+
+
+@pytest.mark.usefixtures("_size")
+@pytest.mark.parametrize("second", [R, F], ids=["stochastic", "function"])
+def test_cascade_is_the_matrix_product(second: Channel) -> None:
+    made = cascade(X, second)
+    check_views(made, X.matrix() @ second.matrix())
+    assert made.inputs == ["a", "b"]
+    assert made.outputs == second.outputs
+    assert isinstance(made, DenseChannel if compose.DENSE_ENTRIES else CascadeChannel)
+
+
+def test_cascade_of_integers_is_exact() -> None:
+    made = cascade(W, V)
+    assert isinstance(made, IntegerChannel)
+    assert made.weights.tolist() == [[11, 5], [8, 8]]
+    assert (made.total, made.inputs, made.outputs) == (16, ["a", "b"], ["x", "y"])
+    merged = cascade(W, F)
+    assert isinstance(merged, IntegerChannel)
+    assert merged.weights.tolist() == [[3, 1], [2, 2]]
+
+
+def test_cascade_of_large_integers_does_not_overflow() -> None:
+    big = IntegerChannel([[2**40, 2**41], [2**41, 2**40]])
+    made = cascade(big, big)
+    assert isinstance(made, IntegerChannel)
+    assert made.fraction(0, 0) == Fraction(5, 9)
+    both = parallel(big, big)
+    assert isinstance(both, IntegerChannel)
+    assert both.fraction(0, 3) == Fraction(4, 9)
+
+
+def test_cascade_of_functions_is_a_function() -> None:
+    made = cascade(DeterministicChannel([2, 1, 0, 2], 3), F)
+    assert isinstance(made, DeterministicChannel)
+    assert made.targets.tolist() == [1, 0, 0, 1]
+    assert made.outputs == ["u", "v"]
+
+
+def test_a_function_first_selects_rows() -> None:
+    query = DeterministicChannel([1, 0, 1], 2, inputs="pqr")
+    made = cascade(query, X)
+    check_views(made, X.matrix()[[1, 0, 1]])
+    assert made.inputs == ["p", "q", "r"]
+    lazy = cascade(query, GeometricChannel(2, "ln(2)"))
+    assert isinstance(lazy, SelectedRows)
+    assert lazy.inputs == ["p", "q", "r"]
+
+
+def test_remap_takes_indices_or_a_channel() -> None:
+    assert remap(W, [0, 0, 1]).matrix().tolist() == remap(W, F).matrix().tolist()
+    np.testing.assert_array_equal(remap(X, R).matrix(), cascade(X, R).matrix())
+    with pytest.raises(InputError, match="output of the first, 3, got 2"):
+        remap(X, [0, 1])
+
+
+def test_remap_of_a_million_answers() -> None:
+    size = 1_000_000
+    coarse = remap(GeometricChannel(size, "ln(2)"), np.arange(size) // 1000)
+    assert isinstance(coarse, CascadeChannel)
+    row = coarse.row(123_456)
+    assert row.argmax() == 123
+    assert abs(row.sum() - 1) < 1e-12
+
+
+@pytest.mark.parametrize(
+    "channel", [X, W, GeometricChannel(2, "ln(2)")], ids=["dense", "integer", "geometric"]
+)
+def test_databases_answer_through_the_query(channel: Channel) -> None:
+    made = of_databases(channel, [0, 1, 1])
+    check_views(made, channel.matrix()[[0, 1, 1]])
+    assert made.inputs == [0, 1, 2]
+    assert isinstance(made, IntegerChannel) == isinstance(channel, IntegerChannel)
+    check_views(of_databases(channel, [1, 1]), channel.matrix()[[1, 1]])
+
+
+def test_restriction_keeps_labels() -> None:
+    for channel in (X, W):
+        made = restrict(channel, [1])
+        assert made.inputs == ["b"]
+        check_views(made, channel.matrix()[[1]])
+    line = restrict(GeometricChannel(9, "ln(2)"), [8, 2])
+    assert line.inputs == [8, 2]
+    check_views(line, GeometricChannel(9, "ln(2)").matrix()[[8, 2]])
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([0, 0], "0 more than once"),
+        ([2], "0 … 1, got 2 at place 0"),
+        ([], "non-empty"),
+        ([0.5], "indices"),
+    ],
+)
+def test_bad_rows_are_refused(rows: list[int], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        restrict(X, rows)
+
+
+@pytest.mark.usefixtures("_size")
+def test_mixture_is_the_average() -> None:
+    coin = Channel(np.full((2, 3), 1 / 3))
+    made = mixture([X, coin], [0.25, 0.75])
+    check_views(made, 0.25 * X.matrix() + 0.25)
+    assert made.inputs == ["a", "b"]
+    assert isinstance(made, DenseChannel if compose.DENSE_ENTRIES else MixtureChannel)
+
+
+def test_mixture_of_integers_is_exact_when_its_weights_are() -> None:
+    other = IntegerChannel([[1, 1, 1], [1, 1, 1]])
+    made = mixture([W, other], ["1/3", Fraction(2, 3)])
+    assert isinstance(made, IntegerChannel)
+    assert made.fraction(0, 0) == Fraction(1, 3) * Fraction(1, 2) + Fraction(2, 9)
+    assert isinstance(mixture([W, other], [0.5, 0.5]), DenseChannel)
+
+
+def test_tagged_mixture_says_which_was_used() -> None:
+    made = tagged_mixture([W, IntegerChannel([[1, 1], [1, 1]])], ["1/2", "1/2"])
+    assert isinstance(made, IntegerChannel)
+    assert made.outputs == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
+    assert made.fraction(0, 0) == Fraction(1, 4)
+    floats = tagged_mixture([X, Channel([[0.5, 0.5], [0.25, 0.75]])], [0.5, 0.5])
+    np.testing.assert_allclose(floats.row(1), [0.0625, 0.25, 0.1875, 0.125, 0.375])
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([0.5], "2 channels and 1 weights"),
+        ([0.5, 0.6], "sum to 1, got 1.1"),
+        ([1.5, -0.5], "got -0.5 at 1"),
+        (["1/3", "1/3"], "sum to 1"),
+        (["x", 1], "numbers, got 'x' at 0"),
+        ([float("nan"), 1], "finite"),
+    ],
+)
+def test_bad_weights_are_refused(weights: list[float], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        mixture([X, X], weights)
+
+
+def test_shapes_must_agree() -> None:
+    with pytest.raises(InputError, match="one shape"):
+        mixture([X, R], [0.5, 0.5])
+    with pytest.raises(InputError, match="number of inputs"):
+        tagged_mixture([X, R], [0.5, 0.5])
+    with pytest.raises(InputError, match="got 2 and 3"):
+        parallel(X, R)
+
+
+@pytest.mark.usefixtures("_size")
+def test_parallel_shows_both_outputs() -> None:
+    made = parallel(X, GeometricChannel(2, "ln(2)"))
+    expected = np.stack([np.kron(X.row(i), GeometricChannel(2, "ln(2)").row(i)) for i in range(2)])
+    check_views(made, expected)
+    assert made.outputs[3] == (1, 1)
+    assert made.inputs == ["a", "b"]
+    assert isinstance(made, DenseChannel if compose.DENSE_ENTRIES else ParallelChannel)
+
+
+def test_the_level_of_both_is_at_most_the_sum_and_may_be_less() -> None:
+    response = IntegerChannel([[2, 1], [1, 2]])
+    assert smallest_epsilon(parallel(response, response), Band(2)).ratio == 4
+    left = IntegerChannel([[2, 1, 3], [1, 1, 4], [1, 1, 4]])
+    right = IntegerChannel([[1, 1, 4], [1, 1, 4], [2, 1, 3]])
+    assert smallest_epsilon(left, Band(3)).ratio == smallest_epsilon(right, Band(3)).ratio == 2
+    assert smallest_epsilon(parallel(left, right), Band(3)).ratio == 2

@@ -1,0 +1,47 @@
+"""Largest values in neighbourhoods."""
+
+import numpy as np
+import pytest
+
+from tightrope.channels.nearby import has_rule, nearby_maxima
+from tightrope.graphs import (
+    AnswerGraph,
+    Band,
+    CartesianProduct,
+    Clique,
+    Cycle,
+    Star,
+    StrongProduct,
+)
+from tightrope.graphs.capped import CappedBand
+
+GRAPHS = [
+    *[Band(n, w) for n in (1, 2, 7, 8) for w in (1, 2, 3, 5, 9)],
+    *[CappedBand(u, v) for u in (1, 2, 3) for v in (1, 2, 4)],
+    Clique(5),
+    Cycle(3),
+    Cycle(6),
+    Star(4),
+    CartesianProduct([Band(3), Clique(3), Cycle(4)]),
+    StrongProduct([Band(4), Band(3, 2)]),
+    StrongProduct([Band(3), CartesianProduct([Band(2), Band(3)])]),
+]
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=lambda g: g.name)
+@pytest.mark.parametrize("kind", [float, np.int64, object])
+def test_maxima_equal_those_over_listed_neighbours(graph: AnswerGraph, kind: type) -> None:
+    values = np.random.default_rng(5).integers(0, 50, (graph.size, 3)).astype(kind)
+    before = values.copy()
+    expected = [values[[i, *graph.neighbours(i)]].max(axis=0) for i in range(graph.size)]
+    assert has_rule(graph)
+    assert nearby_maxima(graph, values).tolist() == np.array(expected).tolist()
+    assert (values == before).all()
+
+
+def test_other_graphs_have_no_rule() -> None:
+    listed = Band(4).explicit()
+    assert not has_rule(listed)
+    assert not has_rule(StrongProduct([listed, Band(2)]))
+    with pytest.raises(NotImplementedError):
+        nearby_maxima(listed, np.ones(4))
