@@ -95,14 +95,15 @@ class LatticeStructure(Structure):
         return np.asarray(transform.real)
 
     @functools.lru_cache(maxsize=2)  # noqa: B019 - a few large arrays, kept while α is the same
-    def _spectrum(self, alpha: Alpha, kind: Any) -> NDArray[Any]:
-        return self._kernel(alpha, self._box, kind)
+    def _spectrum(self, alpha: Alpha, extended: bool) -> NDArray[Any]:
+        return self._kernel(alpha, self._box, np.longdouble if extended else np.float64)
 
     def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
         r"""Return :math:`\Phi x` by Fourier transforms."""
         if x.ndim > 1:
             return np.stack([self.apply(alpha, column) for column in x.T], axis=1)
-        return self._filter(x, self._spectrum(alpha, x.dtype.type), self._box)
+        extended = x.dtype == np.longdouble
+        return self._filter(x, self._spectrum(alpha, extended), self._box)
 
     def _filter(
         self, x: NDArray[Any], spectrum: NDArray[Any], box: tuple[int, ...]
@@ -148,6 +149,12 @@ class LatticeStructure(Structure):
                 f"α = {alpha:.6g}: take a larger ε"
             )
         return np.asarray(x)
+
+    def is_singular(self, alpha: float) -> bool:
+        """Whether the matrix of a small lattice is singular."""
+        if self._floor(alpha) is not None or self.size > VERIFIED_LIMIT:
+            return False
+        return self._small.is_singular(alpha)
 
     @functools.lru_cache(maxsize=256)  # noqa: B019 - structures are few and live long
     def inverse_norm(self, alpha: float) -> float | None:
@@ -203,7 +210,9 @@ def _histograms(graph: Histograms) -> LatticeStructure | None:
 
 
 def _chebyshev(widths: Sequence[int], apart: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    far = [-(-np.abs(a).astype(np.int32) // w) for a, w in zip(apart, widths, strict=True)]
+    far: list[NDArray[Any]] = [
+        -(-np.abs(a).astype(np.int32) // w) for a, w in zip(apart, widths, strict=True)
+    ]
     return functools.reduce(np.maximum, far)
 
 
@@ -218,13 +227,13 @@ def symbol_floor(alpha: float, widths: tuple[int, ...]) -> float | None:
 
     Examples
     --------
-    >>> symbol_floor(0.25, (1, 1))
-    0.1111111111111111
+    >>> round(symbol_floor(0.25, (1, 1)), 12)
+    0.111111111111
     >>> symbol_floor(0.9, (5,)) is None     # sums at a small ε: Φ may be indefinite
     True
     """
     if all(width == 1 for width in widths) and len(widths) <= 2:
-        root = alpha ** (len(widths) / 2)
+        root = alpha ** (1 / len(widths))
         return float(((1 - root) / (1 + root)) ** len(widths))
     axes, reach = len(widths), 1
     while _outside(alpha, widths, reach) > 1e-13:
@@ -232,9 +241,8 @@ def symbol_floor(alpha: float, widths: tuple[int, ...]) -> float | None:
         if math.prod(2 * reach * width + 1 for width in widths) > SYMBOL_POINTS:
             return None
     sides = [2 * reach * width + 1 for width in widths]
-    apart = np.meshgrid(
-        *[np.arange(side) - side // 2 for side in sides], indexing="ij", sparse=True
-    )
+    steps = [np.arange(side) - side // 2 for side in sides]
+    apart = np.meshgrid(*steps, indexing="ij", sparse=True)
     values = alpha ** _chebyshev(widths, apart).astype(np.float64)
     bend = sum(float((values * a**2).sum()) for a in apart)
     points = 1 << int(math.log2(SYMBOL_POINTS) / axes)

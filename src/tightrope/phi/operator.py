@@ -33,8 +33,8 @@ class Phi:
     >>> from tightrope.graphs import Band
     >>> phi = Phi(Band(1_000_001, 5), 1)
     >>> solution = phi.solve_ones()
-    >>> round(solution.values.mean(), 6), solution.positive
-    (0.147995, True)
+    >>> round(float(solution.values.mean()), 6), solution.positive
+    (0.146634, True)
     """
 
     def __init__(self, graph: AnswerGraph, epsilon: Epsilon | float | str) -> None:
@@ -105,7 +105,7 @@ class Phi:
         return solve(self, self.check_vector(rhs, "the right-hand side"))
 
     def solve_ones(self) -> Solution:
-        r"""Solve :math:`\Phi z = 1`, the diagonal of the tight-constraints mechanism [A, Lemma 3]."""
+        r"""Solve :math:`\Phi z = 1`: the tight-constraints mechanism's diagonal [A, Lemma 3]."""
         return solve(self, np.ones(self.size))
 
     def check_vector(self, x: ArrayLike, what: str) -> NDArray[np.float64]:

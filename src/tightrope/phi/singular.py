@@ -64,7 +64,7 @@ def nonnegative(
 
     >>> import numpy as np
     >>> x, r = nonnegative(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([1.0, 0.25]))
-    >>> x.tolist(), bool(r @ [1, 0.25] > 0)
+    >>> x.round(12).tolist(), bool(r @ [1, 0.25] > 0)
     ([0.9, 0.0], True)
     """
     from scipy.optimize import nnls

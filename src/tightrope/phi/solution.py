@@ -103,14 +103,14 @@ def solve(phi: Phi, b: NDArray[np.float64]) -> Solution:
     >>> from tightrope.graphs import Band
     >>> from tightrope.phi import Phi
     >>> found = solve(Phi(Band(751, 5), 1), np.ones(751))
-    >>> found.error < 1e-14, found.signs_certain
+    >>> found.error < 1e-12, found.signs_certain
     (True, True)
     """
-    from tightrope.phi.dense import DenseStructure
+    from tightrope.phi.dense import DENSE_LIMIT
 
     structure, precise = phi.structure, phi.precise_alpha
-    raw = structure.solve(phi.alpha, b)
-    if isinstance(structure, DenseStructure) and not _solved(structure, phi.alpha, raw, b):
+    raw = None if structure.is_singular(phi.alpha) else structure.solve(phi.alpha, b)
+    if raw is None or (phi.size <= DENSE_LIMIT and not _solved(structure, phi.alpha, raw, b)):
         from tightrope.phi.singular import describe_solutions
 
         return describe_solutions(phi, b)

@@ -8,6 +8,7 @@ where :math:`A` is the adjacency matrix and :math:`\mathrm{Deg}` the degrees. In
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ class TreeStructure(Structure):
         for node in order[1:]:
             depth[node] = depth[parent[node]] + 1
         starts = np.searchsorted(depth[order], np.arange(1, depth.max() + 2))
-        self._levels = [order[a:b] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        self._levels = [order[a:b] for a, b in itertools.pairwise(starts)]
         self._parent = parent
 
     def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
