@@ -37,7 +37,7 @@ def test_help_lists_the_commands(run, help_word):
         (["graph", "path(3)", "--colour"], "No such option: --colour"),
         (["graph", "sum(150,)"], "at character"),
         (["graph", "smu(150,5)"], "sum"),
-        (["graph", "path(3)", "--neighbours", "cousins"], "change-one, add-remove"),
+        (["graph", "path(3)", "--neighbours", "cousins"], "'change-one', 'add-remove' or 'either'"),
         (["graph", "path(3)", "--plot", "x.gif"], ".png"),
         (["graph", "graph:no-such-file.csv"], "no-such-file.csv"),
         (["graph", "path(0)"], "at least 1"),
