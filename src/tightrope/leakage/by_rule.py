@@ -154,7 +154,8 @@ def strongest_pull(graph: AnswerGraph, epsilon: Epsilon, prior: Prior) -> Array:
     Examples
     --------
     >>> from tightrope.graphs import Star
-    >>> strongest_pull(Star(3), Epsilon.of("ln(2)"), Prior([0.1, 0.6, 0.15, 0.15])).round(6).tolist()
+    >>> known = Prior([0.1, 0.6, 0.15, 0.15])
+    >>> strongest_pull(Star(3), Epsilon.of("ln(2)"), known).round(6).tolist()
     [0.3, 0.6, 0.15, 0.15]
     """
     pi = prior.probabilities

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from tightrope.channels import Channel
+from tightrope.channels.compare import reduced
 from tightrope.channels.privacy import smallest_epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.leakage import by_rule
 from tightrope.leakage.entropy import PriorLike, as_prior
-from tightrope.leakage.posterior import MERGE_DECIMALS
 
 Array = NDArray[np.float64]
 
@@ -153,7 +153,7 @@ def repeated_composition(
             sum(k * each.shannon_bits for k, each in found),
             epsilon,
         )
-    matrix = _merged(channel.matrix())
+    matrix = reduced(channel).channel.matrix()
     cases = math.comb(times + matrix.shape[1] - 1, matrix.shape[1] - 1)
     if cases > TYPE_LIMIT:
         raise TooLarge(
@@ -183,17 +183,6 @@ def _scattered(joint: Array) -> float:
     mass = np.broadcast_to(joint.sum(axis=0), joint.shape)
     seen = joint > 0
     return -float((joint[seen] * np.log2(joint[seen] / mass[seen])).sum())
-
-
-def _merged(matrix: Array) -> Array:
-    """Add up proportional columns, which tell the same, and drop those that never occur."""
-    matrix = matrix[:, matrix.any(axis=0)]
-    shapes = (matrix / matrix.sum(axis=0)).round(MERGE_DECIMALS)
-    _, group = np.unique(shapes, axis=1, return_inverse=True)
-    group = group.ravel()
-    out = np.zeros((len(matrix), group.max() + 1))
-    np.add.at(out.T, group, matrix.T)
-    return out
 
 
 def _types(times: int, kinds: int) -> list[NDArray[np.int64]]:

@@ -154,7 +154,9 @@ def explain(
     tightrope.errors.InputError: give one of: an ε; a limit on bits or on success; a wanted
     utility with a graph (got none)
     """
-    limits = [name for name, value in (("bits", max_bits), ("success", max_success)) if value is not None]
+    limits = [
+        name for name, value in (("bits", max_bits), ("success", max_success)) if value is not None
+    ]
     ways = [epsilon is not None, max_bits is not None or max_success is not None]
     ways.append(min_utility is not None)
     if sum(ways) != 1 or (min_utility is not None and graph is None):

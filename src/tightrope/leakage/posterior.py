@@ -84,7 +84,7 @@ def hyper(channel: Channel, prior: PriorLike = None) -> Hyper:
     --------
     >>> from tightrope.channels import GeometricChannel
     >>> hyper(GeometricChannel(5, 1)).outer.round(4).tolist()
-    [0.2924, 0.2924, 0.1384, 0.1384, 0.1384]
+    [0.2297, 0.2297, 0.1854, 0.1775, 0.1775]
     """
     pi = as_prior(prior, channel.shape[0]).probabilities
     joint = channel.matrix() * pi[:, None]
@@ -101,9 +101,7 @@ def hyper(channel: Channel, prior: PriorLike = None) -> Hyper:
     np.minimum.at(first, group, seen)
     order = np.lexsort((first, -outer.round(MERGE_DECIMALS)))
     members = tuple(tuple(int(o) for o in seen[group == k]) for k in order)
-    return Hyper(
-        _frozen(outer[order]), _frozen(rows[order] / outer[order][:, None]), members
-    )
+    return Hyper(_frozen(outer[order]), _frozen(rows[order] / outer[order][:, None]), members)
 
 
 def _frozen(array: Array) -> Array:

@@ -137,7 +137,7 @@ def predicate_capacity(
     >>> from tightrope.channels import GeometricChannel
     >>> found = predicate_capacity(GeometricChannel(6, "ln(2)"), lambda count: count >= 3)
     >>> round(found.bits, 6), found.secrets
-    (0.906891, (0, 5))
+    (0.874469, (0, 5))
     """
     classes, member = _classes(channel, predicate)
     rows = [np.flatnonzero(member == c) for c in range(len(classes))]

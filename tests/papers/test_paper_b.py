@@ -1,0 +1,292 @@
+"""Paper B: min-entropy leakage and utility of differentially private mechanisms."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tightrope import query
+from tightrope.channels import Channel, GeometricChannel
+from tightrope.channels.privacy import is_private, smallest_epsilon
+from tightrope.consumers import Prior
+from tightrope.epsilon import Epsilon
+from tightrope.errors import InputError
+from tightrope.graphs import (
+    Band,
+    Clique,
+    Cycle,
+    Databases,
+    chang,
+    hypercube,
+    petersen,
+    truncated_tetrahedron,
+)
+from tightrope.graphs.adjacencies import close_ring
+from tightrope.graphs.automorphisms import automorphism_group
+from tightrope.graphs.regularity import intersection_numbers
+from tightrope.leakage import (
+    database_bound,
+    few_outputs_bound,
+    graph_bound,
+    individual_bound,
+    individual_leakage,
+    min_capacity,
+    min_entropy_leakage,
+    plain_individual_bound,
+    posterior_min_entropy,
+    posterior_vulnerability,
+    utility_bound,
+)
+from tightrope.leakage.few_outputs import most_leakage
+from tightrope.leakage.no_converse import leakage_without_privacy
+from tightrope.leakage.transform import equalised
+from tightrope.mechanisms import (
+    exponential,
+    geometric,
+    highest_leakage,
+    randomized_response,
+    ring,
+)
+
+LN2 = "ln(2)"
+UNEVEN = [0.1, 0.2, 0.2, 0.2, 0.2, 0.1]
+
+# -- §2: definitions ----------------------------------------------------------------------
+
+
+def test_section_2_1_leakage_is_the_difference_of_entropies() -> None:
+    channel = Channel([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]])
+    prior = Prior([0.6, 0.4])
+    leakage = min_entropy_leakage(channel, prior)
+    assert leakage == pytest.approx(-math.log2(0.6) - posterior_min_entropy(channel, prior))
+    assert 0 <= leakage <= -math.log2(0.6)
+    assert min_capacity(channel) == pytest.approx(math.log2(0.7 + 0.2 + 0.7))
+
+
+def test_proposition_5_either_symmetry_makes_ball_sizes_constant() -> None:
+    assert petersen().constant_ball_sizes == (1, 3, 6)
+    assert chang().constant_ball_sizes == (1, 12, 15)
+    assert truncated_tetrahedron().constant_ball_sizes == (1, 3, 4, 4)
+    assert Band(6).constant_ball_sizes is None
+
+
+def test_propositions_13_and_14_databases_have_both_symmetries() -> None:
+    u, v = 3, 4
+    graph = Databases(u, range(v))
+    numbers = intersection_numbers(graph)
+    assert numbers is not None
+    assert [numbers.b[d] for d in range(u)] == [(u - d) * (v - 1) for d in range(u)]
+    assert [numbers.c[d] for d in range(u + 1)] == list(range(u + 1))
+    assert automorphism_group(graph).is_transitive
+    assert graph.constant_ball_sizes == tuple(math.comb(u, d) * (v - 1) ** d for d in range(u + 1))
+
+
+# -- §4: the transformation and the bound -------------------------------------------------
+
+
+def test_figure_5_and_theorem_12_on_a_noisy_channel() -> None:
+    graph = Cycle(6)
+    before = GeometricChannel(6, LN2)
+    after = equalised(before, graph)
+    assert np.ptp(after.matrix().diagonal()) < 1e-12
+    assert after.matrix().max() == pytest.approx(after.entry(0, 0))
+    assert posterior_min_entropy(after) == pytest.approx(posterior_min_entropy(before))
+    # The line's mechanism is not ln 2-private on the ring, so the bound need not hold for it...
+    assert not is_private(before, graph, LN2)
+    assert posterior_vulnerability(before) > utility_bound(graph, LN2)
+    # ...but it holds at the ε that it does have on the ring.
+    level = smallest_epsilon(before, graph).value
+    assert posterior_vulnerability(before) <= utility_bound(graph, level)
+
+
+# -- §5: leakage --------------------------------------------------------------------------
+
+
+def test_theorem_15_and_figure_8() -> None:
+    assert round(database_bound(100, 2, 5).bits, 2) == 99.03
+    # "a posterior vulnerability exceeding 1/2"
+    assert 2 ** (database_bound(100, 2, 5).bits - 100) > 0.5
+    # The curves start at 0, grow, are concave in u·log v's limit, and approach u log2 v.
+    for u, v in [(1, 2), (10, 2), (10, 10), (100, 2), (100, 10)]:
+        curve = [database_bound(u, v, e).bits for e in (1e-9, 0.5, 1, 2, 5, 10, 40)]
+        assert curve[0] == pytest.approx(0, abs=1e-6)
+        assert all(a < b for a, b in zip(curve, curve[1:], strict=False))
+        assert curve[-1] == pytest.approx(u * math.log2(v))
+        direct = [u * math.log2(v * math.exp(e) / (v - 1 + math.exp(e))) for e in (0.5, 1, 2, 5)]
+        assert curve[1:5] == pytest.approx(direct)
+
+
+@pytest.mark.parametrize(("u", "v"), [(1, 2), (2, 3), (3, 2), (4, 4)])
+@pytest.mark.parametrize("epsilon", [0.3, LN2, 2])
+def test_proposition_16_the_bound_is_reached(u: int, v: int, epsilon: float | str) -> None:
+    worst = highest_leakage(u, v, epsilon)
+    graph = Databases(u, range(v))
+    assert min_entropy_leakage(worst) == pytest.approx(database_bound(u, v, epsilon).bits)
+    assert is_private(worst, graph, epsilon)
+    level = Epsilon.of(epsilon)
+    scale = 2 ** database_bound(u, v, epsilon).bits / v**u
+    for x, z in [(0, 0), (0, graph.size - 1), (1, graph.size // 2)]:
+        assert worst.entry(x, z) == pytest.approx(scale * level.alpha ** graph.distance(x, z))
+
+
+def test_proposition_16_needs_no_list_of_databases() -> None:
+    worst = highest_leakage(1000, 5, 1)
+    assert min_entropy_leakage(worst) == pytest.approx(database_bound(1000, 5, 1).bits)
+
+
+def test_example_17_eye_colours() -> None:
+    for epsilon in (0.5, 1.0, 2.0):
+        grown = math.exp(epsilon)
+        largest = highest_leakage(2, 3, epsilon).column_maxima().max()
+        assert largest == pytest.approx(grown**2 / (2 + grown) ** 2)
+    # Figure 9(b): the matrix of exponents is the matrix of distances.
+    matrix = highest_leakage(2, 3, LN2).matrix()
+    exponents = np.log2(matrix.max() / matrix).round(9)
+    assert np.array_equal(exponents, Databases(2, range(3)).distance_matrix())
+
+
+def test_example_18_leakage_does_not_bound_epsilon() -> None:
+    leaks = [leakage_without_privacy(a, 0.9).leakage_bits for a in (0.5, 0.3, 0.2, 1e-3)]
+    assert leaks[0] > 0
+    assert leaks[-1] == pytest.approx(0, abs=1e-12)
+    levels = [leakage_without_privacy(1e-3, b).epsilon for b in (0.1, 1e-3, 1e-9)]
+    assert levels[0] < levels[1] < levels[2]
+    assert levels[2] > 18
+    for beta in (0.05, 0.2, 0.5, 0.95):
+        shown = leakage_without_privacy(0.01, beta, inputs=4, outputs=5)
+        found = smallest_epsilon(shown.channel, Clique(4)).value
+        assert found == pytest.approx(shown.epsilon, abs=1e-9)
+
+
+def test_proposition_20_holds_and_is_not_always_the_smaller_bound() -> None:
+    graph = Databases(3, range(2))
+    for epsilon in (0.3, 1.0, 2.5):
+        for outputs in (2, 3, 4, 5):
+            exact = most_leakage(graph, epsilon, outputs).bits
+            assert exact <= few_outputs_bound(3, 2, epsilon, outputs).bits + 1e-7
+    # With r = v it reads log v e^{εu} / (v - 1 + e^{εu}).
+    u, v, epsilon = 10, 3, 0.2
+    grown = math.exp(epsilon * u)
+    bound = few_outputs_bound(u, v, epsilon, v)
+    assert bound.theorem == "B, Prop 20"
+    assert bound.bits == pytest.approx(math.log2(v * grown / (v - 1 + grown)))
+    assert bound.bits < database_bound(u, v, epsilon).bits
+    # At a small ε and r between powers of v it is the looser one: [B, Thm 15] wins.
+    assert few_outputs_bound(3, 2, 0.3, 3).theorem == "B, Thm 15"
+
+
+def test_two_outputs_are_worth_what_the_dobrushin_coefficient_allows() -> None:
+    # Two outputs tell apart the two ends of a diameter: 2 - e^{-εd/2} for even d.
+    assert 2 ** most_leakage(Databases(2, range(2)), 1, 2).bits == pytest.approx(2 - math.exp(-1))
+
+
+def test_proposition_21_one_individual() -> None:
+    assert round(plain_individual_bound(1.35).bits, 2) == 1.95
+    correction = individual_bound(3, 1.35).bits - plain_individual_bound(1.35).bits
+    assert round(correction, 2) == -0.97
+    # "approximately 50% tighter"
+    assert individual_bound(3, 1.35).bits / plain_individual_bound(1.35).bits == pytest.approx(
+        0.5, abs=0.01
+    )
+    for text in ("count(5)", "sum(4,3)", "count_mod(5,4)", "databases(3,3)"):
+        question = query(text)
+        assert question.values is not None
+        found = individual_leakage(exponential(question.graph, 1), question)
+        assert found.bits <= individual_bound(len(question.values), 1).bits + 1e-12
+
+
+# -- §6: utility --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [petersen(), chang(), truncated_tetrahedron(), hypercube(3), Cycle(7), Clique(4)],
+    ids=lambda graph: graph.name,
+)
+@pytest.mark.parametrize("epsilon", [0.2, LN2, 2.5])
+def test_theorems_27_and_28_the_exponential_mechanism_meets_the_bound(
+    graph: Clique, epsilon: float | str
+) -> None:
+    channel = exponential(graph, epsilon)
+    assert posterior_vulnerability(channel) == pytest.approx(utility_bound(graph, epsilon))
+    assert min_entropy_leakage(channel) == pytest.approx(graph_bound(graph, epsilon).bits)
+    assert is_private(channel, graph, epsilon)
+    assert not is_private(channel, graph, float(Epsilon.of(epsilon)) - 1e-3)
+
+
+def test_theorem_27_refuses_a_path() -> None:
+    with pytest.raises(InputError, match=r"ball sizes.*path\(6\)"):
+        utility_bound(Band(6), 1)
+
+
+TABLE_1A = """
+0.534 0.060 0.053 0.046 0.040 0.267
+0.465 0.069 0.060 0.053 0.046 0.307
+0.405 0.060 0.069 0.060 0.053 0.353
+0.353 0.053 0.060 0.069 0.060 0.405
+0.307 0.046 0.053 0.060 0.069 0.465
+0.267 0.040 0.046 0.053 0.060 0.534
+"""
+
+
+def _table(text: str) -> list[list[Fraction]]:
+    return [[Fraction(entry) for entry in line.split()] for line in text.split("\n") if line]
+
+
+def test_table_1_and_example_30() -> None:
+    cities = query("choice(6)").graph
+    m1, m2 = geometric(cities, LN2), randomized_response(cities, LN2)
+    assert isinstance(m1, GeometricChannel)
+    assert m1.ratio**-5 == pytest.approx(2)
+    # The paper cuts some digits and rounds others: every entry within one unit of the last.
+    printed = np.array(_table(TABLE_1A), dtype=float)
+    assert np.abs(m1.matrix() - printed).max() < 1e-3
+    assert np.array_equal((m2.matrix() * 7).round(9), np.ones((6, 6)) + np.eye(6))
+    for channel in (m1, m2):
+        assert is_private(channel, cities, LN2)
+    assert round(posterior_vulnerability(m1), 4) == 0.2243
+    assert posterior_vulnerability(m2) == pytest.approx(2 / 7)
+    assert round(posterior_vulnerability(m1, UNEVEN), 4) == 0.2415
+    assert posterior_vulnerability(m2, UNEVEN) == pytest.approx(2 / 7)
+
+
+TABLE_2A = """
+2/3 1/6 1/12 1/24 1/48 1/48
+1/3 1/3 1/6 1/12 1/24 1/24
+1/6 1/6 1/3 1/6 1/12 1/12
+1/12 1/12 1/6 1/3 1/6 1/6
+1/24 1/24 1/12 1/6 1/3 1/3
+1/48 1/48 1/24 1/12 1/6 2/3
+"""
+TABLE_2B = """
+8/21 4/21 2/21 1/21 2/21 4/21
+4/21 8/21 4/21 2/21 1/21 2/21
+2/21 4/21 8/21 4/21 2/21 1/21
+1/21 2/21 4/21 8/21 4/21 2/21
+2/21 1/21 2/21 4/21 8/21 4/21
+4/21 2/21 1/21 2/21 4/21 8/21
+"""
+
+
+def test_table_2_and_example_31() -> None:
+    votes = query("count(5)").graph
+    m1, m2 = geometric(votes, LN2), ring(votes, LN2)
+    assert m1.matrix() == pytest.approx(np.array(_table(TABLE_2A), dtype=float))
+    assert m2.matrix() == pytest.approx(np.array(_table(TABLE_2B), dtype=float))
+    assert posterior_vulnerability(m1) == pytest.approx(4 / 9)
+    assert posterior_vulnerability(m2) == pytest.approx(8 / 21)
+    assert is_private(m1, votes, LN2)
+    assert is_private(m2, votes, LN2)
+    # "if the structure were a ring, M1 would not provide ε-differential privacy"
+    closed = close_ring(votes)
+    assert is_private(m2, closed, LN2)
+    assert not is_private(m1, closed, LN2)
+
+
+def test_remark_29_the_smaller_the_added_set_the_better() -> None:
+    votes = Band(6)
+    line, round_about, all_alike = (
+        posterior_vulnerability(make(votes, LN2)) for make in (geometric, ring, randomized_response)
+    )
+    assert line > round_about > all_alike

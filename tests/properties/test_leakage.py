@@ -1,0 +1,348 @@
+"""Theorems about leakage over random channels, priors and graphs."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from tightrope.channels import Channel, DenseChannel, GeometricChannel, KroneckerChannel, ScaledPhi
+from tightrope.channels.column_graphs import maximally_general
+from tightrope.channels.compose import cascade, parallel
+from tightrope.channels.dobrushin import dobrushin
+from tightrope.channels.privacy import is_private, smallest_epsilon
+from tightrope.consumers import Prior, ProductPrior
+from tightrope.graphs import (
+    AnswerGraph,
+    Band,
+    CartesianProduct,
+    Clique,
+    Cycle,
+    Databases,
+    Star,
+    petersen,
+    truncated_tetrahedron,
+)
+from tightrope.leakage import (
+    database_bound,
+    g_leakage,
+    graph_bound,
+    individual_bound,
+    leakage_of_sets,
+    min_capacity,
+    min_entropy_leakage,
+    mutual_information,
+    posterior_g_vulnerability,
+    posterior_guessing_entropy,
+    posterior_vulnerability,
+    shannon_capacity,
+    utility_bound,
+)
+from tightrope.leakage.by_rule import strongest_pull
+from tightrope.leakage.compose import parallel_composition, repeated_composition
+from tightrope.leakage.few_outputs import most_leakage
+from tightrope.leakage.posterior import hyper
+from tightrope.leakage.transform import (
+    average_over_automorphisms,
+    average_over_distances,
+    equalised,
+    maxima_on_diagonal,
+)
+from tightrope.mechanisms import exponential, geometric, randomized_response
+
+CLOSE = 1e-9
+positive = st.floats(0.01, 1)
+
+
+@st.composite
+def matrices(draw: st.DrawFn, rows: int | None = None, zeros: bool = True) -> np.ndarray:
+    """Row-stochastic matrices, some with zeros."""
+    n = rows or draw(st.integers(1, 6))
+    m = draw(st.integers(1, 7))
+    cells = st.one_of(st.just(0.0), positive) if zeros else positive
+    values = draw(arrays(float, (n, m), elements=cells))
+    values[:, 0] += 0.01
+    return values / values.sum(axis=1, keepdims=True)
+
+
+@st.composite
+def priors(draw: st.DrawFn, size: int) -> Prior:
+    values = draw(arrays(float, size, elements=st.one_of(st.just(0.0), positive)))
+    values[draw(st.integers(0, size - 1))] += 0.1
+    return Prior(values / values.sum())
+
+
+@st.composite
+def channel_and_prior(draw: st.DrawFn) -> tuple[Channel, Prior]:
+    matrix = draw(matrices())
+    return Channel(matrix), draw(priors(len(matrix)))
+
+
+SYMMETRIC: list[AnswerGraph] = [
+    Clique(3),
+    Cycle(5),
+    Cycle(6),
+    petersen(),
+    truncated_tetrahedron(),
+    Databases(2, range(3)),
+]
+GRAPHS = [*SYMMETRIC, Band(5), Band(6, 2), Star(4)]
+
+
+@st.composite
+def private_channels(
+    draw: st.DrawFn, graphs: list[AnswerGraph]
+) -> tuple[DenseChannel, AnswerGraph, float]:
+    """A random ε-private channel: a private one, remapped at random, mixed with noise."""
+    graph = draw(st.sampled_from(graphs))
+    epsilon = draw(st.floats(0.1, 2.5))
+    base = draw(st.sampled_from([exponential, randomized_response]))(graph, epsilon).matrix()
+    remap = draw(matrices(graph.size))
+    keep = draw(st.floats(0, 1))
+    both = np.hstack([keep * base, (1 - keep) * (base @ remap)])
+    return DenseChannel(both), graph, epsilon
+
+
+# -- order and bounds ---------------------------------------------------------------------
+
+
+@given(channel_and_prior())
+def test_leakage_lies_between_zero_and_capacity(case: tuple[Channel, Prior]) -> None:
+    channel, prior = case
+    leakage = min_entropy_leakage(channel, prior)
+    assert 0 <= leakage <= min_capacity(channel) + CLOSE
+    assert leakage <= -math.log2(prior.maximum) + CLOSE
+    capacity = shannon_capacity(channel)
+    assert mutual_information(channel, prior) <= capacity.upper_bits + CLOSE
+    # Shannon capacity never exceeds min-capacity.
+    assert capacity.bits <= min_capacity(channel) + CLOSE
+    assert capacity.converged
+    assert capacity.gap <= 1e-9
+
+
+@given(channel_and_prior(), st.data())
+def test_data_processing(case: tuple[Channel, Prior], data: st.DataObject) -> None:
+    channel, prior = case
+    after = cascade(channel, Channel(data.draw(matrices(channel.shape[1]))))
+    gain = data.draw(arrays(float, (channel.shape[0], 3), elements=st.floats(0, 1)))
+    assert min_capacity(after) <= min_capacity(channel) + CLOSE
+    assert min_entropy_leakage(after, prior) <= min_entropy_leakage(channel, prior) + CLOSE
+    assert mutual_information(after, prior) <= mutual_information(channel, prior) + CLOSE
+    assert posterior_g_vulnerability(after, gain, prior) <= (
+        posterior_g_vulnerability(channel, gain, prior) + CLOSE
+    )
+    assert posterior_guessing_entropy(after, prior) >= (
+        posterior_guessing_entropy(channel, prior) - CLOSE
+    )
+    assert dobrushin(after).value <= dobrushin(channel).value + CLOSE
+
+
+@given(channel_and_prior(), st.data())
+def test_no_gain_leaks_more_than_the_min_capacity(
+    case: tuple[Channel, Prior], data: st.DataObject
+) -> None:
+    channel, prior = case
+    gain = data.draw(arrays(float, (channel.shape[0], 3), elements=st.floats(0.1, 1)))
+    assert g_leakage(channel, gain, prior) <= min_capacity(channel) + CLOSE
+    identity = np.eye(channel.shape[0])
+    assert posterior_g_vulnerability(channel, identity, prior) == pytest.approx(
+        posterior_vulnerability(channel, prior)
+    )
+
+
+@given(channel_and_prior())
+def test_utility_is_prior_vulnerability_times_two_to_the_leakage(
+    case: tuple[Channel, Prior],
+) -> None:
+    """[A, Prop 5]."""
+    channel, prior = case
+    grown = prior.maximum * 2 ** min_entropy_leakage(channel, prior)
+    assert posterior_vulnerability(channel, prior) == pytest.approx(grown)
+
+
+@settings(max_examples=60)
+@given(private_channels(SYMMETRIC))
+def test_theorems_12_and_27(case: tuple[DenseChannel, AnswerGraph, float]) -> None:
+    channel, graph, epsilon = case
+    assert is_private(channel, graph, epsilon)
+    assert min_capacity(channel) <= graph_bound(graph, epsilon).bits + CLOSE
+    assert posterior_vulnerability(channel) <= utility_bound(graph, epsilon) + CLOSE
+
+
+@settings(max_examples=40)
+@given(private_channels([Databases(2, range(3)), Databases(3, range(2))]))
+def test_theorem_15_and_proposition_21(case: tuple[DenseChannel, AnswerGraph, float]) -> None:
+    channel, graph, epsilon = case
+    assert isinstance(graph, Databases)
+    u, v = len(graph.factors), graph.factors[0].size
+    assert min_capacity(channel) <= database_bound(u, v, epsilon).bits + CLOSE
+    lines = [
+        [graph.node([*rest[:place], value, *rest[place:]]) for value in range(v)]
+        for place in range(u)
+        for rest in np.ndindex(*[v] * (u - 1))
+    ]
+    assert leakage_of_sets(channel, lines).bits <= individual_bound(v, epsilon).bits + CLOSE
+
+
+# -- the transformations ------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(private_channels(GRAPHS))
+def test_lemma_7(case: tuple[DenseChannel, AnswerGraph, float]) -> None:
+    channel, graph, epsilon = case
+    moved = maxima_on_diagonal(channel)
+    matrix = moved.matrix()
+    assert matrix.shape == (graph.size, graph.size)
+    assert np.allclose(matrix.diagonal(), matrix.max(axis=0), atol=1e-12)
+    assert posterior_vulnerability(moved) == pytest.approx(posterior_vulnerability(channel))
+    assert is_private(moved, graph, epsilon)
+
+
+@settings(max_examples=60)
+@given(private_channels(SYMMETRIC))
+def test_lemmas_8_and_9(case: tuple[DenseChannel, AnswerGraph, float]) -> None:
+    channel, graph, epsilon = case
+    square = maxima_on_diagonal(channel)
+    if graph.name != truncated_tetrahedron().name:
+        _check_equalised(average_over_distances(square, graph), square, graph, epsilon)
+    _check_equalised(average_over_automorphisms(square, graph), square, graph, epsilon)
+    _check_equalised(equalised(channel, graph), square, graph, epsilon)
+
+
+def _check_equalised(
+    after: DenseChannel, before: DenseChannel, graph: AnswerGraph, epsilon: float
+) -> None:
+    matrix = after.matrix()
+    assert np.ptp(matrix.diagonal()) < 1e-12
+    assert matrix.max() <= matrix[0, 0] + 1e-12
+    assert posterior_vulnerability(after) == pytest.approx(posterior_vulnerability(before))
+    assert is_private(after, graph, epsilon)
+
+
+# -- by rule and by matrix ----------------------------------------------------------------
+
+
+@given(st.integers(1, 12), st.integers(1, 13), st.floats(0.05, 3), st.data())
+def test_the_strongest_pull_by_rule(
+    size: int, width: int, epsilon: float, data: st.DataObject
+) -> None:
+    graph, prior = Band(size, width), data.draw(priors(size))
+    level = ScaledPhi(Clique(1), epsilon, 1.0).epsilon
+    expected = (prior.probabilities[:, None] * np.exp(-epsilon * graph.distance_matrix())).max(0)
+    assert strongest_pull(graph, level, prior) == pytest.approx(expected)
+    assert strongest_pull(graph.explicit(), level, prior) == pytest.approx(expected)
+
+
+@given(st.integers(1, 8), st.integers(1, 4), st.floats(0.1, 3), st.data())
+def test_structured_channels_measure_like_their_matrices(
+    size: int, width: int, epsilon: float, data: st.DataObject
+) -> None:
+    line = GeometricChannel(size, epsilon, width)
+    clique = exponential(Clique(size), epsilon)
+    for channel, prior in [(line, data.draw(priors(size))), (clique, data.draw(priors(size)))]:
+        dense = DenseChannel(channel.matrix())
+        for measure in (posterior_vulnerability, min_entropy_leakage, mutual_information):
+            assert measure(channel, prior) == pytest.approx(measure(dense, prior), abs=1e-9)
+            assert measure(channel) == pytest.approx(measure(dense), abs=1e-9)
+        assert min_capacity(channel) == pytest.approx(min_capacity(dense), abs=1e-12)
+        assert dobrushin(channel).value == pytest.approx(dobrushin(dense).value)
+
+
+@given(st.floats(0.1, 2), st.data())
+def test_products_measure_like_their_matrices(epsilon: float, data: st.DataObject) -> None:
+    factor = exponential(Cycle(3), epsilon)
+    single = data.draw(priors(3))
+    graph = CartesianProduct([Cycle(3)] * 2)
+    prior = ProductPrior(single, 2)
+    product = KroneckerChannel([factor, factor])
+    for channel in (product, exponential(graph, epsilon)):
+        dense = DenseChannel(channel.matrix())
+        flat = Prior(prior.probabilities)
+        for measure in (posterior_vulnerability, min_entropy_leakage, mutual_information):
+            assert measure(channel, prior) == pytest.approx(measure(dense, flat), abs=1e-9)
+        assert shannon_capacity(channel).bits == pytest.approx(
+            shannon_capacity(dense).bits, abs=1e-8
+        )
+        assert maximally_general(channel, graph, epsilon).maximal
+
+
+# -- composition --------------------------------------------------------------------------
+
+
+@settings(max_examples=50)
+@given(channel_and_prior(), st.data())
+def test_parallel_composition_equals_the_product_channel(
+    case: tuple[Channel, Prior], data: st.DataObject
+) -> None:
+    first, prior = case
+    second = Channel(data.draw(matrices(first.shape[0])))
+    graph = Clique(first.shape[0])
+    both = parallel(first, second)
+    found = parallel_composition(first, second, prior, graph=graph)
+    assert found.vulnerability == pytest.approx(posterior_vulnerability(both, prior))
+    assert found.shannon_bits == pytest.approx(mutual_information(both, prior), abs=1e-9)
+    assert found.epsilon == pytest.approx(smallest_epsilon(both, graph).value)
+
+
+@settings(max_examples=50)
+@given(channel_and_prior(), st.integers(1, 3))
+def test_repetition_equals_the_power_of_the_channel(
+    case: tuple[Channel, Prior], times: int
+) -> None:
+    channel, prior = case
+    graph = Clique(channel.shape[0])
+    power = channel
+    for _ in range(times - 1):
+        power = parallel(power, channel)
+    found = repeated_composition(channel, times, prior, graph=graph)
+    assert found.vulnerability == pytest.approx(posterior_vulnerability(power, prior))
+    assert found.shannon_bits == pytest.approx(mutual_information(power, prior), abs=1e-9)
+    assert found.epsilon == pytest.approx(smallest_epsilon(power, graph).value)
+
+
+@given(channel_and_prior())
+def test_the_posteriors_average_to_the_prior(case: tuple[Channel, Prior]) -> None:
+    channel, prior = case
+    found = hyper(channel, prior)
+    assert found.outer.sum() == pytest.approx(1)
+    assert found.prior == pytest.approx(prior.probabilities)
+    assert found.vulnerability == pytest.approx(posterior_vulnerability(channel, prior))
+
+
+# -- few outputs --------------------------------------------------------------------------
+
+
+@settings(max_examples=15)
+@given(private_channels([Clique(3), Cycle(5), Band(4)]), st.integers(1, 3))
+def test_no_private_channel_with_few_outputs_leaks_more_than_the_program_says(
+    case: tuple[DenseChannel, AnswerGraph, float], outputs: int
+) -> None:
+    channel, graph, epsilon = case
+    groups = np.arange(channel.shape[1]) % outputs
+    remap = np.eye(outputs)[groups]
+    narrow = DenseChannel(channel.matrix() @ remap)
+    assert min_capacity(narrow) <= most_leakage(graph, epsilon, outputs).bits + 1e-7
+
+
+# -- negative twins -----------------------------------------------------------------------
+
+
+def test_a_channel_that_is_not_private_breaks_the_bound() -> None:
+    assert min_capacity(Channel(np.eye(5))) > graph_bound(Cycle(5), 1).bits
+
+
+def test_averaging_over_distances_without_symmetry_would_break_privacy() -> None:
+    graph = Band(6)
+    matrix = maxima_on_diagonal(geometric(graph, "ln(2)")).matrix()
+    distances = graph.distance_matrix()
+    means = np.array([matrix[distances == d].mean() for d in range(6)])
+    averaged = means[distances]
+    assert np.abs(averaged.sum(axis=1) - 1).max() > 0.01
+
+
+def test_undoing_a_remap_is_not_data_processing() -> None:
+    blurred = Channel([[0.6, 0.4], [0.4, 0.6]])
+    assert min_capacity(Channel(np.eye(2))) > min_capacity(blurred)
