@@ -1,5 +1,6 @@
 """Paper B: min-entropy leakage and utility of differentially private mechanisms."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -111,7 +112,7 @@ def test_theorem_15_and_figure_8() -> None:
     for u, v in [(1, 2), (10, 2), (10, 10), (100, 2), (100, 10)]:
         curve = [database_bound(u, v, e).bits for e in (1e-9, 0.5, 1, 2, 5, 10, 40)]
         assert curve[0] == pytest.approx(0, abs=1e-6)
-        assert all(a < b for a, b in zip(curve, curve[1:], strict=False))
+        assert all(a < b for a, b in itertools.pairwise(curve))
         assert curve[-1] == pytest.approx(u * math.log2(v))
         direct = [u * math.log2(v * math.exp(e) / (v - 1 + math.exp(e))) for e in (0.5, 1, 2, 5)]
         assert curve[1:5] == pytest.approx(direct)

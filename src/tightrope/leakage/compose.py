@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from tightrope.channels import Channel
 from tightrope.channels.compare import reduced
@@ -153,6 +152,8 @@ def repeated_composition(
             sum(k * each.shannon_bits for k, each in found),
             epsilon,
         )
+    from scipy.special import gammaln
+
     matrix = reduced(channel).channel.matrix()
     cases = math.comb(times + matrix.shape[1] - 1, matrix.shape[1] - 1)
     if cases > TYPE_LIMIT:

@@ -129,7 +129,8 @@ def leakage_of_sets(
     >>> leakage_of_sets(Channel([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]), [(0, 2), (0, 1)]).answers
     (0, 1)
     """
-    best, where = 0.0, (0,)
+    best = 0.0
+    where: tuple[int, ...] = (0,)
     rows: dict[int, NDArray[np.float64]] = {}
     for chosen in sets:
         for i in chosen:

@@ -89,7 +89,7 @@ def min_entropy_leakage(channel: Channel, prior: PriorLike = None) -> float:
 
 
 def min_capacity(channel: Channel) -> float:
-    r"""Return :math:`C_\infty = \log_2 \sum_o \max_i X_{io}` bits: the largest leakage of any prior.
+    r"""Return the largest leakage of any prior, :math:`\log_2 \sum_o \max_i X_{io}` bits.
 
     It is reached at the uniform prior [B, §2.1], and no gain function with non-negative gains
     leaks more.

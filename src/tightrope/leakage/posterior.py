@@ -93,7 +93,7 @@ def hyper(channel: Channel, prior: PriorLike = None) -> Hyper:
     beliefs = (joint[:, seen] / mass[seen]).T
     _, group = np.unique(beliefs.round(MERGE_DECIMALS), axis=0, return_inverse=True)
     group = group.ravel()
-    outer = np.bincount(group, weights=mass[seen])
+    outer: Array = np.bincount(group, weights=mass[seen]).astype(np.float64)
     rows = np.zeros((len(outer), len(pi)))
     np.add.at(rows, group, joint[:, seen].T)
     # Stable order: likeliest first, then by first output.

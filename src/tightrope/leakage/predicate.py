@@ -177,8 +177,9 @@ def _classes(
 
 def _worst_pair(
     matrix: Array, first: NDArray[np.int64], second: NDArray[np.int64]
-) -> tuple[float, tuple[int, int]]:
-    best, chosen = 0.0, (0, 0)
+) -> tuple[float, tuple[int, ...]]:
+    best = 0.0
+    chosen: tuple[int, ...] = (0, 0)
     for i in first:
         totals = np.maximum(matrix[second], matrix[i]).sum(axis=1)
         place = int(totals.argmax())

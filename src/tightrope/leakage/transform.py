@@ -64,7 +64,8 @@ def average_over_distances(channel: Channel, graph: AnswerGraph) -> DenseChannel
     --------
     >>> from tightrope.channels import Channel
     >>> from tightrope.graphs import Clique
-    >>> average_over_distances(Channel([[0.8, 0.2], [0.4, 0.6]]), Clique(2)).matrix().round(9).tolist()
+    >>> square = Channel([[0.8, 0.2], [0.4, 0.6]])
+    >>> average_over_distances(square, Clique(2)).matrix().round(9).tolist()
     [[0.7, 0.3], [0.3, 0.7]]
     """
     from tightrope.graphs.regularity import intersection_numbers
@@ -72,8 +73,8 @@ def average_over_distances(channel: Channel, graph: AnswerGraph) -> DenseChannel
     matrix = _diagonal_form(channel, graph)
     if intersection_numbers(graph) is None:
         raise InputError(
-            f"averaging over distances keeps privacy on distance-regular graphs, which {graph.name} "
-            "is not: average over automorphisms if it is vertex-transitive"
+            f"averaging over distances keeps privacy on distance-regular graphs, which "
+            f"{graph.name} is not: average over automorphisms if it is vertex-transitive"
         )
     return DenseChannel(_averaged(matrix, np.asarray(graph.distance_matrix(), dtype=np.int64)))
 

@@ -15,7 +15,7 @@ from tightrope.mechanisms.exponential import exponential
 def randomized_response(
     answers: int | AnswerGraph, epsilon: Epsilon | float | Fraction | str
 ) -> Channel:
-    r"""Return k-ary randomized response: the truth :math:`e^ε` times likelier than any other answer.
+    r"""Return randomized response: the truth :math:`e^ε` times likelier than any other answer.
 
     .. math:: X_{ii} = \frac{e^ε}{k-1+e^ε}, \qquad X_{io} = \frac{1}{k-1+e^ε}.
 
@@ -38,8 +38,8 @@ def randomized_response(
         return exponential(Clique(answers), epsilon)
     if answers.has_lengths and answers.edge_lengths().min() < 1:
         raise InputError(
-            f"randomized response treats all answers as neighbours at distance 1, but {answers.name} "
-            "has shorter edges: use the exponential mechanism"
+            f"randomized response treats all answers as neighbours at distance 1, but "
+            f"{answers.name} has shorter edges: use the exponential mechanism"
         )
     return exponential(_LabelledClique(answers), epsilon)
 
