@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.consumers.consumer import Bayesian, Consumer, RiskAverse
-from tightrope.consumers.files import is_json, read_json, read_rows
+from tightrope.files import is_json, read_json, read_rows
 from tightrope.consumers.loss_text import loss
 from tightrope.consumers.prior_text import prior
 from tightrope.consumers.support_text import support

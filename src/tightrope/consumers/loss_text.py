@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.consumers.files import is_json, read_json, read_rows
+from tightrope.files import is_json, read_json, read_rows
 from tightrope.consumers.grammar import file_path, named, skip_space
 from tightrope.consumers.losses import Loss, MatrixLoss
 from tightrope.consumers.named_losses import BinaryLoss, CoordinateLoss, DistanceLoss

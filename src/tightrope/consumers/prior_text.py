@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tightrope.consumers.files import is_json, read_json, read_rows
+from tightrope.files import is_json, read_json, read_rows
 from tightrope.consumers.grammar import expect_end, file_path, named, read_numbers, skip_space
 from tightrope.consumers.line import on_a_line
 from tightrope.consumers.numerals import find_answer, to_float

@@ -4,7 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tightrope.consumers import DensePrior, Prior, ProductPrior, UniformPrior, files, prior
+from tightrope import files
+from tightrope.consumers import DensePrior, Prior, ProductPrior, UniformPrior, prior
 from tightrope.errors import InputError, TextError, TooLarge
 from tightrope.graphs import (
     Band,
@@ -74,7 +75,7 @@ def test_text_errors_point_at_the_character(text: str, position: int, message: s
         ("binomial(.3,.4)", "binomial takes one number, got 2"),
         ("binomial(1.5)", "needs 0 ≤ p ≤ 1, got 1.5"),
         ("product(.5,.5)", "needs databases"),
-        ("file:no-such-file", "cannot read no-such-file"),
+        ("file:no-such-file", "no-such-file: there is no such file"),
     ],
 )
 def test_wrong_values(text: str, message: str) -> None:
@@ -178,7 +179,7 @@ def test_files_with_other_labels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", "", "at least one row, got none"),
+        ("a.csv", "", "at least one row is needed, got none"),
         ("a.csv", "probability\n", "at least one probability"),
         ("a.csv", "0.2,0.3,0.5", "got 3 fields at line 1"),
         ("a.csv", "0.2\n0.3,0.5\n", "got 2 fields at line 2"),
@@ -188,9 +189,9 @@ def test_files_with_other_labels(tmp_path: Path) -> None:
         ("a.csv", "Oslo,0.5\nRome,0.5\nBonn,0", "'Bonn' is not an answer of cities"),
         ("a.csv", "0.5\n0.5\n", "needs 3 probabilities, got 2"),
         ("a.csv", "0.5\x000\n", "a.csv"),
-        ("a.json", "[0.2, 0.3", "is not JSON: .* at line 1, column 10"),
-        ("a.json", "[0.2, NaN, 0.8]", "finite numbers, got NaN"),
-        ("a.json", "[0.2, -Infinity, 0.8]", "finite numbers, got -Infinity"),
+        ("a.json", "[0.2, 0.3", ":1: this is not JSON: .* at column 10"),
+        ("a.json", "[0.2, NaN, 0.8]", "numbers must be finite, got NaN"),
+        ("a.json", "[0.2, -Infinity, 0.8]", "numbers must be finite, got -Infinity"),
         ("a.json", "0.5", "must hold a list or an object"),
         ("a.json", "null", "must hold a list or an object"),
         ("a.json", '[["Oslo", 1], 0.3]', "pairs .answer, probability. throughout"),
@@ -210,13 +211,13 @@ def test_wrong_files(tmp_path: Path, name: str, content: str, message: str) -> N
 def test_what_is_no_text_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="not a file"):
         prior(f"file:{tmp_path}", CITIES)
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match="cannot be read"):
         prior("file:a\0b", CITIES)
     (tmp_path / "a.csv").write_bytes(b"0.5\n\xff\xfe")
-    with pytest.raises(InputError, match="UTF-8 text, but byte 4 is not"):
+    with pytest.raises(InputError, match="UTF-8"):
         prior(f"file:{tmp_path / 'a.csv'}", CITIES)
     monkeypatch.setattr(files, "FILE_LIMIT", 5)
-    with pytest.raises(TooLarge, match="has 6 bytes; at most 5 are read"):
+    with pytest.raises(TooLarge, match="at most 5 bytes"):
         prior(f"file:{tmp_path / 'a.csv'}", CITIES)
 
 

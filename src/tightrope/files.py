@@ -1,0 +1,123 @@
+"""Text files in and out: bounded memory, and errors that name the file and the line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from tightrope.errors import InputError, TooLarge
+
+#: Largest file that is read, in bytes.
+FILE_LIMIT = 256 * 2**20
+
+
+def read_text(path: str | Path) -> str:
+    """Return the text of a regular UTF-8 file of at most ``FILE_LIMIT`` bytes.
+
+    >>> read_text("no-such-file.csv")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: no-such-file.csv: there is no such file
+    """
+    place = Path(path)
+    try:
+        if place.is_dir():
+            raise InputError(f"{path}: this is a folder, not a file")
+        if place.exists() and not place.is_file():
+            raise InputError(f"{path}: this is not a regular file")
+        with place.open("rb") as file:
+            data = file.read(FILE_LIMIT + 1)
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file") from None
+    except (OSError, ValueError) as refused:
+        if isinstance(refused, InputError):
+            raise
+        raise InputError(f"{str(path)[:80]!r} cannot be read: {_reason(refused)}") from None
+    if len(data) > FILE_LIMIT:
+        raise TooLarge(f"{path}: a file may hold at most {FILE_LIMIT} bytes")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as wrong:
+        line = data.count(b"\n", 0, wrong.start) + 1
+        raise InputError(f"{path}:{line}: this is not UTF-8 text") from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise InputError(f"{path}:{line}: text files do not hold NUL characters")
+    return text
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a UTF-8 file, or say in one line why not.
+
+    >>> write_text("no such folder/graph.csv", "")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: 'no such folder/graph.csv' cannot be written: No such file ...
+    """
+    try:
+        Path(path).write_text(text, encoding="utf-8", newline="")
+    except (OSError, ValueError) as refused:
+        raise InputError(f"{str(path)[:80]!r} cannot be written: {_reason(refused)}") from None
+
+
+def read_json(path: str | Path) -> Any:
+    """Return what a JSON file holds; numbers stay texts, so that they can be read exactly.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+    ...     _ = file.write("[0.1, 1e-3]"), file.flush()
+    ...     read_json(file.name)
+    ['0.1', '1e-3']
+    """
+
+    def refuse(word: str) -> Any:
+        raise InputError(f"{path}: numbers must be finite, got {word}")
+
+    try:
+        return json.loads(read_text(path), parse_float=str, parse_int=str, parse_constant=refuse)
+    except json.JSONDecodeError as wrong:
+        raise InputError(
+            f"{path}:{wrong.lineno}: this is not JSON: {wrong.msg} at column {wrong.colno}"
+        ) from None
+    except RecursionError:
+        raise InputError(f"{path}: the JSON is nested too deeply") from None
+
+
+def read_rows(path: str | Path) -> list[tuple[int, list[str]]]:
+    """Return the rows of a CSV file that are not empty, with line numbers, fields stripped.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     _ = file.write("0.5, 1" + chr(10) * 2 + "2,3"), file.flush()
+    ...     read_rows(file.name)
+    [(1, ['0.5', '1']), (3, ['2', '3'])]
+    """
+    text = io.StringIO(read_text(path), newline="")
+    reader = csv.reader(text, skipinitialspace=True, strict=True)
+    rows = []
+    try:
+        for row in reader:
+            fields = [field.strip() for field in row]
+            if any(fields):
+                rows.append((reader.line_num, fields))
+    except csv.Error as wrong:
+        raise InputError(f"{path}:{reader.line_num}: this is not CSV: {wrong}") from None
+    if not rows:
+        raise InputError(f"{path}: at least one row is needed, got none")
+    return rows
+
+
+def is_json(path: str | Path) -> bool:
+    """Whether a file is read as JSON, by its name; every other file is read as CSV.
+
+    >>> is_json("prior.JSON"), is_json("prior.csv")
+    (True, False)
+    """
+    return Path(path).suffix.lower() == ".json"
+
+
+def _reason(refused: Exception) -> str:
+    return str(getattr(refused, "strerror", None) or refused)
