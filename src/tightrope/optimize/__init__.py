@@ -1,0 +1,1 @@
+"""The best mechanism for a consumer: planner, engine, certificates."""

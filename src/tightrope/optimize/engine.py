@@ -1,0 +1,237 @@
+r"""The engine: one face of rays for each guess, enlarged by pricing until nothing is gained.
+
+Dantzig-Wolfe over single rays needs very many of them when several rays share a guess (binary
+loss). Here each guess owns the smallest face that contains the rays found for it so far, a
+program with few variables; pricing says which faces must grow, and proves the bound.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tightrope.optimize.faces import Face
+from tightrope.optimize.master import MasterSolution, solve_master
+from tightrope.optimize.pricing import Pricer, Prices, price, pricer_for
+from tightrope.optimize.problem import Floats, Ints, Problem
+
+#: While the gap is larger than this, all faces are opened around their guess instead.
+OPENING_GAP = 0.6
+#: Part of a ray's gain that the ray must keep to be cut off to the neighbourhood of its guess.
+LOCAL_SHARE = 0.9
+#: Most rounds before the engine stops with the gap it has.
+MOST_ROUNDS = 200
+#: Rounds without progress after which the engine stops with the gap it has.
+PATIENCE = 3
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a progress callback is told after each round.
+
+    >>> Progress(1, 0.5, 0.4, 0.2, 10, 0.1).gap
+    0.2
+    """
+
+    round: int
+    loss: float
+    bound: float
+    gap: float
+    variables: int
+    seconds: float
+
+
+#: Called after each round; returning ``True`` stops the search with the best found so far.
+Callback = Callable[[Progress], bool | None]
+
+
+@dataclass(frozen=True, eq=False)
+class EngineResult:
+    """Columns for the guesses, prices that prove a bound, and how far apart they are.
+
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Clique
+    >>> problem = Problem(Clique(3), Epsilon.of("ln(2)"), (np.ones((3, 3)) - np.eye(3)) / 3)
+    >>> found = run_engine(problem)
+    >>> round(found.value, 9), round(found.bound, 9), found.stopped
+    (0.5, 0.5, False)
+    """
+
+    value: float
+    bound: float
+    prices: Floats
+    columns: dict[int, Floats]
+    rounds: int
+    stopped: bool
+    master: MasterSolution
+
+
+def run_engine(
+    problem: Problem,
+    *,
+    gap: float = 1e-9,
+    progress: Callback | None = None,
+    start: dict[int, Face] | None = None,
+) -> EngineResult:
+    r"""Minimise :math:`\sum_k c_k \cdot x^k` over private columns with sum 1.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    gap
+        Relative gap between loss and bound at which to stop.
+    progress
+        Called after each round; ``True`` stops.
+    start
+        Faces to start from, such as those of a neighbouring ε.
+
+    Examples
+    --------
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Band
+    >>> costs = np.abs(np.subtract.outer(np.arange(9), np.arange(9))) / 9
+    >>> found = run_engine(Problem(Band(9, 2), Epsilon.of("ln(2)"), costs))
+    >>> found.value - found.bound < 1e-9
+    True
+    """
+    clock = time.perf_counter()
+    pricer = pricer_for(problem)
+    guesses = problem.useful
+    faces = _first_faces(problem, guesses) if start is None else dict(start)
+    best_bound, best_prices = -np.inf, np.zeros(problem.size)
+    master: MasterSolution | None = None
+    radius, idle, last, stopped = 0.0, 0, np.inf, False
+    rounds = 0
+    for rounds in range(1, MOST_ROUNDS + 1):
+        try:
+            solved = solve_master(problem, faces, master)
+            found = price(problem, pricer, solved.prices, guesses)
+        except KeyboardInterrupt:
+            if master is None:
+                raise
+            stopped = True
+            break
+        master = solved
+        idle = idle + 1 if found.bound <= best_bound and solved.value >= last else 0
+        last = min(last, solved.value)
+        if found.bound > best_bound:
+            best_bound, best_prices = found.bound, found.lowered
+        now = relative_gap(last, best_bound)
+        told = Progress(
+            rounds, last, best_bound, now, solved.variables, time.perf_counter() - clock
+        )
+        if progress is not None and progress(told):
+            stopped = True
+            break
+        if now <= gap / 4 or idle >= PATIENCE:
+            break
+        if now > OPENING_GAP and rounds > 1 and start is None:
+            radius += 1
+            grown = _opened(faces, problem, radius)
+        else:
+            grown = _grown(problem, faces, found, guesses, solved.prices, radius)
+        if all(grown[k] is faces.get(k) for k in grown):
+            break
+        faces = grown
+    assert master is not None
+    if len(guesses) < len(problem.guesses):
+        best_bound, best_prices = _all_guesses(problem, pricer, best_bound, best_prices)
+    return EngineResult(
+        master.value, best_bound, best_prices, master.columns, rounds, stopped, master
+    )
+
+
+def relative_gap(loss: float, bound: float) -> float:
+    """Return (loss - bound) / loss, and 0 when both vanish.
+
+    >>> relative_gap(2.0, 1.0), relative_gap(0.0, 0.0)
+    (0.5, 0.0)
+    """
+    if loss - bound <= 0:
+        return 0.0
+    return (loss - bound) / max(abs(loss), 1e-300)
+
+
+def _first_faces(problem: Problem, guesses: Ints) -> dict[int, Face]:
+    """The steepest ray of each guess, and a flat one so that a mechanism always exists."""
+    faces = {}
+    for k in guesses.tolist():
+        heights = problem.distances[problem.anchors[k]]
+        faces[k] = Face.of_ray(problem, heights)
+    flat = int(guesses[np.argmin(problem.costs[:, guesses].sum(axis=0))])
+    faces[flat] = faces[flat].joined_with(np.zeros(problem.size, problem.lengths.dtype))
+    return faces
+
+
+def _opened(faces: dict[int, Face], problem: Problem, radius: float) -> dict[int, Face]:
+    unit = float(problem.lengths.mean())
+    return {k: face.opened(radius * unit) for k, face in faces.items()}
+
+
+def _grown(
+    problem: Problem,
+    faces: dict[int, Face],
+    found: Prices,
+    guesses: Ints,
+    prices: Floats,
+    radius: float,
+) -> dict[int, Face]:
+    """Join the rays with a negative value to the faces of their guesses."""
+    grown = dict(faces)
+    noise = 1e-14 * float(np.abs(problem.costs).sum(axis=0).max())
+    for q in np.flatnonzero(found.values < -noise).tolist():
+        k = int(guesses[q])
+        weights = problem.costs[:, k] - prices
+        heights = localised(problem, k, found.heights[q], weights, float(found.values[q]), radius)
+        face = faces.get(k)
+        joined = Face.of_ray(problem, heights) if face is None else face.joined_with(heights)
+        if face is None or (joined.tight != face.tight).any():
+            grown[k] = joined
+    return grown
+
+
+def localised(
+    problem: Problem,
+    guess: int,
+    heights: Floats | Ints,
+    weights: Floats,
+    value: float,
+    radius: float = 0.0,
+) -> Floats | Ints:
+    """Return the ray, cut off to the smallest neighbourhood in which it keeps its gain.
+
+    Outside the neighbourhood the column falls as fast as privacy allows. This keeps faces
+    small: what a ray does far from its guess is mostly noise of prices that are still wrong.
+
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Band
+    >>> problem = Problem(Band(5), Epsilon.of("ln(2)"), np.ones((5, 5)))
+    >>> weights = np.array([1, -4, 1, 1, 1.0])
+    >>> localised(problem, 0, np.array([0, -1, 0, 0, 0]), weights, -4.0).tolist()
+    [0, -1, 0, 1, 2]
+    """
+    distance = problem.distances
+    anchor = problem.anchors[guess]
+    unit = float(problem.lengths.mean())
+    far = float(distance[anchor].max())
+    step, reach = 1.0, (radius + 1) * unit
+    while reach < far:
+        ball = np.flatnonzero(distance[anchor] <= reach)
+        cut = (heights[ball][:, None] + distance[ball]).min(axis=0)
+        if weights @ (problem.alpha ** cut.astype(float)) <= LOCAL_SHARE * value:
+            return cut.astype(heights.dtype)
+        reach += step * unit
+        step *= 1.5
+    return heights
+
+
+def _all_guesses(
+    problem: Problem, pricer: Pricer, bound: float, prices: Floats
+) -> tuple[float, Floats]:
+    """Price the guesses that were set aside too: the bound must hold for all of them."""
+    found = price(problem, pricer, prices, problem.guesses)
+    return found.bound, found.lowered

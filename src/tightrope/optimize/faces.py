@@ -1,0 +1,141 @@
+r"""Faces of the privacy cone, as blocks of a linear program.
+
+A face is given by the edges that are tight in all of its columns. Nodes joined by tight edges
+keep fixed ratios, so a column of the face has one free number for each connected component.
+The smallest face that contains some rays holds all their mixtures and many more columns at
+the price of a few variables: the engine works with one face for each guess and enlarges it by
+the rays that pricing finds.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.optimize.problem import Floats, Ints, Problem
+
+#: Differences of heights that are this close to an edge length count as tight.
+TIGHT_TOLERANCE = 1e-9
+
+Tight = NDArray[np.int8]
+
+
+def tight_edges(problem: Problem, heights: Floats | Ints) -> Tight:
+    """Return for each edge (i, j) the sign of the height difference where it is tight, else 0.
+
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Band
+    >>> problem = Problem(Band(4), Epsilon.of(1), np.ones((4, 4)))
+    >>> tight_edges(problem, np.array([0, 1, 1, 0])).tolist()
+    [1, 0, -1]
+    """
+    step = heights[problem.edges[:, 1]] - heights[problem.edges[:, 0]]
+    slack = problem.lengths - np.abs(step)
+    return np.where(slack <= TIGHT_TOLERANCE, np.sign(step), 0).astype(np.int8)
+
+
+@dataclass(frozen=True, eq=False)
+class Face:
+    """A face of the privacy cone.
+
+    Parameters
+    ----------
+    problem
+        The problem whose cone it is.
+    heights
+        The heights of one column in the face; variables are measured relative to it.
+    tight
+        The tight edges (see :func:`tight_edges`).
+
+    Examples
+    --------
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Band
+    >>> problem = Problem(Band(4), Epsilon.of(1), np.ones((4, 4)))
+    >>> ray = Face.of_ray(problem, np.array([0, 1, 2, 3]))
+    >>> ray.dimension, ray.joined_with(np.array([2, 1, 0, 1])).dimension
+    (1, 3)
+    """
+
+    problem: Problem
+    heights: Floats | Ints
+    tight: Tight
+
+    @classmethod
+    def of_ray(cls, problem: Problem, heights: Floats | Ints) -> Face:
+        """Return the smallest face that contains a ray."""
+        return cls(problem, heights, tight_edges(problem, heights))
+
+    def joined_with(self, heights: Floats | Ints) -> Face:
+        """Return the smallest face that contains this one and a ray."""
+        other = tight_edges(self.problem, heights)
+        # The larger of the two columns at every node is in the face too; relative to it no
+        # variable is ever large.
+        lower = np.minimum(self.heights, heights)
+        return Face(self.problem, lower, np.where(self.tight == other, other, 0).astype(np.int8))
+
+    def opened(self, radius: float) -> Face:
+        """Return the face with all edges free that lie within a distance of height 0."""
+        near = (self.heights[self.problem.edges] <= radius).all(axis=1)
+        return Face(self.problem, self.heights, np.where(near, 0, self.tight).astype(np.int8))
+
+    @functools.cached_property
+    def _components(self) -> tuple[int, Ints]:
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        ends = self.problem.edges[self.tight != 0]
+        n = self.problem.size
+        joined = coo_array((np.ones(len(ends), np.int8), (ends[:, 0], ends[:, 1])), (n, n))
+        count, label = connected_components(joined, directed=False)
+        return int(count), label.astype(np.int64)
+
+    @property
+    def dimension(self) -> int:
+        """The number of free numbers of a column in the face."""
+        return self._components[0]
+
+    @property
+    def component(self) -> Ints:
+        """For each node the component that it belongs to."""
+        return self._components[1]
+
+    @functools.cached_property
+    def shape(self) -> Floats:
+        """The column that the variables are relative to: node i is ``shape[i] · u[component]``."""
+        return np.asarray(self.problem.alpha ** self.heights.astype(float), dtype=np.float64)
+
+    @functools.cached_property
+    def rows(self) -> tuple[Ints, Ints, Floats, Ints]:
+        r"""The privacy rows :math:`\alpha^{e} u_a \le u_b`: a, b, :math:`\alpha^e`, and an edge.
+
+        Of several edges between two components only the sharpest is kept. Edge number m + e is
+        edge e in the other direction.
+        """
+        edges, lengths = self.problem.edges, self.problem.lengths
+        i = np.concatenate([edges[:, 0], edges[:, 1]])
+        j = np.concatenate([edges[:, 1], edges[:, 0]])
+        a, b = self.component[i], self.component[j]
+        between = np.flatnonzero(a != b)
+        i, j, a, b = i[between], j[between], a[between], b[between]
+        exponent = np.tile(lengths, 2)[between] + self.heights[i] - self.heights[j]
+        key = a * self.dimension + b
+        order = np.lexsort((exponent, key))
+        first = np.ones(len(order), bool)
+        first[1:] = key[order][1:] != key[order][:-1]
+        keep = order[first]
+        factor = self.problem.alpha ** exponent[keep].astype(float)
+        return a[keep], b[keep], factor, between[keep]
+
+    @functools.cached_property
+    def row_numbers(self) -> dict[tuple[int, int], int]:
+        """Where the row between two components is."""
+        a, b, _, _ = self.rows
+        return {pair: r for r, pair in enumerate(zip(a.tolist(), b.tolist(), strict=True))}
+
+    def column(self, values: Floats) -> Floats:
+        """Return the column of the channel that the variables stand for."""
+        return self.shape * values[self.component]

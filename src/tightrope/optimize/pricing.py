@@ -1,0 +1,116 @@
+r"""Pricing: the cheapest ray for each guess.
+
+Given a price :math:`\lambda_i` for each answer, a guess k and its weights
+:math:`w = c_k - \lambda`, pricing finds a ray r that minimises :math:`w \cdot r` with
+:math:`r = 1` at the anchor of the guess. The prices bound the loss of every private mechanism
+by :math:`\sum_i \lambda_i` exactly when no ray has a negative value.
+
+The structure of the graph decides how: dynamic programming on bands and trees, a rule on
+cliques, a linear program elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from tightrope.graphs import Band, Clique
+from tightrope.optimize.price_band import BandPricer
+from tightrope.optimize.price_clique import CliquePricer
+from tightrope.optimize.price_lp import LinearPricer
+from tightrope.optimize.price_tree import TreePricer
+from tightrope.optimize.problem import Floats, Ints, Problem
+
+#: Widest band whose profiles are enumerated (2^width of them).
+WIDEST_BAND = 8
+#: Prices are lowered by this part of the mean price before pricing, so that rounding errors
+#: far from the anchor are not mistaken for a gain and magnified along the ray.
+PRICE_MARGIN = 1e-15
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """The outcome of pricing.
+
+    Parameters
+    ----------
+    values
+        For each guess asked for, the least value of a ray with 1 at the anchor.
+    heights
+        The heights of these rays, one row for each guess.
+    bound
+        A lower bound on the expected loss of every ε-private mechanism.
+    lowered
+        The prices, lowered until no ray has a negative value: they prove the bound.
+
+    Examples
+    --------
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Band
+    >>> problem = Problem(Band(2), Epsilon.of("ln(2)"), np.array([[0.0, 0.5], [0.5, 0.0]]))
+    >>> price(problem, pricer_for(problem), np.array([0.1, 0.1]), problem.guesses).bound
+    0.199999...
+    """
+
+    values: Floats
+    heights: Floats | Ints
+    bound: float
+    lowered: Floats
+
+
+class Pricer(Protocol):
+    """Something that finds the cheapest ray for each of several guesses.
+
+    >>> Pricer.__name__
+    'Pricer'
+    """
+
+    def cheapest(self, weights: Floats, anchors: Ints) -> tuple[Floats, Floats | Ints, Floats]:
+        """Return values, heights, and for each guess a multiple of 1 that makes it feasible.
+
+        The last array is zero where the value itself is exact.
+        """
+        ...
+
+
+def pricer_for(problem: Problem) -> Pricer:
+    """Choose the pricer by the structure of the graph.
+
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Cycle, Star
+    >>> costs = np.ones((4, 4)) - np.eye(4)
+    >>> [type(pricer_for(Problem(g, Epsilon.of(1), costs))).__name__
+    ...  for g in (Band(4, 2), Star(3), Clique(4), Cycle(4))]
+    ['BandPricer', 'TreePricer', 'CliquePricer', 'LinearPricer']
+    """
+    graph = problem.graph
+    if graph.size == 1 or graph.is_tree:
+        return TreePricer(graph, problem.alpha)
+    if isinstance(graph, Band) and graph.width <= WIDEST_BAND and graph.size > graph.width + 1:
+        return BandPricer(graph.size, graph.width, problem.alpha)
+    if graph.is_clique and not graph.has_lengths:
+        return CliquePricer(graph.size, problem.alpha)
+    return LinearPricer(problem)
+
+
+def price(problem: Problem, pricer: Pricer, prices: Floats, guesses: Ints) -> Prices:
+    """Price the guesses and turn what is found into a bound that holds.
+
+    >>> from tightrope import Epsilon
+    >>> problem = Problem(Clique(2), Epsilon.of("ln(2)"), np.array([[0.0, 0.5], [0.5, 0.0]]))
+    >>> found = price(problem, pricer_for(problem), np.array([0.5, 0.5]), problem.guesses)
+    >>> found.values.round(3).tolist(), found.bound < 1 / 3
+    ([-0.5, -0.5], True)
+    """
+    safe = prices - PRICE_MARGIN * max(float(np.abs(prices).mean()), 1e-300)
+    anchors = problem.anchors[guesses]
+    values, heights, uniform = pricer.cheapest(problem.costs[:, guesses] - safe[:, None], anchors)
+    # Lowering λ at the anchor of guess k by -v_k, or λ everywhere by a multiple of 1, makes
+    # every ray of guess k non-negative. A class of answers is lowered as one.
+    short = np.zeros(int(problem.classes.max()) + 1)
+    exact = uniform == 0
+    np.maximum.at(short, problem.classes[anchors[exact]], -values[exact])
+    lowered = safe - short[problem.classes] - max(float(uniform.max(initial=0.0)), 0.0)
+    return Prices(values, heights, float(lowered.sum()), lowered)

@@ -1,0 +1,174 @@
+r"""The optimal-mechanism problem as arrays.
+
+A Bayesian consumer with prior :math:`\pi` and loss :math:`\ell` wants the ε-private channel
+that minimises the expected loss. Outputs that lead to the same guess can be merged, so one
+column :math:`x^k` for each guess k is enough, and the problem is
+
+.. math:: \min \sum_k c_k \cdot x^k \quad\text{with}\quad \sum_k x^k = 1,\;
+   x^k \in \{x : \alpha^{|e|} x_i \le x_h \text{ on every edge } e\},
+
+where :math:`c_k(i) = \pi_i\,\ell(i, k)` [C, (2)-(6)].
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.consumers import Bayesian
+from tightrope.epsilon import Epsilon
+from tightrope.errors import InputError, TooLarge
+from tightrope.graphs import AnswerGraph
+
+#: Largest number of entries of the cost matrix (answers times guesses).
+COST_LIMIT = 40_000_000
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    r"""Costs, graph and privacy level of one optimal-mechanism problem.
+
+    Parameters
+    ----------
+    graph
+        The answer graph.
+    epsilon
+        The privacy level.
+    costs
+        :math:`c_k(i)`, one row for each answer and one column for each guess.
+    classes
+        For each answer the class it belongs to; answers of one class are exchanged by
+        symmetries. Every answer is its own class by default.
+    guesses
+        The columns of ``costs`` that stand for their class of guesses.
+    multiplicity
+        How many guesses each of ``guesses`` stands for.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Band
+    >>> problem = Problem(Band(3), Epsilon.of("ln(2)"), np.ones((3, 3)) - np.eye(3))
+    >>> problem.alpha, problem.anchors.tolist()
+    (0.5, [0, 1, 2])
+    """
+
+    graph: AnswerGraph
+    epsilon: Epsilon
+    costs: Floats
+    classes: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    guesses: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    multiplicity: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def __post_init__(self) -> None:
+        costs = np.array(self.costs, dtype=np.float64)
+        if costs.ndim != 2 or costs.shape[0] != self.graph.size or not costs.shape[1]:
+            raise InputError(
+                f"costs need one row for each of the {self.graph.size} answers, "
+                f"got shape {costs.shape}"
+            )
+        if not np.isfinite(costs).all():
+            i, k = (int(t) for t in np.argwhere(~np.isfinite(costs))[0])
+            raise InputError(f"losses must be finite, got {costs[i, k]} for answer {i}, guess {k}")
+        costs.flags.writeable = False
+        object.__setattr__(self, "costs", costs)
+        if not len(self.classes):
+            object.__setattr__(self, "classes", np.arange(self.graph.size))
+        if not len(self.guesses):
+            object.__setattr__(self, "guesses", np.arange(costs.shape[1]))
+            object.__setattr__(self, "multiplicity", np.ones(costs.shape[1], np.int64))
+
+    @classmethod
+    def of(cls, graph: AnswerGraph, epsilon: Epsilon, consumer: Bayesian) -> Problem:
+        """Take the costs from a Bayesian consumer.
+
+        >>> from tightrope.graphs import Band
+        >>> from tightrope.consumers import Consumer
+        >>> consumer = Consumer.of(graph := Band(3), prior="uniform", loss="binary")
+        >>> Problem.of(graph, Epsilon.of(1), consumer).costs.sum().round(12)
+        np.float64(2.0)
+        """
+        entries = graph.size * consumer.loss.guess_count
+        if entries > COST_LIMIT:
+            raise TooLarge(
+                f"the losses of {graph.name} would hold {entries} numbers, more than "
+                f"{COST_LIMIT}: use a smaller graph or a closed-form mechanism"
+            )
+        return cls(graph, epsilon, consumer.prior.probabilities[:, None] * consumer.loss.matrix())
+
+    @property
+    def size(self) -> int:
+        """The number of answers."""
+        return self.graph.size
+
+    @property
+    def alpha(self) -> float:
+        r""":math:`\alpha = e^{-\varepsilon}`."""
+        return self.epsilon.alpha
+
+    @functools.cached_property
+    def edges(self) -> Ints:
+        """The edges, as pairs of nodes."""
+        return self.graph.edge_array()
+
+    @functools.cached_property
+    def lengths(self) -> NDArray[np.float64] | Ints:
+        """The edge lengths; whole numbers (ones) when the graph has none."""
+        if self.graph.has_lengths:
+            return self.graph.edge_lengths()
+        return np.ones(len(self.edges), np.int64)
+
+    @functools.cached_property
+    def distances(self) -> NDArray[np.float64] | Ints:
+        """All distances, n × n."""
+        matrix = self.graph.distance_matrix()
+        return matrix if self.graph.has_lengths else matrix.astype(np.int32)
+
+    @functools.cached_property
+    def anchors(self) -> Ints:
+        """For each guess the answer it suits best: where its column is meant to peak."""
+        # Subtracting the row minimum makes losses of different answers comparable.
+        regret = self.costs - self.costs.min(axis=1, keepdims=True)
+        own = regret.shape[0] == regret.shape[1] and bool((np.diag(regret) == 0).all())
+        if own:
+            return np.arange(self.size)
+        scale = regret.max(axis=1, keepdims=True)
+        relative = np.divide(regret, scale, out=np.ones_like(regret), where=scale > 0)
+        return relative.argmin(axis=0).astype(np.int64)
+
+    @functools.cached_property
+    def class_sizes(self) -> Ints:
+        """The number of answers in each class."""
+        return np.bincount(self.classes).astype(np.int64)
+
+    @functools.cached_property
+    def useful(self) -> Ints:
+        r"""The representative guesses that no other guess replaces at no cost.
+
+        For binary costs guess k is never better than j when
+        :math:`\pi_k \le \alpha^{d(k,j)} \pi_j`: every private column has
+        :math:`\pi_k x_k \le \pi_j x_j`.
+        """
+        if not self._is_binary:
+            return self.guesses
+        gain = self.costs.sum(axis=1) / max(self.costs.shape[1] - 1, 1)
+        beaten = np.zeros(self.size, bool)
+        for k in self.guesses:
+            others = gain * self.alpha ** np.asarray(self.graph.distances_from(int(k)), float)
+            others[k] = 0.0
+            beaten[k] = gain[k] <= others.max() * (1 - 1e-12)
+        kept = self.guesses[~beaten[self.guesses]]
+        return kept if len(kept) else self.guesses
+
+    @functools.cached_property
+    def _is_binary(self) -> bool:
+        n, guesses = self.costs.shape
+        if n != guesses or n < 2:
+            return False
+        off = self.costs[~np.eye(n, dtype=bool)].reshape(n, n - 1)
+        return bool((np.diag(self.costs) == 0).all() and (off == off[:, :1]).all())
