@@ -1,0 +1,229 @@
+"""Points with a metric: the complete graph whose edges are as long as the points are apart."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tightrope.errors import InputError, TooLarge
+from tightrope.graphs.base import AnswerGraph, frozen
+from tightrope.graphs.explicit import _check_labels
+from tightrope.graphs.text_files import shortened
+
+#: Mean radius of the Earth, in kilometres.
+EARTH_RADIUS_KM = 6371.0088
+#: Largest coordinate, so that squares do not overflow.
+LARGEST_COORDINATE = 1e150
+#: Largest number of points between which all distances are compared for the diameter.
+PAIRED_POINTS = 30_000
+
+#: Points this near in space are compared by their metric.
+_ON_TOP = 1e-6
+
+Array = NDArray[np.float64]
+Rule = Callable[[Array, Array], Array]
+
+
+def _euclidean(points: Array, place: Array) -> Array:
+    out: Array = np.linalg.norm(points - place, axis=1)
+    return out
+
+
+def _manhattan(points: Array, place: Array) -> Array:
+    out: Array = np.abs(points - place).sum(axis=1)
+    return out
+
+
+def _chebyshev(points: Array, place: Array) -> Array:
+    out: Array = np.abs(points - place).max(axis=1)
+    return out
+
+
+def _haversine(points: Array, place: Array) -> Array:
+    latitude, longitude = np.radians(points).T
+    here, along = np.radians(place)
+    half = np.sin((latitude - here) / 2) ** 2
+    half += np.cos(latitude) * np.cos(here) * np.sin((longitude - along) / 2) ** 2
+    out: Array = 2 * EARTH_RADIUS_KM * np.arcsin(np.sqrt(np.minimum(1, half)))
+    return out
+
+
+#: The metrics by name; ``haversine`` takes latitude and longitude in degrees, gives kilometres.
+METRICS: Mapping[str, Rule] = {
+    "euclidean": _euclidean,
+    "manhattan": _manhattan,
+    "chebyshev": _chebyshev,
+    "haversine": _haversine,
+}
+
+
+class PointsGraph(AnswerGraph):
+    r"""Every two points adjacent, with their distance as the length of the edge.
+
+    For a metric no way round is shorter than the direct edge, so the distance in the graph is
+    the metric itself: one row takes O(n) work and no matrix is held.
+
+    Parameters
+    ----------
+    points
+        One row of coordinates for each point; all points in different places.
+    metric
+        ``euclidean``, ``manhattan``, ``chebyshev``, or ``haversine`` for (latitude, longitude)
+        in degrees with distances in kilometres.
+    labels
+        The answers in the order of the points; the indices by default.
+    name
+        Text that describes the graph.
+
+    Examples
+    --------
+    >>> graph = PointsGraph([(0, 0), (3, 4), (0, 8)], labels=["home", "work", "park"])
+    >>> graph.distance(0, 1), graph.diameter, graph.label(2)
+    (5.0, 8.0, 'park')
+    >>> PointsGraph([(48.86, 2.35), (52.52, 13.40)], metric="haversine").distance(0, 1) // 1
+    877.0
+    """
+
+    def __init__(
+        self,
+        points: ArrayLike,
+        *,
+        metric: str = "euclidean",
+        labels: Sequence[Hashable] | None = None,
+        name: str = "points",
+    ) -> None:
+        if metric not in METRICS:
+            raise InputError(f"the metric must be one of {', '.join(METRICS)}, got {metric!r}")
+        self.points: Array = _checked_points(points, metric)
+        self.metric = metric
+        self.size = len(self.points)
+        self.name = name
+        if labels is not None and len(labels) != self.size:
+            raise InputError(f"one label for each of the {self.size} points, got {len(labels)}")
+        self._labels = _check_labels(labels)
+        self._rule = METRICS[metric]
+        self._check_apart()
+
+    @property
+    def has_lengths(self) -> bool:
+        """Edges carry lengths wherever there is an edge."""
+        return self.size > 1
+
+    def label(self, i: int) -> Hashable:
+        """Return the answer that a point stands for."""
+        self._check_node(i)
+        return int(i) if self._labels is None else self._labels[i]
+
+    @functools.cached_property
+    def _places(self) -> Mapping[Hashable, int]:
+        return {label: i for i, label in enumerate(self.labels)}
+
+    def index(self, label: Hashable) -> int:
+        """Return the point that stands for an answer."""
+        try:
+            return self._places[label]
+        except (KeyError, TypeError):
+            raise InputError(f"{label!r} is not an answer of {self.name}") from None
+
+    def distance(self, i: int, j: int) -> float:
+        """Return how far apart two points are."""
+        self._check_node(i)
+        self._check_node(j)
+        return float(self._rule(self.points[j : j + 1], self.points[i])[0])
+
+    def distances_from(self, i: int) -> Array:
+        """Return how far every point is from one of them."""
+        self._check_node(i)
+        return self._rule(self.points, self.points[i])
+
+    def neighbours(self, i: int) -> NDArray[np.int64]:
+        """Return all other points."""
+        self._check_node(i)
+        return np.delete(np.arange(self.size), i)
+
+    def degree(self, i: int) -> int:
+        """Return the number of other points."""
+        self._check_node(i)
+        return self.size - 1
+
+    @property
+    def max_degree(self) -> int:
+        """The number of other points."""
+        return self.size - 1
+
+    @property
+    def min_degree(self) -> int:
+        """The number of other points."""
+        return self.size - 1
+
+    @property
+    def edge_count(self) -> int:
+        """The number of pairs."""
+        return self.size * (self.size - 1) // 2
+
+    def edge_lengths(self) -> Array:
+        """Return the length of every edge, in the order of :meth:`edge_array` (read-only)."""
+        self._check_edges()
+        rows = [self._rule(self.points[i + 1 :], self.points[i]) for i in range(self.size)]
+        return frozen(np.concatenate(rows))
+
+    @functools.cached_property
+    def diameter(self) -> float:
+        """The largest distance between two points."""
+        if self.size > PAIRED_POINTS:
+            raise TooLarge(
+                f"the diameter of {self.name} compares all pairs of at most {PAIRED_POINTS} "
+                f"points, got {self.size}"
+            )
+        return max(float(self.distances_from(i).max()) for i in range(self.size))
+
+    def _check_apart(self) -> None:
+        if self.size < 2:
+            return
+        from scipy.spatial import KDTree
+
+        places = _in_space(self.points) if self.metric == "haversine" else self.points
+        gaps, nearest = KDTree(places).query(places, k=2)
+        for i in np.flatnonzero(gaps[:, 1] <= _ON_TOP).tolist():
+            one, other = nearest[i].tolist()
+            j = one if one != i else other
+            if not self.distance(i, j) > 0:
+                raise InputError(
+                    f"points must be in different places, got {shortened(self.label(min(i, j)))} "
+                    f"and {shortened(self.label(max(i, j)))} in the same one"
+                )
+
+
+def _in_space(degrees: Array) -> Array:
+    """Turn latitude and longitude into a place on the unit sphere."""
+    latitude, longitude = np.radians(degrees).T
+    flat = np.cos(latitude)
+    return np.stack([flat * np.cos(longitude), flat * np.sin(longitude), np.sin(latitude)], axis=1)
+
+
+def _checked_points(points: ArrayLike, metric: str) -> Array:
+    try:
+        values = np.array(points, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("points must be rows of as many numbers each") from None
+    if values.ndim != 2 or 0 in values.shape:
+        raise InputError(f"points must be rows of coordinates, got shape {values.shape}")
+    bad = np.argwhere(~(np.abs(values) <= LARGEST_COORDINATE))
+    if len(bad):
+        i, k = map(int, bad[0])
+        raise InputError(f"coordinates must be finite, got {values[i, k]} in point {i}")
+    if metric == "haversine":
+        if values.shape[1] != 2:
+            raise InputError(
+                f"haversine needs latitude and longitude, got {values.shape[1]} columns"
+            )
+        wrong = np.flatnonzero((np.abs(values[:, 0]) > 90) | (np.abs(values[:, 1]) > 360))
+        if len(wrong):
+            raise InputError(
+                f"latitude must be within ±90 and longitude within ±360 degrees, "
+                f"got {tuple(values[wrong[0]].tolist())} in point {wrong[0]}"
+            )
+    return frozen(values)
