@@ -14,19 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.errors import InputError
+from tightrope.files import read_text, write_text
 from tightrope.graphs.base import AnswerGraph
 from tightrope.graphs.explicit import ExplicitGraph
-from tightrope.graphs.graphml import graphml_text, parse_graphml
-from tightrope.graphs.listing import Listing
-from tightrope.graphs.text_files import (
+from tightrope.graphs.fields import (
     csv_rows,
     label_texts,
     number,
-    read_text,
     shortened,
     typed_labels,
-    write_text,
 )
+from tightrope.graphs.graphml import graphml_text, parse_graphml
+from tightrope.graphs.listing import Listing
 
 #: How deeply lists in a label may be nested in a JSON file.
 LABEL_DEPTH = 10

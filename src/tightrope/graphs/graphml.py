@@ -8,8 +8,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from tightrope.errors import InputError
 from tightrope.graphs.explicit import ExplicitGraph
+from tightrope.graphs.fields import label_texts, number, shortened, typed_labels
 from tightrope.graphs.listing import Listing
-from tightrope.graphs.text_files import label_texts, number, shortened, typed_labels
 
 #: Largest depth of elements; GraphML of a simple graph needs four.
 XML_DEPTH = 50

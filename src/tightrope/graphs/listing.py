@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs.explicit import ExplicitGraph
-from tightrope.graphs.text_files import shortened
+from tightrope.graphs.fields import shortened
 
 #: Largest number of nodes and of edges that are read from a file.
 EDGES_READ = 1_000_000

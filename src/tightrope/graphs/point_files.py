@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tightrope.errors import InputError
+from tightrope.graphs.fields import csv_rows, number, shortened, typed_labels
 from tightrope.graphs.points import METRICS, PointsGraph
-from tightrope.graphs.text_files import csv_rows, number, shortened, typed_labels
 
 _LABEL_COLUMNS = ("label", "name", "id")
 _DEGREES = {"lat": 0, "latitude": 0, "lon": 1, "lng": 1, "long": 1, "longitude": 1}

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs.base import AnswerGraph, frozen
 from tightrope.graphs.explicit import _check_labels
-from tightrope.graphs.text_files import shortened
+from tightrope.graphs.fields import shortened
 
 #: Mean radius of the Earth, in kilometres.
 EARTH_RADIUS_KM = 6371.0088

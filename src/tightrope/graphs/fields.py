@@ -1,4 +1,4 @@
-"""Reading small text files with bounded memory and errors that name the place."""
+"""Fields of text files: rows, numbers and labels, with errors that name the place."""
 
 from __future__ import annotations
 
@@ -8,65 +8,10 @@ import re
 from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 
-from tightrope.errors import InputError, TooLarge
-
-#: Largest file that is read, in bytes.
-FILE_LIMIT = 64_000_000
+from tightrope.errors import InputError
+from tightrope.files import read_text
 
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
-
-
-def read_text(path: str | Path) -> str:
-    """Return the text of a regular UTF-8 file of at most ``FILE_LIMIT`` bytes.
-
-    Examples
-    --------
-    >>> read_text("no such file.csv")
-    Traceback (most recent call last):
-    ...
-    tightrope.errors.InputError: no such file.csv: there is no such file
-    """
-    place = Path(path)
-    try:
-        if place.is_dir():
-            raise InputError(f"{path}: this is a folder, not a file")
-        if place.exists() and not place.is_file():
-            raise InputError(f"{path}: this is not a regular file")
-        with place.open("rb") as file:
-            data = file.read(FILE_LIMIT + 1)
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
-    except (OSError, ValueError) as refused:
-        reason = getattr(refused, "strerror", None) or str(refused)
-        raise InputError(f"{str(path)!r} cannot be read: {reason}") from None
-    if len(data) > FILE_LIMIT:
-        raise TooLarge(f"{path}: a file may hold at most {FILE_LIMIT} bytes")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as wrong:
-        line = data.count(b"\n", 0, wrong.start) + 1
-        raise InputError(f"{path}:{line}: this is not UTF-8 text") from None
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise InputError(f"{path}:{line}: text files do not hold NUL characters")
-    return text
-
-
-def write_text(path: str | Path, text: str) -> None:
-    """Write a UTF-8 file, or say in one line why not.
-
-    Examples
-    --------
-    >>> write_text("no such folder/graph.csv", "")
-    Traceback (most recent call last):
-    ...
-    tightrope.errors.InputError: 'no such folder/graph.csv' cannot be written: No such file ...
-    """
-    try:
-        Path(path).write_text(text, encoding="utf-8", newline="")
-    except (OSError, ValueError) as refused:
-        reason = getattr(refused, "strerror", None) or str(refused)
-        raise InputError(f"{str(path)!r} cannot be written: {reason}") from None
 
 
 def csv_rows(path: str | Path) -> Iterator[tuple[int, list[str]]]:
