@@ -140,7 +140,7 @@ def count_mod(near: Neighbours, n: int, m: int) -> Query:
     text = f"count_mod({n},{m})"
     closed = n >= m > 2
     graph: AnswerGraph = Cycle(m, name=text) if closed else Band(min(n + 1, m), name=text)
-    return Query(text, graph, near, n, range(2), lambda database: sum(database) % m)
+    return Query(text, graph, near, n, range(2), partial(functions.count_modulo, modulus=m))
 
 
 def choice(near: Neighbours, c: int) -> Query:
@@ -200,13 +200,12 @@ def plain(near: Neighbours, family: str, *sizes: int) -> Query:
 
 def _fractions(size: int, width: int, below: int, text: str) -> Band:
     """Return a band whose node s stands for the fraction s/below."""
-    return Band(
-        size,
-        width,
-        name=text,
-        label=lambda s: Fraction(s, below),
-        index=lambda label: int(label * below),  # type: ignore[operator]
-    )
+    label = partial(Fraction, denominator=below)
+    return Band(size, width, name=text, label=label, index=partial(_numerator, below))
+
+
+def _numerator(below: int, label: Any) -> int:
+    return int(label * below)
 
 
 def _check_fleeting(near: Neighbours, u: int, text: str) -> None:

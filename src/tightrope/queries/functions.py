@@ -6,6 +6,15 @@ from collections.abc import Hashable, Sequence
 from fractions import Fraction
 
 
+def count_modulo(database: Sequence[int], modulus: int) -> int:
+    """Return the remainder of a count.
+
+    >>> count_modulo([1, 1, 0, 1], 2)
+    1
+    """
+    return sum(database) % modulus
+
+
 def counts_of(database: Sequence[Sequence[int]], counts: int) -> tuple[int, ...]:
     """Return how many people have each of several properties.
 

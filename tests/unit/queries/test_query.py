@@ -1,11 +1,12 @@
 """A query answers databases and knows their graph."""
 
+import pickle
 from fractions import Fraction
 
 import pytest
 
 from tightrope.errors import InputError
-from tightrope.queries import query
+from tightrope.queries import FAMILIES, Family, query
 
 
 @pytest.mark.parametrize(
@@ -79,3 +80,14 @@ def test_printing() -> None:
     assert repr(asked) == "Query('sum(3,5)', either, 16 answers)"
     with pytest.raises(AttributeError):
         asked.text = "other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("relation", ["change-one", "add-remove", "either"])
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda family: family.name)
+def test_a_query_can_be_sent_to_another_process(family: Family, relation: str) -> None:
+    asked = query(family.example, relation)
+    sent = pickle.loads(pickle.dumps(asked))
+    assert repr(sent) == repr(asked)
+    last = asked.graph.size - 1
+    assert sent.graph.index(sent.graph.label(last)) == last
+    assert sent.graph.distance(0, last) == asked.graph.distance(0, last)
