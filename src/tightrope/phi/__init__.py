@@ -6,7 +6,18 @@
 (5, 0.01135114916957...)
 """
 
+from tightrope.phi.existence import Existence, always_above, certified_at, exists
 from tightrope.phi.operator import Phi
+from tightrope.phi.singular_levels import SingularLevels, singular_epsilons
 from tightrope.phi.solution import Solution
 
-__all__ = ["Phi", "Solution"]
+__all__ = [
+    "Existence",
+    "Phi",
+    "SingularLevels",
+    "Solution",
+    "always_above",
+    "certified_at",
+    "exists",
+    "singular_epsilons",
+]
