@@ -72,6 +72,8 @@ class ExplicitGraph(AnswerGraph):
             (np.tile(self._lengths, 2), (both[:, 0], both[:, 1])), shape=(self.size, self.size)
         )
         self.adjacency.sort_indices()
+        for part in (self.adjacency.data, self.adjacency.indices, self.adjacency.indptr):
+            frozen(part)
         self._check_connected()
         self._last_row: tuple[int, NDArray[Any]] | None = None
 
