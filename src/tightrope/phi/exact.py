@@ -44,11 +44,12 @@ def fits_exactly(cells: Cells) -> bool:
 
     >>> from tightrope.graphs import Band
     >>> from tightrope.phi.cells import cells_of
-    >>> fits_exactly(cells_of(Band(9, 2))), fits_exactly(cells_of(Band(400)))
+    >>> fits_exactly(cells_of(Band(9, 2))), fits_exactly(cells_of(Band(90)))
     (True, False)
     """
     whole = bool((cells.lengths == np.floor(cells.lengths)).all())
-    return whole and cells.size <= CELLS_LIMIT and cells.size * cells.lengths.max() <= DEGREE_LIMIT
+    degree = cells.size * int(cells.lengths.max())
+    return whole and cells.size <= CELLS_LIMIT and degree <= DEGREE_LIMIT
 
 
 def cramer(

@@ -172,6 +172,22 @@ def always_above(graph: AnswerGraph) -> float:
     return high
 
 
+def nearest_level(graph: AnswerGraph, epsilon: float) -> float:
+    """Return an ε that works near one that does not; above it when there are many answers.
+
+    >>> from tightrope.graphs import Band
+    >>> round(nearest_level(Band(751, 5), 0.9), 6)
+    0.968133
+    """
+    if graph.size < MANY_ANSWERS:
+        return exists(graph).nearest(epsilon)
+    least, low, high = smallest_entry(graph), epsilon, max(epsilon, always_above(graph))
+    while high - low > 1e-5:
+        middle = (low + high) / 2
+        low, high = (low, middle) if least(middle) >= 0 else (middle, high)
+    return high
+
+
 def _by_rule(graph: AnswerGraph) -> Existence | None:
     every: Interval = (0.0, None)
     if isinstance(graph, CartesianProduct):

@@ -151,7 +151,7 @@ def isolate(p: Polynomial) -> list[Root]:
     """Return every root of a squarefree polynomial strictly between 0 and 1, in order.
 
     >>> [(str(r.low), str(r.high)) for r in isolate((1, -5, 6))]
-    [('0', '1/2'), ('1/2', '1/2')]
+    [('0', '3/8'), ('1/2', '1/2')]
     """
     found: list[Root] = []
     degree = len(p) - 1

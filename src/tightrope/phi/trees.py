@@ -60,6 +60,15 @@ class TreeStructure(Structure):
             out[level] = rate * out[self._parent[level]] + (1 - rate**2) * out[level]
         return out
 
+    def reach(self, alpha: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        r"""Return :math:`\max_i x_i \alpha^{d(i,j)}` for every j, by the same two sweeps."""
+        out = x.copy()
+        for level in reversed(self._levels):
+            np.maximum.at(out, self._parent[level], alpha * out[level])
+        for level in self._levels:
+            out[level] = np.maximum(out[level], alpha * out[self._parent[level]])
+        return out
+
     def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
         """Multiply by the sparse inverse."""
         b = np.asarray(b, np.float64)

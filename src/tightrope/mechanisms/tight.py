@@ -1,0 +1,268 @@
+r"""The tight-constraints mechanism: :math:`X = \Phi\,\mathrm{diag}(z)` with :math:`\Phi z = 1`.
+
+It is optimal for every ε-regular prior under binary loss [A, Thm 3], and on a tree for every
+prior. It exists iff :math:`\Phi z = 1` has a solution :math:`z \ge 0` [A, Lemma 3].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tightrope.channels import ScaledPhi
+from tightrope.epsilon import Epsilon
+from tightrope.errors import InputError
+from tightrope.graphs import AnswerGraph
+from tightrope.mechanisms.geometric import geometric
+from tightrope.mechanisms.tight_optimality import Optimality, candidate_test
+from tightrope.phi import Phi, Solution
+from tightrope.phi.existence import nearest_level
+from tightrope.phi.rational import rational_ones
+from tightrope.phi.singular import CONSISTENT_TOLERANCE
+
+
+class NoTightConstraints(InputError):
+    """There is no tight-constraints mechanism at this ε.
+
+    Attributes
+    ----------
+    answer
+        The answer whose entry of z is negative.
+    value
+        That entry.
+    nearest
+        An ε near the one asked for at which the mechanism exists.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Star
+    >>> tight_constraints(Star(4), 1)
+    Traceback (most recent call last):
+    ...
+    tightrope.mechanisms.tight.NoTightConstraints: no tight-constraints mechanism on star(4) at
+    ε = 1: answer 0 would get the weight z = -0.0757657; the nearest ε that works is 1.098612
+    """
+
+    def __init__(self, message: str, answer: Any, value: float, nearest: float) -> None:
+        super().__init__(message)
+        self.answer, self.value, self.nearest = answer, value, nearest
+
+
+class TightConstraints(ScaledPhi):
+    r"""The tight-constraints mechanism of a graph, as a channel.
+
+    Make one with :func:`tight_constraints`.
+
+    Attributes
+    ----------
+    unique
+        Whether no other tight-constraints mechanism exists at this ε (Φ may be singular).
+    kernel
+        Directions in which z may be changed while it stays non-negative; no column if unique.
+    certain
+        Whether :math:`z \ge 0` is proven rather than only computed.
+    residual
+        :math:`\max_i |1 - (\Phi z)_i|`.
+    method
+        How z was found, in words.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Band
+    >>> counting = tight_constraints(Band(6), "ln(2)")      # the geometric mechanism
+    >>> counting.row(0).round(4).tolist()
+    [0.6667, 0.1667, 0.0833, 0.0417, 0.0208, 0.0208]
+    """
+
+    def __init__(
+        self, graph: AnswerGraph, epsilon: Epsilon, z: ArrayLike, solution: Solution, certain: bool
+    ) -> None:
+        super().__init__(graph, epsilon, z)
+        self.unique = solution.unique
+        self.kernel = solution.kernel
+        self.residual = solution.residual
+        self.method = solution.method
+        self.certain = certain
+
+    @property
+    def z(self) -> NDArray[np.float64]:
+        r"""The diagonal: :math:`\Phi z = 1`."""
+        return self.scale
+
+    @property
+    def uniform_utility(self) -> float:
+        """The probability of a right guess under the uniform prior: the mean of z [A, Cor 2]."""
+        return self.column_maxima_sum() / self.graph.size
+
+    def is_optimal_for(self, prior: ArrayLike) -> Optimality:
+        r"""Decide whether it is optimal for a prior under binary loss, regular or not.
+
+        Examples
+        --------
+        >>> from tightrope.graphs import Band
+        >>> sums = tight_constraints(Band(6, 2), 1)
+        >>> sums.is_optimal_for([0.3, 0.2, 0.2, 0.1, 0.1, 0.1]).verdict     # not regular
+        'yes'
+        >>> sums.is_optimal_for([0.2, 0.2, 0.1, 0.1, 0.2, 0.2]).verdict
+        'no'
+        """
+        return candidate_test(self.graph, self.epsilon, self.z, prior)
+
+    def __repr__(self) -> str:
+        kind = "the only one" if self.unique else "one of many"
+        return f"<TightConstraints {self.graph.name}, ε = {self.epsilon}: {kind}>"
+
+
+def tight_constraints(
+    graph: AnswerGraph | Any, epsilon: Epsilon | float | Fraction | str
+) -> TightConstraints:
+    r"""Return the tight-constraints mechanism [A, Def 7].
+
+    Parameters
+    ----------
+    graph
+        An answer graph, or anything with one as its ``graph``, such as a query.
+    epsilon
+        The privacy level.
+
+    Raises
+    ------
+    NoTightConstraints
+        When some entry of z is negative: with the answer, the value, and the nearest ε that
+        works.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Band, Clique, CartesianProduct
+    >>> round(tight_constraints(Band(751, 5), 1).uniform_utility, 6)
+    0.148323
+    >>> people = tight_constraints(CartesianProduct([Clique(4)] * 20), "ln(2)")
+    >>> round(people.constant_scale / 0.4**20, 12)
+    1.0
+    """
+    answers = graph if isinstance(graph, AnswerGraph) else getattr(graph, "graph", None)
+    if not isinstance(answers, AnswerGraph):
+        raise InputError(f"expected an answer graph or a query, got {str(graph)[:60]!r}")
+    level = Epsilon.of(epsilon)
+    constant = _constant(answers, level)
+    if constant is not None:
+        solution = Solution(np.zeros(0), 0.0, 0.0, "closed form (constant ball sizes)")
+        if answers.size <= 64:
+            found = Phi(answers, level).solve_ones()
+            solution = Solution(
+                found.values, found.residual, found.error, solution.method, found.kernel
+            )
+        return TightConstraints(answers, level, constant, solution, True)
+    solution = Phi(answers, level).solve_ones()
+    z, certain = _decided(answers, level, solution)
+    return TightConstraints(answers, level, z, solution, certain)
+
+
+def _constant(graph: AnswerGraph, epsilon: Epsilon) -> float | None:
+    """Return the one weight of a graph whose balls all have the same size."""
+    if graph.has_lengths or graph.min_degree != graph.max_degree:
+        return None
+    sizes = graph.constant_ball_sizes
+    if sizes is None:
+        return None
+    if graph.size <= 10**15:
+        return 1 / math.fsum(n * epsilon.alpha**d for d, n in enumerate(sizes))
+    # The sum of huge numbers of tiny terms: in fractions, then once rounded.
+    alpha = 1 / epsilon.ratio
+    total = sum((n * alpha**d for d, n in enumerate(sizes)), Fraction(0))
+    return float(1 / total)
+
+
+def _decided(
+    graph: AnswerGraph, epsilon: Epsilon, solution: Solution
+) -> tuple[NDArray[np.float64], bool]:
+    """Return z and whether its sign is proven, or refuse."""
+    where, smallest = solution.least
+    if not solution.consistent:
+        nearest = nearest_level(graph, float(epsilon))
+        raise NoTightConstraints(
+            f"no tight-constraints mechanism on {graph.name} at ε = {epsilon}: Φ is singular and "
+            f"Φz = 1 has no solution; the nearest ε that works is {nearest:.6g}",
+            graph.label(where),
+            smallest,
+            nearest,
+        )
+    positive = solution.positive
+    if positive is None:
+        exact = rational_ones(graph, epsilon) if solution.unique else None
+        if exact is not None:
+            where = min(range(len(exact)), key=exact.__getitem__)
+            if exact[where] >= 0:
+                return np.array([float(z) for z in exact]), True
+            positive, smallest = False, float(exact[where])
+        elif smallest >= 0:
+            return solution.values, False
+        elif not solution.unique and smallest > -CONSISTENT_TOLERANCE:
+            return np.maximum(solution.values, 0), False
+    if positive:
+        return solution.values, True
+    nearest = nearest_level(graph, float(epsilon))
+    unsure = (
+        f" (undecided: the error is {solution.error:.2g})"
+        if positive is None and solution.error is not None
+        else ""
+    )
+    raise NoTightConstraints(
+        f"no tight-constraints mechanism on {graph.name} at ε = {epsilon}: answer "
+        f"{graph.label(where)!r} would get the weight z = {smallest:.6g}{unsure}; the nearest ε "
+        f"that works is {nearest:.6f}",
+        graph.label(where),
+        smallest,
+        nearest,
+    )
+
+
+@dataclass(frozen=True)
+class UtilityCurve:
+    """Utility under the uniform prior over ε [A, Fig 6].
+
+    Parameters
+    ----------
+    epsilons
+        The levels, only those where the tight-constraints mechanism exists.
+    tight
+        The utility of the tight-constraints mechanism.
+    geometric
+        The utility of the geometric mechanism (one for each coordinate of a bundle).
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Band
+    >>> curve = utility_curve(Band(751, 5), [0.8, 1, 1.3])
+    >>> curve.epsilons, [round(u, 6) for u in curve.tight]
+    ((1, 1.3), [0.148323, 0.212412])
+    """
+
+    epsilons: tuple[float, ...]
+    tight: tuple[float, ...]
+    geometric: tuple[float, ...]
+
+
+def utility_curve(graph: AnswerGraph, epsilons: list[float]) -> UtilityCurve:
+    r"""Return the two curves of Figure 6 at the given levels, skipping those without z ≥ 0.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Band, StrongProduct
+    >>> curve = utility_curve(StrongProduct([Band(31), Band(31)]), [1.2])
+    >>> round(curve.tight[0], 6), round(curve.geometric[0], 6)
+    (0.189963, 0.098705)
+    """
+    kept, tight, baseline = [], [], []
+    for epsilon in epsilons:
+        solution = Phi(graph, epsilon).solve_ones()
+        if solution.values.min() >= 0:
+            kept.append(epsilon)
+            tight.append(float(solution.values.mean()))
+            baseline.append(geometric(graph, epsilon).column_maxima_sum() / graph.size)
+    return UtilityCurve(tuple(kept), tuple(tight), tuple(baseline))

@@ -1,0 +1,71 @@
+r""":math:`\Phi z = 1` in fractions, for an ε with rational :math:`e^\varepsilon`.
+
+Where an entry of z is exactly zero no floating-point bound can tell its sign: on a star of three
+leaves at ε = ln 2 the middle is never reported. Fractions can.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.epsilon import Epsilon
+from tightrope.graphs import AnswerGraph
+from tightrope.phi.cells import CELL_LIMIT, cells_of
+
+#: Largest number of cells for which the system is solved in fractions.
+RATIONAL_CELLS = 40
+
+
+def rational_ones(graph: AnswerGraph, epsilon: Epsilon) -> list[Fraction] | None:
+    r"""Return z with :math:`\Phi z = 1` as fractions, or ``None`` when it is out of reach.
+
+    It is out of reach when :math:`e^\varepsilon` is not rational, the graph has too many cells,
+    or the system on cells is singular.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Star
+    >>> [str(z) for z in rational_ones(Star(3), Epsilon.of("ln(2)"))]
+    ['0', '2/3', '2/3', '2/3']
+    """
+    if not epsilon.exact or graph.has_lengths:
+        return None
+    alpha = 1 / epsilon.ratio
+    if graph.is_tree:
+        return [(1 - (int(degree) - 1) * alpha) / (1 + alpha) for degree in graph.degrees]
+    if graph.size > CELL_LIMIT or alpha.denominator.bit_length() > 64:
+        return None
+    cells = cells_of(graph)
+    if cells.size > RATIONAL_CELLS:
+        return None
+    powers = [alpha ** int(length) for length in cells.lengths]
+    rows = [
+        [*(_weigh(powers, cells.counts[:, a, b]) for b in range(cells.size)), Fraction(1)]
+        for a in range(cells.size)
+    ]
+    solved = _eliminate(rows)
+    return None if solved is None else [solved[cell] for cell in cells.label]
+
+
+def _weigh(powers: list[Fraction], counts: NDArray[np.int64]) -> Fraction:
+    return sum((p * int(c) for p, c in zip(powers, counts, strict=True) if c), Fraction(0))
+
+
+def _eliminate(rows: list[list[Fraction]]) -> list[Fraction] | None:
+    """Solve a square system given with its right-hand side as the last column."""
+    size = len(rows)
+    for k in range(size):
+        pivot = next((i for i in range(k, size) if rows[i][k]), None)
+        if pivot is None:
+            return None
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        lead = rows[k][k]
+        rows[k] = [x / lead for x in rows[k]]
+        for i in range(size):
+            if i != k and rows[i][k]:
+                factor = rows[i][k]
+                rows[i] = [x - factor * y for x, y in zip(rows[i], rows[k], strict=True)]
+    return [row[-1] for row in rows]
