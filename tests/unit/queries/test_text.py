@@ -10,7 +10,7 @@ from tightrope.graphs import Band
 from tightrope.queries import FAMILIES, Neighbours, parse, query
 
 
-@pytest.mark.parametrize("family", FAMILIES.values(), ids=str)
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda family: family.name)
 def test_every_example_parses_to_its_own_text(family: object) -> None:
     text = family.example  # type: ignore[attr-defined]
     assert query(text).text == text
