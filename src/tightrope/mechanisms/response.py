@@ -41,7 +41,9 @@ def randomized_response(
             f"randomized response treats all answers as neighbours at distance 1, but "
             f"{answers.name} has shorter edges: use the exponential mechanism"
         )
-    return exponential(_LabelledClique(answers), epsilon)
+    return exponential(
+        answers if isinstance(answers, Clique) else _LabelledClique(answers), epsilon
+    )
 
 
 def ring(answers: int | AnswerGraph, epsilon: Epsilon | float | Fraction | str) -> Channel:
@@ -66,7 +68,7 @@ def ring(answers: int | AnswerGraph, epsilon: Epsilon | float | Fraction | str) 
     """
     if not isinstance(answers, AnswerGraph):
         return exponential(Cycle(answers), epsilon)
-    cycle = _LabelledCycle(answers)
+    cycle = answers if isinstance(answers, Cycle) else _LabelledCycle(answers)
     if answers.has_lengths or any(cycle.distance(i, j) > 1 for i, j in answers.edges()):
         raise InputError(
             f"a ring needs answers whose neighbours follow each other in node order, which those "

@@ -1,0 +1,29 @@
+import pytest
+
+from tightrope import query
+from tightrope.channels.privacy import is_private
+from tightrope.errors import TextError
+from tightrope.mechanisms import mechanism
+
+
+@pytest.mark.parametrize(
+    "text", ["geometric:count(5)", "exponential:cycle(8)", "response:choice(6)", "ring:count(5)"]
+)
+def test_named_mechanisms_are_private(text: str) -> None:
+    named = mechanism(text)
+    graph = query(named.question).graph
+    assert str(named) == text
+    assert is_private(named.build(graph, "ln(2)"), graph, "ln(2)")
+    assert not is_private(named.build(graph, "ln(2)"), graph, 0.6)
+
+
+@pytest.mark.parametrize("text", ["", "count(5)", "laplace:count(5)", ":count(5)"])
+def test_an_unknown_mechanism_is_named(text: str) -> None:
+    with pytest.raises(TextError, match="expected a mechanism"):
+        mechanism(text)
+
+
+@pytest.mark.parametrize("text", ["geometric", "geometric:", "geometric:  "])
+def test_the_query_must_follow(text: str) -> None:
+    with pytest.raises(TextError, match="colon and a query"):
+        mechanism(text)
