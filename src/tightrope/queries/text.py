@@ -96,12 +96,13 @@ def parse(text: str, neighbours: Neighbours = Neighbours.CHANGE_ONE) -> Query:
 
 
 def _from_file(text: str, source: str, path: str, neighbours: Neighbours) -> Query:
-    from tightrope import graphs
+    from tightrope.graphs.files import read_graph
+    from tightrope.graphs.point_files import read_points
 
     if not path:
         raise TextError(f"expected the name of a file after '{source}:'", text, len(text))
-    read = graphs.read_graph if source == "graph" else graphs.read_points
-    return Query(text.strip(), read(path), neighbours)
+    graph: AnswerGraph = read_graph(path) if source == "graph" else read_points(path)
+    return Query(text.strip(), graph, neighbours)
 
 
 class _Parser:

@@ -1,5 +1,7 @@
 """The text form of a query, and errors that point at the character."""
 
+from pathlib import Path
+
 import networkx as nx
 import pytest
 from hypothesis import given
@@ -93,6 +95,19 @@ def test_any_text_gives_a_query_or_a_clear_refusal(text: str) -> None:
         found = str(refused)
     assert found
     assert "\n" not in found
+
+
+def test_graphs_and_points_from_files(tmp_path: Path) -> None:
+    ring = tmp_path / "a ring.csv"
+    ring.write_text("0,1\n1,2\n2,0\n")
+    found = query(f" graph: {ring} ", "either")
+    assert found.graph.is_cycle
+    assert found.text == f"graph: {ring}"
+    places = tmp_path / "places.csv"
+    places.write_text("0,0\n3,4\n")
+    assert query(f"points:{places}").graph.distance(0, 1) == pytest.approx(5)
+    with pytest.raises(InputError):
+        query(f"graph:{tmp_path / 'nothing.csv'}")
 
 
 def test_graphs_are_wrapped() -> None:
