@@ -22,6 +22,8 @@ from tightrope.optimize.problem import Floats, Ints, Problem
 OPENING_GAP = 0.6
 #: Part of a ray's gain that the ray must keep to be cut off to the neighbourhood of its guess.
 LOCAL_SHARE = 0.9
+#: Part of the faces that may have changed for the last basis to be a good start.
+WARM_SHARE = 0.1
 #: Most rounds before the engine stops with the gap it has.
 MOST_ROUNDS = 200
 #: Rounds without progress after which the engine stops with the gap it has.
@@ -104,11 +106,13 @@ def run_engine(
     faces = _first_faces(problem, guesses) if start is None else dict(start)
     best_bound, best_prices = -np.inf, np.zeros(problem.size)
     master: MasterSolution | None = None
+    basis: MasterSolution | None = None
+    parked: dict[int, Face] = {}
     radius, idle, last, stopped = 0.0, 0, np.inf, False
     rounds = 0
     for rounds in range(1, MOST_ROUNDS + 1):
         try:
-            solved = solve_master(problem, faces, master)
+            solved = solve_master(problem, faces, basis)
             found = price(problem, pricer, solved.prices, guesses)
         except KeyboardInterrupt:
             if master is None:
@@ -127,15 +131,23 @@ def run_engine(
         if progress is not None and progress(told):
             stopped = True
             break
-        if now <= gap / 4 or idle >= PATIENCE:
+        if now <= gap / 2 or idle >= PATIENCE:
             break
         if now > OPENING_GAP and rounds > 1 and start is None:
             radius += 1
             grown = _opened(faces, problem, radius)
         else:
-            grown = _grown(problem, faces, found, guesses, solved.prices, radius)
-        if all(grown[k] is faces.get(k) for k in grown):
+            grown = _grown(problem, faces, parked, found, guesses, solved.prices, radius)
+        changed = [k for k in grown if grown[k] is not faces.get(k)]
+        if not changed:
             break
+        if len(changed) > WARM_SHARE * len(grown):
+            basis = None
+            for k in list(faces):
+                if k not in changed and faces[k].dimension > 1 and not solved.columns[k].max() > 1e-9:
+                    parked[k] = grown.pop(k)
+        else:
+            basis = master
         faces = grown
     assert master is not None
     if len(guesses) < len(problem.guesses):
@@ -175,6 +187,7 @@ def _opened(faces: dict[int, Face], problem: Problem, radius: float) -> dict[int
 def _grown(
     problem: Problem,
     faces: dict[int, Face],
+    parked: dict[int, Face],
     found: Prices,
     guesses: Ints,
     prices: Floats,
@@ -187,9 +200,9 @@ def _grown(
         k = int(guesses[q])
         weights = problem.costs[:, k] - prices
         heights = localised(problem, k, found.heights[q], weights, float(found.values[q]), radius)
-        face = faces.get(k)
+        face = faces.get(k) or parked.pop(k, None)
         joined = Face.of_ray(problem, heights) if face is None else face.joined_with(heights)
-        if face is None or (joined.tight != face.tight).any():
+        if k not in faces or (joined.tight != face.tight).any():
             grown[k] = joined
     return grown
 

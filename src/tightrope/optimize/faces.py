@@ -10,6 +10,7 @@ the rays that pricing finds.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,14 +85,7 @@ class Face:
 
     @functools.cached_property
     def _components(self) -> tuple[int, Ints]:
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        ends = self.problem.edges[self.tight != 0]
-        n = self.problem.size
-        joined = coo_array((np.ones(len(ends), np.int8), (ends[:, 0], ends[:, 1])), (n, n))
-        count, label = connected_components(joined, directed=False)
-        return int(count), label.astype(np.int64)
+        return _label_components(self.problem, [self])[0]
 
     @property
     def dimension(self) -> int:
@@ -139,3 +133,40 @@ class Face:
     def column(self, values: Floats) -> Floats:
         """Return the column of the channel that the variables stand for."""
         return self.shape * values[self.component]
+
+
+def label_all(faces: Iterable[Face]) -> None:
+    """Find the components of many faces of one problem at once, which is much faster.
+
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Band
+    >>> problem = Problem(Band(4), Epsilon.of(1), np.ones((4, 4)))
+    >>> faces = [Face.of_ray(problem, np.array(h)) for h in ([0, 1, 2, 3], [0, 0, 1, 1])]
+    >>> label_all(faces)
+    >>> [face.dimension for face in faces]
+    [1, 3]
+    """
+    new = [face for face in faces if "_components" not in face.__dict__]
+    if not new:
+        return
+    for face, found in zip(new, _label_components(new[0].problem, new), strict=True):
+        face.__dict__["_components"] = found
+
+
+def _label_components(problem: Problem, faces: list[Face]) -> list[tuple[int, Ints]]:
+    """One graph with a copy of the nodes for each face."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = problem.size
+    which, edge = np.nonzero(np.stack([face.tight for face in faces]))
+    i, j = problem.edges[edge, 0] + n * which, problem.edges[edge, 1] + n * which
+    size = n * len(faces)
+    joined = coo_array((np.ones(len(i), np.int8), (i, j)), (size, size))
+    _, label = connected_components(joined, directed=False)
+    # Components are numbered in the order of their first node, so copies do not mix.
+    parts = label.astype(np.int64).reshape(len(faces), n)
+    first = parts.min(axis=1)
+    return [
+        (int(part.max() - low) + 1, part - low) for part, low in zip(parts, first, strict=True)
+    ]

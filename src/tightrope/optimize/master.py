@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from tightrope.errors import CheckFailed
-from tightrope.optimize.faces import Face
+from tightrope.optimize.faces import Face, label_all
 from tightrope.optimize.problem import Floats, Ints, Problem
 
 #: Entries of the program below this are left out; the final polish puts them back.
 SMALLEST_ENTRY = 1e-12
 #: Costs are scaled to this mean loss, so that the solver's absolute tolerance is a small part.
-COST_SCALE = 1e3
+COST_SCALE = 1.0
 
 _LOWER, _BASIC = 0, 1
 
@@ -63,6 +63,7 @@ def solve_master(
     """
     import highspy
 
+    label_all(faces.values())
     start = np.cumsum([0, *(face.dimension for face in faces.values())])
     row_start = np.cumsum([0, *(len(face.rows[0]) for face in faces.values())])
     classes = len(problem.class_sizes)
@@ -74,9 +75,10 @@ def solve_master(
     for option, value in (
         ("output_flag", False),
         ("threads", 1),
+        ("presolve", "off"),
         ("small_matrix_value", SMALLEST_ENTRY),
         ("primal_feasibility_tolerance", 1e-10),
-        ("dual_feasibility_tolerance", 1e-9),
+        ("dual_feasibility_tolerance", 1e-10),
     ):
         solver.setOptionValue(option, value)
     lp = highspy.HighsLp()
@@ -92,15 +94,20 @@ def solve_master(
     solver.passModel(lp)
     if before is not None:
         _start_from(solver, _carried(faces, before))
+    optimal = highspy.HighsModelStatus.kOptimal
     solver.run()
-    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal and before is not None:
+    for presolve, tolerance in (("on", 1e-10), ("off", 1e-9), ("on", 1e-7)):
+        if solver.getModelStatus() == optimal:
+            break
         solver.clearSolver()
         solver.setOptionValue("simplex_strategy", 1)
-        solver.setOptionValue("presolve", "choose")
+        solver.setOptionValue("presolve", presolve)
+        solver.setOptionValue("primal_feasibility_tolerance", tolerance)
+        solver.setOptionValue("dual_feasibility_tolerance", tolerance)
         solver.run()
-    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+    if solver.getModelStatus() != optimal:
         status = solver.modelStatusToString(solver.getModelStatus())
-        raise CheckFailed(f"the master program was not solved ({status}): try --route plain")
+        raise CheckFailed(f"the master program was not solved ({status}): try the plain route")
     return _read(problem, faces, solver, scale, start, row_start)
 
 
@@ -167,7 +174,6 @@ def _start_from(solver: Any, basis: tuple[Ints, Ints]) -> None:
     given.valid = True
     solver.setBasis(given)
     solver.setOptionValue("simplex_strategy", 4)
-    solver.setOptionValue("presolve", "off")
 
 
 def _carried(faces: dict[int, Face], before: MasterSolution) -> tuple[Ints, Ints]:
