@@ -19,6 +19,8 @@ from tightrope.leakage.choose import (
 
 #: People and values that are assumed when nothing is said: one person, yes or no.
 INDIVIDUALS, VALUES = 1, 2
+#: Relative rounding of computed numbers that printing may ignore.
+PRINTED_ACCURACY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Explanation:
     @property
     def ratio(self) -> float:
         r""":math:`e^ε`: how much likelier any output can become when one person changes."""
-        return math.exp(float(self.epsilon))
+        return float(self.epsilon.ratio)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -209,7 +211,8 @@ def _up(number: float) -> str:
     if number == 0:
         return "0"
     text = f"{number:.6g}"
-    if float(text) >= number:
+    # 0.75 computed with an error in the last place is still 0.75.
+    if float(text) >= number * (1 - PRINTED_ACCURACY):
         return text
     unit = 10.0 ** (math.floor(math.log10(abs(number))) - 5)
     return f"{number + unit / 2:.6g}"

@@ -21,7 +21,15 @@ def test_bounds_are_never_rounded_down_in_print() -> None:
     for epsilon in (0.1, 0.37, 1.0, 2.0, 7.3):
         found = explain(epsilon=epsilon, values=7)
         shown = float(found.sentences[-1].split("at most ")[1].split()[0])
-        assert found.individual_bits <= shown <= found.individual_bits * 1.00001
+        assert found.individual_bits <= shown * (1 + 1e-12)
+        assert shown <= found.individual_bits * 1.00001
+
+
+def test_exact_numbers_print_exactly() -> None:
+    for k in range(2, 12):
+        found = explain(epsilon=f"ln({k})", values=k + 1)
+        assert f"at most {k} times as likely" in found.sentences[0]
+        assert "probability at most 0.5 after" in found.sentences[1]
 
 
 def test_one_person_gets_no_sentence_about_all() -> None:
