@@ -24,7 +24,12 @@ from tightrope.leakage.choose import (
     epsilon_for_success,
     epsilon_for_utility,
 )
-from tightrope.leakage.compose import Composition, parallel_composition, repeated_composition
+from tightrope.leakage.compose import (
+    Composition,
+    cascade_composition,
+    parallel_composition,
+    repeated_composition,
+)
 from tightrope.leakage.entropy import (
     g_vulnerability,
     guessing_entropy,
@@ -79,6 +84,7 @@ __all__ = [
     "attacker_success",
     "average_over_automorphisms",
     "average_over_distances",
+    "cascade_composition",
     "database_bound",
     "epsilon_for_bits",
     "epsilon_for_success",

@@ -15,11 +15,17 @@ from numpy.typing import NDArray
 
 from tightrope.channels import Channel
 from tightrope.channels.compare import reduced
+from tightrope.channels.compose import cascade
 from tightrope.channels.privacy import smallest_epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.leakage import by_rule
 from tightrope.leakage.entropy import PriorLike, as_prior
+from tightrope.leakage.measures import (
+    min_entropy_leakage,
+    mutual_information,
+    posterior_vulnerability,
+)
 
 Array = NDArray[np.float64]
 
@@ -106,6 +112,45 @@ def parallel_composition(
         levels = _edge_levels(first, graph) + _edge_levels(second, graph)
         epsilon = float((levels / graph.edge_lengths()).max()) if levels.size else 0.0
     return _composition(total, known.maximum, known.entropy + information, epsilon)
+
+
+def cascade_composition(
+    first: Channel,
+    second: Channel,
+    prior: PriorLike = None,
+    *,
+    graph: AnswerGraph | None = None,
+) -> Composition:
+    r"""Measure one mechanism after another: the second sees only the output of the first.
+
+    It leaks no more than either of the two, and is at least as private as the first.
+
+    Parameters
+    ----------
+    first, second
+        Channels; the outputs of the first are the inputs of the second.
+    prior
+        Prior over the inputs of the first; uniform by default.
+    graph
+        The answer graph of the first, when the smallest ε is wanted.
+
+    Examples
+    --------
+    >>> from tightrope.channels import Channel
+    >>> from tightrope.graphs import Band
+    >>> response = Channel([[0.75, 0.25], [0.25, 0.75]])
+    >>> found = cascade_composition(response, response, graph=Band(2))
+    >>> found.vulnerability, round(math.exp(found.epsilon), 6)
+    (0.625, 1.666667)
+    """
+    both = cascade(first, second)
+    known = as_prior(prior, first.shape[0])
+    return Composition(
+        posterior_vulnerability(both, known),
+        min_entropy_leakage(both, known),
+        mutual_information(both, known),
+        None if graph is None else smallest_epsilon(both, graph).value,
+    )
 
 
 def repeated_composition(

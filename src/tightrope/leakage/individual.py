@@ -20,6 +20,23 @@ from tightrope.leakage.measures import min_capacity
 DATABASE_LIMIT = 300_000
 
 
+class Relation(Protocol):
+    """What is needed of a neighbour relation: which steps it allows.
+
+    >>> from tightrope import query
+    >>> query("count(3)").neighbours.allows_absent
+    False
+    """
+
+    @property
+    def allows_change(self) -> bool:
+        """Whether one person's value may change in one step."""
+
+    @property
+    def allows_absent(self) -> bool:
+        """Whether people may be absent."""
+
+
 class Question(Protocol):
     """What is needed of a query: its answers, its people and their values.
 
@@ -35,6 +52,14 @@ class Question(Protocol):
     @property
     def graph(self) -> AnswerGraph:
         """The answer graph."""
+
+    @property
+    def neighbours(self) -> Relation:
+        """The neighbour relation."""
+
+    @property
+    def fewest(self) -> int:
+        """The smallest number of people that has an answer."""
 
     @property
     def individuals(self) -> int | None:
@@ -64,8 +89,9 @@ class IndividualLeakage:
     answers
         The answers that this person can bring about there, as nodes.
     exact
-        Whether these answers are known to be reachable. For a query given by its graph alone
-        any set of pairwise adjacent answers is taken as reachable: an upper bound.
+        Whether these answers are known to be reachable. For a query given by its graph alone,
+        and where there are too many databases, any set of pairwise adjacent answers is taken
+        as reachable: an upper bound.
 
     Examples
     --------
@@ -83,18 +109,20 @@ def individual_leakage(channel: Channel, query: Question) -> IndividualLeakage:
 
     With the others fixed, one person's v values lead to at most v answers, and the channel
     from the person to the output has just those rows: its min-capacity is the leakage for the
-    worst prior. An ε-private channel keeps it below
-    :func:`~tightrope.leakage.individual_bound` [B, Prop 21].
+    worst prior. When a person's value may change in one step, an ε-private channel keeps it
+    below :func:`~tightrope.leakage.individual_bound` [B, Prop 21]. Where people may be absent,
+    "absent" is one of the values.
 
     Sums and counts only need the windows of consecutive answers, databases through a Kronecker
-    product only their factors; other functions are gone through database by database.
+    product only their factors; other functions are gone through database by database while
+    there are at most ``DATABASE_LIMIT``.
 
     Parameters
     ----------
     channel
         From the query's answers to outputs.
     query
-        The query. Sums assume a relation in which a person's value changes.
+        The query.
 
     Examples
     --------
@@ -117,7 +145,8 @@ def individual_leakage(channel: Channel, query: Question) -> IndividualLeakage:
     width = _window(query)
     if width is not None:
         return _of_windows(channel, width)
-    return leakage_of_sets(channel, reachable(query), exact=query.function is not None)
+    exact = _work(query) <= DATABASE_LIMIT
+    return leakage_of_sets(channel, reachable(query) if exact else _cliques(query), exact=exact)
 
 
 def leakage_of_sets(
@@ -145,42 +174,60 @@ def leakage_of_sets(
 def reachable(query: Question) -> Iterator[tuple[int, ...]]:
     """Yield, for every way to fix everybody else, the answers that one person can bring about.
 
-    Without a function the answers of one person are pairwise adjacent, so the maximal cliques
-    of the answer graph are yielded.
-
     >>> from tightrope import query
     >>> sorted(reachable(query("count_mod(4,3)")))
     [(0, 1), (0, 2), (1, 2)]
     """
-    if query.function is None or query.individuals is None or query.values is None:
-        if isinstance(query.graph, Clique):
-            yield tuple(range(query.graph.size))
-            return
-        import networkx
-
-        plain = networkx.Graph(list(query.graph.edges()))
-        for clique in networkx.find_cliques(plain):
-            yield tuple(sorted(clique))
-        return
-    others = query.individuals - 1
-    work = query.individuals * len(query.values) ** query.individuals
-    if work > DATABASE_LIMIT:
+    if query.individuals is None or _work(query) > DATABASE_LIMIT:
         raise TooLarge(
-            f"going through the databases of {query.text} would take {work} answers, more than "
-            f"{DATABASE_LIMIT}: use fewer people, or leakage_of_sets with the answers one person "
-            "can bring about"
+            f"the answers one person can bring about in {query.text} are found by going through at "
+            f"most {DATABASE_LIMIT} databases of a function: use fewer people, or leakage_of_sets"
         )
+    people, values = query.individuals, _person_values(query)
     seen: set[tuple[int, ...]] = set()
-    for rest in itertools.product(query.values, repeat=others):
-        for place in range(query.individuals):
+    for rest in itertools.product(values, repeat=people - 1):
+        for place in range(people):
+            databases = [(*rest[:place], value, *rest[place:]) for value in values]
             nodes = {
-                query.graph.index(query.answer((*rest[:place], value, *rest[place:])))
-                for value in query.values
+                query.graph.index(query.answer(database))
+                for database in databases
+                if people - database.count(None) >= query.fewest
             }
             found = tuple(sorted(nodes))
-            if found not in seen:
+            if found and found not in seen:
                 seen.add(found)
                 yield found
+
+
+def _cliques(query: Question) -> Iterator[tuple[int, ...]]:
+    """Yield maximal sets of pairwise adjacent answers: no person brings about more than one."""
+    if not query.neighbours.allows_change:
+        raise TooLarge(
+            f"under a relation in which people only come and go, the answers one person can bring "
+            f"about in {query.text} need not be adjacent, and there are too many databases to go "
+            "through: use fewer people, or leakage_of_sets"
+        )
+    if isinstance(query.graph, Clique):
+        yield tuple(range(query.graph.size))
+        return
+    import networkx
+
+    for clique in networkx.find_cliques(networkx.Graph(list(query.graph.edges()))):
+        yield tuple(sorted(clique))
+
+
+def _person_values(query: Question) -> list[Hashable]:
+    """Return one person's values, with ``None`` for absence where that is possible."""
+    absent = [None] if query.neighbours.allows_absent else []
+    return [*(query.values or ()), *absent]
+
+
+def _work(query: Question) -> float:
+    """Return how many answers must be computed to go through all databases."""
+    if query.function is None or query.individuals is None or query.values is None:
+        return math.inf
+    log_work = query.individuals * math.log(len(_person_values(query)))
+    return query.individuals * math.exp(log_work) if log_work < 100 else math.inf
 
 
 def _window(query: Question) -> int | None:

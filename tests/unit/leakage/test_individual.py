@@ -49,10 +49,35 @@ def test_a_graph_alone_gives_an_upper_bound_over_cliques() -> None:
     assert everything.bits == pytest.approx(individual_bound(6, 1).bits)
 
 
+def test_too_many_databases_give_an_upper_bound_by_adjacency() -> None:
+    large, small = query("count_mod(60,5)"), query("count_mod(6,5)")
+    channel = exponential(large.graph, 1)
+    bound, exact = individual_leakage(channel, large), individual_leakage(channel, small)
+    assert (bound.exact, exact.exact) == (False, True)
+    assert bound.bits == pytest.approx(exact.bits)
+
+
 def test_what_cannot_be_gone_through_is_refused() -> None:
-    question = query("count_mod(60,5)")
     with pytest.raises(TooLarge, match="fewer people"):
-        individual_leakage(exponential(question.graph, 1), question)
+        list(reachable(query("count_mod(60,5)")))
+    coming = query("mean(9,8)", neighbours="add-remove")
+    with pytest.raises(TooLarge, match="come and go"):
+        individual_leakage(randomized_response(coming.graph, 1), coming)
+
+
+@pytest.mark.parametrize("relation", ["change-one", "add-remove", "either"])
+@pytest.mark.parametrize("text", ["sum(3,2)", "count(3)", "counts(2,2)", "mean(2,2)"])
+def test_absence_is_a_value_where_it_is_possible(text: str, relation: str) -> None:
+    question = query(text, neighbours=relation)
+    channel = exponential(question.graph, 1)
+    found = individual_leakage(channel, question)
+    sets = list(reachable(question))
+    assert found.bits == pytest.approx(leakage_of_sets(channel, sets).bits)
+    assert question.values is not None
+    values = len(question.values) + (relation != "change-one")
+    assert max(map(len, sets)) <= values
+    if relation != "add-remove":
+        assert found.bits <= individual_bound(values, 1).bits + 1e-12
 
 
 def test_the_channel_must_fit_the_query() -> None:
