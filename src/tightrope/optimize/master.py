@@ -76,6 +76,7 @@ def solve_master(
         ("output_flag", False),
         ("threads", 1),
         ("presolve", "off"),
+        ("simplex_scale_strategy", 0),
         ("small_matrix_value", SMALLEST_ENTRY),
         ("primal_feasibility_tolerance", 1e-10),
         ("dual_feasibility_tolerance", 1e-10),

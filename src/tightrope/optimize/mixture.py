@@ -1,0 +1,224 @@
+r"""From columns back to rays: a mixture that is private by construction.
+
+A numerical solution is only nearly private. Its columns are taken apart into rays, whose
+heights are whole numbers (or sums of edge lengths) and therefore exact; then the weights are
+computed afresh from :math:`\sum_r w_r r = 1`. Whatever non-negative weights come out, every
+column is private, because every ray is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tightrope.optimize.faces import Face, Tight
+from tightrope.optimize.problem import Floats, Ints, Problem
+
+#: Edges whose slack is below this part of the entry count as tight in a numerical column.
+SLACK_TOLERANCE = 1e-7
+#: Columns whose largest entry is below this are left out.
+SMALLEST_COLUMN = 1e-11
+#: Sums of rows that are this close to 1 are left as they are.
+SUM_TOLERANCE = 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Rays with weights, each serving a guess; together their entries sum to 1 in every row.
+
+    Parameters
+    ----------
+    heights
+        One row for each ray.
+    guesses
+        The guess each ray serves.
+    weights
+        The weight of each ray.
+    rest
+        What is left to 1 in every row, itself a private column (mostly zero).
+    rest_guess
+        The guess that the rest serves.
+
+    Examples
+    --------
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Clique
+    >>> problem = Problem(Clique(2), Epsilon.of("ln(2)"), np.array([[0.0, 0.5], [0.5, 0.0]]))
+    >>> mixed = mixture(problem, {0: np.array([2, 1]) / 3, 1: np.array([1, 2]) / 3})
+    >>> mixed.heights.tolist(), mixed.weights.round(9).tolist()
+    ([[0, 1], [1, 0]], [0.666666667, 0.666666667])
+    """
+
+    heights: Floats | Ints
+    guesses: Ints
+    weights: Floats
+    rest: Floats
+    rest_guess: int
+
+    def loss(self, problem: Problem) -> float:
+        """Return the expected loss, weighted by how many guesses each one stands for."""
+        many = dict(zip(problem.guesses.tolist(), problem.multiplicity.tolist(), strict=True))
+        rays = problem.alpha ** self.heights.astype(float)
+        costs = np.einsum("ri,ir->r", rays, problem.costs[:, self.guesses])
+        times = np.array([many[int(k)] for k in self.guesses], float)
+        flat = float(problem.costs[:, self.rest_guess] @ self.rest)
+        return float((self.weights * times) @ costs) + flat
+
+
+def mixture(problem: Problem, columns: dict[int, Floats]) -> Mixture:
+    """Write the columns as a mixture of rays.
+
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Band
+    >>> problem = Problem(Band(3), Epsilon.of("ln(2)"), np.ones((3, 2)))
+    >>> mixed = mixture(problem, {0: np.array([0.5, 0.25, 0.2]), 1: np.array([0.5, 0.75, 0.8])})
+    >>> mixed.loss(problem).__round__(9)
+    3.0
+    """
+    heights, guesses, first = [], [], []
+    for k, column in columns.items():
+        if column.max() > SMALLEST_COLUMN:
+            for ray, weight in peeled(problem, k, column):
+                heights.append(ray)
+                guesses.append(k)
+                first.append(weight)
+    found = np.array(heights), np.array(guesses)
+    weights = _weights(problem, found[0], found[1], np.array(first))
+    used = weights > 0
+    return _completed(problem, found[0][used], found[1][used], weights[used])
+
+
+def peeled(problem: Problem, guess: int, column: Floats) -> list[tuple[Floats | Ints, float]]:
+    """Take a column apart into rays of its face, one after the other.
+
+    Each ray is subtracted as often as the cone allows; that makes another edge tight, so
+    there are at most as many rays as the face has dimensions.
+
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Band
+    >>> problem = Problem(Band(2), Epsilon.of("ln(2)"), np.ones((2, 2)))
+    >>> [(h.tolist(), w) for h, w in peeled(problem, 0, np.array([1.0, 1.0]))]
+    [([0, 1], 0.666...), ([0, -1], 0.333...)]
+    """
+    edges = problem.edges
+    i = np.concatenate([edges[:, 0], edges[:, 1]])
+    j = np.concatenate([edges[:, 1], edges[:, 0]])
+    factor = problem.alpha ** np.tile(problem.lengths, 2).astype(float)
+    anchor = int(problem.anchors[guess])
+    left = column.copy()
+    found: list[tuple[Floats | Ints, float]] = []
+    for _ in range(problem.size):
+        slack = (left[j] - factor * left[i]) / np.maximum(left[j], 1e-300)
+        tight = np.where(slack[: len(edges)] <= SLACK_TOLERANCE, 1, 0)
+        tight = np.where(slack[len(edges) :] <= SLACK_TOLERANCE, -1, tight).astype(np.int8)
+        heights = _steepest_in_face(problem, tight, anchor)
+        ray = problem.alpha ** heights.astype(float)
+        ray_slack = ray[j] - factor * ray[i]
+        room = left[j] - factor * left[i]
+        moving = ray_slack > 1e-12 * ray[j]
+        most = float((room[moving] / ray_slack[moving]).min(initial=np.inf))
+        if not np.isfinite(most) or most >= (1 - 1e-9) * float((left / ray).min()):
+            found.append((heights, float((left / ray).min())))
+            break
+        most = max(most, 0.0)
+        found.append((heights, most))
+        left = left - most * ray
+        if left.max() <= SMALLEST_COLUMN or left.min() <= 0:
+            break
+    return found
+
+
+def _steepest_in_face(problem: Problem, tight: Tight, anchor: int) -> Floats | Ints:
+    """The ray of a face that falls as fast as it can from the anchor.
+
+    Shortest paths between the components of the face: every component hangs on the one
+    before it by a tight edge.
+    """
+    base = _heights_along(problem, tight)
+    face = Face(problem, base, tight)
+    if face.dimension == 1:
+        return base - base[anchor]
+    component = face.component
+    edges, lengths = problem.edges, problem.lengths
+    i = np.concatenate([edges[:, 0], edges[:, 1]])
+    j = np.concatenate([edges[:, 1], edges[:, 0]])
+    a, b = component[i], component[j]
+    between = a != b
+    # u_b ≥ α^e u_a: component b may lie at most e above a, in heights relative to `base`.
+    exponent = (np.tile(lengths, 2) + base[i] - base[j])[between].astype(float)
+    a, b = a[between], b[between]
+    # Exponents may be negative, as components are placed freely: Bellman-Ford.
+    level = np.full(face.dimension, np.inf)
+    level[component[anchor]] = 0.0
+    for _ in range(face.dimension):
+        before = level.copy()
+        np.minimum.at(level, b, level[a] + exponent)
+        if np.array_equal(level, before):
+            break
+    heights = base + level[component].astype(base.dtype)
+    return heights - heights[anchor]
+
+
+def _heights_along(problem: Problem, tight: Tight) -> Floats | Ints:
+    """Heights that satisfy every tight edge, each component starting at 0."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    n = problem.size
+    on = np.flatnonzero(tight)
+    ends = problem.edges[on]
+    step = tight[on] * problem.lengths[on]
+    graph = coo_array((np.ones(len(on)), (ends[:, 0], ends[:, 1])), (n, n)).tocsr()
+    signed = {}
+    for (p, q), s in zip(ends.tolist(), step.tolist(), strict=True):
+        signed[p, q] = s
+        signed[q, p] = -s
+    heights = np.zeros(n, problem.lengths.dtype)
+    seen = np.zeros(n, bool)
+    for root in range(n):
+        if seen[root]:
+            continue
+        order, before = breadth_first_order(graph, root, directed=False)
+        for node in order[1:].tolist():
+            heights[node] = heights[before[node]] + signed[int(before[node]), node]
+        seen[order] = True
+    return heights
+
+
+def _weights(problem: Problem, heights: Floats | Ints, guesses: Ints, first: Floats) -> Floats:
+    """Weights that make the rows sum to 1, starting from those that peeling gave."""
+    many = dict(zip(problem.guesses.tolist(), problem.multiplicity.tolist(), strict=True))
+    rays = problem.alpha ** heights.astype(float)
+    sums = np.zeros((len(problem.class_sizes), len(rays)))
+    np.add.at(sums, problem.classes, rays.T)
+    sums *= np.array([many[int(k)] for k in guesses], float) / problem.class_sizes[:, None]
+    weights = first
+    for _ in range(3):
+        missing = 1 - sums @ weights
+        if np.abs(missing).max() <= SUM_TOLERANCE / 4:
+            break
+        used = np.flatnonzero(weights > 0)
+        # Scaling by the weights prefers small relative changes, which keep them positive.
+        step = np.linalg.lstsq(sums[:, used] * weights[used], missing, rcond=1e-13)[0]
+        weights = weights.copy()
+        weights[used] = np.maximum(weights[used] * (1 + step), 0.0)
+    return weights
+
+
+def _completed(problem: Problem, heights: Floats | Ints, guesses: Ints, weights: Floats) -> Mixture:
+    """Make the rows sum to exactly 1 by a private rest, if they do not already."""
+    many = dict(zip(problem.guesses.tolist(), problem.multiplicity.tolist(), strict=True))
+    times = np.array([many[int(k)] for k in guesses], float)
+    rays = problem.alpha ** heights.astype(float)
+    by_class = np.bincount(problem.classes, (weights * times) @ rays) / problem.class_sizes
+    off = float(np.abs(by_class - 1).max())
+    flat = int(np.argmin(problem.costs.sum(axis=0)))
+    if off <= SUM_TOLERANCE:
+        return Mixture(heights, guesses, weights, np.zeros(problem.size), flat)
+    # The rest must be private itself: η ≥ off·(1+α)/(1-α) makes it so.
+    least = float(problem.alpha ** float(problem.lengths.min()))
+    share = 1.01 * off * (1 + least) / (1 - least)
+    share = min(share, 1.0)
+    rest = (1 - (1 - share) * by_class)[problem.classes]
+    return Mixture(heights, guesses, weights * (1 - share), rest, flat)
