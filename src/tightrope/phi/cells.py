@@ -54,7 +54,11 @@ class Cells:
 
     def quotient(self, alpha: float) -> NDArray[np.float64]:
         r"""Return :math:`Q_{AB} = \sum_{b \in B} \alpha^{d(a,b)}` for any :math:`a \in A`."""
-        return np.tensordot(alpha**self.lengths, self.counts.astype(np.float64), axes=1)
+        return (alpha**self.lengths @ self._flat).reshape(self.size, self.size)
+
+    @functools.cached_property
+    def _flat(self) -> NDArray[np.float64]:
+        return self.counts.reshape(len(self.lengths), -1).astype(np.float64)
 
     def solve(self, alpha: float) -> NDArray[np.float64]:
         r"""Return the solution of :math:`Q\zeta = 1`, one entry for each cell."""
@@ -62,6 +66,18 @@ class Cells:
             return np.asarray(np.linalg.solve(self.quotient(alpha), np.ones(self.size)))
         except np.linalg.LinAlgError:
             return np.full(self.size, -np.inf)
+
+
+def single_cells(graph: AnswerGraph) -> Cells:
+    """Return the partition in which every answer is its own cell.
+
+    >>> from tightrope.graphs import Band
+    >>> single_cells(Band(2)).quotient(0.5).tolist()
+    [[1.0, 0.5], [0.5, 1.0]]
+    """
+    lengths, code = _distances_by_code(graph.distance_matrix())
+    layers = np.stack([(code == k).astype(np.int64) for k in range(len(lengths))])
+    return Cells(np.arange(graph.size), layers, lengths)
 
 
 @functools.lru_cache(maxsize=64)

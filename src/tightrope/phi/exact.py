@@ -53,9 +53,11 @@ def fits_exactly(cells: Cells) -> bool:
 
 
 def cramer(
-    counts: Sequence[Sequence[Sequence[int]]], lengths: Sequence[int]
+    counts: Sequence[Sequence[Sequence[int]]],
+    lengths: Sequence[int],
+    rhs: Sequence[int],
 ) -> tuple[Polynomial, list[Polynomial]]:
-    r"""Return D and all :math:`N_A` of :math:`Q(\alpha)\zeta = 1`, not yet reduced.
+    r"""Return D and all :math:`N_A` of :math:`Q(\alpha)\zeta = b`, not yet reduced.
 
     Parameters
     ----------
@@ -63,22 +65,21 @@ def cramer(
         ``counts[k][A][B]``: the coefficient of :math:`\alpha^{l_k}` in :math:`Q_{AB}`.
     lengths
         The exponents :math:`l_k`.
+    rhs
+        The right-hand side b.
 
     Examples
     --------
-    >>> cramer([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], [0, 1])     # an edge
+    >>> cramer([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], [0, 1], [1, 1])     # an edge
     ((1, 0, -1), [(1, -1), (1, -1)])
     """
     size = len(counts[0])
     total = sum(sum(row) for layer in counts for row in [layer[0]])
     # No coefficient of a determinant exceeds the product of the rows' sums, sign included.
-    bits = size * max(total, 2).bit_length() + 2
+    bits = size * max(total, 2).bit_length() + max(abs(b) for b in rhs).bit_length() + 2
+    layers = list(zip(counts, lengths, strict=True))
     rows = [
-        [
-            sum(c[a][b] << (bits * k) for c, k in zip(counts, lengths, strict=True))
-            for b in range(size)
-        ]
-        + [1]
+        [*(sum(c[a][b] << (bits * k) for c, k in layers) for b in range(size)), int(rhs[a])]
         for a in range(size)
     ]
     pivot = 1
@@ -132,11 +133,14 @@ def determinant(cells: Cells) -> Polynomial:
     >>> determinant(cells_of(Band(2)))
     (1, 1)
     """
-    return cramer(cells.counts.tolist(), [int(x) for x in cells.lengths])[0]
+    exponents = [int(x) for x in cells.lengths]
+    return cramer(cells.counts.tolist(), exponents, [1] * cells.size)[0]
 
 
-def pieces(cells: Cells) -> list[Piece]:
-    r"""Return the closed intervals of :math:`\alpha \in (0,1)` where all :math:`\zeta \ge 0`.
+def pieces(cells: Cells, rhs: Sequence[int] | None = None) -> list[Piece]:
+    r"""Return the closed intervals of :math:`\alpha \in (0,1)` with :math:`Q\zeta = b`, ζ ≥ 0.
+
+    The right-hand side is 1 unless given; a non-negative one keeps the set closed.
 
     Examples
     --------
@@ -145,8 +149,9 @@ def pieces(cells: Cells) -> list[Piece]:
     >>> [float(piece.high) for piece in pieces(cells_of(Star(4)))]
     [0.3333333333333333]
     """
-    bottom, tops = cramer(cells.counts.tolist(), [int(x) for x in cells.lengths])
-    bottom, tops = _reduced(bottom, sorted(set(tops)))
+    right = [1] * cells.size if rhs is None else list(rhs)
+    bottom, tops = cramer(cells.counts.tolist(), [int(x) for x in cells.lengths], right)
+    bottom, tops = _reduced(bottom, sorted(top for top in set(tops) if top))
     clusters = _clusters({squarefree(p) for p in [bottom, *tops]})
     cuts: list[Root | Fraction] = [Fraction(0), *clusters, Fraction(1)]
     holds = [
@@ -161,7 +166,7 @@ def pieces(cells: Cells) -> list[Piece]:
             start = None
         elif after and not before:
             start = cut
-        elif not before and _exists_on(cut, bottom, tops, cells):
+        elif not before and _exists_on(cut, bottom, tops, cells, right):
             found.append(Piece(cut, cut))
     if holds[-1]:
         found.append(Piece(start if start is not None else Fraction(0), Fraction(1)))
@@ -169,20 +174,14 @@ def pieces(cells: Cells) -> list[Piece]:
 
 
 def _reduced(bottom: Polynomial, tops: list[Polynomial]) -> tuple[Polynomial, list[Polynomial]]:
-    """Divide out what all polynomials share, which always holds powers of 1-α."""
+    """Divide out what all polynomials share: powers of 1-α at least. Quotients keep their sign."""
     common = bottom
     for top in tops:
         common = gcd(common, top)
     if len(common) > 1:
         bottom = divided(bottom, common) or bottom
         tops = [divided(top, common) or top for top in tops]
-    return _positive_at_zero(bottom), [_positive_at_zero(top) for top in tops]
-
-
-def _positive_at_zero(p: Polynomial) -> Polynomial:
-    """Fix the sign that division up to a constant left open: D(0) = N(0) = 1."""
-    p = trimmed(p)
-    return tuple(-c for c in p) if p[0] < 0 else p
+    return trimmed(bottom), [trimmed(top) for top in tops]
 
 
 def _clusters(polynomials: set[Polynomial]) -> list[Root]:
@@ -229,13 +228,15 @@ def _exists_at(bottom: Polynomial, tops: list[Polynomial], alpha: Fraction) -> b
     return all(value(top, alpha) * below >= 0 for top in tops)
 
 
-def _exists_on(cut: Root, bottom: Polynomial, tops: list[Polynomial], cells: Cells) -> bool:
+def _exists_on(
+    cut: Root, bottom: Polynomial, tops: list[Polynomial], cells: Cells, right: list[int]
+) -> bool:
     """Whether the mechanism exists at a root although on neither side of it."""
     if _vanishes(bottom, cut):
         from scipy.optimize import nnls
 
         matrix = cells.quotient(float(cut))
-        return bool(nnls(matrix, np.ones(cells.size))[1] < 1e-11)
+        return bool(nnls(matrix, np.asarray(right, float) / max(right))[1] < 1e-11)
     below = value(bottom, cut.low)
     return all(_vanishes(top, cut) or value(top, cut.low) * below > 0 for top in tops)
 

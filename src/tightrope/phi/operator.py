@@ -37,7 +37,7 @@ class Phi:
     (0.146634, True)
     """
 
-    def __init__(self, graph: AnswerGraph, epsilon: Epsilon | float | str) -> None:
+    def __init__(self, graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str) -> None:
         self.graph = graph
         self.epsilon = Epsilon.of(epsilon)
         self.size = graph.size

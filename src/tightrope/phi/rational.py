@@ -6,6 +6,7 @@ leaves at ε = ln 2 the middle is never reported. Fractions can.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import AnswerGraph
-from tightrope.phi.cells import CELL_LIMIT, cells_of
+from tightrope.phi.cells import CELL_LIMIT, Cells, cells_of, single_cells
 
 #: Largest number of cells for which the system is solved in fractions.
 RATIONAL_CELLS = 40
@@ -41,9 +42,36 @@ def rational_ones(graph: AnswerGraph, epsilon: Epsilon) -> list[Fraction] | None
     cells = cells_of(graph)
     if cells.size > RATIONAL_CELLS:
         return None
+    return _on_cells(cells, alpha, None)
+
+
+def rational_solve(
+    graph: AnswerGraph, epsilon: Epsilon, rhs: Sequence[Fraction]
+) -> list[Fraction] | None:
+    r"""Return x with :math:`\Phi x = b` as fractions, or ``None`` when it is out of reach.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Clique
+    >>> corner = [Fraction(k, 5) for k in (2, 1, 1, 1)]
+    >>> [str(y) for y in rational_solve(Clique(4), Epsilon.of("ln(2)"), corner)]
+    ['2/5', '0', '0', '0']
+    """
+    if not epsilon.exact or graph.has_lengths or graph.size > RATIONAL_CELLS:
+        return None
+    alpha = 1 / epsilon.ratio
+    if alpha.denominator.bit_length() > 64:
+        return None
+    return _on_cells(single_cells(graph), alpha, rhs)
+
+
+def _on_cells(
+    cells: Cells, alpha: Fraction, rhs: Sequence[Fraction] | None
+) -> list[Fraction] | None:
+    right = [Fraction(1)] * cells.size if rhs is None else list(rhs)
     powers = [alpha ** int(length) for length in cells.lengths]
     rows = [
-        [*(_weigh(powers, cells.counts[:, a, b]) for b in range(cells.size)), Fraction(1)]
+        [*(_weigh(powers, cells.counts[:, a, b]) for b in range(cells.size)), right[a]]
         for a in range(cells.size)
     ]
     solved = _eliminate(rows)

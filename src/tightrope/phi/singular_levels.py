@@ -9,7 +9,7 @@ import numpy as np
 
 from tightrope.errors import TooLarge
 from tightrope.graphs import AnswerGraph, CartesianProduct, Clique, Cycle
-from tightrope.phi.cells import Cells
+from tightrope.phi.cells import single_cells
 from tightrope.phi.dense import DenseStructure
 from tightrope.phi.exact import ROOT_WIDTH, determinant, fits_exactly
 from tightrope.phi.polynomials import isolate, squarefree
@@ -76,19 +76,13 @@ def singular_epsilons(graph: AnswerGraph) -> SingularLevels:
         )
     dense = DenseStructure(graph)
     if unit and graph.size <= 64:
-        single = _single_cells(dense)
+        single = single_cells(graph)
         if fits_exactly(single):
             polynomial = squarefree(determinant(single))
             roots = [root.narrowed(ROOT_WIDTH) for root in isolate(polynomial)]
             levels = sorted(-math.log(float(root)) for root in roots)
             return SingularLevels(tuple(levels), True, "roots of the determinant, exactly")
     return _by_inertia(dense)
-
-
-def _single_cells(dense: DenseStructure) -> Cells:
-    """Every answer its own cell, so that the determinant is that of Φ itself."""
-    layers = [(dense._code == k).astype(np.int64) for k in range(len(dense.lengths))]
-    return Cells(np.arange(dense.size), np.stack(layers), dense.lengths)
 
 
 def _by_inertia(dense: DenseStructure) -> SingularLevels:
