@@ -17,8 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.channels.base import Channel
+from tightrope.channels.integer import IntegerChannel
 from tightrope.channels.kronecker import KroneckerChannel
+from tightrope.channels.privacy import allowed_ratio
 from tightrope.channels.scaled_phi import ScaledPhi
+from tightrope.channels.worst import log_ratio
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph, CartesianProduct
@@ -40,6 +43,8 @@ class ColumnGraph:
     loosest, nearest
         The largest distance from equality that still counted as tight, and the smallest that
         did not (``inf`` when all edges are tight).
+    exact
+        Whether equality was decided in integers, against the rational ratio of ε.
 
     Examples
     --------
@@ -54,6 +59,7 @@ class ColumnGraph:
     parts: NDArray[np.int64]
     loosest: float
     nearest: float
+    exact: bool = False
 
     @property
     def connected(self) -> bool:
@@ -100,7 +106,7 @@ def column_graph(
     epsilon: Epsilon | float | Fraction | str,
     output: int,
     *,
-    tolerance: float = TIGHT_TOLERANCE,
+    tolerance: float | None = None,
 ) -> ColumnGraph:
     """Return the tight edges of one output [D, Def 3.3.2].
 
@@ -115,7 +121,9 @@ def column_graph(
     output
         Which column.
     tolerance
-        How far from equality, in the logarithm, still counts as tight.
+        How far from equality, in the logarithm, still counts as tight. Without it integer
+        weights are decided exactly, :math:`W_i q = W_h p` with the ratio p/q of ε, and floats
+        within ``TIGHT_TOLERANCE``.
 
     Examples
     --------
@@ -126,6 +134,9 @@ def column_graph(
     [[0, 1], [0, 2]]
     """
     _check_sizes(channel, graph)
+    if isinstance(channel, IntegerChannel) and tolerance is None:
+        return _exact_column_graph(channel, graph, Epsilon.of(epsilon), output)
+    reach = TIGHT_TOLERANCE if tolerance is None else tolerance
     values = np.asarray(channel.column(output), dtype=np.float64)
     edges = graph.edge_array()
     allowed = float(Epsilon.of(epsilon)) * graph.edge_lengths()
@@ -134,7 +145,7 @@ def column_graph(
     logs = np.zeros(len(edges))
     logs[both] = np.log(first[both] / second[both])
     slack = np.where(both, np.abs(np.abs(logs) - allowed), np.inf)
-    tight = slack <= tolerance
+    tight = slack <= reach
     ends = np.where((logs < 0)[:, None], edges[:, ::-1], edges)[tight]
     loose = slack[~tight]
     return ColumnGraph(
@@ -145,12 +156,33 @@ def column_graph(
     )
 
 
+def _exact_column_graph(
+    channel: IntegerChannel, graph: AnswerGraph, level: Epsilon, output: int
+) -> ColumnGraph:
+    channel._check_output(output)
+    values = channel.weights[:, output].tolist()
+    bounds = {float(length): allowed_ratio(level, float(length)) for length in graph.edge_lengths()}
+    tight: list[tuple[int, int]] = []
+    nearest = math.inf
+    for (i, h), length in zip(graph.edge_array().tolist(), graph.edge_lengths(), strict=True):
+        bound = bounds[float(length)]
+        p, q = bound.numerator, bound.denominator
+        high, low = (i, h) if values[i] >= values[h] else (h, i)
+        if values[high] * q == values[low] * p:
+            tight.append((high, low))
+        elif values[low]:
+            gap = log_ratio(Fraction(values[high] * q, values[low] * p))
+            nearest = min(nearest, abs(gap))
+    ends = np.array(tight, dtype=np.int64).reshape(-1, 2)
+    return ColumnGraph(ends, _parts(ends, graph.size), 0.0, nearest, True)
+
+
 def maximally_general(
     channel: Channel,
     graph: AnswerGraph,
     epsilon: Epsilon | float | Fraction | str,
     *,
-    tolerance: float = TIGHT_TOLERANCE,
+    tolerance: float | None = None,
 ) -> Generality:
     r"""Decide whether every column graph is connected [D, Thm 3.3.3; C, Thm 2.6].
 
@@ -167,7 +199,8 @@ def maximally_general(
     epsilon
         The privacy level.
     tolerance
-        How far from equality, in the logarithm, still counts as tight.
+        How far from equality, in the logarithm, still counts as tight; as for
+        :func:`column_graph`.
 
     Examples
     --------
@@ -203,7 +236,7 @@ def maximally_general(
 
 
 def _of_coordinates(
-    coordinates: list[tuple[Channel, AnswerGraph]], level: Epsilon, tolerance: float
+    coordinates: list[tuple[Channel, AnswerGraph]], level: Epsilon, tolerance: float | None
 ) -> Generality:
     different = {(id(c), id(g)): (c, g) for c, g in coordinates}
     answers = [maximally_general(c, g, level, tolerance=tolerance) for c, g in different.values()]

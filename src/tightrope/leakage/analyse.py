@@ -148,7 +148,8 @@ def _general(
         return graph.size == 1
     else:
         judged = Epsilon.of(level)
-    return maximally_general(channel, graph, judged).maximal
+    # Rounded weights miss equality by a hair: here a constraint that close counts as tight.
+    return maximally_general(channel, graph, judged, tolerance=TIGHT_TOLERANCE).maximal
 
 
 def _dobrushin(channel: Channel) -> float | None:

@@ -1,0 +1,271 @@
+r"""From a proposal in floats to an exact remap or an exact witness.
+
+A remap is completed to fractions by solving for what is missing; a witness is rounded and then
+measured. Both are believed only after they have been checked in integers. Small programs that
+lie too close to the border for floats are decided by the simplex method in integers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.channels.derive_search import Found
+from tightrope.channels.elimination import eliminate, null_space
+
+Integers = NDArray[Any]
+
+#: Binary digits kept of a remap in floats before it is completed exactly.
+REMAP_BITS = 60
+#: Binary digits kept of gains in floats.
+GAIN_BITS = 50
+#: Largest number of entries of a tableau that is worked through in integers.
+TABLEAU_LIMIT = 60_000
+
+
+def unique_remap(x: Integers, y: Integers) -> tuple[Integers, int] | Integers | None:
+    """Solve ``x = y @ T`` where at most one T exists.
+
+    Returns integers and their denominator, or the gains that forbid a remap, or ``None`` when
+    the columns of y are dependent.
+
+    >>> y, x = np.array([[3, 1], [1, 3]]), np.array([[1, 1], [1, 1]])
+    >>> remap, below = unique_remap(x, y)
+    >>> (remap * 4 == below).tolist()
+    [[True, True], [True, True]]
+    """
+    n, m = y.shape
+    if m > n:
+        return None
+    done = eliminate(np.hstack([y.astype(object), x.astype(object)]), m)
+    if done.rank < m:
+        return None
+    inside, outside = done.table[:m, m:], done.table[m:, m:]
+    for w in range(x.shape[1]):
+        if outside[:, w].any():
+            for v in null_space(y.T.astype(object)):
+                hit = sum(a * b for a, b in zip(v, x[:, w].tolist(), strict=True))
+                if hit:
+                    return _one_column(np.array(v, dtype=object) * (1 if hit > 0 else -1), w, x)
+    sign = 1 if done.scale > 0 else -1
+    negative = np.argwhere(inside * sign < 0)
+    if len(negative):
+        worst = min(map(tuple, negative), key=lambda place: inside[place] * sign)
+        o, w = int(worst[0]), int(worst[1])
+        # v·y is the o-th unit vector, so v·x_w is the entry of the remap.
+        unit = np.zeros((m, 1), dtype=object)
+        unit[o, 0] = 1
+        left = eliminate(np.hstack([y.T.astype(object), unit]), n)
+        row = np.zeros(n, dtype=object)
+        row[list(left.pivots)] = left.table[: left.rank, n]
+        return _one_column(row * (-1 if left.scale > 0 else 1), w, x)
+    return inside * sign, abs(done.scale)
+
+
+def _one_column(v: Integers, w: int, x: Integers) -> Integers:
+    gains = np.zeros(x.shape, dtype=object)
+    gains[:, w] = v
+    return gains
+
+
+def exceeds(gains: Integers, x: Integers, y: Integers, total_x: int, total_y: int) -> int:
+    r"""Return :math:`\sum_w A_w x_w - \sum_o \max_w A_w y_o`, times both totals.
+
+    A positive number proves that x cannot be derived from y.
+
+    >>> eye = np.eye(2, dtype=object).astype(int)
+    >>> exceeds(eye, eye, np.array([[3, 1], [1, 3]]), 1, 4)
+    2
+    """
+    wide = gains.astype(object)
+    won = sum((wide * x).ravel().tolist())
+    most = sum((wide.T @ y.astype(object)).max(axis=0).tolist())
+    return int(won * total_y - most * total_x)
+
+
+def rounded_gains(found: Found) -> Integers:
+    """Return the proposed gains as integers, scaled to use all digits kept.
+
+    >>> from tightrope.channels.derive_search import search_remap
+    >>> rounded_gains(search_remap(np.eye(2), np.full((2, 1), 1.0))).dtype
+    dtype('O')
+    """
+    top = float(np.abs(found.gains).max()) or 1.0
+    scaled = np.round(found.gains / top * 2**GAIN_BITS)
+    return np.array([[int(value) for value in row] for row in scaled], dtype=object)
+
+
+def completed_remap(
+    found: Found, x: Integers, y: Integers, total_x: int, total_y: int
+) -> tuple[Integers, int] | None:
+    """Complete a proposed remap to an exact one, or return ``None`` when that fails.
+
+    Columns with every entry in use are corrected together; columns that use independent outputs
+    of y have a single solution. Other patterns are left to the simplex method.
+    """
+    used = found.remap > found.slack
+    k = x.shape[1]
+    free = [w for w in range(k) if used[:, w].all()]
+    columns: dict[int, tuple[list[int], int]] = {}
+    for w in sorted(set(range(k)) - set(free)):
+        part = np.flatnonzero(used[:, w])
+        right = x[:, [w]].astype(object) * total_y
+        solved = eliminate(np.hstack([y[:, part].astype(object), right]), len(part))
+        if solved.rank < len(part) or solved.table[solved.rank :, -1].any():
+            return None
+        values = [0] * y.shape[1]
+        sign = 1 if solved.scale > 0 else -1
+        for r, place in enumerate(part):
+            values[place] = int(solved.table[r, -1]) * sign
+        columns[w] = values, abs(solved.scale)
+    return _with_free(found, free, columns, x, y, total_x, total_y)
+
+
+def _with_free(
+    found: Found,
+    free: list[int],
+    columns: dict[int, tuple[list[int], int]],
+    x: Integers,
+    y: Integers,
+    total_x: int,
+    total_y: int,
+) -> tuple[Integers, int] | None:
+    """Fill in the free columns around those already known; all entries over one denominator.
+
+    Known columns hold total_x·T.
+    """
+    from math import lcm
+
+    below = lcm(*(scale for _, scale in columns.values())) if columns else 1
+    remap = np.zeros((y.shape[1], x.shape[1]), dtype=object)
+    for w, (values, scale) in columns.items():
+        remap[:, w] = np.array(values, dtype=object) * (below // scale)
+    if free:
+        done = _corrected(found, free, remap, below, x, y, total_x, total_y)
+        if done is None:
+            return None
+        remap, below = done
+    below *= total_x
+    if (remap < 0).any() or (remap.sum(axis=1) != below).any():
+        return None
+    # x/total_x = (y/total_y) (remap/below)
+    if (y.astype(object) @ remap * total_x != x.astype(object) * (total_y * below)).any():
+        return None
+    return remap, below
+
+
+def _corrected(
+    found: Found,
+    free: list[int],
+    remap: Integers,
+    below: int,
+    x: Integers,
+    y: Integers,
+    total_x: int,
+    total_y: int,
+) -> tuple[Integers, int] | None:
+    from scipy.linalg import qr
+
+    floats = np.array(y / total_y, dtype=np.float64)
+    known = np.array(remap / (below * total_x), dtype=np.float64)
+    t = found.remap[:, free]
+    rest = np.array(x[:, free] / total_x, dtype=np.float64) - floats @ t
+    step = np.linalg.pinv(floats, rcond=1e-12) @ rest
+    short = 1 - known.sum(axis=1) - (t + step).sum(axis=1)
+    t = t + step + short[:, None] / len(free)
+    if t.min() <= 0:
+        return None
+    shift = 1 << REMAP_BITS
+    unit = shift * below
+    # Entries are held in units of 1/(total_x · below · shift).
+    guess = np.array(
+        [[int(value * shift) * below * total_x for value in row] for row in t.tolist()],
+        dtype=object,
+    )
+    wide = y.astype(object)
+    rest_x = x[:, free].astype(object) * (total_y * unit) - wide @ guess
+    rest_sum = total_x * unit - remap.sum(axis=1) * shift - guess.sum(axis=1)
+    scaled = floats / floats.max(axis=0)
+    _, right, order = qr(scaled, mode="economic", pivoting=True)
+    strength = np.abs(np.diag(right))
+    rank = int((strength > 1e-11 * strength[0]).sum())
+    basis = sorted(order[:rank].tolist())
+    others = sorted(set(range(y.shape[1])) - set(basis))
+    home = int(t.min(axis=0).argmax())
+    guess[others, home] += rest_sum[others]
+    rest_x[:, home] -= wide[:, others] @ rest_sum[others]
+    solved = eliminate(np.hstack([wide[:, basis], rest_x]), rank)
+    if solved.rank < rank or solved.table[rank:, rank:].any():
+        return None
+    sign = 1 if solved.scale > 0 else -1
+    scale = abs(solved.scale)
+    guess = guess * scale
+    guess[basis] += solved.table[:rank, rank:] * sign
+    full = remap * (shift * scale)
+    full[:, free] = guess
+    return full, unit * scale
+
+
+def tableau_decision(
+    x: Integers, y: Integers, total_x: int, total_y: int
+) -> tuple[Integers, int] | Integers | None:
+    """Decide by the simplex method in integers: a remap or gains, or ``None`` when too large.
+
+    >>> remap, below = tableau_decision(np.array([[1, 1]]), np.array([[1, 2]]), 2, 3)
+    >>> remap.tolist(), below
+    ([[4, 0], [1, 3]], 4)
+    """
+    (n, k), m = x.shape, y.shape[1]
+    rows, columns = n * k + m, m * k
+    if rows * (columns + rows) > TABLEAU_LIMIT:
+        return None
+    table = np.zeros((rows + 1, columns + rows + 1), dtype=object)
+    for w in range(k):
+        # Column o of block w is entry (o, w) of total_x·T.
+        table[w * n : (w + 1) * n, w * m : (w + 1) * m] = y
+        table[w * n : (w + 1) * n, -1] = x[:, w].astype(object) * total_y
+        table[n * k + np.arange(m), w * m + np.arange(m)] = 1
+    table[n * k : rows, -1] = total_x
+    table[np.arange(rows), columns + np.arange(rows)] = 1
+    table[-1, :columns] = -table[:-1, :columns].sum(axis=0)
+    table[-1, -1] = -table[:-1, -1].sum()
+    basis = [columns + r for r in range(rows)]
+    scale = _simplex(table, basis, columns)
+    if table[-1, -1] == 0:
+        flat = [0] * columns
+        for r, column in enumerate(basis):
+            if column < columns:
+                flat[column] = int(table[r, -1])
+        remap = np.array(flat, dtype=object).reshape(k, m).T
+        return remap, scale * total_x
+    gains = scale - table[-1, columns : columns + n * k]
+    return np.asarray(gains.reshape(k, n).T)
+
+
+def _simplex(table: Integers, basis: list[int], columns: int) -> int:
+    """Bring the last row to non-negative entries; the entries stay integers over one scale."""
+    scale, stalled = 1, 0
+    while True:
+        costs = table[-1, :columns].tolist()
+        negative = [j for j, cost in enumerate(costs) if cost < 0]
+        if not negative:
+            return scale
+        # The rule of least index ends every cycle; the steepest column is faster before.
+        enter = negative[0] if stalled > 8 else min(negative, key=costs.__getitem__)
+        column, right = table[:-1, enter].tolist(), table[:-1, -1].tolist()
+        leave = -1
+        for r, entry in enumerate(column):
+            if entry > 0:
+                if leave >= 0:
+                    ahead = right[r] * column[leave] - right[leave] * entry
+                    if ahead > 0 or (ahead == 0 and basis[r] > basis[leave]):
+                        continue
+                leave = r
+        stalled = stalled + 1 if right[leave] == 0 else 0
+        pivot, kept = table[leave, enter], table[leave].copy()
+        table[:] = (table * pivot - np.multiply.outer(table[:, enter].copy(), kept)) // scale
+        table[leave] = kept
+        scale = pivot
+        basis[leave] = enter

@@ -1,0 +1,212 @@
+r"""Search in floats for a remap between two channels, or for what forbids it.
+
+.. math::
+    \min \sum e^+ + e^- \quad\text{s.t.}\quad Y t_w + e^+_w - e^-_w = x_w,\;
+    \sum_w g_w t_w = c,\; t, e^\pm \ge 0,
+
+one block for each output w of X, joined only by the row sums of the remap. The optimum is 0 iff
+X is derivable from Y; the multipliers a of the blocks are the gains of a witness otherwise. An
+interior-point method factors one small matrix for each block and one for the row sums, so it
+never sees the large matrix of the whole program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: Gap between the two sides of the program at which the search stops.
+SEARCH_GAP = 1e-12
+#: Once no remap exists, a witness within this share of the best one is good enough.
+SEARCH_SHARE = 0.05
+#: A step that leaves the equations by more than this is taken back: rounding has won.
+SEARCH_RESIDUAL = 1e-7
+#: Most steps of the search.
+SEARCH_STEPS = 80
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the search proposes; nothing here is proved.
+
+    Attributes
+    ----------
+    remap
+        The remap T.
+    slack
+        How far each entry of the remap is from being worth using; where it exceeds the entry
+        the entry is 0 in every remap.
+    gains
+        The matrix A of gains times prior, one column for each output of X.
+    value
+        The optimum; above 0 when X cannot be derived.
+
+    Examples
+    --------
+    >>> search_remap(np.eye(2), np.eye(2)).remap.round(6).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    remap: Floats
+    slack: Floats
+    gains: Floats
+    value: float
+
+
+def search_remap(first: Floats, second: Floats) -> Found:
+    """Look for T with ``first ≈ second @ T``, rows of T summing to 1.
+
+    Parameters
+    ----------
+    first, second
+        The matrices X and Y without zero columns.
+
+    Examples
+    --------
+    >>> y = np.array([[0.6, 0.4], [0.4, 0.6]])
+    >>> search_remap(np.eye(2), y).value > 0.1
+    True
+    """
+    tops_x, tops_y = first.max(axis=0), second.max(axis=0)
+    program = _Program(first / tops_x, second / tops_y, tops_x, tops_y)
+    program.solve()
+    return Found(
+        program.t / tops_y[:, None] * tops_x,
+        program.slack_t * tops_y[:, None] / tops_x,
+        program.a / tops_x,
+        program.value,
+    )
+
+
+class _Program:
+    """The blocks, the point reached and its Newton steps."""
+
+    def __init__(self, x: Floats, y: Floats, weights: Floats, sums: Floats) -> None:
+        self.x, self.y, self.g, self.c = x, y, weights, sums
+        (n, k), m = x.shape, y.shape[1]
+        self.t = np.repeat((sums / weights.sum())[:, None], k, axis=1)
+        rest = x - y @ self.t
+        self.up, self.down = np.maximum(rest, 0) + 1 / n, np.maximum(-rest, 0) + 1 / n
+        self.a, self.s = np.zeros((n, k)), -np.ones(m)
+        self.slack_t = np.repeat(weights[None, :], m, axis=0)
+        self.slack_up = self.slack_down = np.ones((n, k))
+        self.count = m * k + 2 * n * k
+        self.value = float("inf")
+
+    def solve(self) -> None:
+        for _ in range(SEARCH_STEPS):
+            self.value = float((self.a * self.x).sum() + self.c @ self.s)
+            before = dict(vars(self))
+            if self._gap() <= max(SEARCH_GAP, SEARCH_SHARE * self.value) or not self._step():
+                break
+            if self._gap() < SEARCH_RESIDUAL < self._residual():
+                vars(self).update(before)
+                break
+
+    def _residual(self) -> float:
+        rest = self.x - self.y @ self.t - self.up + self.down
+        return float(max(np.abs(rest).max(), np.abs(self.c - self.t @ self.g).max()))
+
+    def _gap(self) -> float:
+        return float(
+            (self.t * self.slack_t).sum()
+            + (self.up * self.slack_up).sum()
+            + (self.down * self.slack_down).sum()
+        )
+
+    def _step(self) -> bool:
+        mu = self._gap() / self.count
+        d_t, d_up, d_down = (
+            self.t / self.slack_t,
+            self.up / self.slack_up,
+            self.down / self.slack_down,
+        )
+        try:
+            self._factor(d_t, d_up + d_down)
+        except np.linalg.LinAlgError:
+            return False
+        pairs = ((self.t, self.slack_t), (self.up, self.slack_up), (self.down, self.slack_down))
+        guess = self._direction([-z * s for z, s in pairs], (d_t, d_up, d_down))
+        reach = self._reach(guess)
+        after = sum(
+            float(((z + reach[0] * dz) * (s + reach[1] * ds)).sum())
+            for (z, s), (dz, ds) in zip(pairs, guess.pairs, strict=True)
+        )
+        centre = mu * min(1.0, after / self.count / mu) ** 3
+        targets = [
+            centre - z * s - dz * ds for (z, s), (dz, ds) in zip(pairs, guess.pairs, strict=True)
+        ]
+        move = self._direction(targets, (d_t, d_up, d_down))
+        primal, dual = (0.9995 * r if r < 1 else 1.0 for r in self._reach(move, 1 / 0.9995))
+        if not np.isfinite(primal * dual) or max(primal, dual) < 1e-8:
+            return False
+        (self.t, self.up, self.down) = (
+            z + primal * dz for (z, _), (dz, _) in zip(pairs, move.pairs, strict=True)
+        )
+        (self.slack_t, self.slack_up, self.slack_down) = (
+            s + dual * ds for (_, s), (_, ds) in zip(pairs, move.pairs, strict=True)
+        )
+        self.a, self.s = self.a + dual * move.da, self.s + dual * move.ds
+        return True
+
+    def _factor(self, d_t: Floats, d_e: Floats) -> None:
+        n = self.x.shape[0]
+        scaled = self.y[None] * d_t.T[:, None, :]
+        blocks = scaled @ self.y.T
+        diagonal = np.arange(n)
+        blocks[:, diagonal, diagonal] += d_e.T
+        self._cross = scaled * self.g[:, None, None]
+        self._inverse = np.linalg.inv(blocks)
+        if not np.isfinite(self._inverse).all():
+            raise np.linalg.LinAlgError
+        self._solved = self._inverse @ self._cross
+        m = self.y.shape[1]
+        coupling = -(self._cross.reshape(-1, m).T @ self._solved.reshape(-1, m))
+        coupling[np.arange(m), np.arange(m)] += d_t @ self.g**2
+        top = np.abs(np.diag(coupling)).max()
+        coupling[np.arange(m), np.arange(m)] += 1e-14 * top
+        self._coupling = np.linalg.inv(coupling)
+
+    def _direction(self, targets: list[Floats], d: tuple[Floats, Floats, Floats]) -> _Move:
+        """Solve the Newton system for given right-hand sides of the products z·s."""
+        r_t, r_up, r_down = (
+            target / s
+            for target, s in zip(
+                targets, (self.slack_t, self.slack_up, self.slack_down), strict=True
+            )
+        )
+        rest_x = self.x - self.y @ self.t - self.up + self.down
+        rest_c = self.c - self.t @ self.g
+        # dz = target/s - d·ds and ds = -(Mᵀ dy): the primal residual closes the system.
+        right = rest_x - self.y @ r_t - r_up + r_down
+        sums = rest_c - r_t @ self.g
+        part = np.einsum("knp,pk->nk", self._inverse, right)
+        ds = self._coupling @ (sums - np.einsum("kno,nk->o", self._cross, part))
+        da = part - np.einsum("kno,o->nk", self._solved, ds)
+        slack_t = -(self.y.T @ da + np.outer(ds, self.g))
+        moves = (
+            (r_t - d[0] * slack_t, slack_t),
+            (r_up + d[1] * da, -da),
+            (r_down - d[2] * da, da),
+        )
+        return _Move(moves, da, ds)
+
+    def _reach(self, move: _Move, cap: float = 1.0) -> tuple[float, float]:
+        primal = dual = cap
+        now = ((self.t, self.slack_t), (self.up, self.slack_up), (self.down, self.slack_down))
+        for (z, s), (dz, ds) in zip(now, move.pairs, strict=True):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                primal = min(primal, float(np.where(dz < 0, -z / dz, np.inf).min()))
+                dual = min(dual, float(np.where(ds < 0, -s / ds, np.inf).min()))
+        return primal, dual
+
+
+@dataclass(frozen=True)
+class _Move:
+    pairs: tuple[tuple[Floats, Floats], ...]
+    da: Floats
+    ds: Floats

@@ -1,0 +1,292 @@
+r"""Make a mechanism maximally general by splitting outputs [D, App B].
+
+When the column graph of an output falls into parts :math:`C_1` and :math:`C_2`, the output can be
+told more precisely at no cost in privacy. With u the least factor by which a neighbour in
+:math:`C_1` could still outgrow one in :math:`C_2`, and v the reverse,
+
+.. math::
+    a = \frac{v-1}{uv-1},\quad b = \frac{u-1}{uv-1},\quad
+    o_1: (a u\,x_{C_1},\; a\,x_{C_2}),\quad o_2: (b\,x_{C_1},\; b v\,x_{C_2}),
+
+add up to the old output. Both new outputs have one more tight edge. The factors u and v range
+over *adjacent* pairs only: over all pairs, as [D, App B] writes, the ratio on an edge can pass
+:math:`e^ε`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.channels.base import Channel, DenseChannel
+from tightrope.channels.column_graphs import TIGHT_TOLERANCE, maximally_general
+from tightrope.channels.compare import equal
+from tightrope.channels.compose import cascade
+from tightrope.channels.deterministic import DeterministicChannel
+from tightrope.channels.integer import IntegerChannel
+from tightrope.channels.privacy import allowed_ratio, is_private
+from tightrope.epsilon import Epsilon
+from tightrope.errors import CheckFailed, InputError, TooLarge
+from tightrope.graphs import AnswerGraph
+
+#: Largest number of splits that is made.
+SPLIT_LIMIT = 20_000
+#: How far the new outputs, added up, may lie from the old ones when they are floats.
+SPLIT_TOLERANCE = 1e-9
+
+Number = Any  # a Fraction, or a float for channels of floats
+
+
+@dataclass(frozen=True)
+class Split:
+    """One output replaced by two.
+
+    Attributes
+    ----------
+    output
+        The index of the original output that the split belongs to.
+    column
+        The probabilities before the split.
+    part
+        The nodes of :math:`C_1`; all others are :math:`C_2`.
+    up, down
+        The factors u and v.
+    shares
+        The factors a and b.
+    columns
+        The two new columns.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Band
+    >>> made = make_maximally_general(IntegerChannel([[1, 1], [1, 1]]), Band(2), "ln(2)")
+    >>> made.steps[0].part, made.steps[0].up, made.steps[0].shares
+    ((0,), Fraction(2, 1), (Fraction(1, 3), Fraction(1, 3)))
+    """
+
+    output: int
+    column: tuple[Number, ...]
+    part: tuple[int, ...]
+    up: Number
+    down: Number
+    shares: tuple[Number, Number]
+    columns: tuple[tuple[Number, ...], tuple[Number, ...]]
+
+    def __str__(self) -> str:
+        inside = ", ".join(map(str, self.part))
+        return (
+            f"output {self.output}: rows {{{inside}}} against the others, u = {self.up}, "
+            f"v = {self.down}, a = {self.shares[0]}, b = {self.shares[1]}"
+        )
+
+
+@dataclass(frozen=True)
+class Generalised:
+    """A maximally general mechanism from which the given one is derived.
+
+    Attributes
+    ----------
+    channel
+        The new mechanism. Its outputs are pairs (old output, number).
+    remap
+        The function that gives the old outputs back.
+    steps
+        Every split, in order.
+    exact
+        Whether all of it was computed and checked without rounding.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Band
+    >>> made = make_maximally_general(IntegerChannel([[1, 1], [1, 1]]), Band(2), "ln(2)")
+    >>> made.channel.shape, len(made.steps)
+    ((2, 4), 2)
+    """
+
+    channel: Channel
+    remap: DeterministicChannel
+    steps: tuple[Split, ...]
+    exact: bool
+
+
+def make_maximally_general(
+    channel: Channel, graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str
+) -> Generalised:
+    r"""Split outputs until every column graph is connected [D, Thm 3.3.3, App B].
+
+    The result is ε-private and maximally general, and the given channel is derived from it by
+    joining outputs; all three are checked. Integer weights are split in fractions, against the
+    rational ratio of ε.
+
+    Parameters
+    ----------
+    channel
+        An ε-private channel.
+    graph
+        The answer graph, with or without edge lengths.
+    epsilon
+        The privacy level.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Band
+    >>> coarse = IntegerChannel([[4, 3], [3, 4]])
+    >>> made = make_maximally_general(coarse, Band(2), "ln(2)")
+    >>> cascade(made.channel, made.remap).fraction(0, 0)
+    Fraction(4, 7)
+    """
+    level = Epsilon.of(epsilon)
+    check = is_private(channel, graph, level)
+    if not check:
+        raise InputError(f"only a private mechanism can be made maximally general: {check}")
+    exact = isinstance(channel, IntegerChannel)
+    splitter = _Splitter(graph, level, exact)
+    columns: list[tuple[Number, ...]] = []
+    sources: list[int] = []
+    for o in range(channel.shape[1]):
+        found = splitter.finish(o, _column(channel, o))
+        columns += found
+        sources += [o] * len(found)
+    return _checked(channel, graph, level, columns, sources, splitter)
+
+
+def _column(channel: Channel, o: int) -> tuple[Number, ...]:
+    if isinstance(channel, IntegerChannel):
+        return tuple(Fraction(int(w), channel.total) for w in channel.weights[:, o])
+    return tuple(channel.column(o).tolist())
+
+
+class _Splitter:
+    """Splits columns of one graph and level, and remembers how."""
+
+    def __init__(self, graph: AnswerGraph, level: Epsilon, exact: bool) -> None:
+        self.exact = exact
+        self.size = graph.size
+        self.edges = graph.edge_array().tolist()
+        lengths = graph.edge_lengths().tolist()
+        self.bounds: list[Number] = [
+            allowed_ratio(level, length) if exact else math.exp(float(level) * length)
+            for length in lengths
+        ]
+        self.steps: list[Split] = []
+
+    def finish(self, output: int, column: tuple[Number, ...]) -> list[tuple[Number, ...]]:
+        """Return connected columns that add up to the given one, proportional ones joined."""
+        if not any(column):
+            return [column]
+        waiting, done = [column], []
+        while waiting:
+            part = self._part(waiting[-1])
+            if part is None:
+                done.append(waiting.pop())
+                continue
+            if len(self.steps) == SPLIT_LIMIT:
+                raise TooLarge(
+                    f"this mechanism needs more than {SPLIT_LIMIT} splits: design one in rays "
+                    "instead, which is maximally general from the start"
+                )
+            step = self._split(output, waiting.pop(), part)
+            self.steps.append(step)
+            waiting += step.columns
+        return self._joined(done)
+
+    def _slacks(self, column: tuple[Number, ...]) -> list[tuple[Number, Number]]:
+        """For each edge (i, h), how much x_i, and how much x_h, may still grow."""
+        return [
+            (bound * column[h] / column[i], bound * column[i] / column[h])
+            for (i, h), bound in zip(self.edges, self.bounds, strict=True)
+        ]
+
+    def _tight(self, slack: Number) -> bool:
+        if self.exact:
+            return bool(slack == 1)
+        return abs(math.log(slack)) <= TIGHT_TOLERANCE
+
+    def _part(self, column: tuple[Number, ...]) -> frozenset[int] | None:
+        """Return the smallest part of the column graph, or ``None`` when it is connected."""
+        leader = list(range(self.size))
+
+        def find(i: int) -> int:
+            while leader[i] != i:
+                leader[i] = leader[leader[i]]
+                i = leader[i]
+            return i
+
+        for (i, h), slacks in zip(self.edges, self._slacks(column), strict=True):
+            if any(map(self._tight, slacks)):
+                leader[find(i)] = find(h)
+        parts: dict[int, list[int]] = {}
+        for i in range(self.size):
+            parts.setdefault(find(i), []).append(i)
+        if len(parts) == 1:
+            return None
+        return frozenset(min(parts.values(), key=lambda nodes: len(nodes)))
+
+    def _split(self, output: int, column: tuple[Number, ...], part: frozenset[int]) -> Split:
+        up = down = None
+        for (i, h), (grow_i, grow_h) in zip(self.edges, self._slacks(column), strict=True):
+            if (i in part) == (h in part):
+                continue
+            inner, outer = (grow_i, grow_h) if i in part else (grow_h, grow_i)
+            up = inner if up is None else min(up, inner)
+            down = outer if down is None else min(down, outer)
+        a, b = (down - 1) / (up * down - 1), (up - 1) / (up * down - 1)  # type: ignore[operator]
+        first = tuple(x * a * up if i in part else x * a for i, x in enumerate(column))
+        second = tuple(x * b if i in part else x * b * down for i, x in enumerate(column))
+        return Split(output, column, tuple(sorted(part)), up, down, (a, b), (first, second))
+
+    def _joined(self, columns: list[tuple[Number, ...]]) -> list[tuple[Number, ...]]:
+        groups: dict[tuple[Number, ...], tuple[Number, ...]] = {}
+        for column in columns:
+            top = max(column)
+            shape = tuple(x / top if self.exact else round(math.log(x / top), 6) for x in column)
+            known = groups.get(shape)
+            groups[shape] = (
+                column if known is None else tuple(map(sum, zip(known, column, strict=True)))
+            )
+        return list(groups.values())
+
+
+def _checked(
+    channel: Channel,
+    graph: AnswerGraph,
+    level: Epsilon,
+    columns: list[tuple[Number, ...]],
+    sources: list[int],
+    splitter: _Splitter,
+) -> Generalised:
+    counters: dict[int, int] = {}
+    labels: list[Hashable] = []
+    for o in sources:
+        counters[o] = counters.get(o, -1) + 1
+        labels.append((channel.output_label(o), counters[o]))
+    made = _assembled(columns, channel, labels, splitter.exact)
+    remap = DeterministicChannel(sources, channel.outputs, inputs=labels)
+    tolerance = 0.0 if splitter.exact else SPLIT_TOLERANCE
+    if not equal(cascade(made, remap), channel, tolerance=tolerance):
+        raise CheckFailed("the outputs split do not add up to the old ones: please report this")
+    loose = None if splitter.exact else 1e3 * TIGHT_TOLERANCE
+    if not is_private(made, graph, level) or not maximally_general(
+        made, graph, level, tolerance=loose
+    ):
+        raise CheckFailed("the mechanism made is not maximally general: please report this")
+    return Generalised(made, remap, tuple(splitter.steps), splitter.exact)
+
+
+def _assembled(
+    columns: list[tuple[Number, ...]], channel: Channel, labels: list[Hashable], exact: bool
+) -> Channel:
+    if not exact:
+        matrix: NDArray[np.float64] = np.array(columns).T
+        return DenseChannel(matrix, inputs=channel.inputs, outputs=labels)
+    total = math.lcm(*(x.denominator for column in columns for x in column))
+    weights = [
+        [x.numerator * (total // x.denominator) for x in row] for row in zip(*columns, strict=True)
+    ]
+    return IntegerChannel(weights, total, inputs=channel.inputs, outputs=labels)
