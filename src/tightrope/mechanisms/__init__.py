@@ -11,10 +11,13 @@ from tightrope.mechanisms.geometric import geometric, line_width
 from tightrope.mechanisms.highest_leakage import highest_leakage
 from tightrope.mechanisms.named import NamedMechanism, mechanism
 from tightrope.mechanisms.response import randomized_response, ring
+from tightrope.mechanisms.tight import NoTightConstraints, TightConstraints, tight_constraints
 
 __all__ = [
     "ExponentialChannel",
     "NamedMechanism",
+    "NoTightConstraints",
+    "TightConstraints",
     "exponential",
     "geometric",
     "highest_leakage",
@@ -22,4 +25,5 @@ __all__ = [
     "mechanism",
     "randomized_response",
     "ring",
+    "tight_constraints",
 ]

@@ -13,6 +13,7 @@ from tightrope.graphs import AnswerGraph
 from tightrope.mechanisms.exponential import exponential
 from tightrope.mechanisms.geometric import geometric
 from tightrope.mechanisms.response import randomized_response, ring
+from tightrope.mechanisms.tight import tight_constraints
 
 Builder = Callable[[AnswerGraph, Epsilon], Channel]
 
@@ -47,20 +48,13 @@ class NamedMechanism:
         return f"{self.kind}:{self.question}"
 
 
-def _tight(graph: AnswerGraph, epsilon: Epsilon) -> Channel:
-    # Its linear systems bring solvers along, which the other mechanisms do without.
-    from tightrope.mechanisms.tight import tight_constraints
-
-    return tight_constraints(graph, epsilon)
-
-
 #: The mechanisms that can be named, each from a graph and a level to a channel.
 KINDS: dict[str, Builder] = {
     "exponential": exponential,
     "geometric": geometric,
     "response": randomized_response,
     "ring": ring,
-    "tight": _tight,
+    "tight": tight_constraints,
 }
 
 

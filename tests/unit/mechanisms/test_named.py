@@ -7,7 +7,14 @@ from tightrope.mechanisms import mechanism
 
 
 @pytest.mark.parametrize(
-    "text", ["geometric:count(5)", "exponential:cycle(8)", "response:choice(6)", "ring:count(5)"]
+    "text",
+    [
+        "geometric:count(5)",
+        "exponential:cycle(8)",
+        "response:choice(6)",
+        "ring:count(5)",
+        "tight:count(5)",
+    ],
 )
 def test_named_mechanisms_are_private(text: str) -> None:
     named = mechanism(text)
