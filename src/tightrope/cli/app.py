@@ -10,8 +10,10 @@ import typer
 
 from tightrope import __version__
 from tightrope.cli.analyse import analyse
+from tightrope.cli.exists import exists
 from tightrope.cli.explain import explain
 from tightrope.cli.graph import graph
+from tightrope.cli.regular import regular
 
 app = typer.Typer(
     name="tightrope",
@@ -55,5 +57,5 @@ def help_text(command: Callable[..., None]) -> str:
     return "\n\n".join(f"\b\n{p}" if "\n  " in p else p for p in paragraphs)
 
 
-for command in (graph, explain, analyse):
+for command in (graph, exists, regular, explain, analyse):
     app.command(help=help_text(command))(command)
