@@ -139,6 +139,23 @@ class Epsilon:
         """
         return _ratio_below(self.multiple, self.base)
 
+    @property
+    def above(self) -> Fraction:
+        r"""A fraction at or above :math:`\varepsilon`, exact for a rational one, else within 1e-15.
+
+        It is proportional to the multiple, and powers of one number share their root: what is
+        paid for ``ln(4)`` is twice what is paid for ``ln(2)``.
+
+        >>> Epsilon.of(0.1).above, Epsilon.of("ln(4)").above == 2 * Epsilon.of("ln(2)").above
+        (Fraction(1, 10), True)
+        """
+        if self.base is None:
+            return self.multiple
+        root, degree = _root_and_degree(self.base)
+        grid = 10**30
+        high = _log_bounds(root)[1] * grid
+        return self.multiple * degree * Fraction(-(-high.numerator // high.denominator), grid)
+
     def scaled(self, length: float | Fraction) -> Epsilon:
         """Return the level that an edge of the given length allows: ε times the length.
 
@@ -205,6 +222,15 @@ def _exact_power(multiple: Fraction, base: Fraction | None) -> Fraction | None:
     if top.bit_length() * power > EXACT_BITS:
         return None
     return Fraction(top, bottom) ** power
+
+
+def _root_and_degree(base: Fraction) -> tuple[Fraction, int]:
+    """Return the r and the largest k with ``base = r**k``."""
+    for degree in range(base.numerator.bit_length(), 1, -1):
+        top, bottom = (_integer_root(n, degree) for n in (base.numerator, base.denominator))
+        if top**degree == base.numerator and bottom**degree == base.denominator:
+            return Fraction(top, bottom), degree
+    return base, 1
 
 
 def _log_bounds(number: Fraction) -> tuple[Fraction, Fraction]:

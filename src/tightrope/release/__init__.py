@@ -1,0 +1,1 @@
+"""Release: real data, exact draws, and a budget that cannot be overspent."""
