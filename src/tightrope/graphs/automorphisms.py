@@ -247,6 +247,8 @@ class _Search:
             values, cell, counts = np.unique(colours, return_inverse=True, return_counts=True)
             if len(values) == self._graph.size:
                 return levels
+            if len(levels) > self._graph.size:
+                raise TooLarge("the search for automorphisms was given up: colours collide")
             sizes = counts[cell]
             # Cells that the last step has split come first: what hangs together stays together
             # in the base, so that an automorphism of one part is seen before the others are cut.
