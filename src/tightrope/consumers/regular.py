@@ -225,14 +225,18 @@ def _decided(
     if not solution.consistent:
         return y, False, True, 0.0
     proven = solution.error is not None
-    error = solution.error if solution.error is not None else UNPROVEN_ERROR * np.abs(y).max()
+    error = UNPROVEN_ERROR * float(np.abs(y).max())
+    if solution.error is not None and phi.inverse_norm is not None:
+        # The probabilities themselves were rounded to doubles once.
+        rounded = np.finfo(np.float64).eps * float(np.linalg.norm(prior.probabilities))
+        error = solution.error + phi.inverse_norm * rounded
     if abs(y.min()) > error:
-        return y, bool(y.min() > 0), proven, float(error)
+        return y, bool(y.min() > 0), proven, error
     if solution.unique and phi.size <= 40 and phi.epsilon.exact:
         exact = rational_solve(phi.graph, phi.epsilon, prior.exact)
         if exact is not None:
             return np.array([float(v) for v in exact]), min(exact) >= 0, True, 0.0
-    return y, bool(y.min() >= -error), False, float(error)
+    return y, bool(y.min() >= -error), False, error
 
 
 def _factorised(prior: Prior, graph: AnswerGraph) -> list[tuple[Prior, AnswerGraph]]:

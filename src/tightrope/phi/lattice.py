@@ -245,7 +245,7 @@ def symbol_floor(alpha: float, widths: tuple[int, ...]) -> float | None:
     apart = np.meshgrid(*steps, indexing="ij", sparse=True)
     values = alpha ** _chebyshev(widths, apart).astype(np.float64)
     bend = sum(float((values * a**2).sum()) for a in apart)
-    points = 1 << int(math.log2(SYMBOL_POINTS) / axes)
+    points = {1: 1 << 16, 2: 1 << 10}.get(axes, 1 << int(math.log2(SYMBOL_POINTS) / axes))
     wrapped = np.zeros((points,) * axes)
     np.add.at(wrapped, tuple(np.broadcast_arrays(*[a % points for a in apart])), values)
     least = float(np.fft.rfftn(wrapped).real.min())

@@ -79,6 +79,19 @@ class Phi:
         sums.flags.writeable = False
         return sums
 
+    @functools.cached_property
+    def inverse_norm(self) -> float | None:
+        r"""A proven bound on :math:`\|\Phi^{-1}\|_2`, or ``None`` when none is known.
+
+        It comes from the structure of the graph or, where every row of Φ sums to less than 2,
+        from diagonal dominance.
+        """
+        beside = float(self.row_sums.max()) * (1 + 1e-12) - 1
+        dominant = 1 / (1 - beside) if beside < 1 else None
+        known = self.structure.inverse_norm(self.alpha)
+        found = [norm for norm in (dominant, known) if norm is not None]
+        return min(found) if found else None
+
     def matvec(self, x: ArrayLike) -> NDArray[Any]:
         r"""Return :math:`\Phi x`, which is also :math:`x\Phi`: Φ is symmetric."""
         vector = self.check_vector(x, "the vector")

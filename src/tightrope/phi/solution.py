@@ -73,9 +73,10 @@ class Solution:
 
     @property
     def least(self) -> tuple[int, float]:
-        """The place and value of the smallest entry."""
-        where = int(self.values.argmin())
-        return where, float(self.values[where])
+        """The place and value of the smallest entry (the first of those equal up to rounding)."""
+        smallest = float(self.values.min())
+        near = smallest + 1e-12 * float(np.abs(self.values).max())
+        return int(np.argmax(self.values <= near)), smallest
 
     @property
     def margin(self) -> float:
@@ -151,7 +152,7 @@ def _solved(structure: Any, alpha: float, x: NDArray[Any], b: NDArray[Any]) -> b
 
 def _error(phi: Phi, x: NDArray[Any], rest: NDArray[Any]) -> float | None:
     """Bound the distance of x from the true solution by the residual, or return ``None``."""
-    norm = _inverse_norm(phi)
+    norm = phi.inverse_norm
     if norm is None:
         return None
     unit = float(np.finfo(np.longdouble).eps)
@@ -160,12 +161,3 @@ def _error(phi: Phi, x: NDArray[Any], rest: NDArray[Any]) -> float | None:
     rounding = unit * (PRODUCT_UNITS + float(phi.graph.diameter)) * float(np.linalg.norm(weight))
     doubles = float(np.abs(x).max()) * float(np.finfo(np.float64).eps)
     return norm * (float(np.linalg.norm(rest.astype(np.float64))) + rounding) + doubles
-
-
-def _inverse_norm(phi: Phi) -> float | None:
-    r"""Bound :math:`\|\Phi^{-1}\|_2` by the structure or by diagonal dominance."""
-    beside = float(phi.row_sums.max()) * (1 + 1e-12) - 1
-    dominant = 1 / (1 - beside) if beside < 1 else None
-    known = phi.structure.inverse_norm(phi.alpha)
-    found = [norm for norm in (dominant, known) if norm is not None]
-    return min(found) if found else None

@@ -1,0 +1,173 @@
+"""The tight-constraints mechanism, its refusals, and when it is optimal."""
+
+import math
+
+import numpy as np
+import pytest
+
+import tightrope as tr
+from tightrope.channels import Channel
+from tightrope.errors import InputError, TooLarge
+from tightrope.graphs import (
+    BalancedTree,
+    Band,
+    CartesianProduct,
+    Clique,
+    Cycle,
+    ExplicitGraph,
+    FoldedCube,
+    Star,
+    StrongProduct,
+)
+from tightrope.mechanisms.tight import NoTightConstraints, tight_constraints, utility_curve
+
+
+def test_it_is_a_channel_with_tight_columns() -> None:
+    made = tight_constraints(Band(12, 3), 1)
+    assert isinstance(made, Channel)
+    matrix = made.matrix()
+    assert np.allclose(matrix.sum(axis=1), 1)
+    assert np.allclose(matrix, np.exp(-Band(12, 3).distance_matrix()) * made.z)
+    assert made.unique
+    assert made.certain
+    assert made.residual < 1e-12
+
+
+def test_queries_are_taken_for_their_graphs() -> None:
+    assert tight_constraints(tr.query("count(5)"), 1).shape == (6, 6)
+    with pytest.raises(InputError, match="expected an answer graph or a query"):
+        tight_constraints("count(5)", 1)
+
+
+def test_counting_gives_the_geometric_mechanism() -> None:
+    from tightrope.mechanisms import geometric
+
+    graph = Band(9)
+    assert np.allclose(tight_constraints(graph, 0.7).matrix(), geometric(graph, 0.7).matrix())
+
+
+def test_a_refusal_names_the_answer_its_weight_and_the_nearest_level() -> None:
+    with pytest.raises(NoTightConstraints, match=r"answer 5 .*z = -0\.0.*works is 0\.968133") as no:
+        tight_constraints(tr.query("sum(150,5)"), 0.8)
+    assert no.value.answer == 5
+    assert no.value.value < 0
+    assert no.value.nearest == pytest.approx(0.968133, abs=1e-6)
+    assert tight_constraints(tr.query("sum(150,5)"), 0.96814).certain
+
+
+def test_the_nearest_level_may_lie_below() -> None:
+    graph = ExplicitGraph(
+        [(0, 2), (0, 3), (0, 5), (1, 2), (1, 3), (1, 5), (2, 3), (2, 4), (3, 4), (4, 5)]
+    )
+    with pytest.raises(NoTightConstraints) as no:
+        tight_constraints(graph, 0.4)
+    assert no.value.nearest == pytest.approx(math.log(2) / 2)
+    assert tight_constraints(graph, 0.34).z.min() >= 0
+
+
+def test_a_weight_of_exactly_zero_is_accepted_in_fractions_only() -> None:
+    made = tight_constraints(Star(3), "ln(2)")
+    assert made.certain
+    assert made.z.tolist() == pytest.approx([0, 2 / 3, 2 / 3, 2 / 3])
+    assert made.z[0] == 0
+    with pytest.raises(NoTightConstraints):
+        tight_constraints(Star(3), "ln(1.999999)")
+
+
+def test_a_singular_phi_has_many() -> None:
+    made = tight_constraints(FoldedCube(4), "ln(3)")
+    assert not made.unique
+    assert made.kernel.shape == (8, 1)
+    assert "one of many" in repr(made)
+    assert tight_constraints(FoldedCube(4), 1).unique
+
+
+def test_huge_symmetric_graphs_by_one_number() -> None:
+    made = tight_constraints(CartesianProduct([Clique(4)] * 30), "ln(2)")
+    assert made.constant_scale == pytest.approx(0.4**30)
+
+
+def test_a_million_answers() -> None:
+    made = tight_constraints(Band(1_000_000, 5), 1.3)
+    assert made.row(500_000).sum() == pytest.approx(1)
+
+
+# -- optimal for one prior? -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("graph", "epsilon"),
+    [
+        (Band(6, 2), 1.0),
+        (ExplicitGraph([(0, 1), (1, 2), (2, 0), (2, 3)]), 1.2),
+        (StrongProduct([Band(3), Band(2)]), 1.5),
+        (Cycle(5), 0.7),
+        (Star(3), 0.9),
+    ],
+    ids=str,
+)
+def test_the_verdict_agrees_with_the_best_mechanism(graph, epsilon: float) -> None:  # type: ignore[no-untyped-def]
+    random = np.random.default_rng(7)
+    made = tight_constraints(graph, epsilon)
+    verdicts = set()
+    for spread in (0.3, 1.0, 5.0, 20.0):
+        prior = random.dirichlet(np.full(graph.size, spread))
+        found = made.is_optimal_for(prior)
+        best = best_utility(graph, epsilon, prior)
+        assert (found.verdict == "yes") == (abs(found.utility - best) < 1e-7)
+        if found.verdict == "yes":
+            assert found.certificate.sum() == pytest.approx(best)
+        else:
+            assert found.verdict == "no"
+            assert found.witness is not None
+            i, column = found.witness
+            assert found.certificate @ column < prior[i] * column[i]
+        verdicts.add(found.verdict)
+    assert "yes" in verdicts
+
+
+def best_utility(graph, epsilon: float, prior) -> float:  # type: ignore[no-untyped-def]
+    """The largest probability of a right guess over all private mechanisms, by one program."""
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array, eye_array, kron
+
+    n, edges = graph.size, graph.edge_array()
+    both = np.concatenate([edges, edges[:, ::-1]])
+    lines = np.arange(len(both))
+    values = np.concatenate([np.full(len(both), math.exp(-epsilon)), -np.ones(len(both))])
+    ends = np.concatenate([both[:, 0], both[:, 1]])
+    rows = coo_array((values, (np.tile(lines, 2), ends)), shape=(len(both), n))
+    found = linprog(
+        -np.diag(prior).ravel(),
+        A_ub=kron(rows, eye_array(n)).tocsr(),
+        b_ub=np.zeros(len(both) * n),
+        A_eq=kron(eye_array(n), np.ones((1, n))).tocsr(),
+        b_eq=np.ones(n),
+        method="highs",
+    )
+    return float(-found.fun)
+
+
+def test_large_trees_are_settled_at_once() -> None:
+    tree = BalancedTree(2, 11)
+    prior = np.zeros(tree.size)
+    prior[::7] = 1
+    found = tight_constraints(tree, 1).is_optimal_for(prior / prior.sum())
+    assert found.verdict == "yes"
+    assert found.utility == pytest.approx(found.certificate.sum())
+
+
+def test_bad_priors_and_large_graphs_are_refused() -> None:
+    made = tight_constraints(Band(6, 2), 1)
+    with pytest.raises(InputError, match=r"-0\.1 at position 2"):
+        made.is_optimal_for([0.5, 0.5, -0.1, 0.1, 0, 0])
+    with pytest.raises(InputError, match=r"the sum 0\.999"):
+        made.is_optimal_for([0.5, 0.499, 0, 0, 0, 0])
+    with pytest.raises(TooLarge, match="linear programs"):
+        tight_constraints(Band(751, 5), 1).is_optimal_for(np.full(751, 1 / 751))
+
+
+def test_the_curve_leaves_out_levels_without_a_mechanism() -> None:
+    curve = utility_curve(Band(101, 5), [0.5, 0.9, 1.0, 1.2])
+    assert curve.epsilons == (1.0, 1.2)
+    assert all(t > g for t, g in zip(curve.tight, curve.geometric, strict=True))

@@ -1,0 +1,130 @@
+"""Every structure against the matrix that it stands for."""
+
+import numpy as np
+import pytest
+
+from tightrope.graphs import (
+    AnswerGraph,
+    BalancedTree,
+    Band,
+    CartesianProduct,
+    Clique,
+    Cycle,
+    ExplicitGraph,
+    FoldedCube,
+    Histograms,
+    Star,
+    StrongProduct,
+    petersen,
+)
+from tightrope.phi import Phi
+from tightrope.phi.dense import DenseStructure
+from tightrope.phi.lattice import LatticeStructure, symbol_floor
+from tightrope.phi.lines import BandStructure
+from tightrope.phi.structure import structure_of
+
+KITE = ExplicitGraph([(0, 1), (1, 2), (2, 0), (2, 3)], name="kite")
+ROADS = ExplicitGraph([(0, 1), (1, 2), (2, 0)], lengths=[0.5, 1.25, 1.5], name="roads")
+GRAPHS = [
+    Band(1),
+    Band(2),
+    Band(9),
+    Band(20, 3),
+    Band(6, 3),
+    Band(7, 3),
+    Band(10, 8),
+    Cycle(7),
+    Cycle(8),
+    Clique(5),
+    Star(4),
+    BalancedTree(3, 2),
+    CartesianProduct([Band(4, 2), Clique(3), Star(2)]),
+    StrongProduct([Band(5), Band(4)]),
+    StrongProduct([Band(5, 2), Band(4), Band(3)]),
+    StrongProduct([Band(3), Cycle(4)]),
+    Histograms(5, 3),
+    Histograms(3, 2, absent=True),
+    FoldedCube(4),
+    petersen(),
+    KITE,
+    ROADS,
+]
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=lambda g: g.name)
+@pytest.mark.parametrize("epsilon", [0.4, "ln(5)"])
+def test_products_and_solutions(graph: AnswerGraph, epsilon: float | str) -> None:
+    phi = Phi(graph, epsilon)
+    matrix = np.exp(-float(phi.epsilon) * graph.distance_matrix())
+    random = np.random.default_rng(3)
+    x, several = random.random(graph.size), random.random((graph.size, 2))
+    assert np.allclose(phi.matvec(x), matrix @ x, atol=1e-12)
+    wide = phi.structure.apply(phi.precise_alpha, several.astype(np.longdouble))
+    assert wide.dtype == np.longdouble
+    assert np.allclose(wide.astype(float), matrix @ several, atol=1e-12)
+    assert np.allclose(phi.row_sums, matrix.sum(axis=1), atol=1e-12)
+    assert phi.row_sum(0) == pytest.approx(matrix[0].sum())
+    solution = phi.solve(x)
+    truth = np.linalg.solve(matrix, x)
+    assert np.allclose(solution.values, truth, atol=1e-9)
+    assert solution.error is not None
+    assert np.abs(solution.values - truth).max() <= solution.error + 1e-9
+    assert np.allclose(matrix @ phi.structure.solve(phi.alpha, several), several, atol=1e-9)
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=lambda g: g.name)
+def test_the_inverse_is_bounded_from_above(graph: AnswerGraph) -> None:
+    for epsilon in (0.4, 1.0, 2.5):
+        phi = Phi(graph, epsilon)
+        bound = phi.structure.inverse_norm(phi.alpha)
+        assert bound is not None
+        assert bound >= np.linalg.norm(np.linalg.inv(phi.matrix()), 2) * (1 - 1e-9)
+
+
+def test_a_symbol_bounds_every_finite_band() -> None:
+    for width in (1, 2, 5):
+        floor = symbol_floor(0.3, (width,))
+        smallest = np.linalg.eigvalsh(Phi(Band(300, width), "ln(10/3)").matrix())[0]
+        assert floor is not None
+        assert 0 < floor <= smallest
+        # Long bands come close: the bound is not idle.
+        assert width == 1 or floor > 0.9 * smallest
+
+
+def test_no_symbol_where_sums_are_indefinite() -> None:
+    assert symbol_floor(0.6, (5,)) is None
+    assert np.linalg.eigvalsh(0.6 ** Band(60, 5).distance_matrix())[0] < 0
+
+
+def test_kinds_of_band_with_other_distances_are_not_taken_for_bands() -> None:
+    graph = _capped()
+    assert not isinstance(structure_of(graph), BandStructure | LatticeStructure)
+    x = np.arange(graph.size, dtype=float)
+    expected = 0.5 ** graph.distance_matrix() @ x
+    assert np.allclose(Phi(graph, "ln(2)").matvec(x), expected)
+
+
+def _capped() -> AnswerGraph:
+    import tightrope as tr
+
+    graph = tr.query("sum(4,3)", neighbours="add-remove").graph
+    assert isinstance(graph, Band)
+    return graph
+
+
+def test_large_graphs_without_a_rule_are_refused() -> None:
+    from tightrope.errors import TooLarge
+
+    wheel = ExplicitGraph(
+        [(0, i) for i in range(1, 6002)] + [(i, i + 1) for i in range(1, 6001)], name="fan"
+    )
+    with pytest.raises(TooLarge, match="fan has no rule and 6002 answers"):
+        Phi(wheel, 1).solve_ones()
+    assert isinstance(structure_of(KITE), DenseStructure)
+
+
+def test_a_million_sums() -> None:
+    solution = Phi(Band(1_000_000, 5), 1).solve_ones()
+    assert solution.positive is True
+    assert solution.residual < 1e-14
+    assert solution.values[500_000] == pytest.approx((1 - np.exp(-1)) / (1 + 9 * np.exp(-1)))
