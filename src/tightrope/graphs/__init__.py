@@ -5,10 +5,13 @@
 150
 """
 
+from tightrope.graphs.adjacencies import add_adjacencies, close_ring
+from tightrope.graphs.automorphisms import AutomorphismGroup, automorphism_group, pair_orbits
 from tightrope.graphs.base import AnswerGraph
 from tightrope.graphs.capped import CappedBand, CappedCounts
 from tightrope.graphs.databases import Databases
 from tightrope.graphs.explicit import ExplicitGraph
+from tightrope.graphs.files import read_graph, write_graph
 from tightrope.graphs.histograms import AddRemoveHistograms, HistogramGraph, Histograms
 from tightrope.graphs.lines import Band, Clique, Cycle, Star
 from tightrope.graphs.means import mean_graph
@@ -22,12 +25,25 @@ from tightrope.graphs.named import (
     petersen,
     truncated_tetrahedron,
 )
+from tightrope.graphs.point_files import read_points
+from tightrope.graphs.points import PointsGraph
 from tightrope.graphs.products import CartesianProduct, ProductGraph, StrongProduct
+from tightrope.graphs.regularity import IntersectionNumbers, intersection_numbers
+from tightrope.graphs.shapes import (
+    TreeOrder,
+    cycle_order,
+    girth,
+    path_order,
+    shortest_cycle,
+    tree_order,
+)
+from tightrope.graphs.symmetry import Symmetry, is_vertex_transitive
 
 __all__ = [
     "AddRemoveHistograms",
     "AddRemoveMedians",
     "AnswerGraph",
+    "AutomorphismGroup",
     "BalancedTree",
     "Band",
     "CappedBand",
@@ -41,14 +57,32 @@ __all__ = [
     "FoldedCube",
     "HistogramGraph",
     "Histograms",
+    "IntersectionNumbers",
     "MedianGraph",
+    "PointsGraph",
     "ProductGraph",
     "Star",
     "StrongProduct",
+    "Symmetry",
+    "TreeOrder",
+    "add_adjacencies",
+    "automorphism_group",
     "chang",
+    "close_ring",
+    "cycle_order",
+    "girth",
     "grid",
     "hypercube",
+    "intersection_numbers",
+    "is_vertex_transitive",
     "mean_graph",
+    "pair_orbits",
+    "path_order",
     "petersen",
+    "read_graph",
+    "read_points",
+    "shortest_cycle",
+    "tree_order",
     "truncated_tetrahedron",
+    "write_graph",
 ]

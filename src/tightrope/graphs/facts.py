@@ -49,9 +49,7 @@ class GraphFacts:
     def sentences(self) -> dict[str, str]:
         """Return the facts for a person to read."""
         shapes = [
-            name
-            for name in ("path", "cycle", "tree", "clique")
-            if getattr(self, f"is_{name}")
+            name for name in ("path", "cycle", "tree", "clique") if getattr(self, f"is_{name}")
         ]
         rows = {
             "answers": f"{self.nodes:,}",

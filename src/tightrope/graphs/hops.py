@@ -64,7 +64,7 @@ def _flood(adjacency: csr_array) -> NDArray[np.int64]:
             # A node of a connected graph has a neighbour, unless it is the only one.
             if len(ends):
                 wide[block] |= np.bitwise_or.reduceat(words[ends], starts, axis=0)
-        fresh = grown ^ ball
+        fresh: NDArray[np.uint8] = np.bitwise_xor(grown, ball)
         rows, columns = np.nonzero(fresh)
         if not len(rows):
             return distances

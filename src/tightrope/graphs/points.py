@@ -20,6 +20,8 @@ LARGEST_COORDINATE = 1e150
 #: Largest number of points between which all distances are compared for the diameter.
 PAIRED_POINTS = 30_000
 
+#: Nearer than this (a millimetre), degrees in floating point do not tell places apart.
+SAME_PLACE_KM = 1e-6
 #: Points this near in space are compared by their metric.
 _ON_TOP = 1e-6
 
@@ -186,11 +188,12 @@ class PointsGraph(AnswerGraph):
         from scipy.spatial import KDTree
 
         places = _in_space(self.points) if self.metric == "haversine" else self.points
+        least = SAME_PLACE_KM if self.metric == "haversine" else 0
         gaps, nearest = KDTree(places).query(places, k=2)
         for i in np.flatnonzero(gaps[:, 1] <= _ON_TOP).tolist():
             one, other = nearest[i].tolist()
             j = one if one != i else other
-            if not self.distance(i, j) > 0:
+            if self.distance(i, j) <= least:
                 raise InputError(
                     f"points must be in different places, got {shortened(self.label(min(i, j)))} "
                     f"and {shortened(self.label(max(i, j)))} in the same one"
