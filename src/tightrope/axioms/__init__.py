@@ -8,15 +8,24 @@
 from tightrope.axioms.bounds import ApproximateBound, FunctionBound, PrivacyBound, TableBound
 from tightrope.axioms.generic import GenericCheck, PrivacyCurve, is_generic_private
 from tightrope.axioms.log_odds import LogOdds, log_odds, log_odds_bound
+from tightrope.axioms.measures import DobrushinOptimum, determinant_utility, dobrushin_optimum
+from tightrope.axioms.predicates import Breach, Condition, PredicateReport, examine
 
 __all__ = [
     "ApproximateBound",
+    "Breach",
+    "Condition",
+    "DobrushinOptimum",
     "FunctionBound",
     "GenericCheck",
     "LogOdds",
+    "PredicateReport",
     "PrivacyBound",
     "PrivacyCurve",
     "TableBound",
+    "determinant_utility",
+    "dobrushin_optimum",
+    "examine",
     "is_generic_private",
     "log_odds",
     "log_odds_bound",

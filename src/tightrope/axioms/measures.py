@@ -1,0 +1,150 @@
+r"""Measures of utility that never grow by post-processing [D, §3.2, 3.3]: determinant, Dobrushin.
+
+The Dobrushin utility itself, :math:`μ(X) = -\min_{i,h} \sum_o \min(X_{io}, X_{ho})`, is
+:func:`tightrope.channels.dobrushin.dobrushin`. Here is the most that ε-privacy allows, on any
+graph.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tightrope.channels import Channel, IntegerChannel, rational
+from tightrope.channels.elimination import eliminate
+from tightrope.epsilon import Epsilon
+from tightrope.errors import InputError, TooLarge
+from tightrope.graphs import AnswerGraph
+
+#: Largest number of nodes whose distances are looked at for a pair as far apart as possible.
+FAR_PAIR_NODES = 20_000
+
+
+def determinant_utility(channel: Channel) -> Fraction | float:
+    r"""Return :math:`|\det X|` of a square channel [D, Ex 3.2.2].
+
+    It cannot grow by a square remap, since :math:`|\det T| \le 1` for stochastic T. Integer
+    weights give the exact fraction.
+
+    Parameters
+    ----------
+    channel
+        A channel with as many outputs as inputs.
+
+    Examples
+    --------
+    >>> determinant_utility(IntegerChannel([[3, 1], [1, 3]]))
+    Fraction(1, 2)
+    """
+    rows, columns = channel.shape
+    if rows != columns:
+        raise InputError(f"a determinant needs a square channel, got {rows} × {columns}")
+    if isinstance(channel, IntegerChannel):
+        done = eliminate(channel.weights.astype(object), rows)
+        if done.rank < rows:
+            return Fraction(0)
+        return Fraction(abs(done.scale), channel.total**rows)
+    return float(np.exp(np.linalg.slogdet(channel.matrix())[1]))
+
+
+@dataclass(frozen=True)
+class DobrushinOptimum:
+    """The largest Dobrushin utility of a private mechanism, and a mechanism that has it.
+
+    Attributes
+    ----------
+    value
+        The utility.
+    pair
+        Two answers as far apart as possible: the rows that are told apart best.
+    channel
+        A mechanism with two outputs that reaches it, with integer weights.
+    exact
+        The utility as a fraction, for the rational ratio of ε that the mechanism uses.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Band
+    >>> dobrushin_optimum(Band(5), "ln(2)").exact
+    Fraction(-1, 4)
+    """
+
+    value: float
+    pair: tuple[int, int]
+    channel: IntegerChannel
+    exact: Fraction
+
+
+def dobrushin_optimum(
+    graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str
+) -> DobrushinOptimum:
+    r"""Return the largest Dobrushin utility that ε-privacy allows [D, Lemma 3.3.5, 3.3.8].
+
+    On a graph of diameter d
+
+    .. math::
+        μ^* = \begin{cases}
+            -e^{-εd/2} & d \text{ even} \\
+            -2 e^{-ε(d-1)/2}/(1+e^ε) & d \text{ odd.}
+        \end{cases}
+
+    Lemma 3.3.5 counts the *nodes* n = d+1 of a path, Lemma 3.3.8 the *length* d in the same
+    formulas; the case distinction above is by length. The mechanism reports 0 or 1 and depends
+    on the distance from one end of a longest shortest path only.
+
+    Parameters
+    ----------
+    graph
+        Any answer graph with edges of length 1.
+    epsilon
+        The privacy level.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Clique, petersen
+    >>> dobrushin_optimum(Clique(4), "ln(3)").exact, dobrushin_optimum(petersen(), "ln(3)").exact
+    (Fraction(-1, 2), Fraction(-1, 3))
+    """
+    graph._check_unit("the Dobrushin optimum")
+    level = Epsilon.of(epsilon)
+    if graph.size == 1:
+        return DobrushinOptimum(-1.0, (0, 0), rational([[1]]), Fraction(-1))
+    start, end = _far_pair(graph)
+    length = int(graph.distance(start, end))
+    ratio = level.ratio
+    below = _climb(length, ratio)
+    rows = [(1 - below[int(d)], below[int(d)]) for d in graph.distances_from(start)]
+    channel = rational(rows, inputs=graph.labels if graph.size <= 10_000 else None)
+    half = length // 2
+    if length % 2 == 0:
+        value = -math.exp(-float(level) * half)
+        exact = -1 / ratio**half
+    else:
+        value = -2 * math.exp(-float(level) * half) / (1 + math.exp(float(level)))
+        exact = -2 / (ratio**half * (1 + ratio))
+    return DobrushinOptimum(value, (start, end), channel, exact)
+
+
+def _climb(length: int, ratio: Fraction) -> list[Fraction]:
+    """Return the probability of output 1 at each distance: as small, then as large as allowed."""
+    half = length // 2
+    if length % 2 == 0:
+        rising = [Fraction(1, 2) / ratio ** (half - j) for j in range(half)]
+        return [*rising, Fraction(1, 2), *(1 - p for p in reversed(rising))]
+    rising = [1 / ((1 + ratio) * ratio ** (half - j)) for j in range(half + 1)]
+    return [*rising, *(1 - p for p in reversed(rising))]
+
+
+def _far_pair(graph: AnswerGraph) -> tuple[int, int]:
+    for start in range(min(graph.size, FAR_PAIR_NODES)):
+        distances = graph.distances_from(start)
+        end = int(distances.argmax())
+        if distances[end] == graph.diameter:
+            return start, end
+    raise TooLarge(
+        f"no pair of answers of {graph.name} as far apart as possible was found among the first "
+        f"{FAR_PAIR_NODES}"
+    )

@@ -1,0 +1,264 @@
+r"""Whether a privacy predicate satisfies the axioms [D, Thm 2.2.5, 2.3.1].
+
+A predicate q(a, b) says whether a set of outputs may have probability a under one answer and b
+under its neighbour. Post-processing and random choice must keep what it allows. Both axioms
+force it to be :math:`m(a) \le b \le M(a)` with a concave M.
+
+The predicate is asked on a grid. Every violation reported is a pair of concrete mechanisms with
+two outputs: the predicate allows the first and forbids what the axiom makes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+from tightrope.axioms.bounds import TableBound
+from tightrope.channels import IntegerChannel, rational
+from tightrope.errors import InputError
+
+#: Steps of the grid on which a predicate is asked, by default.
+PREDICATE_STEPS = 64
+#: A point counts as forbidden only if one this much closer to the diagonal is forbidden too, so
+#: that rounding inside the predicate breaks no axiom.
+PREDICATE_TOLERANCE = Fraction(1, 10**9)
+
+Predicate = Callable[[Fraction, Fraction], bool]
+Point = tuple[Fraction, Fraction]
+
+
+@dataclass(frozen=True)
+class Breach:
+    """Mechanisms with two outputs that show how an axiom is broken.
+
+    Attributes
+    ----------
+    axiom
+        ``"post-processing"`` [D, Ax 2.1.1] or ``"random choice"`` [D, Ax 2.1.2].
+    allowed
+        One or two mechanisms that the predicate allows. Row 0 is the true answer.
+    remap
+        The post-processing, or ``None``.
+    weight
+        The probability of the first mechanism in the random choice, or ``None``.
+    forbidden
+        The mechanism that results, which the predicate forbids.
+
+    Examples
+    --------
+    >>> report = examine(lambda a, b: abs(a - b) in (0, Fraction(1, 4)), steps=4)
+    >>> report.breach.axiom, report.breach.allowed[0].matrix().tolist()
+    ('post-processing', [[0.0, 1.0], [0.25, 0.75]])
+    """
+
+    axiom: str
+    allowed: tuple[IntegerChannel, ...]
+    remap: IntegerChannel | None
+    weight: Fraction | None
+    forbidden: IntegerChannel
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition of [D, Thm 2.2.5] on the grid.
+
+    Examples
+    --------
+    >>> Condition("q(a, a) holds", True, None).holds
+    True
+    """
+
+    name: str
+    holds: bool
+    breach: Breach | None
+
+
+@dataclass(frozen=True)
+class PredicateReport:
+    """What the axioms say about a predicate.
+
+    Attributes
+    ----------
+    conditions
+        Each condition, with the breach that shows a violation.
+    upper, lower
+        The functions M and m at the points of the grid, as pairs (a, value).
+    nearest
+        The smallest bound above M that satisfies the axioms, at the points of the grid.
+    symmetric
+        Whether q(a, b) and q(1-a, 1-b) agree; if not they are read together, which changes no
+        mechanism [D, Asm 2.2.1].
+
+    Examples
+    --------
+    >>> bool(examine(lambda a, b: b <= 2 * a and 1 - a <= 2 * (1 - b)))
+    True
+    """
+
+    conditions: tuple[Condition, ...]
+    upper: tuple[Point, ...]
+    lower: tuple[Point, ...]
+    nearest: TableBound
+    symmetric: bool
+
+    @property
+    def breach(self) -> Breach | None:
+        """The first violation, or ``None``."""
+        return next((c.breach for c in self.conditions if not c.holds), None)
+
+    def __bool__(self) -> bool:
+        return all(condition.holds for condition in self.conditions)
+
+
+def examine(predicate: Predicate, *, steps: int = PREDICATE_STEPS) -> PredicateReport:
+    """Test each condition of [D, Thm 2.2.5] on a grid and show what is violated.
+
+    A report without violation speaks of the grid only; a violation is proved by its mechanisms.
+
+    Parameters
+    ----------
+    predicate
+        Called with fractions a and b in [0, 1].
+    steps
+        The grid has this many steps in a and in b.
+
+    Examples
+    --------
+    >>> either = lambda a, b: abs(a - b) <= Fraction(1, 4) or b <= 4 * a and 1 - a <= 4 * (1 - b)
+    >>> report = examine(either)
+    >>> [c.name for c in report.conditions if not c.holds], report.breach.axiom
+    (['M is concave'], 'random choice')
+    """
+    if isinstance(steps, bool) or not isinstance(steps, int) or not 2 <= steps <= 4096:
+        raise InputError(f"the number of steps must be from 2 to 4096, got {steps!r}")
+    exam = _Exam(predicate, steps)
+    conditions = (
+        Condition("q(a, a) holds", *exam.diagonal()),
+        Condition("the b allowed for an a form an interval", *exam.intervals()),
+        Condition("M(a) ≥ a ≥ m(a) and m(a) = 1 - M(1-a)", *exam.around_diagonal()),
+        Condition("M grows towards (1, 1) at least as post-processing does", *exam.growth()),
+        Condition("M is concave", *exam.concavity()),
+    )
+    upper = tuple(zip(exam.grid, exam.upper, strict=True))
+    lower = tuple((1 - a, 1 - b) for a, b in reversed(upper))
+    return PredicateReport(conditions, upper, lower, _hull(upper), exam.symmetric)
+
+
+class _Exam:
+    def __init__(self, predicate: Predicate, steps: int) -> None:
+        self.raw = predicate
+        self.grid = [Fraction(k, steps) for k in range(steps + 1)]
+        self.table = [[self._both(a, b) for b in self.grid] for a in self.grid]
+        self.symmetric = all(
+            bool(predicate(a, b)) == bool(predicate(1 - a, 1 - b))
+            for a in self.grid
+            for b in self.grid
+        )
+        self.upper = [
+            max((b for b, ok in zip(self.grid, row, strict=True) if ok), default=a)
+            for a, row in zip(self.grid, self.table, strict=True)
+        ]
+
+    def _both(self, a: Fraction, b: Fraction) -> bool:
+        return bool(self.raw(a, b)) and bool(self.raw(1 - a, 1 - b))
+
+    def _forbids(self, a: Fraction, b: Fraction) -> bool:
+        return not self._both(a, b) and not self._both(a, b - PREDICATE_TOLERANCE * (b - a))
+
+    def _processed(self, point: Point, kept: Fraction, moved: Fraction) -> Breach | None:
+        """Report output 0 as 0 with probability ``kept`` and output 1 as 0 with ``moved``."""
+        a, b = (p * kept + (1 - p) * moved for p in point)
+        if not self._forbids(a, b):
+            return None
+        remap = rational([[kept, 1 - kept], [moved, 1 - moved]])
+        return Breach("post-processing", (_pair(*point),), remap, None, _pair(a, b))
+
+    def diagonal(self) -> tuple[bool, Breach | None]:
+        """Ask for q(a, a): a report that ignores the answer must be allowed."""
+        start = next(
+            (
+                (a, b)
+                for a, row in zip(self.grid, self.table, strict=True)
+                for b, ok in zip(self.grid, row, strict=True)
+                if ok
+            ),
+            (Fraction(1), Fraction(1)),
+        )
+        for k, a in enumerate(self.grid):
+            if not self.table[k][k]:
+                breach = self._processed(start, a, a)
+                if breach is not None:
+                    return False, breach
+        return True, None
+
+    def intervals(self) -> tuple[bool, Breach | None]:
+        """Ask for all between an allowed b and a: post-processing reaches it."""
+        for a, row in zip(self.grid, self.table, strict=True):
+            allowed = [b for b, ok in zip(self.grid, row, strict=True) if ok and b != a]
+            for b in {min(allowed), max(allowed)} if allowed else ():
+                between = [c for c in self.grid if min(a, b) < c < max(a, b)]
+                for wanted in [*between, (a + b) / 2]:
+                    breach = self._moved(a, b, wanted) if self._forbids(a, wanted) else None
+                    if breach is not None:
+                        return False, breach
+        return True, None
+
+    def _moved(self, a: Fraction, b: Fraction, wanted: Fraction) -> Breach | None:
+        """Keep a and move b towards it by mixing in a coin that shows 0 with probability a."""
+        share = (wanted - a) / (b - a)
+        return self._processed((a, b), share + (1 - share) * a, (1 - share) * a)
+
+    def around_diagonal(self) -> tuple[bool, Breach | None]:
+        """Ask for M(a) ≥ a; both readings taken together, the rest follows."""
+        return all(top >= a for a, top in zip(self.grid, self.upper, strict=True)), None
+
+    def growth(self) -> tuple[bool, Breach | None]:
+        """Ask for what moving some of one output to the other makes of the border."""
+        points = list(zip(self.grid, self.upper, strict=True))
+        for a, b in points:
+            for c in self.grid[1:-1]:
+                for kept, moved in ((Fraction(1), c), (c, Fraction(0))):
+                    breach = self._processed((a, b), kept, moved)
+                    if breach is not None:
+                        return False, breach
+        return True, None
+
+    def concavity(self) -> tuple[bool, Breach | None]:
+        """Ask for random choices between two allowed mechanisms on the border."""
+        points = list(zip(self.grid, self.upper, strict=True))
+        hull = _corners(points)
+        for (a1, b1), (a2, b2) in pairwise(hull):
+            inside = [p for p in points if a1 < p[0] < a2]
+            # A cap that the grid cuts off shows between its points.
+            for a in [p[0] for p in inside] or [(a1 + a2) / 2]:
+                weight = (a2 - a) / (a2 - a1)
+                b = weight * b1 + (1 - weight) * b2
+                if self._forbids(a, b):
+                    made = (_pair(a1, b1), _pair(a2, b2))
+                    return False, Breach("random choice", made, None, weight, _pair(a, b))
+        return True, None
+
+
+def _pair(a: Fraction, b: Fraction) -> IntegerChannel:
+    return rational([[a, 1 - a], [b, 1 - b]], inputs=["truth", "neighbour"])
+
+
+def _corners(points: list[Point]) -> list[Point]:
+    """Return the corners of the smallest concave function above the points."""
+    hull: list[Point] = []
+    for a, b in points:
+        while len(hull) >= 2:
+            (a1, b1), (a2, b2) = hull[-2:]
+            if (b2 - b1) * (a - a2) > (b - b2) * (a2 - a1):
+                break
+            hull.pop()
+        hull.append((a, b))
+    return hull
+
+
+def _hull(points: tuple[Point, ...]) -> TableBound:
+    lifted = [(a, max(a, b)) for a, b in points]
+    lifted[-1] = (Fraction(1), Fraction(1))
+    return TableBound(_corners(lifted))
