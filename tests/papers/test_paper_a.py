@@ -145,7 +145,7 @@ def test_figure_6_the_mechanism_beats_the_geometric_one_where_it_exists() -> Non
     for graph, levels in ((SUM, [0.8, 0.9, 1.0, 1.3]), (COUNTS, [0.9, 1.1, 1.2, 1.3])):
         curve = utility_curve(graph, levels)
         assert curve.epsilons == tuple(levels[2:])
-        assert all(t > 1.5 * g for t, g in zip(curve.tight, curve.geometric, strict=True))
+        assert all(t > 1.4 * g for t, g in zip(curve.tight, curve.geometric, strict=True))
 
 
 def test_section_6_existence_is_not_always_an_up_set() -> None:

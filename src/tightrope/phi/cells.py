@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from tightrope.graphs import AnswerGraph
 from tightrope.phi.dense import _distances_by_code
 
+#: Up to this many cells are eliminated here: on a busy machine the threads of a linear-algebra
+#: library cost such small systems hundreds of times what they save.
+PLAIN_ELIMINATION = 200
 #: Largest number of answers whose cells are computed.
 CELL_LIMIT = 2000
 
@@ -54,7 +57,8 @@ class Cells:
 
     def quotient(self, alpha: float) -> NDArray[np.float64]:
         r"""Return :math:`Q_{AB} = \sum_{b \in B} \alpha^{d(a,b)}` for any :math:`a \in A`."""
-        return (alpha**self.lengths @ self._flat).reshape(self.size, self.size)
+        powers = alpha**self.lengths
+        return np.einsum("k,kx->x", powers, self._flat).reshape(self.size, self.size)
 
     @functools.cached_property
     def _flat(self) -> NDArray[np.float64]:
@@ -62,10 +66,29 @@ class Cells:
 
     def solve(self, alpha: float) -> NDArray[np.float64]:
         r"""Return the solution of :math:`Q\zeta = 1`, one entry for each cell."""
-        try:
-            return np.asarray(np.linalg.solve(self.quotient(alpha), np.ones(self.size)))
-        except np.linalg.LinAlgError:
-            return np.full(self.size, -np.inf)
+        rows = np.hstack([self.quotient(alpha), np.ones((self.size, 1))])
+        if self.size > PLAIN_ELIMINATION:
+            try:
+                return np.asarray(np.linalg.solve(rows[:, :-1], rows[:, -1]))
+            except np.linalg.LinAlgError:
+                return np.full(self.size, -np.inf)
+        return _eliminated(rows)
+
+
+def _eliminated(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Solve a square system given with its right-hand side as the last column, with pivots."""
+    size = len(rows)
+    for k in range(size):
+        pivot = k + int(np.abs(rows[k:, k]).argmax())
+        if rows[pivot, k] == 0:
+            return np.full(size, -np.inf)
+        rows[[k, pivot]] = rows[[pivot, k]]
+        factors = rows[k + 1 :, k] / rows[k, k]
+        rows[k + 1 :, k:] -= factors[:, None] * rows[k, k:]
+    out = np.empty(size)
+    for k in range(size - 1, -1, -1):
+        out[k] = (rows[k, -1] - (rows[k, k + 1 : -1] * out[k + 1 :]).sum()) / rows[k, k]
+    return out
 
 
 def single_cells(graph: AnswerGraph) -> Cells:

@@ -15,6 +15,7 @@ Above :math:`\bar\varepsilon`, where every row of Φ sums to at most 2, it alway
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -174,6 +175,7 @@ def smallest_entry(graph: AnswerGraph) -> Callable[[float], float]:
     return lambda epsilon: float(structure.solve(math.exp(-epsilon), ones).min())
 
 
+@functools.lru_cache(maxsize=32)
 def _by_samples(graph: AnswerGraph, low: float | None, high: float | None) -> Existence:
     start = SAMPLED_FROM if low is None else low
     count = SAMPLES if graph.size < MANY_ANSWERS else FEW_SAMPLES
