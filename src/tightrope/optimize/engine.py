@@ -24,6 +24,10 @@ OPENING_GAP = 0.6
 LOCAL_SHARE = 0.9
 #: Part of the faces that may have changed for the last basis to be a good start.
 WARM_SHARE = 0.1
+#: While the gap is larger than this, rays are looked for aside of the master's prices.
+AIM_GAP = 0.1
+#: How often the way to the master's prices is halved in the search for good rays.
+HALVINGS = 4
 #: Most rounds before the engine stops with the gap it has.
 MOST_ROUNDS = 200
 #: Rounds without progress after which the engine stops with the gap it has.
@@ -104,26 +108,32 @@ def run_engine(
     pricer = pricer_for(problem)
     guesses = problem.useful
     faces = _first_faces(problem, guesses) if start is None else dict(start)
-    best_bound, best_prices = -np.inf, np.zeros(problem.size)
+    # Prices at which every ray of every guess is free: the least cost of each answer.
+    best_prices = problem.costs[:, problem.guesses].min(axis=1)
+    best_bound = float(best_prices.sum())
     master: MasterSolution | None = None
     basis: MasterSolution | None = None
     parked: dict[int, Face] = {}
-    radius, idle, last, stopped = 0.0, 0, np.inf, False
+    radius, idle, last, now, stopped = 0.0, 0, np.inf, np.inf, False
     rounds = 0
     for rounds in range(1, MOST_ROUNDS + 1):
         try:
             solved = solve_master(problem, faces, basis)
-            found = price(problem, pricer, solved.prices, guesses)
+            aim, found, tried = _separate(
+                problem, pricer, solved.prices, best_prices, guesses, now > AIM_GAP
+            )
         except KeyboardInterrupt:
             if master is None:
                 raise
             stopped = True
             break
         master = solved
-        idle = idle + 1 if found.bound <= best_bound and solved.value >= last else 0
+        better = max(one.bound for one in tried) > best_bound or solved.value < last
+        idle = 0 if better else idle + 1
         last = min(last, solved.value)
-        if found.bound > best_bound:
-            best_bound, best_prices = found.bound, found.lowered
+        for one in tried:
+            if one.bound > best_bound:
+                best_bound, best_prices = one.bound, one.lowered
         now = relative_gap(last, best_bound)
         told = Progress(
             rounds, last, best_bound, now, solved.variables, time.perf_counter() - clock
@@ -137,7 +147,7 @@ def run_engine(
             radius += 1
             grown = _opened(faces, problem, radius)
         else:
-            grown = _grown(problem, faces, parked, found, guesses, solved.prices, radius)
+            grown = _grown(problem, faces, parked, found, guesses, aim, radius)
         changed = [k for k in grown if grown[k] is not faces.get(k)]
         if not changed:
             break
@@ -155,6 +165,33 @@ def run_engine(
     return EngineResult(
         master.value, best_bound, best_prices, master.columns, rounds, stopped, master
     )
+
+
+def _separate(
+    problem: Problem, pricer: Pricer, prices: Floats, centre: Floats, guesses: Ints, aside: bool
+) -> tuple[Floats, Prices, list[Prices]]:
+    """Look for rays between the master's prices and the best feasible ones.
+
+    The master's prices are a corner and mostly far off; rays that are cheap half way to
+    feasible prices cut off the corner too, and they are better ones. Where none is cheap, the
+    half way is feasible and becomes the new centre.
+    """
+    tried = []
+    for _ in range(HALVINGS if aside else 0):
+        aim = (prices + centre) / 2
+        found = price(problem, pricer, aim, guesses)
+        tried.append(found)
+        if (found.values < -_noise(problem)).any():
+            return aim, found, tried
+        centre = found.lowered
+    found = price(problem, pricer, prices, guesses)
+    tried.append(found)
+    return prices, found, tried
+
+
+def _noise(problem: Problem) -> float:
+    """Values of rays that rounding alone may produce."""
+    return 1e-14 * float(np.abs(problem.costs).sum(axis=0).max())
 
 
 def relative_gap(loss: float, bound: float) -> float:
@@ -195,8 +232,7 @@ def _grown(
 ) -> dict[int, Face]:
     """Join the rays with a negative value to the faces of their guesses."""
     grown = dict(faces)
-    noise = 1e-14 * float(np.abs(problem.costs).sum(axis=0).max())
-    for q in np.flatnonzero(found.values < -noise).tolist():
+    for q in np.flatnonzero(found.values < -_noise(problem)).tolist():
         k = int(guesses[q])
         weights = problem.costs[:, k] - prices
         heights = localised(problem, k, found.heights[q], weights, float(found.values[q]), radius)

@@ -1,0 +1,175 @@
+r"""Certificates: prices that bound the loss of every ε-private mechanism.
+
+A certificate holds a price :math:`\lambda_i` for each answer. If
+:math:`(c_k - \lambda) \cdot r \ge 0` for every guess k and every private column r, then any
+ε-private mechanism, with any number of outputs, loses at least :math:`\sum_i \lambda_i`: its
+columns are private and sum to 1. For each guess the inequality is itself proved by edge
+multipliers :math:`y \ge 0`, one for each direction of each edge, with
+
+.. math:: c_k - \lambda \;\ge\; \sum_{i \to h} y_{ih} (e_h - \alpha e_i).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tightrope.consumers import Bayesian
+from tightrope.epsilon import Epsilon
+from tightrope.errors import InputError
+from tightrope.graphs import AnswerGraph
+from tightrope.optimize.price_lp import LinearPricer
+from tightrope.optimize.price_tree import rooted
+from tightrope.optimize.pricing import price, pricer_for
+from tightrope.optimize.problem import Floats, Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Multipliers:
+    """Edge multipliers that prove the inequality of one guess.
+
+    Parameters
+    ----------
+    forward, backward
+        For each edge (i, j) of ``graph.edge_array()`` the multiplier of
+        :math:`x_j - α x_i` and of :math:`x_i - α x_j`.
+    shortfall
+        How far the proof misses at its worst answer (0, or rounding errors).
+
+    Examples
+    --------
+    >>> Multipliers(np.zeros(1), np.zeros(1), 0.0).shortfall
+    0.0
+    """
+
+    forward: Floats
+    backward: Floats
+    shortfall: float
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    r"""Prices for the answers that bound the loss of every ε-private mechanism.
+
+    Parameters
+    ----------
+    graph, epsilon
+        What privacy is measured by.
+    consumer
+        The Bayesian consumer whose loss is bounded. For a risk-averse consumer it is the one
+        with the worst prior on the support, whose loss is never above the worst loss.
+    prices
+        :math:`\lambda`.
+    theorem
+        Why the prices are feasible, when that is known without a computation.
+
+    Examples
+    --------
+    >>> from tightrope.consumers import Consumer
+    >>> from tightrope.graphs import Clique
+    >>> consumer = Consumer.of(graph := Clique(3), prior="uniform", loss="binary")
+    >>> proof = Certificate(graph, Epsilon.of("ln(2)"), consumer, np.full(3, 1 / 6))
+    >>> proof.bound, proof.checked_bound() > 0.499999
+    (0.5, True)
+    """
+
+    graph: AnswerGraph
+    epsilon: Epsilon
+    consumer: Bayesian
+    prices: Floats
+    theorem: str = ""
+
+    def __post_init__(self) -> None:
+        prices = np.array(self.prices, dtype=np.float64)
+        if prices.shape != (self.graph.size,) or not np.isfinite(prices).all():
+            raise InputError(
+                f"a certificate needs one finite price for each of the {self.graph.size} answers"
+            )
+        prices.flags.writeable = False
+        object.__setattr__(self, "prices", prices)
+
+    @property
+    def bound(self) -> float:
+        r""":math:`\sum_i \lambda_i`."""
+        return float(self.prices.sum())
+
+    def checked_bound(self) -> float:
+        """Price every guess again and return the bound that the prices prove."""
+        problem = Problem.of(self.graph, self.epsilon, self.consumer)
+        return price(problem, pricer_for(problem), self.prices, problem.guesses).bound
+
+    def weights(self, guess: int) -> Floats:
+        """Return :math:`c_k - λ` for a guess."""
+        column = self.consumer.loss.column(guess)
+        return np.asarray(self.consumer.prior.probabilities * column - self.prices)
+
+    def multipliers(self, guess: int) -> Multipliers:
+        """Return the edge multipliers of one guess: by rule on trees, else by a linear program.
+
+        >>> from tightrope.consumers import Consumer
+        >>> from tightrope.graphs import Band
+        >>> consumer = Consumer.of(graph := Band(2), prior="uniform", loss="binary")
+        >>> proof = Certificate(graph, Epsilon.of("ln(2)"), consumer, np.full(2, 1 / 6))
+        >>> proof.multipliers(0).forward.round(6).tolist()
+        [0.333333]
+        """
+        weights = self.weights(guess)
+        if self.graph.is_tree:
+            return self._on_tree(weights, guess)
+        problem = Problem(self.graph, self.epsilon, weights[:, None] + self.prices[:, None])
+        found = LinearPricer(problem).multipliers(weights, int(problem.anchors[0]))
+        count = len(problem.edges)
+        return self._measured(weights, found[:count], found[count:])
+
+    def _on_tree(self, weights: Floats, guess: int) -> Multipliers:
+        """Send what is left at each node towards the anchor: all of it, with one multiplier."""
+        parent, length, order = rooted(self.graph)
+        alpha = self.epsilon.alpha
+        edges = self.graph.edge_array()
+        place = {pair: e for e, pair in enumerate(map(tuple, edges.tolist()))}
+        root = guess if guess < self.graph.size else int(np.argmin(weights))
+        parent, length, order = _rerooted(parent, length, order, root)
+        left = weights.copy()
+        forward, backward = np.zeros(len(edges)), np.zeros(len(edges))
+        for c in order[:0:-1].tolist():
+            p = int(parent[c])
+            fall = alpha ** float(length[c])
+            e = place[min(c, p), max(c, p)]
+            # The multiplier of x_c - αx_p takes up a surplus at c, that of x_p - αx_c a debt.
+            up = left[c] >= 0
+            amount = left[c] if up else -left[c] / fall
+            if up == (p < c):
+                forward[e] = amount
+            else:
+                backward[e] = amount
+            left[p] += fall * left[c] if up else left[c] / fall
+        return self._measured(weights, forward, backward)
+
+    def _measured(self, weights: Floats, forward: Floats, backward: Floats) -> Multipliers:
+        edges = self.graph.edge_array()
+        fall = self.epsilon.alpha ** np.asarray(self.graph.edge_lengths(), float)
+        n = self.graph.size
+        covered = np.bincount(edges[:, 1], forward - fall * backward, n)
+        covered += np.bincount(edges[:, 0], backward - fall * forward, n)
+        return Multipliers(forward, backward, max(0.0, float((covered - weights).max())))
+
+
+def _rerooted(
+    parent: np.ndarray, length: np.ndarray, order: np.ndarray, root: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same rooted tree seen from another root."""
+    if root == order[0]:
+        return parent, length, order
+    parent, length = parent.copy(), length.copy()
+    way = [root]
+    while parent[way[-1]] >= 0:
+        way.append(int(parent[way[-1]]))
+    lengths = [length[node] for node in way[:-1]]
+    for child, above, size in zip(way, way[1:], lengths, strict=False):
+        parent[above] = child
+        length[above] = size
+    parent[root], length[root] = -1, 0
+    on_way = set(way)
+    rest = [node for node in order.tolist() if node not in on_way]
+    return parent, length, np.array(way + rest)

@@ -1,0 +1,296 @@
+"""Routes that need no solver: a mechanism in closed form and prices that prove it optimal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tightrope.channels import Channel, DenseChannel, DeterministicChannel, remap
+from tightrope.consumers import best_remap, is_monotone
+from tightrope.consumers.line import line_order, on_a_line
+from tightrope.errors import TightropeError
+from tightrope.graphs import Band
+from tightrope.mechanisms import exponential, geometric
+from tightrope.mechanisms.tight_optimality import reach
+from tightrope.optimize.certificate import Certificate
+from tightrope.optimize.line import line_remap
+from tightrope.optimize.line import prices as line_prices
+from tightrope.optimize.problem import Floats, Ints
+from tightrope.optimize.result import Design
+from tightrope.optimize.task import Task
+from tightrope.phi import Phi
+
+#: Entries of y above this count as non-negative (they are sums of n rounding errors).
+REGULAR_TOLERANCE = 1e-12
+
+
+def accepts_geometric(task: Task) -> tuple[bool, str]:
+    """Whether the graph is a path and the loss monotone.
+
+    >>> from tightrope.graphs import Band
+    >>> from tightrope import Epsilon
+    >>> from tightrope.consumers import Consumer
+    >>> consumer = Consumer.of(Band(4), prior="uniform", loss="absolute")
+    >>> accepts_geometric(Task(Band(4), Epsilon.of(1), consumer))[0]
+    True
+    """
+    graph, loss = task.graph, task.consumer.loss
+    if graph.has_lengths or not graph.is_path:
+        return False, f"{graph.name} is not a path"
+    if loss.guess_count != graph.size:
+        return False, "the guesses are not the answers"
+    if not on_a_line(graph) or not is_monotone(loss, graph).result:
+        return False, f"the {loss.name} loss is not monotone along the path"
+    return True, "on a path geometric noise with the best remap is optimal for monotone losses"
+
+
+def solve_geometric(task: Task, reason: str) -> Design:
+    """Geometric noise with the best remap, and the prices that its outputs ask for.
+
+    >>> from tightrope.graphs import Band
+    >>> from tightrope import Epsilon
+    >>> from tightrope.consumers import Consumer
+    >>> consumer = Consumer.of(Band(5), prior="binomial(.3)", loss="squared")
+    >>> solve_geometric(Task(Band(5), Epsilon.of(1), consumer), "path").gap < 1e-12
+    True
+    """
+    graph, alpha = task.graph, task.alpha
+    order = line_order(graph)
+    in_order = isinstance(graph, Band) or bool((np.diff(order) == 1).all())
+    noise: Channel
+    if in_order:
+        noise = geometric(Band(graph.size, label=graph.label, index=graph.index), task.epsilon)
+        found = line_remap(task.bayesian, Band(graph.size), alpha)
+    else:
+        line = geometric(Band(graph.size), task.epsilon).matrix()
+        place = np.argsort(order)
+        noise = DenseChannel(line[np.ix_(place, place)], inputs=graph.labels, outputs=graph.labels)
+        found = None
+    if found is not None:
+        guess, values = found.guess, found.values
+    else:
+        guess = np.asarray(best_remap(noise, task.bayesian).guess)
+        values = _ray_values(task, guess)
+    along = values[order]
+    lam = np.empty(graph.size)
+    lam[order] = line_prices(along, alpha)
+    weight = np.full(graph.size, (1 - alpha) / (1 + alpha))
+    weight[[order[0], order[-1]]] = 1 / (1 + alpha)
+    loss = float(weight @ values) if graph.size > 1 else float(values.sum())
+    return _finished(task, "geometric", reason, noise, guess, lam, loss)
+
+
+def _ray_values(task: Task, guess: Ints) -> Floats:
+    """What each output's ray costs with the guess chosen for it."""
+    prior = task.bayesian.prior.probabilities
+    values = np.empty(task.graph.size)
+    for o, k in enumerate(guess.tolist()):
+        ray = task.alpha ** np.asarray(task.graph.distances_from(o), float)
+        values[o] = float((prior * ray) @ task.consumer.loss.column(k))
+    return values
+
+
+def accepts_tree(task: Task) -> tuple[bool, str]:
+    r"""Whether the graph is a tree with :math:`\alpha \le 1/(\Delta-1)` and the loss binary.
+
+    >>> from tightrope.graphs import Star
+    >>> from tightrope import Epsilon
+    >>> from tightrope.consumers import Consumer
+    >>> consumer = Consumer.of(Star(4), prior="uniform", loss="binary")
+    >>> accepts_tree(Task(Star(4), Epsilon.of(1), consumer))
+    (False, 'α = 0.367879 is above 1/(Δ-1) = 0.333333')
+    """
+    graph = task.graph
+    if graph.has_lengths or not graph.is_tree:
+        return False, f"{graph.name} is not a tree"
+    if not task.is_binary:
+        return False, f"the {task.consumer.loss.name} loss is not binary"
+    degree = graph.max_degree
+    if degree > 1 and task.alpha > 1 / (degree - 1):
+        return False, f"α = {task.alpha:.6g} is above 1/(Δ-1) = {1 / (degree - 1):.6g}"
+    if task.tight is None:
+        return False, "the tight-constraints mechanism does not exist here"
+    return True, "on a tree with α ≤ 1/(Δ-1) tight constraints are optimal for every prior"
+
+
+def solve_tree(task: Task, reason: str) -> Design:
+    """Tight constraints with the closed-form prices of a tree.
+
+    >>> from tightrope.graphs import Star
+    >>> from tightrope import Epsilon
+    >>> from tightrope.consumers import Consumer
+    >>> consumer = Consumer.of(Star(3), prior="0.1,0.2,0.3,0.4", loss="binary")
+    >>> solve_tree(Task(Star(3), Epsilon.of(1), consumer), "tree").certified
+    True
+    """
+    return _tight(task, "tree", reason, by_theorem=True)
+
+
+def accepts_regular(task: Task) -> tuple[bool, str]:
+    """Whether the prior is regular, the loss binary, and tight constraints exist.
+
+    >>> from tightrope.graphs import Clique
+    >>> from tightrope import Epsilon
+    >>> from tightrope.consumers import Consumer
+    >>> consumer = Consumer.of(Clique(3), prior="0.9,0.05,0.05", loss="binary")
+    >>> accepts_regular(Task(Clique(3), Epsilon.of(1), consumer))[0]
+    False
+    """
+    if not task.is_binary:
+        return False, f"the {task.consumer.loss.name} loss is not binary"
+    if task.tight is None:
+        return False, "the tight-constraints mechanism does not exist here"
+    if _regular_coordinates(task) is None:
+        return False, "the prior is not regular at this ε"
+    return True, "the prior is regular and binary loss asks for the likeliest answer"
+
+
+def solve_regular(task: Task, reason: str) -> Design:
+    r"""Tight constraints with the prices :math:`\pi - y`, where :math:`\pi = y\Phi` [A, Thm 1].
+
+    >>> from tightrope.graphs import Clique
+    >>> from tightrope import Epsilon
+    >>> from tightrope.consumers import Consumer
+    >>> consumer = Consumer.of(Clique(3), prior="uniform", loss="binary")
+    >>> solve_regular(Task(Clique(3), Epsilon.of("ln(2)"), consumer), "regular").expected_loss
+    0.5
+    """
+    y = _regular_coordinates(task)
+    assert y is not None
+    assert task.tight is not None
+    prior = task.bayesian.prior.probabilities
+    lam = prior - y
+    guess = np.arange(task.graph.size)
+    loss = 1 - float(task.tight.z @ prior)
+    return _finished(task, "regular", reason, task.tight, guess, lam, loss)
+
+
+def _regular_coordinates(task: Task) -> Floats | None:
+    try:
+        solution = Phi(task.graph, task.epsilon).solve(task.bayesian.prior.probabilities)
+    except TightropeError:
+        return None
+    y = np.asarray(solution.values, dtype=np.float64)
+    off = float(np.abs(solution.residual).max()) if np.size(solution.residual) else 0.0
+    if not np.isfinite(y).all() or y.min() < -REGULAR_TOLERANCE or off > 1e-9:
+        return None
+    return np.maximum(y, 0.0)
+
+
+def accepts_symmetric(task: Task) -> tuple[bool, str]:
+    """Whether every answer sees the same balls, the prior is uniform and the loss binary.
+
+    >>> from tightrope.graphs import Cycle
+    >>> from tightrope import Epsilon
+    >>> from tightrope.consumers import Consumer
+    >>> consumer = Consumer.of(Cycle(5), prior="uniform", loss="binary")
+    >>> accepts_symmetric(Task(Cycle(5), Epsilon.of(1), consumer))[0]
+    True
+    """
+    if not task.is_binary:
+        return False, f"the {task.consumer.loss.name} loss is not binary"
+    if not task.bayesian.prior.is_uniform:
+        return False, "the prior is not uniform"
+    if task.graph.has_lengths or task.graph.constant_ball_sizes is None:
+        return False, "answers of the graph see balls of different sizes"
+    return True, "every answer sees the same balls, and prior and loss treat all alike"
+
+
+def solve_symmetric(task: Task, reason: str) -> Design:
+    r"""The exponential mechanism :math:`\alpha^{d}` with one normaliser [B, Thm 11, 12].
+
+    >>> from tightrope.graphs import Cycle
+    >>> from tightrope import Epsilon
+    >>> from tightrope.consumers import Consumer
+    >>> consumer = Consumer.of(Cycle(4), prior="uniform", loss="binary")
+    >>> solve_symmetric(Task(Cycle(4), Epsilon.of("ln(2)"), consumer), "ring").utility
+    0.444444...
+    """
+    balls = task.graph.constant_ball_sizes
+    assert balls is not None
+    n = task.graph.size
+    share = 1 / sum(count * task.alpha**d for d, count in enumerate(balls))
+    lam = np.full(n, (1 - share) / n)
+    noise = exponential(task.graph, task.epsilon)
+    return _finished(task, "symmetric", reason, noise, np.arange(n), lam, 1 - share)
+
+
+def accepts_candidate(task: Task) -> tuple[bool, str]:
+    """Whether tight constraints exist and the loss is binary; the prices decide the rest.
+
+    >>> from tightrope.graphs import Band
+    >>> from tightrope import Epsilon
+    >>> from tightrope.consumers import Consumer
+    >>> consumer = Consumer.of(Band(6, 2), prior="0.3,0.2,0.2,0.1,0.1,0.1", loss="binary")
+    >>> accepts_candidate(Task(Band(6, 2), Epsilon.of(1), consumer))[0]
+    True
+    """
+    if not task.is_binary:
+        return False, f"the {task.consumer.loss.name} loss is not binary"
+    if task.tight is None:
+        return False, "the tight-constraints mechanism does not exist here"
+    try:
+        lam = task.bayesian.prior.probabilities - _candidate(task)
+    except TightropeError as refused:
+        return False, str(refused)
+    _, bound = task.proved(lam, "")
+    if bound < float(lam.sum()) - task.gap * max(abs(float(lam.sum())), 1e-300):
+        return False, "the candidate prices Φ⁻¹v are no certificate for this prior"
+    return True, "the candidate prices Φ⁻¹v prove tight constraints optimal for this prior"
+
+
+def solve_candidate(task: Task, reason: str) -> Design:
+    r"""Tight constraints outside the regular region, with the prices :math:`\pi - \Phi^{-1}v`.
+
+    >>> from tightrope.graphs import Band
+    >>> from tightrope import Epsilon
+    >>> from tightrope.consumers import Consumer
+    >>> consumer = Consumer.of(Band(6, 2), prior="0.3,0.2,0.2,0.1,0.1,0.1", loss="binary")
+    >>> solve_candidate(Task(Band(6, 2), Epsilon.of(1), consumer), "candidate").certified
+    True
+    """
+    return _tight(task, "candidate", reason, by_theorem=False)
+
+
+def _candidate(task: Task) -> Floats:
+    phi = Phi(task.graph, task.epsilon)
+    return np.asarray(phi.solve(reach(phi, task.bayesian.prior.probabilities)).values)
+
+
+def _tight(task: Task, route: str, reason: str, by_theorem: bool) -> Design:
+    assert task.tight is not None
+    prior = task.bayesian.prior.probabilities
+    guess = np.asarray(best_remap(task.tight, task.bayesian).guess)
+    phi = Phi(task.graph, task.epsilon)
+    v = reach(phi, prior)
+    loss = 1 - float(task.tight.z @ v)
+    lam = prior - np.asarray(phi.solve(v).values)
+    return _finished(task, route, reason if by_theorem else reason, task.tight, guess, lam, loss)
+
+
+def _finished(
+    task: Task, route: str, reason: str, noise: Channel, guess: Ints, lam: Floats, loss: float
+) -> Design:
+    """Check the prices, remap the outputs to the guesses that occur, and put all together."""
+    theorem = "" if route == "candidate" else reason
+    lam, bound = task.proved(lam, theorem)
+    proof = Certificate(task.graph, task.epsilon, task.bayesian, lam, theorem)
+    if (guess == np.arange(noise.shape[1])).all():
+        channel: Channel = noise
+    else:
+        used, target = np.unique(guess, return_inverse=True)
+        labels = [task.consumer.loss.guess_label(int(k)) for k in used]
+        channel = remap(noise, DeterministicChannel(target.astype(np.int64), labels))
+    return Design(
+        graph=task.graph,
+        epsilon=task.epsilon,
+        consumer=task.consumer,
+        route=route,
+        reason=reason,
+        expected_loss=loss,
+        channel=channel,
+        general=noise,
+        certificate=proof,
+        bound=min(bound, loss) if bound - loss <= 1e-12 * abs(loss) else bound,
+        wanted_gap=task.gap,
+        seconds=0.0,
+    )

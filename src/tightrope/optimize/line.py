@@ -1,0 +1,150 @@
+r"""The best remap of geometric noise on a path, without a matrix.
+
+For output o the guesses are weighed by :math:`q_o(i) = \pi_i \alpha^{|i-o|}`. One-sided sums
+
+.. math:: L_o = \sum_{i \le o} \pi_i \alpha^{o-i}, \qquad R_o = \sum_{i > o} \pi_i \alpha^{i-o}
+
+and their moments come from a recursion each, and everything that is needed of :math:`q_o`
+follows: the weight beyond :math:`k \ge o` is :math:`\alpha^{k-o} R_k`. So the best guess for
+absolute loss, the weighted median, takes one binary search for all outputs together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tightrope.consumers import Bayesian, BinaryLoss, CoordinateLoss, DistanceLoss
+from tightrope.graphs import Band
+from tightrope.optimize.problem import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class LineRemap:
+    r"""The best guess for each output of geometric noise, and what it costs.
+
+    Parameters
+    ----------
+    guess
+        The guess for each output.
+    values
+        :math:`v_o = \min_k \sum_i \pi_i \alpha^{|i-o|} \ell(i,k)`.
+
+    Examples
+    --------
+    >>> LineRemap(np.array([0]), np.array([0.0])).guess.tolist()
+    [0]
+    """
+
+    guess: Ints
+    values: Floats
+
+
+def line_remap(consumer: Bayesian, graph: Band, alpha: float) -> LineRemap | None:
+    """Return the best remap on a path in order, or ``None`` if the loss has no rule here.
+
+    Examples
+    --------
+    >>> from tightrope.consumers import Consumer
+    >>> consumer = Consumer.of(Band(3), prior="0.1,0.8,0.1", loss="absolute")
+    >>> line_remap(consumer, Band(3), 0.5).guess.tolist()
+    [1, 1, 1]
+    """
+    prior, loss = consumer.prior.probabilities, consumer.loss
+    if isinstance(loss, BinaryLoss):
+        return _likeliest(prior, alpha)
+    if isinstance(loss, DistanceLoss) and isinstance(loss.graph, Band) and loss.graph.width == 1:
+        return _median(prior, alpha, 1.0)
+    if isinstance(loss, CoordinateLoss) and loss.coordinates.shape[1] == 1:
+        steps = np.diff(loss.coordinates[:, 0])
+        if len(steps) and np.abs(steps - steps[0]).max() <= 1e-12 * abs(steps[0]):
+            step = abs(float(steps[0]))
+            return (_mean if loss.power == 2 else _median)(prior, alpha, step)
+    return None
+
+
+def prices(values: Floats, alpha: float) -> Floats:
+    r"""Return :math:`\Phi^{-1} v` on a path, where :math:`\Phi^{-1}` has three diagonals.
+
+    >>> prices(np.array([1.0, 0.5]), 0.5).tolist()
+    [1.0, 0.0]
+    """
+    if len(values) == 1:
+        return values.copy()
+    found = (1 + alpha**2) * values
+    found[0], found[-1] = values[0], values[-1]
+    found[1:] -= alpha * values[:-1]
+    found[:-1] -= alpha * values[1:]
+    return np.asarray(found / (1 - alpha**2))
+
+
+def _one_sided(prior: Floats, alpha: float) -> tuple[Floats, Floats, Floats]:
+    r"""Sums over :math:`j \ge 0` of :math:`\pi_{i-j} \alpha^j j^p` for p = 0, 1, 2."""
+    from scipy.signal import lfilter
+
+    zeroth = lfilter([1.0], [1.0, -alpha], prior)
+    # Σ j α^j and Σ j² α^j are filters of the sums before them: no powers of n appear.
+    first = lfilter([0.0, alpha], [1.0, -alpha], zeroth)
+    second = lfilter([0.0, alpha], [1.0, -alpha], zeroth + 2 * first)
+    return zeroth, first, second
+
+
+def _sides(prior: Floats, alpha: float) -> tuple[list[Floats], list[Floats]]:
+    """Left sums including the place itself, right sums without it."""
+    left = list(_one_sided(prior, alpha))
+    right = [side[::-1] for side in _one_sided(prior[::-1], alpha)]
+    right[0] = right[0] - prior
+    return left, right
+
+
+def _median(prior: Floats, alpha: float, step: float) -> LineRemap:
+    (left, left1, _), (right, right1, _) = _sides(prior, alpha)
+    n = len(prior)
+    here = np.arange(n)
+    total = left + right
+    low, high = np.zeros(n, np.int64), np.full(n, n - 1)
+    while (low < high).any():
+        middle = (low + high) // 2
+        reach = alpha ** np.abs(middle - here).astype(float)
+        # Weight up to the middle: α^{o-k} L_k below o, and all but α^{k-o} R_k from o on.
+        enough = np.where(
+            middle >= here, reach * right[middle] <= total / 2, reach * left[middle] >= total / 2
+        )
+        high = np.where(enough, middle, high)
+        low = np.where(enough, low, middle + 1)
+    guess = low
+    gap = np.abs(guess - here).astype(float)
+    reach = alpha**gap
+    lean = right1 - left1
+    above = gap * total - lean + 2 * reach * right1[guess]
+    below = gap * total + lean + 2 * reach * left1[guess]
+    return LineRemap(guess, step * np.maximum(np.where(guess >= here, above, below), 0.0))
+
+
+def _mean(prior: Floats, alpha: float, step: float) -> LineRemap:
+    (left, left1, left2), (right, right1, right2) = _sides(prior, alpha)
+    here = np.arange(len(prior))
+    total, lean, spread = left + right, right1 - left1, left2 + right2
+    offset = np.divide(lean, total, out=np.zeros_like(total), where=total > 0)
+    guess = np.clip(np.rint(here + offset), 0, len(prior) - 1).astype(np.int64)
+    move = (guess - here).astype(float)
+    values = spread - 2 * move * lean + move**2 * total
+    return LineRemap(guess, step**2 * np.maximum(values, 0.0))
+
+
+def _likeliest(prior: Floats, alpha: float) -> LineRemap:
+    n = len(prior)
+    guess, best = np.arange(n), prior.copy()
+    weights = prior.tolist()
+    value, place = 0.0, 0
+    for order in (range(n), range(n - 1, -1, -1)):
+        value = 0.0
+        for i in order:
+            value *= alpha
+            if weights[i] >= value:
+                value, place = weights[i], i
+            if value > best[i]:
+                best[i], guess[i] = value, place
+    total = np.add(*(side[0] for side in _sides(prior, alpha)))
+    return LineRemap(guess, total - best)

@@ -1,0 +1,74 @@
+r"""Symmetry: the problem on orbits.
+
+An automorphism of the graph that keeps prior and loss moves an optimal mechanism to an optimal
+mechanism, and so does averaging over all of them. So one guess for each orbit of guesses is
+enough, and one sum for each orbit of answers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tightrope.consumers import Bayesian, BinaryLoss, DistanceLoss
+from tightrope.errors import TightropeError
+from tightrope.graphs import AnswerGraph
+from tightrope.graphs.automorphisms import AutomorphismGroup, automorphism_group, pair_orbits
+from tightrope.optimize.problem import Floats, Problem
+
+#: Largest number of answers for which symmetries are looked for.
+SYMMETRY_ANSWERS = 1200
+
+
+def symmetries(graph: AnswerGraph, consumer: Bayesian) -> AutomorphismGroup | None:
+    """Return the automorphisms that keep prior and loss, or ``None`` if only the identity does.
+
+    >>> from tightrope.consumers import Consumer
+    >>> from tightrope.graphs import Band
+    >>> symmetries(Band(5), Consumer.of(Band(5), prior="uniform", loss="absolute")).order
+    2
+    """
+    loss = consumer.loss
+    if graph.size > SYMMETRY_ANSWERS or loss.guess_count != graph.size:
+        return None
+    pairs = None if isinstance(loss, BinaryLoss | DistanceLoss) else loss.matrix()
+    colours = consumer.prior.probabilities
+    try:
+        group = automorphism_group(graph, node_colours=colours, pair_colours=pairs)
+    except TightropeError:
+        return None
+    return group if group.order > 1 else None
+
+
+def reduced(problem: Problem, group: AutomorphismGroup) -> Problem:
+    """Return the problem with one guess for each orbit, and answers summed by orbit.
+
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Cycle
+    >>> from tightrope.graphs.automorphisms import automorphism_group
+    >>> problem = Problem(Cycle(5), Epsilon.of(1), np.ones((5, 5)) - np.eye(5))
+    >>> reduced(problem, automorphism_group(Cycle(5))).guesses.tolist()
+    [0]
+    """
+    orbits = np.asarray(group.orbits)
+    _, first, count = np.unique(orbits, return_index=True, return_counts=True)
+    return Problem(problem.graph, problem.epsilon, problem.costs, orbits, first, count)
+
+
+def expanded(columns: dict[int, Floats], group: AutomorphismGroup) -> dict[int, Floats]:
+    """Return columns for all guesses from those of the representatives, averaged.
+
+    >>> from tightrope.graphs import Cycle
+    >>> from tightrope.graphs.automorphisms import automorphism_group
+    >>> full = expanded({0: np.array([0.5, 0.3, 0.0, 0.2])}, automorphism_group(Cycle(4)))
+    >>> full[1].tolist()
+    [0.25, 0.5, 0.25, 0.0]
+    """
+    pairs = pair_orbits(group)
+    orbits = np.asarray(group.orbits)
+    out: dict[int, Floats] = {}
+    for k, column in columns.items():
+        number = np.bincount(pairs[:, k])
+        mean = np.bincount(pairs[:, k], column) / np.maximum(number, 1)
+        for other in np.flatnonzero(orbits == orbits[k]).tolist():
+            out[other] = mean[pairs[:, other]]
+    return out

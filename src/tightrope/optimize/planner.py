@@ -1,0 +1,221 @@
+"""The planner: the cheapest route that is proved optimal, and the reason for it.
+
+Like a query optimiser it recognises structure first and falls back to general engines. Every
+route ends with the same certificate: prices that bound the loss of every private mechanism.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from tightrope.channels import Channel
+from tightrope.consumers import Bayesian, Consumer, expected_loss
+from tightrope.epsilon import Epsilon
+from tightrope.errors import InputError, TightropeError
+from tightrope.graphs import AnswerGraph
+from tightrope.mechanisms import exponential, geometric
+from tightrope.optimize import closed_forms, solvers
+from tightrope.optimize.engine import Callback
+from tightrope.optimize.minimax import design_minimax
+from tightrope.optimize.result import Design
+from tightrope.optimize.task import Task
+
+#: Largest number of entries of a baseline mechanism that is evaluated for comparison.
+BASELINE_ENTRIES = 4_000_000
+
+
+@dataclass(frozen=True)
+class Route:
+    """One way to an optimal mechanism.
+
+    Parameters
+    ----------
+    name
+        What ``route=`` calls it.
+    accepts
+        Returns the reason why the route fits, after ``True``, or why not, after ``False``.
+    solve
+        Solves the task, given the reason.
+
+    Examples
+    --------
+    >>> [route.name for route in ROUTES]
+    ['geometric', 'tree', 'regular', 'symmetric', 'candidate', 'orbits', 'rays', 'plain']
+    """
+
+    name: str
+    accepts: Callable[[Task], tuple[bool, str]]
+    solve: Callable[[Task, str], Design]
+
+
+ROUTES: tuple[Route, ...] = (
+    Route("geometric", closed_forms.accepts_geometric, closed_forms.solve_geometric),
+    Route("tree", closed_forms.accepts_tree, closed_forms.solve_tree),
+    Route("regular", closed_forms.accepts_regular, closed_forms.solve_regular),
+    Route("symmetric", closed_forms.accepts_symmetric, closed_forms.solve_symmetric),
+    Route("candidate", closed_forms.accepts_candidate, closed_forms.solve_candidate),
+    Route("orbits", solvers.accepts_orbits, solvers.solve_orbits),
+    Route("rays", solvers.accepts_rays, solvers.solve_rays),
+    Route("plain", solvers.accepts_plain, solvers.solve_plain),
+)
+
+
+def design(
+    query: Any,
+    epsilon: Epsilon | float | Fraction | str,
+    consumer: Consumer | None = None,
+    route: str | None = None,
+    gap: float = 1e-9,
+    progress: Callback | None = None,
+    *,
+    warm: Design | None = None,
+) -> Design:
+    r"""Return the ε-private mechanism with the least loss for a consumer [C, (2)-(7)].
+
+    Parameters
+    ----------
+    query
+        A query, its text form, or an answer graph.
+    epsilon
+        The privacy level.
+    consumer
+        Who reads the answer; a uniform prior and binary loss by default.
+    route
+        The name of one route, to force it; a refusal says which condition fails.
+    gap
+        Relative gap between loss and bound at which to stop.
+    progress
+        Called after each round of an engine; ``True`` stops with the best found so far.
+    warm
+        An earlier design, for a neighbouring ε on the same graph and loss, to start from.
+
+    Examples
+    --------
+    >>> found = design("path(6)", "ln(2)")
+    >>> found.route, round(found.expected_loss, 6), found.certified
+    ('geometric', 0.555556, True)
+    >>> design("cycle(5)", "ln(2)", route="tree")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: route 'tree' does not fit: cycle(5) is not a tree
+    """
+    clock = time.perf_counter()
+    task = _task(query, epsilon, consumer, gap, progress, warm)
+    if not isinstance(task.consumer, Bayesian):
+        if route not in (None, "minimax"):
+            raise InputError(
+                f"route {route!r} needs a prior; a risk-averse consumer takes the route 'minimax'"
+            )
+        found = design_minimax(task)
+    else:
+        found = _routed(task, route)
+    baselines = _baselines(task, found)
+    return replace(found, baselines=baselines, seconds=time.perf_counter() - clock)
+
+
+def explain_routes(
+    query: Any,
+    epsilon: Epsilon | float | Fraction | str,
+    consumer: Consumer | None = None,
+) -> list[tuple[str, bool, str]]:
+    """Return for every route its name, whether it fits, and the reason.
+
+    >>> for name, fits, why in explain_routes("choice(3)", 1)[1:4]:
+    ...     print(name, fits, why)
+    tree False choice(3) is not a tree
+    regular True the prior is regular and binary loss asks for the likeliest answer
+    symmetric True every answer sees the same balls, and prior and loss treat all alike
+    """
+    task = _task(query, epsilon, consumer, 1e-9, None, None)
+    return [(route.name, *route.accepts(task)) for route in ROUTES]
+
+
+def _routed(task: Task, name: str | None) -> Design:
+    if name is not None:
+        names = [route.name for route in ROUTES]
+        if name not in names:
+            raise InputError(f"route must be one of {', '.join(names)}, got {name!r}")
+        route = ROUTES[names.index(name)]
+        fits, why = route.accepts(task)
+        if not fits:
+            raise InputError(f"route {name!r} does not fit: {why}")
+        return route.solve(task, why)
+    last: Design | None = None
+    for route in ROUTES:
+        fits, why = route.accepts(task)
+        if not fits:
+            continue
+        found = route.solve(task, why)
+        if found.certified or found.stopped:
+            return found
+        # A closed form whose certificate does not hold up is not believed; go on.
+        if last is None or found.gap < last.gap:
+            last = found
+    if last is None:
+        raise InputError(f"no route fits {task.graph.name}: it is too large for every engine")
+    return last
+
+
+def _task(
+    query: Any,
+    epsilon: Epsilon | float | Fraction | str,
+    consumer: Consumer | None,
+    gap: float,
+    progress: Callback | None,
+    warm: Design | None,
+) -> Task:
+    graph = graph_of(query)
+    level = Epsilon.of(epsilon)
+    if not 0 < gap < 1:
+        raise InputError(f"the gap must be between 0 and 1, got {gap}")
+    who = Consumer.of(graph, prior="uniform", loss="binary") if consumer is None else consumer
+    if not isinstance(who, Consumer):
+        raise InputError(f"a consumer is needed: Consumer(prior=…, loss=…), got {who!r}")
+    if who.loss.size != graph.size:
+        raise InputError(
+            f"the consumer must be over the {graph.size} answers of {graph.name}, "
+            f"got {who.loss.size} rows of losses"
+        )
+    faces = None if warm is None or warm.graph.size != graph.size else warm.faces
+    return Task(graph, level, who, gap, progress, faces)
+
+
+def graph_of(query: Any) -> AnswerGraph:
+    """Return the answer graph of a query, its text, or a graph itself.
+
+    >>> graph_of("sum(3,5)").size
+    16
+    """
+    if isinstance(query, AnswerGraph):
+        return query
+    if isinstance(query, str):
+        from tightrope.queries import query as read
+
+        return read(query).graph
+    found = getattr(query, "graph", None)
+    if isinstance(found, AnswerGraph):
+        return found
+    raise InputError(f"a query, its text or an answer graph is needed, got {query!r}")
+
+
+def _baselines(task: Task, found: Design) -> dict[str, float]:
+    """The loss of geometric and exponential noise with their best remaps."""
+    if not isinstance(task.consumer, Bayesian):
+        return {}
+    values: dict[str, float] = {}
+    makers: Sequence[tuple[str, Callable[[], Channel]]] = (
+        ("geometric", lambda: geometric(task.graph, task.epsilon)),
+        ("exponential", lambda: exponential(task.graph, task.epsilon)),
+    )
+    if task.graph.size**2 > BASELINE_ENTRIES:
+        return {found.route: found.expected_loss} if found.route == "geometric" else {}
+    for name, make in makers:
+        try:
+            values[name] = float(expected_loss(make(), task.consumer))
+        except TightropeError:
+            continue
+    return values

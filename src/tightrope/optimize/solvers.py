@@ -1,0 +1,221 @@
+"""Routes that search: the program on orbits, the ray engine, and the plain program."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from tightrope.channels import DenseChannel
+from tightrope.errors import TooLarge
+from tightrope.graphs.automorphisms import AutomorphismGroup
+from tightrope.optimize.certificate import Certificate
+from tightrope.optimize.engine import run_engine
+from tightrope.optimize.faces import Face
+from tightrope.optimize.mixture import Mixture, mixture
+from tightrope.optimize.orbits import expanded, reduced, symmetries
+from tightrope.optimize.plain import PLAIN_ENTRIES, plain_entries, solve_plain_program
+from tightrope.optimize.pricing import price, pricer_for
+from tightrope.optimize.problem import Floats, Problem
+from tightrope.optimize.result import Design
+from tightrope.optimize.task import Task
+
+#: Largest number of answers for which the engine is started.
+ENGINE_ANSWERS = 4000
+
+
+def _group(task: Task) -> AutomorphismGroup | None:
+    if "_symmetries" not in task.__dict__:
+        task.__dict__["_symmetries"] = symmetries(task.graph, task.bayesian)
+    found: AutomorphismGroup | None = task.__dict__["_symmetries"]
+    return found
+
+
+def accepts_orbits(task: Task) -> tuple[bool, str]:
+    """Whether some symmetry of the graph keeps prior and loss.
+
+    >>> from tightrope.graphs import Band
+    >>> from tightrope import Epsilon
+    >>> from tightrope.consumers import Consumer
+    >>> consumer = Consumer.of(Band(5, 2), prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
+    >>> accepts_orbits(Task(Band(5, 2), Epsilon.of(1), consumer))
+    (False, 'no symmetry of the graph keeps prior and loss')
+    """
+    group = _group(task)
+    if group is None:
+        return False, "no symmetry of the graph keeps prior and loss"
+    return True, f"{group.order} symmetries keep prior and loss: one guess for each orbit"
+
+
+def solve_orbits(task: Task, reason: str) -> Design:
+    """Run the engine on orbits and spread its columns over them.
+
+    >>> from tightrope.graphs import Band
+    >>> from tightrope import Epsilon
+    >>> from tightrope.consumers import Consumer
+    >>> consumer = Consumer.of(Band(7, 2), prior="uniform", loss="absolute")
+    >>> solve_orbits(Task(Band(7, 2), Epsilon.of(1), consumer), "orbits").certified
+    True
+    """
+    group = _group(task)
+    assert group is not None
+    small = reduced(task.problem, group)
+    found = run_engine(
+        small, gap=task.gap, progress=task.progress, start=_started(task, small)
+    )
+    mixed = mixture(task.problem, expanded(found.columns, group))
+    faces = found.master.faces
+    return finished(
+        task, "orbits", reason, mixed, found.prices, found.bound, found.stopped, found.rounds, faces
+    )
+
+
+def accepts_rays(task: Task) -> tuple[bool, str]:
+    """Whether the graph is small enough for the engine.
+
+    >>> from tightrope.graphs import Band
+    >>> from tightrope import Epsilon
+    >>> from tightrope.consumers import Consumer
+    >>> consumer = Consumer.of(Band(5, 2), prior="uniform", loss="absolute")
+    >>> accepts_rays(Task(Band(5, 2), Epsilon.of(1), consumer))[0]
+    True
+    """
+    if task.graph.size > ENGINE_ANSWERS:
+        return False, f"{task.graph.size} answers are more than {ENGINE_ANSWERS}"
+    return True, "no closed form fits: faces of rays for each guess, enlarged by pricing"
+
+
+def solve_rays(task: Task, reason: str) -> Design:
+    """Run the engine.
+
+    >>> from tightrope.graphs import Band
+    >>> from tightrope import Epsilon
+    >>> from tightrope.consumers import Consumer
+    >>> consumer = Consumer.of(Band(5, 2), prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
+    >>> solve_rays(Task(Band(5, 2), Epsilon.of(1), consumer), "rays").certified
+    True
+    """
+    found = run_engine(
+        task.problem, gap=task.gap, progress=task.progress, start=_started(task, task.problem)
+    )
+    mixed = mixture(task.problem, found.columns)
+    faces = found.master.faces
+    return finished(
+        task, "rays", reason, mixed, found.prices, found.bound, found.stopped, found.rounds, faces
+    )
+
+
+def accepts_plain(task: Task) -> tuple[bool, str]:
+    """Whether the plain program fits.
+
+    >>> from tightrope.graphs import Band
+    >>> from tightrope import Epsilon
+    >>> from tightrope.consumers import Consumer
+    >>> consumer = Consumer.of(Band(5, 2), prior="uniform", loss="absolute")
+    >>> accepts_plain(Task(Band(5, 2), Epsilon.of(1), consumer))[0]
+    True
+    """
+    try:
+        entries = plain_entries(task.problem)
+    except TooLarge as refused:
+        return False, str(refused)
+    if entries > PLAIN_ENTRIES:
+        return False, f"the plain program would have {entries} entries, more than {PLAIN_ENTRIES}"
+    return True, "the whole problem as one linear program"
+
+
+def solve_plain(task: Task, reason: str) -> Design:
+    """Solve the plain program, and take exact rays and checked prices from its solution.
+
+    >>> from tightrope.graphs import Band
+    >>> from tightrope import Epsilon
+    >>> from tightrope.consumers import Consumer
+    >>> consumer = Consumer.of(Band(5, 2), prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
+    >>> solve_plain(Task(Band(5, 2), Epsilon.of(1), consumer), "plain").certified
+    True
+    """
+    problem = task.problem
+    found = solve_plain_program(problem)
+    columns = {k: _positive(found.matrix[:, k], problem) for k in range(found.matrix.shape[1])}
+    mixed = mixture(problem, {k: x for k, x in columns.items() if x.max() > 0})
+    checked = price(problem, pricer_for(problem), found.prices, problem.guesses)
+    return finished(task, "plain", reason, mixed, checked.lowered, checked.bound)
+
+
+def _positive(column: Floats, problem: Problem) -> Floats:
+    """The least private column above a numerical one, which may hold zeros and worse."""
+    if column.max() <= 1e-11:
+        return np.zeros(len(column))
+    rates = problem.alpha ** problem.distances.astype(float)
+    return np.asarray((rates * np.maximum(column, 0.0)).max(axis=1))
+
+
+def _started(task: Task, problem: Problem) -> dict[int, Face] | None:
+    """The faces of an earlier design; they are the same sets of rays at every ε."""
+    if task.faces is None or not set(task.faces) <= set(problem.guesses.tolist()):
+        return None
+    return {k: Face(problem, face.heights, face.tight) for k, face in task.faces.items()}
+
+
+def finished(
+    task: Task,
+    route: str,
+    reason: str,
+    mixed: Mixture,
+    prices: Floats,
+    bound: float,
+    stopped: bool = False,
+    rounds: int = 0,
+    faces: dict[int, Face] | None = None,
+) -> Design:
+    """Make the channels from a mixture of rays and put the design together.
+
+    >>> from tightrope.graphs import Clique
+    >>> from tightrope import Epsilon
+    >>> from tightrope.consumers import Consumer
+    >>> consumer = Consumer.of(Clique(2), prior="uniform", loss="binary")
+    >>> task = Task(Clique(2), Epsilon.of("ln(2)"), consumer)
+    >>> mixed = mixture(task.problem, {0: np.array([2, 1]) / 3, 1: np.array([1, 2]) / 3})
+    >>> finished(task, "rays", "for example", mixed, np.full(2, 1 / 6), 1 / 3).channel.outputs
+    [0, 1]
+    """
+    problem = task.problem
+    general, labels = _general(task, mixed)
+    used, column = np.unique(labels[0], return_inverse=True)
+    merged = np.zeros((problem.size, len(used)))
+    np.add.at(merged.T, column, general.T)
+    answers = task.graph.labels
+    named = [task.consumer.loss.guess_label(int(k)) for k in used]
+    loss = mixed.loss(problem)
+    return Design(
+        graph=task.graph,
+        epsilon=task.epsilon,
+        consumer=task.consumer,
+        route=route,
+        reason=reason,
+        expected_loss=loss,
+        channel=DenseChannel(merged, inputs=answers, outputs=named),
+        general=DenseChannel(general, inputs=answers, outputs=labels[1]),
+        certificate=Certificate(task.graph, task.epsilon, task.bayesian, prices),
+        bound=min(bound, loss),
+        wanted_gap=task.gap,
+        seconds=0.0,
+        stopped=stopped,
+        rounds=rounds,
+        faces=faces,
+    )
+
+
+def _general(task: Task, mixed: Mixture) -> tuple[Floats, tuple[np.ndarray, list[Hashable]]]:
+    """The columns before remapping: each ray by itself, labelled by guess and number."""
+    columns = list((task.alpha ** mixed.heights.astype(float)) * mixed.weights[:, None])
+    guesses = mixed.guesses.tolist()
+    if mixed.rest.max() > 0:
+        columns.append(mixed.rest)
+        guesses.append(mixed.rest_guess)
+    seen: dict[int, int] = {}
+    labels: list[Hashable] = []
+    for k in guesses:
+        seen[k] = seen.get(k, 0) + 1
+        labels.append((task.consumer.loss.guess_label(int(k)), seen[k]))
+    return np.array(columns).T, (np.array(guesses), labels)

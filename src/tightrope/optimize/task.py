@@ -1,0 +1,89 @@
+"""What the planner's routes work on: the request, and facts that several routes ask for."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tightrope.consumers import Bayesian, Consumer
+from tightrope.epsilon import Epsilon
+from tightrope.errors import InputError
+from tightrope.graphs import AnswerGraph
+from tightrope.mechanisms.tight import NoTightConstraints, TightConstraints, tight_constraints
+from tightrope.optimize.engine import Callback
+from tightrope.optimize.faces import Face
+from tightrope.optimize.pricing import price, pricer_for
+from tightrope.optimize.problem import Floats, Problem
+
+#: Largest number of answers for which the prices of a closed form are priced again.
+CHECKED_ANSWERS = 1500
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One request for an optimal mechanism.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Band
+    >>> consumer = Consumer.of(Band(4), prior="uniform", loss="binary")
+    >>> task = Task(Band(4), Epsilon.of(1), consumer)
+    >>> task.is_binary, task.tight is not None
+    (True, True)
+    """
+
+    graph: AnswerGraph
+    epsilon: Epsilon
+    consumer: Consumer
+    gap: float = 1e-9
+    progress: Callback | None = None
+    faces: dict[int, Face] | None = field(default=None, repr=False)
+
+    @property
+    def bayesian(self) -> Bayesian:
+        """The consumer, if it has a prior."""
+        if isinstance(self.consumer, Bayesian):
+            return self.consumer
+        raise InputError("this route needs a consumer with a prior; use the route 'minimax'")
+
+    @property
+    def alpha(self) -> float:
+        """The ratio α."""
+        return self.epsilon.alpha
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the loss is binary, on the answers themselves."""
+        loss = self.consumer.loss
+        return loss.is_binary and loss.guess_count == self.graph.size
+
+    @functools.cached_property
+    def tight(self) -> TightConstraints | None:
+        """The tight-constraints mechanism, or ``None`` where it does not exist."""
+        try:
+            return tight_constraints(self.graph, self.epsilon)
+        except NoTightConstraints:
+            return None
+        except InputError:
+            return None
+
+    @functools.cached_property
+    def problem(self) -> Problem:
+        """The problem as arrays."""
+        return Problem.of(self.graph, self.epsilon, self.bayesian)
+
+    def proved(self, prices: Floats, theorem: str) -> tuple[Floats, float]:
+        """Return prices and the bound they prove: priced again, or by theorem when it is large.
+
+        Every closed form is checked by pricing as long as that is cheap.
+        """
+        if theorem and self.graph.size > CHECKED_ANSWERS:
+            return prices, float(prices.sum())
+        found = price(self.problem, pricer_for(self.problem), prices, self.problem.guesses)
+        return found.lowered, found.bound
+
+    def guess_labels(self, guesses: np.ndarray) -> list[object]:
+        """The labels of guesses."""
+        return [self.consumer.loss.guess_label(int(k)) for k in guesses]
