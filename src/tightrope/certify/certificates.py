@@ -1,0 +1,161 @@
+r"""Proofs of optimality: from a solver's floats to exact integers.
+
+A solver proposes prices :math:`\lambda` and multipliers, or a cover y; they miss the exact
+conditions by rounding. Here they become dyadic numbers that satisfy the conditions exactly: a
+price is lowered, or a cover raised, by the largest violation. That costs about as much of the
+bound as the floats were wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tightrope.certify.neighbours import Graph
+from tightrope.certify.optimality import Reader, arcs_owed, cover_room
+from tightrope.errors import CheckFailed, InputError
+
+#: Binary places of prices, multipliers and covers.
+BITS = 60
+
+
+@dataclass(frozen=True)
+class Prices:
+    r"""Prices and multipliers that bound the loss of every private mechanism from below.
+
+    For every guess k: :math:`\pi_i \ell(i,k) - \lambda_i \ge \sum_h m_k(h{\to}i) - \alpha
+    \sum_h m_k(i{\to}h)`; the bound is :math:`\sum_i \lambda_i`.
+
+    Attributes
+    ----------
+    prices
+        One number for each answer.
+    guess, start, end, value
+        The multipliers that are not 0: for guess k on the arc from i to h.
+    mix
+        For a risk-averse consumer, the prior over the support that the prices belong to.
+
+    Examples
+    --------
+    >>> Prices([0.1, 0.1]).value
+    ()
+    """
+
+    prices: ArrayLike
+    guess: ArrayLike = ()
+    start: ArrayLike = ()
+    end: ArrayLike = ()
+    value: ArrayLike = ()
+    mix: ArrayLike | None = None
+
+
+@dataclass(frozen=True)
+class Cover:
+    r"""A vector :math:`y \ge 0` with :math:`y\Phi \ge \pi`: binary utility is at most its sum.
+
+    Attributes
+    ----------
+    cover
+        One number for each answer [A, Thm 1; P2 for any prior].
+    mix
+        For a risk-averse consumer, the prior over the support that is covered.
+
+    Examples
+    --------
+    >>> Cover([0.5, 0.5]).mix is None
+    True
+    """
+
+    cover: ArrayLike
+    mix: ArrayLike | None = None
+
+
+Certificate = Prices | Cover
+
+
+def certificate_sections(
+    certificate: Certificate, graph: Graph, reader: Reader, alphas: list[int]
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]], Fraction]:
+    """Return header fields, sections and the bound of a certificate made exact.
+
+    >>> certificate_sections.__name__
+    'certificate_sections'
+    """
+    if isinstance(certificate, Cover):
+        return _cover(certificate, graph, reader, alphas)
+    prices = _dyadic(certificate.prices, "prices")
+    if len(prices) != graph.nodes:
+        raise InputError(f"there must be {graph.nodes} prices, got {len(prices)}")
+    value = _dyadic(certificate.value, "multipliers")
+    guess, start, end = (
+        np.asarray(part, np.int64).ravel()
+        for part in (certificate.guess, certificate.start, certificate.end)
+    )
+    if not len(value) == len(guess) == len(start) == len(end):
+        raise InputError("multipliers need a guess, a start, an end and a value each")
+    keep = value > 0
+    value, guess, start, end = value[keep], guess[keep], start[keep], end[keep]
+    order = np.lexsort((end, start, guess))
+    value, guess, start, end = value[order], guess[order], start[order], end[order]
+    which = graph.ratio_of(start, end)
+    if (which < 0).any():
+        a = int(np.flatnonzero(which < 0)[0])
+        raise InputError(f"multipliers join neighbours, got {start[a]} and {end[a]}")
+    unit = reader.prior_total * reader.unit << (62 + BITS)
+    arcs = (guess, start, end, value, which)
+    tightest: Any = None
+    for room in arcs_owed(reader, prices, arcs, alphas, BITS):
+        tightest = room if tightest is None else np.minimum(tightest, room)
+    # Each condition has one price in it: down where it fails, up where there is room for it.
+    prices = prices + (tightest * (1 << BITS)) // unit
+    sections = {"prices": _narrow(prices)}
+    if len(value):
+        sections |= {"arc_guess": guess, "arc_from": start, "arc_to": end}
+        sections["arc_value"] = _narrow(value)
+    return (
+        {"kind": "multipliers", "bits": BITS},
+        sections,
+        Fraction(sum(prices.tolist()), 1 << BITS),
+    )
+
+
+def _cover(
+    certificate: Cover, graph: Graph, reader: Reader, alphas: list[int]
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]], Fraction]:
+    cover = np.maximum(_dyadic(certificate.cover, "the cover"), 0)
+    if len(cover) != graph.nodes:
+        raise InputError(f"there must be {graph.nodes} numbers in the cover, got {len(cover)}")
+    for _ in range(4):
+        room, needed = cover_room(graph, reader, alphas[0], BITS, cover)
+        if not (room < 0).any():
+            bound = 1 - Fraction(sum(cover.tolist()), 1 << BITS)
+            return {"kind": "cover", "bits": BITS}, {"cover": _narrow(cover)}, bound
+        # Everything by the same factor: the condition is homogeneous.
+        short = max(
+            Fraction(int(needed[k]), int(room[k] + needed[k]))
+            for k in np.flatnonzero(room < 0).tolist()
+            if room[k] + needed[k] > 0
+        )
+        if short > Fraction(11, 10):
+            break
+        cover = np.array([-(-c * short.numerator // short.denominator) for c in cover], object)
+    raise CheckFailed("the cover does not cover the prior, and not only by rounding")
+
+
+def _dyadic(values: ArrayLike, what: str) -> NDArray[Any]:
+    floats = np.asarray(values, np.float64).ravel()
+    if not np.isfinite(floats).all():
+        raise InputError(f"{what} must be finite")
+    scaled = np.ldexp(floats, BITS)
+    if not len(scaled) or abs(scaled).max() < 2**62:
+        return np.floor(scaled).astype(np.int64).astype(object)
+    return np.array([int(x) for x in np.floor(scaled)], object)
+
+
+def _narrow(values: NDArray[Any]) -> NDArray[Any]:
+    small = not len(values) or max(abs(int(values.max())), abs(int(values.min()))) < 1 << 62
+    return values.astype(np.int64) if small else values

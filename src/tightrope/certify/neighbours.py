@@ -1,0 +1,174 @@
+"""The answer graph as the checker reads it, and exact sums over its boxes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+
+from tightrope.certify.container import Array, Container, need
+
+# -- graphs -------------------------------------------------------------------------------
+
+NODE_LIMIT = 1 << 23
+PAIR_LIMIT = 1 << 24  # answers times outputs where a rule must be listed
+MASK = (1 << 31) - 1
+BLOCK = 1 << 21  # numbers looked at together
+
+
+class Graph:
+    """Who is whose neighbour: a box ``[[size, width], …]`` or a list of edges.
+
+    In a box two answers are neighbours when every coordinate differs by at most its width: a
+    sum is a box with one coordinate, a bundle of counts one with several.
+
+    >>> path = Graph(3, [[3, 1]], np.zeros((0, 2), int), np.zeros(0, int))
+    >>> path.smallest_near(np.array([[5], [1], [7]])).ravel().tolist()
+    [1, 1, 1]
+    """
+
+    def __init__(
+        self, nodes: int, box: list[list[int]] | None, edges: Array, length: Array
+    ) -> None:
+        self.nodes, self.box, self.edges, self.length = nodes, box, edges, length
+        self.keys = edges[:, 0] * nodes + edges[:, 1]
+
+    def ratio_of(self, i: Array, h: Array) -> Array:
+        """Return for each pair which of the file's ratios binds it, -1 for strangers."""
+        if self.box is None:
+            key = np.minimum(i, h) * self.nodes + np.maximum(i, h)
+            at = np.minimum(np.searchsorted(self.keys, key), max(len(self.keys) - 1, 0))
+            if not len(self.keys):
+                return np.full(len(i), -1)
+            return np.where(self.keys[at] == key, self.length[at], -1)
+        near = i != h
+        for size, width in reversed(self.box):
+            near &= abs(i % size - h % size) <= width
+            i, h = i // size, h // size
+        return np.where(near, 0, -1)
+
+    def smallest_near(self, block: Array) -> Array:
+        """Return for each row of a block the smallest entries in a box around it."""
+        assert self.box is not None
+        shaped = block.reshape(*(size for size, _ in self.box), -1)
+        for axis, (size, width) in enumerate(self.box):
+            reach = min(width, size - 1)
+            edge = [(reach * (axis == k),) * 2 for k in range(shaped.ndim)]
+            top = shaped.max()
+            low, done, wanted = np.pad(shaped, edge, constant_values=top), 1, 2 * reach + 1
+            while done < wanted:  # windows of 1, 2, 4, … rows, then the rest
+                step = min(done, wanted - done)
+                cut = low.shape[axis] - step
+                ahead = (slice(None),) * axis
+                low = np.minimum(low[(*ahead, slice(cut))], low[(*ahead, slice(step, None))])
+                done += step
+            shaped = low
+        found: Array = shaped.reshape(block.shape)
+        return found
+
+    def distances(self) -> Array:
+        """Return all distances of a listed graph with edges of one length, by search."""
+        need(self.nodes**2 <= PAIR_LIMIT and not self.length.any(), "no distances for this graph")
+        far = np.full((self.nodes, self.nodes), -1, np.int64)
+        seen = np.eye(self.nodes, dtype=bool)
+        step = 0
+        while True:
+            far[seen & (far < 0)] = step
+            grown = seen.copy()
+            for i, h in self.edges.tolist():
+                grown[i] |= seen[h]
+                grown[h] |= seen[i]
+            if (grown == seen).all():
+                return far
+            seen, step = grown, step + 1
+
+
+def read_graph(file: Container) -> Graph:
+    """Read the graph of a file: a box, or edges in increasing order that connect all answers.
+
+    >>> read_graph.__name__
+    'read_graph'
+    """
+    told = file.get("graph", dict)
+    none = np.zeros((0, 2), np.int64)
+    if "box" in told:
+        box: list[list[int]] = file.get("box", list, told)
+        need(0 < len(box) < 21, "a box has 1 to 20 sides")
+        for side in box:
+            pair = isinstance(side, list) and len(side) == 2 and all(type(x) is int for x in side)
+            need(pair and 0 < side[0] <= NODE_LIMIT and side[1] > 0, "a side is a size and a width")
+        nodes = prod(size for size, _ in box)
+        need(nodes <= NODE_LIMIT, f"{nodes} answers are too many, at most {NODE_LIMIT} are checked")
+        return Graph(nodes, box, none, none[:, 0])
+    nodes, count = file.get("nodes", int, told), file.get("edges", int, told)
+    need(0 < nodes <= NODE_LIMIT and 0 <= count <= 1 << 24, "the graph is too large")
+    edges, length = none, np.zeros(count, np.int64)
+    if count:
+        edges = file.whole("edges", 2 * count, 0, nodes).reshape(-1, 2)
+    if "edge_ratios" in file.places:
+        length = file.whole("edge_ratios", count, 0, len(file.get("ratios", list)))
+    graph = Graph(nodes, None, edges, length)
+    need(bool((edges[:, 0] < edges[:, 1]).all()), "an edge must be i < h")
+    need(bool((np.diff(graph.keys) > 0).all()), "edges must be in increasing order, each once")
+    group = np.arange(nodes)  # every node joins the smallest number it can reach
+    before = group - 1
+    while (group != before).any():
+        before = group.copy()
+        np.minimum.at(group, edges[:, 1], group[edges[:, 0]])
+        np.minimum.at(group, edges[:, 0], group[edges[:, 1]])
+        group = group[group]
+    need(not group.any(), "the graph is not connected")
+    return graph
+
+
+def box_sums(box: list[list[int]], steps: list[int], levels: list[int], z: Array) -> Array:
+    r"""Return ``Σ_o levels[d(i,o)]·z[o]`` for all i, d = max ⌈\|i_k - o_k\| / steps_k⌉, exactly.
+
+    Summed by parts: ``Σ_d (levels[d] - levels[d+1])·(sum of z in the box of radius d)``. The
+    last level goes on for ever. Products are kept in four limbs of 31 bits.
+
+    >>> box_sums([[3, 1]], [1], [4, 2, 1], np.array([1, 1, 1])).tolist()
+    [7, 8, 7]
+    """
+    table = z.reshape([size for size, _ in box])
+    need(sum(z.tolist()) < 1 << 62, "the factors are too large")
+    for axis in range(table.ndim):
+        sums = np.cumsum(table, axis)
+        table = np.concatenate([np.zeros_like(np.take(sums, [0], axis)), sums], axis)
+    falls = [above - below for above, below in pairwise(levels)]
+    need(all(0 <= fall < 1 << 62 for fall in falls), "levels must fall, each by less than 2^62")
+    rows = max(1, BLOCK // 64 * box[0][0] // z.size)  # blocks that stay close to the processor
+    blocks = (np.arange(at, min(at + rows, box[0][0])) for at in range(0, box[0][0], rows))
+    total = np.concatenate([_block_sums(box, steps, falls, table, first) for first in blocks])
+    total += levels[-1] * sum(z.tolist())
+    return np.asarray(total, dtype=object)
+
+
+def _block_sums(
+    box: list[list[int]], steps: list[int], falls: list[int], table: Array, first: Array
+) -> Array:
+    """Return the sums of the nodes whose first coordinates are given, without the last level."""
+    limbs = [np.zeros(1, np.int64)] * 4
+    sides = [first, *(np.arange(size) for size, _ in box[1:])]
+    for d, fall in enumerate(falls):
+        ball = table
+        for axis, (i, (size, _), step) in enumerate(zip(sides, box, steps, strict=True)):
+            high = np.minimum(i + d * step + 1, size)
+            ball = ball.take(high, axis) - ball.take(np.maximum(i - d * step, 0), axis)
+        b0, b1 = ball.ravel() & MASK, ball.ravel() >> 31
+        f0, f1 = fall & MASK, fall >> 31
+        low, high = b0 * f0, b1 * f1
+        middle = b0 * f1 + b1 * f0
+        added = (
+            low & MASK,
+            (low >> 31) + (middle & MASK),
+            (middle >> 31) + (high & MASK),
+            high >> 31,
+        )
+        limbs = [limb + more for limb, more in zip(limbs, added, strict=True)]
+    nodes = len(first) * prod(size for size, _ in box[1:])
+    total = np.broadcast_to(limbs[3], nodes).astype(object)
+    for limb in reversed(limbs[:3]):
+        total = total * (1 << 31) + limb
+    return total

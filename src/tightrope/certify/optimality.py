@@ -1,0 +1,170 @@
+r"""The loss of the weights and the lower bound for every other mechanism.
+
+The bound holds for every mechanism that is private for the real ε, with any number of outputs:
+α is replaced by a dyadic number that is not above :math:`e^{-\varepsilon}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tightrope.certify.container import Array, Container, need
+from tightrope.certify.neighbours import PAIR_LIMIT, Graph, box_sums
+from tightrope.certify.weights import Weights
+
+# -- loss and optimality ------------------------------------------------------------------
+
+
+class Reader:
+    """The consumer: a prior (or a set of possible answers) and a loss.
+
+    >>> Reader.__name__
+    'Reader'
+    """
+
+    def __init__(self, file: Container, graph: Graph, outputs: int) -> None:
+        told: dict[str, Any] = file.get("consumer", dict)
+        self.n, self.prior_total = graph.nodes, file.get("prior_total", int, told)
+        self.prior = file.whole("prior", self.n, 0, 1 << 62).astype(object)
+        need(sum(self.prior.tolist()) == self.prior_total > 0, "the prior does not sum to 1")
+        self.support: Array | None = None
+        if "support" in file.places:
+            count = file.places["support"][0]["count"]
+            self.support = file.whole("support", count, 0, self.n)
+            outside = np.ones(self.n, bool)
+            outside[self.support] = False
+            need(not self.prior[outside].any(), "the prior has weight on impossible answers")
+        self.guesses: int = file.get("guesses", int, told)
+        need(self.guesses > 0, "a reader needs at least one guess")
+        self.binary = "loss" not in file.places
+        self.unit = 1
+        if self.binary:
+            need(self.guesses == self.n, "binary loss has one guess for each answer")
+        else:
+            self.unit = file.get("loss_denominator", int, told)
+            need(self.unit > 0 and self.n * self.guesses <= PAIR_LIMIT, "the loss is too large")
+            listed = file.whole("loss", self.n * self.guesses, None).astype(object)
+            self.loss: Array = listed.reshape(self.guesses, self.n)
+        self.guess_of: Array = np.arange(outputs)
+        if "guess_of" in file.places:
+            self.guess_of = file.whole("guess_of", outputs, 0, self.guesses)
+        need(int(self.guess_of.max()) < self.guesses, "an output has no guess")
+
+    def losses(self, guess: int) -> Array:
+        """Return the losses of one guess under every answer, times the unit."""
+        if not self.binary:
+            return np.asarray(self.loss[guess])
+        column = np.ones(self.n, np.int64).astype(object)
+        column[guess] = 0
+        return column
+
+    def expected(self, weights: Weights) -> Fraction:
+        """Return the expected loss (the worst one over a set of possible answers), exactly."""
+        each = np.zeros(self.n, np.int64).astype(object)
+        same = bool((self.guess_of == np.arange(weights.outputs)).all())
+        if weights.kind == "levels" and self.binary and same:
+            each += weights.total - weights.levels[0] * weights.factors.astype(object)
+            each[weights.rest_at] -= weights.rest_of(weights.rest_at)
+        else:
+            for start, block in weights.columns():
+                for o in range(block.shape[1]):
+                    guess = int(self.guess_of[start + o])
+                    if self.binary:
+                        each[guess] += int(block[guess, o])
+                    else:
+                        each += self.loss[guess] * block[:, o].astype(object)
+            if self.binary:
+                each = weights.total - each
+        if self.support is not None:
+            return Fraction(max(each[self.support].tolist()), weights.total * self.unit)
+        found = sum((each * self.prior).tolist())
+        return Fraction(found, weights.total * self.unit * self.prior_total)
+
+
+def lower_bound(file: Container, graph: Graph, reader: Reader, alphas: list[int]) -> Fraction:
+    """Return the bound that the certificate proves, or stop where it proves nothing.
+
+    >>> lower_bound.__name__
+    'lower_bound'
+    """
+    told = file.get("certificate", dict)
+    bits: int = file.get("bits", int, told)
+    need(0 < bits <= 400, "the certificate needs 1 to 400 bits")
+    if file.get("kind", str, told) == "cover":
+        return _cover(file, graph, reader, alphas[0], bits)
+    prices = file.whole("prices", graph.nodes, None).astype(object)
+    count = file.places["arc_guess"][0]["count"] if "arc_guess" in file.places else 0
+    empty = np.zeros(0, np.int64)
+    guess = file.whole("arc_guess", count, 0, reader.guesses) if count else empty
+    need(bool((np.diff(guess) >= 0).all()), "multipliers must be sorted by guess")
+    start = file.whole("arc_from", count, 0, graph.nodes) if count else empty
+    end = file.whole("arc_to", count, 0, graph.nodes) if count else empty
+    value = file.whole("arc_value", count, 0).astype(object) if count else empty
+    which = graph.ratio_of(start, end)
+    need(bool((which >= 0).all()), "certificate: a multiplier joins answers that are no neighbours")
+    unit = reader.prior_total * reader.unit << (62 + bits)
+    for k, room in enumerate(
+        arcs_owed(reader, prices, (guess, start, end, value, which), alphas, bits)
+    ):
+        for i in np.flatnonzero(room < 0)[:1].tolist():
+            short = float(Fraction(-room[i], unit))
+            need(False, f"certificate: guess {k} is not priced at answer {i}, short by {short:.3g}")
+    return Fraction(sum(prices.tolist()), 1 << bits)
+
+
+def arcs_owed(
+    reader: Reader, prices: Array, arcs: tuple[Array, ...], alphas: list[int], bits: int
+) -> Iterator[Array]:
+    """Yield for each guess ``π_i·loss(i,k) - λ_i - Σ_h m(h→i) + α·Σ_h m(i→h)``, scaled.
+
+    >>> arcs_owed.__name__
+    'arcs_owed'
+    """
+    guess, start, end, value, which = arcs
+    alpha = np.array(alphas, object)
+    cuts = np.searchsorted(guess, np.arange(reader.guesses + 1))
+    for k in range(reader.guesses):
+        mine = slice(cuts[k], cuts[k + 1])
+        owed = prices * (1 << 62)
+        np.add.at(owed, end[mine], value[mine] * (1 << 62))
+        np.subtract.at(owed, start[mine], value[mine] * alpha[which[mine]])
+        cost = reader.prior * reader.losses(k)
+        yield cost * (1 << (62 + bits)) - owed * (reader.prior_total * reader.unit)
+
+
+def cover_room(
+    graph: Graph, reader: Reader, alpha: int, bits: int, cover: Array
+) -> tuple[Array, Array]:
+    """Return ``Σ_i y_i·α^d(i,k) - π_k`` for all k, and ``π_k``, both scaled.
+
+    >>> cover_room.__name__
+    'cover_room'
+    """
+    powers = [1 << 62]
+    if graph.box is not None:
+        while powers[-1] and len(powers) <= max(size for size, _ in graph.box):
+            powers.append(powers[-1] * alpha >> 62)
+        powers = [powers[0] - 1, *powers[1:], 0]  # differences stay below 2^62
+        widths = [width for _, width in graph.box]
+        covered = box_sums(graph.box, widths, powers, cover.astype(np.int64))
+    else:
+        far = graph.distances()
+        for _ in range(int(far.max())):
+            powers.append(powers[-1] * alpha >> 62)
+        covered = np.array(powers, object)[far] @ cover.astype(object)
+    needed = reader.prior * (1 << (62 + bits))
+    return covered * reader.prior_total - needed, needed
+
+
+def _cover(file: Container, graph: Graph, reader: Reader, alpha: int, bits: int) -> Fraction:
+    need(reader.binary, "certificate: a cover is for binary loss")
+    cover = file.whole("cover", graph.nodes, 0, 1 << 62)
+    room, _ = cover_room(graph, reader, alpha, bits, cover)
+    for k in np.flatnonzero(room < 0)[:1].tolist():
+        short = float(Fraction(-room[k], reader.prior_total << (62 + bits)))
+        need(False, f"certificate: answer {k} is not covered, short by {short:.3g}")
+    return 1 - Fraction(sum(cover.tolist()), 1 << bits)
