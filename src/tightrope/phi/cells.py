@@ -58,7 +58,8 @@ class Cells:
     def quotient(self, alpha: float) -> NDArray[np.float64]:
         r"""Return :math:`Q_{AB} = \sum_{b \in B} \alpha^{d(a,b)}` for any :math:`a \in A`."""
         powers = alpha**self.lengths
-        return np.einsum("k,kx->x", powers, self._flat).reshape(self.size, self.size)
+        flat: NDArray[np.float64] = np.einsum("k,kx->x", powers, self._flat)
+        return flat.reshape(self.size, self.size)
 
     @functools.cached_property
     def _flat(self) -> NDArray[np.float64]:
