@@ -23,6 +23,9 @@ from tightrope.consumers.named_losses import BinaryLoss, CoordinateLoss, Distanc
 from tightrope.consumers.prior_text import prior
 from tightrope.consumers.priors import DensePrior, Prior, UniformPrior
 from tightrope.consumers.product_prior import ProductPrior
+from tightrope.consumers.regular import Regularity, corner_prior, regularity
+from tightrope.consumers.regular_bounds import any_prior_bound, entry_bounds, ratio_bound
+from tightrope.consumers.regular_levels import regular_levels
 from tightrope.consumers.support_text import support
 
 __all__ = [
@@ -37,16 +40,23 @@ __all__ = [
     "Monotone",
     "Prior",
     "ProductPrior",
+    "Regularity",
     "Remap",
     "RiskAverse",
     "UniformPrior",
     "WorstLoss",
+    "any_prior_bound",
     "best_remap",
+    "corner_prior",
+    "entry_bounds",
     "expected_loss",
     "is_monotone",
     "loss",
     "prior",
+    "ratio_bound",
     "read_consumers",
+    "regular_levels",
+    "regularity",
     "support",
     "utility",
     "worst_loss",
