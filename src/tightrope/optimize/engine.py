@@ -108,8 +108,9 @@ def run_engine(
     pricer = pricer_for(problem)
     guesses = problem.useful
     faces = _first_faces(problem, guesses) if start is None else dict(start)
-    # Prices at which every ray of every guess is free: the least cost of each answer.
-    best_prices = problem.costs[:, problem.guesses].min(axis=1)
+    # Prices at which every ray of every guess is free: the least cost of each answer. Over all
+    # guesses, not only one for each orbit: prices must treat the answers of an orbit alike.
+    best_prices = problem.costs.min(axis=1)
     best_bound = float(best_prices.sum())
     master: MasterSolution | None = None
     basis: MasterSolution | None = None

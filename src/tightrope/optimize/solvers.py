@@ -22,6 +22,8 @@ from tightrope.optimize.task import Task
 
 #: Largest number of answers for which the engine is started.
 ENGINE_ANSWERS = 4000
+#: How far a proved bound may lie above the loss by rounding; beyond it one of them is wrong.
+BOUND_ROUNDING = 1e-9
 
 
 def _group(task: Task) -> AutomorphismGroup | None:
@@ -146,8 +148,7 @@ def _positive(column: Floats, problem: Problem) -> Floats:
     """The least private column above a numerical one, which may hold zeros and worse."""
     if column.max() <= 1e-11:
         return np.zeros(len(column))
-    rates = problem.alpha ** problem.distances.astype(float)
-    return np.asarray((rates * np.maximum(column, 0.0)).max(axis=1))
+    return np.asarray((problem.rates * np.maximum(column, 0.0)).max(axis=1))
 
 
 def _started(task: Task, problem: Problem) -> dict[int, Face] | None:
@@ -187,6 +188,10 @@ def finished(
     answers = task.graph.labels
     named = [task.consumer.loss.guess_label(int(k)) for k in used]
     loss = mixed.loss(problem)
+    if bound > loss + BOUND_ROUNDING * abs(loss):
+        raise ArithmeticError(
+            f"route {route!r} found a bound {bound!r} above the loss {loss!r} of a mechanism"
+        )
     return Design(
         graph=task.graph,
         epsilon=task.epsilon,

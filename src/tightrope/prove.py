@@ -1,0 +1,111 @@
+"""From a design to a mechanism that carries its proofs.
+
+The planner searches in floating point and the judge decides in integers; neither knows the
+other. This is where the result of the one is handed to the other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.certify import Cover, Mechanism, Prices, certify
+from tightrope.consumers import RiskAverse
+from tightrope.optimize import Certificate, Design
+from tightrope.phi import Phi
+from tightrope.queries import Neighbours, Query
+
+#: Largest number of answers times edges for which the multipliers of every guess are listed.
+LISTED_MULTIPLIERS = 2_000_000
+#: A multiplier below this is left out; the exact proof makes up for it.
+NEGLIGIBLE = 1e-15
+#: How far, relatively, a cover in floats may fall short before it is made exact.
+COVER_ROUNDING = 1e-11
+
+
+def prove(design: Design, query: Query | None = None) -> Mechanism:
+    r"""Round a design to integers, make its certificate exact and check both.
+
+    Privacy is proved as :math:`W[i,o]\,q \le W[h,o]\,p` on every edge, with
+    :math:`p/q \le e^\varepsilon`. Optimality is proved by the design's prices, made exact: by a
+    vector y with :math:`y\Phi \ge \pi` where binary loss allows it, else with one multiplier for
+    each guess and arc. Where these would be more than ``LISTED_MULTIPLIERS`` the file proves
+    privacy alone.
+
+    Parameters
+    ----------
+    design
+        What the planner found.
+    query
+        The question, for the file's title; the name of the answer graph by default.
+
+    Examples
+    --------
+    >>> from tightrope.certify import verify
+    >>> from tightrope.optimize import design
+    >>> found = verify(prove(design("choice(3)", "ln(2)")))
+    >>> found.private, float(found.optimal_within) < 1e-9
+    (True, True)
+    """
+    text = design.graph.name if query is None else query.text
+    relation = Neighbours.CHANGE_ONE if query is None else query.neighbours
+    return certify(
+        design.channel,
+        design.graph,
+        design.epsilon,
+        query=text,
+        neighbours=relation.value,
+        consumer=design.consumer,
+        guess_of=_guesses(design),
+        certificate=_certificate(design),
+        provenance={"route": design.route},
+    )
+
+
+def _guesses(design: Design) -> NDArray[np.int64] | None:
+    """Return the guess that each output serves, or nothing when output o serves guess o."""
+    outputs, guesses = design.channel.outputs, design.consumer.loss.guesses
+    if outputs == guesses:
+        return None
+    place = {label: k for k, label in enumerate(guesses)}
+    return np.array([place[label] for label in outputs])
+
+
+def _certificate(design: Design) -> Prices | Cover | None:
+    proof = design.certificate
+    if proof is None:
+        return None
+    prior = proof.consumer.prior.probabilities
+    mix = prior if isinstance(design.consumer, RiskAverse) else None
+    if design.consumer.loss.is_binary:
+        # Guess k loses π except at k, so y = π - λ bounds the chance of a right guess.
+        cover = prior - proof.prices
+        if cover.min() >= -NEGLIGIBLE and _covers(design, cover, prior):
+            return Cover(np.maximum(cover, 0), mix)
+    if design.consumer.loss.guess_count * design.graph.edge_count > LISTED_MULTIPLIERS:
+        return None
+    return _prices(proof, design.consumer.loss.guess_count, mix)
+
+
+def _covers(design: Design, cover: NDArray[np.float64], prior: NDArray[np.float64]) -> bool:
+    """Whether y Φ reaches π but for a rounding error."""
+    reached = Phi(design.graph, design.epsilon).matvec(cover)
+    return bool((reached >= prior * (1 - COVER_ROUNDING)).all())
+
+
+def _prices(proof: Certificate, guesses: int, mix: NDArray[np.float64] | None) -> Prices:
+    """List the multipliers of every guess as arcs."""
+    ends = proof.graph.edge_array()
+    parts: list[tuple[NDArray[np.int64], ...]] = []
+    values: list[NDArray[np.float64]] = []
+    for k in range(guesses):
+        found = proof.multipliers(k)
+        for start, end, value in (
+            (ends[:, 0], ends[:, 1], found.forward),
+            (ends[:, 1], ends[:, 0], found.backward),
+        ):
+            used = value > NEGLIGIBLE
+            parts.append((np.full(int(used.sum()), k), start[used], end[used]))
+            values.append(value[used])
+    guess, start, end = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Prices(proof.prices, guess, start, end, np.concatenate(values), mix)
