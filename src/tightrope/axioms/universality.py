@@ -1,0 +1,342 @@
+r"""Universal optimality: one mechanism from which every consumer gets an optimal one by a remap.
+
+For Bayesian and risk-averse consumers of a count there is: the geometric mechanism [C, Thm 2.7,
+2.8]. Under binary loss trees are settled by one number, cycles exclude it [C, Thm 4.2, 4.3]. Every
+answer comes with its proof.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from tightrope.axioms.cycles import refute_by_cycle
+from tightrope.axioms.rays import RAY_NODES, all_rays, together
+from tightrope.axioms.refutation import Refutation, Universal
+from tightrope.axioms.threshold import side_of
+from tightrope.axioms.trees import refute_by_star, tree_mechanism, tree_weights
+from tightrope.channels import Channel
+from tightrope.consumers import Loss, is_monotone
+from tightrope.consumers import loss as read_loss
+from tightrope.epsilon import Epsilon
+from tightrope.errors import InputError
+from tightrope.graphs import AnswerGraph, Band, ExplicitGraph
+from tightrope.graphs.shapes import shortest_cycle
+from tightrope.mechanisms import geometric
+from tightrope.queries import Query, query
+
+#: A regret found in floats must be at least this large to count as a proof.
+REGRET_MARGIN = 1e-6
+#: Most consumers with a uniform prior, or a set of answers, that are tried.
+UNIFORM_LIMIT = 120
+#: Consumers with other priors that are tried.
+UNEQUAL_PRIORS = 60
+#: Largest number of nodes for risk-averse pairs, whose programs are larger.
+RISK_NODES = 5
+#: How far from 0 a weight of a tree with edge lengths must lie for a decision in floats.
+WEIGHT_MARGIN = 1e-12
+
+_TRIANGLE_THEOREMS = {"sum": "Thm 3.4", "histogram": "Thm 3.5", "counts": "Thm 3.6"}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a universally optimal mechanism exists, and why.
+
+    Attributes
+    ----------
+    verdict
+        ``"yes"``, ``"no"`` or ``"open"``.
+    reason
+        One sentence.
+    witness
+        The mechanism for a yes, the consumers and the proof for a no, ``None`` when open.
+    theorem
+        What was used.
+    margin
+        For rules with a threshold: ε less the threshold; ``None`` otherwise.
+
+    Examples
+    --------
+    >>> universality("star(3)", "ln(2)").verdict, universality("star(3)", "ln(1.99)").verdict
+    ('yes', 'no')
+    """
+
+    verdict: str
+    reason: str
+    witness: Universal | Refutation | None
+    theorem: str
+    margin: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the verdict under its public names, ready for JSON."""
+        return {
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "theorem": self.theorem,
+            "margin": self.margin,
+            "witness": None if self.witness is None else self.witness.as_dict(),
+        }
+
+    def __str__(self) -> str:
+        return f"{self.verdict}: {self.reason}"
+
+
+def universality(
+    question: Query | AnswerGraph | str,
+    epsilon: Epsilon | float | Fraction | str,
+    loss: Any = "binary",
+    *,
+    kind: str = "bayesian",
+    search: bool = True,
+) -> Verdict:
+    """Decide whether one mechanism serves all consumers with this loss, with proof.
+
+    Parameters
+    ----------
+    question
+        A query, its text, or an answer graph.
+    epsilon
+        The privacy level.
+    loss
+        The loss that all consumers share, or ``"monotone"`` for all monotone losses at once.
+    kind
+        ``"bayesian"``: all priors; ``"risk-averse"``: all sets of possible answers.
+    search
+        Whether to look for a few consumers that decide an open case, on small graphs.
+
+    Examples
+    --------
+    >>> print(universality("count(5)", 1))
+    yes: the answers form a path and the loss is monotone: the geometric mechanism serves all
+    >>> print(universality("sum(3,2)", 1))
+    no: the answers 1, 0 and 2 are pairwise neighbours: two consumers need incompatible mechanisms
+    """
+    if kind not in ("bayesian", "risk-averse"):
+        raise InputError(f"consumers are 'bayesian' or 'risk-averse', got {kind!r}")
+    asked = query(question) if isinstance(question, str) else question
+    graph = asked.graph if isinstance(asked, Query) else asked
+    level = Epsilon.of(epsilon)
+    everything = loss == "monotone" if isinstance(loss, str) else False
+    given = read_loss("binary" if everything else loss, graph)
+    case = _Case(graph, level, given, kind, everything, asked)
+    for rule in (case.path, case.triangle, case.cycle, case.tree):
+        found = rule()
+        if found is not None:
+            return found
+    found = case.search() if search else None
+    return found or case.open()
+
+
+class _Case:
+    def __init__(
+        self,
+        graph: AnswerGraph,
+        level: Epsilon,
+        loss: Loss,
+        kind: str,
+        everything: bool,
+        asked: Query | AnswerGraph,
+    ) -> None:
+        self.graph, self.level, self.loss, self.kind = graph, level, loss, kind
+        self.everything = everything
+        self.text = asked.text if isinstance(asked, Query) else graph.name
+        self.shortest: tuple[int, ...] | None = None
+        # Edges of one length other than 1 are edges of length 1 at another level.
+        lengths = np.unique(graph.edge_lengths()) if graph.has_lengths else np.ones(1)
+        self.one_length = len(lengths) == 1
+        self.edge_level = level.scaled(float(lengths[0])) if lengths[0] != 1 else level
+
+    def path(self) -> Verdict | None:
+        if not self.graph.is_path or not self.one_length:
+            return None
+        monotone = self.everything or self.loss.is_binary
+        if not monotone and self.loss.guess_count == self.graph.size:
+            # On either side of the truth alone is enough; so the geometric proof needs it.
+            monotone = is_monotone(self.loss, self.graph).result
+        if not monotone:
+            return None
+        return Verdict(
+            "yes",
+            "the answers form a path and the loss is monotone: the geometric mechanism serves all",
+            Universal("geometric", self._geometric()),
+            "C, Thm 2.7" if self.kind == "bayesian" else "C, Thm 2.8",
+        )
+
+    def _geometric(self) -> Channel:
+        if type(self.graph) is Band and self.graph.width == 1:
+            return geometric(self.graph, self.level)
+        return tree_mechanism(self.graph, self.level)
+
+    def triangle(self) -> Verdict | None:
+        if not self.one_length or self.graph.is_tree:
+            return None
+        self.shortest = shortest_cycle(self.graph)
+        if self.shortest is None or len(self.shortest) != 3 or not self._binary_on(self.shortest):
+            return None
+        names = [str(self.graph.label(i)) for i in self.shortest]
+        family = self.text.partition("(")[0]
+        known = _TRIANGLE_THEOREMS.get(family, "Claim 3.3")
+        return Verdict(
+            "no",
+            f"the answers {names[0]}, {names[1]} and {names[2]} are pairwise neighbours: two "
+            "consumers need incompatible mechanisms",
+            self._refuted(self.shortest),
+            f"C, {known}",
+        )
+
+    def cycle(self) -> Verdict | None:
+        if not self.one_length or self.graph.is_tree:
+            return None
+        cycle = self.shortest
+        if cycle is None or not self._binary_on(cycle):
+            return None
+        if self.kind == "risk-averse" and len(cycle) % 2 == 0:
+            return None
+        own = "C, Thm 4.2" if self.kind == "bayesian" else "C, Thm 4.2 for worst cases"
+        return Verdict(
+            "no",
+            f"the answers contain a shortest cycle of {len(cycle)} nodes: a consumer uniform on "
+            "it and one on neighbours in it need incompatible mechanisms",
+            self._refuted(cycle),
+            own,
+        )
+
+    def _refuted(self, cycle: tuple[int, ...]) -> Refutation:
+        return refute_by_cycle(self.graph, cycle, self.edge_level, kind=self.kind, loss=self.loss)
+
+    def tree(self) -> Verdict | None:
+        if not self.graph.is_tree or not self.loss.is_binary:
+            return None
+        if not self.one_length:
+            return None if self.everything else self._tree_with_lengths()
+        most = max(1, self.graph.max_degree - 1)
+        side = side_of(self.edge_level, most)
+        where = f"e^ε against Δ - 1 = {most}"
+        if side.sign >= 0:
+            # Binary loss is monotone, so its "no" is one for all monotone losses; not its "yes".
+            return (
+                None
+                if self.everything
+                else Verdict(
+                    "yes",
+                    f"the answers form a tree and ε allows it ({where}): the tight-constraints "
+                    "mechanism serves all",
+                    Universal("tight constraints", tree_mechanism(self.graph, self.level)),
+                    "tree theorem",
+                    side.margin,
+                )
+            )
+        if self.edge_level.ratio >= most:
+            return None
+        return Verdict(
+            "no",
+            f"the answers form a tree but ε is too small ({where}): consumers on a node and two "
+            "of its neighbours cannot all be served",
+            refute_by_star(self.graph, self.edge_level, loss=self.loss),
+            "C, Thm 4.3",
+            side.margin,
+        )
+
+    def _tree_with_lengths(self) -> Verdict | None:
+        least = float(tree_weights(self.graph, self.level).min())
+        if least < WEIGHT_MARGIN:
+            return None
+        return Verdict(
+            "yes",
+            "the answers form a tree with lengths on which tight constraints exist: that "
+            "mechanism serves all",
+            Universal("tight constraints", tree_mechanism(self.graph, self.level)),
+            self._tree_theorem(),
+            None,
+        )
+
+    def _tree_theorem(self) -> str:
+        # What is optimal for every prior is optimal for every worst case, by minimax duality.
+        return "tree theorem" + ("" if self.kind == "bayesian" else " and minimax duality")
+
+    def _binary_on(self, nodes: tuple[int, ...]) -> bool:
+        """Whether the loss is 0 or one s > 0 on these nodes, and at least s for other guesses."""
+        if self.loss.is_binary:
+            return True
+        if self.loss.guess_count != self.graph.size:
+            return False
+        rows = np.stack([self.loss.row(i) for i in nodes])
+        inside = rows[:, list(nodes)]
+        away = inside[~np.eye(len(nodes), dtype=bool)]
+        others = np.delete(rows, list(nodes), axis=1)
+        same = bool((away == away[0]).all()) and bool((np.diag(inside) == 0).all())
+        return same and away[0] > 0 and bool((others >= away[0]).all())
+
+    def search(self) -> Verdict | None:
+        """Look for a few consumers who cannot all be served, on small graphs."""
+        limit = RAY_NODES if self.kind == "bayesian" else RISK_NODES
+        if self.graph.size > limit or not self.one_length:
+            return None
+        rays = all_rays(
+            ExplicitGraph(self.graph.edge_array(), size=self.graph.size), self.edge_level.alpha
+        )
+        priors = self._candidates()
+        chosen = list(range(len(priors)))
+        found = together(rays, list(self._proof(priors).consumers()))
+        if found.regret <= REGRET_MARGIN:
+            return None
+        # Those who stand in the way are enough; then one after the other is sent home.
+        chosen = list(found.active)
+        for c in found.active:
+            fewer = [k for k in chosen if k != c]
+            if len(fewer) < 2:
+                break
+            some = together(rays, list(self._proof([priors[k] for k in fewer]).consumers()))
+            if some.regret > REGRET_MARGIN:
+                chosen = fewer
+        last = self._proof([priors[k] for k in chosen])
+        final = together(rays, list(last.consumers()))
+        if final.regret <= REGRET_MARGIN:
+            return None
+        proof = replace(
+            last,
+            optimal_losses=final.own,
+            together=-(sum(final.own) + final.regret),
+            apart=-sum(final.own),
+        )
+        return Verdict(
+            "no",
+            f"{len(chosen)} consumers were found of whom one must lose at least "
+            f"{final.regret:.3g} more than with a mechanism of its own",
+            proof,
+            "linear program over rays",
+            final.regret,
+        )
+
+    def _candidates(self) -> list[tuple[Fraction, ...]]:
+        """Return priors to try: uniform on small sets, then some with unequal weights."""
+        n = self.graph.size
+        made = [
+            tuple(Fraction(int(i in nodes), k) for i in range(n))
+            for k in range(2, n + 1)
+            for nodes in combinations(range(n), k)
+        ][:UNIFORM_LIMIT]
+        if self.kind == "bayesian":
+            weights = np.random.default_rng(0).integers(0, 7, (UNEQUAL_PRIORS, n)) + 1
+            for row in weights.tolist():
+                made.append(tuple(Fraction(w, sum(row)) for w in row))
+        return made
+
+    def _proof(self, priors: list[tuple[Fraction, ...]]) -> Refutation:
+        supports = tuple(tuple(i for i, p in enumerate(prior) if p) for prior in priors)
+        known = tuple(priors) if self.kind == "bayesian" else ()
+        return Refutation(self.graph, supports, self.kind, self.loss, (), exact=False, priors=known)
+
+    def open(self) -> Verdict:
+        return Verdict(
+            "open",
+            f"no rule settles {self.text} for {self.kind} consumers with {self.loss.name} loss, "
+            "and no consumers that exclude a common mechanism were found",
+            None,
+            "none",
+        )
