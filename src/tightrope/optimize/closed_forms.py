@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tightrope.channels import Channel, DenseChannel, DeterministicChannel, remap
-from tightrope.consumers import best_remap, is_monotone
+from tightrope.consumers import CoordinateLoss, Loss, best_remap, is_monotone
 from tightrope.consumers.line import line_order, on_a_line
 from tightrope.errors import TightropeError
-from tightrope.graphs import Band
+from tightrope.graphs import AnswerGraph, Band
 from tightrope.mechanisms import exponential, geometric
 from tightrope.mechanisms.tight_optimality import reach
 from tightrope.optimize.certificate import Certificate
@@ -26,7 +26,7 @@ REGULAR_TOLERANCE = 1e-12
 def accepts_geometric(task: Task) -> tuple[bool, str]:
     """Whether the graph is a path and the loss monotone.
 
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import AnswerGraph, Band
     >>> from tightrope import Epsilon
     >>> from tightrope.consumers import Consumer
     >>> consumer = Consumer.of(Band(4), prior="uniform", loss="absolute")
@@ -38,15 +38,24 @@ def accepts_geometric(task: Task) -> tuple[bool, str]:
         return False, f"{graph.name} is not a path"
     if loss.guess_count != graph.size:
         return False, "the guesses are not the answers"
-    if not on_a_line(graph) or not is_monotone(loss, graph).result:
+    if not _is_monotone(graph, loss):
         return False, f"the {loss.name} loss is not monotone along the path"
     return True, "on a path geometric noise with the best remap is optimal for monotone losses"
+
+
+def _is_monotone(graph: AnswerGraph, loss: Loss) -> bool:
+    """Monotone along the path; numbers that go up with the answers need no comparing."""
+    if isinstance(graph, Band) and isinstance(loss, CoordinateLoss):
+        line = loss.coordinates
+        if line.shape[1] == 1 and (np.diff(line[:, 0]) > 0).all():
+            return True
+    return on_a_line(graph) and is_monotone(loss, graph).result
 
 
 def solve_geometric(task: Task, reason: str) -> Design:
     """Geometric noise with the best remap, and the prices that its outputs ask for.
 
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import AnswerGraph, Band
     >>> from tightrope import Epsilon
     >>> from tightrope.consumers import Consumer
     >>> consumer = Consumer.of(Band(5), prior="binomial(.3)", loss="squared")
@@ -217,7 +226,7 @@ def solve_symmetric(task: Task, reason: str) -> Design:
 def accepts_candidate(task: Task) -> tuple[bool, str]:
     """Whether tight constraints exist and the loss is binary; the prices decide the rest.
 
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import AnswerGraph, Band
     >>> from tightrope import Epsilon
     >>> from tightrope.consumers import Consumer
     >>> consumer = Consumer.of(Band(6, 2), prior="0.3,0.2,0.2,0.1,0.1,0.1", loss="binary")
@@ -241,7 +250,7 @@ def accepts_candidate(task: Task) -> tuple[bool, str]:
 def solve_candidate(task: Task, reason: str) -> Design:
     r"""Tight constraints outside the regular region, with the prices :math:`\pi - \Phi^{-1}v`.
 
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import AnswerGraph, Band
     >>> from tightrope import Epsilon
     >>> from tightrope.consumers import Consumer
     >>> consumer = Consumer.of(Band(6, 2), prior="0.3,0.2,0.2,0.1,0.1,0.1", loss="binary")

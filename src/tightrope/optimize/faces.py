@@ -21,6 +21,9 @@ from tightrope.optimize.problem import Floats, Ints, Problem
 #: Differences of heights that are this close to an edge length count as tight.
 TIGHT_TOLERANCE = 1e-9
 
+#: Variables below this are noise of a numerical solution.
+DROWNED = 1e-9
+
 Tight = NDArray[np.int8]
 
 
@@ -131,8 +134,17 @@ class Face:
         return {pair: r for r, pair in enumerate(zip(a.tolist(), b.tolist(), strict=True))}
 
     def column(self, values: Floats) -> Floats:
-        """Return the column of the channel that the variables stand for."""
-        return self.shape * values[self.component]
+        """Return the column of the channel that the variables stand for.
+
+        Variables that drown in the solver's tolerance are replaced by the least that privacy
+        asks for, given the others.
+        """
+        sure = values > DROWNED
+        if sure.all() or not sure.any():
+            return self.shape * (values * sure)[self.component]
+        column = self.shape * (values * sure)[self.component]
+        known = np.flatnonzero(column > 0)
+        return np.asarray((column[known][:, None] * self.problem.rates[known]).max(axis=0))
 
 
 def label_all(faces: Iterable[Face]) -> None:

@@ -81,12 +81,22 @@ def prices(values: Floats, alpha: float) -> Floats:
 
 def _one_sided(prior: Floats, alpha: float) -> tuple[Floats, Floats, Floats]:
     r"""Sums over :math:`j \ge 0` of :math:`\pi_{i-j} \alpha^j j^p` for p = 0, 1, 2."""
-    from scipy.signal import lfilter
+    from scipy.linalg import solve_banded
 
-    zeroth = lfilter([1.0], [1.0, -alpha], prior)
-    # Σ j α^j and Σ j² α^j are filters of the sums before them: no powers of n appear.
-    first = lfilter([0.0, alpha], [1.0, -alpha], zeroth)
-    second = lfilter([0.0, alpha], [1.0, -alpha], zeroth + 2 * first)
+    bands = np.ones((2, len(prior)))
+    bands[1] = -alpha
+
+    def running(values: Floats) -> Floats:
+        """Solve y_i = α y_{i-1} + x_i."""
+        return np.asarray(solve_banded((1, 0), bands, values))
+
+    def shifted(values: Floats) -> Floats:
+        return np.concatenate([[0.0], alpha * values[:-1]])
+
+    zeroth = running(prior)
+    # Σ j α^j and Σ j² α^j are sums of the sums before them: no powers of n appear.
+    first = running(shifted(zeroth))
+    second = running(shifted(zeroth + 2 * first))
     return zeroth, first, second
 
 

@@ -130,6 +130,11 @@ class Problem:
         return matrix if self.graph.has_lengths else matrix.astype(np.int32)
 
     @functools.cached_property
+    def rates(self) -> Floats:
+        r""":math:`\alpha^{d(i,j)}` for all pairs."""
+        return np.asarray(self.alpha ** self.distances.astype(float))
+
+    @functools.cached_property
     def anchors(self) -> Ints:
         """For each guess the answer it suits best: where its column is meant to peak."""
         # Subtracting the row minimum makes losses of different answers comparable.
