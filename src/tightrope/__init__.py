@@ -26,6 +26,7 @@ _PUBLIC = {
     "Query": "tightrope.queries",
     "TightropeError": "tightrope.errors",
     "query": "tightrope.queries",
+    "verify": "tightrope.certify",
 }
 
 __all__ = ["__version__", *sorted(_PUBLIC)]

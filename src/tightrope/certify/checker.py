@@ -98,7 +98,7 @@ def check(source: str | os.PathLike[str] | bytes) -> Report:
 
 
 def check_ratios(file: Container) -> tuple[list[tuple[int, int]], list[int]]:
-    """Check p/q <= exp(ε·length) for every length; return the ratios and bounds of exp(-ε·l).
+    """Check p/q <= exp(ε·length) for every length; bound exp(-ε·length) from below.
 
     >>> check_ratios.__name__
     'check_ratios'

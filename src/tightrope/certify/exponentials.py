@@ -48,7 +48,7 @@ def ln_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def level_bounds(multiple: Fraction, base: Fraction | None, p: int, q: int) -> tuple[bool, int]:
-    """Whether p/q <= exp(ε), and an integer a with a/2^62 <= exp(-ε); ε = multiple·ln(base).
+    """Whether p/q <= exp(ε), and an integer a with a/2^62 <= exp(-ε).
 
     >>> level_bounds(Fraction(1), Fraction(2), 2, 1) == (True, 2**61)
     True

@@ -85,7 +85,7 @@ class Graph:
 
 
 def read_graph(file: Container) -> Graph:
-    """Read the graph of a file: a box, or edges in increasing order that connect all answers.
+    """Read the graph of a file: a box, or edges in order that connect all answers.
 
     >>> read_graph.__name__
     'read_graph'

@@ -9,6 +9,7 @@ from importlib.resources import files
 PARTS = ("container", "exponentials", "neighbours", "weights", "optimality", "checker")
 
 _IMPORTS = re.compile(r"^(?:from|import) .*?(?:\([^)]*\))?$", re.M)
+_ONE_LINE = re.compile(r'("""[^"\n]+)\n *"""')
 _EXAMPLE = re.compile(r"\n\n? *>>> .*?(?=\n *\"\"\"|\n\n)", re.S)
 
 
@@ -31,14 +32,17 @@ def checker_script() -> str:
     for source in sources:
         head, _, body = source.partition("\n# -- ")
         imports |= {line for line in _IMPORTS.findall(head) if "tightrope" not in line}
-        bodies.append("# -- " + _EXAMPLE.sub("", body).strip())
+        plain = _ONE_LINE.sub(r'\1"""', _EXAMPLE.sub("", body))
+        bodies.append("# -- " + plain.strip())
     doc = sources[-1].split('"""')[1]
     lines = sorted(imports - {"from __future__ import annotations", "import numpy as np"})
-    plain = [line for line in lines if line.startswith("import")]
+    whole = [line for line in lines if line.startswith("import")]
     named = [line for line in lines if line.startswith("from")]
-    top = ["from __future__ import annotations\n", *_merged(plain + named), "\nimport numpy as np"]
+    top = ["from __future__ import annotations\n", *_merged(whole + named), "\nimport numpy as np"]
     start = (
-        '#!/usr/bin/env python3\nr"""' + doc + 'Run it: ``python verify_mechanism.py FILE``.\n"""\n'
+        '#!/usr/bin/env python3\nr"""'
+        + doc
+        + '\nRun it: ``python verify_mechanism.py FILE``.\n"""\n'
     )
     return start + "\n" + "\n".join(top) + "\n\n" + "\n\n\n".join(bodies) + "\n"
 

@@ -24,6 +24,7 @@ from tightrope.channels.compose import (
     tagged_mixture,
 )
 from tightrope.channels.deterministic import DeterministicChannel
+from tightrope.channels.files import read_channel
 from tightrope.channels.geometric import GeometricChannel
 from tightrope.channels.integer import IntegerChannel, rational
 from tightrope.channels.kronecker import KroneckerChannel
@@ -58,6 +59,7 @@ __all__ = [
     "of_databases",
     "parallel",
     "rational",
+    "read_channel",
     "reduced",
     "remap",
     "restrict",

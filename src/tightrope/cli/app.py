@@ -10,10 +10,13 @@ import typer
 
 from tightrope import __version__
 from tightrope.cli.analyse import analyse
+from tightrope.cli.audit import audit
+from tightrope.cli.certify import certify
 from tightrope.cli.exists import exists
 from tightrope.cli.explain import explain
 from tightrope.cli.graph import graph
 from tightrope.cli.regular import regular
+from tightrope.cli.verify import verify
 
 app = typer.Typer(
     name="tightrope",
@@ -57,5 +60,5 @@ def help_text(command: Callable[..., None]) -> str:
     return "\n\n".join(f"\b\n{p}" if "\n  " in p else p for p in paragraphs)
 
 
-for command in (graph, exists, regular, explain, analyse):
+for command in (graph, exists, regular, explain, analyse, certify, verify, audit):
     app.command(help=help_text(command))(command)

@@ -19,8 +19,8 @@ MechanismText = Annotated[
     str,
     typer.Argument(
         metavar="MECHANISM",
-        help="A named mechanism such as 'geometric:count(5)' (with --epsilon), or a CSV matrix "
-        "(with --query).",
+        help="A mechanism file (.tightrope), a CSV matrix (with --query), or a named mechanism "
+        "such as 'geometric:count(5)' (with --epsilon).",
     ),
 ]
 EpsilonOption = Annotated[
@@ -71,6 +71,14 @@ def load(
             raise InputError("a matrix does not say what it answers: add --query")
         channel = read_channel(Path(text))
         return Loaded(Path(text).name, channel, query(question, neighbours=neighbours), level)
+    if text.lower().endswith(".tightrope"):
+        from tightrope.certify import read
+
+        made = read(Path(text))
+        asked = query(made.query, neighbours=made.neighbours)
+        if asked.graph.size != made.shape[0]:
+            raise InputError(f"{text}: {made.query} does not have {made.shape[0]} answers")
+        return Loaded(Path(text).name, made.channel(), asked, made.epsilon)
     from tightrope.mechanisms import mechanism
 
     named = mechanism(text)

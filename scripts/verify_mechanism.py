@@ -1,0 +1,855 @@
+#!/usr/bin/env python3
+r"""Check a mechanism file in integers: privacy, rows, loss, optimality.
+
+* *Ratio.* For every edge length l the file names p/q, and p/q is at most exp(ε·l).
+* *Rows.* Every row of weights is non-negative and sums to 2^bits.
+* *Privacy.* ``W[i,o]·q <= W[h,o]·p`` for neighbours i ~ h and every output o.
+* *Loss.* The expected loss that the file states is the loss of these weights.
+* *Optimality.* No private mechanism, with whatever outputs, has a loss below the bound: for
+  every guess k the file gives multipliers m >= 0 on arcs such that, for all i,
+  ``π_i·loss(i,k) - λ_i >= Σ_h m(h→i) - α·Σ_h m(i→h)``. A private column x has
+  ``x_h >= α·x_i``, so ``Σ_i (π_i·loss(i,k) - λ_i)·x_i >= Σ m(i→h)·(x_h - α·x_i) >= 0``;
+  summed over the columns of a mechanism its loss is at least ``Σ λ_i``. For binary loss a
+  *cover* y >= 0 with ``Σ_i y_i·α^d(i,k) >= π_k`` does the same: ``π_k·x_k <= Σ_i y_i·x_i``.
+  A reader who fears the worst loses at least as much as under any prior over the answers
+  that are possible, so there the file names such a prior.
+
+Weights are a matrix (``dense``) or a rule (``levels``): ``W[i,o] = w[d(i,o)]·Z[o]``, and what
+is missing to 2^bits goes to one output. The rule is private when w falls by no more than p/q
+over the distance that one edge can make, and the missing part does not vary by more than p/q
+between any two rows: a sum of private columns is private.
+
+Run it: ``python verify_mechanism.py FILE``.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import json
+import os
+import re
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, prod
+from typing import Any, BinaryIO
+
+import numpy as np
+
+# -- the file -----------------------------------------------------------------------------
+
+MAGIC, VERSION = b"\x89tightrope", 1
+HEADER_LIMIT = 1 << 24  # bytes of the header
+CHUNK_LIMIT = 1 << 23  # integers in one compressed chunk
+SECTION_LIMIT = 1 << 25  # integers in a section that is read as a whole
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Damaged(ValueError):
+    """What makes a file unfit to be checked any further."""
+
+
+def need(holds: bool, message: str) -> None:
+    """Stop with a message unless a condition holds."""
+    if not holds:
+        raise Damaged(message)
+
+
+class Container:
+    """The file: magic, version, header, compressed sections of integers, SHA-256 digest."""
+
+    def __init__(self, source: str | os.PathLike[str] | bytes) -> None:
+        self.stream: BinaryIO
+        if isinstance(source, bytes):
+            self.stream = io.BytesIO(source)
+        else:
+            self.stream = open(source, "rb")  # noqa: SIM115 - open as long as this lives
+        self.size = self.stream.seek(0, os.SEEK_END)
+        need(self.size >= 48, f"not a mechanism file: it is only {self.size} bytes long")
+        start = self.read(0, 16)
+        need(start[:10] == MAGIC, "not a mechanism file: it does not start with its mark")
+        need(int.from_bytes(start[10:12], "little") == VERSION, "unknown version of the format")
+        length = int.from_bytes(start[12:16], "little")
+        need(
+            length <= min(HEADER_LIMIT, self.size - 48), "the header is longer than the file allows"
+        )
+        text = self.read(16, length)
+        try:
+            self.header: dict[str, Any] = json.loads(text)
+            written = json.dumps(self.header, sort_keys=True, separators=(",", ":")).encode()
+        except (ValueError, RecursionError):
+            raise Damaged("the header is not JSON of a reasonable depth and size") from None
+        need(
+            isinstance(self.header, dict) and written == text, "the header is not in canonical form"
+        )
+        self.places: dict[str, tuple[dict[str, Any], int]] = {}
+        place = 16 + length
+        for part in self.get("sections", list):
+            sound = isinstance(part, dict) and isinstance(part.get("bytes"), list)
+            need(sound and isinstance(part.get("name"), str), "a section is not described")
+            numbers = [part.get(key) for key in ("width", "count", "chunk")] + part["bytes"]
+            need(all(type(x) is int and 0 < x < 1 << 40 for x in numbers), "a section has no size")
+            need(part["width"] % 8 == 0 and part["width"] <= 64, "integers have 8 to 64 bytes")
+            need(part["chunk"] * part["width"] <= CHUNK_LIMIT * 8, "a chunk is too large")
+            chunks = -(-part["count"] // part["chunk"])
+            need(chunks == len(part["bytes"]), "a section has the wrong number of chunks")
+            need(part["name"] not in self.places, f"the section {part['name']!r} comes twice")
+            self.places[part["name"]] = (part, place)
+            place += sum(part["bytes"])
+        lacks = place + 32 - self.size
+        need(lacks <= 0, f"the file is truncated: {lacks} bytes are missing")
+        need(lacks == 0, f"the file has {-lacks} bytes too many")
+
+    def __del__(self) -> None:
+        stream = getattr(self, "stream", None)
+        if stream is not None:
+            stream.close()
+
+    def read(self, place: int, length: int) -> bytes:
+        """Read bytes from a place."""
+        self.stream.seek(place)
+        return self.stream.read(length)
+
+    def get(self, name: str, kind: type, inside: dict[str, Any] | None = None) -> Any:
+        """Return a field of the header, of the kind it must have."""
+        value = (self.header if inside is None else inside).get(name)
+        need(type(value) is kind, f"the header has no proper {name!r}")
+        return value
+
+    def number(self, name: str, inside: dict[str, Any] | None = None) -> Fraction:
+        """Return an exact number that the header holds as text."""
+        return number(self.get(name, str, inside), name)
+
+    def digest(self) -> tuple[str, str]:
+        """Return the digest of the bytes and the digest that the file states."""
+        found = hashlib.sha256()
+        for place in range(0, self.size - 32, 1 << 20):
+            found.update(self.read(place, min(1 << 20, self.size - 32 - place)))
+        return found.hexdigest(), self.read(self.size - 32, 32).hex()
+
+    def chunks(self, name: str) -> Iterator[Array]:
+        """Yield a section piece by piece: int64, or Python integers when they are wider."""
+        need(name in self.places, f"the section {name!r} is missing")
+        part, place = self.places[name]
+        width, left = part["width"], part["count"]
+        for packed in part["bytes"]:
+            size = min(left, part["chunk"]) * width
+            # zlib cannot shrink by more than 1032 : 1, so nothing is unpacked for a false claim.
+            need(size <= 1100 * packed + 1100, f"the section {name!r} cannot hold what it claims")
+            worker = zlib.decompressobj()
+            try:
+                raw = worker.decompress(self.read(place, packed), size + 1)
+            except zlib.error:
+                raise Damaged(f"the section {name!r} is damaged") from None
+            whole = len(raw) == size and worker.eof and not worker.unused_data
+            need(whole, f"the section {name!r} does not hold what it claims")
+            place, left = place + packed, left - size // width
+            if width == 8:
+                yield np.frombuffer(raw, "<i8").astype(np.int64)
+            else:
+                cut = (raw[at : at + width] for at in range(0, size, width))
+                yield np.array([int.from_bytes(c, "little", signed=True) for c in cut], object)
+
+    def whole(self, name: str, count: int, low: int | None = 0, high: int | None = None) -> Array:
+        """Return a section of a known length with all its numbers in a range."""
+        need(name in self.places, f"the section {name!r} is missing")
+        stated = self.places[name][0]["count"]
+        need(
+            stated == count <= SECTION_LIMIT,
+            f"the section {name!r} has {stated} numbers, not {count}",
+        )
+        found = np.concatenate(list(self.chunks(name)))
+        out = (low is not None and found.min() < low) or (high is not None and found.max() >= high)
+        need(not out, f"the section {name!r} has numbers out of range")
+        return found
+
+
+def number(text: object, name: str) -> Fraction:
+    """Read an integer or a fraction written as ``p/q``."""
+    found = (
+        re.fullmatch(r"(-?\d{1,2000})(?:/([1-9]\d{0,1999}))?", text)
+        if isinstance(text, str)
+        else None
+    )
+    if found is None:
+        raise Damaged(f"{name!r} must be an exact number such as 3/4")
+    return Fraction(int(found[1]), int(found[2] or 1))
+
+
+# -- exp(ε), from below and above ---------------------------------------------------------
+
+
+def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
+    """Bound exp(x) for 0 < x <= 700: halve x, sum the series in integers, square again."""
+    halvings = ceil(x).bit_length()
+    y, one = x / 2**halvings, 1 << 1400
+    total = term = one
+    terms = 0
+    while term:  # a term is short by less than 2 units, and so is the rest of the series
+        terms += 1
+        term = term * y.numerator // (y.denominator * terms)
+        total += term
+    low, high = total, total + 2 * terms + 2
+    for _ in range(halvings):
+        low, high = low * low // one, -(-high * high // one)
+    return Fraction(low, one), Fraction(high, one)
+
+
+def ln_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
+    """Bound ln(x) for x > 1: take out powers of 2, then 2·artanh((x-1)/(x+1))."""
+    twos = max(0, x.numerator.bit_length() - x.denominator.bit_length() - 1)
+    x /= 2**twos
+    one, low, terms = 1 << 400, 0, 0
+    for times, y in ((2, (x - 1) / (x + 1)), (2 * twos, Fraction(1, 3))):
+        power, odd = one * y.numerator // y.denominator, 1
+        while power:
+            low += times * (power // odd)
+            power, odd, terms = power * y.numerator**2 // y.denominator**2, odd + 2, terms + times
+    return Fraction(low, one), Fraction(low + 3 * terms + 3 + 3 * twos, one)
+
+
+def level_bounds(multiple: Fraction, base: Fraction | None, p: int, q: int) -> tuple[bool, int]:
+    """Whether p/q <= exp(ε), and an integer a with a/2^62 <= exp(-ε)."""
+    power, root = multiple.numerator, multiple.denominator
+    below, above = (Fraction(1), Fraction(1)) if base is None else ln_bounds(base)
+    if multiple * above > 600:  # e^600 from below, 0 from above: both are safe
+        return Fraction(p, q) <= exp_bounds(Fraction(599))[0], 0
+    if base is not None and root <= 64 and power <= 4096:
+        exact = Fraction(p, q) ** root == base**power
+        if exact:
+            return True, (q << 62) // p
+    low, high = exp_bounds(multiple * below)[0], exp_bounds(multiple * above)[1]
+    return Fraction(p, q) <= low, (high.denominator << 62) // high.numerator
+
+
+# -- graphs -------------------------------------------------------------------------------
+
+NODE_LIMIT = 1 << 23
+PAIR_LIMIT = 1 << 24  # answers times outputs where a rule must be listed
+MASK = (1 << 31) - 1
+BLOCK = 1 << 21  # numbers looked at together
+
+
+class Graph:
+    """Who is whose neighbour: a box ``[[size, width], …]`` or a list of edges.
+
+    In a box two answers are neighbours when every coordinate differs by at most its width: a
+    sum is a box with one coordinate, a bundle of counts one with several.
+    """
+
+    def __init__(
+        self, nodes: int, box: list[list[int]] | None, edges: Array, length: Array
+    ) -> None:
+        self.nodes, self.box, self.edges, self.length = nodes, box, edges, length
+        self.keys = edges[:, 0] * nodes + edges[:, 1]
+
+    def ratio_of(self, i: Array, h: Array) -> Array:
+        """Return for each pair which of the file's ratios binds it, -1 for strangers."""
+        if self.box is None:
+            key = np.minimum(i, h) * self.nodes + np.maximum(i, h)
+            at = np.minimum(np.searchsorted(self.keys, key), max(len(self.keys) - 1, 0))
+            if not len(self.keys):
+                return np.full(len(i), -1)
+            return np.where(self.keys[at] == key, self.length[at], -1)
+        near = i != h
+        for size, width in reversed(self.box):
+            near &= abs(i % size - h % size) <= width
+            i, h = i // size, h // size
+        return np.where(near, 0, -1)
+
+    def smallest_near(self, block: Array) -> Array:
+        """Return for each row of a block the smallest entries in a box around it."""
+        assert self.box is not None
+        shaped = block.reshape(*(size for size, _ in self.box), -1)
+        for axis, (size, width) in enumerate(self.box):
+            reach = min(width, size - 1)
+            edge = [(reach * (axis == k),) * 2 for k in range(shaped.ndim)]
+            top = shaped.max()
+            low, done, wanted = np.pad(shaped, edge, constant_values=top), 1, 2 * reach + 1
+            while done < wanted:  # windows of 1, 2, 4, … rows, then the rest
+                step = min(done, wanted - done)
+                cut = low.shape[axis] - step
+                ahead = (slice(None),) * axis
+                low = np.minimum(low[(*ahead, slice(cut))], low[(*ahead, slice(step, None))])
+                done += step
+            shaped = low
+        found: Array = shaped.reshape(block.shape)
+        return found
+
+    def distances(self) -> Array:
+        """Return all distances of a listed graph with edges of one length, by search."""
+        need(self.nodes**2 <= PAIR_LIMIT and not self.length.any(), "no distances for this graph")
+        far = np.full((self.nodes, self.nodes), -1, np.int64)
+        seen = np.eye(self.nodes, dtype=bool)
+        step = 0
+        while True:
+            far[seen & (far < 0)] = step
+            grown = seen.copy()
+            for i, h in self.edges.tolist():
+                grown[i] |= seen[h]
+                grown[h] |= seen[i]
+            if (grown == seen).all():
+                return far
+            seen, step = grown, step + 1
+
+
+def read_graph(file: Container) -> Graph:
+    """Read the graph of a file: a box, or edges in order that connect all answers."""
+    told = file.get("graph", dict)
+    none = np.zeros((0, 2), np.int64)
+    if "box" in told:
+        box: list[list[int]] = file.get("box", list, told)
+        need(0 < len(box) < 21, "a box has 1 to 20 sides")
+        for side in box:
+            pair = isinstance(side, list) and len(side) == 2 and all(type(x) is int for x in side)
+            need(pair and 0 < side[0] <= NODE_LIMIT and side[1] > 0, "a side is a size and a width")
+        nodes = prod(size for size, _ in box)
+        need(nodes <= NODE_LIMIT, f"{nodes} answers are too many, at most {NODE_LIMIT} are checked")
+        return Graph(nodes, box, none, none[:, 0])
+    nodes, count = file.get("nodes", int, told), file.get("edges", int, told)
+    need(0 < nodes <= NODE_LIMIT and 0 <= count <= 1 << 24, "the graph is too large")
+    edges, length = none, np.zeros(count, np.int64)
+    if count:
+        edges = file.whole("edges", 2 * count, 0, nodes).reshape(-1, 2)
+    if "edge_ratios" in file.places:
+        length = file.whole("edge_ratios", count, 0, len(file.get("ratios", list)))
+    graph = Graph(nodes, None, edges, length)
+    need(bool((edges[:, 0] < edges[:, 1]).all()), "an edge must be i < h")
+    need(bool((np.diff(graph.keys) > 0).all()), "edges must be in increasing order, each once")
+    group = np.arange(nodes)  # every node joins the smallest number it can reach
+    before = group - 1
+    while (group != before).any():
+        before = group.copy()
+        np.minimum.at(group, edges[:, 1], group[edges[:, 0]])
+        np.minimum.at(group, edges[:, 0], group[edges[:, 1]])
+        group = group[group]
+    need(not group.any(), "the graph is not connected")
+    return graph
+
+
+def box_sums(box: list[list[int]], steps: list[int], levels: list[int], z: Array) -> Array:
+    r"""Return ``Σ_o levels[d(i,o)]·z[o]`` for all i, d = max ⌈\|i_k - o_k\| / steps_k⌉, exactly.
+
+    Summed by parts: ``Σ_d (levels[d] - levels[d+1])·(sum of z in the box of radius d)``. The
+    last level goes on for ever. Products are kept in four limbs of 31 bits.
+    """
+    table = z.reshape([size for size, _ in box])
+    need(sum(z.tolist()) < 1 << 62, "the factors are too large")
+    for axis in range(table.ndim):
+        sums = np.cumsum(table, axis)
+        table = np.concatenate([np.zeros_like(np.take(sums, [0], axis)), sums], axis)
+    falls = [above - below for above, below in pairwise(levels)]
+    need(all(0 <= fall < 1 << 62 for fall in falls), "levels must fall, each by less than 2^62")
+    rows = max(1, BLOCK // 64 * box[0][0] // z.size)  # blocks that stay close to the processor
+    blocks = (np.arange(at, min(at + rows, box[0][0])) for at in range(0, box[0][0], rows))
+    total = np.concatenate([_block_sums(box, steps, falls, table, first) for first in blocks])
+    total += levels[-1] * sum(z.tolist())
+    return np.asarray(total, dtype=object)
+
+
+def _block_sums(
+    box: list[list[int]], steps: list[int], falls: list[int], table: Array, first: Array
+) -> Array:
+    """Return the sums of the nodes whose first coordinates are given, without the last level."""
+    limbs = [np.zeros(1, np.int64)] * 4
+    sides = [first, *(np.arange(size) for size, _ in box[1:])]
+    for d, fall in enumerate(falls):
+        ball = table
+        for axis, (i, (size, _), step) in enumerate(zip(sides, box, steps, strict=True)):
+            high = np.minimum(i + d * step + 1, size)
+            ball = ball.take(high, axis) - ball.take(np.maximum(i - d * step, 0), axis)
+        b0, b1 = ball.ravel() & MASK, ball.ravel() >> 31
+        f0, f1 = fall & MASK, fall >> 31
+        low, high = b0 * f0, b1 * f1
+        middle = b0 * f1 + b1 * f0
+        added = (
+            low & MASK,
+            (low >> 31) + (middle & MASK),
+            (middle >> 31) + (high & MASK),
+            high >> 31,
+        )
+        limbs = [limb + more for limb, more in zip(limbs, added, strict=True)]
+    nodes = len(first) * prod(size for size, _ in box[1:])
+    total = np.broadcast_to(limbs[3], nodes).astype(object)
+    for limb in reversed(limbs[:3]):
+        total = total * (1 << 31) + limb
+    return total
+
+
+# -- weights: rows and privacy ------------------------------------------------------------
+
+
+def exceeds(a: Array, b: Array, p: int, q: int) -> Array:
+    """Return where ``a·q > b·p``, for non-negative integers below 2^62, without rounding."""
+    if object in (a.dtype, b.dtype) or max(p, q) > MASK:
+        return np.asarray(a.astype(object) * q > b.astype(object) * p, dtype=bool)
+    a0, b0 = (a & MASK) * q, (b & MASK) * p
+    a1, b1 = (a >> 31) * q + (a0 >> 31), (b >> 31) * p + (b0 >> 31)
+    found: Array = (a1 > b1) | ((a1 == b1) & ((a0 & MASK) > (b0 & MASK)))
+    return found
+
+
+class Weights:
+    """Integer weights ``W[i,o]`` with rows of sum ``2^bits``, listed or by rule."""
+
+    def __init__(self, file: Container, graph: Graph, ratios: list[tuple[int, int]]) -> None:
+        self.file, self.graph, self.ratios = file, graph, ratios
+        told = file.get("weights", dict)
+        self.kind: str = file.get("kind", str, told)
+        self.bits: int = file.get("bits", int, told)
+        self.outputs: int = file.get("outputs", int, told)
+        need(self.kind in ("dense", "levels"), "weights must be 'dense' or 'levels'")
+        need(0 <= self.bits <= 480 and self.outputs > 0, "the total of a row must be 2^0 … 2^480")
+        self.total = 1 << self.bits
+        if self.kind == "dense":
+            need("weights" in file.places, "the section 'weights' is missing")
+            part = file.places["weights"][0]
+            fits = part["count"] == graph.nodes * self.outputs and part["chunk"] % graph.nodes == 0
+            need(fits, "the section 'weights' does not have one number for each row and output")
+            need(part["width"] > 8 or self.bits <= 62, "these weights need wider integers")
+            return
+        need(graph.box is not None and self.outputs == graph.nodes, "levels need a box")
+        assert graph.box is not None
+        self.steps: list[int] = file.get("steps", list, told)
+        sound = len(self.steps) == len(graph.box) and all(type(s) is int for s in self.steps)
+        need(sound and all(0 < s < 1 << 40 for s in self.steps), "the steps must be positive")
+        self.levels: list[int] = file.get("levels", list, told)
+        sound = 0 < len(self.levels) <= 1 << 17 and all(type(w) is int for w in self.levels)
+        need(sound and all(0 < w < 1 << 62 for w in self.levels), "levels must be positive")
+        self.rest_at: int = file.get("rest", int, told)
+        need(0 <= self.rest_at < self.outputs, "the output of the rest does not exist")
+        self.factors = file.whole("factors", self.outputs, 0, 1 << 62)
+        # A level below the first is never larger; summing by parts relies on it.
+        falling = all(a >= b for a, b in pairwise(self.levels))
+        need(falling, "the levels must not rise")
+
+    @functools.cached_property
+    def rest(self) -> Array:
+        """What each row of a rule lacks to the total."""
+        assert self.graph.box is not None
+        sums = box_sums(self.graph.box, self.steps, self.levels, self.factors)
+        lacks: Array = self.total - sums
+        return lacks
+
+    def rest_of(self, i: int) -> int:
+        """Return what one row of a rule lacks to the total."""
+        row = np.array(self.levels, object)[self.depths(i)] * self.factors.astype(object)
+        return int(self.total - sum(row.tolist()))
+
+    def columns(self) -> Iterator[tuple[int, Array]]:
+        """Yield blocks of columns, each with the number of its first output."""
+        n = self.graph.nodes
+        if self.kind == "dense":
+            start = 0
+            for chunk in self.file.chunks("weights"):
+                block = chunk.reshape(-1, n).T
+                yield start, block
+                start += block.shape[1]
+            return
+        need(n * n <= PAIR_LIMIT, "the rule has too many answers to list its columns")
+        for o in range(n):
+            yield o, self.column_by_rule(o)[:, None]
+
+    def column_by_rule(self, o: int) -> Array:
+        """Return one column of a rule."""
+        levels = np.array(self.levels, object)
+        column: Array = levels[self.depths(o)] * int(self.factors[o])
+        return column + self.rest if o == self.rest_at else column
+
+    def row(self, i: int) -> Array:
+        """Return one row, without computing any other by a rule."""
+        if self.kind == "dense":
+            return np.concatenate([block[i] for _, block in self.columns()])
+        row: Array = np.array(self.levels, object)[self.depths(i)] * self.factors.astype(object)
+        row[self.rest_at] += self.total - sum(row.tolist())
+        return row
+
+    def depths(self, i: int) -> Array:
+        """Return for every node which level it has seen from node i."""
+        assert self.graph.box is not None
+        far = np.zeros(1, np.int64)
+        rest, mine = i, []
+        for size, _ in reversed(self.graph.box):
+            rest, digit = divmod(rest, size)
+            mine.append(digit)
+        sides = zip(self.graph.box, reversed(mine), self.steps, strict=True)
+        for (size, _), digit, step in sides:
+            gap = -(-abs(np.arange(size) - digit) // step)
+            far = np.maximum(far[:, None], gap[None, :]).ravel()
+        return np.minimum(far, len(self.levels) - 1)
+
+    def faults(self) -> Iterator[str]:
+        """Yield what is wrong with rows and privacy."""
+        yield from self._dense_faults() if self.kind == "dense" else self._rule_faults()
+
+    def _rule_faults(self) -> Iterator[str]:
+        assert self.graph.box is not None
+        p, q = self.ratios[0]
+        sides = zip(self.graph.box, self.steps, strict=True)
+        reach = max(-(-min(width, size - 1) // step) for (size, width), step in sides)
+        for d, level in enumerate(self.levels):
+            after = self.levels[min(d + reach, len(self.levels) - 1)]
+            if level * q > after * p:
+                yield (
+                    f"privacy: level {d} weighs {level} and {reach} steps further {after}, which "
+                    f"is {level * q - after * p}/{p} too little for the ratio {p}/{q}"
+                )
+                break
+        low, high = int(self.rest.argmin()), int(self.rest.argmax())
+        if self.rest[low] < 0:
+            yield f"total: row {low} weighs {-self.rest[low]} more than 2^{self.bits}"
+        elif self.rest[high] * q > self.rest[low] * p:
+            yield (
+                f"privacy: what is missing to 2^{self.bits} is {self.rest[high]} in row {high} and "
+                f"{self.rest[low]} in row {low}, more than the ratio {p}/{q}"
+            )
+
+    def _dense_faults(self) -> Iterator[str]:
+        sums = [np.zeros(self.graph.nodes, np.int64).astype(object) for _ in range(2)]
+        told = False
+        for start, block in self.columns():
+            if block.min() < 0 or block.max() > self.total:
+                i, o = np.argwhere((block < 0) | (block > self.total))[0].tolist()
+                yield f"weights: row {i}, output {start + o} has the weight {block[i, o]}"
+                return
+            sums[0] += (block & MASK).sum(axis=1)
+            sums[1] += (block >> 31).sum(axis=1)
+            fault = None if told else self._breach(start, block)
+            if fault:
+                told = True
+                yield fault
+        found = sums[1] * (1 << 31) + sums[0]
+        for i in np.flatnonzero(found != self.total)[:1].tolist():
+            yield f"total: row {i} sums to {found[i]}, which is {found[i] - self.total:+d} off"
+
+    def _breach(self, start: int, block: Array) -> str | None:
+        """Return the first breach of privacy in a block of columns."""
+        if self.graph.box is not None:
+            p, q = self.ratios[0]
+            for part in range(0, block.shape[1], max(1, BLOCK // len(block))):
+                some = block[:, part : part + max(1, BLOCK // len(block))]
+                bad = np.argwhere(exceeds(some, self.graph.smallest_near(some), p, q))
+                if len(bad):
+                    i, o = bad[0].tolist()
+                    node = np.arange(len(block))
+                    near = np.flatnonzero(self.graph.ratio_of(np.full(len(node), i), node) >= 0)
+                    h = int(near[some[near, o].argmin()])
+                    return _breach_text(i, h, start + part + o, some[i, o], some[h, o], p, q)
+            return None
+        step = max(1, BLOCK // block.shape[1])
+        for at in range(0, len(self.graph.edges), step):
+            for both in (self.graph.edges[at : at + step], self.graph.edges[at : at + step, ::-1]):
+                for which in np.unique(self.graph.length[at : at + step]).tolist():
+                    p, q = self.ratios[which]
+                    mine = both[self.graph.length[at : at + step] == which]
+                    bad = np.argwhere(exceeds(block[mine[:, 0]], block[mine[:, 1]], p, q))
+                    if len(bad):
+                        i, h = mine[bad[0, 0]].tolist()
+                        o = int(bad[0, 1])
+                        return _breach_text(i, h, start + o, block[i, o], block[h, o], p, q)
+        return None
+
+
+def _breach_text(i: int, h: int, o: int, a: int, b: int, p: int, q: int) -> str:
+    return (
+        f"privacy: output {o} weighs {a} in row {i} and {b} in the neighbouring row {h}: "
+        f"{a}·{q} exceeds {b}·{p} by {int(a) * q - int(b) * p}"
+    )
+
+
+# -- loss and optimality ------------------------------------------------------------------
+
+
+class Reader:
+    """The consumer: a prior (or a set of possible answers) and a loss."""
+
+    def __init__(self, file: Container, graph: Graph, outputs: int) -> None:
+        told: dict[str, Any] = file.get("consumer", dict)
+        self.n, self.prior_total = graph.nodes, file.get("prior_total", int, told)
+        self.prior = file.whole("prior", self.n, 0, 1 << 62).astype(object)
+        need(sum(self.prior.tolist()) == self.prior_total > 0, "the prior does not sum to 1")
+        self.support: Array | None = None
+        if "support" in file.places:
+            count = file.places["support"][0]["count"]
+            self.support = file.whole("support", count, 0, self.n)
+            outside = np.ones(self.n, bool)
+            outside[self.support] = False
+            need(not self.prior[outside].any(), "the prior has weight on impossible answers")
+        self.guesses: int = file.get("guesses", int, told)
+        need(self.guesses > 0, "a reader needs at least one guess")
+        self.binary = "loss" not in file.places
+        self.unit = 1
+        if self.binary:
+            need(self.guesses == self.n, "binary loss has one guess for each answer")
+        else:
+            self.unit = file.get("loss_denominator", int, told)
+            need(self.unit > 0 and self.n * self.guesses <= PAIR_LIMIT, "the loss is too large")
+            listed = file.whole("loss", self.n * self.guesses, None).astype(object)
+            self.loss: Array = listed.reshape(self.guesses, self.n)
+        self.guess_of: Array = np.arange(outputs)
+        if "guess_of" in file.places:
+            self.guess_of = file.whole("guess_of", outputs, 0, self.guesses)
+        need(int(self.guess_of.max()) < self.guesses, "an output has no guess")
+
+    def losses(self, guess: int) -> Array:
+        """Return the losses of one guess under every answer, times the unit."""
+        if not self.binary:
+            return np.asarray(self.loss[guess])
+        column = np.ones(self.n, np.int64).astype(object)
+        column[guess] = 0
+        return column
+
+    def expected(self, weights: Weights) -> Fraction:
+        """Return the expected loss (the worst one over a set of possible answers), exactly."""
+        each = np.zeros(self.n, np.int64).astype(object)
+        same = bool((self.guess_of == np.arange(weights.outputs)).all())
+        if weights.kind == "levels" and self.binary and same:
+            each += weights.total - weights.levels[0] * weights.factors.astype(object)
+            each[weights.rest_at] -= weights.rest_of(weights.rest_at)
+        else:
+            for start, block in weights.columns():
+                for o in range(block.shape[1]):
+                    guess = int(self.guess_of[start + o])
+                    if self.binary:
+                        each[guess] += int(block[guess, o])
+                    else:
+                        each += self.loss[guess] * block[:, o].astype(object)
+            if self.binary:
+                each = weights.total - each
+        if self.support is not None:
+            return Fraction(max(each[self.support].tolist()), weights.total * self.unit)
+        found = sum((each * self.prior).tolist())
+        return Fraction(found, weights.total * self.unit * self.prior_total)
+
+
+def lower_bound(file: Container, graph: Graph, reader: Reader, alphas: list[int]) -> Fraction:
+    """Return the bound that the certificate proves, or stop where it proves nothing."""
+    told = file.get("certificate", dict)
+    bits: int = file.get("bits", int, told)
+    need(0 < bits <= 400, "the certificate needs 1 to 400 bits")
+    if file.get("kind", str, told) == "cover":
+        return _cover(file, graph, reader, alphas[0], bits)
+    prices = file.whole("prices", graph.nodes, None).astype(object)
+    count = file.places["arc_guess"][0]["count"] if "arc_guess" in file.places else 0
+    empty = np.zeros(0, np.int64)
+    guess = file.whole("arc_guess", count, 0, reader.guesses) if count else empty
+    need(bool((np.diff(guess) >= 0).all()), "multipliers must be sorted by guess")
+    start = file.whole("arc_from", count, 0, graph.nodes) if count else empty
+    end = file.whole("arc_to", count, 0, graph.nodes) if count else empty
+    value = file.whole("arc_value", count, 0).astype(object) if count else empty
+    which = graph.ratio_of(start, end)
+    need(bool((which >= 0).all()), "certificate: a multiplier joins answers that are no neighbours")
+    unit = reader.prior_total * reader.unit << (62 + bits)
+    for k, room in enumerate(
+        arcs_owed(reader, prices, (guess, start, end, value, which), alphas, bits)
+    ):
+        for i in np.flatnonzero(room < 0)[:1].tolist():
+            short = float(Fraction(-room[i], unit))
+            need(False, f"certificate: guess {k} is not priced at answer {i}, short by {short:.3g}")
+    return Fraction(sum(prices.tolist()), 1 << bits)
+
+
+def arcs_owed(
+    reader: Reader, prices: Array, arcs: tuple[Array, ...], alphas: list[int], bits: int
+) -> Iterator[Array]:
+    """Yield for each guess ``π_i·loss(i,k) - λ_i - Σ_h m(h→i) + α·Σ_h m(i→h)``, scaled."""
+    guess, start, end, value, which = arcs
+    alpha = np.array(alphas, object)
+    cuts = np.searchsorted(guess, np.arange(reader.guesses + 1))
+    for k in range(reader.guesses):
+        mine = slice(cuts[k], cuts[k + 1])
+        owed = prices * (1 << 62)
+        np.add.at(owed, end[mine], value[mine] * (1 << 62))
+        np.subtract.at(owed, start[mine], value[mine] * alpha[which[mine]])
+        cost = reader.prior * reader.losses(k)
+        yield cost * (1 << (62 + bits)) - owed * (reader.prior_total * reader.unit)
+
+
+def cover_room(
+    graph: Graph, reader: Reader, alpha: int, bits: int, cover: Array
+) -> tuple[Array, Array]:
+    """Return ``Σ_i y_i·α^d(i,k) - π_k`` for all k, and ``π_k``, both scaled."""
+    powers = [1 << 62]
+    if graph.box is not None:
+        while powers[-1] and len(powers) <= max(size for size, _ in graph.box):
+            powers.append(powers[-1] * alpha >> 62)
+        powers = [powers[0] - 1, *powers[1:], 0]  # differences stay below 2^62
+        widths = [width for _, width in graph.box]
+        covered = box_sums(graph.box, widths, powers, cover.astype(np.int64))
+    else:
+        far = graph.distances()
+        for _ in range(int(far.max())):
+            powers.append(powers[-1] * alpha >> 62)
+        covered = np.array(powers, object)[far] @ cover.astype(object)
+    needed = reader.prior * (1 << (62 + bits))
+    return covered * reader.prior_total - needed, needed
+
+
+def _cover(file: Container, graph: Graph, reader: Reader, alpha: int, bits: int) -> Fraction:
+    need(reader.binary, "certificate: a cover is for binary loss")
+    cover = file.whole("cover", graph.nodes, 0, 1 << 62)
+    room, _ = cover_room(graph, reader, alpha, bits, cover)
+    for k in np.flatnonzero(room < 0)[:1].tolist():
+        short = float(Fraction(-room[k], reader.prior_total << (62 + bits)))
+        need(False, f"certificate: answer {k} is not covered, short by {short:.3g}")
+    return 1 - Fraction(sum(cover.tolist()), 1 << bits)
+
+
+# -- the checks ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found: ``reasons`` is empty when every check passed."""
+
+    private: bool
+    optimal_within: Fraction | None
+    ratio: str | None
+    reasons: list[str] = field(default_factory=list)
+    checked: list[str] = field(default_factory=list)
+    digest: str | None = None
+
+
+def check(source: str | os.PathLike[str] | bytes) -> Report:
+    """Check a file, or its bytes; whatever is wrong becomes a reason."""
+    reasons: list[str] = []
+    checked: list[str] = []
+    ratio, gap, digest = None, None, None
+    private = False
+    try:
+        file = Container(source)
+    except Damaged as damage:
+        return Report(False, None, None, [str(damage)])
+    with file.stream:
+        try:
+            digest, stated = file.digest()
+            if digest != stated:
+                reasons.append(
+                    f"digest: the bytes have {digest[:16]}…, the file states {stated[:16]}…"
+                )
+            ratios, alphas = check_ratios(file)
+            ratio = "/".join(map(str, ratios[0]))
+            checked.append(f"p/q = {ratio} is at most exp(ε), for {len(ratios)} lengths of edges")
+            graph = read_graph(file)
+            check_query(file, graph)
+            weights = Weights(file, graph, ratios)
+            check_labels(file, graph.nodes, weights.outputs)
+            reasons += weights.faults()
+            private = not reasons
+            if private:
+                checked.append(
+                    f"W[i,o]·q <= W[h,o]·p on every edge of {graph.nodes} answers for each of "
+                    f"{weights.outputs} outputs; rows sum to 2^{weights.bits}"
+                )
+            if file.header.get("consumer") is not None:
+                gap = check_loss(file, graph, weights, alphas, checked)
+        except Damaged as damage:
+            reasons.append(str(damage))
+    return Report(private, None if reasons else gap, ratio, reasons, checked, digest)
+
+
+def check_ratios(file: Container) -> tuple[list[tuple[int, int]], list[int]]:
+    """Check p/q <= exp(ε·length) for every length; bound exp(-ε·length) from below."""
+    level = file.get("epsilon", dict)
+    multiple = file.number("multiple", level)
+    base = None if level.get("base") is None else file.number("base", level)
+    need(multiple > 0 and (base is None or base > 1), "ε must be positive")
+    told = file.get("ratios", list)
+    need(0 < len(told) <= 1 << 17, "there must be at least one ratio")
+    ratios, alphas = [], []
+    for at, entry in enumerate(told):
+        need(isinstance(entry, list) and len(entry) == 3, "a ratio is a length, p and q")
+        length = number(entry[0], "length")
+        pair = Fraction(number(entry[1], "p"), number(entry[2], "q") or 1)
+        need(length > 0 and pair >= 1 and "/" not in entry[1] + entry[2], "a ratio is p/q >= 1")
+        need(at > 0 or length == 1, "the first ratio must be that of edges of length 1")
+        sound, alpha = level_bounds(multiple * length, base, pair.numerator, pair.denominator)
+        need(sound, f"ratio: {pair} is larger than exp(ε) for edges of length {length}")
+        ratios.append((pair.numerator, pair.denominator))
+        alphas.append(alpha)
+    return ratios, alphas
+
+
+def check_query(file: Container, graph: Graph) -> None:
+    """Compare a box with what the text of the query means, where that is plain."""
+    relation = file.get("neighbours", str)
+    need(relation in ("change-one", "add-remove", "either"), "unknown neighbour relation")
+    text = re.fullmatch(r"([a-z]+)\((\d{1,9})(?:,(\d{1,9}))?\)", file.get("query", str))
+    if text is None or graph.box is None:
+        return
+    a, b = int(text[2]), int(text[3] or 0)
+    meant = {
+        "count": [[a + 1, 1]],
+        "path": [[a, 1]],
+        "clique": [[a, a]],
+        "choice": [[a, a]],
+        "sum": [[a * b + 1, b]],
+        "counts": [[a + 1, 1]] * min(b, 21),
+    }.get(text[1])
+    if meant is None or (relation == "add-remove" and text[1] != "count"):
+        return
+    wide = [[size, min(width, max(size - 1, 1))] for size, width in graph.box]
+    same = wide == [[size, min(width, max(size - 1, 1))] for size, width in meant]
+    need(same, f"query: {text[0]} has the box {meant}, the file has {graph.box}")
+
+
+def check_labels(file: Container, nodes: int, outputs: int) -> None:
+    """Check that there is one label for each answer and output, all different."""
+    for name, count in (("inputs", nodes), ("outputs", outputs)):
+        told: dict[str, Any] = file.get(name, dict)
+        if "list" in told:
+            names = [json.dumps(label) for label in file.get("list", list, told)]
+            need(len(names) == count, f"labels: {len(names)} {name} are named, not {count}")
+            need(len(set(names)) == count, f"labels: two {name} have the same name")
+        elif "sizes" in told:
+            sizes = file.get("sizes", list, told)
+            need(all(type(s) is int and s > 0 for s in sizes), f"labels: {name} have no sizes")
+            product = 1
+            for size in sizes[:64]:
+                product = min(product * size, 1 << 62)
+            need(product == count and len(sizes) <= 64, f"labels: {name} are not {count}")
+        else:
+            file.number("start", told)
+            need(file.number("step", told) != 0, f"labels: two {name} have the same name")
+
+
+def check_loss(
+    file: Container, graph: Graph, weights: Weights, alphas: Sequence[int], checked: list[str]
+) -> Fraction | None:
+    """Check the stated loss and bound; return how far the loss is above the bound."""
+    reader = Reader(file, graph, weights.outputs)
+    loss, stated = reader.expected(weights), file.number("expected_loss")
+    off = float(loss - stated)
+    need(loss == stated, f"loss: the weights have {float(loss):.12g}, {off:+.3g} from the stated")
+    checked.append(f"the expected loss is {float(loss):.12g}")
+    if file.header.get("certificate") is None:
+        return None
+    bound, stated = lower_bound(file, graph, reader, list(alphas)), file.number("bound")
+    off = float(bound - stated)
+    need(bound == stated, f"bound: {float(bound):.12g} is proved, {off:+.3g} from the stated")
+    checked.append(f"no private mechanism has an expected loss below {float(bound):.12g}")
+    return loss - bound
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Check the file that is named and print what was found; 0 when everything holds."""
+    if len(arguments) != 1:
+        sys.stdout.write("give the name of one mechanism file\n")
+        return 2
+    report = check(arguments[0])
+    within = report.optimal_within
+    lines = [f"holds: {line}" for line in report.checked]
+    lines += [f"FAILS: {line}" for line in report.reasons]
+    lines.append(f"private: {'yes' if report.private else 'no'}")
+    lines.append(f"optimal within: {'not known' if within is None else f'{float(within):.3g}'}")
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 1 if report.reasons else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,117 @@
+"""Read a channel from a file: a CSV matrix of decimals or fractions."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+
+from tightrope.channels.base import Channel, DenseChannel
+from tightrope.channels.integer import rational
+from tightrope.errors import InputError, TooLarge
+
+#: Largest file that is read, in bytes.
+FILE_LIMIT = 400_000_000
+#: Largest number of digits of a probability.
+DIGITS = 400
+
+
+def read_channel(path: str | os.PathLike[str]) -> Channel:
+    r"""Read a channel from a CSV file: one line for each true answer, one number for each output.
+
+    When every probability is a fraction such as ``1/3`` (or 0 or 1) the channel is exact and its
+    rows must sum to 1 exactly; otherwise the numbers are floats. A first line that does not hold
+    numbers names the outputs, a first column that does not hold numbers names the answers.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "response.csv")
+    ...     _ = file.write_text(",no,yes\nno,2/3,1/3\nyes,1/3,2/3\n")
+    ...     channel = read_channel(file)
+    >>> channel.outputs, channel.weights.tolist()
+    (['no', 'yes'], [[2, 1], [1, 2]])
+    """
+    rows = _rows(Path(path))
+    name = Path(path).name
+    outputs = inputs = None
+    # A label may look like a number (an answer 0, 1, 2 …): a corner that is empty says so.
+    corner = rows[0][0] == ""
+    if corner or not all(_is_number(cell) for cell in rows[0][1:] or rows[0]):
+        outputs, rows = rows[0], rows[1:]
+    if not rows:
+        raise InputError(f"{name}: there are no rows of numbers")
+    if corner or not all(_is_number(row[0]) for row in rows):
+        inputs, rows = [row[0] for row in rows], [row[1:] for row in rows]
+    columns = len(rows[0])
+    if outputs is not None and len(outputs) == columns + 1:
+        outputs = outputs[1:]
+    if outputs is not None and len(outputs) != columns:
+        raise InputError(f"{name}: {columns} numbers in a row, but {len(outputs)} outputs named")
+    for line, row in enumerate(rows, 1):
+        if len(row) != columns or not columns:
+            raise InputError(
+                f"{name}: every row must hold {columns} numbers, but row {line} holds {len(row)}"
+            )
+        for place, cell in enumerate(row, 1):
+            if not _is_number(cell):
+                raise InputError(
+                    f"{name}: {cell[:40]!r} in row {line}, column {place} is not a number"
+                )
+    exact = all("/" in cell or cell in ("0", "1") for row in rows for cell in row)
+    try:
+        if exact:
+            return rational(rows, inputs=_labels(inputs), outputs=_labels(outputs))
+        floats = [[_float(cell) for cell in row] for row in rows]
+        return DenseChannel(floats, inputs=_labels(inputs), outputs=_labels(outputs))
+    except InputError as problem:
+        raise InputError(f"{name}: {problem}") from None
+
+
+def _rows(path: Path) -> list[list[str]]:
+    try:
+        if path.stat().st_size > FILE_LIMIT:
+            raise TooLarge(f"{path}: a matrix file may have at most {FILE_LIMIT} bytes")
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            cells = [[cell.strip() for cell in row] for row in csv.reader(file) if row]
+    except OSError as problem:
+        raise InputError(f"{path}: {problem.strerror}") from None
+    except (UnicodeDecodeError, csv.Error) as problem:
+        raise InputError(f"{path.name}: not a CSV file of text: {problem}") from None
+    if not cells:
+        raise InputError(f"{path.name}: the file holds no rows")
+    return cells
+
+
+def _is_number(cell: str) -> bool:
+    if len(cell) > DIGITS or "_" in cell:
+        return False
+    try:
+        if "/" in cell:
+            Fraction(cell)
+            return True
+        return math.isfinite(float(cell))
+    except (ValueError, ZeroDivisionError):
+        return False
+
+
+def _float(cell: str) -> float:
+    return float(Fraction(cell)) if "/" in cell else float(cell)
+
+
+def _labels(cells: Sequence[str] | None) -> list[int | str] | None:
+    """Labels that are all whole numbers stand for these numbers."""
+    if cells is None:
+        return None
+    if all(cell.isdecimal() and len(cell) < 19 for cell in cells):
+        return [int(cell) for cell in cells]
+    return list(cells)

@@ -1,0 +1,65 @@
+"""``tightrope verify``: check a mechanism file in integers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tightrope.cli.output import AsJson, facts_table, paragraphs, show
+from tightrope.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def verify(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="A mechanism file (.tightrope).")
+    ] = None,
+    script: Annotated[
+        bool,
+        typer.Option("--script", help="Print the checker as one file that needs only NumPy."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check a mechanism file: privacy, rows, labels, digest, loss and optimality.
+
+    The exit code is 1 when a check fails; then it is said what fails, where and by how much.
+
+    Examples:
+      tightrope verify cities.tightrope
+      tightrope verify --script > verify_mechanism.py
+
+    >>> verify(script=True)
+    #!/usr/bin/env python3
+    ...
+    """
+    if script:
+        from tightrope.certify.script import checker_script
+
+        print(checker_script(), end="")
+        return
+    if file is None:
+        raise InputError("name the mechanism file to verify")
+    from tightrope.certify.verification import verify as judge
+
+    found = judge(file)
+
+    def draw(console: Console) -> None:
+        within = found.optimal_within
+        rows = {
+            "private": "yes" if found.private else "no",
+            "optimal within": "not proved" if within is None else f"{float(within):.3g}",
+            "ratio": found.ratio or "not known",
+            "digest": found.digest or "not known",
+        }
+        facts_table(console, file.name, rows)
+        console.print()
+        paragraphs(console, [f"Holds: {line}." for line in found.checked])
+        paragraphs(console, [f"FAILS: {line}." for line in found.reasons])
+
+    show(as_json, found.as_dict(), draw)
+    if found.reasons:
+        raise typer.Exit(1)
