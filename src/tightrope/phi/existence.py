@@ -89,6 +89,7 @@ def always_above(graph: AnswerGraph) -> float:
     >>> round(always_above(Band(751, 5)), 6), round(math.log(11), 6)
     (2.397895, 2.397895)
     """
+    graph._check_row("a vector over the answers")
     low, high = 0.0, 1.0
     structure = structure_of(graph)
 
@@ -167,6 +168,7 @@ def smallest_entry(graph: AnswerGraph) -> Callable[[float], float]:
     >>> smallest_entry(Band(751, 5))(0.9) < 0 < smallest_entry(Band(751, 5))(1)
     True
     """
+    graph._check_row("a vector over the answers")
     structure = structure_of(graph)
     if graph.size <= CELL_LIMIT and not isinstance(structure, BandStructure):
         cells = cells_of(graph)
