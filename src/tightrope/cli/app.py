@@ -12,10 +12,15 @@ from tightrope import __version__
 from tightrope.cli.analyse import analyse
 from tightrope.cli.audit import audit
 from tightrope.cli.certify import certify
+from tightrope.cli.derive import derive
+from tightrope.cli.design import design
 from tightrope.cli.exists import exists
 from tightrope.cli.explain import explain
 from tightrope.cli.graph import graph
 from tightrope.cli.regular import regular
+from tightrope.cli.remap import remap
+from tightrope.cli.sweep import sweep
+from tightrope.cli.universal import universal
 from tightrope.cli.verify import verify
 
 app = typer.Typer(
@@ -60,5 +65,19 @@ def help_text(command: Callable[..., None]) -> str:
     return "\n\n".join(f"\b\n{p}" if "\n  " in p else p for p in paragraphs)
 
 
-for command in (graph, exists, regular, explain, analyse, certify, verify, audit):
+for command in (
+    graph,
+    exists,
+    regular,
+    design,
+    sweep,
+    remap,
+    explain,
+    analyse,
+    certify,
+    verify,
+    audit,
+    derive,
+    universal,
+):
     app.command(help=help_text(command))(command)

@@ -43,6 +43,14 @@ PriorText = Annotated[
         "numbers 0.1,0.2,…, file:FILE, or product(…) for databases.",
     ),
 ]
+LossText = Annotated[
+    str,
+    typer.Option(
+        "--loss",
+        metavar="L",
+        help="What a wrong guess costs: binary, absolute, squared, distance or file:FILE.",
+    ),
+]
 
 
 def plain(value: Any) -> Any:

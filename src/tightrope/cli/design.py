@@ -1,0 +1,130 @@
+"""``tightrope design``: the best mechanism for a question, with its proof."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tightrope.cli.output import (
+    AsJson,
+    EpsilonText,
+    LossText,
+    NeighbourText,
+    PriorText,
+    QueryText,
+    facts_table,
+    paragraphs,
+    progress_bar,
+    show,
+)
+from tightrope.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tightrope.optimize import Design
+
+
+def design(
+    question: QueryText,
+    epsilon: EpsilonText,
+    prior: PriorText = "uniform",
+    loss: LossText = "binary",
+    risk_averse: Annotated[
+        str | None,
+        typer.Option(
+            metavar="S",
+            help="The answers that the reader thinks possible ('all', '0,3..5'): the worst loss "
+            "over them counts, and no prior.",
+        ),
+    ] = None,
+    route: Annotated[
+        str | None,
+        typer.Option(
+            metavar="R",
+            help="Force a route: geometric, tree, regular, symmetric, candidate, orbits, rays, "
+            "plain.",
+        ),
+    ] = None,
+    gap: Annotated[
+        float, typer.Option(metavar="G", help="Relative gap to the bound at which to stop.")
+    ] = 1e-9,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the mechanism with its proofs into a file."),
+    ] = None,
+    neighbours: NeighbourText = "change-one",
+    as_json: AsJson = False,
+) -> None:
+    """Find the best private mechanism for a question and prove how good it is.
+
+    Examples:
+      tightrope design "count(20)" --epsilon 0.5 --loss absolute
+      tightrope design "sum(20,3)" --epsilon "ln(2)" --prior "binomial(.3)" --out sum.tightrope
+      tightrope design "choice(6)" --epsilon 1 --risk-averse all
+
+    >>> design("choice(3)", "ln(2)", as_json=True)
+    {"query": "choice(3)", "neighbours": "change-one", "route": "regular", ...}
+    """
+    from tightrope.consumers import Consumer
+    from tightrope.optimize import Progress
+    from tightrope.optimize import design as find
+    from tightrope.queries import query
+
+    if risk_averse is not None and prior != "uniform":
+        raise InputError("a risk-averse reader has no prior: leave out --prior or --risk-averse")
+    asked = query(question, neighbours=neighbours)
+    who = (
+        Consumer.of(asked.graph, prior=prior, loss=loss)
+        if risk_averse is None
+        else Consumer.of(asked.graph, support=risk_averse, loss=loss)
+    )
+    with progress_bar("searching", as_json) as done:
+
+        def told(now: Progress) -> None:
+            reached = math.log(max(now.gap, gap)) / math.log(gap) if now.gap < 1 else 0.0
+            done(min(1.0, reached))
+
+        found = find(asked, epsilon, who, route, gap, told)
+    data: dict[str, Any] = {
+        "query": asked.text,
+        "neighbours": asked.neighbours.value,
+        **found.as_dict(),
+    }
+    if out is not None:
+        from tightrope.certify import write
+        from tightrope.prove import prove
+
+        proved = prove(found, asked)
+        data["out"] = str(write(proved, out))
+        data["digest"] = proved.digest
+    show(as_json, data, lambda console: _draw(console, asked.text, epsilon, found, data))
+
+
+def _draw(
+    console: Console, title: str, epsilon: str, found: Design, data: dict[str, Any]
+) -> None:
+    binary = found.consumer.loss.is_binary
+    rows = {"expected loss": f"{found.expected_loss:.9g}"}
+    if binary:
+        rows["right answer"] = f"with probability {found.utility:.9g}"
+    rows["no mechanism below"] = f"{found.bound:.9g}  (gap {found.gap:.2g})"
+    rows |= {f"{name} noise": _compared(value, found) for name, value in found.baselines.items()}
+    rows["route"] = f"{found.route}: {found.reason}"
+    rows["time"] = f"{found.seconds:.3g} s"
+    if "out" in data:
+        rows["written to"] = f"{data['out']}  (check it: tightrope verify {data['out']})"
+    facts_table(console, f"best mechanism for {title} at ε = {epsilon}", rows)
+    if not found.certified:
+        stopped = "stopped early" if found.stopped else "the proof did not close"
+        paragraphs(console, [f"Not proved optimal: {stopped}; the gap above is what is proved."])
+
+
+def _compared(value: float, found: Design) -> str:
+    lost = value - found.expected_loss
+    if found.expected_loss <= 0 or lost <= 1e-9 * max(value, 1e-300):
+        return f"{value:.9g}" + ("  (as good)" if lost <= 1e-9 * max(abs(value), 1e-300) else "")
+    return f"{value:.9g}  ({100 * lost / found.expected_loss:.3g} % worse)"

@@ -1,0 +1,95 @@
+"""``tightrope design``, ``remap`` and ``sweep``: JSON equals the library, files verify."""
+
+import math
+
+import pytest
+
+import tightrope as tr
+from tightrope.optimize import design
+
+KEYS = {
+    "route", "expected_loss", "utility", "bound", "gap", "certified", "epsilon", "nodes",
+    "seconds", "baselines",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.5, 0.8])
+def test_three_cities(run, alpha):
+    level = f"ln({1 / alpha})"
+    for words in ([], ["--risk-averse", "all"]):
+        data = run("design", "choice(3)", "--epsilon", level, *words, "--json").data
+        assert KEYS <= data.keys()
+        assert data["expected_loss"] == pytest.approx(2 * alpha / (1 + 2 * alpha), rel=1e-9)
+        assert data["certified"] is True
+
+
+def test_json_is_the_library_result(run):
+    words = ["sum(4,3)", "--epsilon", "0.7", "--prior", "binomial(.3)", "--loss", "absolute"]
+    data = run("design", *words, "--json").data
+    graph = tr.query("sum(4,3)").graph
+    found = design(graph, 0.7, tr.Consumer.of(graph, prior="binomial(.3)", loss="absolute"))
+    assert data["expected_loss"] == found.expected_loss
+    assert data["bound"] == found.bound
+    assert data["baselines"] == found.baselines
+
+
+def test_a_written_mechanism_verifies(run, tmp_path):
+    file = tmp_path / "cycle.tightrope"
+    data = run("design", "cycle(5)", "--epsilon", "ln(2)", "--out", str(file), "--json").data
+    assert data["out"] == str(file)
+    checked = run("verify", str(file), "--json").data
+    assert checked["private"] is True
+    assert float(checked["optimal_within"]) < 1e-9
+    analysed = run("analyse", str(file), "--json").data
+    assert analysed["utility"] == pytest.approx(data["utility"], rel=1e-8)
+    assert analysed["epsilon"] == pytest.approx(math.log(2), rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["choice(3)"], "--epsilon"),
+        (["choice(3)", "--epsilon", "0"], "positive"),
+        (["choice(3)", "--epsilon", "1", "--prior", "0.5,0.5"], "3"),
+        (["choice(3)", "--epsilon", "1", "--loss", "cubic"], "binary"),
+        (["choice(3)", "--epsilon", "1", "--route", "scenic"], "geometric"),
+        (["cycle(5)", "--epsilon", "1", "--route", "tree"], "not a tree"),
+        (["choice(3)", "--epsilon", "1", "--risk-averse", "9"], "9"),
+        (["choice(3)", "--epsilon", "1", "--risk-averse", ""], "answer"),
+        (["choice(3)", "--epsilon", "1", "--gap", "2"], "gap"),
+        (["choice(3)", "--epsilon", "1", "--risk-averse", "all", "--prior", "0.5,0.3,0.2"], "prior"),
+    ],
+)
+def test_nonsense_is_refused(run, words, says):
+    refused = run("design", *words)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.count("\n") == 1
+    assert says in refused.err
+
+
+def test_remap(run):
+    words = ["geometric:count(2)", "--epsilon", "ln(2)", "--prior", "0.1,0.8,0.1"]
+    data = run("remap", *words, "--loss", "absolute", "--json").data
+    assert data["remap"] == [1, 1, 1]
+    assert data["expected_loss"] == pytest.approx(0.2)
+
+
+def test_sweep_rows(run):
+    words = ["cycle(5)", "--epsilons", "0.5:1.5:0.5", "--loss", "binary", "--loss", "distance"]
+    rows = run("sweep", *words, "--json").data["rows"]
+    assert [(row["epsilon"], row["loss"]) for row in rows] == [
+        (level, loss) for loss in ("binary", "distance") for level in ("0.5", "1", "1.5")
+    ]
+    assert all(row["certified"] for row in rows)
+    losses = [row["expected_loss"] for row in rows[:3]]
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_sweep_keeps_what_is_refused(run):
+    rows = run("sweep", "cycle(5)", "--epsilons", "1", "--route", "tree", "--json").data["rows"]
+    assert "not a tree" in rows[0]["error"]
+
+
+@pytest.mark.parametrize("levels", ["2:1:0.5", "1:2", "0:1:0.1", "1:2:0", "ln(2):2:0.1", "x"])
+def test_sweep_refuses_ranges(run, levels):
+    assert run("sweep", "cycle(5)", "--epsilons", levels).code == 2
