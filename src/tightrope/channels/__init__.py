@@ -6,6 +6,12 @@
 """
 
 from tightrope.channels.base import Channel, DenseChannel
+from tightrope.channels.column_graphs import (
+    ColumnGraph,
+    Generality,
+    column_graph,
+    maximally_general,
+)
 from tightrope.channels.compare import (
     EQUALITY_TOLERANCE,
     PROPORTION_TOLERANCE,
@@ -23,8 +29,17 @@ from tightrope.channels.compose import (
     restrict,
     tagged_mixture,
 )
+from tightrope.channels.derive import (
+    DERIVATION_TOLERANCE,
+    Derivation,
+    Equivalence,
+    Witness,
+    derivable,
+    equivalent,
+)
 from tightrope.channels.deterministic import DeterministicChannel
 from tightrope.channels.files import read_channel
+from tightrope.channels.generality import Generalised, Split, make_maximally_general
 from tightrope.channels.geometric import GeometricChannel
 from tightrope.channels.integer import IntegerChannel, rational
 from tightrope.channels.kronecker import KroneckerChannel
@@ -38,13 +53,19 @@ from tightrope.channels.privacy import (
 from tightrope.channels.scaled_phi import ScaledPhi
 
 __all__ = [
+    "DERIVATION_TOLERANCE",
     "EQUALITY_TOLERANCE",
     "PRIVACY_TOLERANCE",
     "PROPORTION_TOLERANCE",
     "Channel",
+    "ColumnGraph",
     "Comparison",
     "DenseChannel",
+    "Derivation",
     "DeterministicChannel",
+    "Equivalence",
+    "Generalised",
+    "Generality",
     "GeometricChannel",
     "IntegerChannel",
     "KroneckerChannel",
@@ -52,9 +73,16 @@ __all__ = [
     "Reduction",
     "ScaledPhi",
     "SmallestEpsilon",
+    "Split",
+    "Witness",
     "cascade",
+    "column_graph",
+    "derivable",
     "equal",
+    "equivalent",
     "is_private",
+    "make_maximally_general",
+    "maximally_general",
     "mixture",
     "of_databases",
     "parallel",

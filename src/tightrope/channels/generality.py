@@ -226,7 +226,8 @@ class _Splitter:
             parts.setdefault(find(i), []).append(i)
         if len(parts) == 1:
             return None
-        return frozenset(min(parts.values(), key=lambda nodes: len(nodes)))
+        smallest: list[int] = min(parts.values(), key=len)
+        return frozenset(smallest)
 
     def _split(self, output: int, column: tuple[Number, ...], part: frozenset[int]) -> Split:
         up = down = None
