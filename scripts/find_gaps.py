@@ -14,7 +14,7 @@ from tightrope.phi import exists
 
 
 def main() -> None:
-    seen, found = 0, 0
+    seen, found, points = 0, 0, 0
     for number, graph in enumerate(graph_atlas_g()):
         if len(graph) < 2 or not networkx.is_connected(graph):
             continue
@@ -24,11 +24,13 @@ def main() -> None:
             raise SystemExit(f"graph {number} was not decided exactly")
         if not result.is_up_set:
             found += 1
+            points += sum(b is None or b > a for a, b in result.intervals) == 1
             ends = [(a, "∞" if b is None else f"{b:.6f}") for a, b in result.intervals]
             spans = ", ".join(f"[{a:.6f}, {b}]" for a, b in ends)
             size = f"{len(graph)} nodes, {graph.size()} edges"
             print(f"atlas {number}: {size} {sorted(graph.edges)}: {spans}")
-    print(f"{seen} connected graphs of 2 to 7 nodes, {found} with a gap")
+    print(f"{seen} connected graphs of 2 to 7 nodes, {found} with a gap;")
+    print(f"{points} of these because of a single ε where Φ is singular")
 
 
 if __name__ == "__main__":

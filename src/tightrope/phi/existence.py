@@ -158,6 +158,8 @@ def _by_polynomials(graph: AnswerGraph) -> Existence | None:
             (-math.log(top) + 0.0 if top < 1 else 0.0, -math.log(bottom) if bottom else None)
         )
     words = f"exact polynomials in α on {cells.size} cells of {graph.size} answers"
+    if any(start == end for start, end in found):
+        words += "; single ε where Φ is singular by a numerical residual"
     return Existence(tuple(found), 1e-15, True, 0.0, (0.0, None), 0.0, words)
 
 

@@ -31,8 +31,8 @@ class Existence:
     accuracy
         How far an end may lie from the true one.
     exact
-        Whether the intervals are proven to be all of them. Otherwise ``resolution`` says how
-        far apart the samples were.
+        Whether the intervals are proven to be all of them, single points where Φ is singular
+        excepted. Otherwise ``resolution`` says how far apart the samples were.
     resolution
         Largest gap between samples, in ε; 0 when ``exact``.
     searched

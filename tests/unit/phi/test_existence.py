@@ -52,6 +52,20 @@ def test_it_need_not_be_an_up_set() -> None:
     assert not found.contains(0.5)
 
 
+def test_no_smaller_graph_has_two_intervals() -> None:
+    import networkx
+    from networkx.generators.atlas import graph_atlas_g
+
+    gaps = []
+    for number, graph in enumerate(graph_atlas_g()[:209]):
+        if 2 <= len(graph) <= 6 and networkx.is_connected(graph):
+            found = exists(ExplicitGraph.from_networkx(graph))
+            assert found.exact
+            if sum(b is None or b > a for a, b in found.intervals) > 1:
+                gaps.append(number)
+    assert gaps == [189]
+
+
 def test_samples_find_the_gap_too() -> None:
     found = _by_samples(GAP, None, None)
     assert not found.exact
