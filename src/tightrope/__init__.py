@@ -27,7 +27,7 @@ _PUBLIC = {
     "Query": "tightrope.queries",
     "TightropeError": "tightrope.errors",
     "design": "tightrope.optimize",
-    "prove": "tightrope.prove",
+    "prove": "tightrope.proofs",
     "query": "tightrope.queries",
     "verify": "tightrope.certify",
 }

@@ -9,7 +9,7 @@ from tests.properties.strategies import connected_graphs
 from tightrope.certify import verify
 from tightrope.consumers import Consumer
 from tightrope.optimize import design
-from tightrope.prove import prove
+from tightrope.proofs import prove
 from tightrope.queries import query
 
 LOSSES = ["binary", "distance"]

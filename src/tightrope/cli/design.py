@@ -96,7 +96,7 @@ def design(
     }
     if out is not None:
         from tightrope.certify import write
-        from tightrope.prove import prove
+        from tightrope.proofs import prove
 
         proved = prove(found, asked)
         data["out"] = str(write(proved, out))
