@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from tests.properties.strategies import connected_graphs
+
 from tightrope.certify import verify
 from tightrope.consumers import Consumer
 from tightrope.optimize import design
@@ -56,6 +56,6 @@ def test_any_graph_prior_and_loss(data):
 def test_a_false_price_is_not_believed():
     found = design("cycle(5)", "ln(2)")
     assert judged(found) < 1e-8
-    tilted = found.certificate.prices + [0.05, -0.05, 0, 0, 0]
+    tilted = found.certificate.prices + np.array([0.05, -0.05, 0, 0, 0])
     object.__setattr__(found.certificate, "prices", tilted)
     assert judged(found) > 0.01

@@ -58,7 +58,7 @@ def worst_places(channel: Channel, graph: AnswerGraph) -> list[Worst]:
     if isinstance(channel, ScaledPhi) and same_graph(channel.graph, graph):
         return [_scaled_phi(channel)]
     if isinstance(channel, KroneckerChannel) and _factors_match(channel, graph):
-        if type(graph) in (CartesianProduct, Databases):
+        if isinstance(graph, CartesianProduct) and type(graph) in (CartesianProduct, Databases):
             return _cartesian(channel, graph)
         if type(graph) is StrongProduct:
             return [_strong(channel, graph)]

@@ -48,7 +48,8 @@ def audit(
             "rows drawn": f"{len(found.rows)}, {draws} times each",
             "worst row": f"row {worst.row}: χ² = {worst.chi_square:.4g} with {worst.freedom} "
             f"degrees of freedom, p = {worst.p_value:.3g}",
-            "time against output": f"ρ = {found.correlation:+.4f} (alarm beyond "
+            "time against output": f"ρ = {found.correlation:+.4f}",
+            "time against rarity": f"ρ = {found.rarity_correlation:+.4f} (alarm beyond "
             f"{found.correlation_limit:.3g})",
             "one draw": f"{found.nanoseconds:.0f} ns",
         }

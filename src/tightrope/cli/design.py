@@ -104,9 +104,7 @@ def design(
     show(as_json, data, lambda console: _draw(console, asked.text, epsilon, found, data))
 
 
-def _draw(
-    console: Console, title: str, epsilon: str, found: Design, data: dict[str, Any]
-) -> None:
+def _draw(console: Console, title: str, epsilon: str, found: Design, data: dict[str, Any]) -> None:
     binary = found.consumer.loss.is_binary
     rows = {"expected loss": f"{found.expected_loss:.9g}"}
     if binary:

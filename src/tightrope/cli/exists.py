@@ -59,7 +59,9 @@ def exists(
             "decided by": found.method,
         }
         if found.tolerance:
-            rows["mind"] = f"entries of y down to -{found.tolerance:g} were allowed: not a mechanism"
+            rows["mind"] = (
+                f"entries of y down to -{found.tolerance:g} were allowed: not a mechanism"
+            )
         facts_table(console, f"tight-constraints mechanism of {asked.text}", rows)
 
     show(as_json, data, draw)

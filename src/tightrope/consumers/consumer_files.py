@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.consumers.consumer import Bayesian, Consumer, RiskAverse
-from tightrope.files import is_json, read_json, read_rows
 from tightrope.consumers.loss_text import loss
 from tightrope.consumers.prior_text import prior
 from tightrope.consumers.support_text import support
 from tightrope.errors import InputError, TooLarge
+from tightrope.files import is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph
 
 _FIELDS = ("name", "prior", "support", "loss")

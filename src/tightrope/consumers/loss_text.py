@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.files import is_json, read_json, read_rows
 from tightrope.consumers.grammar import file_path, named, skip_space
 from tightrope.consumers.losses import Loss, MatrixLoss
 from tightrope.consumers.named_losses import BinaryLoss, CoordinateLoss, DistanceLoss
 from tightrope.consumers.numerals import to_float
 from tightrope.errors import InputError, TextError, TooLarge
+from tightrope.files import is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph
 
 #: Largest number of calls made to a loss that is a Python function.

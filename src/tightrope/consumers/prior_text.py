@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tightrope.files import is_json, read_json, read_rows
 from tightrope.consumers.grammar import expect_end, file_path, named, read_numbers, skip_space
 from tightrope.consumers.line import on_a_line
 from tightrope.consumers.numerals import find_answer, to_float
 from tightrope.consumers.priors import DensePrior, Prior
 from tightrope.consumers.product_prior import ProductPrior
 from tightrope.errors import InputError, TextError, TooLarge
+from tightrope.files import is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph, ProductGraph
 from tightrope.graphs.base import ROW_LIMIT
 

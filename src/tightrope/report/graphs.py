@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,9 +104,8 @@ def _layout(
     """Place nodes where the graph's structure suggests, else by stress."""
     if isinstance(graph, Band) and graph.width < graph.size - 1:
         return np.array([(i, 0.0) for i in nodes])
-    if isinstance(graph, ProductGraph) and len(graph.factors) == 2:
-        if all(isinstance(factor, Band) for factor in graph.factors):
-            return np.array([graph.digits(i) for i in nodes], dtype=float)
+    if _is_plane(graph):
+        return np.array([graph.digits(i) for i in nodes], dtype=float)
     if graph.is_cycle or graph.is_clique:
         turn = 2 * math.pi / len(nodes)
         return np.array([(math.sin(turn * k), math.cos(turn * k)) for k in range(len(nodes))])
@@ -117,6 +116,15 @@ def _layout(
     drawn.add_edges_from(edges)
     spot = networkx.kamada_kawai_layout(drawn)
     return np.array([spot[k] for k in range(len(nodes))])
+
+
+def _is_plane(graph: AnswerGraph) -> TypeGuard[ProductGraph]:
+    """Whether the answers are pairs of numbers."""
+    return (
+        isinstance(graph, ProductGraph)
+        and len(graph.factors) == 2
+        and all(isinstance(factor, Band) for factor in graph.factors)
+    )
 
 
 def _on_a_line(points: NDArray[np.float64]) -> bool:
