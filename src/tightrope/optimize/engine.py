@@ -30,8 +30,9 @@ AIM_GAP = 0.1
 HALVINGS = 4
 #: Most rounds before the engine stops with the gap it has.
 MOST_ROUNDS = 200
-#: Rounds without progress after which the engine stops with the gap it has.
+#: Rounds without progress after which the engine stops, once only rounding can be in the way.
 PATIENCE = 3
+STUCK_GAP = 1e-6
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def run_engine(
         try:
             solved = solve_master(problem, faces, basis)
             aim, found, tried = _separate(
-                problem, pricer, solved.prices, best_prices, guesses, now > AIM_GAP
+                problem, pricer, solved.prices, best_prices, guesses, now > AIM_GAP and not idle
             )
         except KeyboardInterrupt:
             if master is None:
@@ -142,7 +143,7 @@ def run_engine(
         if progress is not None and progress(told):
             stopped = True
             break
-        if now <= gap / 2 or idle >= PATIENCE:
+        if now <= gap / 2 or (idle >= PATIENCE and now < STUCK_GAP):
             break
         if now > OPENING_GAP and rounds > 1 and start is None:
             radius += 1
@@ -151,7 +152,10 @@ def run_engine(
             grown = _grown(problem, faces, parked, found, guesses, aim, radius)
         changed = [k for k in grown if grown[k] is not faces.get(k)]
         if not changed:
-            break
+            if idle:
+                break
+            idle = 1
+            continue
         if len(changed) > WARM_SHARE * len(grown):
             basis = None
             for k in list(faces):

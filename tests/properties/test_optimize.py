@@ -1,0 +1,134 @@
+"""Every route that fits finds the same value, its mechanism is private, its bound holds."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tightrope import Epsilon
+from tightrope.channels import is_private
+from tightrope.consumers import Bayesian, Consumer, RiskAverse, worst_loss
+from tightrope.graphs import Band, Clique, Cycle, ExplicitGraph, Star
+from tightrope.optimize import design, explain_routes
+from tightrope.optimize.plain import solve_plain_program
+from tightrope.optimize.problem import Problem
+
+LEVELS = ("ln(2)", "ln(3/2)", "1/5", "2")
+
+
+@st.composite
+def graphs(draw):
+    """Connected graphs of at most nine answers, half of them without any structure."""
+    kind = draw(st.sampled_from(["band", "cycle", "star", "clique", "random", "random", "lengths"]))
+    n = draw(st.integers(3, 9))
+    if kind == "band":
+        return Band(n, draw(st.integers(1, 3)))
+    if kind == "cycle":
+        return Cycle(n)
+    if kind == "star":
+        return Star(n - 1)
+    if kind == "clique":
+        return Clique(n)
+    edges = {(draw(st.integers(0, j - 1)), j) for j in range(1, n)}
+    pairs = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1))
+    edges |= {(min(p), max(p)) for p in draw(st.lists(pairs, max_size=8)) if p[0] != p[1]}
+    listed = sorted(edges)
+    lengths = None
+    if kind == "lengths":
+        lengths = [draw(st.sampled_from([0.5, 1.0, 1.5, 2.25])) for _ in listed]
+    return ExplicitGraph(listed, lengths=lengths)
+
+
+@st.composite
+def consumers(draw, graph):
+    """Bayesian consumers, with zeros in the prior now and then."""
+    n = graph.size
+    weights = draw(st.lists(st.integers(0, 9), min_size=n, max_size=n).filter(any))
+    prior = np.array(weights, float) / sum(weights)
+    loss = draw(st.sampled_from(["binary", "distance", "absolute", "matrix"]))
+    if loss == "matrix":
+        guesses = draw(st.integers(2, 5))
+        rows = st.lists(st.integers(0, 6), min_size=guesses, max_size=guesses)
+        loss = np.array(draw(st.lists(rows, min_size=n, max_size=n)), float)
+        return Bayesian(prior, loss)
+    return Consumer.of(graph, prior=prior.tolist(), loss=loss)
+
+
+def reference(graph, level, consumer):
+    return solve_plain_program(Problem.of(graph, Epsilon.of(level), consumer)).value
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_all_routes_agree_with_the_plain_program(data) -> None:
+    graph = data.draw(graphs())
+    consumer = data.draw(consumers(graph))
+    level = data.draw(st.sampled_from(LEVELS))
+    expected = reference(graph, level, consumer)
+    scale = max(abs(expected), 1e-3)
+    for name, fits, _ in explain_routes(graph, level, consumer):
+        if not fits:
+            continue
+        found = design(graph, level, consumer, route=name)
+        assert found.expected_loss == pytest.approx(expected, abs=1e-7 * scale), name
+        assert found.bound <= found.expected_loss + 1e-12
+        assert found.expected_loss - found.bound <= 1e-9 * scale, name
+        assert is_private(found.channel, graph, level), name
+        assert is_private(found.general, graph, level), name
+        assert found.certificate is not None
+        assert found.certificate.checked_bound() >= found.bound - 1e-12 * scale
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_the_planner_is_certified(data) -> None:
+    graph = data.draw(graphs())
+    consumer = data.draw(consumers(graph))
+    found = design(graph, data.draw(st.sampled_from(LEVELS)), consumer)
+    assert found.expected_loss - found.bound <= 1e-9 * max(abs(found.expected_loss), 1e-3)
+    matrix = found.channel.matrix()
+    assert (matrix > 0).all()
+    assert matrix.sum(axis=1) == pytest.approx(np.ones(graph.size), abs=1e-12)
+
+
+@settings(max_examples=20)
+@given(st.data())
+def test_edge_multipliers_prove_every_guess(data) -> None:
+    graph = data.draw(graphs())
+    consumer = data.draw(consumers(graph))
+    found = design(graph, "ln(2)", consumer)
+    assert found.certificate is not None
+    for guess in range(consumer.loss.guess_count):
+        proof = found.certificate.multipliers(guess)
+        assert proof.forward.min(initial=0.0) >= 0
+        assert proof.backward.min(initial=0.0) >= 0
+        assert proof.shortfall <= 1e-9
+
+
+@settings(max_examples=15)
+@given(st.integers(2, 9), st.sampled_from(["absolute", "squared", "binary", "distance"]), st.data())
+def test_geometric_noise_is_recovered_on_paths(n, loss, data) -> None:
+    weights = data.draw(st.lists(st.integers(0, 9), min_size=n, max_size=n).filter(any))
+    prior = (np.array(weights, float) / sum(weights)).tolist()
+    consumer = Consumer.of(Band(n), prior=prior, loss=loss)
+    found = design(Band(n), "ln(2)", consumer)
+    assert found.route == "geometric"
+    assert found.expected_loss == pytest.approx(found.baselines["geometric"], abs=1e-12)
+    assert found.expected_loss == pytest.approx(reference(Band(n), "ln(2)", consumer), abs=1e-8)
+
+
+@settings(max_examples=15)
+@given(st.data())
+def test_risk_averse_mechanisms_are_certified_by_their_worst_prior(data) -> None:
+    graph = data.draw(graphs())
+    nodes = st.integers(0, graph.size - 1)
+    support = sorted(data.draw(st.sets(nodes, min_size=1)))
+    loss = data.draw(st.sampled_from(["binary", "distance"]))
+    consumer = Consumer.of(graph, support=support, loss=loss)
+    assert isinstance(consumer, RiskAverse)
+    found = design(graph, "ln(2)", consumer)
+    assert found.expected_loss - found.bound <= 1e-8
+    assert is_private(found.channel, graph, "ln(2)")
+    outputs = [consumer.loss.guesses.index(label) for label in found.channel.outputs]
+    again = worst_loss(found.channel, consumer, outputs)
+    assert again.loss == pytest.approx(found.expected_loss, abs=1e-9)
