@@ -22,6 +22,7 @@ _PUBLIC = {
     "Epsilon": "tightrope.epsilon",
     "Design": "tightrope.optimize",
     "InputError": "tightrope.errors",
+    "Ledger": "tightrope.release",
     "Loss": "tightrope.consumers",
     "Prior": "tightrope.consumers",
     "Query": "tightrope.queries",

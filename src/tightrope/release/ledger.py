@@ -38,6 +38,7 @@ from tightrope.release.accounts import (
 from tightrope.release.addresses import LedgerError
 from tightrope.release.amounts import amount_text, budget_of
 from tightrope.release.chain import Entry, digest
+from tightrope.release.receipts import key_path
 from tightrope.release.store import Store
 
 if TYPE_CHECKING:
@@ -104,15 +105,30 @@ class Ledger:
             )
 
     @classmethod
-    def create(cls, url: str | Path) -> Ledger:
-        """Make an empty ledger; one that exists is refused."""
+    def create(cls, url: str | Path, *, exist_ok: bool = False) -> Ledger:
+        """Make an empty ledger; one that exists is refused, or returned if that is all right.
+
+        A file whose signing key is there while the file is not was a ledger once: it is not
+        made anew, because its budgets would start afresh.
+        """
         store = Store(url)
+        if not store.exists and store.file is not None:
+            lost = key_path(store.file, "")
+            if lost.exists() and not store.exists:
+                raise LedgerError(
+                    f"{store.name}: the ledger is gone but its key {lost.name} is here: put the "
+                    "ledger back, or move the key away to start anew"
+                )
         body = {"kind": "open", "id": secrets.token_hex(16), "version": VERSION}
 
         def first(connection: Connection) -> None:
             _append(store, connection, body)
 
-        store.create(first)
+        try:
+            store.create(first)
+        except InputError:
+            if not exist_ok:
+                raise
         return cls(url)
 
     # -- accounts -------------------------------------------------------------------------

@@ -82,8 +82,8 @@ class Store:
             return False
         import sqlalchemy as sa
 
-        with self._translated():
-            return bool(sa.inspect(self._engine).has_table("ledger_entries"))
+        with self.reading() as connection:
+            return bool(sa.inspect(connection).has_table("ledger_entries"))
 
     def create(self, first: Callable[[Connection], None]) -> None:
         """Make the tables and write the first entry, all or nothing."""

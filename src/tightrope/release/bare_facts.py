@@ -1,0 +1,92 @@
+"""Public facts without a file: what the mechanism itself already says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tightrope.errors import InputError
+from tightrope.queries import Neighbours
+from tightrope.release.fact_files import column_from
+from tightrope.release.facts import Column, Facts, Table
+
+if TYPE_CHECKING:
+    from tightrope.certify import Mechanism
+
+_POPULATED = re.compile(r"(?:count|sum|histogram|counts|count_mod)\((\d+)")
+
+
+def facts_of_mechanism(
+    mechanism: Mechanism, sql: Any, dialect: str, columns: Mapping[str, Column]
+) -> Facts:
+    """Return facts about the one table that a question names.
+
+    The population and the neighbour relation are those of the mechanism's query.
+
+    >>> from tightrope.certify import certify
+    >>> from tightrope.channels import GeometricChannel
+    >>> from tightrope.graphs import Band
+    >>> made = certify(GeometricChannel(6, "ln(2)"), Band(6), "ln(2)", query="count(5)")
+    >>> facts_of_mechanism(made, "select count(*) from visits", "duckdb", {}).tables["visits"]
+    Table(name='visits', population=5, ...)
+    """
+    found = _POPULATED.match(mechanism.query)
+    name = _table_name(sql, dialect)
+    table = Table(
+        name=name,
+        population=int(found[1]) if found else None,
+        neighbours=Neighbours.of(mechanism.neighbours),
+        columns=dict(columns),
+    )
+    return Facts({name: table})
+
+
+def read_column(text: str) -> Column:
+    """Read a column declared in one word, as the command line takes it.
+
+    >>> read_column("age:0..120").bounds, read_column("region:north,south").values
+    ((0, 120), ('north', 'south'))
+    >>> read_column("born:date").type
+    'date'
+    """
+    name, colon, rest = text.partition(":")
+    if not colon or not name.strip() or not rest.strip():
+        raise InputError(
+            f"a column looks like age:0..120, region:north,south or born:date, got {text[:60]!r}"
+        )
+    name, rest = name.strip(), rest.strip()
+    bounds = re.fullmatch(r"(-?\d+)\.\.(-?\d+)", rest)
+    if bounds:
+        return column_from(name, {"bounds": [int(bounds[1]), int(bounds[2])]}, name)
+    if rest in ("integer", "number", "text", "boolean", "date"):
+        return column_from(name, {"type": rest}, name)
+    values: list[Any] = [value.strip() for value in rest.split(",")]
+    if all(re.fullmatch(r"-?\d+", value) for value in values):
+        values = [int(value) for value in values]
+    return column_from(name, {"values": values}, name)
+
+
+def _table_name(sql: Any, dialect: str) -> str:
+    import sqlglot
+    from sqlglot import errors, exp
+
+    if not isinstance(sql, str):
+        import ibis
+
+        sql, dialect = str(ibis.to_sql(sql, dialect="duckdb")), "duckdb"
+    try:
+        tables = {
+            table.name
+            for tree in sqlglot.parse(sql, read=dialect)
+            if tree is not None
+            for table in tree.find_all(exp.Table)
+        }
+    except (errors.SqlglotError, RecursionError):
+        tables = set()
+    tables.discard("")
+    if len(tables) != 1:
+        raise InputError(
+            f"the question must read one table, got {', '.join(sorted(tables)) or 'none'}"
+        )
+    return tables.pop()
