@@ -35,8 +35,10 @@ demo: install ## show what Tightrope does, on small examples
 debian-packages: ## install the Debian packages that the tests need (as root)
 	@if [ -n "$(strip $(TEST_PACKAGES))" ]; then scripts/debian-packages $(TEST_PACKAGES); fi
 
+# One thread for linear algebra in each worker: threads of several workers only get in each
+# other's way on the small systems of the tests.
 test: install debian-packages ## run every test and every documented example
-	@$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 lint: install ## check style, format, types and import directions
 	@$(BIN)/ruff check .

@@ -1,6 +1,6 @@
 """Write docs/reference/command-line.md from the commands themselves.
 
-    python scripts/write_cli_reference.py
+python scripts/write_cli_reference.py
 """
 
 from pathlib import Path
