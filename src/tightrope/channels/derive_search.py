@@ -23,6 +23,8 @@ Floats = NDArray[np.float64]
 SEARCH_GAP = 1e-12
 #: Once no remap exists, a witness within this share of the best one is good enough.
 SEARCH_SHARE = 0.05
+#: Times that a solution of the linear system of a step is improved.
+REFINEMENTS = 3
 #: A step that leaves the equations by more than this is taken back: rounding has won.
 SEARCH_RESIDUAL = 1e-7
 #: Most steps of the search.
@@ -154,18 +156,22 @@ class _Program:
         return True
 
     def _factor(self, d_t: Floats, d_e: Floats) -> None:
-        n = self.x.shape[0]
-        scaled = self.y[None] * d_t.T[:, None, :]
-        blocks = scaled @ self.y.T
+        """Factor every block by QR, which keeps twice the digits of a product of matrices."""
+        (n, k), m = self.x.shape, self.y.shape[1]
+        self._flow = d_t
+        root = np.sqrt(d_t).T
+        tall = np.zeros((k, m + n, n))
+        tall[:, :m] = root[:, :, None] * self.y.T
         diagonal = np.arange(n)
-        blocks[:, diagonal, diagonal] += d_e.T
-        self._cross = scaled * self.g[:, None, None]
-        self._inverse = np.linalg.inv(blocks)
+        tall[:, m + diagonal, diagonal] = np.sqrt(d_e).T
+        q, r = np.linalg.qr(tall)
+        self._inverse = np.linalg.inv(r)
         if not np.isfinite(self._inverse).all():
             raise np.linalg.LinAlgError
-        self._solved = self._inverse @ self._cross
-        m = self.y.shape[1]
-        coupling = -(self._cross.reshape(-1, m).T @ self._solved.reshape(-1, m))
+        upper = q[:, :m] * (root * self.g[:, None])[:, :, None]
+        self._solved = self._inverse @ upper.transpose(0, 2, 1)
+        flat = upper.transpose(0, 2, 1).reshape(-1, m)
+        coupling = -(flat.T @ flat)
         coupling[np.arange(m), np.arange(m)] += d_t @ self.g**2
         top = np.abs(np.diag(coupling)).max()
         coupling[np.arange(m), np.arange(m)] += 1e-14 * top
@@ -184,9 +190,11 @@ class _Program:
         # dz = target/s - d·ds and ds = -(Mᵀ dy): the primal residual closes the system.
         right = rest_x - self.y @ r_t - r_up + r_down
         sums = rest_c - r_t @ self.g
-        part = np.einsum("knp,pk->nk", self._inverse, right)
-        ds = self._coupling @ (sums - np.einsum("kno,nk->o", self._cross, part))
-        da = part - np.einsum("kno,o->nk", self._solved, ds)
+        da, ds = self._solve(right, sums)
+        for _ in range(REFINEMENTS):
+            flow = d[0] * (self.y.T @ da + np.outer(ds, self.g))
+            more = self._solve(right - self.y @ flow - (d[1] + d[2]) * da, sums - flow @ self.g)
+            da, ds = da + more[0], ds + more[1]
         slack_t = -(self.y.T @ da + np.outer(ds, self.g))
         moves = (
             (r_t - d[0] * slack_t, slack_t),
@@ -194,6 +202,12 @@ class _Program:
             (r_down - d[2] * da, da),
         )
         return _Move(moves, da, ds)
+
+    def _solve(self, right: Floats, sums: Floats) -> tuple[Floats, Floats]:
+        half = np.einsum("kpn,pk->nk", self._inverse, right)
+        part = np.einsum("knp,pk->nk", self._inverse, half)
+        ds = self._coupling @ (sums - (self._flow * (self.y.T @ part)) @ self.g)
+        return part - np.einsum("kno,o->nk", self._solved, ds), ds
 
     def _reach(self, move: _Move, cap: float = 1.0) -> tuple[float, float]:
         primal = dual = cap
