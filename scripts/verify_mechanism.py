@@ -510,20 +510,20 @@ class Weights:
             )
 
     def _dense_faults(self) -> Iterator[str]:
-        sums = [np.zeros(self.graph.nodes, np.int64).astype(object) for _ in range(2)]
+        sums: list[Array | int] = [0, 0]
         told = False
         for start, block in self.columns():
             if block.min() < 0 or block.max() > self.total:
                 i, o = np.argwhere((block < 0) | (block > self.total))[0].tolist()
                 yield f"weights: row {i}, output {start + o} has the weight {block[i, o]}"
                 return
-            sums[0] += (block & MASK).sum(axis=1)
-            sums[1] += (block >> 31).sum(axis=1)
+            sums[0] += (block & MASK).sum(axis=1).astype(object)
+            sums[1] += (block >> 31).sum(axis=1).astype(object)
             fault = None if told else self._breach(start, block)
             if fault:
                 told = True
                 yield fault
-        found = sums[1] * (1 << 31) + sums[0]
+        found = np.asarray(sums[1] * (1 << 31) + sums[0])
         for i in np.flatnonzero(found != self.total)[:1].tolist():
             yield f"total: row {i} sums to {found[i]}, which is {found[i] - self.total:+d} off"
 
@@ -759,14 +759,18 @@ def check_ratios(file: Container) -> tuple[list[tuple[int, int]], list[int]]:
     multiple = file.number("multiple", level)
     base = None if level.get("base") is None else file.number("base", level)
     need(multiple > 0 and (base is None or base > 1), "ε must be positive")
+    level_one = Fraction(1) if base is None else ln_bounds(base)[1]
+    need(multiple * level_one <= 600, "ε is too large to mean anything")
     told = file.get("ratios", list)
     need(0 < len(told) <= 1 << 17, "there must be at least one ratio")
     ratios, alphas = [], []
     for at, entry in enumerate(told):
         need(isinstance(entry, list) and len(entry) == 3, "a ratio is a length, p and q")
         length = number(entry[0], "length")
-        pair = Fraction(number(entry[1], "p"), number(entry[2], "q") or 1)
-        need(length > 0 and pair >= 1 and "/" not in entry[1] + entry[2], "a ratio is p/q >= 1")
+        p, q = number(entry[1], "p"), number(entry[2], "q")
+        need(length > 0 and p >= q >= 1, "a ratio is p/q >= 1 for a length")
+        need(p.denominator == q.denominator == 1, "p and q must be whole numbers")
+        pair = p / q
         need(at > 0 or length == 1, "the first ratio must be that of edges of length 1")
         sound, alpha = level_bounds(multiple * length, base, pair.numerator, pair.denominator)
         need(sound, f"ratio: {pair} is larger than exp(ε) for edges of length {length}")

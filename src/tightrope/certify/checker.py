@@ -31,7 +31,7 @@ from fractions import Fraction
 from typing import Any
 
 from tightrope.certify.container import Container, Damaged, need, number
-from tightrope.certify.exponentials import level_bounds
+from tightrope.certify.exponentials import level_bounds, ln_bounds
 from tightrope.certify.neighbours import Graph, read_graph
 from tightrope.certify.optimality import Reader, lower_bound
 from tightrope.certify.weights import Weights
@@ -107,14 +107,18 @@ def check_ratios(file: Container) -> tuple[list[tuple[int, int]], list[int]]:
     multiple = file.number("multiple", level)
     base = None if level.get("base") is None else file.number("base", level)
     need(multiple > 0 and (base is None or base > 1), "ε must be positive")
+    level_one = Fraction(1) if base is None else ln_bounds(base)[1]
+    need(multiple * level_one <= 600, "ε is too large to mean anything")
     told = file.get("ratios", list)
     need(0 < len(told) <= 1 << 17, "there must be at least one ratio")
     ratios, alphas = [], []
     for at, entry in enumerate(told):
         need(isinstance(entry, list) and len(entry) == 3, "a ratio is a length, p and q")
         length = number(entry[0], "length")
-        pair = Fraction(number(entry[1], "p"), number(entry[2], "q") or 1)
-        need(length > 0 and pair >= 1 and "/" not in entry[1] + entry[2], "a ratio is p/q >= 1")
+        p, q = number(entry[1], "p"), number(entry[2], "q")
+        need(length > 0 and p >= q >= 1, "a ratio is p/q >= 1 for a length")
+        need(p.denominator == q.denominator == 1, "p and q must be whole numbers")
+        pair = p / q
         need(at > 0 or length == 1, "the first ratio must be that of edges of length 1")
         sound, alpha = level_bounds(multiple * length, base, pair.numerator, pair.denominator)
         need(sound, f"ratio: {pair} is larger than exp(ε) for edges of length {length}")

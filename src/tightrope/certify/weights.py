@@ -151,20 +151,20 @@ class Weights:
             )
 
     def _dense_faults(self) -> Iterator[str]:
-        sums = [np.zeros(self.graph.nodes, np.int64).astype(object) for _ in range(2)]
+        sums: list[Array | int] = [0, 0]
         told = False
         for start, block in self.columns():
             if block.min() < 0 or block.max() > self.total:
                 i, o = np.argwhere((block < 0) | (block > self.total))[0].tolist()
                 yield f"weights: row {i}, output {start + o} has the weight {block[i, o]}"
                 return
-            sums[0] += (block & MASK).sum(axis=1)
-            sums[1] += (block >> 31).sum(axis=1)
+            sums[0] += (block & MASK).sum(axis=1).astype(object)
+            sums[1] += (block >> 31).sum(axis=1).astype(object)
             fault = None if told else self._breach(start, block)
             if fault:
                 told = True
                 yield fault
-        found = sums[1] * (1 << 31) + sums[0]
+        found = np.asarray(sums[1] * (1 << 31) + sums[0])
         for i in np.flatnonzero(found != self.total)[:1].tolist():
             yield f"total: row {i} sums to {found[i]}, which is {found[i] - self.total:+d} off"
 

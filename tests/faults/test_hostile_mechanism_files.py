@@ -1,0 +1,267 @@
+"""Files made to hurt: refused quickly, with bounded memory, and never with a traceback."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tracemalloc
+import zlib
+
+import numpy as np
+import pytest
+
+from tightrope.certify import certify, verify
+from tightrope.certify.container import MAGIC, Container
+from tightrope.certify.encode import encode
+from tightrope.channels import GeometricChannel
+from tightrope.errors import InputError
+from tightrope.graphs import Band
+
+#: Most memory that a refusal may take, in bytes.
+MEMORY = 100 << 20
+
+
+@pytest.fixture(scope="module")
+def made():
+    return certify(GeometricChannel(6, "ln(2)"), Band(6), "ln(2)", query="count(5)")
+
+
+def parts(made):
+    file = Container(made.to_bytes())
+    header = {name: value for name, value in file.header.items() if name != "sections"}
+    return header, {name: np.concatenate(list(file.chunks(name))) for name in file.places}
+
+
+def raw(header_text, body=b""):
+    """A file with any text as its header and a digest that fits."""
+    text = header_text if isinstance(header_text, bytes) else header_text.encode()
+    data = MAGIC + (1).to_bytes(2, "little") + len(text).to_bytes(4, "little") + text + body
+    return data + hashlib.sha256(data).digest()
+
+
+def refused(data):
+    """Verify within bounded memory; the one reason is returned."""
+    tracemalloc.start()
+    try:
+        found = verify(data)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < MEMORY + len(data), f"{peak >> 20} MiB"
+    assert found.private is False
+    assert found.optimal_within is None
+    assert len(found.reasons) >= 1
+    assert "\n" not in found.reasons[0]
+    return found.reasons[0]
+
+
+def canonical(value):
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+HEADERS = {
+    "deep lists": "[" * 100_000 + "]" * 100_000,
+    "deep objects": '{"a":' * 50_000 + "1" + "}" * 50_000,
+    "a huge number": '{"sections":' + "9" * 1_000_000 + "}",
+    "not JSON": "{]",
+    "not text": b"\xff\xfe\xff",
+    "NaN": '{"sections":NaN}',
+    "a key twice": '{"a":1,"a":2,"sections":[]}',
+    "spaces": '{"sections": []}',
+    "a list": "[]",
+    "a number": "1",
+    "nothing": "{}",
+    "null sections": '{"sections":null}',
+}
+
+
+@pytest.mark.parametrize("text", HEADERS.values(), ids=HEADERS)
+def test_headers_that_are_not_sound(text):
+    assert refused(raw(text))
+
+
+def section(**changes):
+    part = {"name": "weights", "width": 8, "count": 36, "chunk": 36, "bytes": [30]}
+    return raw(canonical({"sections": [{**part, **changes}]}), b"x" * 30)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"count": 10**30},
+        {"count": -1},
+        {"count": 0},
+        {"count": 1.5},
+        {"count": True},
+        {"count": 1 << 39, "chunk": 1 << 39},
+        {"count": 1 << 39, "chunk": 1 << 23},
+        {"width": 7},
+        {"width": 1 << 20},
+        {"bytes": []},
+        {"bytes": [-30]},
+        {"bytes": [1 << 39]},
+        {"bytes": "30"},
+        {"name": 5},
+        {"name": None},
+    ],
+    ids=str,
+)
+def test_sections_of_absurd_size(changes):
+    assert refused(section(**changes))
+
+
+def test_a_compression_bomb_is_not_unpacked(made):
+    """A gigabyte of zeros in a megabyte, said to be 36 numbers."""
+    worker = zlib.compressobj(9)
+    bomb = b"".join(worker.compress(bytes(1 << 20)) for _ in range(1024)) + worker.flush()
+    header, _ = parts(made)
+    part = {"name": "weights", "width": 8, "count": 36, "chunk": 36, "bytes": [len(bomb)]}
+    assert "does not hold what it claims" in refused(
+        raw(canonical({**header, "sections": [part]}), bomb)
+    )
+
+
+def test_a_claim_that_no_compression_can_keep(made):
+    header, _ = parts(made)
+    header["graph"] = {"box": [[1 << 23, 1]]}
+    header["weights"] = {"kind": "dense", "bits": 62, "outputs": 1}
+    header["query"] = "x"
+    small = zlib.compress(bytes(1000))
+    part = {
+        "name": "weights",
+        "width": 8,
+        "count": 1 << 23,
+        "chunk": 1 << 23,
+        "bytes": [len(small)],
+    }
+    assert "cannot hold" in refused(raw(canonical({**header, "sections": [part]}), small))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("graph", {"box": [[10**12, 1]]}),
+        ("graph", {"box": [[1 << 20, 1]] * 20}),
+        ("graph", {"box": [[6, 1]] * 1000}),
+        ("graph", {"box": [[6, -1]]}),
+        ("graph", {"box": [[6]]}),
+        ("graph", {"box": "6"}),
+        ("graph", {"nodes": 10**15, "edges": 0}),
+        ("graph", {"nodes": 6, "edges": 10**15}),
+        ("graph", {"nodes": 6, "edges": 0}),
+        ("graph", []),
+        ("weights", {"kind": "dense", "bits": 10**9, "outputs": 6}),
+        ("weights", {"kind": "dense", "bits": 62, "outputs": 10**18}),
+        ("weights", {"kind": "dense", "bits": 62, "outputs": 0}),
+        ("weights", {"kind": "../../etc/passwd", "bits": 62, "outputs": 6}),
+        ("weights", {"kind": "levels", "bits": 62, "outputs": 6, "steps": [1], "levels": [1] * 10}),
+        ("weights", None),
+        ("epsilon", {"multiple": "9" * 5000, "base": None}),
+        ("epsilon", {"multiple": "1/0", "base": None}),
+        ("epsilon", {"multiple": "1e9", "base": None}),
+        ("epsilon", {"multiple": "-1", "base": None}),
+        ("epsilon", {"multiple": "1", "base": "1"}),
+        ("epsilon", {"multiple": "1" + "0" * 1999, "base": "1" + "0" * 1999}),
+        ("epsilon", "ln(2)"),
+        ("ratios", []),
+        ("ratios", [["1", "9" * 5000, "1"]]),
+        ("ratios", [["1", "2", "0"]]),
+        ("ratios", [["1", "2"]]),
+        ("ratios", [["1", "1/2", "1"]]),
+        ("ratios", [["1", 2, 1]]),
+        ("ratios", [["2", "4", "1"]]),
+        ("inputs", {"list": [[["deep"]]] * 5}),
+        ("inputs", {"sizes": [10**6] * 100}),
+        ("inputs", {"start": "0", "step": "0"}),
+        ("inputs", {}),
+        ("outputs", {"list": "abcdef"}),
+        ("neighbours", "cousins"),
+        ("neighbours", None),
+        ("query", 5),
+        ("consumer", {}),
+        ("consumer", {"prior_total": 1}),
+        ("consumer", []),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_fields_of_the_header_that_make_no_sense(made, name, value):
+    header, sections = parts(made)
+    header[name] = value
+    data = encode(header, sections, 6)
+    tracemalloc.start()
+    found = verify(data)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < MEMORY
+    assert found.reasons
+    assert not found.private or name == "consumer"
+
+
+def test_sums_that_wrap_around_are_not_mistaken(made):
+    """Weights whose sum is right modulo 2^64 only."""
+    header, sections = parts(made)
+    weights = sections["weights"].reshape(6, 6).copy()
+    weights[:4, 0] += 1 << 62
+    header["weights"] = {**header["weights"]}
+    assert (
+        verify(encode(header, {**sections, "weights": weights}, 6)).reasons[0].startswith("weights")
+    )
+    weights = np.full((6, 6), 1 << 62)
+    weights[0] = 0
+    assert "total" in verify(encode(header, {"weights": weights}, 6)).reasons[0]
+
+
+def test_negative_weights_are_refused(made):
+    header, sections = parts(made)
+    weights = sections["weights"].reshape(6, 6).copy()
+    weights[0] -= 1 << 61
+    weights[1] += 1 << 61
+    found = verify(encode(header, {"weights": weights}, 6))
+    assert found.reasons[0].startswith("weights")
+
+
+def test_names_of_sections_are_no_paths(made, tmp_path):
+    """A section's name is looked up among the sections and nowhere else."""
+    header, sections = parts(made)
+    target = tmp_path / "victim"
+    sections[f"../../{target}"] = np.zeros(3, np.int64)
+    assert verify(encode(header, sections, 6)).private
+    assert not target.exists()
+
+
+def test_a_folder_and_a_device_are_not_mechanisms(tmp_path):
+    with pytest.raises(InputError, match="directory"):
+        verify(tmp_path)
+    assert verify(os.devnull).reasons
+
+
+def test_thousands_of_random_damages_end_in_a_reason(made):
+    """Random bytes over the file, with a digest made to fit: a report, never an exception."""
+    rng = np.random.default_rng(3)
+    data = made.to_bytes()
+    reported = 0
+    for _ in range(3_000):
+        damaged = bytearray(data[:-32])
+        for _ in range(int(rng.integers(1, 6))):
+            at = int(rng.integers(10, len(damaged)))
+            damaged[at] = int(rng.integers(256))
+        whole = bytes(damaged)
+        found = verify(whole + hashlib.sha256(whole).digest())
+        reported += bool(found.reasons)
+    assert reported > 2_900
+
+
+def test_the_command_says_it_in_one_line_or_in_json(made, tmp_path):
+    path = tmp_path / "bad.tightrope"
+    path.write_bytes(made.to_bytes()[:-40])
+    words = [sys.executable, "-m", "tightrope", "verify", str(path), "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == ""
+    assert "truncated" in json.loads(done.stdout)["reasons"][0]
+    path.unlink()
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
