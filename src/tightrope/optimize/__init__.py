@@ -7,21 +7,40 @@
 
 from tightrope.optimize.certificate import Certificate, Multipliers
 from tightrope.optimize.engine import Progress
+from tightrope.optimize.limits import LimitedDesign, design_limited, trade_off
 from tightrope.optimize.minimax import MinimaxRemap, minimax_remap
 from tightrope.optimize.planner import ROUTES, Route, design, explain_routes
+from tightrope.optimize.points import (
+    Spanner,
+    design_on_spanner,
+    planar_geometric,
+    planar_laplace,
+    spanner,
+)
 from tightrope.optimize.problem import Problem
+from tightrope.optimize.regret import ManyDesign, design_many
 from tightrope.optimize.result import Design
 
 __all__ = [
     "ROUTES",
     "Certificate",
     "Design",
+    "LimitedDesign",
+    "ManyDesign",
     "MinimaxRemap",
     "Multipliers",
     "Problem",
     "Progress",
     "Route",
+    "Spanner",
     "design",
+    "design_limited",
+    "design_many",
+    "design_on_spanner",
     "explain_routes",
     "minimax_remap",
+    "planar_geometric",
+    "planar_laplace",
+    "spanner",
+    "trade_off",
 ]

@@ -6,7 +6,7 @@ import numpy as np
 
 from tightrope.channels import Channel, DenseChannel, DeterministicChannel, remap
 from tightrope.consumers import CoordinateLoss, Loss, best_remap, is_monotone
-from tightrope.consumers.line import line_order, on_a_line
+from tightrope.consumers.line import on_a_line
 from tightrope.errors import TightropeError
 from tightrope.graphs import AnswerGraph, Band
 from tightrope.mechanisms import exponential, geometric
@@ -49,7 +49,31 @@ def _is_monotone(graph: AnswerGraph, loss: Loss) -> bool:
         line = loss.coordinates
         if line.shape[1] == 1 and (np.diff(line[:, 0]) > 0).all():
             return True
-    return on_a_line(graph) and is_monotone(loss, graph).result
+    if on_a_line(graph):
+        return is_monotone(loss, graph).result
+    order = path_order(graph)
+    along = loss.matrix()[np.ix_(order, order)]
+    step = np.diff(along, axis=1)
+    above = np.triu(np.ones_like(step, dtype=bool))
+    return bool((np.where(above, step, -step) >= 0).all())
+
+
+def path_order(graph: AnswerGraph) -> Ints:
+    """Return the nodes of a path from one end to the other.
+
+    >>> from tightrope.graphs import ExplicitGraph
+    >>> path_order(ExplicitGraph([(0, 2), (2, 1)])).tolist()
+    [0, 2, 1]
+    """
+    if isinstance(graph, Band):
+        return np.arange(graph.size)
+    here = int(np.argmin(graph.degrees))
+    order, last = [here], -1
+    while len(order) < graph.size:
+        ahead = [j for j in graph.neighbours(here).tolist() if j != last]
+        last, here = here, ahead[0]
+        order.append(here)
+    return np.array(order)
 
 
 def solve_geometric(task: Task, reason: str) -> Design:
@@ -63,7 +87,7 @@ def solve_geometric(task: Task, reason: str) -> Design:
     True
     """
     graph, alpha = task.graph, task.alpha
-    order = line_order(graph)
+    order = path_order(graph)
     in_order = isinstance(graph, Band) or bool((np.diff(order) == 1).all())
     noise: Channel
     if in_order:
@@ -131,7 +155,7 @@ def solve_tree(task: Task, reason: str) -> Design:
     >>> solve_tree(Task(Star(3), Epsilon.of(1), consumer), "tree").certified
     True
     """
-    return _tight(task, "tree", reason, by_theorem=True)
+    return _tight(task, "tree", reason)
 
 
 def accepts_regular(task: Task) -> tuple[bool, str]:
@@ -257,7 +281,7 @@ def solve_candidate(task: Task, reason: str) -> Design:
     >>> solve_candidate(Task(Band(6, 2), Epsilon.of(1), consumer), "candidate").certified
     True
     """
-    return _tight(task, "candidate", reason, by_theorem=False)
+    return _tight(task, "candidate", reason)
 
 
 def _candidate(task: Task) -> Floats:
@@ -265,7 +289,7 @@ def _candidate(task: Task) -> Floats:
     return np.asarray(phi.solve(reach(phi, task.bayesian.prior.probabilities)).values)
 
 
-def _tight(task: Task, route: str, reason: str, by_theorem: bool) -> Design:
+def _tight(task: Task, route: str, reason: str) -> Design:
     assert task.tight is not None
     prior = task.bayesian.prior.probabilities
     guess = np.asarray(best_remap(task.tight, task.bayesian).guess)
@@ -273,7 +297,7 @@ def _tight(task: Task, route: str, reason: str, by_theorem: bool) -> Design:
     v = reach(phi, prior)
     loss = 1 - float(task.tight.z @ v)
     lam = prior - np.asarray(phi.solve(v).values)
-    return _finished(task, route, reason if by_theorem else reason, task.tight, guess, lam, loss)
+    return _finished(task, route, reason, task.tight, guess, lam, loss)
 
 
 def _finished(

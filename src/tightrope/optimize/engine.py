@@ -159,7 +159,11 @@ def run_engine(
         if len(changed) > WARM_SHARE * len(grown):
             basis = None
             for k in list(faces):
-                if k not in changed and faces[k].dimension > 1 and not solved.columns[k].max() > 1e-9:
+                if (
+                    k not in changed
+                    and faces[k].dimension > 1
+                    and not solved.columns[k].max() > 1e-9
+                ):
                     parked[k] = grown.pop(k)
         else:
             basis = master

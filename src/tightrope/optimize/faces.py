@@ -179,6 +179,4 @@ def _label_components(problem: Problem, faces: list[Face]) -> list[tuple[int, In
     # Components are numbered in the order of their first node, so copies do not mix.
     parts = label.astype(np.int64).reshape(len(faces), n)
     first = parts.min(axis=1)
-    return [
-        (int(part.max() - low) + 1, part - low) for part, low in zip(parts, first, strict=True)
-    ]
+    return [(int(part.max() - low) + 1, part - low) for part, low in zip(parts, first, strict=True)]

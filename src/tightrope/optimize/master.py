@@ -113,7 +113,12 @@ def solve_master(
 
 
 def _read(
-    problem: Problem, faces: dict[int, Face], solver: Any, scale: float, start: Ints, row_start: Ints
+    problem: Problem,
+    faces: dict[int, Face],
+    solver: Any,
+    scale: float,
+    start: Ints,
+    row_start: Ints,
 ) -> MasterSolution:
     solution, basis, info = solver.getSolution(), solver.getBasis(), solver.getInfo()
     values = np.array(solution.col_value)

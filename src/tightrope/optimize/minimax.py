@@ -203,5 +203,3 @@ def minimax_remap(channel: Channel, consumer: RiskAverse) -> MinimaxRemap:
     labels = [consumer.loss.guess_label(k) for k in range(guesses)]
     remapped = DenseChannel(chances, inputs=channel.outputs, outputs=labels)
     return MinimaxRemap(remapped, value, min(bound, value))
-
-

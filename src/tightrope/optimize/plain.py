@@ -82,4 +82,6 @@ def solve_plain_program(problem: Problem) -> PlainSolution:
     if found.status != 0:
         raise CheckFailed(f"the plain program was not solved: {found.message.strip()}")
     matrix = found.x.reshape(guesses, n).T
-    return PlainSolution(float(found.fun) / scale, matrix, np.asarray(found.eqlin.marginals) / scale)
+    return PlainSolution(
+        float(found.fun) / scale, matrix, np.asarray(found.eqlin.marginals) / scale
+    )

@@ -62,9 +62,7 @@ def solve_orbits(task: Task, reason: str) -> Design:
     group = _group(task)
     assert group is not None
     small = reduced(task.problem, group)
-    found = run_engine(
-        small, gap=task.gap, progress=task.progress, start=_started(task, small)
-    )
+    found = run_engine(small, gap=task.gap, progress=task.progress, start=_started(task, small))
     mixed = mixture(task.problem, expanded(found.columns, group))
     faces = found.master.faces
     return finished(

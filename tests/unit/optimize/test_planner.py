@@ -1,0 +1,168 @@
+"""The planner: which route, why, and what is refused."""
+
+import numpy as np
+import pytest
+
+import tightrope.optimize.engine as engine
+from tightrope.channels import is_private
+from tightrope.consumers import Consumer
+from tightrope.errors import InputError
+from tightrope.graphs import Band, Clique, Cycle, ExplicitGraph, Star
+from tightrope.optimize import design, explain_routes
+
+
+def consumer(graph, prior="uniform", loss="binary"):
+    return Consumer.of(graph, prior=prior, loss=loss)
+
+
+@pytest.mark.parametrize(
+    ("graph", "level", "prior", "loss", "route"),
+    [
+        (Band(6), 1, "binomial(.3)", "squared", "geometric"),
+        (Star(4), "ln(4)", "0.6,0.1,0.1,0.1,0.1", "binary", "tree"),
+        (Clique(4), 1, "0.28,0.24,0.24,0.24", "binary", "regular"),
+        (Band(6, 2), 1, "0.3,0.2,0.2,0.1,0.1,0.1", "binary", "candidate"),
+        (Band(6, 2), 1, "uniform", "absolute", "orbits"),
+        (Band(6, 2), 1, "0.3,0.2,0.2,0.1,0.1,0.1", "absolute", "rays"),
+    ],
+)
+def test_the_cheapest_route_is_taken(graph, level, prior, loss, route) -> None:
+    found = design(graph, level, consumer(graph, prior, loss))
+    assert found.route == route
+    assert found.certified
+    assert found.reason
+    assert is_private(found.channel, graph, level)
+    assert found.expected_loss <= min(found.baselines.values()) + 1e-9
+
+
+def test_symmetric_graphs_have_their_own_route() -> None:
+    found = design(Cycle(6), "ln(2)", route="symmetric")
+    share = 1 / (1 + 2 / 2 + 2 / 4 + 1 / 8)
+    assert found.utility == pytest.approx(share, abs=1e-12)
+    assert found.certified
+
+
+@pytest.mark.parametrize(
+    ("graph", "prior", "loss", "route", "why"),
+    [
+        (Cycle(5), "uniform", "binary", "geometric", "is not a path"),
+        (Star(4), "uniform", "binary", "tree", "is above"),
+        (Star(3), "uniform", "distance", "tree", "is not binary"),
+        (Clique(3), "0.9,0.05,0.05", "binary", "regular", "not regular"),
+        (Band(4, 2), "uniform", "binary", "symmetric", "different sizes"),
+        (Clique(3), "0.9,0.05,0.05", "binary", "symmetric", "not uniform"),
+        (Band(5, 2), "0.1,0.2,0.3,0.3,0.1", "absolute", "orbits", "no symmetry"),
+        (Band(5, 2), "uniform", "absolute", "candidate", "is not binary"),
+    ],
+)
+def test_refusals_name_the_condition_that_fails(graph, prior, loss, route, why) -> None:
+    with pytest.raises(InputError, match=why):
+        design(graph, 1, consumer(graph, prior, loss), route=route)
+
+
+def test_every_route_explains_itself() -> None:
+    rows = explain_routes(Star(3), 1)
+    assert [name for name, _, _ in rows] == [
+        "geometric", "tree", "regular", "symmetric", "candidate", "orbits", "rays", "plain",
+    ]  # fmt: skip
+    assert all(why for _, _, why in rows)
+
+
+def test_nonsense_is_refused() -> None:
+    graph = Band(3)
+    for level in (0, -1, "ln(1)", float("nan")):
+        with pytest.raises(InputError, match="ε|ln"):
+            design(graph, level)
+    with pytest.raises(InputError):
+        design(graph, 1, Consumer(prior=[0.5, 0.5], loss=np.eye(2)))
+    with pytest.raises(InputError):
+        design(graph, 1, Consumer(prior=[1 / 3] * 3, loss=[[0, 1], [1, 0], [1, float("nan")]]))
+    with pytest.raises(InputError):
+        design(graph, 1, Consumer.of(graph, support=[], loss="binary"))
+    with pytest.raises(InputError, match="one of geometric"):
+        design(graph, 1, route="magic")
+    with pytest.raises(InputError, match="gap"):
+        design(graph, 1, gap=0)
+    with pytest.raises(InputError, match="minimax"):
+        design(graph, 1, Consumer.of(graph, support="all", loss="binary"), route="rays")
+    with pytest.raises(InputError, match="answer graph"):
+        design(3, 1)
+
+
+def test_a_single_answer_needs_no_noise() -> None:
+    found = design(Band(1), 1)
+    assert found.expected_loss == 0
+    assert found.channel.shape == (1, 1)
+
+
+def test_an_unordered_path_is_a_path() -> None:
+    graph = ExplicitGraph([(0, 2), (2, 1), (1, 3)])
+    loss = np.array([[0, 2, 1, 3], [2, 0, 1, 1], [1, 1, 0, 2], [3, 1, 2, 0.0]])
+    reader = Consumer(prior=[0.4, 0.1, 0.3, 0.2], loss=loss)
+    found = design(graph, "ln(2)", reader)
+    assert found.route == "geometric"
+    assert is_private(found.channel, graph, "ln(2)")
+    assert found.expected_loss == pytest.approx(
+        design(graph, "ln(2)", reader, route="plain").expected_loss, abs=1e-9
+    )
+
+
+def test_a_callback_stops_the_search_with_a_gap() -> None:
+    graph = Band(20, 3)
+    prior = np.random.default_rng(0).dirichlet(np.ones(20)).tolist()
+    seen = []
+
+    def stop(progress):
+        seen.append(progress)
+        return True
+
+    found = design(graph, 1, consumer(graph, prior, "absolute"), progress=stop)
+    assert len(seen) == 1
+    assert found.stopped
+    assert not found.certified
+    assert found.bound < found.expected_loss
+    assert is_private(found.channel, graph, 1)
+
+
+def test_an_interrupt_returns_the_best_so_far(monkeypatch) -> None:
+    graph = Band(20, 3)
+    prior = np.random.default_rng(0).dirichlet(np.ones(20)).tolist()
+    real, calls = engine.solve_master, []
+
+    def interrupted(*args):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(engine, "solve_master", interrupted)
+    found = design(graph, 1, consumer(graph, prior, "absolute"), route="rays")
+    assert found.stopped
+    assert is_private(found.channel, graph, 1)
+
+
+def test_a_sweep_starts_from_its_neighbour() -> None:
+    graph = Band(25, 3)
+    prior = np.random.default_rng(1).dirichlet(np.ones(25)).tolist()
+    reader = consumer(graph, prior, "absolute")
+    first = design(graph, 1, reader, route="rays")
+    warm = design(graph, 1.05, reader, route="rays", warm=first)
+    cold = design(graph, 1.05, reader, route="rays")
+    assert warm.certified
+    assert warm.expected_loss == pytest.approx(cold.expected_loss, rel=1e-9)
+    assert warm.rounds <= cold.rounds
+
+
+def test_a_design_prints_and_lists_its_numbers() -> None:
+    found = design("count(5)", "ln(2)")
+    assert "geometric" in str(found)
+    assert "<table>" in found._repr_html_()
+    keys = "route expected_loss utility bound gap certified epsilon nodes seconds baselines"
+    assert set(keys.split()) <= set(found.as_dict())
+
+
+def test_outputs_are_the_guesses_they_serve() -> None:
+    graph = ExplicitGraph([(0, 1), (1, 2), (2, 0)], labels=["red", "green", "blue"])
+    found = design(graph, 1, consumer(graph, "0.5,0.3,0.2"), route="rays")
+    assert set(found.channel.outputs) <= {"red", "green", "blue"}
+    assert {label for label, _ in found.general.outputs} == set(found.channel.outputs)
