@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from tightrope.channels import Channel, IntegerChannel, rational
-from tightrope.channels.elimination import eliminate
+from tightrope.channels.elimination import determinant
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
@@ -43,10 +43,7 @@ def determinant_utility(channel: Channel) -> Fraction | float:
     if rows != columns:
         raise InputError(f"a determinant needs a square channel, got {rows} × {columns}")
     if isinstance(channel, IntegerChannel):
-        done = eliminate(channel.weights.astype(object), rows)
-        if done.rank < rows:
-            return Fraction(0)
-        return Fraction(abs(done.scale), channel.total**rows)
+        return Fraction(abs(determinant(channel.weights)), channel.total**rows)
     return float(np.exp(np.linalg.slogdet(channel.matrix())[1]))
 
 

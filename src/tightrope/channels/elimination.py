@@ -1,14 +1,14 @@
 """Exact elimination: linear systems over the integers, solved without rounding.
 
-Fraction-free elimination keeps every intermediate number a determinant of the given matrix, so
-that sizes stay as small as exact answers allow.
+Rows stay integers without a common divisor, so numbers are never longer than determinants of the
+given matrix, and much shorter where the matrix has structure.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd
+from math import gcd, lcm
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Eliminated:
-    """A matrix after fraction-free Gauss–Jordan elimination.
+    """An integer matrix after Gauss–Jordan elimination.
 
     Attributes
     ----------
@@ -26,12 +26,12 @@ class Eliminated:
     pivots
         The pivot columns, one for each of the first rows.
     scale
-        The common denominator, a determinant of the given matrix; of either sign.
+        The common denominator, positive.
 
     Examples
     --------
     >>> eliminate(np.array([[2, 1, 1], [1, 3, 2]], dtype=object), 2).table.tolist()
-    [[-5, 0, -1], [0, -5, -3]]
+    [[5, 0, 1], [0, 5, 3]]
     """
 
     table: NDArray[Any]
@@ -61,12 +61,12 @@ def eliminate(matrix: NDArray[Any], columns: int) -> Eliminated:
     (1, (0,))
     """
     table = matrix.astype(object)
-    scale, row = 1, 0
+    row = 0
     pivots: list[int] = []
     for column in range(columns):
         if row == table.shape[0]:
             break
-        below = table[row:, column]
+        below = table[row:, column].tolist()
         places = [i for i, value in enumerate(below) if value]
         if not places:
             continue
@@ -74,15 +74,50 @@ def eliminate(matrix: NDArray[Any], columns: int) -> Eliminated:
         best = row + min(places, key=lambda i: abs(below[i]))
         if best != row:
             table[[row, best]] = table[[best, row]]
-        pivot = table[row, column]
-        kept = table[row].copy()
-        factors = table[:, column].copy()
-        table = (table * pivot - np.multiply.outer(factors, kept)) // scale
-        table[row] = kept
-        scale = pivot
+        kept = table[row]
+        for other, factor in enumerate(table[:, column].tolist()):
+            if factor and other != row:
+                shared = gcd(kept[column], factor)
+                line = table[other] * (kept[column] // shared) - kept * (factor // shared)
+                table[other] = _without_content(line)
         pivots.append(column)
         row += 1
+    return _with_one_scale(table, pivots)
+
+
+def _without_content(line: NDArray[Any]) -> NDArray[Any]:
+    shared = gcd(*line.tolist())
+    return line // shared if shared > 1 else line
+
+
+def _with_one_scale(table: NDArray[Any], pivots: list[int]) -> Eliminated:
+    heads = [int(table[r, column]) for r, column in enumerate(pivots)]
+    scale = lcm(*heads) if heads else 1
+    for r, head in enumerate(heads):
+        table[r] = table[r] * (scale // head)
     return Eliminated(table, tuple(pivots), scale)
+
+
+def determinant(matrix: NDArray[Any]) -> int:
+    """Return the determinant of a square integer matrix, by fraction-free elimination.
+
+    >>> determinant(np.array([[2, 1], [1, 3]], dtype=object))
+    5
+    """
+    table = matrix.astype(object)
+    size, before, sign = len(table), 1, 1
+    for k in range(size):
+        below = next((i for i in range(k, size) if table[i, k]), None)
+        if below is None:
+            return 0
+        if below != k:
+            table[[k, below]] = table[[below, k]]
+            sign = -sign
+        rest = table[k + 1 :, k + 1 :] * table[k, k]
+        rest = rest - np.multiply.outer(table[k + 1 :, k].copy(), table[k, k + 1 :].copy())
+        table[k + 1 :, k + 1 :] = rest // before
+        before = table[k, k]
+    return sign * int(before)
 
 
 def null_space(matrix: NDArray[Any]) -> list[list[int]]:
@@ -122,7 +157,5 @@ def common_denominator(fractions: list[Fraction]) -> tuple[list[int], int]:
     >>> common_denominator([Fraction(1, 2), Fraction(1, 3)])
     ([3, 2], 6)
     """
-    from math import lcm
-
     below = lcm(*(value.denominator for value in fractions)) if fractions else 1
     return [value.numerator * (below // value.denominator) for value in fractions], below

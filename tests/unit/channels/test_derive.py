@@ -1,0 +1,203 @@
+"""Derivability: exact remaps and exact witnesses, both sides of the border."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tightrope.channels import (
+    Channel,
+    DeterministicChannel,
+    GeometricChannel,
+    IntegerChannel,
+    cascade,
+    derivable,
+    equal,
+    equivalent,
+    rational,
+)
+from tightrope.channels.derive_search import search_remap
+from tightrope.errors import CheckFailed, InputError, TooLarge
+
+
+def random_channel(rng, rows, columns, total=1000):
+    return IntegerChannel(
+        [rng.multinomial(total - columns, rng.dirichlet(np.ones(columns))) + 1 for _ in range(rows)]
+    )
+
+
+def sharper(channel, t):
+    """Move every row away from the mean row: more than the channel tells for t > 0."""
+    rows, columns = channel.shape
+    mean = [
+        Fraction(int(channel.weights[:, o].sum()), rows * channel.total) for o in range(columns)
+    ]
+    return rational(
+        [[channel.fraction(i, o) * (1 + t) - t * mean[o] for o in range(columns)]
+         for i in range(rows)]
+    )  # fmt: skip
+
+
+def exact_geometric(size, ratio):
+    a = 1 / Fraction(ratio)
+    tops = [1 / (1 + a) if o in (0, size - 1) else (1 - a) / (1 + a) for o in range(size)]
+    return rational([[tops[o] * a ** abs(i - o) for o in range(size)] for i in range(size)])
+
+
+def gain_of(channel, witness):
+    """The best expected gain, computed anew from the definition."""
+    rows, columns = channel.shape
+    guesses = range(len(witness.gain[0]))
+    return sum(
+        max(
+            sum(witness.prior[i] * witness.gain[i][w] * channel.fraction(i, o) for i in range(rows))
+            for w in guesses
+        )
+        for o in range(columns)
+    )
+
+
+def check_witness(witness, x, y):
+    assert sum(witness.prior) == 1
+    assert all(0 <= value <= 1 for row in witness.gain for value in row)
+    assert gain_of(x, witness) == witness.first
+    assert gain_of(y, witness) == witness.second
+    assert witness.first > witness.second
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (3, 5), (5, 3), (4, 6)])
+@pytest.mark.parametrize("power", [3, 6, 9, 12, 40])
+def test_the_border_is_decided_however_close(shape, power):
+    rng = np.random.default_rng(power)
+    y = random_channel(rng, *shape)
+    step = Fraction(1, 10**power)
+    inside, outside = sharper(y, -step), sharper(y, step)
+    yes, no = derivable(inside, y), derivable(outside, y)
+    assert yes
+    assert yes.exact
+    assert equal(cascade(y, yes.remap), inside).difference == 0
+    assert not no
+    assert no.exact
+    check_witness(no.witness, outside, y)
+
+
+def test_what_misses_by_one_unit_is_seen():
+    y = IntegerChannel([[10**12, 0], [0, 10**12]])
+    assert derivable(y, y)
+    blurred = IntegerChannel([[10**12 - 1, 1], [0, 10**12]])
+    assert derivable(blurred, y)
+    back = derivable(y, blurred)
+    assert not back
+    check_witness(back.witness, y, blurred)
+
+
+@pytest.mark.parametrize("size", [20, 40, 60])
+def test_less_private_geometric_noise_yields_more_private(size):
+    sharp, blurred = exact_geometric(size, 3), exact_geometric(size, 2)
+    yes = derivable(blurred, sharp)
+    assert yes
+    assert equal(cascade(sharp, yes.remap), blurred)
+    no = derivable(sharp, blurred)
+    assert not no
+    assert no.witness.margin > 0
+
+
+@pytest.mark.parametrize("size", [20, 60])
+def test_geometric_noise_in_floats(size):
+    one, half = GeometricChannel(size, 1), GeometricChannel(size, "1/2")
+    yes = derivable(half, one)
+    assert yes
+    assert not yes.exact
+    assert yes.distance < 1e-12
+    no = derivable(one, half)
+    assert not no
+    assert no.witness.margin > 1e-3
+    assert no.distance > 1e-3
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_many_outputs_are_completed_exactly(deterministic):
+    rng = np.random.default_rng(5)
+    y = random_channel(rng, 12, 24, 5000)
+    if deterministic:
+        weights = np.zeros((24, 12), dtype=int)
+        weights[np.arange(24), np.r_[np.arange(12), rng.integers(0, 12, 12)]] = 1
+        t = IntegerChannel(weights)
+    else:
+        t = random_channel(rng, 24, 12)
+    x = cascade(y, t)
+    found = derivable(x, y)
+    assert found.route.startswith("interior-point")
+    assert equal(cascade(y, found.remap), x)
+    other = random_channel(rng, 12, 12, 5000)
+    refused = derivable(other, y)
+    assert not refused
+    check_witness(refused.witness, other, y)
+
+
+def test_large_dependent_channels_at_the_border_are_refused_not_guessed():
+    rng = np.random.default_rng(3)
+    y = random_channel(rng, 12, 24, 5000)
+    assert not derivable(sharper(y, Fraction(1, 10**12)), y)
+    with pytest.raises(CheckFailed, match="border"):
+        derivable(sharper(y, -Fraction(1, 10**12)), y)
+
+
+def test_zero_and_proportional_columns_do_not_matter():
+    y = IntegerChannel([[2, 4, 0, 6], [1, 2, 0, 9]])
+    small = IntegerChannel([[2, 2], [1, 3]])
+    both = equivalent(small, y)
+    assert both
+    assert both.forth.remap.shape == (4, 2)
+    assert both.back.remap.shape == (2, 4)
+    assert equal(cascade(small, both.back.remap), y)
+    assert not equivalent(small, IntegerChannel([[1, 0], [0, 1]]))
+
+
+def test_functions_and_labels():
+    y = DeterministicChannel([0, 1, 1], 2)
+    constant = IntegerChannel([[1], [1], [1]], outputs=["x"])
+    found = derivable(constant, y)
+    assert found
+    assert found.remap.outputs == ["x"]
+    assert not derivable(DeterministicChannel([0, 1, 2], 3), y)
+
+
+def test_floats_within_the_tolerance():
+    y = Channel([[0.75, 0.25], [0.25, 0.75]])
+    nearly = Channel([[0.75 + 1e-10, 0.25 - 1e-10], [0.25, 0.75]])
+    assert derivable(nearly, y)
+    assert 0 < derivable(nearly, y).distance < 1e-9
+    assert not derivable(nearly, y, tolerance=1e-12)
+    assert not derivable(Channel([[0.76, 0.24], [0.25, 0.75]]), y)
+
+
+def test_floats_with_more_outputs_than_inputs():
+    rng = np.random.default_rng(0)
+    y, t = rng.dirichlet(np.ones(9), 4), rng.dirichlet(np.ones(3), 9)
+    found = derivable(Channel(y @ t), Channel(y))
+    assert found
+    assert np.abs(y @ found.remap.matrix() - y @ t).max() < 1e-8
+    no = derivable(Channel(np.eye(4)), Channel(y))
+    prior, gain = np.array(no.witness.prior), np.array(no.witness.gain)
+    assert prior.sum() == pytest.approx(1)
+    assert (prior[:, None] * gain).T.dot(y).max(axis=0).sum() == pytest.approx(no.witness.second)
+    assert no.witness.first > no.witness.second
+
+
+def test_refusals():
+    with pytest.raises(InputError, match="same inputs, got 2 and 3"):
+        derivable(IntegerChannel([[1], [1]]), IntegerChannel([[1], [1], [1]]))
+    wide = IntegerChannel(np.ones((1, 1001), dtype=int))
+    with pytest.raises(TooLarge, match="remap"):
+        derivable(wide, wide)
+
+
+def test_the_search_has_no_gap():
+    rng = np.random.default_rng(2)
+    x, y = rng.dirichlet(np.ones(5), 6), rng.dirichlet(np.ones(9), 6)
+    found = search_remap(x, y)
+    gap = (found.gains * x).sum() - (found.gains.T @ y).max(axis=0).sum()
+    assert gap == pytest.approx(found.value, rel=0.1)
+    assert found.value > 0
+    assert found.remap.sum(axis=1) == pytest.approx(np.ones(9), abs=1e-6)

@@ -1,0 +1,113 @@
+"""Splitting outputs until every column graph is connected."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tightrope.channels import (
+    Channel,
+    GeometricChannel,
+    IntegerChannel,
+    cascade,
+    column_graph,
+    derivable,
+    equal,
+    is_private,
+    make_maximally_general,
+    maximally_general,
+    rational,
+)
+from tightrope.errors import InputError, TooLarge
+from tightrope.graphs import Band, Clique, Cycle, ExplicitGraph
+
+
+def test_integer_columns_are_tight_exactly_or_not_at_all():
+    exact = IntegerChannel([[2, 1], [1, 2]])
+    found = column_graph(exact, Band(2), "ln(2)", 0)
+    assert found.exact
+    assert found.edges.tolist() == [[0, 1]]
+    near = IntegerChannel([[2 * 10**15, 10**15], [10**15 + 1, 2 * 10**15 - 1]])
+    assert not column_graph(near, Band(2), "ln(2)", 0).connected
+    assert 0 < column_graph(near, Band(2), "ln(2)", 0).nearest < 1e-14
+    assert column_graph(near, Band(2), "ln(2)", 0, tolerance=1e-9).connected
+    assert maximally_general(exact, Band(2), "ln(2)")
+    assert not maximally_general(near, Band(2), "ln(2)")
+
+
+def test_lengths_of_edges_count_in_column_graphs():
+    pair = ExplicitGraph([(0, 1)], lengths=[2.0])
+    assert maximally_general(IntegerChannel([[4, 1], [1, 4]]), pair, "ln(2)")
+    assert not maximally_general(IntegerChannel([[2, 1], [1, 2]]), pair, "ln(2)")
+
+
+def test_a_silent_mechanism_becomes_randomised_response():
+    made = make_maximally_general(IntegerChannel([[1], [1]]), Band(2), "ln(3)")
+    assert sorted(made.channel.weights.tolist()) == [[1, 3], [3, 1]]
+    (step,) = made.steps
+    assert (step.up, step.down, step.shares) == (3, 3, (Fraction(1, 4), Fraction(1, 4)))
+    assert "rows {0}" in str(step)
+
+
+@pytest.mark.parametrize("graph", [Band(4), Cycle(5), Clique(4), Band(5, 2)])
+def test_a_coarse_mechanism_becomes_maximally_general(graph):
+    coarse = rational([["1/2", "1/2"] if i % 2 else ["2/5", "3/5"] for i in range(graph.size)])
+    assert not maximally_general(coarse, graph, "ln(2)")
+    made = make_maximally_general(coarse, graph, "ln(2)")
+    assert made.exact
+    assert maximally_general(made.channel, graph, "ln(2)")
+    assert is_private(made.channel, graph, "ln(2)").exact
+    assert equal(cascade(made.channel, made.remap), coarse).difference == 0
+    assert derivable(coarse, made.channel)
+    assert not derivable(made.channel, coarse)
+
+
+def test_every_step_adds_up():
+    made = make_maximally_general(rational([["1/3", "2/3"], ["1/2", "1/2"]] * 2), Band(4), "ln(2)")
+    for step in made.steps:
+        assert tuple(map(sum, zip(*step.columns, strict=True))) == step.column
+        assert step.up > 1
+        assert step.down > 1
+        assert 0 < len(step.part) < 4
+
+
+def test_ratios_over_all_pairs_would_break_privacy():
+    """[D, App B] takes the largest ratio over all pairs between the parts: too little growth
+    is left to reach tightness, or too much where the largest ratio is far below 1."""
+    graph = Band(3)
+    column = [Fraction(1), Fraction(2), Fraction(3)]
+    # Parts {0, 1} and {2}: the edge 1-2 has ratio 3/2, the pair 0-2 has ratio 3.
+    over_all = Fraction(2) / max(column[2] / column[0], column[2] / column[1])
+    adjacent = Fraction(2) / (column[2] / column[1])
+    assert over_all < 1 < adjacent
+    whole = rational([["1/6", "5/6"], ["2/6", "4/6"], ["3/6", "3/6"]])
+    made = make_maximally_general(whole, graph, "ln(2)")
+    assert maximally_general(made.channel, graph, "ln(2)")
+
+
+def test_floats_and_lengths():
+    graph = ExplicitGraph([(0, 1), (1, 2)], lengths=[0.5, 2.0])
+    made = make_maximally_general(Channel([[0.5, 0.5]] * 3), graph, 1)
+    assert not made.exact
+    assert maximally_general(made.channel, graph, 1, tolerance=1e-6)
+    assert np.allclose(cascade(made.channel, made.remap).matrix(), 0.5)
+
+
+def test_what_is_maximal_stays():
+    geometric = GeometricChannel(5, "ln(2)")
+    made = make_maximally_general(geometric, Band(5), "ln(2)")
+    assert made.steps == ()
+    assert np.allclose(made.channel.matrix(), geometric.matrix())
+    zero = make_maximally_general(IntegerChannel([[2, 0, 1], [1, 0, 2]]), Band(2), "ln(2)")
+    assert zero.channel.shape == (2, 3)
+
+
+def test_refusals():
+    with pytest.raises(InputError, match="private"):
+        make_maximally_general(IntegerChannel([[3, 1], [1, 3]]), Band(2), "ln(2)")
+
+
+def test_too_many_splits_are_refused(monkeypatch):
+    monkeypatch.setattr("tightrope.channels.generality.SPLIT_LIMIT", 3)
+    with pytest.raises(TooLarge, match="more than 3 splits"):
+        make_maximally_general(IntegerChannel([[1]] * 6), Band(6), "ln(2)")
