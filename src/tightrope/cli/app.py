@@ -19,6 +19,7 @@ from tightrope.cli.explain import explain
 from tightrope.cli.graph import graph
 from tightrope.cli.regular import regular
 from tightrope.cli.remap import remap
+from tightrope.cli.studio import studio
 from tightrope.cli.sweep import sweep
 from tightrope.cli.universal import universal
 from tightrope.cli.verify import verify
@@ -79,5 +80,6 @@ for command in (
     audit,
     derive,
     universal,
+    studio,
 ):
     app.command(help=help_text(command))(command)
