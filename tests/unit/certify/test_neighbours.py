@@ -84,3 +84,11 @@ def test_lengths_choose_their_ratio():
     assert mine.ratio_of(np.array([0, 2, 0]), np.array([1, 1, 2])).tolist() == [0, 1, -1]
     with pytest.raises(Damaged, match="no distances"):
         mine.distances()
+
+
+def test_wide_integers_stay_exact():
+    big = np.array([[2**70], [2**63], [2**90 + 1]], object)
+    found = checker_graph(Band(3)).smallest_near(big)
+    assert found.ravel().tolist() == [2**63] * 3
+    assert all(type(x) is int for x in found.ravel().tolist())
+    assert all(type(x) is int for x in found.ravel())
