@@ -3,7 +3,6 @@
 import itertools
 
 import pytest
-
 from tests.servers import Server
 
 _numbers = itertools.count()
