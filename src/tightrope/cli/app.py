@@ -90,6 +90,6 @@ for command in (
 ledger = typer.Typer(
     help="Show, verify and export the ledger of spent budget.", no_args_is_help=True
 )
-for word, command in LEDGER_COMMANDS.items():
-    ledger.command(word, help=help_text(command))(command)
+for word, step in LEDGER_COMMANDS.items():
+    ledger.command(word, help=help_text(step))(step)
 app.add_typer(ledger, name="ledger")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -190,7 +191,7 @@ def set_budget(
 
 
 #: The words after ``tightrope ledger``.
-COMMANDS = {
+COMMANDS: dict[str, Callable[..., None]] = {
     "show": show_ledger,
     "verify": verify_ledger,
     "export": export_ledger,
