@@ -96,3 +96,35 @@ def test_sweep_keeps_what_is_refused(run):
 @pytest.mark.parametrize("levels", ["2:1:0.5", "1:2", "0:1:0.1", "1:2:0", "ln(2):2:0.1", "x"])
 def test_sweep_refuses_ranges(run, levels):
     assert run("sweep", "cycle(5)", "--epsilons", levels).code == 2
+
+
+def test_many_readers(run, tmp_path):
+    file = tmp_path / "readers.csv"
+    file.write_text('name,prior,loss\nring,uniform,binary\narc,"1/3,1/3,1/3,0,0",binary\n')
+    words = ["cycle(5)", "--epsilon", "ln(2)", "--consumers", str(file), "--json"]
+    data = run("design", *words).data
+    assert data.keys() >= KEYS
+    assert data["worst_regret"] > 1e-4
+    assert [reader["name"] for reader in data["consumers"]] == ["ring", "arc"]
+
+
+def test_a_limit_on_leakage(run):
+    data = run("design", "clique(3)", "--max-vulnerability", "0.5", "--json").data
+    assert data["expected_loss"] == pytest.approx(0.5, abs=1e-7)
+    data = run("design", "clique(4)", "--max-loss", "0.4", "--json").data
+    assert data["vulnerability"] == pytest.approx(0.6, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--max-vulnerability", "0.1"],
+        ["--max-vulnerability", "0.5", "--max-loss", "0.1"],
+        ["--max-vulnerability", "0.5", "--out", "x.tightrope"],
+        ["--max-vulnerability", "0.5", "--route", "rays"],
+        ["--consumers", "no-such.csv", "--epsilon", "1"],
+    ],
+)
+def test_limits_refused(run, words):
+    refused = run("design", "clique(3)", *words)
+    assert (refused.code, refused.out) == (2, "")

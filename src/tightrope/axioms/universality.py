@@ -219,19 +219,17 @@ class _Case:
         where = f"e^ε against Δ - 1 = {most}"
         if side.sign >= 0:
             # Binary loss is monotone, so its "no" is one for all monotone losses; not its "yes".
-            return (
-                None
-                if self.everything
-                else Verdict(
-                    "yes",
-                    f"the answers form a tree and ε allows it ({where}): the tight-constraints "
-                    "mechanism serves all",
-                    Universal("tight constraints", tree_mechanism(self.graph, self.level)),
-                    "tree theorem",
-                    side.margin,
-                )
+            if self.everything:
+                return None
+            return Verdict(
+                "yes",
+                f"the answers form a tree and ε allows it ({where}): the tight-constraints "
+                "mechanism serves all",
+                Universal("tight constraints", tree_mechanism(self.graph, self.level)),
+                self._tree_theorem(),
+                side.margin,
             )
-        if self.edge_level.ratio >= most:
+        if self.kind == "risk-averse" or self.edge_level.ratio >= most:
             return None
         return Verdict(
             "no",

@@ -54,9 +54,9 @@ class Graph:
         shaped = block.reshape(*(size for size, _ in self.box), -1)
         for axis, (size, width) in enumerate(self.box):
             reach = min(width, size - 1)
-            edge = [(reach * (axis == k),) * 2 for k in range(shaped.ndim)]
-            top = shaped.max()
-            low, done, wanted = np.pad(shaped, edge, constant_values=top), 1, 2 * reach + 1
+            shape = [reach if k == axis else n for k, n in enumerate(shaped.shape)]
+            wall = np.full(shape, shaped.max(), shaped.dtype)
+            low, done, wanted = np.concatenate([wall, shaped, wall], axis), 1, 2 * reach + 1
             while done < wanted:  # windows of 1, 2, 4, … rows, then the rest
                 step = min(done, wanted - done)
                 cut = low.shape[axis] - step

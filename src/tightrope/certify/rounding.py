@@ -115,14 +115,14 @@ def round_channel(channel: Channel, graph: Graph, ratios: list[Fraction]) -> Rou
     constant = int(min(FLOAT_UNITS / max(least, 1e-9), 1e-11 * total / len(kept))) + 1
     reserve = 0
     weights = _floor(wanted, total, constant)
-    for _ in range(6):
+    for attempt in range(8):
         _close(weights, graph, ratios)
         sums = weights.sum(axis=1, dtype=object)
         spread = int(sums.max() - sums.min())
         if reserve and _flat_enough(total - sums, graph, ratios):
             break
-        # ρ may vary by q/(p-q) of itself; twice that, because the next rounding differs.
-        noise = FLOAT_UNITS * len(kept)
+        # ρ may vary by (p-q)/q of itself; twice that and more, because the next rounding differs.
+        noise = 16 * 4**attempt * len(kept)
         reserve += int(2 * (spread + noise) / max(least, 1e-12)) + max(0, int(sums.max()) - total)
         if reserve > 4 * MOVED_LIMIT * total:
             break

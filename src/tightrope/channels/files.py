@@ -46,14 +46,14 @@ def read_channel(path: str | os.PathLike[str]) -> Channel:
     outputs = inputs = None
     # A label may look like a number (an answer 0, 1, 2 …): a corner that is empty says so.
     corner = rows[0][0] == ""
-    if corner or not all(_is_number(cell) for cell in rows[0][1:] or rows[0]):
+    if corner or not any(_is_number(cell) for cell in rows[0][1:] or rows[0]):
         outputs, rows = rows[0], rows[1:]
     if not rows:
         raise InputError(f"{name}: there are no rows of numbers")
-    if corner or not all(_is_number(row[0]) for row in rows):
+    if corner or not any(_is_number(row[0]) for row in rows):
         inputs, rows = [row[0] for row in rows], [row[1:] for row in rows]
     columns = len(rows[0])
-    if outputs is not None and len(outputs) == columns + 1:
+    if outputs is not None and inputs is not None and len(outputs) == columns + 1:
         outputs = outputs[1:]
     if outputs is not None and len(outputs) != columns:
         raise InputError(f"{name}: {columns} numbers in a row, but {len(outputs)} outputs named")

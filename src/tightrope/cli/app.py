@@ -17,7 +17,10 @@ from tightrope.cli.design import design
 from tightrope.cli.exists import exists
 from tightrope.cli.explain import explain
 from tightrope.cli.graph import graph
+from tightrope.cli.init import init
+from tightrope.cli.ledger import COMMANDS as LEDGER_COMMANDS
 from tightrope.cli.regular import regular
+from tightrope.cli.release import release
 from tightrope.cli.remap import remap
 from tightrope.cli.studio import studio
 from tightrope.cli.sweep import sweep
@@ -80,6 +83,15 @@ for command in (
     audit,
     derive,
     universal,
+    init,
+    release,
     studio,
 ):
     app.command(help=help_text(command))(command)
+
+ledger = typer.Typer(
+    help="Show, verify and export the ledger of spent budget.", no_args_is_help=True
+)
+for word, step in LEDGER_COMMANDS.items():
+    ledger.command(word, help=help_text(step))(step)
+app.add_typer(ledger, name="ledger")

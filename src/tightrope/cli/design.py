@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tightrope.cli.design_under import under_consumers, under_limit
+from tightrope.cli.mechanisms import EpsilonOption
 from tightrope.cli.output import (
     AsJson,
-    EpsilonText,
     LossText,
     NeighbourText,
     PriorText,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 def design(
     question: QueryText,
-    epsilon: EpsilonText,
+    epsilon: EpsilonOption = None,
     prior: PriorText = "uniform",
     loss: LossText = "binary",
     risk_averse: Annotated[
@@ -39,6 +40,27 @@ def design(
             metavar="S",
             help="The answers that the reader thinks possible ('all', '0,3..5'): the worst loss "
             "over them counts, and no prior.",
+        ),
+    ] = None,
+    consumers: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="One mechanism for all readers listed in a JSON or CSV file: least worst regret.",
+        ),
+    ] = None,
+    max_vulnerability: Annotated[
+        float | None,
+        typer.Option(
+            metavar="V",
+            help="Least loss with this chance, at most, of guessing the true answer; ε optional.",
+        ),
+    ] = None,
+    max_loss: Annotated[
+        float | None,
+        typer.Option(
+            metavar="L",
+            help="Least chance of guessing the true answer with this loss, at most; ε optional.",
         ),
     ] = None,
     route: Annotated[
@@ -65,6 +87,8 @@ def design(
       tightrope design "count(20)" --epsilon 0.5 --loss absolute
       tightrope design "sum(20,3)" --epsilon "ln(2)" --prior "binomial(.3)" --out sum.tightrope
       tightrope design "choice(6)" --epsilon 1 --risk-averse all
+      tightrope design "cycle(5)" --epsilon 1 --consumers readers.json
+      tightrope design "count(5)" --max-vulnerability 0.5 --loss absolute
 
     >>> design("choice(3)", "ln(2)", as_json=True)
     {"query": "choice(3)", "neighbours": "change-one", "route": "regular", ...}
@@ -77,6 +101,19 @@ def design(
     if risk_averse is not None and prior != "uniform":
         raise InputError("a risk-averse reader has no prior: leave out --prior or --risk-averse")
     asked = query(question, neighbours=neighbours)
+    limited = max_vulnerability is not None or max_loss is not None
+    if consumers is not None or limited:
+        _refuse_with(consumers is not None and limited, "--consumers", "a limit")
+        _refuse_with(route is not None, "a route", "--consumers or a limit")
+        _refuse_with(out is not None, "--out", "--consumers or a limit")
+        _refuse_with(risk_averse is not None, "--risk-averse", "--consumers or a limit")
+    if consumers is not None:
+        under_consumers(asked, _needed(epsilon), consumers, gap, as_json)
+        return
+    if limited:
+        under_limit(asked, epsilon, prior, loss, max_vulnerability, max_loss, as_json)
+        return
+    level = _needed(epsilon)
     who = (
         Consumer.of(asked.graph, prior=prior, loss=loss)
         if risk_averse is None
@@ -88,7 +125,7 @@ def design(
             reached = math.log(max(now.gap, gap)) / math.log(gap) if now.gap < 1 else 0.0
             done(min(1.0, reached))
 
-        found = find(asked, epsilon, who, route, gap, told)
+        found = find(asked, level, who, route, gap, told)
     data: dict[str, Any] = {
         "query": asked.text,
         "neighbours": asked.neighbours.value,
@@ -101,7 +138,18 @@ def design(
         proved = prove(found, asked)
         data["out"] = str(write(proved, out))
         data["digest"] = proved.digest
-    show(as_json, data, lambda console: _draw(console, asked.text, epsilon, found, data))
+    show(as_json, data, lambda console: _draw(console, asked.text, level, found, data))
+
+
+def _needed(epsilon: str | None) -> str:
+    if epsilon is None:
+        raise InputError("a design needs a privacy level: add --epsilon (or a limit on leakage)")
+    return epsilon
+
+
+def _refuse_with(both: bool, first: str, second: str) -> None:
+    if both:
+        raise InputError(f"{first} does not go together with {second}")
 
 
 def _draw(console: Console, title: str, epsilon: str, found: Design, data: dict[str, Any]) -> None:

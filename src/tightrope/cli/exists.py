@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tightrope.cli.output import AsJson, NeighbourText, QueryText, facts_table, show
+from tightrope.cli.output import AsJson, NeighbourText, QueryText, facts_table, progress_bar, show
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,7 +45,10 @@ def exists(
     from tightrope.queries import query
 
     asked = query(question, neighbours=neighbours)
-    found = existence(asked.graph, low=low, high=high, tolerance=tolerance, step=step)
+    with progress_bar("looking", as_json) as done:
+        found = existence(
+            asked.graph, low=low, high=high, tolerance=tolerance, step=step, progress=done
+        )
     minimum = found.minimum if math.isfinite(found.minimum) else None
     data = {"query": asked.text, **vars(found), "minimum": minimum, "up_set": found.is_up_set}
 

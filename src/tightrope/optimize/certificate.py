@@ -158,7 +158,7 @@ class Certificate:
 def _rerooted(
     parent: np.ndarray, length: np.ndarray, order: np.ndarray, root: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same rooted tree seen from another root."""
+    """Return the same rooted tree seen from another root."""
     if root == order[0]:
         return parent, length, order
     parent, length = parent.copy(), length.copy()

@@ -113,7 +113,7 @@ def solve_geometric(task: Task, reason: str) -> Design:
 
 
 def _ray_values(task: Task, guess: Ints) -> Floats:
-    """What each output's ray costs with the guess chosen for it."""
+    """Return what each output's ray costs with the guess chosen for it."""
     prior = task.bayesian.prior.probabilities
     values = np.empty(task.graph.size)
     for o, k in enumerate(guess.tolist()):
@@ -229,7 +229,7 @@ def accepts_symmetric(task: Task) -> tuple[bool, str]:
 
 
 def solve_symmetric(task: Task, reason: str) -> Design:
-    r"""The exponential mechanism :math:`\alpha^{d}` with one normaliser [B, Thm 11, 12].
+    r"""Return the exponential mechanism :math:`\alpha^{d}` with one normaliser [B, Thm 11, 12].
 
     >>> from tightrope.graphs import Cycle
     >>> from tightrope import Epsilon

@@ -16,7 +16,7 @@ import numpy as np
 from tightrope.optimize.faces import Face
 from tightrope.optimize.master import MasterSolution, solve_master
 from tightrope.optimize.pricing import Pricer, Prices, price, pricer_for
-from tightrope.optimize.problem import Floats, Ints, Problem
+from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 
 #: While the gap is larger than this, all faces are opened around their guess instead.
 OPENING_GAP = 0.6
@@ -215,7 +215,7 @@ def relative_gap(loss: float, bound: float) -> float:
 
 
 def _first_faces(problem: Problem, guesses: Ints) -> dict[int, Face]:
-    """The steepest ray of each guess, and a flat one so that a mechanism always exists."""
+    """Return the steepest ray of each guess, and a flat one so that a mechanism always exists."""
     faces = {}
     for k in guesses.tolist():
         heights = problem.distances[problem.anchors[k]]
@@ -247,7 +247,7 @@ def _grown(
         heights = localised(problem, k, found.heights[q], weights, float(found.values[q]), radius)
         face = faces.get(k) or parked.pop(k, None)
         joined = Face.of_ray(problem, heights) if face is None else face.joined_with(heights)
-        if k not in faces or (joined.tight != face.tight).any():
+        if face is None or k not in faces or (joined.tight != face.tight).any():
             grown[k] = joined
     return grown
 
@@ -255,11 +255,11 @@ def _grown(
 def localised(
     problem: Problem,
     guess: int,
-    heights: Floats | Ints,
+    heights: Heights,
     weights: Floats,
     value: float,
     radius: float = 0.0,
-) -> Floats | Ints:
+) -> Heights:
     """Return the ray, cut off to the smallest neighbourhood in which it keeps its gain.
 
     Outside the neighbourhood the column falls as fast as privacy allows. This keeps faces
@@ -281,7 +281,7 @@ def localised(
         ball = np.flatnonzero(distance[anchor] <= reach)
         cut = (heights[ball][:, None] + distance[ball]).min(axis=0)
         if weights @ (problem.alpha ** cut.astype(float)) <= LOCAL_SHARE * value:
-            return cut.astype(heights.dtype)
+            return np.asarray(cut.astype(heights.dtype))
         reach += step * unit
         step *= 1.5
     return heights

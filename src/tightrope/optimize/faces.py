@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.optimize.problem import Floats, Ints, Problem
+from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 
 #: Differences of heights that are this close to an edge length count as tight.
 TIGHT_TOLERANCE = 1e-9
@@ -27,7 +27,7 @@ DROWNED = 1e-9
 Tight = NDArray[np.int8]
 
 
-def tight_edges(problem: Problem, heights: Floats | Ints) -> Tight:
+def tight_edges(problem: Problem, heights: Heights) -> Tight:
     """Return for each edge (i, j) the sign of the height difference where it is tight, else 0.
 
     >>> from tightrope import Epsilon
@@ -65,15 +65,15 @@ class Face:
     """
 
     problem: Problem
-    heights: Floats | Ints
+    heights: Heights
     tight: Tight
 
     @classmethod
-    def of_ray(cls, problem: Problem, heights: Floats | Ints) -> Face:
+    def of_ray(cls, problem: Problem, heights: Heights) -> Face:
         """Return the smallest face that contains a ray."""
         return cls(problem, heights, tight_edges(problem, heights))
 
-    def joined_with(self, heights: Floats | Ints) -> Face:
+    def joined_with(self, heights: Heights) -> Face:
         """Return the smallest face that contains this one and a ray."""
         other = tight_edges(self.problem, heights)
         # The larger of the two columns at every node is in the face too; relative to it no

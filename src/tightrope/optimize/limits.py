@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tightrope.channels import Channel, DenseChannel
-from tightrope.consumers import Bayesian, Consumer, Prior
+from tightrope.consumers import Bayesian, Consumer, DensePrior, Prior
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
@@ -206,7 +206,7 @@ def _attack(
     if prior is None:
         rho = consumer.prior.probabilities
     else:
-        rho = (prior if isinstance(prior, Prior) else Prior(prior)).probabilities
+        rho = (prior if isinstance(prior, Prior) else DensePrior(prior)).probabilities
     if rho.shape != (graph.size,):
         raise InputError(f"the attacker's prior must be over the {graph.size} answers")
     table = np.eye(graph.size) if gain is None else np.array(gain, dtype=np.float64)

@@ -80,7 +80,7 @@ def prices(values: Floats, alpha: float) -> Floats:
 
 
 def _one_sided(prior: Floats, alpha: float) -> tuple[Floats, Floats, Floats]:
-    r"""Sums over :math:`j \ge 0` of :math:`\pi_{i-j} \alpha^j j^p` for p = 0, 1, 2."""
+    r"""Return sums over :math:`j \ge 0` of :math:`\pi_{i-j} \alpha^j j^p` for p = 0, 1, 2."""
     from scipy.linalg import solve_banded
 
     bands = np.ones((2, len(prior)))

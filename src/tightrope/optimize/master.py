@@ -71,7 +71,7 @@ def solve_master(
     matrix, cost = _assemble(problem, faces, start, row_start)
     scale = COST_SCALE / max(float(np.abs(cost).mean()), 1e-300)
 
-    solver = highspy.Highs()
+    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     for option, value in (
         ("output_flag", False),
         ("threads", 1),
@@ -148,7 +148,7 @@ def _read(
 def _assemble(
     problem: Problem, faces: dict[int, Face], start: Ints, row_start: Ints
 ) -> tuple[Any, Floats]:
-    """The matrix (sums, then privacy rows) and the costs."""
+    """Return the matrix (sums, then privacy rows) and the costs."""
     from scipy.sparse import coo_array
 
     classes = len(problem.class_sizes)
@@ -201,7 +201,7 @@ def _carried(faces: dict[int, Face], before: MasterSolution) -> tuple[Ints, Ints
 
 
 def _split(old: Face, new: Face, old_cols: Ints, old_rows: Ints) -> tuple[Ints, Ints]:
-    """The basis of one block after its components fell apart.
+    """Return the basis of one block after its components fell apart.
 
     The parts of a component stay in proportion, held by a spanning tree of rows at equality;
     a row that was at equality stays so between the parts that its edge joins.

@@ -79,7 +79,7 @@ def design_minimax(task: Task) -> Design:
 
 
 def _prices(problem: Problem) -> tuple[Floats, float]:
-    """The best prices for the worst prior."""
+    """Return the best prices for the worst prior."""
     from tightrope.optimize.engine import run_engine
 
     found = run_engine(problem, gap=1e-12)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tightrope.optimize.faces import Face, Tight
-from tightrope.optimize.problem import Floats, Ints, Problem
+from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 
 #: Edges whose slack is below this part of the entry count as tight in a numerical column.
 SLACK_TOLERANCE = 1e-7
@@ -50,7 +50,7 @@ class Mixture:
     ([[0, 1], [1, 0]], [0.666666667, 0.666666667])
     """
 
-    heights: Floats | Ints
+    heights: Heights
     guesses: Ints
     weights: Floats
     rest: Floats
@@ -89,7 +89,7 @@ def mixture(problem: Problem, columns: dict[int, Floats]) -> Mixture:
     return _completed(problem, found[0][used], found[1][used], weights[used])
 
 
-def peeled(problem: Problem, guess: int, column: Floats) -> list[tuple[Floats | Ints, float]]:
+def peeled(problem: Problem, guess: int, column: Floats) -> list[tuple[Heights, float]]:
     """Take a column apart into rays of its face, one after the other.
 
     Each ray is subtracted as often as the cone allows; that makes another edge tight, so
@@ -107,7 +107,7 @@ def peeled(problem: Problem, guess: int, column: Floats) -> list[tuple[Floats | 
     factor = problem.alpha ** np.tile(problem.lengths, 2).astype(float)
     anchor = int(problem.anchors[guess])
     left = column.copy()
-    found: list[tuple[Floats | Ints, float]] = []
+    found: list[tuple[Heights, float]] = []
     for _ in range(problem.size):
         slack = (left[j] - factor * left[i]) / np.maximum(left[j], 1e-300)
         tight = np.where(slack[: len(edges)] <= SLACK_TOLERANCE, 1, 0)
@@ -129,8 +129,8 @@ def peeled(problem: Problem, guess: int, column: Floats) -> list[tuple[Floats | 
     return found
 
 
-def _steepest_in_face(problem: Problem, tight: Tight, anchor: int) -> Floats | Ints:
-    """The ray of a face that falls as fast as it can from the anchor.
+def _steepest_in_face(problem: Problem, tight: Tight, anchor: int) -> Heights:
+    """Return the ray of a face that falls as fast as it can from the anchor.
 
     Shortest paths between the components of the face: every component hangs on the one
     before it by a tight edge.
@@ -138,7 +138,7 @@ def _steepest_in_face(problem: Problem, tight: Tight, anchor: int) -> Floats | I
     base = _heights_along(problem, tight)
     face = Face(problem, base, tight)
     if face.dimension == 1:
-        return base - base[anchor]
+        return np.asarray(base - base[anchor])
     component = face.component
     edges, lengths = problem.edges, problem.lengths
     i = np.concatenate([edges[:, 0], edges[:, 1]])
@@ -157,10 +157,10 @@ def _steepest_in_face(problem: Problem, tight: Tight, anchor: int) -> Floats | I
         if np.array_equal(level, before):
             break
     heights = base + level[component].astype(base.dtype)
-    return heights - heights[anchor]
+    return np.asarray(heights - heights[anchor])
 
 
-def _heights_along(problem: Problem, tight: Tight) -> Floats | Ints:
+def _heights_along(problem: Problem, tight: Tight) -> Heights:
     """Heights that satisfy every tight edge, each component starting at 0."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import breadth_first_order
@@ -186,7 +186,7 @@ def _heights_along(problem: Problem, tight: Tight) -> Floats | Ints:
     return heights
 
 
-def _weights(problem: Problem, heights: Floats | Ints, guesses: Ints, first: Floats) -> Floats:
+def _weights(problem: Problem, heights: Heights, guesses: Ints, first: Floats) -> Floats:
     """Weights that make the rows sum to 1, starting from those that peeling gave."""
     many = dict(zip(problem.guesses.tolist(), problem.multiplicity.tolist(), strict=True))
     rays = problem.alpha ** heights.astype(float)
@@ -206,7 +206,7 @@ def _weights(problem: Problem, heights: Floats | Ints, guesses: Ints, first: Flo
     return weights
 
 
-def _completed(problem: Problem, heights: Floats | Ints, guesses: Ints, weights: Floats) -> Mixture:
+def _completed(problem: Problem, heights: Heights, guesses: Ints, weights: Floats) -> Mixture:
     """Make the rows sum to exactly 1 by a private rest, if they do not already."""
     many = dict(zip(problem.guesses.tolist(), problem.multiplicity.tolist(), strict=True))
     times = np.array([many[int(k)] for k in guesses], float)

@@ -39,7 +39,7 @@ def plain_entries(problem: Problem) -> int:
     >>> plain_entries(Problem(Band(3), Epsilon.of(1), np.ones((3, 3))))
     33
     """
-    guesses = problem.costs.shape[1]
+    guesses = int(problem.costs.shape[1])
     return guesses * (4 * len(problem.edges) + problem.size)
 
 

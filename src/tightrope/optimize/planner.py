@@ -203,7 +203,7 @@ def graph_of(query: Any) -> AnswerGraph:
 
 
 def _baselines(task: Task, found: Design) -> dict[str, float]:
-    """The loss of geometric and exponential noise with their best remaps."""
+    """Return the loss of geometric and exponential noise with their best remaps."""
     if not isinstance(task.consumer, Bayesian):
         return {}
     values: dict[str, float] = {}

@@ -102,7 +102,7 @@ class BandPricer:
 
 
 def _best(cost: Floats, moves: _Moves) -> tuple[Floats, NDArray[np.intp]]:
-    """The cheapest continuation of every profile, and which one it is."""
+    """Return the cheapest continuation of every profile, and which one it is."""
     options = cost[:, moves.profile] * moves.factor
     pick = options.argmin(axis=2)
     return np.take_along_axis(options, pick[:, :, None], axis=2)[:, :, 0], pick

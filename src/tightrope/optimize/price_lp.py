@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.optimize.problem import Floats, Ints, Problem
+from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 
 
 class LinearPricer:
@@ -38,7 +38,7 @@ class LinearPricer:
         self._factor = problem.alpha ** self._length.astype(float)
         self._bases: dict[int, Any] = {}
         n, rows = problem.size, len(self._from)
-        solver = highspy.Highs()
+        solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
         for option, value in (
             ("output_flag", False),
             ("presolve", "off"),
@@ -63,7 +63,7 @@ class LinearPricer:
         self._solver = solver
         self._nonbasic = highspy.HighsBasisStatus.kLower
 
-    def cheapest(self, weights: Floats, anchors: Ints) -> tuple[Floats, Floats | Ints, Floats]:
+    def cheapest(self, weights: Floats, anchors: Ints) -> tuple[Floats, Heights, Floats]:
         """Return value and heights of the cheapest ray of each guess (column of weights)."""
         n, count = weights.shape
         values, shortfall = np.empty(count), np.zeros(count)
@@ -101,7 +101,7 @@ class LinearPricer:
         status = np.array([int(s) for s in self._bases[anchor].row_status[:-1]])
         return np.maximum(dual, 0.0), np.flatnonzero(status == int(self._nonbasic))
 
-    def _tree_heights(self, tight: Ints, anchor: int) -> Floats | Ints:
+    def _tree_heights(self, tight: Ints, anchor: int) -> Heights:
         """Heights along the tight edges, starting with 0 at the anchor."""
         n = self._problem.size
         beside: list[list[tuple[int, Any]]] = [[] for _ in range(n)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tightrope.graphs import AnswerGraph
-from tightrope.optimize.problem import Floats, Ints
+from tightrope.optimize.problem import Floats, Heights, Ints
 
 
 class TreePricer:
@@ -30,7 +30,7 @@ class TreePricer:
         self._parent, self._length, self._order = rooted(graph)
         self._fall = alpha ** np.asarray(self._length, float)
 
-    def cheapest(self, weights: Floats, anchors: Ints) -> tuple[Floats, Floats | Ints, Floats]:
+    def cheapest(self, weights: Floats, anchors: Ints) -> tuple[Floats, Heights, Floats]:
         """Return value and heights of the cheapest ray of each guess (column of weights)."""
         up = weights.copy()
         for c in self._order[:0:-1]:
@@ -46,10 +46,10 @@ class TreePricer:
 
     def _passed(self, cost: Floats, c: int) -> Floats:
         fall = self._fall[c]
-        return np.minimum(fall * cost, cost / fall)
+        return np.asarray(np.minimum(fall * cost, cost / fall))
 
-    def _heights(self, up: Floats, total: Floats, anchors: Ints) -> Floats | Ints:
-        """The heights, first with the root at 0, then moved so that the anchor is at 0."""
+    def _heights(self, up: Floats, total: Floats, anchors: Ints) -> Heights:
+        """Return the heights, first with the root at 0, then moved so that the anchor is at 0."""
         count = up.shape[1]
         # Towards the anchor the roles of parent and child change.
         towards = np.zeros((self.size, count), bool)
@@ -66,7 +66,7 @@ class TreePricer:
         return (heights - heights[anchors, np.arange(count)]).T.copy()
 
 
-def rooted(graph: AnswerGraph) -> tuple[Ints, Floats | Ints, Ints]:
+def rooted(graph: AnswerGraph) -> tuple[Ints, Heights, Ints]:
     """Return parents, lengths of the edges to them, and the nodes in order from the root 0.
 
     >>> from tightrope.graphs import Band

@@ -16,12 +16,12 @@ from typing import Protocol
 
 import numpy as np
 
-from tightrope.graphs import Band, Clique
+from tightrope.graphs import Band
 from tightrope.optimize.price_band import BandPricer
 from tightrope.optimize.price_clique import CliquePricer
 from tightrope.optimize.price_lp import LinearPricer
 from tightrope.optimize.price_tree import TreePricer
-from tightrope.optimize.problem import Floats, Ints, Problem
+from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 
 #: Widest band whose profiles are enumerated (2^width of them).
 WIDEST_BAND = 8
@@ -55,7 +55,7 @@ class Prices:
     """
 
     values: Floats
-    heights: Floats | Ints
+    heights: Heights
     bound: float
     lowered: Floats
 
@@ -67,7 +67,7 @@ class Pricer(Protocol):
     'Pricer'
     """
 
-    def cheapest(self, weights: Floats, anchors: Ints) -> tuple[Floats, Floats | Ints, Floats]:
+    def cheapest(self, weights: Floats, anchors: Ints) -> tuple[Floats, Heights, Floats]:
         """Return values, heights, and for each guess a multiple of 1 that makes it feasible.
 
         The last array is zero where the value itself is exact.
@@ -79,7 +79,7 @@ def pricer_for(problem: Problem) -> Pricer:
     """Choose the pricer by the structure of the graph.
 
     >>> from tightrope import Epsilon
-    >>> from tightrope.graphs import Cycle, Star
+    >>> from tightrope.graphs import Clique, Cycle, Star
     >>> costs = np.ones((4, 4)) - np.eye(4)
     >>> [type(pricer_for(Problem(g, Epsilon.of(1), costs))).__name__
     ...  for g in (Band(4, 2), Star(3), Clique(4), Cycle(4))]
@@ -99,6 +99,7 @@ def price(problem: Problem, pricer: Pricer, prices: Floats, guesses: Ints) -> Pr
     """Price the guesses and turn what is found into a bound that holds.
 
     >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Clique
     >>> problem = Problem(Clique(2), Epsilon.of("ln(2)"), np.array([[0.0, 0.5], [0.5, 0.0]]))
     >>> found = price(problem, pricer_for(problem), np.array([0.5, 0.5]), problem.guesses)
     >>> found.values.round(3).tolist(), found.bound < 1 / 3

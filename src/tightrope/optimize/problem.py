@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ COST_LIMIT = 40_000_000
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+#: Heights: whole numbers, or floats where edges have lengths.
+Heights = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,14 +120,14 @@ class Problem:
         return self.graph.edge_array()
 
     @functools.cached_property
-    def lengths(self) -> NDArray[np.float64] | Ints:
+    def lengths(self) -> Heights:
         """The edge lengths; whole numbers (ones) when the graph has none."""
         if self.graph.has_lengths:
             return self.graph.edge_lengths()
         return np.ones(len(self.edges), np.int64)
 
     @functools.cached_property
-    def distances(self) -> NDArray[np.float64] | Ints:
+    def distances(self) -> Heights:
         """All distances, n × n."""
         matrix = self.graph.distance_matrix()
         return matrix if self.graph.has_lengths else matrix.astype(np.int32)
@@ -144,7 +147,7 @@ class Problem:
             return np.arange(self.size)
         scale = regret.max(axis=1, keepdims=True)
         relative = np.divide(regret, scale, out=np.ones_like(regret), where=scale > 0)
-        return relative.argmin(axis=0).astype(np.int64)
+        return np.asarray(relative.argmin(axis=0), dtype=np.int64)
 
     @functools.cached_property
     def class_sizes(self) -> Ints:

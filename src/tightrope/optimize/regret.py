@@ -28,7 +28,7 @@ from tightrope.errors import CheckFailed, InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.optimize.planner import design, graph_of
 from tightrope.optimize.pricing import price, pricer_for
-from tightrope.optimize.problem import Floats, Problem
+from tightrope.optimize.problem import Floats, Heights, Problem
 
 #: Most tuples of guesses that pricing goes through; beyond it rays are looked for greedily.
 MOST_TUPLES = 20_000
@@ -265,7 +265,7 @@ class _Search:
         return float(found.fun) / scale, found.x[:-1], share, prices
 
     def _priced(self, share: Floats, prices: Floats) -> tuple[float, Floats]:
-        """The bound that these multipliers prove, and rays that improve the mechanism."""
+        """Return the bound that these multipliers prove, and rays that improve the mechanism."""
         active = np.flatnonzero(share > IDLE_MULTIPLIER)
         share = np.where(share > IDLE_MULTIPLIER, share, 0.0)
         share = share / share.sum()
@@ -286,8 +286,8 @@ class _Search:
     def _greedy(self, active: Any, share: Floats, prices: Floats) -> tuple[float, Floats]:
         """Too many tuples: let guesses follow the column and the column the guesses."""
         rays = []
-        for column in self.columns:
-            last = None
+        for first in self.columns:
+            column, last = first, None
             for _ in range(10):
                 guesses = tuple(int((self.costs[a].T @ column).argmin()) for a in active)
                 if guesses == last:
@@ -304,6 +304,6 @@ class _Search:
         unique = np.unique(np.array(rays), axis=0) if rays else np.zeros((0, self.graph.size))
         return 0.0, unique[:RAYS_A_ROUND]
 
-    def _rays(self, heights: Floats) -> Floats:
+    def _rays(self, heights: Heights) -> Floats:
         low = heights - heights.min(axis=1, keepdims=True) if len(heights) else heights
         return np.asarray(self.level.alpha ** low.astype(float)).reshape(-1, self.graph.size)

@@ -143,14 +143,14 @@ def solve_plain(task: Task, reason: str) -> Design:
 
 
 def _positive(column: Floats, problem: Problem) -> Floats:
-    """The least private column above a numerical one, which may hold zeros and worse."""
+    """Return the least private column above a numerical one, which may hold zeros and worse."""
     if column.max() <= 1e-11:
         return np.zeros(len(column))
     return np.asarray((problem.rates * np.maximum(column, 0.0)).max(axis=1))
 
 
 def _started(task: Task, problem: Problem) -> dict[int, Face] | None:
-    """The faces of an earlier design; they are the same sets of rays at every ε."""
+    """Return the faces of an earlier design; they are the same sets of rays at every ε."""
     if task.faces is None or not set(task.faces) <= set(problem.guesses.tolist()):
         return None
     return {k: Face(problem, face.heights, face.tight) for k, face in task.faces.items()}
@@ -210,7 +210,7 @@ def finished(
 
 
 def _general(task: Task, mixed: Mixture) -> tuple[Floats, tuple[np.ndarray, list[Hashable]]]:
-    """The columns before remapping: each ray by itself, labelled by guess and number."""
+    """Return the columns before remapping: each ray by itself, labelled by guess and number."""
     columns = list((task.alpha ** mixed.heights.astype(float)) * mixed.weights[:, None])
     guesses = mixed.guesses.tolist()
     if mixed.rest.max() > 0:

@@ -85,5 +85,5 @@ class Task:
         return found.lowered, found.bound
 
     def guess_labels(self, guesses: np.ndarray) -> list[object]:
-        """The labels of guesses."""
+        """Return the labels of guesses."""
         return [self.consumer.loss.guess_label(int(k)) for k in guesses]

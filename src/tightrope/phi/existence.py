@@ -16,6 +16,7 @@ Above :math:`\bar\varepsilon`, where every row of Φ sums to at most 2, it alway
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -35,6 +36,8 @@ from tightrope.phi.structure import structure_of
 SAMPLED_FROM = 0.01
 #: Number of samples, for graphs with few and with many answers.
 SAMPLES, FEW_SAMPLES, MANY_ANSWERS = 200, 48, 50_000
+#: Evaluations beside the samples that one change of sign and one turning point take, about.
+LIKELY_REFINEMENTS = 25
 
 
 def exists(
@@ -44,6 +47,7 @@ def exists(
     high: float | None = None,
     tolerance: float = 0.0,
     step: float | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Existence:
     r"""Return the set of ε for which the tight-constraints mechanism exists.
 
@@ -61,6 +65,8 @@ def exists(
     step
         Look only at multiples of this step (then the ends of intervals are such multiples).
         With a tolerance and no step, the published 0.01 is taken.
+    progress
+        Told the share that is done, by estimate, while samples are taken.
 
     Examples
     --------
@@ -79,7 +85,12 @@ def exists(
         return stepped(
             lambda epsilon: least(epsilon) / graph.size, low, high, sure, tolerance, step
         )
-    return _by_rule(graph) or _by_polynomials(graph) or _by_samples(graph, low, high)
+    decided = _by_rule(graph) or _by_polynomials(graph)
+    if decided is not None:
+        return decided
+    if progress is None:
+        return _by_samples(graph, low, high)
+    return _samples(graph, low, high, progress)
 
 
 def always_above(graph: AnswerGraph) -> float:
@@ -179,11 +190,25 @@ def smallest_entry(graph: AnswerGraph) -> Callable[[float], float]:
     return lambda epsilon: float(structure.solve(math.exp(-epsilon), ones).min())
 
 
-@functools.lru_cache(maxsize=32)
-def _by_samples(graph: AnswerGraph, low: float | None, high: float | None) -> Existence:
+def _samples(
+    graph: AnswerGraph,
+    low: float | None,
+    high: float | None,
+    progress: Callable[[float], None] | None = None,
+) -> Existence:
     start = SAMPLED_FROM if low is None else low
     count = SAMPLES if graph.size < MANY_ANSWERS else FEW_SAMPLES
-    return sampled(smallest_entry(graph), start, high, always_above(graph), count)
+    least, taken = smallest_entry(graph), itertools.count(1)
+
+    def told(epsilon: float) -> float:
+        if progress is not None:
+            progress(min(1.0, next(taken) / (count + LIKELY_REFINEMENTS)))
+        return least(epsilon)
+
+    return sampled(told, start, high, always_above(graph), count)
+
+
+_by_samples = functools.lru_cache(maxsize=32)(_samples)
 
 
 def certified_at(graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str) -> bool | None:

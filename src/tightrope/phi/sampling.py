@@ -144,7 +144,7 @@ def sampled(
     limit = None if high is None or high >= sure else high
     pairs = tuple(zip(ends[::2], [*ends[1::2], limit], strict=False))
     gap = max(b - a for a, b in itertools.pairwise(points))
-    words = f"{len(points)} samples of the smallest entry, changes of sign bisected"
+    words = f"{len(points)} samples of the smallest entry, changes of sign narrowed down"
     return Existence(pairs, END_ACCURACY, False, gap, (start, limit), 0.0, words)
 
 
@@ -173,14 +173,13 @@ def _with_turning_points(
 
 def _change(least: Callable[[float], float], a: float, b: float) -> float:
     """Return where the sign changes between two samples, on the side where it is right."""
-    left = least(a) >= 0
-    while b - a > END_ACCURACY:
-        middle = (a + b) / 2
-        if (least(middle) >= 0) == left:
-            a = middle
-        else:
-            b = middle
-    return a if left else b
+    from scipy.optimize import brentq
+
+    near = float(brentq(least, a, b, xtol=END_ACCURACY / 4, rtol=1e-14))
+    towards = -1 if least(a) >= 0 else 1
+    while least(near) < 0:
+        near += towards * END_ACCURACY / 4
+    return near
 
 
 def stepped(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from tightrope.graphs import AnswerGraph, Band, ProductGraph
+from tightrope.graphs import AnswerGraph, Band
+from tightrope.report.layouts import layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +21,12 @@ DRAWN_IN_A_ROW, DRAWN = 31, 120
 
 
 def plot_graph(
-    graph: AnswerGraph, ax: Axes | None = None, *, centre: int = 0, limit: int | None = None
+    graph: AnswerGraph,
+    ax: Axes | None = None,
+    *,
+    centre: int = 0,
+    limit: int | None = None,
+    places: ArrayLike | None = None,
 ) -> Axes:
     """Draw an answer graph; colour is the distance from the centre.
 
@@ -37,6 +43,8 @@ def plot_graph(
         The node that distances are counted from.
     limit
         Most answers to draw; fewer by default when they stand in a row.
+    places
+        A point for each answer, when the graph should be laid out in a certain way.
 
     Examples
     --------
@@ -57,7 +65,10 @@ def plot_graph(
         for j in graph.neighbours(i)
         if int(j) in place and i < j
     ]
-    points = _layout(graph, nodes, edges)
+    if places is None:
+        points = layout(graph, nodes, edges)
+    else:
+        points = np.asarray(places, dtype=float)[nodes]
     distance = np.array([graph.distance(centre, i) for i in nodes], dtype=float)
     _draw_edges(axes, points, edges, bent=_on_a_line(points))
     size = float(np.clip(6000 / len(nodes), 25, 420))
@@ -68,7 +79,7 @@ def plot_graph(
     if len(nodes) <= 40:
         _write_labels(axes, graph, nodes, points, distance)
     bar = axes.figure.colorbar(dots, ax=axes, shrink=0.8)
-    bar.set_label(f"distance from {_short(graph.label(centre))}")
+    bar.set_label(f"distance from {short_label(graph.label(centre))}")
     if not graph.has_lengths:
         from matplotlib.ticker import MaxNLocator
 
@@ -76,7 +87,7 @@ def plot_graph(
         bar.update_ticks()
     shown = f"{graph.size:,} answers"
     if len(nodes) < graph.size:
-        shown += f", the {len(nodes)} nearest to {_short(graph.label(centre))}"
+        shown += f", the {len(nodes)} nearest to {short_label(graph.label(centre))}"
     axes.set_title(f"{graph.name}: {shown}")
     axes.set_aspect("equal" if not _on_a_line(points) else "auto")
     axes.margins(0.08)
@@ -96,35 +107,6 @@ def _nearest(graph: AnswerGraph, centre: int, limit: int) -> list[int]:
                 found[int(j)] = None
                 queue.append(int(j))
     return sorted(found)
-
-
-def _layout(
-    graph: AnswerGraph, nodes: list[int], edges: list[tuple[int, int]]
-) -> NDArray[np.float64]:
-    """Place nodes where the graph's structure suggests, else by stress."""
-    if isinstance(graph, Band) and graph.width < graph.size - 1:
-        return np.array([(i, 0.0) for i in nodes])
-    if _is_plane(graph):
-        return np.array([graph.digits(i) for i in nodes], dtype=float)
-    if graph.is_cycle or graph.is_clique:
-        turn = 2 * math.pi / len(nodes)
-        return np.array([(math.sin(turn * k), math.cos(turn * k)) for k in range(len(nodes))])
-    import networkx
-
-    drawn: networkx.Graph[int] = networkx.Graph()
-    drawn.add_nodes_from(range(len(nodes)))
-    drawn.add_edges_from(edges)
-    spot = networkx.kamada_kawai_layout(drawn)
-    return np.array([spot[k] for k in range(len(nodes))])
-
-
-def _is_plane(graph: AnswerGraph) -> TypeGuard[ProductGraph]:
-    """Whether the answers are pairs of numbers."""
-    return (
-        isinstance(graph, ProductGraph)
-        and len(graph.factors) == 2
-        and all(isinstance(factor, Band) for factor in graph.factors)
-    )
 
 
 def _on_a_line(points: NDArray[np.float64]) -> bool:
@@ -156,8 +138,8 @@ def _write_labels(
     points: NDArray[np.float64],
     distance: NDArray[np.float64],
 ) -> None:
-    texts = [_short(graph.label(node)) for node in nodes]
-    size = 8 if max(map(len, texts)) <= 3 else 6
+    texts = [short_label(graph.label(node)) for node in nodes]
+    size = 8 if max(map(len, texts)) <= 3 else 6.5
     for text, spot, far in zip(texts, points, distance / max(distance.max(), 1), strict=True):
         axes.annotate(
             text, spot, ha="center", va="center", fontsize=size, zorder=3,
@@ -165,6 +147,16 @@ def _write_labels(
         )  # fmt: skip
 
 
-def _short(label: object) -> str:
-    text = ",".join(map(str, label)) if isinstance(label, tuple) else str(label)
+def short_label(label: object) -> str:
+    """Return a label as text of at most 20 characters.
+
+    >>> short_label((1, 2)), short_label((0, 1, 0)), short_label("the city with most votes")
+    ('1,2', '010', 'the city with most …')
+    """
+    if isinstance(label, tuple):
+        parts = [str(part) for part in label]
+        brief = len(parts) > 2 and all(len(part) == 1 for part in parts)
+        text = ("" if brief else ",").join(parts)
+    else:
+        text = str(label)
     return text if len(text) <= 20 else f"{text[:19]}…"

@@ -12,6 +12,7 @@ from typing import Any
 from tightrope.cli.output import plain
 from tightrope.errors import InputError, TightropeError
 from tightrope.graphs import AnswerGraph
+from tightrope.optimize import Design, design, explain_routes
 from tightrope.studio.asking import consumer_of, level_in, query_in
 from tightrope.studio.refusal import Refused, blame
 from tightrope.studio.state import State
@@ -81,6 +82,8 @@ class Outcome:
         The column graphs, where there are few answers.
     drawing
         The answer graph.
+    design
+        The design itself, for the report.
 
     Examples
     --------
@@ -97,6 +100,7 @@ class Outcome:
     general: str
     columns: tuple[Column, ...]
     drawing: Drawing
+    design: Design
 
 
 def make(state: State, told: Told | None = None) -> Outcome:
@@ -107,7 +111,6 @@ def make(state: State, told: Told | None = None) -> Outcome:
     ['bound', 'optimum', 'tight constraints', 'geometric', 'exponential']
     """
     from tightrope.channels import maximally_general
-    from tightrope.optimize import design
     from tightrope.proofs import prove
 
     asked, level = query_in(state), level_in(state)
@@ -143,6 +146,7 @@ def make(state: State, told: Told | None = None) -> Outcome:
         words,
         _columns(found.general, asked.graph, level),
         drawing,
+        found,
     )
 
 
@@ -178,8 +182,6 @@ def routes(state: State) -> list[tuple[str, bool, str]]:
     >>> routes(State())[0][:2]
     ('geometric', True)
     """
-    from tightrope.optimize import explain_routes
-
     asked, level = query_in(state), level_in(state)
     with blame("design"):
         return explain_routes(asked, level, consumer_of(state.reader, asked))
@@ -241,6 +243,18 @@ def matrix_csv(mechanism: bytes) -> str:
         weights = opened.row_weights(i).tolist()
         table.writerow([name_of(opened.input_label(i)), *(f"{w}/{opened.total}" for w in weights)])
     return out.getvalue()
+
+
+def report_html(design: Design) -> str:
+    """Return one page about a design that needs nothing but itself.
+
+    >>> report_html(make(State(question="choice(3)")).design)[:15]
+    '<!doctype html>'
+    """
+    from tightrope.report import html_report
+
+    with blame("csv"):
+        return html_report(design)
 
 
 def opened(data: bytes, name: str) -> dict[str, Any]:

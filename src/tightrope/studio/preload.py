@@ -13,5 +13,5 @@ import tightrope.certify.make
 import tightrope.consumers
 import tightrope.optimize
 import tightrope.proofs
-import tightrope.report.graphs
+import tightrope.report.layouts
 import tightrope.studio.making  # noqa: F401

@@ -8,11 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tightrope.cli.output import plain
 from tightrope.graphs import AnswerGraph
 from tightrope.studio.asking import consumer_of, level_in, query_in
 from tightrope.studio.refusal import blame
 from tightrope.studio.state import State
+#: Most answers that are drawn whole, and how many are drawn of a larger graph.
+DRAWN, DRAWN_OF_MANY = 120, 40
+
 
 @dataclass(frozen=True)
 class Drawing:
@@ -48,14 +53,26 @@ def drawing_of(graph: AnswerGraph) -> Drawing:
     >>> drawing_of(query_in(State(question="path(2)")).graph).edges
     ((0, 1),)
     """
-    from tightrope.report.graphs import place_answers
+    from tightrope.report.layouts import layout
 
-    placed = place_answers(graph)
+    # Of a large graph, the answers nearest to the first one.
+    nodes = list(range(graph.size))
+    if graph.size > DRAWN:
+        nearest = np.argsort(graph.distances_from(0), kind="stable")[:DRAWN_OF_MANY]
+        nodes = sorted(nearest.tolist())
+    place = {node: k for k, node in enumerate(nodes)}
+    edges = [
+        (place[i], place[int(j)])
+        for i in nodes
+        for j in graph.neighbours(i)
+        if int(j) in place and i < j
+    ]
+    points = layout(graph, nodes, edges, spread=True)
     return Drawing(
-        tuple(placed.nodes),
-        tuple(name_of(graph.label(node)) for node in placed.nodes),
-        tuple((float(x), float(y)) for x, y in placed.points),
-        tuple(placed.edges),
+        tuple(nodes),
+        tuple(name_of(graph.label(node)) for node in nodes),
+        tuple((float(x), float(y)) for x, y in points),
+        tuple(edges),
         graph.size,
     )
 

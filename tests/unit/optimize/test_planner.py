@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-import tightrope.optimize.engine as engine
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError
 from tightrope.graphs import Band, Clique, Cycle, ExplicitGraph, Star
-from tightrope.optimize import design, explain_routes
+from tightrope.optimize import design, engine, explain_routes
 
 
 def consumer(graph, prior="uniform", loss="binary"):
@@ -71,7 +70,7 @@ def test_every_route_explains_itself() -> None:
 def test_nonsense_is_refused() -> None:
     graph = Band(3)
     for level in (0, -1, "ln(1)", float("nan")):
-        with pytest.raises(InputError, match="ε|ln"):
+        with pytest.raises(InputError, match=r"ε|ln"):
             design(graph, level)
     with pytest.raises(InputError):
         design(graph, 1, Consumer(prior=[0.5, 0.5], loss=np.eye(2)))

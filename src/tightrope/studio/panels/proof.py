@@ -6,7 +6,7 @@ from typing import Any
 
 from nicegui import ui
 
-from tightrope.studio.making import judge, matrix_csv, opened
+from tightrope.studio.making import judge, matrix_csv, opened, report_html
 from tightrope.studio.panels.panel import Panel, card, facts, uploader
 from tightrope.studio.panels.release import ReleaseCard
 from tightrope.studio.refusal import Refused
@@ -133,19 +133,18 @@ class ProofPanel(Panel):
             ui.download.content(made.mechanism, MECHANISM_FILE)
 
     def _save_csv(self) -> None:
-        self.page.start(self._send(matrix_csv, "mechanism.csv"))
+        made = self.page.outcome
+        if made is not None:
+            self.page.start(self._send("mechanism.csv", matrix_csv, made.mechanism))
 
     def _save_report(self) -> None:
-        from tightrope.studio.making import report_html
-
-        self.page.start(self._send(report_html, "report.html"))
-
-    async def _send(self, make: Any, name: str) -> None:
         made = self.page.outcome
-        if made is None:
-            return
+        if made is not None:
+            self.page.start(self._send("report.html", report_html, made.design))
+
+    async def _send(self, name: str, make: Any, subject: Any) -> None:
         self.page.forgive("csv")
-        text = await self.page.slots.run("download", make, made)
+        text = await self.page.slots.run("download", make, subject)
         if self.page.client is not None:
             with self.page.client:
                 ui.download.content(text, name)

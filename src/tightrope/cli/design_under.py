@@ -1,0 +1,107 @@
+"""``tightrope design`` for many readers at once, and under a limit on leakage."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tightrope.cli.output import facts_table, progress_bar, show
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tightrope.queries import Query
+
+
+def under_consumers(asked: Query, epsilon: str, file: Path, gap: float, as_json: bool) -> None:
+    """Show the mechanism with the least worst regret over the readers of a file.
+
+    >>> import tempfile
+    >>> from tightrope import query
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     _ = file.write("name,loss" + chr(10) + "press,binary" + chr(10)), file.flush()
+    ...     under_consumers(query("path(3)"), "1", Path(file.name), 1e-9, True)
+    {"query": "path(3)", "route": "regret", ...}
+    """
+    from tightrope.consumers import read_consumers
+    from tightrope.optimize.regret import design_many
+
+    readers = read_consumers(file, asked.graph)
+    start = time.perf_counter()
+    with progress_bar("searching", as_json):
+        found = design_many(asked, epsilon, readers, gap)
+    facts = found.as_dict()
+    worst = float(found.losses.max())
+    data = {
+        "query": asked.text,
+        "route": "regret",
+        "expected_loss": worst,
+        "utility": -worst,
+        "gap": found.worst_regret - found.bound,
+        "seconds": time.perf_counter() - start,
+        "baselines": {},
+        **facts,
+    }
+
+    def draw(console: Console) -> None:
+        rows = {
+            "worst regret": f"{found.worst_regret:.9g}",
+            "no mechanism below": f"{found.bound:.9g}",
+            "how": found.reason,
+        }
+        for reader in facts["consumers"]:
+            rows[f"reader {reader['name']}"] = (
+                f"loses {reader['expected_loss']:.6g}, at best {reader['optimum']:.6g}: "
+                f"regret {reader['regret']:.3g}"
+            )
+        facts_table(console, f"one mechanism for {len(readers)} readers of {asked.text}", rows)
+
+    show(as_json, data, draw)
+
+
+def under_limit(
+    asked: Query,
+    epsilon: str | None,
+    prior: str,
+    loss: str,
+    max_vulnerability: float | None,
+    max_loss: float | None,
+    as_json: bool,
+) -> None:
+    """Show the best mechanism under a limit on leakage or on loss.
+
+    >>> from tightrope import query
+    >>> under_limit(query("clique(3)"), None, "uniform", "binary", 0.5, None, True)
+    {"query": "clique(3)", "route": "limited", ...}
+    """
+    from tightrope.consumers import Consumer
+    from tightrope.optimize.limits import design_limited
+
+    who = Consumer.of(asked.graph, prior=prior, loss=loss)
+    start = time.perf_counter()
+    found = design_limited(
+        asked, who, epsilon=epsilon, max_vulnerability=max_vulnerability, max_loss=max_loss
+    )
+    lost = found.expected_loss
+    reached = lost if found.minimised == "loss" else found.vulnerability
+    data = {
+        "query": asked.text,
+        "route": "limited",
+        "utility": 1 - lost if who.loss.is_binary else -lost,
+        "gap": reached - found.bound,
+        "certified": False,
+        "seconds": time.perf_counter() - start,
+        "baselines": {},
+        **found.as_dict(),
+    }
+
+    def draw(console: Console) -> None:
+        rows = {
+            "expected loss": f"{lost:.9g}",
+            "an attacker guesses": f"with probability {found.vulnerability:.9g}",
+            f"no {found.minimised} below": f"{found.bound:.9g} (by the solver, not certified)",
+        }
+        facts_table(console, f"{asked.text} with the least {found.minimised}", rows)
+
+    show(as_json, data, draw)

@@ -1,0 +1,129 @@
+"""``tightrope init``: write the public facts of a table by asking for them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tightrope.cli.output import AsJson, show
+from tightrope.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def init(
+    table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The name of the table in SQL.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where the table is: a file or an address.")
+    ] = None,
+    population: Annotated[
+        int | None, typer.Option(metavar="N", help="The number of people: public knowledge.")
+    ] = None,
+    neighbours: Annotated[
+        str | None,
+        typer.Option(metavar="RELATION", help="change-one, add-remove or either."),
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option(metavar="E", help="The budget of the table: 2, 1/3 or 3*ln(2).")
+    ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Whose row it is, if people may have several."),
+    ] = None,
+    contributions: Annotated[
+        int, typer.Option(metavar="K", help="With --person: how many rows of one person count.")
+    ] = 1,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME:WHAT",
+            help="A column and its public facts, such as age:0..120, region:north,south or "
+            "born:date. May be given several times.",
+        ),
+    ] = None,
+    data_is_public: Annotated[
+        bool,
+        typer.Option(
+            "--data-is-public",
+            help="Read columns, bounds and values from the source. Only for data that is public.",
+        ),
+    ] = False,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The file to write.")] = Path(
+        "tightrope.toml"
+    ),
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a file.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write tightrope.toml, the public facts of a table, by asking for what is not given.
+
+    The data is not looked at, unless --data-is-public says that everybody may know it.
+
+    Examples:
+      tightrope init
+      tightrope init --table people --source people.csv --population 5000 --budget 2 \\
+          --column age:0..120 --column region:north,south
+
+    >>> init(population=5, as_json=True)
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: nobody is here to ask: give --table
+    """
+    from tightrope.queries import Neighbours
+    from tightrope.release.amounts import budget_of
+    from tightrope.release.bare_facts import read_column
+    from tightrope.release.fact_writer import columns_of_public_data, facts_text, write_facts
+    from tightrope.release.facts import Table
+
+    talk = not as_json and sys.stdin.isatty()
+    name = table if table is not None else _ask("The name of the table in SQL", "--table", talk)
+    if talk and source is None:
+        source = _ask("Where the table is (a file or an address; empty: said later)", "", talk)
+    if population is None:
+        given = _ask("How many people it is about (public knowledge)", "--population", talk)
+        if not given.isdigit():
+            raise InputError(f"the population must be a whole number, got {given[:40]!r}")
+        population = int(given)
+    if talk and neighbours is None:
+        neighbours = _ask("Neighbours: change-one, add-remove or either [change-one]", "", talk)
+    if talk and budget is None:
+        budget = _ask("The budget of the table, an ε (empty: said later)", "", talk)
+    words = list(column or [])
+    while talk and column is None and not data_is_public:
+        word = _ask("A column, such as age:0..120 or region:north,south (empty: no more)", "", talk)
+        if not word:
+            break
+        words.append(word)
+    columns = {declared.name: declared for declared in map(read_column, words)}
+    if data_is_public:
+        if not source:
+            raise InputError("--data-is-public needs --source")
+        columns = {**columns_of_public_data(source, name), **columns}
+    facts = Table(
+        name=name,
+        population=population,
+        neighbours=Neighbours.of(neighbours or "change-one"),
+        columns=columns,
+        person=person,
+        contributions=contributions,
+        budget=budget_of(budget) if budget else None,
+        source=source or None,
+    )
+    write_facts(facts, out, replace=replace)
+
+    def draw(console: Console) -> None:
+        console.print(facts_text(facts), markup=False, end="")
+        console.print(f"written: {out}", markup=False)
+
+    show(as_json, {"file": str(out), "table": name, "columns": list(columns)}, draw)
+
+
+def _ask(question: str, option: str, talk: bool) -> str:
+    if not talk:
+        raise InputError(f"nobody is here to ask: give {option}")
+    return str(typer.prompt(question, default="", show_default=False)).strip()

@@ -1,0 +1,199 @@
+"""``tightrope ledger``: show, verify and export what was spent."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tightrope.cli.output import AsJson, facts_table, paragraphs, show
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+LedgerUrl = Annotated[
+    str,
+    typer.Argument(metavar="URL", help="The ledger: a file, sqlite:///FILE or postgresql://…."),
+]
+
+
+def show_ledger(url: LedgerUrl, as_json: AsJson = False) -> None:
+    """Show the budgets of a ledger, what is spent and what is left.
+
+    Examples:
+      tightrope ledger show ledger.db
+
+    >>> show_ledger("no-such-ledger.db")
+    Traceback (most recent call last):
+    ...
+    tightrope.release.addresses.LedgerError: no-such-ledger.db: there is no ledger here; ...
+    """
+    from tightrope.release.amounts import amount_text, shown
+    from tightrope.release.ledger import Ledger
+
+    ledger = Ledger(url)
+    head, accounts = ledger.head(), ledger.accounts()
+    data = {
+        "ledger": ledger.id,
+        "entries": head.position,
+        "head": head.hash,
+        "time": head.time,
+        "accounts": {
+            name: {
+                "budget": amount_text(account.budget),
+                "spent": amount_text(account.spent),
+                "remaining": amount_text(account.remaining),
+            }
+            for name, account in accounts.items()
+        },
+    }
+
+    def draw(console: Console) -> None:
+        rows = {
+            name: f"{shown(account.spent)} of {shown(account.budget)} spent, "
+            f"{shown(account.remaining)} left"
+            for name, account in accounts.items()
+        }
+        rows |= {"entries": str(head.position), "head": head.hash, "last": head.time}
+        facts_table(console, f"ledger {ledger.store.name}", rows)
+
+    show(as_json, data, draw)
+
+
+def verify_ledger(
+    url: LedgerUrl,
+    receipt: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE", help="A receipt that the ledger must contain; may be given again."
+        ),
+    ] = None,
+    head: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="POSITION:HASH", help="An entry that was seen earlier and must still be there."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Prove that nothing in a ledger was altered or removed: every hash and every balance.
+
+    A ledger that was cut off at its end is whole up to there. To notice that, name something
+    that was seen earlier: a receipt, or the head that 'ledger show' printed.
+
+    Examples:
+      tightrope ledger verify ledger.db --receipt answer.json
+
+    >>> verify_ledger("no-such-ledger.db")
+    Traceback (most recent call last):
+    ...
+    tightrope.release.addresses.LedgerError: no-such-ledger.db: there is no ledger here; ...
+    """
+    from tightrope.release.amounts import amount_text
+    from tightrope.release.anchors import anchors_of_receipts, read_anchor
+    from tightrope.release.ledger import Ledger
+
+    ledger = Ledger(url)
+    anchors = [*anchors_of_receipts(receipt or [], ledger.id), *map(read_anchor, head or [])]
+    report = ledger.verify(anchors)
+    data = {
+        "intact": report.intact,
+        "entries": report.entries,
+        "head": report.head,
+        "anchors": len(anchors),
+        "reasons": list(report.reasons),
+        "remaining": {name: amount_text(a.remaining) for name, a in report.accounts.items()},
+    }
+
+    def draw(console: Console) -> None:
+        rows = {
+            "intact": "yes" if report.intact else "no",
+            "entries": str(report.entries),
+            "head": report.head,
+            "anchors": f"{len(anchors)} found" if report.intact else str(len(anchors)),
+        }
+        facts_table(console, f"ledger {ledger.store.name}", rows)
+        paragraphs(console, [f"FAILS: {reason}." for reason in report.reasons])
+
+    show(as_json, data, draw)
+    if not report.intact:
+        raise typer.Exit(1)
+
+
+def export_ledger(
+    url: LedgerUrl,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write into a file, not to the terminal.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Export every entry of a ledger as JSON lines; with --json, as one JSON object.
+
+    Examples:
+      tightrope ledger export ledger.db --out ledger.jsonl
+
+    >>> export_ledger("no-such-ledger.db")
+    Traceback (most recent call last):
+    ...
+    tightrope.release.addresses.LedgerError: no-such-ledger.db: there is no ledger here; ...
+    """
+    from tightrope.release.ledger import Ledger
+
+    ledger = Ledger(url)
+    if as_json:
+        print(json.dumps({"entries": [entry.as_dict() for entry in ledger.entries()]}))
+        return
+    if out is None:
+        for entry in ledger.entries():
+            sys.stdout.write(json.dumps(entry.as_dict()) + "\n")
+        return
+    with out.open("w", encoding="utf-8") as file:
+        for entry in ledger.entries():
+            file.write(json.dumps(entry.as_dict()) + "\n")
+
+
+def set_budget(
+    url: LedgerUrl,
+    account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="'table NAME' or 'user NAME'.")],
+    amount: Annotated[str, typer.Argument(metavar="E", help="The new budget: 2, 1/3 or 3*ln(2).")],
+    as_json: AsJson = False,
+) -> None:
+    """Set the budget of a table or a user; the change is an entry of the ledger.
+
+    A ledger that does not exist yet is made. A budget cannot be less than what is spent.
+
+    Examples:
+      tightrope ledger budget ledger.db "table people" 2
+
+    >>> set_budget("ledger.db", "people", "lots")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: a budget must be an ε such as 2, 0.5, 1/3 or 3*ln(2), got 'lots'
+    """
+    from tightrope.release.amounts import amount_text, budget_of, shown
+    from tightrope.release.paying import open_ledger
+
+    budget = budget_of(amount)
+    ledger = open_ledger(url, budget)
+    ledger.set_budget(account, budget)
+    left = ledger.remaining(account)
+    data = {"account": account, "budget": amount_text(budget), "remaining": amount_text(left)}
+
+    def draw(console: Console) -> None:
+        rows = {"budget": shown(budget), "remaining": shown(left)}
+        facts_table(console, account, rows)
+
+    show(as_json, data, draw)
+
+
+#: The words after ``tightrope ledger``.
+COMMANDS: dict[str, Callable[..., None]] = {
+    "show": show_ledger,
+    "verify": verify_ledger,
+    "export": export_ledger,
+    "budget": set_budget,
+}

@@ -1,0 +1,197 @@
+"""``tightrope release``: one private answer from a real table, paid from the ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tightrope.cli.output import AsJson, facts_table, show
+from tightrope.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tightrope.release.releasing import DeclaredQuestion
+
+
+def release(
+    mechanism: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The mechanism file (.tightrope).")
+    ],
+    sql: Annotated[
+        str, typer.Option("--sql", metavar="SQL", help="The question: one SELECT on one table.")
+    ],
+    ledger: Annotated[
+        str,
+        typer.Option(
+            "--ledger", metavar="URL", help="The ledger: a file, sqlite:///FILE or postgresql://…."
+        ),
+    ],
+    data: Annotated[
+        str | None,
+        typer.Option(
+            "--data",
+            metavar="URL",
+            help="The table: a CSV or Parquet file, duckdb:///FILE, sqlite:///FILE, "
+            "postgresql://…, polars:FILE or spark:FILE. By default the source in the facts.",
+        ),
+    ] = None,
+    facts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The public facts; tightrope.toml where there is one by default."
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="E", help="The table's budget, when the ledger does not know it yet."),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME:WHAT",
+            help="Without a facts file: a column and its public facts, such as age:0..120, "
+            "region:north,south or born:date. May be given several times.",
+        ),
+    ] = None,
+    user: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who asks; charged as well as the table.")
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY", help="Names this request: asked again, it gives the same answer."
+        ),
+    ] = None,
+    part: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PARTITION=PART", help="Ask about one part of a declared partition only."
+        ),
+    ] = None,
+    query: Annotated[
+        str | None,
+        typer.Option(metavar="QUERY", help="For SQL without a known shape: what it answers."),
+    ] = None,
+    answers: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="With --query: a JSON object from the SQL's result to the answer."
+        ),
+    ] = None,
+    otherwise: Annotated[
+        str | None,
+        typer.Option(metavar="ANSWER", help="With --query: the answer for every other result."),
+    ] = None,
+    receipt: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the signed receipt into a file too.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Release one private answer from a real table, paid from the ledger.
+
+    The budget is charged before a row is read. With --key, asking again after a crash gives the
+    same answer and costs nothing.
+
+    Examples:
+      tightrope release count.tightrope --data people.csv --sql "select count(*) from people" \\
+          --ledger ledger.db --budget 2
+
+    >>> release(Path("no-such.tightrope"), "select count(*) from t", "ledger.db")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: no-such.tightrope: No such file or directory
+    """
+    from tightrope.release.amounts import amount_text, shown
+    from tightrope.release.bare_facts import read_column
+    from tightrope.release.fact_files import FACTS_FILE
+    from tightrope.release.receipts import write_receipt
+    from tightrope.release.releasing import release as do_release
+
+    known = facts if facts is not None else Path(FACTS_FILE)
+    columns = {declared.name: declared for declared in map(read_column, column or [])}
+    done = do_release(
+        mechanism,
+        data=data,
+        sql=sql,
+        ledger=ledger,
+        facts=known if facts is not None or (known.exists() and not columns) else None,
+        budget=budget,
+        columns=columns,
+        user=user,
+        key=key,
+        part=_part(part),
+        declared=_declared(query, answers, otherwise),
+    )
+    if receipt is not None:
+        write_receipt(done.receipt, receipt)
+    data_out = {
+        "answer": done.answer,
+        "groups": done.groups or None,
+        "epsilon": str(done.epsilon),
+        "charged": amount_text(done.charged),
+        "remaining": amount_text(done.remaining),
+        "key": done.key,
+        "fresh": done.fresh,
+        "receipt": done.receipt,
+    }
+
+    def draw(console: Console) -> None:
+        rows = {
+            "answer": _shown_answer(done.answer, done.groups),
+            "ε": str(done.epsilon),
+            "remaining": f"{shown(done.remaining)} of the budget of table {done.receipt['table']}",
+            "key": done.key if done.fresh else f"{done.key} (answered before: nothing charged)",
+            "entry": f"{done.receipt['position']} of ledger {ledger.rpartition('@')[2]}",
+        }
+        facts_table(console, f"{done.receipt['query']}  ({done.receipt['neighbours']})", rows)
+
+    show(as_json, data_out, draw)
+
+
+def _shown_answer(answer: Any, groups: tuple[Any, ...]) -> str:
+    if groups and isinstance(answer, tuple):
+        return ", ".join(f"{group}: {n}" for group, n in zip(groups, answer, strict=True))
+    if groups and isinstance(answer, int):
+        return str(groups[answer])
+    return str(answer)
+
+
+def _part(text: str | None) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    partition, sign, part = text.partition("=")
+    if not sign:
+        raise InputError(f"a part looks like region=north, got {text[:60]!r}")
+    return partition, part
+
+
+def _declared(
+    query: str | None, answers: Path | None, otherwise: str | None
+) -> DeclaredQuestion | None:
+    if query is None:
+        if answers is not None or otherwise is not None:
+            raise InputError("--answers and --otherwise go with --query")
+        return None
+    if answers is None or otherwise is None:
+        raise InputError("--query needs --answers FILE and --otherwise ANSWER")
+    import json
+
+    from tightrope.files import read_text
+    from tightrope.release.labels import read_label
+    from tightrope.release.releasing import DeclaredQuestion
+
+    try:
+        mapping = json.loads(read_text(answers))
+        last = read_label(json.loads(otherwise))
+    except json.JSONDecodeError:
+        if not otherwise.strip():
+            raise InputError("--otherwise must be an answer") from None
+        mapping, last = json.loads(read_text(answers)), otherwise
+    if not isinstance(mapping, dict):
+        raise InputError(f"{answers}: this must be a JSON object from results to answers")
+    return DeclaredQuestion(
+        query, {text: read_label(label) for text, label in mapping.items()}, last
+    )

@@ -1,0 +1,224 @@
+"""One self-contained HTML page about a design: pictures, comparison, leakage, proofs."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import re
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tightrope.consumers import Bayesian
+from tightrope.errors import TightropeError, TooLarge
+from tightrope.leakage import (
+    attacker_success,
+    individual_bound,
+    min_capacity,
+    min_entropy_leakage,
+    posterior_vulnerability,
+    vulnerability,
+)
+from tightrope.optimize import Design
+from tightrope.report.graphs import plot_graph
+from tightrope.report.heat import plot_channel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.axes import Axes
+
+#: Answers up to which the best remap and a few rows are written out.
+WRITTEN = 12
+
+STYLE = """
+body{font:16px/1.5 system-ui,sans-serif;color:#111;background:#fff;max-width:60rem;margin:2rem auto;
+padding:0 1rem}
+h1{font-size:1.6rem;margin-bottom:.2rem}h2{font-size:1.2rem;margin-top:2rem;
+border-bottom:1px solid #999}
+table{border-collapse:collapse;margin:.6rem 0}th,td{padding:.25rem .7rem;text-align:left;
+border-bottom:1px solid #ccc}
+td.n{text-align:right;font-variant-numeric:tabular-nums}tr.best{font-weight:bold}
+figure{margin:1rem 0}figure svg{max-width:100%;height:auto}figcaption{color:#444;font-size:.9rem}
+code,pre{font-family:ui-monospace,monospace;background:#f3f3f3;padding:.1rem .3rem}
+pre{padding:.6rem;white-space:pre-wrap}
+.meter{height:.8rem;background:#0072B2;display:inline-block}
+@media print{body{margin:0;max-width:none;font-size:11pt}h2{break-after:avoid}
+figure,table{break-inside:avoid}}
+"""
+
+
+def html_report(design: Design) -> str:
+    """Return a page about a design that needs nothing but itself and prints well.
+
+    Parameters
+    ----------
+    design
+        A design, as ``tightrope.optimize.design`` returns it.
+
+    Examples
+    --------
+    >>> from tightrope.optimize import design
+    >>> page = html_report(design("choice(3)", "ln(2)"))
+    >>> page.startswith("<!doctype html>"), "<svg" in page, "src=" in page
+    (True, True, False)
+    """
+    parts = [
+        _head(design),
+        _answer_graph(design),
+        _mechanism(design),
+        _reader(design),
+        _comparison(design),
+        _leakage(design),
+        _proofs(design),
+    ]
+    title = escape(f"{design.graph.name} at ε = {design.epsilon}")
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width"><title>{title}</title>'
+        f"<style>{STYLE}</style></head><body>\n" + "\n".join(parts) + "\n</body></html>\n"
+    )
+
+
+def _head(design: Design) -> str:
+    proved = (
+        "proved optimal: no ε-private mechanism loses less, by more than the gap below"
+        if design.certified
+        else "not proved optimal; the bound below is what is proved"
+    )
+    return (
+        f"<h1>Mechanism for {escape(design.graph.name)}</h1>"
+        f"<p>Privacy level ε = {escape(str(design.epsilon))}: any output is at most "
+        f"{_number(math.exp(float(design.epsilon)))} times as likely under one answer as under a "
+        f"neighbouring one. The mechanism is {proved}.</p>"
+    )
+
+
+def _answer_graph(design: Design) -> str:
+    graph = design.graph
+    facts = [("answers", f"{graph.size:,}")]
+    # Facts that would take the whole graph are left out for graphs too large for it.
+    with contextlib.suppress(TightropeError):
+        facts += [("edges", f"{graph.edge_count:,}"), ("diameter", _number(graph.diameter))]
+    picture = _svg(lambda: plot_graph(graph), "Answers; an edge joins two that one person can swap")
+    return f"<h2>The question</h2>{_table(facts)}{picture}"
+
+
+def _mechanism(design: Design) -> str:
+    caption = "Rows are true answers, columns are reported outputs."
+    return "<h2>The mechanism</h2>" + _svg(lambda: plot_channel(design.channel), caption)
+
+
+def _reader(design: Design) -> str:
+    consumer = design.consumer
+    if isinstance(consumer, Bayesian):
+        knows = f"a prior ({escape(repr(consumer.prior))})"
+        lost = "expected loss"
+    else:
+        knows = f"{len(consumer.support)} of {design.nodes} answers that are possible"  # type: ignore[attr-defined]
+        lost = "worst loss"
+    rows = [
+        ("the reader knows", knows),
+        ("counts as loss", escape(consumer.loss.name)),
+        (lost, _number(design.expected_loss)),
+    ]
+    if consumer.loss.is_binary:
+        rows.append(("right answer", f"in {100 * design.utility:.4g} % of cases"))
+    return f"<h2>What the reader gets</h2>{_table(rows, escaped=True)}"
+
+
+def _comparison(design: Design) -> str:
+    values = [("this mechanism", design.expected_loss, "best")]
+    values += [(f"{name} noise, best remap", loss, "") for name, loss in design.baselines.items()]
+    values.append(("no private mechanism below", design.bound, ""))
+    top = max(abs(value) for _, value, _ in values) or 1.0
+    rows = "".join(
+        f'<tr class="{kind}"><th>{escape(name)}</th><td class="n">{_number(value)}</td>'
+        f'<td><span class="meter" style="width:{12 * abs(value) / top:.2f}rem"></span></td></tr>'
+        for name, value, kind in values
+    )
+    return f"<h2>Compared with others (loss, shorter is better)</h2><table>{rows}</table>"
+
+
+def _leakage(design: Design) -> str:
+    epsilon = design.epsilon
+    lines = [
+        "Somebody who knows everyone else, and would guess a yes-or-no value of one person rightly "
+        f"in half of all cases, guesses it rightly in at most "
+        f"{100 * attacker_success(2, epsilon):.4g} % of cases after seeing the output. That is at "
+        f"most {_number(individual_bound(2, epsilon).bits)} bits about that person."
+    ]
+    try:
+        if isinstance(design.consumer, Bayesian):
+            prior = design.consumer.prior
+            before = float(vulnerability(prior))
+            after = float(posterior_vulnerability(design.channel, prior))
+            bits = float(min_entropy_leakage(design.channel, prior))
+            lines.append(
+                f"This reader guesses the answer itself rightly with probability "
+                f"{_number(before)} beforehand and {_number(after)} afterwards: the output tells "
+                f"{_number(bits)} bits about the answer (min-entropy leakage)."
+            )
+        lines.append(
+            f"Whatever a reader knows, it tells at most "
+            f"{_number(float(min_capacity(design.channel)))} bits about the answer (min-capacity)."
+        )
+    except TooLarge:
+        lines.append("The mechanism is too large to add up what it tells about the answer.")
+    return "<h2>What it leaks</h2>" + "".join(f"<p>{escape(line)}</p>" for line in lines)
+
+
+def _proofs(design: Design) -> str:
+    gap = f"{design.gap:.2g}" if design.gap > 0 else "0"
+    rows = [
+        ("route", f"{design.route}: {design.reason}"),
+        ("loss", _number(design.expected_loss)),
+        ("bound", f"{_number(design.bound)} (relative gap {gap})"),
+    ]
+    certificate = design.certificate
+    if certificate is not None:
+        rows.append(("certificate", f"one price for each of the {design.nodes} answers"))
+        if certificate.theorem:
+            rows.append(("why the prices are valid", certificate.theorem))
+        if design.nodes <= WRITTEN:
+            prices = ", ".join(_number(float(price)) for price in certificate.prices)
+            rows.append(("prices", prices))
+    check = (
+        "<p>Privacy and optimality do not rest on this page. Write the mechanism into a file with "
+        "<code>tightrope design … --out mechanism.tightrope</code> and check the file, in integers "
+        "and without any solver, with</p><pre>tightrope verify mechanism.tightrope</pre>"
+    )
+    return f"<h2>Proofs, and how to check them</h2>{_table(rows)}{check}"
+
+
+def _table(rows: list[tuple[str, str]], *, escaped: bool = False) -> str:
+    cells = "".join(
+        f"<tr><th>{escape(name)}</th><td>{value if escaped else escape(value)}</td></tr>"
+        for name, value in rows
+    )
+    return f"<table>{cells}</table>"
+
+
+def _number(value: Any) -> str:
+    number = float(value)
+    return (
+        "0"
+        if number == 0
+        else f"{np.format_float_positional(number, 9, fractional=False, trim='-')}"
+    )
+
+
+def _svg(draw: Callable[[], Axes], caption: str) -> str:
+    """Return a drawing as inline SVG, or a sentence when it is too large to draw."""
+    try:
+        figure = draw().get_figure()
+    except TightropeError as refused:
+        return f"<p>Not drawn: {escape(str(refused))}.</p>"
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None})  # type: ignore[union-attr]
+    text = buffer.getvalue()
+    # Metadata would be the only thing on the page that names another place.
+    picture = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.S)
+    return f"<figure>{picture}<figcaption>{escape(caption)}.</figcaption></figure>"

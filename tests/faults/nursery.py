@@ -1,0 +1,113 @@
+"""A process that raises releases and kills them: run as a program, it prints what it saw.
+
+Everything is imported once and nothing is opened, so that a child made by fork is a fresh process
+that starts its release within a millisecond.
+"""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+from tightrope.errors import TightropeError
+from tightrope.release.accounts import OverBudget
+from tightrope.release.ledger import Ledger
+from tightrope.release.releasing import release
+
+
+def ask(plan: dict, key: str) -> object:
+    """Make one release in this process."""
+    return release(
+        plan["mechanism"],
+        data=plan["data"],
+        sql="select count(*) from people",
+        ledger=plan["ledger"],
+        budget=plan["budget"],
+        key=key,
+    )
+
+
+def raise_child(plan: dict, key: str) -> int:
+    """Fork a process that releases one answer; what leaves it is a file named after the key."""
+    child = os.fork()
+    if child:
+        return child
+    code = 0
+    try:
+        answer = ask(plan, key).answer
+        with Path(plan["left"], key).open("a") as file:
+            file.write(f"{answer}\n")
+    except OverBudget:
+        code = 3
+    except TightropeError as refused:
+        Path(plan["left"], f"{key}.error").write_text(str(refused))
+        code = 4
+    except BaseException as wrong:
+        Path(plan["left"], f"{key}.crash").write_text(repr(wrong))
+        code = 5
+    os._exit(code)
+
+
+def settle(child: int) -> int:
+    """Wait for a child; return its exit code, or minus the number of the signal."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def kill_some(plan: dict) -> list[int]:
+    """Raise ``kills`` children, a few at a time, and kill each after a random while."""
+    chance = random.Random(plan["seed"])
+    codes = []
+    keys = [f"key{number}" for number in range(plan["kills"])]
+    for start in range(0, len(keys), plan["together"]):
+        now = time.monotonic()
+        due = []
+        for key in keys[start : start + plan["together"]]:
+            due.append((now + chance.uniform(0, plan["longest"]), raise_child(plan, key)))
+        for moment, child in sorted(due):
+            time.sleep(max(0.0, moment - time.monotonic()))
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        codes += [settle(child) for _, child in due]
+    return codes
+
+
+def ask_again(plan: dict) -> dict[str, object]:
+    """Ask with every key once more, in this process; over-budget requests answer ``None``."""
+    found: dict[str, object] = {}
+    for number in range(plan["kills"]):
+        key = f"key{number}"
+        try:
+            found[key] = ask(plan, key).answer
+        except OverBudget:
+            found[key] = None
+    return found
+
+
+def main() -> None:
+    plan = json.loads(sys.argv[1])
+    # What every child would load, loaded once, by a release that has nothing to do with theirs.
+    ask({**plan, "ledger": f"{plan['left']}/../warm.db"}, "warm")
+    with contextlib.suppress(TightropeError):
+        Ledger(plan["ledger"])
+    result: dict[str, object] = {}
+    if plan["work"] == "race":
+        children = [raise_child(plan, f"key{number}") for number in range(plan["racers"])]
+        result["codes"] = [settle(child) for child in children]
+    else:
+        # One release that is not killed, so that the children find the ledger and the time.
+        settle(raise_child(plan, "first"))
+        start = time.monotonic()
+        settle(raise_child(plan, "second"))
+        plan["longest"] = 1.3 * plan["together"] * (time.monotonic() - start)
+        result["codes"] = kill_some(plan)
+        result["again"] = ask_again(plan)
+        result["twice"] = ask_again(plan)
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

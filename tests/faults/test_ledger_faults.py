@@ -1,0 +1,261 @@
+"""Disks, clocks and servers that fail: clear errors, and a ledger that still verifies."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+import tightrope.release.chain
+from tightrope.release import Charge, Ledger, LedgerError
+
+HALF = Fraction(1, 2)
+TABLE = "table people"
+
+
+def opened(address, budget=100):
+    ledger = Ledger.create(address)
+    ledger.set_budget(TABLE, budget)
+    return ledger
+
+
+def spend(ledger, key):
+    ledger.reserve(key, {"sql": "…"}, [Charge(TABLE, HALF)])
+    ledger.charge(key)
+    return ledger.answer(key, {"answer": 7})
+
+
+# -- disks ----------------------------------------------------------------------------------
+
+FILL = """
+import json, resource, signal, sys
+from tightrope.release import Ledger, LedgerError
+from tests.faults.test_ledger_faults import spend
+ledger = Ledger(sys.argv[1])
+room = int(sys.argv[2])
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # then a write fails like that on a full disk
+resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+done = 0
+try:
+    for number in range(10000):
+        spend(ledger, f"key{number}")
+        done += 1
+except LedgerError as refused:
+    print(json.dumps({"done": done, "error": str(refused)}))
+"""
+
+
+def test_a_full_disk(tmp_path):
+    address = f"{tmp_path}/ledger.db"
+    ledger = opened(address)
+    room = os.path.getsize(address) + 60_000
+    root = Path(__file__).resolve().parents[2]
+    ran = subprocess.run(
+        [sys.executable, "-c", FILL, address, str(room)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=root,
+        timeout=120,
+    )
+    assert ran.returncode == 0, ran.stderr
+    told = json.loads(ran.stdout)
+    assert told["done"] > 5
+    assert "this step was not written" in told["error"]
+    report = ledger.verify()
+    assert report.intact, report.reasons
+    # What was begun and not written can be asked again, and the ledger goes on.
+    spend(ledger, f"key{told['done']}")
+    assert ledger.account(TABLE).spent == (told["done"] + 1) * HALF
+    assert ledger.verify().intact
+
+
+def test_a_read_only_ledger(address, tmp_path):
+    ledger = opened(address)
+    spend(ledger, "before")
+    if address.startswith("sqlite"):
+        # Permissions do not bind root; the address of a database opened for reading does.
+        path = address.removeprefix("sqlite:///")
+        barred = Ledger(address)
+        barred.store._url = sa.make_url(f"sqlite:///file:{path}?mode=ro&uri=true")
+        del barred.store._engine
+    else:
+        with psycopg.connect(address, autocommit=True) as connection:
+            name = connection.info.dbname
+            connection.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+        barred = Ledger(address)
+    with pytest.raises(LedgerError, match="read-only: nothing was charged"):
+        spend(barred, "during")
+    assert barred.verify().intact
+    assert barred.account(TABLE).spent == HALF
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(LedgerError, match="no folder"):
+        Ledger.create(tmp_path / "nowhere" / "ledger.db")
+
+
+def test_a_file_that_is_no_ledger(tmp_path):
+    path = tmp_path / "notes.db"
+    path.write_text("Dear diary, " * 200)
+    with pytest.raises(LedgerError, match="not a ledger"):
+        Ledger(path)
+
+
+def test_a_ledger_that_was_deleted_does_not_start_afresh(tmp_path):
+    path = tmp_path / "ledger.db"
+    opened(path)
+    path.rename(tmp_path / "elsewhere.db")
+    (tmp_path / "ledger.db.key").write_text("the key stayed behind")
+    with pytest.raises(LedgerError, match="is gone but its key"):
+        Ledger.create(path)
+    (tmp_path / "ledger.db.key").unlink()
+    assert Ledger.create(path).verify().intact
+
+
+# -- clocks ---------------------------------------------------------------------------------
+
+
+def test_a_clock_moved_back(address, monkeypatch):
+    ledger = opened(address)
+    spend(ledger, "noon")
+    noon = ledger.head().time
+
+    class Yesterday(tightrope.release.chain.datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return cls(2001, 1, 1, tzinfo=tz)
+
+    monkeypatch.setattr("tightrope.release.chain.datetime", Yesterday)
+    spend(ledger, "yesterday")
+    entries = list(ledger.entries())
+    assert [entry.position for entry in entries] == list(range(1, len(entries) + 1))
+    assert entries[-1].time == noon
+    assert ledger.verify().intact
+
+
+# -- servers --------------------------------------------------------------------------------
+
+
+def test_a_server_dropped_in_the_middle_of_a_transaction(server):
+    address = server.new_database("dropped")
+    ledger = opened(address)
+    spend(ledger, "before")
+
+    def work(connection):
+        ledger.store.append(connection, tightrope.release.chain.Entry.after(ledger.head(), {}))
+        server.stop("immediate")
+        connection.exec_driver_sql("SELECT 1")
+
+    with pytest.raises(LedgerError, match="went away: ask again with the same key"):
+        ledger.store.write(work)
+    with pytest.raises(LedgerError, match="went away: ask again with the same key"):
+        spend(ledger, "while it is down")
+    server.start()
+    assert ledger.verify().intact
+    assert ledger.account(TABLE).spent == HALF
+    spend(ledger, "while it is down")
+    assert ledger.account(TABLE).spent == 2 * HALF
+    assert ledger.verify().intact
+
+
+def test_a_connection_cut_by_the_server(server):
+    address = server.new_database("cut")
+    ledger = opened(address)
+
+    def work(connection):
+        own = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
+        with psycopg.connect(address, autocommit=True) as other:
+            other.execute("SELECT pg_terminate_backend(%s)", [own])
+        connection.exec_driver_sql("SELECT 1")
+
+    with pytest.raises(LedgerError, match="went away"):
+        ledger.store.write(work)
+    assert ledger.verify().intact
+
+
+def test_errors_hold_no_password():
+    with pytest.raises(LedgerError) as refused:
+        Ledger("postgresql://me:secret@127.0.0.1:1/ledger")
+    assert "secret" not in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+# -- hands ----------------------------------------------------------------------------------
+
+
+def unguarded(path):
+    """A connection to the ledger's file with its guards removed: somebody with intent."""
+    raw = sqlite3.connect(path)
+    for verb in ("UPDATE", "DELETE"):
+        raw.execute(f"drop trigger ledger_no_{verb}")
+    return raw
+
+
+ALTER = "update ledger_entries set body = replace(body, '1/2', '1/4') where position = 3"
+REMOVE = "delete from ledger_entries where position = 4"
+SWAP = (
+    "update ledger_entries set position = case position when 4 then -5 when 5 then -4 else "
+    "position end; update ledger_entries set position = abs(position)"
+)
+CUT = "delete from ledger_entries where position > 5"
+REDATE = "update ledger_entries set time = '2030-01-01T00:00:00.000Z' where position = 2"
+REFUND = 'update ledger_state set value = replace(value, \'"whole":"1"\', \'"whole":"0"\')'
+FORGET = "delete from ledger_state where name = 'request:first'"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (ALTER, "entry 3 was altered"),
+        (REMOVE, "entries are missing"),
+        (SWAP, "entry 4 was altered"),
+        (CUT, "the end of the ledger is not what the entries say"),
+        (REDATE, "entry 2 was altered"),
+        (REFUND, "the stored account:table people is not what the entries say"),
+        (FORGET, "the stored request:first is not what the entries say"),
+    ],
+)
+def test_tampering_is_found(tmp_path, change, says):
+    path = tmp_path / "ledger.db"
+    ledger = opened(path)
+    spend(ledger, "first")
+    spend(ledger, "second")
+    assert ledger.verify().intact
+    with closing(unguarded(path)) as raw:
+        raw.executescript(change)
+        raw.commit()
+    report = ledger.verify()
+    assert not report.intact
+    assert any(says in reason for reason in report.reasons), report.reasons
+
+
+def test_a_tail_cut_off_with_its_balances_needs_an_anchor(tmp_path):
+    path, copy = tmp_path / "ledger.db", tmp_path / "old.db"
+    ledger = opened(path)
+    spend(ledger, "first")
+    copy.write_bytes(path.read_bytes())
+    spend(ledger, "second")
+    anchor = (ledger.head().position, ledger.head().hash)
+    assert ledger.verify([anchor]).intact
+    path.write_bytes(copy.read_bytes())
+    assert ledger.verify().intact  # whole up to there: the chain alone cannot know
+    assert "its end was cut off" in ledger.verify([anchor]).reasons[0]
+    # Nor does it help to go on from there.
+    spend(ledger, "another")
+    assert "was written anew" in ledger.verify([anchor]).reasons[0]
+
+
+def test_accidents_are_refused_by_the_database(address):
+    ledger = opened(address)
+    for statement in ("delete from ledger_entries", "update ledger_entries set time = ''"):
+        with pytest.raises(LedgerError, match="never changed or removed"):
+            ledger.store.write(lambda connection, s=statement: connection.exec_driver_sql(s))
+    assert ledger.verify().intact

@@ -1,0 +1,121 @@
+"""The commands derive and universal."""
+
+from fractions import Fraction
+
+import pytest
+
+from tightrope.axioms import universality
+from tightrope.channels import derivable, rational
+
+
+@pytest.fixture
+def matrices(tmp_path):
+    fine, coarse = tmp_path / "fine.csv", tmp_path / "coarse.csv"
+    fine.write_text("3/4,1/4\n1/4,3/4\n")
+    coarse.write_text("2/3,1/3\n1/3,2/3\n")
+    return str(fine), str(coarse)
+
+
+def test_derive_a_remap(run, matrices):
+    fine, coarse = matrices
+    data = run("derive", coarse, fine, "--json").data
+    assert data["derivable"] is True
+    assert data["exact"] is True
+    assert "witness" not in data
+    remap = [[Fraction(x) for x in row] for row in data["remap"]]
+    made = derivable(
+        rational([["2/3", "1/3"], ["1/3", "2/3"]]), rational([["3/4", "1/4"], ["1/4", "3/4"]])
+    )
+    assert remap == [[made.remap.fraction(i, o) for o in range(2)] for i in range(2)]
+
+
+def test_derive_a_witness(run, matrices):
+    fine, coarse = matrices
+    data = run("derive", fine, coarse, "--json").data
+    assert data["derivable"] is False
+    assert "remap" not in data
+    assert Fraction(data["witness"]["gain_first"]) > Fraction(data["witness"]["gain_second"])
+    assert sum(map(Fraction, data["witness"]["prior"])) == 1
+
+
+def test_derive_named_mechanisms(run):
+    words = ["derive", "geometric:count(6)", "geometric:count(6)", "--epsilon", "0.5"]
+    yes = run(*words, "--from-epsilon", "1", "--json").data
+    assert (yes["derivable"], yes["exact"]) == (True, False)
+    no = run(*words, "--from-epsilon", "0.25", "--json").data
+    assert no["derivable"] is False
+    assert no["witness"]["gain_first"] > no["witness"]["gain_second"]
+
+
+def test_derive_for_people(run, matrices):
+    fine, coarse = matrices
+    assert "is derivable from" in " ".join(run("derive", coarse, fine).out.split())
+    told = run("derive", fine, coarse)
+    assert "is not derivable from" in " ".join(told.out.split())
+    assert told.code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["no-such.csv", "no-such.csv"], "no-such.csv"),
+        (["geometric:count(5)", "geometric:count(5)"], "--epsilon"),
+        (["geometric:count(5)", "geometric:count(6)", "--epsilon", "1"], "6 and 7"),
+    ],
+)
+def test_derive_refuses(run, words, says):
+    refused = run("derive", *words)
+    assert (refused.code, refused.out) == (2, "")
+    assert says in refused.err
+
+
+@pytest.mark.parametrize(
+    ("words", "verdict"),
+    [
+        (["count(20)", "--epsilon", "0.5"], "yes"),
+        (["count(20)", "--epsilon", "0.5", "--loss", "squared", "--risk-averse"], "yes"),
+        (["sum(3,2)", "--epsilon", "1"], "no"),
+        (["sum(3,2)", "--epsilon", "1", "--risk-averse"], "no"),
+        (["star(3)", "--epsilon", "ln(2)"], "yes"),
+        (["star(3)", "--epsilon", "ln(3/2)"], "no"),
+        (["cycle(6)", "--epsilon", "1"], "no"),
+        (["histogram(3,3)", "--epsilon", "1", "--neighbours", "add-remove"], "no"),
+    ],
+)
+def test_universal(run, words, verdict):
+    data = run("universal", *words, "--json").data
+    assert data["verdict"] == verdict
+    assert data["reason"]
+    if verdict == "no":
+        assert len(data["witness"]["consumers"]) >= 2
+    else:
+        assert data["witness"]["mechanism"]
+
+
+def test_universal_agrees_with_the_library(run):
+    data = run("universal", "cycle(5)", "--epsilon", "ln(2)", "--json").data
+    found = universality("cycle(5)", "ln(2)")
+    assert data["reason"] == found.reason
+    losses = [Fraction(c["optimal_loss"]) for c in data["witness"]["consumers"]]
+    assert losses == list(found.witness.optimal_losses)
+
+
+def test_universal_for_people(run):
+    told = run("universal", "sum(3,2)", "--epsilon", "1")
+    assert told.out.startswith("sum(3,2)")
+    assert "consumer 2" in told.out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["count(5"], "character"),
+        (["count(5)", "--epsilon", "0"], "positive"),
+        (["count(5)", "--epsilon", "1", "--loss", "nonsense"], "expected binary"),
+    ],
+)
+def test_universal_refuses(run, words, says):
+    given = words if "--epsilon" in words else [*words, "--epsilon", "1"]
+    refused = run("universal", *given)
+    assert (refused.code, refused.out) == (2, "")
+    assert says in refused.err

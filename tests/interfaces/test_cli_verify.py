@@ -1,0 +1,92 @@
+"""``certify``, ``verify`` and ``audit``: JSON equals the library's result, exit codes tell."""
+
+import pytest
+
+from tightrope.certify import certify, checker_script, read, verify
+from tightrope.channels import GeometricChannel
+from tightrope.graphs import Band
+from tightrope.release.sampler import Sampler
+
+
+@pytest.fixture
+def file(run, tmp_path):
+    path = tmp_path / "count.tightrope"
+    done = run("certify", "geometric:count(5)", "--epsilon", "ln(2)", "--out", str(path), "--json")
+    assert done.data["answers"] == 6
+    return path
+
+
+def test_certify_writes_what_the_library_makes(run, file):
+    made = certify(
+        GeometricChannel(6, "ln(2)"),
+        Band(6),
+        "ln(2)",
+        query="count(5)",
+        provenance={"mechanism": "geometric:count(5)"},
+    )
+    assert read(file).digest == made.digest
+
+
+def test_verify_says_what_the_library_says(run, file):
+    data = run("verify", str(file), "--json").data
+    assert data == verify(file).as_dict()
+    assert (data["private"], data["ratio"], data["reasons"]) == (True, "2/1", [])
+    assert data["optimal_within"] is None
+    shown = run("verify", str(file))
+    assert shown.code == 0
+    assert "private" in shown.out
+    assert "Holds" in shown.out
+
+
+def test_a_failed_check_is_code_1(run, file):
+    data = bytearray(file.read_bytes())
+    data[-1] ^= 1
+    file.write_bytes(data)
+    failed = run("verify", str(file), "--json")
+    assert failed.code == 1
+    assert '"private": false' in failed.out
+    assert "digest" in failed.out
+    assert "FAILS: digest" in run("verify", str(file)).out
+
+
+def test_bad_input_is_code_2(run, tmp_path):
+    for words in (["verify"], ["verify", str(tmp_path / "none")], ["audit", "none"]):
+        refused = run(*words)
+        assert refused.code == 2
+        assert refused.err.count("\n") == 1
+    words = ["certify", "geometric:count(5)", "--epsilon", "1", "--out", "x.json"]
+    assert run(*words).code == 2
+
+
+def test_the_script_is_printed(run):
+    assert run("verify", "--script").out == checker_script()
+
+
+def test_a_matrix_is_certified_or_the_pair_is_named(run, tmp_path):
+    matrix, out = tmp_path / "m.csv", tmp_path / "m.tightrope"
+    matrix.write_text("3/4,1/4\n1/4,3/4\n")
+    words = ["certify", str(matrix), "--query", "choice(2)", "--out", str(out)]
+    assert "add --epsilon" in run(*words).err
+    failed = run(*words, "--epsilon", "1")
+    assert failed.code == 1
+    assert "row 0" in failed.err
+    assert "row 1" in failed.err
+    assert not out.exists()
+    assert run(*words, "--epsilon", "ln(3)").code == 0
+    assert run("verify", str(out)).code == 0
+
+
+def test_analyse_reads_mechanism_files(run, file):
+    data = run("analyse", str(file), "--json").data
+    assert data["utility"] == pytest.approx(4 / 9, abs=1e-9)
+    assert data["epsilon"] == pytest.approx(0.6931471805599453, abs=1e-9)
+
+
+def test_audit_and_its_alarm(run, file, monkeypatch):
+    words = ["audit", str(file), "--draws", "2000", "--timed", "100", "--json"]
+    data = run(*words).data
+    assert data["passed"] is True
+    assert len(data["rows"]) == 6
+    monkeypatch.setattr(Sampler, "draw_indices", lambda self, count: [0] * count)
+    assert run(*words).code == 1
+    assert "ALARM" in run(*words[:-1]).out

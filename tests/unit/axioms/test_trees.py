@@ -1,0 +1,78 @@
+"""Trees: weights, certificates and refutations."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tightrope.axioms import refute_by_star, tree_certificate, tree_mechanism, tree_weights
+from tightrope.axioms.rays import all_rays, together
+from tightrope.axioms.trees import star_optimum
+from tightrope.consumers import Consumer, utility
+from tightrope.errors import InputError
+from tightrope.graphs import Band, Cycle, ExplicitGraph, Star
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [Band(6), Star(4), ExplicitGraph([(0, 1), (1, 2), (1, 3), (3, 4)], lengths=[1, 2, 0.5, 3.0])],
+)
+def test_weights_solve_the_system(graph):
+    z = tree_weights(graph, 0.8)
+    phi = np.exp(-0.8 * graph.distance_matrix())
+    assert phi @ z == pytest.approx(np.ones(graph.size), abs=1e-12)
+
+
+def test_certificates_with_lengths():
+    graph = ExplicitGraph([(0, 1), (1, 2), (1, 3)], lengths=[1.0, 2.0, 0.5])
+    prior = [0.1, 0.2, 0.3, 0.4]
+    found = tree_certificate(graph, prior, 2)
+    assert found.exists
+    assert found.utility == pytest.approx(found.bound, abs=1e-12)
+    phi = np.exp(-2 * graph.distance_matrix())
+    v = (np.array(prior)[:, None] * phi).max(axis=0)
+    assert found.multipliers == pytest.approx(np.linalg.solve(phi, v), abs=1e-12)
+    consumer = Consumer.of(graph, prior=prior)
+    assert utility(tree_mechanism(graph, 2), consumer) == pytest.approx(found.bound, abs=1e-12)
+
+
+@pytest.mark.parametrize("k", [3, 4, 5])
+def test_star_optimum_is_the_program_over_rays(k):
+    alpha = Fraction(3, 4)
+    graph = Star(k)
+    people = []
+    for i in range(1, k + 1):
+        for j in range(i + 1, k + 1):
+            prior = np.zeros(k + 1)
+            prior[[0, i, j]] = 1 / 3
+            people.append(Consumer.of(graph, prior=prior))
+    rays = all_rays(graph, float(alpha))
+    gains = sum((c.prior.probabilities * rays).max(axis=1) for c in people)
+    from scipy.optimize import linprog
+
+    solved = linprog(-gains, A_eq=rays.T, b_eq=np.ones(k + 1), method="highs")
+    assert float(star_optimum(alpha, k)) == pytest.approx(-solved.fun, abs=1e-9)
+    own = together(rays, people).own
+    apart = len(people) * (3 - alpha) / (3 * (1 + alpha))
+    assert len(people) - sum(own) == pytest.approx(float(apart), abs=1e-9)
+    assert star_optimum(alpha, k) < apart
+
+
+@pytest.mark.parametrize("k", range(3, 8))
+def test_the_star_refutes_above_the_threshold_only(k):
+    graph = Star(k)
+    proof = refute_by_star(graph, f"ln({k - 1.01:.2f})")
+    assert proof.together < proof.apart
+    assert len(proof.supports) == math.comb(k, 2)
+    with pytest.raises(InputError, match="refutes nothing"):
+        refute_by_star(graph, f"ln({k - 1})")
+
+
+def test_only_trees():
+    with pytest.raises(InputError, match="has a cycle"):
+        tree_weights(Cycle(4), 1)
+    with pytest.raises(InputError, match="Δ - 1"):
+        tree_mechanism(Star(4), "ln(2)")
+    with pytest.raises(InputError, match="probabilities"):
+        tree_certificate(Band(3), [0.5, 0.5], 1)

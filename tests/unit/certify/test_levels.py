@@ -1,0 +1,49 @@
+"""Rules in integers."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+
+from tightrope.certify.levels import level_table, levels_of
+from tightrope.channels import Channel, GeometricChannel, ScaledPhi
+from tightrope.epsilon import Epsilon
+from tightrope.errors import CheckFailed
+from tightrope.graphs import Band, Clique
+
+
+@pytest.mark.parametrize(("text", "reach"), [("ln(2)", 1), ("0.01", 1), ("1", 5), ("5", 3)])
+def test_levels_fall_no_faster_than_allowed(text, reach):
+    level = Epsilon.of(text)
+    ratio = level.ratio
+    table = level_table(ratio, reach, level.alpha ** (1 / reach), 10**6)
+    last = len(table) - 1
+    assert all(a >= b > 0 for a, b in pairwise(table))
+    for d, here in enumerate(table):
+        assert here * ratio.denominator <= table[min(d + reach, last)] * ratio.numerator
+    # Far out they stay at a small constant, about 1/(1-α).
+    assert table[-1] <= 1 / (1 - level.alpha) + 1
+    assert table[-1] < table[-2]
+
+
+def test_no_more_levels_than_distances():
+    assert len(level_table(Fraction(2), 1, 0.5, 3)) == 4
+
+
+def test_channels_without_a_rule():
+    one = Epsilon.of("1")
+    assert levels_of(GeometricChannel(9, "1", 2), [[9, 3]], one) is None
+    assert levels_of(GeometricChannel(9, "2", 3), [[9, 3]], one) is None
+    assert levels_of(Channel([[1.0]]), [[1, 1]], one) is None
+    assert levels_of(ScaledPhi(Clique(3), "1", 0.5761168847658291), [[3, 1]], one) is None
+
+
+def test_rows_that_do_not_sum_to_one_closely_enough_are_refused():
+    size, level = 2000, Epsilon.of("1")
+    channel = GeometricChannel(size, level)
+    tops = channel.column_maxima()
+    near = ScaledPhi(Band(size), level, tops * (1 + 5e-10))
+    assert levels_of(near, [[size, 1]], level) is not None
+    tops[size // 2] *= 1 + 3e-9
+    with pytest.raises(CheckFailed, match="differ from 1"):
+        levels_of(ScaledPhi(Band(size), level, tops), [[size, 1]], level)

@@ -1,0 +1,94 @@
+"""The checker's own graphs against the graphs room."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tightrope.certify.container import Damaged
+from tightrope.certify.encode import box_of
+from tightrope.certify.neighbours import Graph, box_sums
+from tightrope.graphs import Band, CappedBand, Clique, Cycle, ExplicitGraph, StrongProduct, petersen
+
+BOXES = [Band(1), Band(2), Band(7), Band(9, 3), Clique(5), StrongProduct([Band(4), Band(3, 2)])]
+
+
+def checker_graph(graph):
+    box = box_of(graph)
+    if box is not None:
+        return Graph(graph.size, box, np.zeros((0, 2), np.int64), np.zeros(0, np.int64))
+    edges = graph.edge_array()
+    edges = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
+    return Graph(graph.size, None, edges, np.zeros(len(edges), np.int64))
+
+
+@pytest.mark.parametrize("graph", [*BOXES, Cycle(5), petersen()], ids=lambda g: g.name)
+def test_neighbours_agree(graph):
+    mine = checker_graph(graph)
+    pairs = np.array(list(itertools.product(range(graph.size), repeat=2)))
+    found = mine.ratio_of(pairs[:, 0], pairs[:, 1]) >= 0
+    assert found.tolist() == [graph.distance(i, j) == 1 for i, j in pairs.tolist()]
+
+
+def test_which_graphs_are_boxes():
+    assert box_of(Cycle(5)) is None
+    assert box_of(CappedBand(4, 2)) is None  # a subgraph of a band
+    assert box_of(StrongProduct([Band(4), Cycle(3)])) is None
+    assert box_of(Band(3, 17)) == [[3, 2]]
+
+
+@pytest.mark.parametrize("graph", BOXES[1:], ids=lambda g: g.name)
+def test_smallest_near_is_the_smallest_of_the_neighbours_and_oneself(graph):
+    block = np.random.default_rng(1).integers(0, 100, (graph.size, 3))
+    found = checker_graph(graph).smallest_near(block)
+    for i in range(graph.size):
+        near = [i, *graph.neighbours(i)]
+        assert found[i].tolist() == block[near].min(axis=0).tolist()
+
+
+@pytest.mark.parametrize("graph", [Cycle(6), petersen()], ids=lambda g: g.name)
+def test_distances_of_listed_graphs(graph):
+    assert np.array_equal(checker_graph(graph).distances(), graph.distance_matrix())
+
+
+@pytest.mark.parametrize("graph", BOXES, ids=lambda g: g.name)
+@pytest.mark.parametrize("bits", [5, 40])
+def test_box_sums_are_exact(graph, bits):
+    rng = np.random.default_rng(bits)
+    box = box_of(graph)
+    z = rng.integers(0, 1 << bits, graph.size)
+    levels = sorted(rng.integers(1, 1 << 61, 4).tolist(), reverse=True)
+    found = box_sums(box, [width for _, width in box], levels, z)
+    for i in range(graph.size):
+        far = np.minimum(graph.distances_from(i), 3).tolist()
+        assert found[i] == sum(levels[d] * int(x) for d, x in zip(far, z, strict=True))
+
+
+def test_box_sums_with_steps_other_than_widths():
+    far = abs(np.arange(8)[:, None] - np.arange(8))
+    found = box_sums([[8, 3]], [2], [10, 5, 2], np.arange(8))
+    levels = np.array([10, 5, 2])[np.minimum(-(-far // 2), 2)]
+    assert found.tolist() == (levels @ np.arange(8)).tolist()
+
+
+def test_factors_that_could_overflow_are_refused():
+    with pytest.raises(Damaged, match="too large"):
+        box_sums([[4, 1]], [1], [2, 1], np.full(4, 1 << 61))
+    with pytest.raises(Damaged, match="levels must fall"):
+        box_sums([[4, 1]], [1], [1, 2], np.ones(4, np.int64))
+
+
+def test_lengths_choose_their_ratio():
+    graph = ExplicitGraph([(0, 1), (1, 2)], lengths=[1, 2])
+    mine = Graph(3, None, graph.edge_array(), np.array([0, 1]))
+    assert mine.ratio_of(np.array([0, 2, 0]), np.array([1, 1, 2])).tolist() == [0, 1, -1]
+    with pytest.raises(Damaged, match="no distances"):
+        mine.distances()
+
+
+def test_wide_integers_stay_exact():
+    big = np.array([[2**70], [2**63], [2**90 + 1]], object)
+    found = checker_graph(Band(3)).smallest_near(big)
+    assert found.ravel().tolist() == [2**63] * 3
+    assert all(type(x) is int for x in found.ravel().tolist())
+    assert all(type(x) is int for x in found.ravel())

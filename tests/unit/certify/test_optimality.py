@@ -1,0 +1,128 @@
+"""Losses and bounds that are known in closed form."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tightrope.certify import Cover, Prices, certify, verify
+from tightrope.channels import GeometricChannel, IntegerChannel, ScaledPhi, rational
+from tightrope.consumers import Consumer
+from tightrope.errors import CheckFailed, InputError
+from tightrope.graphs import Band, Clique, petersen
+
+RESPONSE = [["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]]
+
+
+def arcs(size, value):
+    """On a clique, with the same multiplier from k to every other answer, for every guess k."""
+    pairs = [(k, k, i) for k in range(size) for i in range(size) if i != k]
+    guess, start, end = (list(column) for column in zip(*pairs, strict=True))
+    return guess, start, end, [value] * len(pairs)
+
+
+def test_the_clique_of_three_is_optimal_exactly():
+    """Loss 2α/(1+2α) = 1/2 at α = 1/2 [C, Obs 3.1]; the certificate has no gap."""
+    made = certify(
+        rational(RESPONSE),
+        Clique(3),
+        "ln(2)",
+        query="choice(3)",
+        consumer=Consumer.of(Clique(3)),
+        certificate=Prices([1 / 6] * 3, *arcs(3, 1 / 6)),
+    )
+    found = verify(made)
+    assert found.reasons == ()
+    assert made.expected_loss == Fraction(1, 2)
+    # 1/6 is no dyadic number: the bound is as close as 60 binary places allow.
+    assert 0 <= found.optimal_within < Fraction(1, 2**54)
+
+
+def test_the_risk_averse_reader_has_the_same_value_there():
+    """[C, Obs 3.2]; the prior that proves it is the uniform one."""
+    made = certify(
+        rational(RESPONSE),
+        Clique(3),
+        "ln(2)",
+        consumer=Consumer.of(Clique(3), support=[0, 1, 2]),
+        certificate=Prices([1 / 6] * 3, *arcs(3, 1 / 6), mix=[1 / 3] * 3),
+    )
+    assert made.expected_loss == Fraction(1, 2)
+    assert verify(made).optimal_within < Fraction(1, 10**15)
+
+
+@pytest.mark.parametrize("graph", [Clique(4), petersen()], ids=lambda g: g.name)
+def test_a_cover_proves_the_exponential_mechanism_of_symmetric_graphs(graph):
+    sizes = np.array(graph.ball_sizes(0))
+    z = 1 / (sizes * 0.5 ** np.arange(len(sizes))).sum()
+    made = certify(
+        ScaledPhi(graph, "ln(2)", z),
+        graph,
+        "ln(2)",
+        consumer=Consumer.of(graph),
+        certificate=Cover(np.full(graph.size, z / graph.size)),
+    )
+    found = verify(made)
+    assert found.reasons == ()
+    assert float(made.expected_loss) == pytest.approx(1 - z)
+    assert found.optimal_within < 1e-12
+
+
+@pytest.mark.parametrize("loss", ["binary", "absolute", "squared"])
+@pytest.mark.parametrize("prior", ["uniform", "binomial(.3)", "0.1,0.2,0.2,0.2,0.2,0.1"])
+def test_the_stated_loss_is_the_loss_of_the_design(loss, prior):
+    graph = Band(6)
+    consumer = Consumer.of(graph, prior=prior, loss=loss)
+    channel = GeometricChannel(6, "0.7")
+    made = certify(channel, graph, "0.7", query="count(5)", consumer=consumer)
+    losses = np.stack([consumer.loss.row(i) for i in range(6)])
+    wanted = consumer.prior.probabilities @ (channel.matrix() * losses).sum(axis=1)
+    assert float(made.expected_loss) == pytest.approx(wanted, abs=1e-9)
+
+
+def test_guesses_other_than_the_outputs():
+    consumer = Consumer.of(Band(2), loss=[[0, 1, 0.25], [1, 0, 0.25]])
+    three = IntegerChannel([[4, 2, 2], [2, 4, 2]])
+    made = certify(three, Band(2), "ln(2)", consumer=consumer, guess_of=[1, 0, 2])
+    # Half the time the wrong way round, a quarter of the time a pass.
+    assert made.expected_loss == Fraction(1, 2) + Fraction(1, 4) * Fraction(1, 4)
+
+
+def test_a_certificate_that_proves_less_states_less():
+    made = certify(
+        rational(RESPONSE),
+        Clique(3),
+        "ln(2)",
+        consumer=Consumer.of(Clique(3)),
+        certificate=Prices([0.1] * 3),
+    )
+    # Without multipliers a price can be no more than the least cost, which is 0 at the guess.
+    assert made.bound == 0
+    assert verify(made).optimal_within == Fraction(1, 2)
+
+
+def test_what_makes_no_certificate():
+    asked = {"consumer": Consumer.of(Clique(3))}
+    with pytest.raises(InputError, match="needs its consumer"):
+        certify(rational(RESPONSE), Clique(3), "ln(2)", certificate=Prices([0.1] * 3))
+    with pytest.raises(InputError, match="3 prices"):
+        certify(rational(RESPONSE), Clique(3), "ln(2)", certificate=Prices([0.1]), **asked)
+    with pytest.raises(InputError, match="finite"):
+        certify(rational(RESPONSE), Clique(3), "ln(2)", certificate=Prices([np.nan] * 3), **asked)
+    with pytest.raises(CheckFailed, match="does not cover"):
+        certify(rational(RESPONSE), Clique(3), "ln(2)", certificate=Cover([0.01] * 3), **asked)
+    line = Consumer.of(Band(4))
+    with pytest.raises(InputError, match="multipliers join neighbours"):
+        certify(
+            GeometricChannel(4, 1),
+            Band(4),
+            1,
+            consumer=line,
+            certificate=Prices([0.1] * 4, [0], [0], [2], [0.1]),
+        )
+
+
+def test_the_certificate_is_needed_for_a_claim_of_optimality():
+    made = certify(rational(RESPONSE), Clique(3), "ln(2)", consumer=Consumer.of(Clique(3)))
+    assert verify(made).optimal_within is None
+    assert verify(made).reasons == ()

@@ -1,0 +1,51 @@
+"""Rounding to integers."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tightrope.certify.neighbours import Graph
+from tightrope.certify.rounding import _close, _times, round_channel
+from tightrope.channels import Channel, GeometricChannel
+from tightrope.errors import CheckFailed
+
+LINE = Graph(4, [[4, 1]], np.zeros((0, 2), np.int64), np.zeros(0, np.int64))
+LISTED = Graph(4, None, np.array([[0, 1], [1, 2], [2, 3]]), np.zeros(3, np.int64))
+
+
+@pytest.mark.parametrize("ratio", ["2", "3/2", "28245729/10391023", "99999999999/77777777777"])
+def test_times_rounds_up(ratio):
+    ratio = Fraction(ratio)
+    w = np.concatenate(
+        [np.random.default_rng(0).integers(0, 1 << 62, 300), [0, 1, 2, (1 << 62) - 1]]
+    )
+    found = _times(w, ratio.numerator, ratio.denominator)
+    wanted = [-(-int(x) * ratio.denominator // ratio.numerator) for x in w]
+    assert found.tolist() == wanted
+
+
+@pytest.mark.parametrize("graph", [LINE, LISTED], ids=["box", "listed"])
+def test_the_smallest_private_columns_above(graph):
+    weights = np.array([[8, 0], [0, 0], [0, 5], [0, 0]])
+    _close(weights, graph, [Fraction(2)])
+    assert weights.T.tolist() == [[8, 4, 2, 1], [2, 3, 5, 3]]
+
+
+@pytest.mark.parametrize("graph", [LINE, LISTED], ids=["box", "listed"])
+def test_both_descriptions_of_a_graph_round_alike(graph):
+    found = round_channel(GeometricChannel(4, "ln(2)"), graph, [Fraction(2)])
+    other = round_channel(GeometricChannel(4, "ln(2)"), LINE, [Fraction(2)])
+    assert found.weights.tolist() == other.weights.tolist()
+    assert (found.weights.sum(axis=1) == 2**62).all()
+
+
+@pytest.mark.parametrize("graph", [LINE, LISTED], ids=["box", "listed"])
+def test_the_violated_pair_is_named(graph):
+    bad = np.full((4, 2), 0.5)
+    bad[2] = [0.9, 0.1]
+    with pytest.raises(
+        CheckFailed,
+        match=r"output 1 has probability 0.5 in row [13] and 0.1 in the neighbouring row 2",
+    ):
+        round_channel(Channel(bad), graph, [Fraction(2)])

@@ -1,0 +1,32 @@
+"""Comparison without rounding, rows by rule."""
+
+import numpy as np
+import pytest
+
+from tightrope.certify import certify, make
+from tightrope.certify.weights import exceeds
+from tightrope.channels import GeometricChannel
+from tightrope.graphs import Band
+
+
+@pytest.mark.parametrize("p", [2, 3, 2**31 - 1, 2**31, 2**200 + 1])
+def test_exceeds_agrees_with_python_integers(p):
+    rng = np.random.default_rng(5)
+    q = max(1, int(p * 0.7))
+    b = np.concatenate([rng.integers(0, 1 << 62, 200), [0, 1, (1 << 62) - 1]])
+    near = np.array([min(int(x) * p // q, (1 << 62) - 1) for x in b])
+    for a in (near, near + 1, np.maximum(near - 1, 0)):
+        wanted = [int(x) * q > int(y) * p for x, y in zip(a, b, strict=True)]
+        assert exceeds(a, b, p, q).tolist() == wanted
+
+
+def test_rows_and_columns_by_rule_agree(monkeypatch):
+    monkeypatch.setattr(make, "RULE_FROM", 2)
+    made = certify(GeometricChannel(9, "1", 2), Band(9, 2), "1", query="band")
+    assert made.kind == "levels"
+    columns = np.concatenate([block for _, block in made.column_blocks()], axis=1)
+    for i in range(9):
+        assert made.row_weights(i).tolist() == columns[i].tolist()
+        assert sum(made.row_weights(i).tolist()) == made.total
+    wanted = GeometricChannel(9, "1", 2).matrix()
+    assert np.abs(made.channel().matrix() - wanted).max() < 1e-12
