@@ -41,6 +41,10 @@ _KEYS = """
 document.addEventListener('keydown', (event) => {
   if (event.altKey && /^(Digit[1-5]|KeyC)$/.test(event.code)) event.preventDefault();
 });
+// A plot that is hidden cannot be resized; Plotly says so as an error, and draws it when shown.
+window.addEventListener('unhandledrejection', (event) => {
+  if (/displayed plot div/.test(String(event.reason?.message ?? event.reason))) event.preventDefault();
+});
 """
 
 
@@ -108,7 +112,7 @@ class Page:
         ui.add_css(STYLE)
         ui.colors(primary="#0f766e", secondary="#0072B2", negative="#b42318")
         self._dark = ui.dark_mode(None)
-        with ui.header().classes("items-center q-py-xs q-px-md no-wrap").style("gap: 10px"):
+        with ui.header().classes("items-center q-px-md no-wrap").style("gap: 10px; padding-top: 4px; padding-bottom: 4px"):
             self._build_header()
         with ui.tab_panels(self._tabs, value=PANELS[0]).classes("w-full").style(
             "background: transparent; max-width: 1500px; margin: 0 auto"

@@ -83,7 +83,7 @@ def graph_picture(
     ['lines', 'markers+text']
     """
     place = {node: k for k, node in enumerate(drawing.nodes)}
-    flat = len({round(y, 9) for _, y in drawing.points}) == 1
+    flat = is_flat(drawing)
     faint = 0.25 if tight is not None else 0.8
     data = [_lines(drawing, drawing.edges, flat, GREY, 1.4, faint)]
     if tight is not None:
@@ -128,9 +128,28 @@ def graph_picture(
     return _figure(data, xaxis=wide, yaxis=high, margin={"l": 4, "r": 4, "t": 4, "b": 4})
 
 
+def graph_layout() -> dict[str, Any]:
+    """Return the paper of a graph without a graph on it.
+
+    >>> graph_layout()["xaxis"]["visible"]
+    False
+    """
+    layout: dict[str, Any] = _figure([], xaxis=_hidden(), yaxis=_hidden())["layout"]
+    return layout
+
+
+def is_flat(drawing: Drawing) -> bool:
+    """Whether all answers stand on one line.
+
+    >>> is_flat(Drawing((0, 1), ("0", "1"), ((0.0, 0.0), (1.0, 0.0)), ((0, 1),), 2))
+    True
+    """
+    return len({round(y, 9) for _, y in drawing.points}) == 1
+
+
 def _margin(values: Sequence[float]) -> list[float]:
     low, high = min(values), max(values)
-    extra = 0.12 * (high - low) or 1.0
+    extra = 0.18 * (high - low) or 1.0
     return [low - extra, high + extra]
 
 

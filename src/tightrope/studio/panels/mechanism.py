@@ -10,7 +10,8 @@ from tightrope.studio.heat import Heat, Window, heat_of
 from tightrope.studio.jobs import Ended
 from tightrope.studio.making import Outcome, make, routes, universal
 from tightrope.studio.panels.panel import Panel, card, facts, table
-from tightrope.studio.pictures import COLOURS, bars_picture, graph_picture, heat_picture
+from tightrope.studio.pictures import COLOURS, bars_picture, graph_picture, heat_picture, is_flat
+from tightrope.studio.refusal import Refused
 from tightrope.studio.state import State
 from tightrope.studio.work import Shown
 
@@ -33,7 +34,7 @@ class MechanismPanel(Panel):
         self._heat: Heat | None = None
         with card(""):
             self._build_controls()
-        with ui.element("div").classes("tr-columns tr-even q-mt-md") as self._body:
+        with ui.element("div").classes("tr-columns tr-even") as self._body:
             with card("Mechanism", "Each row is a true answer; colour is the probability of the "
                       "reported output. Hover for exact values; drag to zoom."):  # fmt: skip
                 self._plot = ui.plotly({"data": [], "layout": {}}).classes("w-full")
@@ -55,12 +56,12 @@ class MechanismPanel(Panel):
                         "dense"
                     ).classes("w-full"):
                         self._routes = ui.element("div").classes("w-full").props("data-routes")
-        with ui.element("div").classes("tr-columns tr-even q-mt-md") as self._more:
+        with ui.element("div").classes("tr-columns tr-even") as self._more:
             with card("Column graphs", "For one output, the constraints that hold with equality. "
                       "All connected: nothing more informative is as private."):  # fmt: skip
                 self._general = ui.label().props("data-general")
                 self._output = ui.select([], label="Output", on_change=self._draw_column)
-                self._output.props("outlined dense options-dense")
+                self._output.props("outlined dense options-dense").style("min-width: 110px")
                 self._column = ui.plotly({"data": [], "layout": {}}).classes("w-full")
                 self._column.style("height: 260px")
             with card("One mechanism for everybody?"):
@@ -120,8 +121,8 @@ class MechanismPanel(Panel):
         except Ended:
             self._status.set_text("Cancelled.")
             return
-        except Exception:
-            self._status.set_text("No mechanism.")
+        except Refused as refused:
+            self._status.set_text(f"No mechanism: {refused.message}")
             raise
         finally:
             self._busy(False)
@@ -159,6 +160,7 @@ class MechanismPanel(Panel):
             if "mechanism" in told:
                 ui.label(f"It is the {told['mechanism']} mechanism.").classes("tr-note")
         if found.drawing is not None:
+            self._witness.style(f"height: {150 if is_flat(found.drawing) else 260}px")
             self._witness.update_figure(graph_picture(found.drawing, groups=supports))
 
     async def _load_heat(self, window: Window | None) -> None:
@@ -246,6 +248,7 @@ class MechanismPanel(Panel):
         if made is None or chosen is None or not made.columns:
             return
         column = made.columns[int(chosen)]
+        self._column.style(f"height: {150 if is_flat(made.drawing) else 260}px")
         self._column.update_figure(
             graph_picture(made.drawing, tight=column.edges, parts=column.parts)
         )

@@ -49,7 +49,9 @@ class PrivacyPanel(Panel):
                         ("bits about everybody", "all"),
                     )]  # fmt: skip
                 self._words = ui.column().classes("w-full").style("gap: 6px")
-        with card("Where the tight-constraints mechanism exists").classes("q-mt-md"):
+        with ui.element("div").classes("w-full"), card(
+            "Where the tight-constraints mechanism exists"
+        ):
             self._waiting = ui.linear_progress(show_value=False).props("indeterminate")
             self._plot = ui.plotly({"data": [], "layout": {}}).classes("w-full")
             self._plot.style("height: 150px")

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from tightrope.studio.asking import graph_from_upload
 from tightrope.studio.panels.panel import Panel, card, facts, uploader
-from tightrope.studio.pictures import graph_picture
+from tightrope.studio.pictures import graph_layout, graph_picture, is_flat
 from tightrope.studio.refusal import Refused
 from tightrope.studio.sketch import Sketch, sketch_of
 from tightrope.studio.state import State
@@ -41,14 +41,14 @@ class QuestionPanel(Panel):
                       "neighbouring tables can give."):  # fmt: skip
                 self._waiting = ui.linear_progress(show_value=False).props("indeterminate")
                 self._plot = ui.plotly({"data": [], "layout": {}}).classes("w-full")
-                self._plot.style("height: min(520px, calc(100vh - 210px)); min-height: 320px")
                 self._note = ui.label().classes("tr-note")
 
     def _build_form(self) -> None:
         from tightrope.queries.families import FAMILIES
 
         with card("Question"):
-            self._way = ui.toggle(WAYS, value="pick", on_change=self._turn).props("no-caps dense")
+            self._way = ui.toggle(WAYS, value="pick", on_change=self._turn).props("no-caps unelevated")
+            self._way.classes("tr-toggle")
             with ui.column().classes("w-full q-gutter-none").style("gap: 6px") as self._pick:
                 self._text = ui.input("Query", placeholder="sum(150,5)", on_change=self._typed)
                 self._text.props("outlined dense debounce=350 spellcheck=false").classes("w-full")
@@ -159,12 +159,19 @@ class QuestionPanel(Panel):
         self._waiting.set_visibility(True)
         try:
             found: Shown = await self.page.slots.run("facts", question_facts, state)
+        except Refused:
+            self._facts.clear()
+            self._note.set_text("")
+            self._plot.update_figure({"data": [], "layout": graph_layout()})
+            raise
         finally:
             self._waiting.set_visibility(False)
         self.page.results["question"] = [found.json]
         facts(self._facts, found.rows)
         drawing = found.drawing
         if drawing is not None:
+            tall = "height: min(540px, calc(100vh - 200px)); min-height: 320px"
+            self._plot.style("height: 240px; min-height: 0" if is_flat(drawing) else tall)
             self._plot.update_figure(graph_picture(drawing))
             shown = len(drawing.nodes)
             some = f"the {shown} nearest to {drawing.names[0]} of {drawing.total:,} answers"

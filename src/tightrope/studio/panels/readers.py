@@ -38,6 +38,7 @@ class ReadersPanel(Panel):
         self._weights: list[ui.slider] = []
         self._shown_names: list[str] = []
         self._setting = False
+        self._chips: tuple[Any, ...] = ()
         with ui.element("div").classes("tr-columns tr-two"):
             with ui.element("div").classes("tr-stack"):
                 self._build_form()
@@ -69,7 +70,7 @@ class ReadersPanel(Panel):
             self._kind = ui.toggle(
                 {"bayesian": "has a prior", "risk-averse": "fears the worst"},
                 on_change=self._kinded,
-            ).props("no-caps dense")
+            ).props("no-caps unelevated").classes("tr-toggle")
             self._prior = ui.input("Prior", placeholder="uniform, binomial(.3), 0.2,0.8",
                                    on_change=self._typed)  # fmt: skip
             self.page.field("prior", lambda message: setattr(self._prior, "error", message))
@@ -189,6 +190,18 @@ class ReadersPanel(Panel):
 
     def _show_form(self, state: State) -> None:
         reader = self._reader
+        chips = (self._place, *(one.name for one in state.readers))
+        # Made anew only when they change: a button that vanishes under a click is not clicked.
+        if chips != self._chips:
+            self._chips = chips
+            self._show_chips(state)
+        self._name.set_value(reader.name)
+        self._prior.set_value(reader.prior)
+        self._support.set_value(reader.support)
+        self._loss.set_options(list(dict.fromkeys((*LOSSES, reader.loss))), value=reader.loss)
+        self._kind.set_value("risk-averse" if reader.is_risk_averse else "bayesian")
+
+    def _show_chips(self, state: State) -> None:
         self._tabs.clear()
         with self._tabs:
             for place, one in enumerate(state.readers):
@@ -207,11 +220,6 @@ class ReadersPanel(Panel):
                 ui.button("design for this one", on_click=self._first).props(
                     "flat dense no-caps size=sm"
                 )
-        self._name.set_value(reader.name)
-        self._prior.set_value(reader.prior)
-        self._support.set_value(reader.support)
-        self._loss.set_options(list(dict.fromkeys((*LOSSES, reader.loss))), value=reader.loss)
-        self._kind.set_value("risk-averse" if reader.is_risk_averse else "bayesian")
 
     def _show_kind(self) -> None:
         averse = self._reader.is_risk_averse
