@@ -86,11 +86,11 @@ class ReleaseCard:
         self._data.set_value(str(path))
 
     def _look(self) -> None:
+        self.panel.page.forgive("ledger")
         self.panel.page.start(self._show_accounts())
 
     async def _show_accounts(self) -> None:
         page = self.panel.page
-        page.forgive("ledger")
         name = str(self._ledger.value or "").strip()
         rows = await page.slots.run("accounts", accounts, name) if name else []
         self._accounts.clear()
@@ -118,7 +118,7 @@ class ReleaseCard:
             found = await page.slots.run("release", give, made.mechanism, Asked(**given))
         finally:
             self._button.set_enabled(True)
-            self._look()
+            page.start(self._show_accounts())
         self._receipt = found.pop("receipt")
         self._save.set_visibility(True)
         self._answer.set_text(found["answer"])
