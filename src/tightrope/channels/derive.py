@@ -20,6 +20,7 @@ from tightrope.channels.compare import reduced
 from tightrope.channels.derive_exact import (
     completed_remap,
     exceeds,
+    plain_no,
     rounded_gains,
     tableau_decision,
     unique_remap,
@@ -31,6 +32,8 @@ from tightrope.errors import CheckFailed, InputError, TooLarge
 
 #: How far the rows of X may lie from those of Y·T, in total variation, when floats are compared.
 DERIVATION_TOLERANCE = 1e-8
+#: Up to this many answers or outputs a witness is solved for exactly, which keeps it short.
+FEW_ANSWERS = 12
 #: Largest number of entries of a remap that is searched for.
 REMAP_LIMIT = 1_000_000
 
@@ -232,19 +235,23 @@ def _decide(
     """Return a remap with its total, or the gains of a witness, and the route taken."""
     if x.shape[1] == 1:
         return (np.ones((y.shape[1], 1), dtype=object), 1), "a single output"
+    parts = (x.weights, y.weights, x.total, y.total)
+    if min(x.shape) > FEW_ANSWERS:
+        gains = plain_no(*parts)
+        if gains is not None:
+            return gains, "independent columns: one remap at most"
     single = unique_remap(x.weights.astype(object) * y.total, y.weights.astype(object))
     if isinstance(single, tuple):
         # The weights of y times the remap are those of x times both totals.
         return (single[0], single[1] * x.total), "independent columns: one remap at most"
     if single is not None:
         return single, "independent columns: one remap at most"
-    parts = (x.weights, y.weights, x.total, y.total)
     small = tableau_decision(*parts)
     if small is not None:
         return small, "simplex method in integers"
     found = search_remap(x.matrix(), y.matrix())
     route = "interior-point search, completed in integers"
-    gains = rounded_gains(found)
+    gains = rounded_gains(found.gains)
     if exceeds(gains, *parts) > 0:
         return gains, route
     remap = completed_remap(found, *parts)

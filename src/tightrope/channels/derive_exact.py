@@ -85,16 +85,35 @@ def exceeds(gains: Integers, x: Integers, y: Integers, total_x: int, total_y: in
     return int(won * total_y - most * total_x)
 
 
-def rounded_gains(found: Found) -> Integers:
-    """Return the proposed gains as integers, scaled to use all digits kept.
+def rounded_gains(gains: NDArray[np.float64]) -> Integers:
+    """Return proposed gains as integers, scaled to use all digits kept.
 
-    >>> from tightrope.channels.derive_search import search_remap
-    >>> rounded_gains(search_remap(np.eye(2), np.full((2, 1), 1.0))).dtype
-    dtype('O')
+    >>> rounded_gains(np.array([[0.5, -1.0]])).tolist() == [[2**49, -(2**50)]]
+    True
     """
-    top = float(np.abs(found.gains).max()) or 1.0
-    scaled = np.round(found.gains / top * 2**GAIN_BITS)
+    top = float(np.abs(gains).max()) or 1.0
+    scaled = np.round(gains / top * 2**GAIN_BITS)
     return np.array([[int(value) for value in row] for row in scaled], dtype=object)
+
+
+def plain_no(x: Integers, y: Integers, total_x: int, total_y: int) -> Integers | None:
+    """Return gains that forbid a remap where floats see it plainly, or ``None``.
+
+    Where the columns of y are independent the only candidate has its most negative entry at
+    (o, w); the row v with v·y = e_o is then a witness. It is checked in integers.
+
+    >>> plain_no(np.array([[3, 1], [1, 3]]), np.array([[2, 1], [1, 2]]), 4, 3) is None
+    False
+    """
+    if y.shape[1] > y.shape[0]:
+        return None
+    left = np.linalg.pinv(np.array(y / total_y, dtype=np.float64))
+    entries = left @ np.array(x / total_x, dtype=np.float64)
+    o, w = divmod(int(entries.argmin()), x.shape[1])
+    if entries[o, w] >= 0:
+        return None
+    gains = _one_column(rounded_gains(-left[[o]].T)[:, 0], w, x)
+    return gains if exceeds(gains, x, y, total_x, total_y) > 0 else None
 
 
 def completed_remap(
