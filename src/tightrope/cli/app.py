@@ -19,6 +19,7 @@ from tightrope.cli.explain import explain
 from tightrope.cli.graph import graph
 from tightrope.cli.init import init
 from tightrope.cli.ledger import COMMANDS as LEDGER_COMMANDS
+from tightrope.cli.papers import papers
 from tightrope.cli.regular import regular
 from tightrope.cli.release import release
 from tightrope.cli.remap import remap

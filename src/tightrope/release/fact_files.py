@@ -81,7 +81,22 @@ def facts_from(data: Mapping[str, Any]) -> Facts:
         place = f"users.{user}"
         _known(_mapping(entry, place), place, ("budget",))
         budgets[user] = _budget(_needed(entry, "budget", place), f"{place}.budget")
-    return Facts({name: _table(name, entry) for name, entry in tables.items()}, budgets)
+    found = {name: _table(name, entry) for name, entry in tables.items()}
+    _check_relations(found)
+    return Facts(found, budgets)
+
+
+def _check_relations(tables: Mapping[str, Table]) -> None:
+    """Refuse two names for one table: each would have a budget of its own."""
+    owners: dict[tuple[str | None, str], str] = {}
+    for table in tables.values():
+        place = (table.source, (table.relation or table.name).lower())
+        if place in owners:
+            raise InputError(
+                f"tables.{owners[place]} and tables.{table.name} are the same table: people have "
+                "one budget, whatever their table is called"
+            )
+        owners[place] = table.name
 
 
 _TABLE_KEYS = (
