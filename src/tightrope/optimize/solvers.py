@@ -10,9 +10,9 @@ from tightrope.channels import DenseChannel
 from tightrope.errors import TooLarge
 from tightrope.graphs.automorphisms import AutomorphismGroup
 from tightrope.optimize.certificate import Certificate
-from tightrope.optimize.engine import run_engine
+from tightrope.optimize.engine import EngineResult, relative_gap, run_engine
 from tightrope.optimize.faces import Face
-from tightrope.optimize.mixture import Mixture, mixture
+from tightrope.optimize.mixture import Mixture, mixture, polished
 from tightrope.optimize.orbits import expanded, reduced, symmetries
 from tightrope.optimize.plain import PLAIN_ENTRIES, plain_entries, solve_plain_program
 from tightrope.optimize.pricing import price, pricer_for
@@ -22,6 +22,8 @@ from tightrope.optimize.task import Task
 
 #: Largest number of answers for which the engine is started.
 ENGINE_ANSWERS = 4000
+#: Gaps below this are not worth a polish.
+POLISHED_GAP = 1e-11
 #: How far a proved bound may lie above the loss by rounding; beyond it one of them is wrong.
 BOUND_ROUNDING = 1e-9
 
@@ -64,9 +66,10 @@ def solve_orbits(task: Task, reason: str) -> Design:
     small = reduced(task.problem, group)
     found = run_engine(small, gap=task.gap, progress=task.progress, start=_started(task, small))
     mixed = mixture(task.problem, expanded(found.columns, group))
+    prices, bound = _best_prices(task.problem, mixed, found)
     faces = found.master.faces
     return finished(
-        task, "orbits", reason, mixed, found.prices, found.bound, found.stopped, found.rounds, faces
+        task, "orbits", reason, mixed, prices, bound, found.stopped, found.rounds, faces
     )
 
 
@@ -99,10 +102,20 @@ def solve_rays(task: Task, reason: str) -> Design:
         task.problem, gap=task.gap, progress=task.progress, start=_started(task, task.problem)
     )
     mixed = mixture(task.problem, found.columns)
+    prices, bound = _best_prices(task.problem, mixed, found)
     faces = found.master.faces
-    return finished(
-        task, "rays", reason, mixed, found.prices, found.bound, found.stopped, found.rounds, faces
-    )
+    return finished(task, "rays", reason, mixed, prices, bound, found.stopped, found.rounds, faces)
+
+
+def _best_prices(problem: Problem, mixed: Mixture, found: EngineResult) -> tuple[Floats, float]:
+    """Polish the prices where the engine's tolerance shows; keep whichever proves more."""
+    if found.stopped or relative_gap(mixed.loss(problem), found.bound) <= POLISHED_GAP:
+        return found.prices, found.bound
+    prices = polished(problem, mixed, found.prices)
+    checked = price(problem, pricer_for(problem), prices, problem.guesses)
+    if checked.bound > found.bound:
+        return checked.lowered, checked.bound
+    return found.prices, found.bound
 
 
 def accepts_plain(task: Task) -> tuple[bool, str]:
