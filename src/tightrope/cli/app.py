@@ -85,6 +85,7 @@ for command in (
     universal,
     init,
     release,
+    papers,
 ):
     app.command(help=help_text(command))(command)
 
