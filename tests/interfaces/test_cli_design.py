@@ -128,3 +128,13 @@ def test_a_limit_on_leakage(run):
 def test_limits_refused(run, words):
     refused = run("design", "clique(3)", *words)
     assert (refused.code, refused.out) == (2, "")
+
+
+def test_report(run, tmp_path):
+    file = tmp_path / "design.html"
+    data = run("design", "cycle(5)", "--epsilon", "1", "--report", str(file), "--json").data
+    page = file.read_text(encoding="utf-8")
+    assert data["report"] == str(file)
+    assert "<svg" in page
+    assert "cycle(5)" in page
+    assert run("design", "cycle(5)", "--epsilon", "1", "--report", "none/x.html").code == 2
