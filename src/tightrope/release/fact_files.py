@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -29,14 +30,25 @@ FACTS_FILE = "tightrope.toml"
 
 
 def read_facts(path: str | Path) -> Facts:
-    """Read a file of public facts.
+    """Read a file of public facts; a source that is a file is looked for beside it.
 
     >>> read_facts("no-such-file.toml")
     Traceback (most recent call last):
     ...
     tightrope.errors.InputError: no-such-file.toml: there is no such file
     """
-    return parse_facts(read_text(path), str(path))
+    facts = parse_facts(read_text(path), str(path))
+    folder = Path(path).parent
+    tables = {
+        name: replace(table, source=_beside(folder, table.source))
+        for name, table in facts.tables.items()
+    }
+    return replace(facts, tables=tables)
+
+
+def _beside(folder: Path, source: str | None) -> str | None:
+    is_file = source is not None and ":" not in source
+    return str(folder / source) if is_file and source is not None else source
 
 
 def parse_facts(text: str, name: str = FACTS_FILE) -> Facts:
