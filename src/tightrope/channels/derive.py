@@ -34,6 +34,8 @@ from tightrope.errors import CheckFailed, InputError, TooLarge
 DERIVATION_TOLERANCE = 1e-8
 #: Up to this many answers or outputs a witness is solved for exactly, which keeps it short.
 FEW_ANSWERS = 12
+#: Entries of a tableau that is worked through in integers before anything else is tried.
+SMALL_TABLEAU = 2_500
 #: Largest number of entries of a remap that is searched for.
 REMAP_LIMIT = 1_000_000
 
@@ -246,7 +248,7 @@ def _decide(
         return (single[0], single[1] * x.total), "independent columns: one remap at most"
     if single is not None:
         return single, "independent columns: one remap at most"
-    small = tableau_decision(*parts)
+    small = tableau_decision(*parts, SMALL_TABLEAU)
     if small is not None:
         return small, "simplex method in integers"
     found = search_remap(x.matrix(), y.matrix())
@@ -257,6 +259,9 @@ def _decide(
     remap = completed_remap(found, *parts)
     if remap is not None:
         return remap, route
+    large = tableau_decision(*parts)
+    if large is not None:
+        return large, "simplex method in integers"
     raise CheckFailed(
         f"these channels lie within {abs(found.value):.1g} of the border and are too large to be "
         "decided in integers: reduce the number of outputs"

@@ -21,8 +21,9 @@ Integers = NDArray[Any]
 REMAP_BITS = 60
 #: Binary digits kept of gains in floats.
 GAIN_BITS = 50
-#: Largest number of entries of a tableau that is worked through in integers.
-TABLEAU_LIMIT = 60_000
+#: Largest number of entries of a tableau that is worked through in integers, when nothing else
+#: decides.
+TABLEAU_LIMIT = 30_000
 
 
 def unique_remap(x: Integers, y: Integers) -> tuple[Integers, int] | Integers | None:
@@ -49,10 +50,9 @@ def unique_remap(x: Integers, y: Integers) -> tuple[Integers, int] | Integers | 
                 hit = sum(a * b for a, b in zip(v, x[:, w].tolist(), strict=True))
                 if hit:
                     return _one_column(np.array(v, dtype=object) * (1 if hit > 0 else -1), w, x)
-    sign = 1 if done.scale > 0 else -1
-    negative = np.argwhere(inside * sign < 0)
+    negative = np.argwhere(inside < 0)
     if len(negative):
-        worst = min(map(tuple, negative), key=lambda place: inside[place] * sign)
+        worst = min(map(tuple, negative), key=lambda place: inside[place])
         o, w = int(worst[0]), int(worst[1])
         # v·y is the o-th unit vector, so v·x_w is the entry of the remap.
         unit = np.zeros((m, 1), dtype=object)
@@ -60,8 +60,8 @@ def unique_remap(x: Integers, y: Integers) -> tuple[Integers, int] | Integers | 
         left = eliminate(np.hstack([y.T.astype(object), unit]), n)
         row = np.zeros(n, dtype=object)
         row[list(left.pivots)] = left.table[: left.rank, n]
-        return _one_column(row * (-1 if left.scale > 0 else 1), w, x)
-    return inside * sign, abs(done.scale)
+        return _one_column(-row, w, x)
+    return inside, done.scale
 
 
 def _one_column(v: Integers, w: int, x: Integers) -> Integers:
@@ -121,30 +121,57 @@ def completed_remap(
 ) -> tuple[Integers, int] | None:
     """Complete a proposed remap to an exact one, or return ``None`` when that fails.
 
-    Columns with every entry in use are corrected together; columns that use independent outputs
-    of y have a single solution. Other patterns are left to the simplex method.
+    Columns of the remap that use enough outputs of y are *free*: some outputs that all of them
+    use form a basis and take up what rounding the others leaves. Columns that use independent
+    outputs have a single solution. Other patterns are left to the simplex method.
     """
     used = found.remap > found.slack
-    k = x.shape[1]
-    free = [w for w in range(k) if used[:, w].all()]
+    floats = np.array(y / total_y, dtype=np.float64)
+    scaled = floats / floats.max(axis=0)
+    rank = int(np.linalg.matrix_rank(scaled))
+    free = []
+    for w in range(x.shape[1]):
+        part = scaled[:, used[:, w]]
+        if part.shape[1] > rank and np.linalg.matrix_rank(part) == rank:
+            free.append(w)
     columns: dict[int, tuple[list[int], int]] = {}
-    for w in sorted(set(range(k)) - set(free)):
-        part = np.flatnonzero(used[:, w])
+    for w in sorted(set(range(x.shape[1])) - set(free)):
+        places = np.flatnonzero(used[:, w])
         right = x[:, [w]].astype(object) * total_y
-        solved = eliminate(np.hstack([y[:, part].astype(object), right]), len(part))
-        if solved.rank < len(part) or solved.table[solved.rank :, -1].any():
+        solved = eliminate(np.hstack([y[:, places].astype(object), right]), len(places))
+        if solved.rank < len(places) or solved.table[solved.rank :, -1].any():
             return None
         values = [0] * y.shape[1]
-        sign = 1 if solved.scale > 0 else -1
-        for r, place in enumerate(part):
-            values[place] = int(solved.table[r, -1]) * sign
-        columns[w] = values, abs(solved.scale)
-    return _with_free(found, free, columns, x, y, total_x, total_y)
+        for r, place in enumerate(places):
+            values[place] = int(solved.table[r, -1])
+        columns[w] = values, solved.scale
+    shared = np.logical_and.reduce(used[:, free], axis=1)
+    basis = _shared_basis(scaled, shared, rank) if free else []
+    if basis is None:
+        return None
+    return _with_free(found, free, basis, columns, x, y, total_x, total_y)
+
+
+def _shared_basis(
+    scaled: NDArray[np.float64], allowed: NDArray[np.bool_], rank: int
+) -> list[int] | None:
+    """Return that many independent columns among those allowed, the best conditioned first."""
+    from scipy.linalg import qr
+
+    places = np.flatnonzero(allowed)
+    if len(places) < rank:
+        return None
+    _, right, order = qr(scaled[:, places], mode="economic", pivoting=True)
+    strength = np.abs(np.diag(right))
+    if strength[rank - 1] <= 1e-11 * strength[0]:
+        return None
+    return sorted(places[order[:rank]].tolist())
 
 
 def _with_free(
     found: Found,
     free: list[int],
+    basis: list[int],
     columns: dict[int, tuple[list[int], int]],
     x: Integers,
     y: Integers,
@@ -162,7 +189,7 @@ def _with_free(
     for w, (values, scale) in columns.items():
         remap[:, w] = np.array(values, dtype=object) * (below // scale)
     if free:
-        done = _corrected(found, free, remap, below, x, y, total_x, total_y)
+        done = _corrected(found, free, basis, remap, below, x, y, total_x, total_y)
         if done is None:
             return None
         remap, below = done
@@ -178,6 +205,7 @@ def _with_free(
 def _corrected(
     found: Found,
     free: list[int],
+    basis: list[int],
     remap: Integers,
     below: int,
     x: Integers,
@@ -185,17 +213,8 @@ def _corrected(
     total_x: int,
     total_y: int,
 ) -> tuple[Integers, int] | None:
-    from scipy.linalg import qr
-
-    floats = np.array(y / total_y, dtype=np.float64)
-    known = np.array(remap / (below * total_x), dtype=np.float64)
-    t = found.remap[:, free]
-    rest = np.array(x[:, free] / total_x, dtype=np.float64) - floats @ t
-    step = np.linalg.pinv(floats, rcond=1e-12) @ rest
-    short = 1 - known.sum(axis=1) - (t + step).sum(axis=1)
-    t = t + step + short[:, None] / len(free)
-    if t.min() <= 0:
-        return None
+    """Round the free columns outside the basis and solve for what is left inside it."""
+    t = _projected(found, free, remap, below, x, y, total_x, total_y)
     shift = 1 << REMAP_BITS
     unit = shift * below
     # Entries are held in units of 1/(total_x · below · shift).
@@ -203,32 +222,50 @@ def _corrected(
         [[int(value * shift) * below * total_x for value in row] for row in t.tolist()],
         dtype=object,
     )
+    guess[basis] = 0
     wide = y.astype(object)
-    rest_x = x[:, free].astype(object) * (total_y * unit) - wide @ guess
-    rest_sum = total_x * unit - remap.sum(axis=1) * shift - guess.sum(axis=1)
-    scaled = floats / floats.max(axis=0)
-    _, right, order = qr(scaled, mode="economic", pivoting=True)
-    strength = np.abs(np.diag(right))
-    rank = int((strength > 1e-11 * strength[0]).sum())
-    basis = sorted(order[:rank].tolist())
     others = sorted(set(range(y.shape[1])) - set(basis))
-    home = int(t.min(axis=0).argmax())
-    guess[others, home] += rest_sum[others]
-    rest_x[:, home] -= wide[:, others] @ rest_sum[others]
-    solved = eliminate(np.hstack([wide[:, basis], rest_x]), rank)
+    rest = total_x * unit - remap.sum(axis=1) * shift - guess.sum(axis=1)
+    homes = t.argmax(axis=1)
+    for o in others:
+        guess[o, homes[o]] += rest[o]
+    right = x[:, free].astype(object) * (total_y * unit) - wide[:, others] @ guess[others]
+    rank = len(basis)
+    solved = eliminate(np.hstack([wide[:, basis], right]), rank)
     if solved.rank < rank or solved.table[rank:, rank:].any():
         return None
-    sign = 1 if solved.scale > 0 else -1
-    scale = abs(solved.scale)
-    guess = guess * scale
-    guess[basis] += solved.table[:rank, rank:] * sign
-    full = remap * (shift * scale)
+    guess = guess * solved.scale
+    guess[basis] = solved.table[:rank, rank:]
+    full = remap * (shift * solved.scale)
     full[:, free] = guess
-    return full, unit * scale
+    return full, unit * solved.scale
+
+
+def _projected(
+    found: Found,
+    free: list[int],
+    remap: Integers,
+    below: int,
+    x: Integers,
+    y: Integers,
+    total_x: int,
+    total_y: int,
+) -> NDArray[np.float64]:
+    """Return the free columns in floats, moved onto the equations where nothing forbids it."""
+    t = found.remap[:, free]
+    used = t > found.slack[:, free]
+    if not used.all():
+        return np.where(used, t, 0.0)
+    floats = np.array(y / total_y, dtype=np.float64)
+    known = np.array(remap / (below * total_x), dtype=np.float64)
+    rest = np.array(x[:, free] / total_x, dtype=np.float64) - floats @ t
+    step = np.linalg.pinv(floats, rcond=1e-12) @ rest
+    short = 1 - known.sum(axis=1) - (t + step).sum(axis=1)
+    return np.asarray(t + step + short[:, None] / len(free))
 
 
 def tableau_decision(
-    x: Integers, y: Integers, total_x: int, total_y: int
+    x: Integers, y: Integers, total_x: int, total_y: int, limit: int = TABLEAU_LIMIT
 ) -> tuple[Integers, int] | Integers | None:
     """Decide by the simplex method in integers: a remap or gains, or ``None`` when too large.
 
@@ -238,7 +275,7 @@ def tableau_decision(
     """
     (n, k), m = x.shape, y.shape[1]
     rows, columns = n * k + m, m * k
-    if rows * (columns + rows) > TABLEAU_LIMIT:
+    if rows * (columns + rows) > limit:
         return None
     table = np.zeros((rows + 1, columns + rows + 1), dtype=object)
     for w in range(k):

@@ -26,9 +26,11 @@ SEARCH_SHARE = 0.05
 #: Times that a solution of the linear system of a step is improved.
 REFINEMENTS = 3
 #: A step that leaves the equations by more than this is taken back: rounding has won.
-SEARCH_RESIDUAL = 1e-7
+SEARCH_RESIDUAL = 1e-5
 #: Most steps of the search.
 SEARCH_STEPS = 80
+#: How much of the way to the border a step goes.
+_STEP_SHARE = 0.9995
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,14 @@ class _Program:
             centre - z * s - dz * ds for (z, s), (dz, ds) in zip(pairs, guess.pairs, strict=True)
         ]
         move = self._direction(targets, (d_t, d_up, d_down))
-        primal, dual = (0.9995 * r if r < 1 else 1.0 for r in self._reach(move, 1 / 0.9995))
+        reach = self._reach(move, 1 / _STEP_SHARE)
+        if min(reach) < 0.1:
+            # Close to a border the correction may block the way; then walk towards the centre.
+            other = self._direction([0.3 * mu - z * s for z, s in pairs], (d_t, d_up, d_down))
+            wider = self._reach(other, 1 / _STEP_SHARE)
+            if min(wider) > min(reach):
+                move, reach = other, wider
+        primal, dual = (min(1.0, _STEP_SHARE * r) for r in reach)
         if not np.isfinite(primal * dual) or max(primal, dual) < 1e-8:
             return False
         (self.t, self.up, self.down) = (
