@@ -21,6 +21,8 @@ from tightrope.channels.derive_exact import (
     completed_remap,
     exceeds,
     plain_no,
+    proposed,
+    refined,
     rounded_gains,
     tableau_decision,
     unique_remap,
@@ -256,9 +258,16 @@ def _decide(
     gains = rounded_gains(found.gains)
     if exceeds(gains, *parts) > 0:
         return gains, route
-    remap = completed_remap(found, *parts)
+    remap = completed_remap(proposed(found, *parts), *parts)
     if remap is not None:
         return remap, route
+    closer = refined(found, *parts)
+    if closer is not None:
+        remap = completed_remap(closer[0], *parts)
+        if remap is not None:
+            return remap, route
+        if exceeds(closer[1], *parts) > 0:
+            return closer[1], route
     large = tableau_decision(*parts)
     if large is not None:
         return large, "simplex method in integers"

@@ -7,23 +7,43 @@ lie too close to the border for floats are decided by the simplex method in inte
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.channels.derive_search import Found
+from tightrope.channels.derive_search import CORRECTION_ROOM, Found, search_correction
 from tightrope.channels.elimination import eliminate, null_space
 
 Integers = NDArray[Any]
 
 #: Binary digits kept of a remap in floats before it is completed exactly.
 REMAP_BITS = 60
+#: Binary digits of a remap whose small entries come from a second search.
+REFINED_BITS = 220
+#: Entries of a remap from this size on are large.
+BIG_ENTRY = 2.0**-12
+_ROUND_BITS = 40
 #: Binary digits kept of gains in floats.
 GAIN_BITS = 50
 #: Largest number of entries of a tableau that is worked through in integers, when nothing else
 #: decides.
 TABLEAU_LIMIT = 30_000
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A remap in binary digits, and which of its entries are in use.
+
+    >>> Proposal(np.array([[True]]), np.array([[4]], dtype=object), 2).bits
+    2
+    """
+
+    used: NDArray[np.bool_]
+    digits: Integers
+    bits: int
 
 
 def unique_remap(x: Integers, y: Integers) -> tuple[Integers, int] | Integers | None:
@@ -117,15 +137,20 @@ def plain_no(x: Integers, y: Integers, total_x: int, total_y: int) -> Integers |
 
 
 def completed_remap(
-    found: Found, x: Integers, y: Integers, total_x: int, total_y: int
+    proposal: Proposal, x: Integers, y: Integers, total_x: int, total_y: int
 ) -> tuple[Integers, int] | None:
     """Complete a proposed remap to an exact one, or return ``None`` when that fails.
 
     Columns of the remap that use enough outputs of y are *free*: some outputs that all of them
     use form a basis and take up what rounding the others leaves. Columns that use independent
     outputs have a single solution. Other patterns are left to the simplex method.
+
+    >>> eye, y = np.eye(2, dtype=object), np.array([[3, 1], [1, 3]])
+    >>> proposal = Proposal(np.eye(2) > 0, eye.astype(int).astype(object), 0)
+    >>> completed_remap(proposal, y, y, 4, 4)[0].tolist()
+    [[4, 0], [0, 4]]
     """
-    used = found.remap > found.slack
+    used = proposal.used
     floats = np.array(y / total_y, dtype=np.float64)
     scaled = floats / floats.max(axis=0)
     rank = int(np.linalg.matrix_rank(scaled))
@@ -149,7 +174,52 @@ def completed_remap(
     basis = _shared_basis(scaled, shared, rank) if free else []
     if basis is None:
         return None
-    return _with_free(found, free, basis, columns, x, y, total_x, total_y)
+    return _with_free(proposal, free, basis, columns, x, y, total_x, total_y)
+
+
+def refined(
+    found: Found, x: Integers, y: Integers, total_x: int, total_y: int
+) -> tuple[Proposal, Integers] | None:
+    """Improve a proposal whose small entries were lost in rounding.
+
+    The large entries are rounded and the small ones set to 0; what is then left of x, computed
+    exactly, is small, and a second search in its units finds the correction. Returns the better
+    proposal and the gains of the second search.
+
+    >>> from tightrope.channels.derive_search import search_remap
+    >>> much, y = 10**12, np.array([[3, 1], [1, 3]])
+    >>> x = y * much + np.array([[-2, 2], [1, -1]])
+    >>> better, _ = refined(search_remap(x / (4 * much), y / 4), x, y, 4 * much, 4)
+    >>> bool((better.digits > 0).all())
+    True
+    """
+    big = found.remap >= BIG_ENTRY
+    if not big.any(axis=1).all():
+        return None
+    one = 1 << _ROUND_BITS
+    rounded = np.array(
+        [[int(value * one) if value >= BIG_ENTRY else 0 for value in row]
+         for row in found.remap.tolist()],
+        dtype=object,
+    )  # fmt: skip
+    rows = np.arange(len(rounded))
+    rounded[rows, found.remap.argmax(axis=1)] += one - rounded.sum(axis=1)
+    left = x.astype(object) * (total_y * one) - y.astype(object) @ rounded * total_x
+    size = max(abs(value) for value in left.ravel().tolist())
+    if size == 0:
+        return None
+    unit = Fraction(size, total_x * total_y * one)
+    if unit * int(CORRECTION_ROOM) > Fraction(BIG_ENTRY) / 2:
+        return None
+    rest = np.array(left / size, dtype=np.float64)
+    more = search_correction(rest, np.array(y / total_y, dtype=np.float64), big)
+    scale = Fraction(1 << REFINED_BITS)
+    digits = rounded * (1 << (REFINED_BITS - _ROUND_BITS)) + np.array(
+        [[round(Fraction(value) * unit * scale) for value in row] for row in more.remap.tolist()],
+        dtype=object,
+    )
+    used = big | (more.remap > more.slack)
+    return Proposal(used, digits, REFINED_BITS), rounded_gains(more.gains)
 
 
 def _shared_basis(
@@ -169,7 +239,7 @@ def _shared_basis(
 
 
 def _with_free(
-    found: Found,
+    proposal: Proposal,
     free: list[int],
     basis: list[int],
     columns: dict[int, tuple[list[int], int]],
@@ -189,7 +259,7 @@ def _with_free(
     for w, (values, scale) in columns.items():
         remap[:, w] = np.array(values, dtype=object) * (below // scale)
     if free:
-        done = _corrected(found, free, basis, remap, below, x, y, total_x, total_y)
+        done = _corrected(proposal, free, basis, remap, below, x, y, total_x, total_y)
         if done is None:
             return None
         remap, below = done
@@ -203,7 +273,7 @@ def _with_free(
 
 
 def _corrected(
-    found: Found,
+    proposal: Proposal,
     free: list[int],
     basis: list[int],
     remap: Integers,
@@ -214,21 +284,17 @@ def _corrected(
     total_y: int,
 ) -> tuple[Integers, int] | None:
     """Round the free columns outside the basis and solve for what is left inside it."""
-    t = _projected(found, free, remap, below, x, y, total_x, total_y)
-    shift = 1 << REMAP_BITS
+    shift = 1 << proposal.bits
     unit = shift * below
     # Entries are held in units of 1/(total_x · below · shift).
-    guess = np.array(
-        [[int(value * shift) * below * total_x for value in row] for row in t.tolist()],
-        dtype=object,
-    )
+    t = np.where(proposal.used, proposal.digits, 0)[:, free]
+    guess = t * (below * total_x)
     guess[basis] = 0
     wide = y.astype(object)
     others = sorted(set(range(y.shape[1])) - set(basis))
     rest = total_x * unit - remap.sum(axis=1) * shift - guess.sum(axis=1)
-    homes = t.argmax(axis=1)
     for o in others:
-        guess[o, homes[o]] += rest[o]
+        guess[o, int(t[o].argmax())] += rest[o]
     right = x[:, free].astype(object) * (total_y * unit) - wide[:, others] @ guess[others]
     rank = len(basis)
     solved = eliminate(np.hstack([wide[:, basis], right]), rank)
@@ -241,27 +307,24 @@ def _corrected(
     return full, unit * solved.scale
 
 
-def _projected(
-    found: Found,
-    free: list[int],
-    remap: Integers,
-    below: int,
-    x: Integers,
-    y: Integers,
-    total_x: int,
-    total_y: int,
-) -> NDArray[np.float64]:
-    """Return the free columns in floats, moved onto the equations where nothing forbids it."""
-    t = found.remap[:, free]
-    used = t > found.slack[:, free]
-    if not used.all():
-        return np.where(used, t, 0.0)
-    floats = np.array(y / total_y, dtype=np.float64)
-    known = np.array(remap / (below * total_x), dtype=np.float64)
-    rest = np.array(x[:, free] / total_x, dtype=np.float64) - floats @ t
-    step = np.linalg.pinv(floats, rcond=1e-12) @ rest
-    short = 1 - known.sum(axis=1) - (t + step).sum(axis=1)
-    return np.asarray(t + step + short[:, None] / len(free))
+def proposed(found: Found, x: Integers, y: Integers, total_x: int, total_y: int) -> Proposal:
+    """Return a search's remap in digits, moved onto the equations where nothing forbids it.
+
+    >>> from tightrope.channels.derive_search import search_remap
+    >>> y = np.array([[3, 1], [1, 3]])
+    >>> proposed(search_remap(y / 4, y / 4), y, y, 4, 4).used.tolist()
+    [[True, False], [False, True]]
+    """
+    t, used = found.remap, found.remap > found.slack
+    if used.all():
+        floats = np.array(y / total_y, dtype=np.float64)
+        rest = np.array(x / total_x, dtype=np.float64) - floats @ t
+        step = np.linalg.pinv(floats, rcond=1e-12) @ rest
+        short = 1 - (t + step).sum(axis=1)
+        t = t + step + short[:, None] / x.shape[1]
+    shift = 1 << REMAP_BITS
+    digits = np.array([[int(value * shift) for value in row] for row in t.tolist()], dtype=object)
+    return Proposal(used, digits, REMAP_BITS)
 
 
 def tableau_decision(
