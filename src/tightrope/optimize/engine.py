@@ -215,11 +215,14 @@ def relative_gap(loss: float, bound: float) -> float:
 
 
 def _first_faces(problem: Problem, guesses: Ints) -> dict[int, Face]:
-    """Return the steepest ray of each guess, and a flat one so that a mechanism always exists."""
+    """Return the steepest ray around the region of each guess, and a flat one.
+
+    The regions cover all answers, and with the flat ray a mechanism always exists.
+    """
     faces = {}
+    own = problem.regions
     for k in guesses.tolist():
-        heights = problem.distances[problem.anchors[k]]
-        faces[k] = Face.of_ray(problem, heights)
+        faces[k] = Face.of_ray(problem, problem.distances[own[k]].min(axis=0))
     flat = int(guesses[np.argmin(problem.costs[:, guesses].sum(axis=0))])
     faces[flat] = faces[flat].joined_with(np.zeros(problem.size, problem.lengths.dtype))
     return faces

@@ -148,6 +148,7 @@ def _routed(task: Task, name: str | None) -> Design:
             raise InputError(f"route {name!r} does not fit: {why}")
         return route.solve(task, why)
     last: Design | None = None
+    trouble: CheckFailed | None = None
     for route in ROUTES:
         fits, why = route.accepts(task)
         if not fits:
@@ -156,15 +157,18 @@ def _routed(task: Task, name: str | None) -> Design:
             break
         try:
             found = route.solve(task, why)
-        except CheckFailed:
-            if last is None:
+        except CheckFailed as failed:
+            if route is ROUTES[-1] and last is None:
                 raise
-            break
+            trouble = failed
+            continue
         if found.certified or found.stopped:
             return found
         # A closed form whose certificate does not hold up is not believed; go on.
         if last is None or found.gap < last.gap:
             last = found
+    if last is None and trouble is not None:
+        raise trouble
     if last is None:
         raise InputError(f"no route fits {task.graph.name}: it is too large for every engine")
     return last

@@ -159,6 +159,17 @@ class Problem:
         return np.asarray(relative.argmin(axis=0), dtype=np.int64)
 
     @functools.cached_property
+    def regions(self) -> list[Ints]:
+        """For each guess the answers that it suits best, at least its anchor."""
+        best = self.costs.argmin(axis=1)
+        if (self.anchors == np.arange(self.costs.shape[1])).all():
+            return [np.array([k]) for k in range(self.costs.shape[1])]
+        return [
+            np.union1d(np.flatnonzero(best == k), self.anchors[k : k + 1])
+            for k in range(self.costs.shape[1])
+        ]
+
+    @functools.cached_property
     def class_sizes(self) -> Ints:
         """The number of answers in each class."""
         return np.bincount(self.classes).astype(np.int64)

@@ -10,7 +10,7 @@ from tightrope.channels import DenseChannel
 from tightrope.errors import TooLarge
 from tightrope.graphs.automorphisms import AutomorphismGroup
 from tightrope.optimize.certificate import Certificate
-from tightrope.optimize.engine import EngineResult, relative_gap, run_engine
+from tightrope.optimize.engine import relative_gap, run_engine
 from tightrope.optimize.faces import Face
 from tightrope.optimize.mixture import Mixture, mixture, polished
 from tightrope.optimize.orbits import expanded, reduced, symmetries
@@ -66,7 +66,7 @@ def solve_orbits(task: Task, reason: str) -> Design:
     small = reduced(task.problem, group)
     found = run_engine(small, gap=task.gap, progress=task.progress, start=_started(task, small))
     mixed = mixture(task.problem, expanded(found.columns, group))
-    prices, bound = _best_prices(task.problem, mixed, found)
+    prices, bound = _best_prices(task.problem, mixed, found.prices, found.bound)
     faces = found.master.faces
     return finished(
         task, "orbits", reason, mixed, prices, bound, found.stopped, found.rounds, faces
@@ -102,20 +102,22 @@ def solve_rays(task: Task, reason: str) -> Design:
         task.problem, gap=task.gap, progress=task.progress, start=_started(task, task.problem)
     )
     mixed = mixture(task.problem, found.columns)
-    prices, bound = _best_prices(task.problem, mixed, found)
+    prices, bound = _best_prices(task.problem, mixed, found.prices, found.bound)
     faces = found.master.faces
     return finished(task, "rays", reason, mixed, prices, bound, found.stopped, found.rounds, faces)
 
 
-def _best_prices(problem: Problem, mixed: Mixture, found: EngineResult) -> tuple[Floats, float]:
-    """Polish the prices where the engine's tolerance shows; keep whichever proves more."""
-    if found.stopped or relative_gap(mixed.loss(problem), found.bound) <= POLISHED_GAP:
-        return found.prices, found.bound
-    prices = polished(problem, mixed, found.prices)
-    checked = price(problem, pricer_for(problem), prices, problem.guesses)
-    if checked.bound > found.bound:
+def _best_prices(
+    problem: Problem, mixed: Mixture, prices: Floats, bound: float
+) -> tuple[Floats, float]:
+    """Polish the prices where the solver's tolerance shows; keep whichever proves more."""
+    if relative_gap(mixed.loss(problem), bound) <= POLISHED_GAP:
+        return prices, bound
+    better = polished(problem, mixed, prices)
+    checked = price(problem, pricer_for(problem), better, problem.guesses)
+    if checked.bound > bound:
         return checked.lowered, checked.bound
-    return found.prices, found.bound
+    return prices, bound
 
 
 def accepts_plain(task: Task) -> tuple[bool, str]:
@@ -152,7 +154,8 @@ def solve_plain(task: Task, reason: str) -> Design:
     columns = {k: _positive(found.matrix[:, k], problem) for k in range(found.matrix.shape[1])}
     mixed = mixture(problem, {k: x for k, x in columns.items() if x.max() > 0})
     checked = price(problem, pricer_for(problem), found.prices, problem.guesses)
-    return finished(task, "plain", reason, mixed, checked.lowered, checked.bound)
+    prices, bound = _best_prices(problem, mixed, checked.lowered, checked.bound)
+    return finished(task, "plain", reason, mixed, prices, bound)
 
 
 def _positive(column: Floats, problem: Problem) -> Floats:
