@@ -28,8 +28,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 	@echo "installed: $(BIN)/tightrope"
 
-demo: install ## show what Tightrope does, on small examples
-	@$(BIN)/tightrope graph "sum(150,5)"
+demo: install ## the whole way on an example table; leaves demo/report.html
 	@$(BIN)/python examples/demo.py
 
 debian-packages: ## install the Debian packages that the tests need (as root)
