@@ -15,19 +15,17 @@ MARK = "<!-- below: written by scripts/write_papers_pages.py -->\n"
 
 def papers_line(row: Row) -> str:
     """Return one line of the table of claims."""
-    cells = (
-        row.result, row.statement, row.claimed, row.computed, _verdict(row), f"`{row.function}`",
-        f"`{row.test}`",
-    )  # fmt: skip
-    return f"| {' | '.join(map(_cell, cells))} |\n"
+    where = f"`{row.function}`<br>`{row.test}`"
+    said = f"**{_cell(row.result)}**: {_cell(row.statement)}"
+    cells = (said, _cell(row.claimed), _cell(row.computed), _verdict(row), where)
+    return f"| {' | '.join(cells)} |\n"
 
 
 def corrections_section(row: Row) -> str:
     """Return what is said about one correction."""
     return (
         f"\n### {row.paper}, {row.result}\n\n{_text(row.explanation)}\n\n"
-        f"| | |\n|---|---|\n"
-        f"| statement | {_cell(row.statement)} |\n"
+        f"| statement | {_cell(row.statement)} |\n|---|---|\n"
         f"| printed | {_cell(row.claimed)} |\n"
         f"| computed | {_cell(row.computed)} |\n"
         f"| by | `{row.function}` |\n"
@@ -41,8 +39,9 @@ def papers_page(rows: tuple[Row, ...]) -> str:
     text = f"\n{len(rows)} claims: {matched} match, {len(rows) - matched} are corrected.\n"
     for letter in PAPERS:
         text += f"\n## Paper {letter}\n\n"
-        text += "| result | statement | claimed | computed | verdict | function | test |\n"
-        text += "|---|---|---|---|---|---|---|\n"
+        text += (
+            "| claim | printed | computed | verdict | function and test |\n|---|---|---|---|---|\n"
+        )
         text += "".join(papers_line(row) for row in rows if row.paper == letter)
     return text
 
@@ -69,8 +68,7 @@ def _text(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    plain = text if text.startswith(("`", "[")) else _text(text).replace("<", "&lt;")
-    return plain.replace("|", "\\|")
+    return _text(text).replace("<", "&lt;").replace("|", "\\|")
 
 
 def main() -> None:
