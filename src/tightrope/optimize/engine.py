@@ -28,6 +28,8 @@ WARM_SHARE = 0.1
 AIM_GAP = 0.1
 #: How often the way to the master's prices is halved in the search for good rays.
 HALVINGS = 4
+#: Few guesses start with the whole cone when that takes at most so many variables.
+FEW_VARIABLES = 20_000
 #: Most rounds before the engine stops with the gap it has.
 MOST_ROUNDS = 200
 #: Rounds without progress after which the engine stops, once only rounding can be in the way.
@@ -221,6 +223,9 @@ def _first_faces(problem: Problem, guesses: Ints) -> dict[int, Face]:
     """
     faces = {}
     own = problem.regions
+    if 4 * len(guesses) < problem.size and len(guesses) * problem.size <= FEW_VARIABLES:
+        level = np.zeros(problem.size, problem.lengths.dtype)
+        return {k: Face.of_ray(problem, level) for k in guesses.tolist()}
     for k in guesses.tolist():
         faces[k] = Face.of_ray(problem, problem.distances[own[k]].min(axis=0))
     flat = int(guesses[np.argmin(problem.costs[:, guesses].sum(axis=0))])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightrope.optimize.faces import Tight
+from tightrope.optimize.faces import TIGHT_TOLERANCE, Tight
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 
 #: Edges whose slack is below this part of the entry count as tight in a numerical column.
@@ -113,6 +113,10 @@ def peeled(problem: Problem, guess: int, column: Floats) -> list[tuple[Heights, 
         tight = np.where(slack[: len(edges)] <= SLACK_TOLERANCE, 1, 0)
         tight = np.where(slack[len(edges) :] <= SLACK_TOLERANCE, -1, tight).astype(np.int8)
         heights = _steepest_in_face(problem, tight, anchor)
+        step = np.abs(heights[edges[:, 1]] - heights[edges[:, 0]])
+        if (step > problem.lengths + TIGHT_TOLERANCE).any():
+            # Noise made edges look tight that cannot all be: take the nearest column below.
+            heights = (heights[:, None] + problem.distances).min(axis=0)
         ray = problem.alpha ** heights.astype(float)
         ray_slack = ray[j] - factor * ray[i]
         room = left[j] - factor * left[i]
@@ -229,9 +233,9 @@ def _completed(problem: Problem, heights: Heights, guesses: Ints, weights: Float
     flat = int(np.argmin(problem.costs.sum(axis=0)))
     if off <= SUM_TOLERANCE:
         return Mixture(heights, guesses, weights, np.zeros(problem.size), flat)
-    # The rest must be private itself: η ≥ off·(1+α)/(1-α) makes it so.
+    # The rest must be private itself: η ≥ off·(1+α)/(1-α) makes it so. Some more of it keeps
+    # rounding errors, which are of the size of 1e-16, far from that border.
     least = float(problem.alpha ** float(problem.lengths.min()))
-    share = 1.01 * off * (1 + least) / (1 - least)
-    share = min(share, 1.0)
+    share = min(2 * (off + SUM_TOLERANCE) * (1 + least) / (1 - least), 1.0)
     rest = (1 - (1 - share) * by_class)[problem.classes]
     return Mixture(heights, guesses, weights * (1 - share), rest, flat)
