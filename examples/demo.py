@@ -17,6 +17,8 @@ OUT = Path("demo")
 FACTS = os.path.relpath(HERE / "data" / "tightrope.toml")
 MECHANISM, REPORT = str(OUT / "work.tightrope"), str(OUT / "report.html")
 RECEIPT, LEDGER = str(OUT / "receipt.json"), str(OUT / "ledger.db")
+FILES = ["--neighbours", "add-remove", "--out", MECHANISM, "--report", REPORT]
+PUBLIC = ["--facts", FACTS, "--ledger", LEDGER, "--receipt", RECEIPT]
 PRIOR = "0.3,0.2,0.2,0.15,0.15"
 MOST_COMMON = "select workclass from census group by workclass order by count(*) desc limit 1"
 
@@ -29,8 +31,7 @@ STEPS = [
     ),
     (
         "The best mechanism for a reader who thinks 'private' the likeliest answer.",
-        ["design", "choice(5)", "--epsilon", "1", "--neighbours", "add-remove"]
-        + ["--prior", PRIOR, "--out", MECHANISM, "--report", REPORT],
+        ["design", "choice(5)", "--epsilon", "1", "--prior", PRIOR, *FILES],
     ),
     (
         "Is it private, and is it the best? Checked in integers, by code that knows no solver.",
@@ -39,8 +40,7 @@ STEPS = [
     ("What does it leak?", ["analyse", MECHANISM, "--prior", PRIOR]),
     (
         "Now a real answer from a table. The ledger is charged before a row is read.",
-        ["release", MECHANISM, "--facts", FACTS, "--sql", MOST_COMMON]
-        + ["--ledger", LEDGER, "--user", "ann", "--receipt", RECEIPT],
+        ["release", MECHANISM, "--sql", MOST_COMMON, "--user", "ann", *PUBLIC],
     ),
     ("Anybody can check the receipt …", ["verify", RECEIPT]),
     ("… and that nothing was taken out of the ledger.", ["ledger", "verify", LEDGER]),
