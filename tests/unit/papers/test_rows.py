@@ -36,7 +36,7 @@ CORRECTED = {
     "D Prop 2.2.2, a ≥ 1/2",
     "D Thm 2.2.5 (v)",
     "D after Def 3.3.2",
-    "D App B, ρ₂ < e^ε",
+    "D App B, share a",
     "D Lemma 3.3.8, even d",
     "D Lemma 3.3.8, odd d",
 }
