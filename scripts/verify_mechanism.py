@@ -36,6 +36,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from math import ceil, prod
 from typing import Any, BinaryIO
@@ -188,7 +189,7 @@ def number(text: object, name: str) -> Fraction:
 def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
     """Bound exp(x) for 0 < x <= 700: halve x, sum the series in integers, square again."""
     halvings = ceil(x).bit_length()
-    y, one = x / 2**halvings, 1 << 1400
+    y, one = x / 2**halvings, 1 << 320
     total = term = one
     terms = 0
     while term:  # a term is short by less than 2 units, and so is the rest of the series
@@ -201,6 +202,7 @@ def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
     return Fraction(low, one), Fraction(high, one)
 
 
+@lru_cache(maxsize=16)
 def ln_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
     """Bound ln(x) for x > 1: take out powers of 2, then 2·artanh((x-1)/(x+1))."""
     twos = max(0, x.numerator.bit_length() - x.denominator.bit_length() - 1)
@@ -234,7 +236,7 @@ NODE_LIMIT = 1 << 23
 PAIR_LIMIT = 1 << 24  # answers times outputs where a rule must be listed
 MASK = (1 << 31) - 1
 BLOCK = 1 << 21  # numbers looked at together
-WORK_LIMIT = 1 << 33  # steps of one check
+WORK_LIMIT = 1 << 31  # steps of one check
 
 
 class Graph:
@@ -363,7 +365,7 @@ def read_graph(file: Container) -> Graph:
             graph.symmetric = (kind, sizes)
             return graph
     nodes, count = file.get("nodes", int, told), file.get("edges", int, told)
-    need(0 < nodes <= NODE_LIMIT and 0 <= count <= 1 << 24, "the graph is too large")
+    need(0 < nodes <= 1 << 20 and 0 <= count <= 1 << 22, "the graph is too large")
     edges, length = none, np.zeros(count, np.int64)
     if count:
         edges = file.whole("edges", 2 * count, 0, nodes).reshape(-1, 2)
@@ -372,13 +374,13 @@ def read_graph(file: Container) -> Graph:
     graph = Graph(nodes, None, edges, length)
     need(bool((edges[:, 0] < edges[:, 1]).all()), "an edge must be i < h")
     need(bool((np.diff(graph.keys) > 0).all()), "edges must be in increasing order, each once")
-    group = np.arange(nodes)  # every node joins the smallest number it can reach
-    before = group - 1
-    while (group != before).any():
+    group, before = np.arange(nodes), np.zeros(0, np.int64)
+    while not np.array_equal(group, before):  # groups that an edge joins take the smaller number
         before = group.copy()
-        np.minimum.at(group, edges[:, 1], group[edges[:, 0]])
-        np.minimum.at(group, edges[:, 0], group[edges[:, 1]])
-        group = group[group]
+        one, other = before[edges[:, 0]], before[edges[:, 1]]
+        np.minimum.at(group, one, other)
+        np.minimum.at(group, other, one)
+        group = group[group[group]]
     need(not group.any(), "the graph is not connected")
     return graph
 
@@ -465,7 +467,8 @@ class Weights:
             fits = part["count"] == graph.nodes * self.outputs and part["chunk"] % graph.nodes == 0
             need(fits, "the section 'weights' does not have one number for each row and output")
             need(part["width"] > 8 or self.bits <= 62, "these weights need wider integers")
-            need(part["count"] <= 1 << 31, "there are too many weights")
+            plain = max(max(pair) for pair in ratios) <= MASK
+            need(part["count"] <= 1 << (31 if plain else 23), "there are too many weights")
             return
         need(self.outputs == graph.nodes, "a rule has one output for each answer")
         self.levels: list[int] = file.get("levels", list, told)

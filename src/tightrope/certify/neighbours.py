@@ -15,7 +15,7 @@ NODE_LIMIT = 1 << 23
 PAIR_LIMIT = 1 << 24  # answers times outputs where a rule must be listed
 MASK = (1 << 31) - 1
 BLOCK = 1 << 21  # numbers looked at together
-WORK_LIMIT = 1 << 33  # steps of one check
+WORK_LIMIT = 1 << 31  # steps of one check
 
 
 class Graph:
@@ -152,7 +152,7 @@ def read_graph(file: Container) -> Graph:
             graph.symmetric = (kind, sizes)
             return graph
     nodes, count = file.get("nodes", int, told), file.get("edges", int, told)
-    need(0 < nodes <= NODE_LIMIT and 0 <= count <= 1 << 24, "the graph is too large")
+    need(0 < nodes <= 1 << 20 and 0 <= count <= 1 << 22, "the graph is too large")
     edges, length = none, np.zeros(count, np.int64)
     if count:
         edges = file.whole("edges", 2 * count, 0, nodes).reshape(-1, 2)
@@ -161,13 +161,13 @@ def read_graph(file: Container) -> Graph:
     graph = Graph(nodes, None, edges, length)
     need(bool((edges[:, 0] < edges[:, 1]).all()), "an edge must be i < h")
     need(bool((np.diff(graph.keys) > 0).all()), "edges must be in increasing order, each once")
-    group = np.arange(nodes)  # every node joins the smallest number it can reach
-    before = group - 1
-    while (group != before).any():
+    group, before = np.arange(nodes), np.zeros(0, np.int64)
+    while not np.array_equal(group, before):  # groups that an edge joins take the smaller number
         before = group.copy()
-        np.minimum.at(group, edges[:, 1], group[edges[:, 0]])
-        np.minimum.at(group, edges[:, 0], group[edges[:, 1]])
-        group = group[group]
+        one, other = before[edges[:, 0]], before[edges[:, 1]]
+        np.minimum.at(group, one, other)
+        np.minimum.at(group, other, one)
+        group = group[group[group]]
     need(not group.any(), "the graph is not connected")
     return graph
 

@@ -54,7 +54,8 @@ class Weights:
             fits = part["count"] == graph.nodes * self.outputs and part["chunk"] % graph.nodes == 0
             need(fits, "the section 'weights' does not have one number for each row and output")
             need(part["width"] > 8 or self.bits <= 62, "these weights need wider integers")
-            need(part["count"] <= 1 << 31, "there are too many weights")
+            plain = max(max(pair) for pair in ratios) <= MASK
+            need(part["count"] <= 1 << (31 if plain else 23), "there are too many weights")
             return
         need(self.outputs == graph.nodes, "a rule has one output for each answer")
         self.levels: list[int] = file.get("levels", list, told)
