@@ -29,11 +29,10 @@ from tightrope.channels.compose import (
     restrict,
     tagged_mixture,
 )
+from tightrope.channels.derivation import Derivation, Witness
 from tightrope.channels.derive import (
     DERIVATION_TOLERANCE,
-    Derivation,
     Equivalence,
-    Witness,
     derivable,
     equivalent,
 )
