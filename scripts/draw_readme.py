@@ -33,7 +33,7 @@ def main() -> None:
     found = tr.design(graph, epsilon=1)
     plot_channel(found.channel, ax=best, title="its best mechanism at ε = 1")
     rows = list(sweep(graph, levels("0.2:2.6:0.2")))
-    at = [float(tr.Epsilon.of(row["epsilon"])) for row in rows]
+    at = [row["epsilon"] for row in rows]
     losses = [
         [row["expected_loss"] for row in rows],
         [row["baselines"]["geometric"] for row in rows],

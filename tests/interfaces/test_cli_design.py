@@ -81,7 +81,7 @@ def test_sweep_rows(run):
     words = ["cycle(5)", "--epsilons", "0.5:1.5:0.5", "--loss", "binary", "--loss", "distance"]
     rows = run("sweep", *words, "--json").data["rows"]
     assert [(row["epsilon"], row["loss"]) for row in rows] == [
-        (level, loss) for loss in ("binary", "distance") for level in ("0.5", "1", "1.5")
+        (level, loss) for loss in ("binary", "distance") for level in (0.5, 1, 1.5)
     ]
     assert all(row["certified"] for row in rows)
     losses = [row["expected_loss"] for row in rows[:3]]
