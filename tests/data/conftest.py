@@ -90,6 +90,11 @@ def spark(tmp_path_factory):
             SparkSession.builder.master("local[1]")
             .config("spark.ui.enabled", "false")
             .config("spark.sql.shuffle.partitions", "1")
+            # A hundred rows are not worth compiling for.
+            .config("spark.sql.codegen.wholeStage", "false")
+            .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+            .config("spark.sql.adaptive.enabled", "false")
+            .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("spark")))
@@ -112,7 +117,16 @@ def parquet(tmp_path_factory):
     return folder / "people.parquet"
 
 
-SOURCES = ["duckdb", "parquet", "csv", "polars", "sqlite", "postgresql", "spark"]
+SOURCES = [
+    "duckdb",
+    "parquet",
+    "csv",
+    "polars",
+    "sqlite",
+    "postgresql",
+    # One worker for all of them: a second session costs half a minute.
+    pytest.param("spark", marks=pytest.mark.xdist_group("spark")),
+]
 
 
 @pytest.fixture(scope="session", params=SOURCES)

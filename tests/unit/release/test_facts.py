@@ -147,3 +147,19 @@ def test_init_looks_at_data_only_when_it_is_public(tmp_path, monkeypatch, capsys
     assert main([*words, "--json", "--replace", "--data-is-public"]) == 0
     assert read_facts("tightrope.toml").table("roads").column("lanes").bounds == (3, 3)
     capsys.readouterr()
+
+
+def test_init_asks(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    told = iter(["people", "people.csv", "50", "either", "2", "age:0..90", "born:date", ""])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: next(told))
+    assert main(["init"]) == 0
+    assert "written: tightrope.toml" in capsys.readouterr().out
+    people = read_facts("tightrope.toml").table("people")
+    assert people.neighbours is Neighbours.EITHER
+    assert list(people.columns) == ["age", "born"]
+    assert people.budget == 2
+    told = iter(["people", "", "many"])
+    assert main(["init", "--replace"]) == 2
+    assert "must be a whole number" in capsys.readouterr().err
