@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 # Debian packages that the present tests need. Empty: the step is skipped.
-TEST_PACKAGES :=
+TEST_PACKAGES := postgresql default-jre-headless
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -28,8 +28,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 	@echo "installed: $(BIN)/tightrope"
 
-demo: install ## show what Tightrope does, on small examples
-	@$(BIN)/tightrope graph "sum(150,5)"
+demo: install ## the whole way on an example table; leaves demo/report.html
 	@$(BIN)/python examples/demo.py
 
 debian-packages: ## install the Debian packages that the tests need (as root)
@@ -38,7 +37,7 @@ debian-packages: ## install the Debian packages that the tests need (as root)
 # One thread for linear algebra in each worker: threads of several workers only get in each
 # other's way on the small systems of the tests.
 test: install debian-packages ## run every test and every documented example
-	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 lint: install ## check style, format, types and import directions
 	@$(BIN)/ruff check .

@@ -1,36 +1,68 @@
-"""A first look: questions, their answer graphs, and how large they may be."""
+"""The whole way on one example table: design, proof, leakage, release, and a report to open.
 
-import time
+Run it with ``make demo``; what it writes lies in the folder ``demo`` afterwards.
+"""
+
+import os
+import shutil
+import sys
+from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
-import tightrope as tr
+from tightrope.cli import main as tightrope
 
-QUESTIONS = {
-    "count(5)": "how many of 5 people say yes",
-    "sum(150,5)": "the sum of 150 values from 0 to 5",
-    "counts(30,2)": "two counts over the same 30 people",
-    "databases(5,4)": "everything: 5 people, 4 values",
-    "sum(200000,5)": "a million possible sums",
-    "databases(20,4)": "4²⁰ databases, by rule",
-}
+HERE = Path(__file__).parent
+OUT = Path("demo")
+FACTS = os.path.relpath(HERE / "data" / "tightrope.toml")
+MECHANISM, REPORT = str(OUT / "work.tightrope"), str(OUT / "report.html")
+RECEIPT, LEDGER = str(OUT / "receipt.json"), str(OUT / "ledger.db")
+FILES = ["--neighbours", "add-remove", "--out", MECHANISM, "--report", REPORT]
+PUBLIC = ["--facts", FACTS, "--ledger", LEDGER, "--receipt", RECEIPT]
+PRIOR = "0.3,0.2,0.2,0.15,0.15"
+MOST_COMMON = "select workclass from census group by workclass order by count(*) desc limit 1"
+
+#: What is said before each command, and the command.
+STEPS = [
+    (
+        "Which kind of work is the most common one in a table of up to 2,500 people? "
+        "First: what would ε = 1 mean for them?",
+        ["explain", "--epsilon", "1", "--individuals", "2500", "--values", "5"],
+    ),
+    (
+        "The best mechanism for a reader who thinks 'private' the likeliest answer.",
+        ["design", "choice(5)", "--epsilon", "1", "--prior", PRIOR, *FILES],
+    ),
+    (
+        "Is it private, and is it the best? Checked in integers, by code that knows no solver.",
+        ["verify", MECHANISM],
+    ),
+    ("What does it leak?", ["analyse", MECHANISM, "--prior", PRIOR]),
+    (
+        "Now a real answer from a table. The ledger is charged before a row is read.",
+        ["release", MECHANISM, "--sql", MOST_COMMON, "--user", "ann", *PUBLIC],
+    ),
+    ("Anybody can check the receipt …", ["verify", RECEIPT]),
+    ("… and that nothing was taken out of the ledger.", ["ledger", "verify", LEDGER]),
+]
 
 
-def main() -> None:
-    table = Table(title="Questions and their answer graphs")
-    for heading in ("question", "asks for", "answers", "diameter", "seconds"):
-        numeric = heading in {"answers", "diameter", "seconds"}
-        table.add_column(heading, justify="right" if numeric else "left")
-    tr.query("count(1)")  # the first question loads the libraries; do not blame it on count(5)
-    for text, meaning in QUESTIONS.items():
-        start = time.perf_counter()
-        graph = tr.query(text).graph
-        size, diameter = graph.size, graph.diameter
-        seconds = time.perf_counter() - start
-        table.add_row(text, meaning, f"{size:,}", f"{diameter:,}", f"{seconds:.3f}")
-    Console().print(table)
+def main() -> int:
+    console = Console(highlight=False)
+    shutil.rmtree(OUT, ignore_errors=True)
+    OUT.mkdir()
+    for number, (says, words) in enumerate(STEPS, 1):
+        console.rule(f"{number} of {len(STEPS)}", align="left")
+        console.print(says, style="bold")
+        shown = " ".join(f'"{word}"' if set(word) & set(" (,*") else word for word in words)
+        console.print(f"$ tightrope {shown}\n", style="dim", markup=False, soft_wrap=True)
+        code = tightrope(words)
+        if code:
+            return code
+        console.print()
+    console.print(f"Open {REPORT} in a browser: the design on one page.", style="bold")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

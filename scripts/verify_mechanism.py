@@ -17,7 +17,8 @@ r"""Check a mechanism file in integers: privacy, rows, loss, optimality.
 Weights are a matrix (``dense``) or a rule (``levels``): ``W[i,o] = w[d(i,o)]·Z[o]``, and what
 is missing to 2^bits goes to one output. The rule is private when w falls by no more than p/q
 over the distance that one edge can make, and the missing part does not vary by more than p/q
-between any two rows: a sum of private columns is private.
+between any two rows: a sum of private columns is private. On cycles and Hamming graphs, where
+all answers look alike, ``W[i,o] = w[d(i,o)]`` alone is a rule (``radial``).
 
 Run it: ``python verify_mechanism.py FILE``.
 """
@@ -35,6 +36,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from math import ceil, prod
 from typing import Any, BinaryIO
@@ -187,7 +189,7 @@ def number(text: object, name: str) -> Fraction:
 def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
     """Bound exp(x) for 0 < x <= 700: halve x, sum the series in integers, square again."""
     halvings = ceil(x).bit_length()
-    y, one = x / 2**halvings, 1 << 1400
+    y, one = x / 2**halvings, 1 << 320
     total = term = one
     terms = 0
     while term:  # a term is short by less than 2 units, and so is the rest of the series
@@ -200,6 +202,7 @@ def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
     return Fraction(low, one), Fraction(high, one)
 
 
+@lru_cache(maxsize=16)
 def ln_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
     """Bound ln(x) for x > 1: take out powers of 2, then 2·artanh((x-1)/(x+1))."""
     twos = max(0, x.numerator.bit_length() - x.denominator.bit_length() - 1)
@@ -233,13 +236,15 @@ NODE_LIMIT = 1 << 23
 PAIR_LIMIT = 1 << 24  # answers times outputs where a rule must be listed
 MASK = (1 << 31) - 1
 BLOCK = 1 << 21  # numbers looked at together
+WORK_LIMIT = 1 << 31  # steps of one check
 
 
 class Graph:
-    """Who is whose neighbour: a box ``[[size, width], …]`` or a list of edges.
+    """Who is whose neighbour: a box ``[[size, width], …]``, a list of edges, or a ring.
 
     In a box two answers are neighbours when every coordinate differs by at most its width: a
-    sum is a box with one coordinate, a bundle of counts one with several.
+    sum is a box with one coordinate, a bundle of counts one with several. A *ring* ``[n]`` is a
+    cycle; with more sizes it is a Hamming graph, where one coordinate changes to any value.
     """
 
     def __init__(
@@ -247,9 +252,19 @@ class Graph:
     ) -> None:
         self.nodes, self.box, self.edges, self.length = nodes, box, edges, length
         self.keys = edges[:, 0] * nodes + edges[:, 1]
+        self.symmetric: tuple[str, list[int]] | None = None
 
     def ratio_of(self, i: Array, h: Array) -> Array:
         """Return for each pair which of the file's ratios binds it, -1 for strangers."""
+        if self.symmetric is not None:
+            kind, sizes = self.symmetric
+            if kind == "cycle":
+                return np.where(np.isin(abs(i - h), (1, self.nodes - 1)), 0, -1)
+            changed = np.zeros(len(i), np.int64)
+            for size in reversed(sizes):
+                changed += i % size != h % size
+                i, h = i // size, h // size
+            return np.where(changed == 1, 0, -1)
         if self.box is None:
             key = np.minimum(i, h) * self.nodes + np.maximum(i, h)
             at = np.minimum(np.searchsorted(self.keys, key), max(len(self.keys) - 1, 0))
@@ -261,6 +276,33 @@ class Graph:
             near &= abs(i % size - h % size) <= width
             i, h = i // size, h // size
         return np.where(near, 0, -1)
+
+    def spheres(self) -> list[int]:
+        """Return how many nodes lie at distance 0, 1, 2, … from any node of a symmetric graph."""
+        assert self.symmetric is not None
+        kind, sizes = self.symmetric
+        if kind == "cycle":
+            half = [2] * ((self.nodes - 1) // 2)
+            return [1, *half] if self.nodes % 2 else [1, *half, 1]
+        found = [1]
+        for size in sizes:  # one more coordinate: the same, or one of size - 1 others
+            more = [0, *(count * (size - 1) for count in found)]
+            found = [a + b for a, b in zip([*found, 0], more, strict=True)]
+        return found
+
+    def distances_from(self, i: int) -> Array:
+        """Return the distances from one node of a symmetric graph."""
+        assert self.symmetric is not None
+        need(self.nodes <= NODE_LIMIT, "a row of this mechanism is too long to list")
+        kind, sizes = self.symmetric
+        node = np.arange(self.nodes)
+        if kind == "cycle":
+            return np.minimum(abs(node - i), self.nodes - abs(node - i))
+        far = np.zeros(self.nodes, np.int64)
+        for size in reversed(sizes):
+            far += node % size != i % size
+            node, i = node // size, i // size
+        return far
 
     def smallest_near(self, block: Array) -> Array:
         """Return for each row of a block the smallest entries in a box around it."""
@@ -283,7 +325,8 @@ class Graph:
 
     def distances(self) -> Array:
         """Return all distances of a listed graph with edges of one length, by search."""
-        need(self.nodes**2 <= PAIR_LIMIT and not self.length.any(), "no distances for this graph")
+        small = self.nodes**2 <= PAIR_LIMIT and self.nodes * len(self.edges) <= 1 << 27
+        need(small and not self.length.any(), "no distances for this graph")
         far = np.full((self.nodes, self.nodes), -1, np.int64)
         seen = np.eye(self.nodes, dtype=bool)
         step = 0
@@ -311,8 +354,18 @@ def read_graph(file: Container) -> Graph:
         nodes = prod(size for size, _ in box)
         need(nodes <= NODE_LIMIT, f"{nodes} answers are too many, at most {NODE_LIMIT} are checked")
         return Graph(nodes, box, none, none[:, 0])
+    for kind in ("cycle", "hamming"):
+        if kind in told:
+            sizes: list[int] = file.get(kind, list, told)
+            sound = 0 < len(sizes) < 65 and all(type(x) is int and 1 < x < 1 << 40 for x in sizes)
+            need(sound, f"a {kind} graph needs its sizes")
+            graph = Graph(prod(sizes), None, none, none[:, 0])
+            cycle = kind == "cycle"
+            need(not cycle or (len(sizes) == 1 and 2 < sizes[0] <= NODE_LIMIT), "no such cycle")
+            graph.symmetric = (kind, sizes)
+            return graph
     nodes, count = file.get("nodes", int, told), file.get("edges", int, told)
-    need(0 < nodes <= NODE_LIMIT and 0 <= count <= 1 << 24, "the graph is too large")
+    need(0 < nodes <= 1 << 20 and 0 <= count <= 1 << 22, "the graph is too large")
     edges, length = none, np.zeros(count, np.int64)
     if count:
         edges = file.whole("edges", 2 * count, 0, nodes).reshape(-1, 2)
@@ -321,13 +374,13 @@ def read_graph(file: Container) -> Graph:
     graph = Graph(nodes, None, edges, length)
     need(bool((edges[:, 0] < edges[:, 1]).all()), "an edge must be i < h")
     need(bool((np.diff(graph.keys) > 0).all()), "edges must be in increasing order, each once")
-    group = np.arange(nodes)  # every node joins the smallest number it can reach
-    before = group - 1
-    while (group != before).any():
+    group, before = np.arange(nodes), np.zeros(0, np.int64)
+    while not np.array_equal(group, before):  # groups that an edge joins take the smaller number
         before = group.copy()
-        np.minimum.at(group, edges[:, 1], group[edges[:, 0]])
-        np.minimum.at(group, edges[:, 0], group[edges[:, 1]])
-        group = group[group]
+        one, other = before[edges[:, 0]], before[edges[:, 1]]
+        np.minimum.at(group, one, other)
+        np.minimum.at(group, other, one)
+        group = group[group[group]]
     need(not group.any(), "the graph is not connected")
     return graph
 
@@ -340,6 +393,7 @@ def box_sums(box: list[list[int]], steps: list[int], levels: list[int], z: Array
     """
     table = z.reshape([size for size, _ in box])
     need(sum(z.tolist()) < 1 << 62, "the factors are too large")
+    need(len(levels) * z.size <= WORK_LIMIT, "too many levels for so many answers")
     for axis in range(table.ndim):
         sums = np.cumsum(table, axis)
         table = np.concatenate([np.zeros_like(np.take(sums, [0], axis)), sums], axis)
@@ -403,30 +457,35 @@ class Weights:
         self.kind: str = file.get("kind", str, told)
         self.bits: int = file.get("bits", int, told)
         self.outputs: int = file.get("outputs", int, told)
-        need(self.kind in ("dense", "levels"), "weights must be 'dense' or 'levels'")
+        need(self.kind in ("dense", "levels", "radial"), "unknown kind of weights")
         need(0 <= self.bits <= 480 and self.outputs > 0, "the total of a row must be 2^0 … 2^480")
         self.total = 1 << self.bits
         if self.kind == "dense":
+            need(graph.symmetric is None, "listed weights need a box or a list of edges")
             need("weights" in file.places, "the section 'weights' is missing")
             part = file.places["weights"][0]
             fits = part["count"] == graph.nodes * self.outputs and part["chunk"] % graph.nodes == 0
             need(fits, "the section 'weights' does not have one number for each row and output")
             need(part["width"] > 8 or self.bits <= 62, "these weights need wider integers")
+            plain = max(max(pair) for pair in ratios) <= MASK
+            need(part["count"] <= 1 << (31 if plain else 23), "there are too many weights")
             return
-        need(graph.box is not None and self.outputs == graph.nodes, "levels need a box")
+        need(self.outputs == graph.nodes, "a rule has one output for each answer")
+        self.levels: list[int] = file.get("levels", list, told)
+        sound = 0 < len(self.levels) <= 1 << 17 and all(type(w) is int for w in self.levels)
+        need(sound and all(w > 0 for w in self.levels), "levels must be positive")
+        need(all(a >= b for a, b in pairwise(self.levels)), "the levels must not rise")
+        if self.kind == "radial":
+            need(graph.symmetric is not None, "radial weights need a cycle or a Hamming graph")
+            return
+        need(graph.box is not None, "levels need a box")
         assert graph.box is not None
         self.steps: list[int] = file.get("steps", list, told)
         sound = len(self.steps) == len(graph.box) and all(type(s) is int for s in self.steps)
         need(sound and all(0 < s < 1 << 40 for s in self.steps), "the steps must be positive")
-        self.levels: list[int] = file.get("levels", list, told)
-        sound = 0 < len(self.levels) <= 1 << 17 and all(type(w) is int for w in self.levels)
-        need(sound and all(0 < w < 1 << 62 for w in self.levels), "levels must be positive")
         self.rest_at: int = file.get("rest", int, told)
         need(0 <= self.rest_at < self.outputs, "the output of the rest does not exist")
         self.factors = file.whole("factors", self.outputs, 0, 1 << 62)
-        # A level below the first is never larger; summing by parts relies on it.
-        falling = all(a >= b for a, b in pairwise(self.levels))
-        need(falling, "the levels must not rise")
 
     @functools.cached_property
     def rest(self) -> Array:
@@ -458,6 +517,8 @@ class Weights:
     def column_by_rule(self, o: int) -> Array:
         """Return one column of a rule."""
         levels = np.array(self.levels, object)
+        if self.kind == "radial":
+            return np.asarray(levels[self.depths(o)])
         column: Array = levels[self.depths(o)] * int(self.factors[o])
         return column + self.rest if o == self.rest_at else column
 
@@ -465,13 +526,16 @@ class Weights:
         """Return one row, without computing any other by a rule."""
         if self.kind == "dense":
             return np.concatenate([block[i] for _, block in self.columns()])
+        if self.kind == "radial":
+            return self.column_by_rule(i)  # distances are symmetric
         row: Array = np.array(self.levels, object)[self.depths(i)] * self.factors.astype(object)
         row[self.rest_at] += self.total - sum(row.tolist())
         return row
 
     def depths(self, i: int) -> Array:
         """Return for every node which level it has seen from node i."""
-        assert self.graph.box is not None
+        if self.graph.box is None:
+            return np.minimum(self.graph.distances_from(i), len(self.levels) - 1)
         far = np.zeros(1, np.int64)
         rest, mine = i, []
         for size, _ in reversed(self.graph.box):
@@ -488,10 +552,11 @@ class Weights:
         yield from self._dense_faults() if self.kind == "dense" else self._rule_faults()
 
     def _rule_faults(self) -> Iterator[str]:
-        assert self.graph.box is not None
         p, q = self.ratios[0]
-        sides = zip(self.graph.box, self.steps, strict=True)
-        reach = max(-(-min(width, size - 1) // step) for (size, width), step in sides)
+        reach = 1
+        if self.graph.box is not None:
+            sides = zip(self.graph.box, self.steps, strict=True)
+            reach = max(-(-min(width, size - 1) // step) for (size, width), step in sides)
         for d, level in enumerate(self.levels):
             after = self.levels[min(d + reach, len(self.levels) - 1)]
             if level * q > after * p:
@@ -500,6 +565,14 @@ class Weights:
                     f"is {level * q - after * p}/{p} too little for the ratio {p}/{q}"
                 )
                 break
+        if self.kind == "radial":
+            # Every row has as many outputs at each distance, so every row has the same sum.
+            last = len(self.levels) - 1
+            spheres = enumerate(self.graph.spheres())
+            found = sum(count * self.levels[min(d, last)] for d, count in spheres)
+            if found != self.total:
+                yield f"total: every row sums to {found}, which is {found - self.total:+d} off"
+            return
         low, high = int(self.rest.argmin()), int(self.rest.argmax())
         if self.rest[low] < 0:
             yield f"total: row {low} weighs {-self.rest[low]} more than 2^{self.bits}"
@@ -608,10 +681,13 @@ class Reader:
         """Return the expected loss (the worst one over a set of possible answers), exactly."""
         each = np.zeros(self.n, np.int64).astype(object)
         same = bool((self.guess_of == np.arange(weights.outputs)).all())
-        if weights.kind == "levels" and self.binary and same:
+        if weights.kind == "radial" and self.binary and same:
+            each += weights.total - weights.levels[0]
+        elif weights.kind == "levels" and self.binary and same:
             each += weights.total - weights.levels[0] * weights.factors.astype(object)
             each[weights.rest_at] -= weights.rest_of(weights.rest_at)
         else:
+            need(self.binary or self.n * weights.outputs <= 1 << 27, "too many losses to add up")
             for start, block in weights.columns():
                 for o in range(block.shape[1]):
                     guess = int(self.guess_of[start + o])
@@ -634,6 +710,7 @@ def lower_bound(file: Container, graph: Graph, reader: Reader, alphas: list[int]
     need(0 < bits <= 400, "the certificate needs 1 to 400 bits")
     if file.get("kind", str, told) == "cover":
         return _cover(file, graph, reader, alphas[0], bits)
+    need(graph.nodes * reader.guesses <= 1 << 26, "too many conditions to check")
     prices = file.whole("prices", graph.nodes, None).astype(object)
     count = file.places["arc_guess"][0]["count"] if "arc_guess" in file.places else 0
     empty = np.zeros(0, np.int64)
@@ -675,7 +752,14 @@ def cover_room(
 ) -> tuple[Array, Array]:
     """Return ``Σ_i y_i·α^d(i,k) - π_k`` for all k, and ``π_k``, both scaled."""
     powers = [1 << 62]
-    if graph.box is not None:
+    if graph.symmetric is not None:
+        need(bool((cover == cover[0]).all()), "certificate: here a cover must be constant")
+        spheres = graph.spheres()
+        while powers[-1] and len(powers) < len(spheres):
+            powers.append(powers[-1] * alpha >> 62)
+        reached = sum(n_d * power for n_d, power in zip(spheres, powers, strict=False))
+        covered = np.full(graph.nodes, int(cover[0]) * reached, object)
+    elif graph.box is not None:
         while powers[-1] and len(powers) <= max(size for size, _ in graph.box):
             powers.append(powers[-1] * alpha >> 62)
         powers = [powers[0] - 1, *powers[1:], 0]  # differences stay below 2^62
@@ -784,9 +868,17 @@ def check_query(file: Container, graph: Graph) -> None:
     relation = file.get("neighbours", str)
     need(relation in ("change-one", "add-remove", "either"), "unknown neighbour relation")
     text = re.fullmatch(r"([a-z]+)\((\d{1,9})(?:,(\d{1,9}))?\)", file.get("query", str))
-    if text is None or graph.box is None:
+    if text is None or (graph.box is None and graph.symmetric is None):
         return
     a, b = int(text[2]), int(text[3] or 0)
+    if graph.box is None:
+        known = {"cycle": ("cycle", [a]), "databases": ("hamming", [b] * min(a, 65))}
+        told = known.get(text[1], graph.symmetric)
+        need(
+            graph.symmetric == told or relation != "change-one",
+            f"query: not the graph of {text[0]}",
+        )
+        return
     meant = {
         "count": [[a + 1, 1]],
         "path": [[a, 1]],

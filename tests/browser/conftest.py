@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from tightrope.studio import State, encode
+from tightrope.studio import encode
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = "/usr/bin/chromium"
@@ -177,5 +177,3 @@ def picture(tmp_path):
         return path
 
     return take
-
-

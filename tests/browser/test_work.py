@@ -32,7 +32,9 @@ def longest_pause(tab, action):
         }"""
     )
     action()
-    return tab.page.evaluate("() => { cancelAnimationFrame(window.look); return window.pause }") / 1e3
+    return (
+        tab.page.evaluate("() => { cancelAnimationFrame(window.look); return window.pause }") / 1e3
+    )
 
 
 def test_design_is_cancelled(tab):

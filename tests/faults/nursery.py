@@ -75,10 +75,10 @@ def kill_some(plan: dict) -> list[int]:
     return codes
 
 
-def ask_again(plan: dict) -> dict[str, object]:
-    """Ask with every key once more, in this process; over-budget requests answer ``None``."""
+def ask_again(plan: dict, numbers: range) -> dict[str, object]:
+    """Ask with keys once more, in this process; over-budget requests answer ``None``."""
     found: dict[str, object] = {}
-    for number in range(plan["kills"]):
+    for number in numbers:
         key = f"key{number}"
         try:
             found[key] = ask(plan, key).answer
@@ -102,10 +102,11 @@ def main() -> None:
         settle(raise_child(plan, "first"))
         start = time.monotonic()
         settle(raise_child(plan, "second"))
-        plan["longest"] = 1.3 * plan["together"] * (time.monotonic() - start)
+        # Those that run together slow each other down: some are killed late, some finish.
+        plan["longest"] = 2 * (time.monotonic() - start)
         result["codes"] = kill_some(plan)
-        result["again"] = ask_again(plan)
-        result["twice"] = ask_again(plan)
+        result["again"] = ask_again(plan, range(plan["kills"]))
+        result["twice"] = ask_again(plan, range(0, plan["kills"], 5))
     print(json.dumps(result))
 
 

@@ -265,3 +265,27 @@ def test_the_command_says_it_in_one_line_or_in_json(made, tmp_path):
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
+
+
+def test_work_is_bounded_before_it_starts(made):
+    """Small files that ask for days of exact sums or huge products."""
+    header, _ = parts(made)
+    n = 1 << 20
+    levels = [(1 << 20) - k for k in range(1 << 17)]
+    header["graph"] = {"box": [[n, 1]]}
+    header["query"] = "line"
+    header["weights"] = {
+        "kind": "levels",
+        "bits": 100,
+        "outputs": n,
+        "steps": [1],
+        "levels": levels,
+        "rest": 0,
+    }
+    found = verify(encode(header, {"factors": np.ones(n, np.int64)}, n))
+    assert found.reasons == ("too many levels for so many answers",)
+    header["graph"] = {"box": [[4000, 1]]}
+    header["weights"] = {"kind": "dense", "bits": 62, "outputs": 4000}
+    header["ratios"] = [["1", str(10**1900 + 1), str(10**1900)]]
+    found = verify(encode(header, {"weights": np.zeros(4000 * 4000, np.int64)}, 4000))
+    assert found.reasons == ("there are too many weights",)

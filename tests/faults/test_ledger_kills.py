@@ -5,7 +5,9 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,14 +19,24 @@ from tightrope.graphs import Band
 from tightrope.release import Ledger
 from tightrope.release.amounts import budget_of
 
-#: Releases killed in each of the two databases.
-KILLS = 250
-#: Releases that the budget of the killed ones allows.
-AFFORDED = 150
+#: Releases that are killed: 500 in all.
+KILLS = {"sqlite": 350, "postgresql": 150}
+#: How many of those releases the budget allows.
+AFFORDED = {"sqlite": 210, "postgresql": 90}
 #: Processes that race, and releases that their budget allows.
 RACERS, PLACES = 32, 10
 
 NURSERY = Path(__file__).with_name("nursery.py")
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory where there is one: a kill is no power cut, so disks need not be slow."""
+    if not Path("/dev/shm").is_dir():
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        yield Path(folder)
 
 
 def play(tmp_path: Path, address: str, **work: object) -> dict:
@@ -69,17 +81,19 @@ def answers_that_left(tmp_path: Path) -> dict[str, list[int]]:
 
 def test_killed_releases(address: str, tmp_path: Path) -> None:
     price = budget_of("ln(2)")
+    kind = address.partition(":")[0]
+    kills, afforded = KILLS[kind], AFFORDED[kind]
     result = play(
         tmp_path,
         address,
         work="kills",
-        kills=KILLS,
+        kills=kills,
         together=3,
         seed=20,
-        budget=f"{AFFORDED}*ln(2)",
+        budget=f"{afforded}*ln(2)",
     )
     killed = Counter(result["codes"])[-9]
-    assert killed > KILLS // 3, "the random instants must fall into the releases"
+    assert killed > kills // 3, "the random instants must fall into the releases"
 
     ledger = Ledger(address)
     report = ledger.verify()
@@ -94,7 +108,7 @@ def test_killed_releases(address: str, tmp_path: Path) -> None:
     account = ledger.account("table people")
 
     # Nothing overspent, and the budget is used to the last release.
-    assert account.spent == len(kinds["reserve"]) * price == AFFORDED * price
+    assert account.spent == len(kinds["reserve"]) * price == afforded * price
     assert account.remaining == 0
     # No charge lost: every paid request has been answered by asking again.
     assert kinds["charge"].keys() == kinds["reserve"].keys() == kinds["answer"].keys()
@@ -105,7 +119,8 @@ def test_killed_releases(address: str, tmp_path: Path) -> None:
     for key, answers in answers_that_left(tmp_path).items():
         assert set(answers) == {kinds["answer"][key].body["answer"]}
     # Asking again gives the same answer each time, and refused ones stay refused.
-    assert result["again"] == result["twice"]
+    assert result["twice"].items() <= result["again"].items()
+    assert result["twice"]
     for key, answer in result["again"].items():
         assert answer == (kinds["answer"][key].body["answer"] if key in kinds["answer"] else None)
 

@@ -81,7 +81,7 @@ def test_sweep_rows(run):
     words = ["cycle(5)", "--epsilons", "0.5:1.5:0.5", "--loss", "binary", "--loss", "distance"]
     rows = run("sweep", *words, "--json").data["rows"]
     assert [(row["epsilon"], row["loss"]) for row in rows] == [
-        (level, loss) for loss in ("binary", "distance") for level in ("0.5", "1", "1.5")
+        (level, loss) for loss in ("binary", "distance") for level in (0.5, 1, 1.5)
     ]
     assert all(row["certified"] for row in rows)
     losses = [row["expected_loss"] for row in rows[:3]]
@@ -128,3 +128,13 @@ def test_a_limit_on_leakage(run):
 def test_limits_refused(run, words):
     refused = run("design", "clique(3)", *words)
     assert (refused.code, refused.out) == (2, "")
+
+
+def test_report(run, tmp_path):
+    file = tmp_path / "design.html"
+    data = run("design", "cycle(5)", "--epsilon", "1", "--report", str(file), "--json").data
+    page = file.read_text(encoding="utf-8")
+    assert data["report"] == str(file)
+    assert "<svg" in page
+    assert "cycle(5)" in page
+    assert run("design", "cycle(5)", "--epsilon", "1", "--report", "none/x.html").code == 2

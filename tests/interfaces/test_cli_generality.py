@@ -119,3 +119,61 @@ def test_universal_refuses(run, words, says):
     refused = run("universal", *given)
     assert (refused.code, refused.out) == (2, "")
     assert says in refused.err
+
+
+def test_generalise_and_derive_back(run, tmp_path):
+    coarse, fine = tmp_path / "coarse.csv", tmp_path / "fine.csv"
+    coarse.write_text("3/5,2/5\n2/5,3/5\n1/2,1/2\n")
+    words = ["generalise", str(coarse), "--query", "choice(3)", "--epsilon", "ln(2)"]
+    data = run(*words, "--out", str(fine), "--json").data
+    assert data["exact"] is True
+    assert data["new_outputs"] > data["outputs"] == 2
+    assert len(data["remap"]) == data["new_outputs"]
+    assert data["steps"]
+    assert run("derive", str(coarse), str(fine), "--json").data["derivable"] is True
+    assert run("derive", str(fine), str(coarse), "--json").data["derivable"] is False
+    assert "splits" in run(*words).out
+    again = run("generalise", "geometric:count(4)", "--epsilon", "ln(2)")
+    assert "already" in again.out
+
+
+def test_generalise_refuses(run, tmp_path):
+    file = tmp_path / "sharp.csv"
+    file.write_text("9/10,1/10\n1/10,9/10\n")
+    refused = run("generalise", str(file), "--query", "choice(2)", "--epsilon", "ln(2)")
+    assert refused.code == 2
+    assert "private" in refused.err
+    assert "--epsilon" in run("generalise", str(file), "--query", "choice(2)").err
+
+
+def test_curve(run):
+    words = ["curve", "geometric:count(5)", "--epsilon", "ln(2)"]
+    data = run(*words, "--json").data
+    assert data["epsilon"] == pytest.approx(0.693147, abs=1e-6)
+    assert data["rows"][0]["epsilon"] == 0
+    assert data["rows"][-1]["delta"] == pytest.approx(0, abs=1e-12)
+    smaller = run(*words, "--delta", "0.1", "--json").data
+    assert smaller["epsilon"] < data["epsilon"]
+    assert "δ for ε" in run(*words).out
+    assert run(*words, "--delta", "2").code == 2
+
+
+def test_axioms(run):
+    good = run("axioms", "b <= 2*a and 1-a <= 2*(1-b)", "--steps", "16", "--json").data
+    assert good["satisfied"] is True
+    assert good["violation"] is None
+    bad = run("axioms", "a == b or abs(a-b) == 0.25", "--steps", "16", "--json").data
+    assert bad["satisfied"] is False
+    assert bad["violation"]["axiom"] == "post-processing"
+    assert "BROKEN" in run("axioms", "a == b or abs(a-b) == 0.25", "--steps", "16").out
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "a <", "__import__('os')", "a.real < b", "c < a", "'x' < a", "a ** 99 < b", "a" * 600,
+     "(lambda: a)() < b", "exp(x=a) < b", "[a][0] < b", "a if b else a"],
+)  # fmt: skip
+def test_axioms_refuses(run, text):
+    refused = run("axioms", text, "--json")
+    assert (refused.code, refused.out) == (2, "")
+    assert "expected" in refused.err

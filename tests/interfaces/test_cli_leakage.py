@@ -72,7 +72,7 @@ def test_analyse_with_a_prior(run):
         (["geometric:count(5)"], "--epsilon"),
         (["laplace:count(5)", "--epsilon", "1"], "expected a mechanism"),
         (["geometric:count(5", "--epsilon", "1"], "at character"),
-        (["geometric:count(5)", "--epsilon", "1", "--prior", "0.5,0.4"], "6"),
+        (["geometric:count(5)", "--epsilon", "1", "--prior", "0.5,0.5"], "6"),
         (["no-such.csv"], "--query"),
         (["no-such.csv", "--query", "count(2)"], "no-such.csv"),
     ],

@@ -10,6 +10,7 @@ from tightrope.axioms.cycles import cycle_labelling, refute_by_cycle
 from tightrope.axioms.generic import GenericCheck, PrivacyCurve, is_generic_private
 from tightrope.axioms.log_odds import LogOdds, log_odds, log_odds_bound
 from tightrope.axioms.measures import DobrushinOptimum, determinant_utility, dobrushin_optimum
+from tightrope.axioms.predicate_text import read_predicate
 from tightrope.axioms.predicates import Breach, Condition, PredicateReport, examine
 from tightrope.axioms.refutation import Refutation, Universal
 from tightrope.axioms.trees import (
@@ -44,6 +45,7 @@ __all__ = [
     "is_generic_private",
     "log_odds",
     "log_odds_bound",
+    "read_predicate",
     "refute_by_cycle",
     "refute_by_star",
     "tree_certificate",

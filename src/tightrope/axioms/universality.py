@@ -197,7 +197,7 @@ class _Case:
             return None
         if self.kind == "risk-averse" and len(cycle) % 2 == 0:
             return None
-        own = "C, Thm 4.2" if self.kind == "bayesian" else "C, Thm 4.2 for worst cases"
+        own = "C, Thm 4.2" if self.kind == "bayesian" else "odd-cycle argument"
         return Verdict(
             "no",
             f"the answers contain a shortest cycle of {len(cycle)} nodes: a consumer uniform on "

@@ -16,7 +16,8 @@ r"""Check a mechanism file in integers: privacy, rows, loss, optimality.
 Weights are a matrix (``dense``) or a rule (``levels``): ``W[i,o] = w[d(i,o)]·Z[o]``, and what
 is missing to 2^bits goes to one output. The rule is private when w falls by no more than p/q
 over the distance that one edge can make, and the missing part does not vary by more than p/q
-between any two rows: a sum of private columns is private.
+between any two rows: a sum of private columns is private. On cycles and Hamming graphs, where
+all answers look alike, ``W[i,o] = w[d(i,o)]`` alone is a rule (``radial``).
 """
 
 from __future__ import annotations
@@ -136,9 +137,17 @@ def check_query(file: Container, graph: Graph) -> None:
     relation = file.get("neighbours", str)
     need(relation in ("change-one", "add-remove", "either"), "unknown neighbour relation")
     text = re.fullmatch(r"([a-z]+)\((\d{1,9})(?:,(\d{1,9}))?\)", file.get("query", str))
-    if text is None or graph.box is None:
+    if text is None or (graph.box is None and graph.symmetric is None):
         return
     a, b = int(text[2]), int(text[3] or 0)
+    if graph.box is None:
+        known = {"cycle": ("cycle", [a]), "databases": ("hamming", [b] * min(a, 65))}
+        told = known.get(text[1], graph.symmetric)
+        need(
+            graph.symmetric == told or relation != "change-one",
+            f"query: not the graph of {text[0]}",
+        )
+        return
     meant = {
         "count": [[a + 1, 1]],
         "path": [[a, 1]],

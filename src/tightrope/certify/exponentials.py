@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
 # -- exp(ε), from below and above ---------------------------------------------------------
@@ -16,7 +17,7 @@ def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
     (2.718281828459045, True)
     """
     halvings = ceil(x).bit_length()
-    y, one = x / 2**halvings, 1 << 1400
+    y, one = x / 2**halvings, 1 << 320
     total = term = one
     terms = 0
     while term:  # a term is short by less than 2 units, and so is the rest of the series
@@ -29,6 +30,7 @@ def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
     return Fraction(low, one), Fraction(high, one)
 
 
+@lru_cache(maxsize=16)
 def ln_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
     """Bound ln(x) for x > 1: take out powers of 2, then 2·artanh((x-1)/(x+1)).
 

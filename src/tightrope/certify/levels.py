@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.certify.neighbours import NODE_LIMIT, box_sums
+from tightrope.certify.neighbours import NODE_LIMIT, WORK_LIMIT, box_sums
 from tightrope.certify.rounding import MOVED_LIMIT
 from tightrope.channels import Channel, GeometricChannel, ScaledPhi
 from tightrope.epsilon import Epsilon
@@ -118,6 +118,11 @@ def levels_of(channel: Channel, box: list[list[int]], epsilon: Epsilon) -> Level
     else:
         return None
     table = level_table(epsilon.ratio, reach, alpha, most)
+    if len(table) * channel.shape[0] > WORK_LIMIT:
+        raise TooLarge(
+            f"{len(table)} levels for {channel.shape[0]} answers are more than a checker will "
+            "add up: take a larger ε"
+        )
     return _fill(box, steps, table, scale, epsilon.ratio)
 
 

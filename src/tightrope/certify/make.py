@@ -18,6 +18,7 @@ from tightrope.certify.levels import Levels, levels_of
 from tightrope.certify.mechanism import Mechanism
 from tightrope.certify.neighbours import Graph, read_graph
 from tightrope.certify.optimality import Reader
+from tightrope.certify.radial import Radial, radial_of, symmetric_of
 from tightrope.certify.readers import reader_data
 from tightrope.certify.rounding import round_channel
 from tightrope.certify.verification import verify
@@ -81,7 +82,8 @@ def certify(
     level = Epsilon.of(epsilon)
     _check_sizes(channel, graph, consumer, certificate)
     box = box_of(graph)
-    edges, which, lengths = _edges(graph, box)
+    radial = _radial(channel, graph, level) if box is None and guess_of is None else None
+    edges, which, lengths = _edges(graph, box is not None or radial is not None)
     ratios = [allowed_ratio(level, length) for length in lengths]
     judged = Graph(graph.size, box, edges, which)
     header: dict[str, Any] = {
@@ -97,21 +99,33 @@ def certify(
             for length, ratio in zip(lengths, ratios, strict=True)
         ],
         "graph": {"box": box} if box else {"nodes": graph.size, "edges": len(edges)},
-        "inputs": describe_labels(graph.label, graph.size, _sizes(box)),
+        "inputs": describe_labels(
+            graph.label, graph.size, _sizes(box) or (symmetric_of(graph) or ("", None))[1]
+        ),
         "consumer": None,
         "expected_loss": None,
         "certificate": None,
         "bound": None,
     }
     sections: dict[str, NDArray[Any]] = {}
-    if not box and len(edges):
+    if len(edges):
         sections["edges"] = edges
         if len(lengths) > 1:
             sections["edge_ratios"] = which
     rule = None
     if box is not None and graph.size >= RULE_FROM and guess_of is None:
         rule = levels_of(channel, box, level)
-    if rule is not None:
+    kept: NDArray[np.int64] | range
+    if radial is not None:
+        kept, moved = range(graph.size), radial.moved
+        header["graph"] = dict([symmetric_of(graph) or ("", [])])
+        header["weights"] = {
+            "kind": "radial",
+            "bits": radial.bits,
+            "outputs": graph.size,
+            "levels": list(radial.levels),
+        }
+    elif rule is not None:
         kept = np.arange(graph.size)
         moved = rule.moved
         header["weights"] = _rule_fields(rule)
@@ -121,8 +135,9 @@ def certify(
         kept, moved = rounded.kept, rounded.moved
         header["weights"] = {"kind": "dense", "bits": rounded.bits, "outputs": len(kept)}
         sections["weights"] = rounded.weights.T
+    sizes = _sizes(box) or (symmetric_of(graph) or ("", None))[1]
     header["outputs"] = describe_labels(
-        lambda o: channel.output_label(int(kept[o])), len(kept), _sizes(box)
+        lambda o: channel.output_label(int(kept[o])), len(kept), sizes
     )
     header["provenance"] = {
         "tool": f"tightrope {tightrope.__version__}",
@@ -151,10 +166,10 @@ def _check_sizes(
 
 
 def _edges(
-    graph: AnswerGraph, box: list[list[int]] | None
+    graph: AnswerGraph, by_rule: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[float]]:
     """Return edges in increasing order, the number of each one's length, and the lengths."""
-    if box is not None:
+    if by_rule:
         return np.zeros((0, 2), np.int64), np.zeros(0, np.int64), [1.0]
     edges = np.sort(graph.edge_array(), axis=1)
     order = np.lexsort((edges[:, 1], edges[:, 0]))
@@ -163,6 +178,17 @@ def _edges(
     place = {length: number for number, length in enumerate(different)}
     which = np.array([place[length] for length in lengths.tolist()], np.int64)
     return edges[order], which, different
+
+
+def _radial(channel: Channel, graph: AnswerGraph, level: Epsilon) -> Radial | None:
+    """Return the rule of a large mechanism on a cycle or Hamming graph."""
+    symmetric = symmetric_of(graph)
+    if symmetric is None or graph.size < RULE_FROM:
+        return None
+    none = np.zeros((0, 2), np.int64)
+    judged = Graph(graph.size, None, none, none[:, 0])
+    judged.symmetric = symmetric
+    return radial_of(channel, judged, level)
 
 
 def _decimal(length: float) -> str:
@@ -190,10 +216,11 @@ def _add_consumer(
     size: int,
     consumer: Any,
     guess_of: ArrayLike | None,
-    kept: NDArray[np.int64],
+    kept: NDArray[np.int64] | range,
     certificate: Certificate | None,
 ) -> None:
     """Write the consumer, its exact loss and the certificate made exact."""
+    kept = np.asarray(kept)
     guesses = np.asarray(guess_of, np.int64)[kept] if guess_of is not None else kept
     same = np.array_equal(guesses, np.arange(len(kept)))
     mix = None if certificate is None else certificate.mix

@@ -191,7 +191,9 @@ class Mechanism:
 
     def channel(self) -> Channel:
         """Return the mechanism as a channel, with its exact weights where they fit."""
-        if self.shape[0] * self.shape[1] > MATRIX_LIMIT // 10:
+        # Rules have wide integers, which take their time in a matrix.
+        most = MATRIX_LIMIT // 10 if self.kind == "dense" else 1 << 16
+        if self.shape[0] * self.shape[1] > most:
             return _RuleChannel(self)
         weights = np.concatenate([block for _, block in self.column_blocks()], axis=1)
         inputs = [self.input_label(i) for i in range(self.shape[0])]

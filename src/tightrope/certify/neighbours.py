@@ -15,13 +15,15 @@ NODE_LIMIT = 1 << 23
 PAIR_LIMIT = 1 << 24  # answers times outputs where a rule must be listed
 MASK = (1 << 31) - 1
 BLOCK = 1 << 21  # numbers looked at together
+WORK_LIMIT = 1 << 31  # steps of one check
 
 
 class Graph:
-    """Who is whose neighbour: a box ``[[size, width], …]`` or a list of edges.
+    """Who is whose neighbour: a box ``[[size, width], …]``, a list of edges, or a ring.
 
     In a box two answers are neighbours when every coordinate differs by at most its width: a
-    sum is a box with one coordinate, a bundle of counts one with several.
+    sum is a box with one coordinate, a bundle of counts one with several. A *ring* ``[n]`` is a
+    cycle; with more sizes it is a Hamming graph, where one coordinate changes to any value.
 
     >>> path = Graph(3, [[3, 1]], np.zeros((0, 2), int), np.zeros(0, int))
     >>> path.smallest_near(np.array([[5], [1], [7]])).ravel().tolist()
@@ -33,9 +35,19 @@ class Graph:
     ) -> None:
         self.nodes, self.box, self.edges, self.length = nodes, box, edges, length
         self.keys = edges[:, 0] * nodes + edges[:, 1]
+        self.symmetric: tuple[str, list[int]] | None = None
 
     def ratio_of(self, i: Array, h: Array) -> Array:
         """Return for each pair which of the file's ratios binds it, -1 for strangers."""
+        if self.symmetric is not None:
+            kind, sizes = self.symmetric
+            if kind == "cycle":
+                return np.where(np.isin(abs(i - h), (1, self.nodes - 1)), 0, -1)
+            changed = np.zeros(len(i), np.int64)
+            for size in reversed(sizes):
+                changed += i % size != h % size
+                i, h = i // size, h // size
+            return np.where(changed == 1, 0, -1)
         if self.box is None:
             key = np.minimum(i, h) * self.nodes + np.maximum(i, h)
             at = np.minimum(np.searchsorted(self.keys, key), max(len(self.keys) - 1, 0))
@@ -47,6 +59,33 @@ class Graph:
             near &= abs(i % size - h % size) <= width
             i, h = i // size, h // size
         return np.where(near, 0, -1)
+
+    def spheres(self) -> list[int]:
+        """Return how many nodes lie at distance 0, 1, 2, … from any node of a symmetric graph."""
+        assert self.symmetric is not None
+        kind, sizes = self.symmetric
+        if kind == "cycle":
+            half = [2] * ((self.nodes - 1) // 2)
+            return [1, *half] if self.nodes % 2 else [1, *half, 1]
+        found = [1]
+        for size in sizes:  # one more coordinate: the same, or one of size - 1 others
+            more = [0, *(count * (size - 1) for count in found)]
+            found = [a + b for a, b in zip([*found, 0], more, strict=True)]
+        return found
+
+    def distances_from(self, i: int) -> Array:
+        """Return the distances from one node of a symmetric graph."""
+        assert self.symmetric is not None
+        need(self.nodes <= NODE_LIMIT, "a row of this mechanism is too long to list")
+        kind, sizes = self.symmetric
+        node = np.arange(self.nodes)
+        if kind == "cycle":
+            return np.minimum(abs(node - i), self.nodes - abs(node - i))
+        far = np.zeros(self.nodes, np.int64)
+        for size in reversed(sizes):
+            far += node % size != i % size
+            node, i = node // size, i // size
+        return far
 
     def smallest_near(self, block: Array) -> Array:
         """Return for each row of a block the smallest entries in a box around it."""
@@ -69,7 +108,8 @@ class Graph:
 
     def distances(self) -> Array:
         """Return all distances of a listed graph with edges of one length, by search."""
-        need(self.nodes**2 <= PAIR_LIMIT and not self.length.any(), "no distances for this graph")
+        small = self.nodes**2 <= PAIR_LIMIT and self.nodes * len(self.edges) <= 1 << 27
+        need(small and not self.length.any(), "no distances for this graph")
         far = np.full((self.nodes, self.nodes), -1, np.int64)
         seen = np.eye(self.nodes, dtype=bool)
         step = 0
@@ -101,8 +141,18 @@ def read_graph(file: Container) -> Graph:
         nodes = prod(size for size, _ in box)
         need(nodes <= NODE_LIMIT, f"{nodes} answers are too many, at most {NODE_LIMIT} are checked")
         return Graph(nodes, box, none, none[:, 0])
+    for kind in ("cycle", "hamming"):
+        if kind in told:
+            sizes: list[int] = file.get(kind, list, told)
+            sound = 0 < len(sizes) < 65 and all(type(x) is int and 1 < x < 1 << 40 for x in sizes)
+            need(sound, f"a {kind} graph needs its sizes")
+            graph = Graph(prod(sizes), None, none, none[:, 0])
+            cycle = kind == "cycle"
+            need(not cycle or (len(sizes) == 1 and 2 < sizes[0] <= NODE_LIMIT), "no such cycle")
+            graph.symmetric = (kind, sizes)
+            return graph
     nodes, count = file.get("nodes", int, told), file.get("edges", int, told)
-    need(0 < nodes <= NODE_LIMIT and 0 <= count <= 1 << 24, "the graph is too large")
+    need(0 < nodes <= 1 << 20 and 0 <= count <= 1 << 22, "the graph is too large")
     edges, length = none, np.zeros(count, np.int64)
     if count:
         edges = file.whole("edges", 2 * count, 0, nodes).reshape(-1, 2)
@@ -111,13 +161,13 @@ def read_graph(file: Container) -> Graph:
     graph = Graph(nodes, None, edges, length)
     need(bool((edges[:, 0] < edges[:, 1]).all()), "an edge must be i < h")
     need(bool((np.diff(graph.keys) > 0).all()), "edges must be in increasing order, each once")
-    group = np.arange(nodes)  # every node joins the smallest number it can reach
-    before = group - 1
-    while (group != before).any():
+    group, before = np.arange(nodes), np.zeros(0, np.int64)
+    while not np.array_equal(group, before):  # groups that an edge joins take the smaller number
         before = group.copy()
-        np.minimum.at(group, edges[:, 1], group[edges[:, 0]])
-        np.minimum.at(group, edges[:, 0], group[edges[:, 1]])
-        group = group[group]
+        one, other = before[edges[:, 0]], before[edges[:, 1]]
+        np.minimum.at(group, one, other)
+        np.minimum.at(group, other, one)
+        group = group[group[group]]
     need(not group.any(), "the graph is not connected")
     return graph
 
@@ -133,6 +183,7 @@ def box_sums(box: list[list[int]], steps: list[int], levels: list[int], z: Array
     """
     table = z.reshape([size for size, _ in box])
     need(sum(z.tolist()) < 1 << 62, "the factors are too large")
+    need(len(levels) * z.size <= WORK_LIMIT, "too many levels for so many answers")
     for axis in range(table.ndim):
         sums = np.cumsum(table, axis)
         table = np.concatenate([np.zeros_like(np.take(sums, [0], axis)), sums], axis)

@@ -66,10 +66,13 @@ class Reader:
         """Return the expected loss (the worst one over a set of possible answers), exactly."""
         each = np.zeros(self.n, np.int64).astype(object)
         same = bool((self.guess_of == np.arange(weights.outputs)).all())
-        if weights.kind == "levels" and self.binary and same:
+        if weights.kind == "radial" and self.binary and same:
+            each += weights.total - weights.levels[0]
+        elif weights.kind == "levels" and self.binary and same:
             each += weights.total - weights.levels[0] * weights.factors.astype(object)
             each[weights.rest_at] -= weights.rest_of(weights.rest_at)
         else:
+            need(self.binary or self.n * weights.outputs <= 1 << 27, "too many losses to add up")
             for start, block in weights.columns():
                 for o in range(block.shape[1]):
                     guess = int(self.guess_of[start + o])
@@ -96,6 +99,7 @@ def lower_bound(file: Container, graph: Graph, reader: Reader, alphas: list[int]
     need(0 < bits <= 400, "the certificate needs 1 to 400 bits")
     if file.get("kind", str, told) == "cover":
         return _cover(file, graph, reader, alphas[0], bits)
+    need(graph.nodes * reader.guesses <= 1 << 26, "too many conditions to check")
     prices = file.whole("prices", graph.nodes, None).astype(object)
     count = file.places["arc_guess"][0]["count"] if "arc_guess" in file.places else 0
     empty = np.zeros(0, np.int64)
@@ -145,7 +149,14 @@ def cover_room(
     'cover_room'
     """
     powers = [1 << 62]
-    if graph.box is not None:
+    if graph.symmetric is not None:
+        need(bool((cover == cover[0]).all()), "certificate: here a cover must be constant")
+        spheres = graph.spheres()
+        while powers[-1] and len(powers) < len(spheres):
+            powers.append(powers[-1] * alpha >> 62)
+        reached = sum(n_d * power for n_d, power in zip(spheres, powers, strict=False))
+        covered = np.full(graph.nodes, int(cover[0]) * reached, object)
+    elif graph.box is not None:
         while powers[-1] and len(powers) <= max(size for size, _ in graph.box):
             powers.append(powers[-1] * alpha >> 62)
         powers = [powers[0] - 1, *powers[1:], 0]  # differences stay below 2^62

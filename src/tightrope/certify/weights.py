@@ -44,30 +44,35 @@ class Weights:
         self.kind: str = file.get("kind", str, told)
         self.bits: int = file.get("bits", int, told)
         self.outputs: int = file.get("outputs", int, told)
-        need(self.kind in ("dense", "levels"), "weights must be 'dense' or 'levels'")
+        need(self.kind in ("dense", "levels", "radial"), "unknown kind of weights")
         need(0 <= self.bits <= 480 and self.outputs > 0, "the total of a row must be 2^0 … 2^480")
         self.total = 1 << self.bits
         if self.kind == "dense":
+            need(graph.symmetric is None, "listed weights need a box or a list of edges")
             need("weights" in file.places, "the section 'weights' is missing")
             part = file.places["weights"][0]
             fits = part["count"] == graph.nodes * self.outputs and part["chunk"] % graph.nodes == 0
             need(fits, "the section 'weights' does not have one number for each row and output")
             need(part["width"] > 8 or self.bits <= 62, "these weights need wider integers")
+            plain = max(max(pair) for pair in ratios) <= MASK
+            need(part["count"] <= 1 << (31 if plain else 23), "there are too many weights")
             return
-        need(graph.box is not None and self.outputs == graph.nodes, "levels need a box")
+        need(self.outputs == graph.nodes, "a rule has one output for each answer")
+        self.levels: list[int] = file.get("levels", list, told)
+        sound = 0 < len(self.levels) <= 1 << 17 and all(type(w) is int for w in self.levels)
+        need(sound and all(w > 0 for w in self.levels), "levels must be positive")
+        need(all(a >= b for a, b in pairwise(self.levels)), "the levels must not rise")
+        if self.kind == "radial":
+            need(graph.symmetric is not None, "radial weights need a cycle or a Hamming graph")
+            return
+        need(graph.box is not None, "levels need a box")
         assert graph.box is not None
         self.steps: list[int] = file.get("steps", list, told)
         sound = len(self.steps) == len(graph.box) and all(type(s) is int for s in self.steps)
         need(sound and all(0 < s < 1 << 40 for s in self.steps), "the steps must be positive")
-        self.levels: list[int] = file.get("levels", list, told)
-        sound = 0 < len(self.levels) <= 1 << 17 and all(type(w) is int for w in self.levels)
-        need(sound and all(0 < w < 1 << 62 for w in self.levels), "levels must be positive")
         self.rest_at: int = file.get("rest", int, told)
         need(0 <= self.rest_at < self.outputs, "the output of the rest does not exist")
         self.factors = file.whole("factors", self.outputs, 0, 1 << 62)
-        # A level below the first is never larger; summing by parts relies on it.
-        falling = all(a >= b for a, b in pairwise(self.levels))
-        need(falling, "the levels must not rise")
 
     @functools.cached_property
     def rest(self) -> Array:
@@ -99,6 +104,8 @@ class Weights:
     def column_by_rule(self, o: int) -> Array:
         """Return one column of a rule."""
         levels = np.array(self.levels, object)
+        if self.kind == "radial":
+            return np.asarray(levels[self.depths(o)])
         column: Array = levels[self.depths(o)] * int(self.factors[o])
         return column + self.rest if o == self.rest_at else column
 
@@ -106,13 +113,16 @@ class Weights:
         """Return one row, without computing any other by a rule."""
         if self.kind == "dense":
             return np.concatenate([block[i] for _, block in self.columns()])
+        if self.kind == "radial":
+            return self.column_by_rule(i)  # distances are symmetric
         row: Array = np.array(self.levels, object)[self.depths(i)] * self.factors.astype(object)
         row[self.rest_at] += self.total - sum(row.tolist())
         return row
 
     def depths(self, i: int) -> Array:
         """Return for every node which level it has seen from node i."""
-        assert self.graph.box is not None
+        if self.graph.box is None:
+            return np.minimum(self.graph.distances_from(i), len(self.levels) - 1)
         far = np.zeros(1, np.int64)
         rest, mine = i, []
         for size, _ in reversed(self.graph.box):
@@ -129,10 +139,11 @@ class Weights:
         yield from self._dense_faults() if self.kind == "dense" else self._rule_faults()
 
     def _rule_faults(self) -> Iterator[str]:
-        assert self.graph.box is not None
         p, q = self.ratios[0]
-        sides = zip(self.graph.box, self.steps, strict=True)
-        reach = max(-(-min(width, size - 1) // step) for (size, width), step in sides)
+        reach = 1
+        if self.graph.box is not None:
+            sides = zip(self.graph.box, self.steps, strict=True)
+            reach = max(-(-min(width, size - 1) // step) for (size, width), step in sides)
         for d, level in enumerate(self.levels):
             after = self.levels[min(d + reach, len(self.levels) - 1)]
             if level * q > after * p:
@@ -141,6 +152,14 @@ class Weights:
                     f"is {level * q - after * p}/{p} too little for the ratio {p}/{q}"
                 )
                 break
+        if self.kind == "radial":
+            # Every row has as many outputs at each distance, so every row has the same sum.
+            last = len(self.levels) - 1
+            spheres = enumerate(self.graph.spheres())
+            found = sum(count * self.levels[min(d, last)] for d, count in spheres)
+            if found != self.total:
+                yield f"total: every row sums to {found}, which is {found - self.total:+d} off"
+            return
         low, high = int(self.rest.argmin()), int(self.rest.argmax())
         if self.rest[low] < 0:
             yield f"total: row {low} weighs {-self.rest[low]} more than 2^{self.bits}"

@@ -29,16 +29,15 @@ from tightrope.channels.compose import (
     restrict,
     tagged_mixture,
 )
+from tightrope.channels.derivation import Derivation, Witness
 from tightrope.channels.derive import (
     DERIVATION_TOLERANCE,
-    Derivation,
     Equivalence,
-    Witness,
     derivable,
     equivalent,
 )
 from tightrope.channels.deterministic import DeterministicChannel
-from tightrope.channels.files import read_channel
+from tightrope.channels.files import read_channel, write_channel
 from tightrope.channels.generality import Generalised, Split, make_maximally_general
 from tightrope.channels.geometric import GeometricChannel
 from tightrope.channels.integer import IntegerChannel, rational
@@ -93,4 +92,5 @@ __all__ = [
     "restrict",
     "smallest_epsilon",
     "tagged_mixture",
+    "write_channel",
 ]

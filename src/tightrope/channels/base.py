@@ -145,6 +145,11 @@ class Channel(ABC):
                 f"use entry(i, o)"
             )
 
+    def _repr_html_(self) -> str:
+        from tightrope.channels.display import channel_html
+
+        return channel_html(self)
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.shape[0]} inputs, {self.shape[1]} outputs>"
 

@@ -17,9 +17,13 @@ from numpy.typing import NDArray
 
 from tightrope.channels.base import Channel, DenseChannel
 from tightrope.channels.compare import reduced
+from tightrope.channels.derivation import Derivation, Witness
 from tightrope.channels.derive_exact import (
     completed_remap,
     exceeds,
+    plain_no,
+    proposed,
+    refined,
     rounded_gains,
     tableau_decision,
     unique_remap,
@@ -27,96 +31,17 @@ from tightrope.channels.derive_exact import (
 from tightrope.channels.derive_search import search_remap
 from tightrope.channels.deterministic import DeterministicChannel
 from tightrope.channels.integer import IntegerChannel
+from tightrope.channels.lifting import lifted_solution
 from tightrope.errors import CheckFailed, InputError, TooLarge
 
 #: How far the rows of X may lie from those of Y·T, in total variation, when floats are compared.
 DERIVATION_TOLERANCE = 1e-8
+#: Up to this many answers or outputs a witness is solved for exactly, which keeps it short.
+FEW_ANSWERS = 12
+#: Entries of a tableau that is worked through in integers before anything else is tried.
+SMALL_TABLEAU = 2_500
 #: Largest number of entries of a remap that is searched for.
 REMAP_LIMIT = 1_000_000
-
-
-@dataclass(frozen=True)
-class Witness:
-    r"""A reader to whom X is worth strictly more than Y, whatever is done with Y's outputs.
-
-    The reader has the prior π, makes one of several guesses w and gains g(i, w) in [0, 1] when
-    the truth is i. With two guesses and gains 0 and 1 it is a yes-or-no question about the
-    answer.
-
-    Attributes
-    ----------
-    prior
-        π, fractions when exact.
-    gain
-        The rows g(i, ·), fractions when exact.
-    first, second
-        The best expected gain from X and from Y: ``first > second``.
-
-    Examples
-    --------
-    >>> found = derivable(IntegerChannel([[3, 1], [1, 3]]), IntegerChannel([[2, 1], [1, 2]]))
-    >>> found.witness.prior, found.witness.first, found.witness.second
-    ((Fraction(2, 3), Fraction(1, 3)), Fraction(3, 4), Fraction(2, 3))
-    """
-
-    prior: tuple[Any, ...]
-    gain: tuple[tuple[Any, ...], ...]
-    first: Fraction | float
-    second: Fraction | float
-
-    @property
-    def margin(self) -> Fraction | float:
-        """How much more X is worth."""
-        return self.first - self.second
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the witness under its public names, ready for JSON."""
-        return {
-            "prior": list(self.prior),
-            "gain": [list(row) for row in self.gain],
-            "gain_first": self.first,
-            "gain_second": self.second,
-        }
-
-
-@dataclass(frozen=True)
-class Derivation:
-    """Whether X is derivable from Y, with the remap or the witness.
-
-    Attributes
-    ----------
-    derivable
-        The answer; also the truth value.
-    remap
-        A remap T with X = Y·T, or ``None``.
-    witness
-        A reader who gains strictly more from X, or ``None``.
-    exact
-        Whether the answer was decided and checked in integers.
-    distance
-        The largest total variation between a row of X and of Y·T for the remap found; 0 when
-        derivable exactly, and for an exact no the margin of the witness.
-    tolerance
-        The largest distance that counted as derivable; 0 when exact.
-    route
-        How the answer was found.
-
-    Examples
-    --------
-    >>> bool(derivable(IntegerChannel([[1, 1], [1, 1]]), IntegerChannel([[3, 1], [1, 3]])))
-    True
-    """
-
-    derivable: bool
-    remap: Channel | None
-    witness: Witness | None
-    exact: bool
-    distance: float
-    tolerance: float
-    route: str
-
-    def __bool__(self) -> bool:
-        return self.derivable
 
 
 def derivable(
@@ -232,24 +157,41 @@ def _decide(
     """Return a remap with its total, or the gains of a witness, and the route taken."""
     if x.shape[1] == 1:
         return (np.ones((y.shape[1], 1), dtype=object), 1), "a single output"
+    parts = (x.weights, y.weights, x.total, y.total)
+    if min(x.shape) > FEW_ANSWERS:
+        gains = plain_no(*parts)
+        if gains is not None:
+            return gains, "independent columns: one remap at most"
+        solved = lifted_solution(y.weights, x.weights.astype(object) * y.total)
+        if solved is not None and not (solved[0] < 0).any():
+            return (solved[0], solved[1] * x.total), "independent columns: one remap at most"
     single = unique_remap(x.weights.astype(object) * y.total, y.weights.astype(object))
     if isinstance(single, tuple):
         # The weights of y times the remap are those of x times both totals.
         return (single[0], single[1] * x.total), "independent columns: one remap at most"
     if single is not None:
         return single, "independent columns: one remap at most"
-    parts = (x.weights, y.weights, x.total, y.total)
-    small = tableau_decision(*parts)
+    small = tableau_decision(*parts, SMALL_TABLEAU)
     if small is not None:
         return small, "simplex method in integers"
     found = search_remap(x.matrix(), y.matrix())
     route = "interior-point search, completed in integers"
-    gains = rounded_gains(found)
+    gains = rounded_gains(found.gains)
     if exceeds(gains, *parts) > 0:
         return gains, route
-    remap = completed_remap(found, *parts)
+    remap = completed_remap(proposed(found, *parts), *parts)
     if remap is not None:
         return remap, route
+    closer = refined(found, *parts)
+    if closer is not None:
+        remap = completed_remap(closer[0], *parts)
+        if remap is not None:
+            return remap, route
+        if exceeds(closer[1], *parts) > 0:
+            return closer[1], route
+    large = tableau_decision(*parts)
+    if large is not None:
+        return large, "simplex method in integers"
     raise CheckFailed(
         f"these channels lie within {abs(found.value):.1g} of the border and are too large to be "
         "decided in integers: reduce the number of outputs"

@@ -7,22 +7,43 @@ lie too close to the border for floats are decided by the simplex method in inte
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.channels.derive_search import Found
+from tightrope.channels.derive_search import CORRECTION_ROOM, Found, search_correction
 from tightrope.channels.elimination import eliminate, null_space
 
 Integers = NDArray[Any]
 
 #: Binary digits kept of a remap in floats before it is completed exactly.
 REMAP_BITS = 60
+#: Binary digits of a remap whose small entries come from a second search.
+REFINED_BITS = 220
+#: Entries of a remap from this size on are large.
+BIG_ENTRY = 2.0**-12
+_ROUND_BITS = 40
 #: Binary digits kept of gains in floats.
 GAIN_BITS = 50
-#: Largest number of entries of a tableau that is worked through in integers.
-TABLEAU_LIMIT = 60_000
+#: Largest number of entries of a tableau that is worked through in integers, when nothing else
+#: decides.
+TABLEAU_LIMIT = 30_000
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A remap in binary digits, and which of its entries are in use.
+
+    >>> Proposal(np.array([[True]]), np.array([[4]], dtype=object), 2).bits
+    2
+    """
+
+    used: NDArray[np.bool_]
+    digits: Integers
+    bits: int
 
 
 def unique_remap(x: Integers, y: Integers) -> tuple[Integers, int] | Integers | None:
@@ -49,10 +70,9 @@ def unique_remap(x: Integers, y: Integers) -> tuple[Integers, int] | Integers | 
                 hit = sum(a * b for a, b in zip(v, x[:, w].tolist(), strict=True))
                 if hit:
                     return _one_column(np.array(v, dtype=object) * (1 if hit > 0 else -1), w, x)
-    sign = 1 if done.scale > 0 else -1
-    negative = np.argwhere(inside * sign < 0)
+    negative = np.argwhere(inside < 0)
     if len(negative):
-        worst = min(map(tuple, negative), key=lambda place: inside[place] * sign)
+        worst = min(map(tuple, negative), key=lambda place: inside[place])
         o, w = int(worst[0]), int(worst[1])
         # v·y is the o-th unit vector, so v·x_w is the entry of the remap.
         unit = np.zeros((m, 1), dtype=object)
@@ -60,8 +80,8 @@ def unique_remap(x: Integers, y: Integers) -> tuple[Integers, int] | Integers | 
         left = eliminate(np.hstack([y.T.astype(object), unit]), n)
         row = np.zeros(n, dtype=object)
         row[list(left.pivots)] = left.table[: left.rank, n]
-        return _one_column(row * (-1 if left.scale > 0 else 1), w, x)
-    return inside * sign, abs(done.scale)
+        return _one_column(-row, w, x)
+    return inside, done.scale
 
 
 def _one_column(v: Integers, w: int, x: Integers) -> Integers:
@@ -85,47 +105,143 @@ def exceeds(gains: Integers, x: Integers, y: Integers, total_x: int, total_y: in
     return int(won * total_y - most * total_x)
 
 
-def rounded_gains(found: Found) -> Integers:
-    """Return the proposed gains as integers, scaled to use all digits kept.
+def rounded_gains(gains: NDArray[np.float64]) -> Integers:
+    """Return proposed gains as integers, scaled to use all digits kept.
 
-    >>> from tightrope.channels.derive_search import search_remap
-    >>> rounded_gains(search_remap(np.eye(2), np.full((2, 1), 1.0))).dtype
-    dtype('O')
+    >>> rounded_gains(np.array([[0.5, -1.0]])).tolist() == [[2**49, -(2**50)]]
+    True
     """
-    top = float(np.abs(found.gains).max()) or 1.0
-    scaled = np.round(found.gains / top * 2**GAIN_BITS)
+    top = float(np.abs(gains).max()) or 1.0
+    scaled = np.round(gains / top * 2**GAIN_BITS)
     return np.array([[int(value) for value in row] for row in scaled], dtype=object)
 
 
+def plain_no(x: Integers, y: Integers, total_x: int, total_y: int) -> Integers | None:
+    """Return gains that forbid a remap where floats see it plainly, or ``None``.
+
+    Where the columns of y are independent the only candidate has its most negative entry at
+    (o, w); the row v with v·y = e_o is then a witness. It is checked in integers.
+
+    >>> plain_no(np.array([[3, 1], [1, 3]]), np.array([[2, 1], [1, 2]]), 4, 3) is None
+    False
+    """
+    if y.shape[1] > y.shape[0]:
+        return None
+    left = np.linalg.pinv(np.array(y / total_y, dtype=np.float64))
+    entries = left @ np.array(x / total_x, dtype=np.float64)
+    o, w = divmod(int(entries.argmin()), x.shape[1])
+    if entries[o, w] >= 0:
+        return None
+    gains = _one_column(rounded_gains(-left[[o]].T)[:, 0], w, x)
+    return gains if exceeds(gains, x, y, total_x, total_y) > 0 else None
+
+
 def completed_remap(
-    found: Found, x: Integers, y: Integers, total_x: int, total_y: int
+    proposal: Proposal, x: Integers, y: Integers, total_x: int, total_y: int
 ) -> tuple[Integers, int] | None:
     """Complete a proposed remap to an exact one, or return ``None`` when that fails.
 
-    Columns with every entry in use are corrected together; columns that use independent outputs
-    of y have a single solution. Other patterns are left to the simplex method.
+    Columns of the remap that use enough outputs of y are *free*: some outputs that all of them
+    use form a basis and take up what rounding the others leaves. Columns that use independent
+    outputs have a single solution. Other patterns are left to the simplex method.
+
+    >>> eye, y = np.eye(2, dtype=object), np.array([[3, 1], [1, 3]])
+    >>> proposal = Proposal(np.eye(2) > 0, eye.astype(int).astype(object), 0)
+    >>> completed_remap(proposal, y, y, 4, 4)[0].tolist()
+    [[4, 0], [0, 4]]
     """
-    used = found.remap > found.slack
-    k = x.shape[1]
-    free = [w for w in range(k) if used[:, w].all()]
+    used = proposal.used
+    floats = np.array(y / total_y, dtype=np.float64)
+    scaled = floats / floats.max(axis=0)
+    rank = int(np.linalg.matrix_rank(scaled))
+    free = []
+    for w in range(x.shape[1]):
+        part = scaled[:, used[:, w]]
+        if part.shape[1] > rank and np.linalg.matrix_rank(part) == rank:
+            free.append(w)
     columns: dict[int, tuple[list[int], int]] = {}
-    for w in sorted(set(range(k)) - set(free)):
-        part = np.flatnonzero(used[:, w])
+    for w in sorted(set(range(x.shape[1])) - set(free)):
+        places = np.flatnonzero(used[:, w])
         right = x[:, [w]].astype(object) * total_y
-        solved = eliminate(np.hstack([y[:, part].astype(object), right]), len(part))
-        if solved.rank < len(part) or solved.table[solved.rank :, -1].any():
+        solved = eliminate(np.hstack([y[:, places].astype(object), right]), len(places))
+        if solved.rank < len(places) or solved.table[solved.rank :, -1].any():
             return None
         values = [0] * y.shape[1]
-        sign = 1 if solved.scale > 0 else -1
-        for r, place in enumerate(part):
-            values[place] = int(solved.table[r, -1]) * sign
-        columns[w] = values, abs(solved.scale)
-    return _with_free(found, free, columns, x, y, total_x, total_y)
+        for r, place in enumerate(places):
+            values[place] = int(solved.table[r, -1])
+        columns[w] = values, solved.scale
+    shared = np.logical_and.reduce(used[:, free], axis=1)
+    basis = _shared_basis(scaled, shared, rank) if free else []
+    if basis is None:
+        return None
+    return _with_free(proposal, free, basis, columns, x, y, total_x, total_y)
+
+
+def refined(
+    found: Found, x: Integers, y: Integers, total_x: int, total_y: int
+) -> tuple[Proposal, Integers] | None:
+    """Improve a proposal whose small entries were lost in rounding.
+
+    The large entries are rounded and the small ones set to 0; what is then left of x, computed
+    exactly, is small, and a second search in its units finds the correction. Returns the better
+    proposal and the gains of the second search.
+
+    >>> from tightrope.channels.derive_search import search_remap
+    >>> much, y = 10**12, np.array([[3, 1], [1, 3]])
+    >>> x = y * much + np.array([[-2, 2], [1, -1]])
+    >>> better, _ = refined(search_remap(x / (4 * much), y / 4), x, y, 4 * much, 4)
+    >>> bool((better.digits > 0).all())
+    True
+    """
+    big = found.remap >= BIG_ENTRY
+    if not big.any(axis=1).all():
+        return None
+    one = 1 << _ROUND_BITS
+    rounded = np.array(
+        [[int(value * one) if value >= BIG_ENTRY else 0 for value in row]
+         for row in found.remap.tolist()],
+        dtype=object,
+    )  # fmt: skip
+    rows = np.arange(len(rounded))
+    rounded[rows, found.remap.argmax(axis=1)] += one - rounded.sum(axis=1)
+    left = x.astype(object) * (total_y * one) - y.astype(object) @ rounded * total_x
+    size = max(abs(value) for value in left.ravel().tolist())
+    if size == 0:
+        return None
+    unit = Fraction(size, total_x * total_y * one)
+    if unit * int(CORRECTION_ROOM) > Fraction(BIG_ENTRY) / 2:
+        return None
+    rest = np.array(left / size, dtype=np.float64)
+    more = search_correction(rest, np.array(y / total_y, dtype=np.float64), big)
+    scale = Fraction(1 << REFINED_BITS)
+    digits = rounded * (1 << (REFINED_BITS - _ROUND_BITS)) + np.array(
+        [[round(Fraction(value) * unit * scale) for value in row] for row in more.remap.tolist()],
+        dtype=object,
+    )
+    used = big | (more.remap > more.slack)
+    return Proposal(used, digits, REFINED_BITS), rounded_gains(more.gains)
+
+
+def _shared_basis(
+    scaled: NDArray[np.float64], allowed: NDArray[np.bool_], rank: int
+) -> list[int] | None:
+    """Return that many independent columns among those allowed, the best conditioned first."""
+    from scipy.linalg import qr
+
+    places = np.flatnonzero(allowed)
+    if len(places) < rank:
+        return None
+    _, right, order = qr(scaled[:, places], mode="economic", pivoting=True)
+    strength = np.abs(np.diag(right))
+    if strength[rank - 1] <= 1e-11 * strength[0]:
+        return None
+    return sorted(places[order[:rank]].tolist())
 
 
 def _with_free(
-    found: Found,
+    proposal: Proposal,
     free: list[int],
+    basis: list[int],
     columns: dict[int, tuple[list[int], int]],
     x: Integers,
     y: Integers,
@@ -143,7 +259,7 @@ def _with_free(
     for w, (values, scale) in columns.items():
         remap[:, w] = np.array(values, dtype=object) * (below // scale)
     if free:
-        done = _corrected(found, free, remap, below, x, y, total_x, total_y)
+        done = _corrected(proposal, free, basis, remap, below, x, y, total_x, total_y)
         if done is None:
             return None
         remap, below = done
@@ -157,8 +273,9 @@ def _with_free(
 
 
 def _corrected(
-    found: Found,
+    proposal: Proposal,
     free: list[int],
+    basis: list[int],
     remap: Integers,
     below: int,
     x: Integers,
@@ -166,50 +283,52 @@ def _corrected(
     total_x: int,
     total_y: int,
 ) -> tuple[Integers, int] | None:
-    from scipy.linalg import qr
-
-    floats = np.array(y / total_y, dtype=np.float64)
-    known = np.array(remap / (below * total_x), dtype=np.float64)
-    t = found.remap[:, free]
-    rest = np.array(x[:, free] / total_x, dtype=np.float64) - floats @ t
-    step = np.linalg.pinv(floats, rcond=1e-12) @ rest
-    short = 1 - known.sum(axis=1) - (t + step).sum(axis=1)
-    t = t + step + short[:, None] / len(free)
-    if t.min() <= 0:
-        return None
-    shift = 1 << REMAP_BITS
+    """Round the free columns outside the basis and solve for what is left inside it."""
+    shift = 1 << proposal.bits
     unit = shift * below
     # Entries are held in units of 1/(total_x · below · shift).
-    guess = np.array(
-        [[int(value * shift) * below * total_x for value in row] for row in t.tolist()],
-        dtype=object,
-    )
+    t = np.where(proposal.used, proposal.digits, 0)[:, free]
+    guess = t * (below * total_x)
+    guess[basis] = 0
     wide = y.astype(object)
-    rest_x = x[:, free].astype(object) * (total_y * unit) - wide @ guess
-    rest_sum = total_x * unit - remap.sum(axis=1) * shift - guess.sum(axis=1)
-    scaled = floats / floats.max(axis=0)
-    _, right, order = qr(scaled, mode="economic", pivoting=True)
-    strength = np.abs(np.diag(right))
-    rank = int((strength > 1e-11 * strength[0]).sum())
-    basis = sorted(order[:rank].tolist())
     others = sorted(set(range(y.shape[1])) - set(basis))
-    home = int(t.min(axis=0).argmax())
-    guess[others, home] += rest_sum[others]
-    rest_x[:, home] -= wide[:, others] @ rest_sum[others]
-    solved = eliminate(np.hstack([wide[:, basis], rest_x]), rank)
+    rest = total_x * unit - remap.sum(axis=1) * shift - guess.sum(axis=1)
+    for o in others:
+        guess[o, int(t[o].argmax())] += rest[o]
+    right = x[:, free].astype(object) * (total_y * unit) - wide[:, others] @ guess[others]
+    rank = len(basis)
+    solved = eliminate(np.hstack([wide[:, basis], right]), rank)
     if solved.rank < rank or solved.table[rank:, rank:].any():
         return None
-    sign = 1 if solved.scale > 0 else -1
-    scale = abs(solved.scale)
-    guess = guess * scale
-    guess[basis] += solved.table[:rank, rank:] * sign
-    full = remap * (shift * scale)
+    guess = guess * solved.scale
+    guess[basis] = solved.table[:rank, rank:]
+    full = remap * (shift * solved.scale)
     full[:, free] = guess
-    return full, unit * scale
+    return full, unit * solved.scale
+
+
+def proposed(found: Found, x: Integers, y: Integers, total_x: int, total_y: int) -> Proposal:
+    """Return a search's remap in digits, moved onto the equations where nothing forbids it.
+
+    >>> from tightrope.channels.derive_search import search_remap
+    >>> y = np.array([[3, 1], [1, 3]])
+    >>> proposed(search_remap(y / 4, y / 4), y, y, 4, 4).used.tolist()
+    [[True, False], [False, True]]
+    """
+    t, used = found.remap, found.remap > found.slack
+    if used.all():
+        floats = np.array(y / total_y, dtype=np.float64)
+        rest = np.array(x / total_x, dtype=np.float64) - floats @ t
+        step = np.linalg.pinv(floats, rcond=1e-12) @ rest
+        short = 1 - (t + step).sum(axis=1)
+        t = t + step + short[:, None] / x.shape[1]
+    shift = 1 << REMAP_BITS
+    digits = np.array([[int(value * shift) for value in row] for row in t.tolist()], dtype=object)
+    return Proposal(used, digits, REMAP_BITS)
 
 
 def tableau_decision(
-    x: Integers, y: Integers, total_x: int, total_y: int
+    x: Integers, y: Integers, total_x: int, total_y: int, limit: int = TABLEAU_LIMIT
 ) -> tuple[Integers, int] | Integers | None:
     """Decide by the simplex method in integers: a remap or gains, or ``None`` when too large.
 
@@ -219,7 +338,7 @@ def tableau_decision(
     """
     (n, k), m = x.shape, y.shape[1]
     rows, columns = n * k + m, m * k
-    if rows * (columns + rows) > TABLEAU_LIMIT:
+    if rows * (columns + rows) > limit:
         return None
     table = np.zeros((rows + 1, columns + rows + 1), dtype=object)
     for w in range(k):

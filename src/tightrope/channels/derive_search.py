@@ -26,9 +26,13 @@ SEARCH_SHARE = 0.05
 #: Times that a solution of the linear system of a step is improved.
 REFINEMENTS = 3
 #: A step that leaves the equations by more than this is taken back: rounding has won.
-SEARCH_RESIDUAL = 1e-7
+SEARCH_RESIDUAL = 1e-5
 #: Most steps of the search.
 SEARCH_STEPS = 80
+#: How far the large entries of a remap may fall in a correction, in its units.
+CORRECTION_ROOM = 1024.0
+#: How much of the way to the border a step goes.
+_STEP_SHARE = 0.9995
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,42 @@ def search_remap(first: Floats, second: Floats) -> Found:
     return Found(
         program.t / tops_y[:, None] * tops_x,
         program.slack_t * tops_y[:, None] / tops_x,
+        program.a / tops_x,
+        program.value,
+    )
+
+
+def search_correction(rest: Floats, second: Floats, big: NDArray[np.bool_]) -> Found:
+    """Look for D with ``rest ≈ second @ D``, rows summing to 0, at most negative where ``big``.
+
+    This is the search once more, seen through a magnifying glass: ``rest`` is what an almost
+    right remap leaves, divided by its size, and its large entries are free to move.
+
+    Parameters
+    ----------
+    rest
+        What is left, with entries of order 1.
+    second
+        The matrix Y without zero columns.
+    big
+        Which entries of the remap may become smaller.
+
+    Examples
+    --------
+    >>> y = np.array([[0.6, 0.4], [0.4, 0.6]])
+    >>> found = search_correction(np.array([[-0.2, 0.2], [0.2, -0.2]]), y, np.eye(2) > 0)
+    >>> found.remap.round(6).tolist()
+    [[-1.0, 1.0], [1.0, -1.0]]
+    """
+    lifted = rest + second @ (CORRECTION_ROOM * big)
+    tops_x, tops_y = np.abs(lifted).max(axis=0), second.max(axis=0)
+    sums = CORRECTION_ROOM * big.sum(axis=1)
+    program = _Program(lifted / tops_x, second / tops_y, tops_x, tops_y * sums)
+    program.solve()
+    moved = program.t / tops_y[:, None] * tops_x
+    return Found(
+        moved - CORRECTION_ROOM * big,
+        np.where(big, -np.inf, program.slack_t * tops_y[:, None] / tops_x),
         program.a / tops_x,
         program.value,
     )
@@ -143,7 +183,14 @@ class _Program:
             centre - z * s - dz * ds for (z, s), (dz, ds) in zip(pairs, guess.pairs, strict=True)
         ]
         move = self._direction(targets, (d_t, d_up, d_down))
-        primal, dual = (0.9995 * r if r < 1 else 1.0 for r in self._reach(move, 1 / 0.9995))
+        reach = self._reach(move, 1 / _STEP_SHARE)
+        if min(reach) < 0.1:
+            # Close to a border the correction may block the way; then walk towards the centre.
+            other = self._direction([0.3 * mu - z * s for z, s in pairs], (d_t, d_up, d_down))
+            wider = self._reach(other, 1 / _STEP_SHARE)
+            if min(wider) > min(reach):
+                move, reach = other, wider
+        primal, dual = (min(1.0, _STEP_SHARE * r) for r in reach)
         if not np.isfinite(primal * dual) or max(primal, dual) < 1e-8:
             return False
         (self.t, self.up, self.down) = (

@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from tightrope.channels.base import Channel, DenseChannel
-from tightrope.channels.integer import rational
+from tightrope.channels.integer import IntegerChannel, rational
 from tightrope.errors import InputError, TooLarge
 
 #: Largest file that is read, in bytes.
@@ -115,3 +115,38 @@ def _labels(cells: Sequence[str] | None) -> list[int | str] | None:
     if all(cell.isdecimal() and len(cell) < 19 for cell in cells):
         return [int(cell) for cell in cells]
     return list(cells)
+
+
+def write_channel(channel: Channel, path: str | os.PathLike[str]) -> Path:
+    """Write a channel as a CSV matrix that :func:`read_channel` reads, with its labels.
+
+    Integer weights are written as fractions, so that nothing is lost.
+
+    Parameters
+    ----------
+    channel
+        A channel whose matrix fits.
+    path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = write_channel(rational([["2/3", "1/3"]]), Path(folder, "one.csv"))
+    ...     read_channel(written).weights.tolist()
+    [[2, 1]]
+    """
+    file = Path(path)
+    exact = isinstance(channel, IntegerChannel)
+    with file.open("w", newline="", encoding="utf-8") as handle:
+        writer = csv.writer(handle)
+        writer.writerow(["", *map(str, channel.outputs)])
+        for i, label in enumerate(channel.inputs):
+            cells = (
+                [str(channel.fraction(i, o)) for o in range(channel.shape[1])]  # type: ignore[attr-defined]
+                if exact
+                else [repr(float(value)) for value in channel.row(i)]
+            )
+            writer.writerow([str(label), *cells])
+    return file

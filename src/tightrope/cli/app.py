@@ -11,14 +11,18 @@ import typer
 from tightrope import __version__
 from tightrope.cli.analyse import analyse
 from tightrope.cli.audit import audit
+from tightrope.cli.axioms import axioms
 from tightrope.cli.certify import certify
+from tightrope.cli.curve import curve
 from tightrope.cli.derive import derive
 from tightrope.cli.design import design
 from tightrope.cli.exists import exists
 from tightrope.cli.explain import explain
+from tightrope.cli.generalise import generalise
 from tightrope.cli.graph import graph
 from tightrope.cli.init import init
 from tightrope.cli.ledger import COMMANDS as LEDGER_COMMANDS
+from tightrope.cli.papers import papers
 from tightrope.cli.regular import regular
 from tightrope.cli.release import release
 from tightrope.cli.remap import remap
@@ -82,9 +86,13 @@ for command in (
     verify,
     audit,
     derive,
+    generalise,
     universal,
+    curve,
+    axioms,
     init,
     release,
+    papers,
     studio,
 ):
     app.command(help=help_text(command))(command)

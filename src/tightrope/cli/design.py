@@ -78,6 +78,10 @@ def design(
         Path | None,
         typer.Option(metavar="FILE", help="Write the mechanism with its proofs into a file."),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write one self-contained HTML page about the design."),
+    ] = None,
     neighbours: NeighbourText = "change-one",
     as_json: AsJson = False,
 ) -> None:
@@ -86,6 +90,7 @@ def design(
     Examples:
       tightrope design "count(20)" --epsilon 0.5 --loss absolute
       tightrope design "sum(20,3)" --epsilon "ln(2)" --prior "binomial(.3)" --out sum.tightrope
+      tightrope design "sum(20,3)" --epsilon "ln(2)" --report sum.html
       tightrope design "choice(6)" --epsilon 1 --risk-averse all
       tightrope design "cycle(5)" --epsilon 1 --consumers readers.json
       tightrope design "count(5)" --max-vulnerability 0.5 --loss absolute
@@ -106,6 +111,7 @@ def design(
         _refuse_with(consumers is not None and limited, "--consumers", "a limit")
         _refuse_with(route is not None, "a route", "--consumers or a limit")
         _refuse_with(out is not None, "--out", "--consumers or a limit")
+        _refuse_with(report is not None, "--report", "--consumers or a limit")
         _refuse_with(risk_averse is not None, "--risk-averse", "--consumers or a limit")
     if consumers is not None:
         under_consumers(asked, _needed(epsilon), consumers, gap, as_json)
@@ -138,6 +144,12 @@ def design(
         proved = prove(found, asked)
         data["out"] = str(write(proved, out))
         data["digest"] = proved.digest
+    if report is not None:
+        from tightrope.files import write_text
+        from tightrope.report import html_report
+
+        write_text(report, html_report(found))
+        data["report"] = str(report)
     show(as_json, data, lambda console: _draw(console, asked.text, level, found, data))
 
 
@@ -163,6 +175,8 @@ def _draw(console: Console, title: str, epsilon: str, found: Design, data: dict[
     rows["time"] = f"{found.seconds:.3g} s"
     if "out" in data:
         rows["written to"] = f"{data['out']}  (check it: tightrope verify {data['out']})"
+    if "report" in data:
+        rows["report"] = data["report"]
     facts_table(console, f"best mechanism for {title} at ε = {epsilon}", rows)
     if not found.certified:
         stopped = "stopped early" if found.stopped else "the proof did not close"

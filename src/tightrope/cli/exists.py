@@ -39,7 +39,7 @@ def exists(
       tightrope exists "tree(3,2)"
 
     >>> exists("star(3)", as_json=True)
-    {"query": "star(3)", "intervals": [[0.6931471805599453, null]], "minimum": 0.693147...}
+    {"query": "star(3)", "intervals": [[0.6931471805599453, null]], ...}
     """
     from tightrope.phi import exists as existence
     from tightrope.queries import query

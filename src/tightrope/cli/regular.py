@@ -37,17 +37,20 @@ def regular(
       tightrope regular "databases(5,4)" --epsilon 0.7 --prior "product(.3,.27,.23,.2)"
 
     >>> regular("clique(4)", "ln(2)", "0.4,0.2,0.2,0.2", as_json=True)
-    {"query": "clique(4)", "epsilon": "ln(2)", "regular": true, ...}
+    {"query": "clique(4)", "epsilon": 0.693147..., "epsilon_text": "ln(2)", "regular": true, ...}
     """
     from tightrope.consumers.regular import regularity
+    from tightrope.epsilon import Epsilon
     from tightrope.queries import query
 
     asked = query(question, neighbours=neighbours)
-    found = regularity(prior, asked.graph, epsilon)
+    level = Epsilon.of(epsilon)
+    found = regularity(prior, asked.graph, level)
     sum_bits = math.log2(found.y_sum / found.maximum) if found.y_sum > 0 else None
     data: dict[str, Any] = {
         "query": asked.text,
-        "epsilon": epsilon,
+        "epsilon": float(level),
+        "epsilon_text": str(level),
         "regular": found.regular,
         "certain": found.certain,
         "margin": found.margin,

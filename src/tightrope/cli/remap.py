@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from tightrope.cli.mechanisms import EpsilonOption, MechanismText, QuestionOption, load
 from tightrope.cli.output import AsJson, LossText, NeighbourText, PriorText, facts_table, show
@@ -21,6 +24,10 @@ def remap(
     epsilon: EpsilonOption = None,
     question: QuestionOption = None,
     neighbours: NeighbourText = "change-one",
+    receipt: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A receipt: also show the guess from its answer."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what a reader with a prior and a loss should guess from every output.
@@ -38,13 +45,18 @@ def remap(
     consumer = Consumer.of(loaded.query.graph, prior=prior, loss=loss)
     found = best_remap(loaded.channel, consumer)
     guesses = [consumer.loss.guess_label(int(k)) for k in found.guess]
-    data = {
+    data: dict[str, Any] = {
         "mechanism": loaded.name,
         "query": loaded.query.text,
         "remap": guesses,
         "outputs": loaded.channel.outputs,
         "expected_loss": found.expected_loss,
     }
+    if receipt is not None:
+        from tightrope.release.remaps import apply_remap
+
+        best = dict(zip(loaded.channel.outputs, guesses, strict=True))
+        data["guess"] = apply_remap(receipt, best)
 
     def draw(console: Console) -> None:
         rows = {
@@ -53,6 +65,8 @@ def remap(
         }
         if len(guesses) > LISTED:
             rows["…"] = f"{len(guesses) - LISTED} more (see --json)"
+        if "guess" in data:
+            rows["guess from the receipt"] = str(data["guess"])
         rows["expected loss"] = f"{found.expected_loss:.9g}"
         facts_table(console, f"{loaded.name}, prior {prior}, loss {loss}", rows)
 

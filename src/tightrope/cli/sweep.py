@@ -45,7 +45,7 @@ def sweep(
       tightrope sweep "cycle(8)" --epsilons "ln(2),1" --prior uniform --prior "0.3,0.1,0.1,0.1,0.1,0.1,0.1,0.1"
 
     >>> sweep("path(4)", "0.5:1:0.5", as_json=True)
-    {"query": "path(4)", "rows": [{"epsilon": "0.5", ...}]}
+    {"query": "path(4)", "rows": [{"epsilon": 0.5, "epsilon_text": "0.5", ...}]}
     """  # noqa: E501
     from tightrope.optimize.sweep import levels
     from tightrope.optimize.sweep import sweep as run
@@ -79,7 +79,7 @@ def _draw(console: Console, rows: list[dict[str, Any]]) -> None:
     for heading in ("expected loss", "gap", *baselines, "s"):
         table.add_column(heading, justify="right")
     for row in rows:
-        start = [row["epsilon"], *(row[name] or "" for name in kinds)]
+        start = [row["epsilon_text"], *(row[name] or "" for name in kinds)]
         if "error" in row:
             table.add_row(*start, row["error"])
             continue

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tightrope.cli.output import AsJson, facts_table, paragraphs, show
+from tightrope.cli.receipts import is_receipt, show_receipt
 from tightrope.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 def verify(
     file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="A mechanism file (.tightrope).")
+        Path | None,
+        typer.Argument(metavar="FILE", help="A mechanism file (.tightrope) or a receipt (JSON)."),
     ] = None,
     script: Annotated[
         bool,
@@ -43,6 +45,9 @@ def verify(
         return
     if file is None:
         raise InputError("name the mechanism file to verify")
+    if is_receipt(file):
+        show_receipt(file, as_json)
+        return
     from tightrope.certify.verification import verify as judge
 
     found = judge(file)

@@ -122,6 +122,11 @@ class Prior(ABC):
         """Let NumPy take the probabilities."""
         return np.array(self.probabilities, dtype=dtype)
 
+    def _repr_html_(self) -> str:
+        from tightrope.consumers.display import prior_html
+
+        return prior_html(self)
+
     def __repr__(self) -> str:
         first = ", ".join(f"{self[i]:.4g}" for i in range(min(self.size, 4)))
         more = ", …" if self.size > 4 else ""

@@ -270,5 +270,10 @@ class AnswerGraph(ABC):
     def __len__(self) -> int:
         return self.size
 
+    def _repr_html_(self) -> str:
+        from tightrope.graphs.display import graph_html
+
+        return graph_html(self)
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {self.size} answers>"

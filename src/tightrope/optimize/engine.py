@@ -28,6 +28,8 @@ WARM_SHARE = 0.1
 AIM_GAP = 0.1
 #: How often the way to the master's prices is halved in the search for good rays.
 HALVINGS = 4
+#: Few guesses start with the whole cone when that takes at most so many variables.
+FEW_VARIABLES = 20_000
 #: Most rounds before the engine stops with the gap it has.
 MOST_ROUNDS = 200
 #: Rounds without progress after which the engine stops, once only rounding can be in the way.
@@ -215,11 +217,17 @@ def relative_gap(loss: float, bound: float) -> float:
 
 
 def _first_faces(problem: Problem, guesses: Ints) -> dict[int, Face]:
-    """Return the steepest ray of each guess, and a flat one so that a mechanism always exists."""
+    """Return the steepest ray around the region of each guess, and a flat one.
+
+    The regions cover all answers, and with the flat ray a mechanism always exists.
+    """
     faces = {}
+    own = problem.regions
+    if 4 * len(guesses) < problem.size and len(guesses) * problem.size <= FEW_VARIABLES:
+        level = np.zeros(problem.size, problem.lengths.dtype)
+        return {k: Face.of_ray(problem, level) for k in guesses.tolist()}
     for k in guesses.tolist():
-        heights = problem.distances[problem.anchors[k]]
-        faces[k] = Face.of_ray(problem, heights)
+        faces[k] = Face.of_ray(problem, problem.distances[own[k]].min(axis=0))
     flat = int(guesses[np.argmin(problem.costs[:, guesses].sum(axis=0))])
     faces[flat] = faces[flat].joined_with(np.zeros(problem.size, problem.lengths.dtype))
     return faces

@@ -105,6 +105,9 @@ def solve_master(
         solver.setOptionValue("presolve", presolve)
         solver.setOptionValue("primal_feasibility_tolerance", tolerance)
         solver.setOptionValue("dual_feasibility_tolerance", tolerance)
+        # Huge multipliers stop the dual simplex method; smaller costs get round that.
+        scale /= 100
+        solver.changeColsCost(total, np.arange(total, dtype=np.int32), cost * scale)
         solver.run()
     if solver.getModelStatus() != optimal:
         status = solver.modelStatusToString(solver.getModelStatus())

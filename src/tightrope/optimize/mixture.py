@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightrope.optimize.faces import Face, Tight
+from tightrope.optimize.faces import TIGHT_TOLERANCE, Tight
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 
 #: Edges whose slack is below this part of the entry count as tight in a numerical column.
@@ -113,6 +113,10 @@ def peeled(problem: Problem, guess: int, column: Floats) -> list[tuple[Heights, 
         tight = np.where(slack[: len(edges)] <= SLACK_TOLERANCE, 1, 0)
         tight = np.where(slack[len(edges) :] <= SLACK_TOLERANCE, -1, tight).astype(np.int8)
         heights = _steepest_in_face(problem, tight, anchor)
+        step = np.abs(heights[edges[:, 1]] - heights[edges[:, 0]])
+        if (step > problem.lengths + TIGHT_TOLERANCE).any():
+            # Noise made edges look tight that cannot all be: take the nearest column below.
+            heights = (heights[:, None] + problem.distances).min(axis=0)
         ray = problem.alpha ** heights.astype(float)
         ray_slack = ray[j] - factor * ray[i]
         room = left[j] - factor * left[i]
@@ -135,11 +139,9 @@ def _steepest_in_face(problem: Problem, tight: Tight, anchor: int) -> Heights:
     Shortest paths between the components of the face: every component hangs on the one
     before it by a tight edge.
     """
-    base = _heights_along(problem, tight)
-    face = Face(problem, base, tight)
-    if face.dimension == 1:
+    base, component, count = _heights_along(problem, tight)
+    if count == 1:
         return np.asarray(base - base[anchor])
-    component = face.component
     edges, lengths = problem.edges, problem.lengths
     i = np.concatenate([edges[:, 0], edges[:, 1]])
     j = np.concatenate([edges[:, 1], edges[:, 0]])
@@ -149,9 +151,9 @@ def _steepest_in_face(problem: Problem, tight: Tight, anchor: int) -> Heights:
     exponent = (np.tile(lengths, 2) + base[i] - base[j])[between].astype(float)
     a, b = a[between], b[between]
     # Exponents may be negative, as components are placed freely: Bellman-Ford.
-    level = np.full(face.dimension, np.inf)
+    level = np.full(count, np.inf)
     level[component[anchor]] = 0.0
-    for _ in range(face.dimension):
+    for _ in range(count):
         before = level.copy()
         np.minimum.at(level, b, level[a] + exponent)
         if np.array_equal(level, before):
@@ -160,30 +162,26 @@ def _steepest_in_face(problem: Problem, tight: Tight, anchor: int) -> Heights:
     return np.asarray(heights - heights[anchor])
 
 
-def _heights_along(problem: Problem, tight: Tight) -> Heights:
-    """Heights that satisfy every tight edge, each component starting at 0."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import breadth_first_order
-
-    n = problem.size
-    on = np.flatnonzero(tight)
-    ends = problem.edges[on]
-    step = tight[on] * problem.lengths[on]
-    graph = coo_array((np.ones(len(on)), (ends[:, 0], ends[:, 1])), (n, n)).tocsr()
-    signed = {}
-    for (p, q), s in zip(ends.tolist(), step.tolist(), strict=True):
-        signed[p, q] = s
-        signed[q, p] = -s
-    heights = np.zeros(n, problem.lengths.dtype)
-    seen = np.zeros(n, bool)
-    for root in range(n):
-        if seen[root]:
+def _heights_along(problem: Problem, tight: Tight) -> tuple[Heights, Ints, int]:
+    """Return heights that satisfy every tight edge, and the components of these edges."""
+    signs, lengths, beside = tight.tolist(), problem.lengths.tolist(), problem.beside
+    heights: list[float] = [0] * problem.size
+    component = [-1] * problem.size
+    count = 0
+    for root in range(problem.size):
+        if component[root] >= 0:
             continue
-        order, before = breadth_first_order(graph, root, directed=False)
-        for node in order[1:].tolist():
-            heights[node] = heights[before[node]] + signed[int(before[node]), node]
-        seen[order] = True
-    return heights
+        component[root] = count
+        stack = [root]
+        while stack:
+            i = stack.pop()
+            for j, e, way in beside[i]:
+                if signs[e] and component[j] < 0:
+                    component[j] = count
+                    heights[j] = heights[i] + way * signs[e] * lengths[e]
+                    stack.append(j)
+        count += 1
+    return np.array(heights, problem.lengths.dtype), np.array(component), count
 
 
 def _weights(problem: Problem, heights: Heights, guesses: Ints, first: Floats) -> Floats:
@@ -206,6 +204,25 @@ def _weights(problem: Problem, heights: Heights, guesses: Ints, first: Floats) -
     return weights
 
 
+def polished(problem: Problem, mixed: Mixture, prices: Floats) -> Floats:
+    """Return prices at which the rays in use are exactly free, near the given ones.
+
+    The rays of an optimal mixture determine the prices; solving for them removes the error
+    that the solver's tolerance leaves. Whether the new prices prove more is for pricing to say.
+
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Clique
+    >>> problem = Problem(Clique(2), Epsilon.of("ln(2)"), np.array([[0.0, 0.5], [0.5, 0.0]]))
+    >>> mixed = mixture(problem, {0: np.array([2, 1]) / 3, 1: np.array([1, 2]) / 3})
+    >>> polished(problem, mixed, np.array([0.16, 0.17])).round(6).tolist()
+    [0.166667, 0.166667]
+    """
+    rays = problem.alpha ** mixed.heights.astype(float)
+    costs = np.einsum("ri,ir->r", rays, problem.costs[:, mixed.guesses])
+    change = np.linalg.lstsq(rays, costs - rays @ prices, rcond=1e-12)[0]
+    return np.asarray(prices + change)
+
+
 def _completed(problem: Problem, heights: Heights, guesses: Ints, weights: Floats) -> Mixture:
     """Make the rows sum to exactly 1 by a private rest, if they do not already."""
     many = dict(zip(problem.guesses.tolist(), problem.multiplicity.tolist(), strict=True))
@@ -216,9 +233,9 @@ def _completed(problem: Problem, heights: Heights, guesses: Ints, weights: Float
     flat = int(np.argmin(problem.costs.sum(axis=0)))
     if off <= SUM_TOLERANCE:
         return Mixture(heights, guesses, weights, np.zeros(problem.size), flat)
-    # The rest must be private itself: η ≥ off·(1+α)/(1-α) makes it so.
+    # The rest must be private itself: η ≥ off·(1+α)/(1-α) makes it so. Some more of it keeps
+    # rounding errors, which are of the size of 1e-16, far from that border.
     least = float(problem.alpha ** float(problem.lengths.min()))
-    share = 1.01 * off * (1 + least) / (1 - least)
-    share = min(share, 1.0)
+    share = min(2 * (off + SUM_TOLERANCE) * (1 + least) / (1 - least), 1.0)
     rest = (1 - (1 - share) * by_class)[problem.classes]
     return Mixture(heights, guesses, weights * (1 - share), rest, flat)

@@ -15,15 +15,18 @@ from typing import Any
 from tightrope.channels import Channel
 from tightrope.consumers import Bayesian, Consumer, expected_loss
 from tightrope.epsilon import Epsilon
-from tightrope.errors import InputError, TightropeError
+from tightrope.errors import CheckFailed, InputError, TightropeError
 from tightrope.graphs import AnswerGraph
 from tightrope.mechanisms import exponential, geometric
 from tightrope.optimize import closed_forms, solvers
 from tightrope.optimize.engine import Callback
 from tightrope.optimize.minimax import design_minimax
+from tightrope.optimize.plain import plain_entries
 from tightrope.optimize.result import Design
 from tightrope.optimize.task import Task
 
+#: Most entries of the plain program when another engine has an answer, if with a larger gap.
+SECOND_TRY = 300_000
 #: Largest number of entries of a baseline mechanism that is evaluated for comparison.
 BASELINE_ENTRIES = 4_000_000
 
@@ -145,16 +148,27 @@ def _routed(task: Task, name: str | None) -> Design:
             raise InputError(f"route {name!r} does not fit: {why}")
         return route.solve(task, why)
     last: Design | None = None
+    trouble: CheckFailed | None = None
     for route in ROUTES:
         fits, why = route.accepts(task)
         if not fits:
             continue
-        found = route.solve(task, why)
+        if route.name == "plain" and last is not None and plain_entries(task.problem) > SECOND_TRY:
+            break
+        try:
+            found = route.solve(task, why)
+        except CheckFailed as failed:
+            if route is ROUTES[-1] and last is None:
+                raise
+            trouble = failed
+            continue
         if found.certified or found.stopped:
             return found
         # A closed form whose certificate does not hold up is not believed; go on.
         if last is None or found.gap < last.gap:
             last = found
+    if last is None and trouble is not None:
+        raise trouble
     if last is None:
         raise InputError(f"no route fits {task.graph.name}: it is too large for every engine")
     return last

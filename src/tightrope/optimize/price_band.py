@@ -61,31 +61,28 @@ class BandPricer:
         n, count = weights.shape
         each = np.arange(count)
         profiles = len(self._before.profile)
-        left, right = np.empty((count, profiles)), np.empty((count, profiles))
-        came = np.empty((n, count, profiles), np.int8)
-        cost = np.zeros((count, profiles))
+        total = np.zeros((profiles, count))
+        whose = [np.flatnonzero(anchors == i) for i in range(n)]
+        came = np.empty((n, profiles, count), np.int8)
+        cost = np.zeros((profiles, count))
         for i in range(n):
-            cost, came[i] = _best(cost, self._before)
-            cost += weights[i][:, None]
-            here = anchors == i
-            left[here] = cost[here]
-        goes = np.empty((n, count, profiles), np.int8)
-        cost = np.zeros((count, profiles))
-        right[anchors == n - 1] = 0.0
+            cost = _best(cost, self._before, came[i])
+            cost += weights[i]
+            total[:, whose[i]] += cost[:, whose[i]]
+        goes = np.empty((n, profiles, count), np.int8)
+        cost = np.zeros((profiles, count))
         for i in range(n - 2, -1, -1):
-            cost, goes[i] = _best(cost + weights[i + 1][:, None], self._after)
-            here = anchors == i
-            right[here] = cost[here]
-        total = left + right
-        profile = total.argmin(axis=1)
+            cost = _best(cost + weights[i + 1], self._after, goes[i])
+            total[:, whose[i]] += cost[:, whose[i]]
+        profile = total.argmin(axis=0)
         heights = self._trace(anchors, profile, came, goes)
-        return total[each, profile], heights, np.zeros(count)
+        return total[profile, each], heights, np.zeros(count)
 
     def _trace(
         self, anchors: Ints, start: Ints, came: NDArray[np.int8], goes: NDArray[np.int8]
     ) -> Ints:
         """Follow the choices from the anchors to both ends, all guesses in step."""
-        n, count = came.shape[:2]
+        n, _, count = came.shape
         heights = np.zeros((count, n), np.int64)
         each = np.arange(count)
         for choices, moves, way in ((came, self._before, -1), (goes, self._after, 1)):
@@ -93,7 +90,7 @@ class BandPricer:
             moving = each[place > 0] if way < 0 else each[place < n - 1]
             while len(moving):
                 i, p = place[moving], profile[moving]
-                pick = choices[i, moving, p]
+                pick = choices[i, p, moving]
                 heights[moving, i + way] = heights[moving, i] + way * moves.step[p, pick]
                 profile[moving] = moves.profile[p, pick]
                 place[moving] += way
@@ -101,11 +98,15 @@ class BandPricer:
         return heights
 
 
-def _best(cost: Floats, moves: _Moves) -> tuple[Floats, NDArray[np.intp]]:
-    """Return the cheapest continuation of every profile, and which one it is."""
-    options = cost[:, moves.profile] * moves.factor
-    pick = options.argmin(axis=2)
-    return np.take_along_axis(options, pick[:, :, None], axis=2)[:, :, 0], pick
+def _best(cost: Floats, moves: _Moves, pick: NDArray[np.int8]) -> Floats:
+    """Return the cheapest continuation of every profile; write down which one it is."""
+    pick[:] = 0
+    best = cost[moves.profile[:, 0]] * moves.factor[:, :1]
+    for p in range(1, moves.profile.shape[1]):
+        option = cost[moves.profile[:, p]] * moves.factor[:, p : p + 1]
+        np.putmask(pick, option < best, p)
+        np.minimum(best, option, out=best)
+    return best
 
 
 def _padded(moves: list[list[tuple[int, float, int]]]) -> _Moves:

@@ -13,6 +13,9 @@ import numpy as np
 
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 
+#: Weights are scaled to this size, so that the solver's absolute tolerance is a small part.
+WEIGHT_SCALE = 1.0
+
 
 class LinearPricer:
     """Cheapest rays on any graph.
@@ -70,23 +73,35 @@ class LinearPricer:
         heights = np.zeros((count, n), self._length.dtype)
         for q, anchor in enumerate(anchors.tolist()):
             multipliers, tree = self._solve(weights[:, q], anchor)
-            heights[q] = self._tree_heights(tree, anchor)
+            heights[q], way = self._tree_heights(tree, anchor)
             ray = self._problem.alpha ** heights[q].astype(float)
             values[q] = weights[:, q] @ ray
-            # Whatever the solver's tolerances were: w - Aᵀy ≥ -s·1 proves w·r ≥ -s·Σr.
-            covered = np.bincount(self._to, multipliers, n)
-            covered -= np.bincount(self._from, multipliers * self._factor, n)
-            shortfall[q] = max(0.0, float((covered - weights[:, q]).max()))
+            shortfall[q] = self._shortfall(weights[:, q], multipliers)
+            if shortfall[q] > 0 and len(way) == n - 1:
+                exact = self._along_tree(weights[:, q], ray, way)
+                shortfall[q] = min(shortfall[q], self._shortfall(weights[:, q], exact))
         return values, heights, shortfall
+
+    def _shortfall(self, weights: Floats, multipliers: Floats) -> float:
+        """Return the least s with w - Aᵀy ≥ -s·1: whatever y is, that proves w·r ≥ -s·Σr."""
+        n = len(weights)
+        covered = np.bincount(self._to, multipliers, n)
+        covered -= np.bincount(self._from, multipliers * self._factor, n)
+        return max(0.0, float((covered - weights).max()))
 
     def multipliers(self, weights: Floats, anchor: int) -> Floats:
         """Return edge multipliers y ≥ 0 with Aᵀy ≤ weights up to a multiple of 1."""
-        return self._solve(weights, anchor)[0]
+        found, tree = self._solve(weights, anchor)
+        heights, way = self._tree_heights(tree, anchor)
+        if len(way) < self._problem.size - 1:
+            return found
+        exact = self._along_tree(weights, self._problem.alpha ** heights.astype(float), way)
+        return min(found, exact, key=lambda y: self._shortfall(weights, y))
 
     def _solve(self, weights: Floats, anchor: int) -> tuple[Floats, Ints]:
         n = self._problem.size
         solver = self._solver
-        scale = 1.0 / max(float(np.abs(weights).max()), 1e-300)
+        scale = WEIGHT_SCALE / max(float(np.abs(weights).max()), 1e-300)
         solver.changeColsCost(n, np.arange(n, dtype=np.int32), weights * scale)
         basis = self._bases.get(anchor)
         if basis is not None:
@@ -101,23 +116,43 @@ class LinearPricer:
         status = np.array([int(s) for s in self._bases[anchor].row_status[:-1]])
         return np.maximum(dual, 0.0), np.flatnonzero(status == int(self._nonbasic))
 
-    def _tree_heights(self, tight: Ints, anchor: int) -> Heights:
-        """Heights along the tight edges, starting with 0 at the anchor."""
+    def _along_tree(self, weights: Floats, ray: Floats, way: list[tuple[int, int, int]]) -> Floats:
+        """Multipliers from the tree alone: exact where the solver's are within its tolerance."""
+        left = weights - min(float(weights @ ray / ray.sum()), 0.0)
+        found = np.zeros(len(self._from))
+        for i, j, e in reversed(way):
+            # Node j hangs on i by the row x_to - αx_from ≥ 0; it takes up all that is left at j.
+            if self._to[e] == j:
+                found[e] = left[j]
+                left[i] += self._factor[e] * left[j]
+            else:
+                found[e] = -left[j] / self._factor[e]
+                left[i] += left[j] / self._factor[e]
+        return np.maximum(found, 0.0)
+
+    def _tree_heights(self, tight: Ints, anchor: int) -> tuple[Heights, list[tuple[int, int, int]]]:
+        """Heights along the tight edges from 0 at the anchor, and the way they were reached."""
         n = self._problem.size
-        beside: list[list[tuple[int, Any]]] = [[] for _ in range(n)]
+        beside: list[list[tuple[int, Any, int]]] = [[] for _ in range(n)]
         for e in tight.tolist():
             i, j, length = int(self._from[e]), int(self._to[e]), self._length[e]
-            beside[i].append((j, length))
-            beside[j].append((i, -length))
+            beside[i].append((j, length, e))
+            beside[j].append((i, -length, e))
         heights = np.zeros(n, self._length.dtype)
         seen = np.zeros(n, bool)
         seen[anchor] = True
         stack = [anchor]
+        way: list[tuple[int, int, int]] = []
         while stack:
             i = stack.pop()
-            for j, step in beside[i]:
+            for j, step, e in beside[i]:
                 if not seen[j]:
                     seen[j] = True
                     heights[j] = heights[i] + step
+                    way.append((i, j, e))
                     stack.append(j)
-        return heights
+        if not seen.all():
+            # Entries too small for the solver: let them fall as fast as privacy allows.
+            way_out = self._problem.distances[np.ix_(seen, ~seen)]
+            heights[~seen] = (heights[seen][:, None] + way_out).min(axis=0)
+        return heights, way

@@ -5,8 +5,8 @@ Given a price :math:`\lambda_i` for each answer, a guess k and its weights
 :math:`r = 1` at the anchor of the guess. The prices bound the loss of every private mechanism
 by :math:`\sum_i \lambda_i` exactly when no ray has a negative value.
 
-The structure of the graph decides how: dynamic programming on bands and trees, a rule on
-cliques, a linear program elsewhere.
+The structure of the graph decides how: dynamic programming on bands, trees and cycles, a
+rule on cliques, a linear program elsewhere.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from typing import Protocol
 
 import numpy as np
 
-from tightrope.graphs import Band
+from tightrope.graphs import Band, cycle_order
 from tightrope.optimize.price_band import BandPricer
 from tightrope.optimize.price_clique import CliquePricer
+from tightrope.optimize.price_cycle import LARGEST_EXPONENT, CyclePricer
 from tightrope.optimize.price_lp import LinearPricer
 from tightrope.optimize.price_tree import TreePricer
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
@@ -83,7 +84,7 @@ def pricer_for(problem: Problem) -> Pricer:
     >>> costs = np.ones((4, 4)) - np.eye(4)
     >>> [type(pricer_for(Problem(g, Epsilon.of(1), costs))).__name__
     ...  for g in (Band(4, 2), Star(3), Clique(4), Cycle(4))]
-    ['BandPricer', 'TreePricer', 'CliquePricer', 'LinearPricer']
+    ['BandPricer', 'TreePricer', 'CliquePricer', 'CyclePricer']
     """
     graph = problem.graph
     if graph.size == 1 or graph.is_tree:
@@ -92,6 +93,9 @@ def pricer_for(problem: Problem) -> Pricer:
         return BandPricer(graph.size, graph.width, problem.alpha)
     if graph.is_clique and not graph.has_lengths:
         return CliquePricer(graph.size, problem.alpha)
+    steepest = float(problem.epsilon) * (graph.size // 2)
+    if graph.is_cycle and not graph.has_lengths and steepest <= LARGEST_EXPONENT:
+        return CyclePricer(cycle_order(graph), problem.alpha)
     return LinearPricer(problem)
 
 

@@ -133,6 +133,15 @@ class Problem:
         return matrix if self.graph.has_lengths else matrix.astype(np.int32)
 
     @functools.cached_property
+    def beside(self) -> list[list[tuple[int, int, int]]]:
+        """For each node its neighbours: the node, the edge, and 1 if the edge starts here."""
+        out: list[list[tuple[int, int, int]]] = [[] for _ in range(self.size)]
+        for e, (i, j) in enumerate(self.edges.tolist()):
+            out[i].append((j, e, 1))
+            out[j].append((i, e, -1))
+        return out
+
+    @functools.cached_property
     def rates(self) -> Floats:
         r""":math:`\alpha^{d(i,j)}` for all pairs."""
         return np.asarray(self.alpha ** self.distances.astype(float))
@@ -148,6 +157,17 @@ class Problem:
         scale = regret.max(axis=1, keepdims=True)
         relative = np.divide(regret, scale, out=np.ones_like(regret), where=scale > 0)
         return np.asarray(relative.argmin(axis=0), dtype=np.int64)
+
+    @functools.cached_property
+    def regions(self) -> list[Ints]:
+        """For each guess the answers that it suits best, at least its anchor."""
+        best = self.costs.argmin(axis=1)
+        if (self.anchors == np.arange(self.costs.shape[1])).all():
+            return [np.array([k]) for k in range(self.costs.shape[1])]
+        return [
+            np.union1d(np.flatnonzero(best == k), self.anchors[k : k + 1])
+            for k in range(self.costs.shape[1])
+        ]
 
     @functools.cached_property
     def class_sizes(self) -> Ints:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 from tightrope.channels import Channel
@@ -123,7 +124,9 @@ class Design:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        facts = {"question": self.graph.name, "ε": str(self.epsilon)} | self.as_dict()
         rows = "".join(
-            f"<tr><th>{key}</th><td>{value}</td></tr>" for key, value in self.as_dict().items()
+            f"<tr><th>{escape(key)}</th><td>{escape(str(value))}</td></tr>"
+            for key, value in facts.items()
         )
         return f"<table>{rows}</table>"

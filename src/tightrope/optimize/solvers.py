@@ -10,9 +10,9 @@ from tightrope.channels import DenseChannel
 from tightrope.errors import TooLarge
 from tightrope.graphs.automorphisms import AutomorphismGroup
 from tightrope.optimize.certificate import Certificate
-from tightrope.optimize.engine import run_engine
+from tightrope.optimize.engine import relative_gap, run_engine
 from tightrope.optimize.faces import Face
-from tightrope.optimize.mixture import Mixture, mixture
+from tightrope.optimize.mixture import Mixture, mixture, polished
 from tightrope.optimize.orbits import expanded, reduced, symmetries
 from tightrope.optimize.plain import PLAIN_ENTRIES, plain_entries, solve_plain_program
 from tightrope.optimize.pricing import price, pricer_for
@@ -22,6 +22,8 @@ from tightrope.optimize.task import Task
 
 #: Largest number of answers for which the engine is started.
 ENGINE_ANSWERS = 4000
+#: Gaps below this are not worth a polish.
+POLISHED_GAP = 1e-11
 #: How far a proved bound may lie above the loss by rounding; beyond it one of them is wrong.
 BOUND_ROUNDING = 1e-9
 
@@ -64,9 +66,10 @@ def solve_orbits(task: Task, reason: str) -> Design:
     small = reduced(task.problem, group)
     found = run_engine(small, gap=task.gap, progress=task.progress, start=_started(task, small))
     mixed = mixture(task.problem, expanded(found.columns, group))
+    prices, bound = _best_prices(task.problem, mixed, found.prices, found.bound)
     faces = found.master.faces
     return finished(
-        task, "orbits", reason, mixed, found.prices, found.bound, found.stopped, found.rounds, faces
+        task, "orbits", reason, mixed, prices, bound, found.stopped, found.rounds, faces
     )
 
 
@@ -99,10 +102,22 @@ def solve_rays(task: Task, reason: str) -> Design:
         task.problem, gap=task.gap, progress=task.progress, start=_started(task, task.problem)
     )
     mixed = mixture(task.problem, found.columns)
+    prices, bound = _best_prices(task.problem, mixed, found.prices, found.bound)
     faces = found.master.faces
-    return finished(
-        task, "rays", reason, mixed, found.prices, found.bound, found.stopped, found.rounds, faces
-    )
+    return finished(task, "rays", reason, mixed, prices, bound, found.stopped, found.rounds, faces)
+
+
+def _best_prices(
+    problem: Problem, mixed: Mixture, prices: Floats, bound: float
+) -> tuple[Floats, float]:
+    """Polish the prices where the solver's tolerance shows; keep whichever proves more."""
+    if relative_gap(mixed.loss(problem), bound) <= POLISHED_GAP:
+        return prices, bound
+    better = polished(problem, mixed, prices)
+    checked = price(problem, pricer_for(problem), better, problem.guesses)
+    if checked.bound > bound:
+        return checked.lowered, checked.bound
+    return prices, bound
 
 
 def accepts_plain(task: Task) -> tuple[bool, str]:
@@ -139,7 +154,8 @@ def solve_plain(task: Task, reason: str) -> Design:
     columns = {k: _positive(found.matrix[:, k], problem) for k in range(found.matrix.shape[1])}
     mixed = mixture(problem, {k: x for k, x in columns.items() if x.max() > 0})
     checked = price(problem, pricer_for(problem), found.prices, problem.guesses)
-    return finished(task, "plain", reason, mixed, checked.lowered, checked.bound)
+    prices, bound = _best_prices(problem, mixed, checked.lowered, checked.bound)
+    return finished(task, "plain", reason, mixed, prices, bound)
 
 
 def _positive(column: Floats, problem: Problem) -> Floats:

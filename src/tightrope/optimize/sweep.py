@@ -47,7 +47,7 @@ def sweep(
     Examples
     --------
     >>> for row in sweep("path(4)", ["ln(2)", "ln(3)"]):
-    ...     print(row["epsilon"], row["route"], round(row["expected_loss"], 6))
+    ...     print(row["epsilon_text"], row["route"], round(row["expected_loss"], 6))
     ln(2) geometric 0.5
     ln(3) geometric 0.375
     """
@@ -58,10 +58,12 @@ def sweep(
         consumer = Consumer.of(graph, prior=prior, loss=loss)
         warm = None
         for place, epsilon in enumerate(epsilons):
-            row: dict[str, Any] = {"epsilon": str(epsilon), "prior": str(prior), "loss": str(loss)}
+            level = Epsilon.of(epsilon)
+            row: dict[str, Any] = {"epsilon": float(level), "epsilon_text": str(level)}
+            row |= {"prior": str(prior), "loss": str(loss)}
             try:
-                warm = design(graph, epsilon, consumer, route, gap, warm=warm)
-                row |= {**warm.as_dict(), "epsilon": str(epsilon)}
+                warm = design(graph, level, consumer, route, gap, warm=warm)
+                row |= warm.as_dict()
             except TightropeError as refused:
                 row |= {"route": route, "error": str(refused)}
             if progress is not None:

@@ -6,6 +6,6 @@
 """
 
 from tightrope.papers.claims import Claim, Found, Row
-from tightrope.papers.reproduce import PAPERS, all_claims, reproduce
+from tightrope.papers.rows import PAPERS, all_claims, reproduce
 
 __all__ = ["PAPERS", "Claim", "Found", "Row", "all_claims", "reproduce"]

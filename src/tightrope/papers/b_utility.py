@@ -156,8 +156,9 @@ def _theorem_28() -> Found:
     "the construction needs distance-regularity or vertex-transitivity",
     function="tightrope.leakage.utility_bound",
     correction="Equal ball sizes are enough: summing a column, Σ_i X[i,o] ≥ max_o·Σ_d n_d e^{-εd}, "
-    "and over the outputs n ≥ n·U·Σ_d n_d e^{-εd}. This cubic graph has neither symmetry, yet "
-    "exponential noise meets the bound, and a linear program finds nothing better.",
+    "and over the outputs n ≥ n·U·Σ_d n_d e^{-εd}. A ring of eight "
+    "with the chords 02 15 36 47 has neither symmetry and equal balls; there exponential noise "
+    "meets the bound, and a linear program finds nothing better.",
 )
 def _equal_balls() -> Found:
     graph = ExplicitGraph(EQUAL_BALLS)

@@ -21,6 +21,8 @@ from tightrope.queries import query
 
 book = Book("C")
 
+_TESTS = "tests/papers/test_paper_c.py"
+_OPTIMAL = "tests/papers/test_paper_c_optimal.py"
 _LN2 = "ln(2)"
 _HALF = Fraction(1, 2)
 
@@ -58,6 +60,7 @@ def _first(size: int, alpha: Fraction = _HALF) -> IntegerChannel:
     "least loss of the uniform consumer on three adjacent answers: 2α/(1+2α), α = 1/2",
     "1/2",
     function="tightrope.optimize.design",
+    test=f"{_OPTIMAL}::test_observation_3_1_bayesian_on_the_triangle",
 )
 def _observation_x() -> Found:
     return Found(design(Clique(3), _LN2, route="plain").expected_loss, "by a linear program")
@@ -67,6 +70,7 @@ def _observation_x() -> Found:
     "Obs 3.1, matrix",
     "the optimal mechanism has 1 on the diagonal and α elsewhere, over 1+2α",
     function="tightrope.optimize.design",
+    test=f"{_TESTS}::test_observations_3_1_and_3_2",
 )
 def _observation_matrix() -> Found:
     found = design(Clique(3), _LN2, route="plain").channel
@@ -78,6 +82,7 @@ def _observation_matrix() -> Found:
     "least loss of the consumer who excludes the third answer: α/(1+α), α = 1/2",
     "1/3",
     function="tightrope.optimize.design",
+    test=f"{_TESTS}::test_observations_3_1_and_3_2",
 )
 def _observation_y() -> Found:
     graph = Clique(3)
@@ -89,6 +94,7 @@ def _observation_y() -> Found:
     "Obs 3.1, q",
     "every Y with q in [α, 1] is private and optimal, and no other q is",
     function="tightrope.consumers.expected_loss",
+    test=f"{_TESTS}::test_observations_3_1_and_3_2",
 )
 def _observation_q() -> Found:
     graph = Clique(3)
@@ -107,6 +113,7 @@ def _observation_q() -> Found:
     "least worst loss of the risk-averse consumer on three adjacent answers, α = 1/2",
     "1/2",
     function="tightrope.optimize.design",
+    test=f"{_OPTIMAL}::test_observation_3_2_risk_averse_on_the_triangle",
 )
 def _risk_x() -> Found:
     consumer = RiskAverse(range(3), Loss.binary(3))
@@ -118,6 +125,7 @@ def _risk_x() -> Found:
     "least worst loss of the risk-averse consumer who excludes the third answer, α = 1/2",
     "1/3",
     function="tightrope.optimize.design",
+    test=f"{_TESTS}::test_observations_3_1_and_3_2",
 )
 def _risk_y() -> Found:
     consumer = RiskAverse(range(2), Loss.binary(3))
@@ -128,6 +136,7 @@ def _risk_y() -> Found:
     "Claim 3.3",
     "nothing derives both X and some Y",
     function="tightrope.channels.derive.derivable",
+    test=f"{_TESTS}::test_claim_3_3",
 )
 def _claim_33() -> Found:
     first = _first(3)
@@ -143,6 +152,7 @@ def _claim_33() -> Found:
     "least loss on m+1 adjacent answers: mα/(1+mα), for m = 5 and α = 1/2",
     "5/7",
     function="tightrope.optimize.design",
+    test=f"{_TESTS}::test_equation_11_for_more_values",
 )
 def _larger_cliques() -> Found:
     return Found(design(Clique(6), _LN2, route="plain").expected_loss, "by a linear program")
@@ -183,6 +193,7 @@ _BOTH = ("bayesian", "risk-averse")
     "Thm 3.4",
     "no universally optimal mechanism for sums of values up to m ≥ 2",
     function="tightrope.axioms.universality",
+    test=f"{_TESTS}::test_thm_3_4_to_3_6",
 )
 def _theorem_34() -> Found:
     return impossible(("sum(1,2)", "sum(3,2)", "sum(4,5)"), _BOTH)
@@ -192,6 +203,7 @@ def _theorem_34() -> Found:
     "Thm 3.5",
     "none for histograms of three or more categories",
     function="tightrope.axioms.universality",
+    test=f"{_TESTS}::test_thm_3_4_to_3_6",
 )
 def _theorem_35() -> Found:
     return impossible(("histogram(1,3)", "histogram(3,3)", "histogram(2,4)"), _BOTH)
@@ -201,6 +213,7 @@ def _theorem_35() -> Found:
     "Thm 3.6",
     "none for bundles of two or more counts",
     function="tightrope.axioms.universality",
+    test=f"{_TESTS}::test_thm_3_4_to_3_6",
 )
 def _theorem_36() -> Found:
     return impossible(("counts(1,2)", "counts(3,2)", "counts(2,3)"), _BOTH)
@@ -210,7 +223,7 @@ def _theorem_36() -> Found:
     "Thm 2.6",
     "maximally general iff every column graph is connected",
     function="tightrope.channels.column_graphs.maximally_general",
-    test="tests/unit/channels/test_column_graphs.py",
+    test=f"{_TESTS}::test_thm_2_6_examples",
 )
 def _theorem_26() -> Found:
     path = query("path(6)").graph
@@ -226,6 +239,7 @@ def _theorem_26() -> Found:
     "Thm 2.7",
     "on a count the geometric mechanism serves every prior and monotone loss",
     function="tightrope.optimize.design",
+    test=f"{_TESTS}::test_thm_2_7_geometric_noise_serves_every_bayesian_consumer",
 )
 def _theorem_27() -> Found:
     random = np.random.default_rng(9)
@@ -243,6 +257,7 @@ def _theorem_27() -> Found:
     "Thm 2.8",
     "and every risk-averse consumer, by a random remap",
     function="tightrope.optimize.minimax_remap",
+    test=f"{_TESTS}::test_thm_2_8_and_every_risk_averse_one",
 )
 def _theorem_28() -> Found:
     graph, worst = query("count(5)").graph, 0.0

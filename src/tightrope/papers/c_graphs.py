@@ -17,6 +17,7 @@ from tightrope.queries import query
 
 book = Book("C")
 
+_TESTS = "tests/papers/test_paper_c.py"
 _LN2 = "ln(2)"
 
 
@@ -24,6 +25,7 @@ _LN2 = "ln(2)"
     "fn. 5",
     "a sum of bits modulo m ≤ n has a cycle of m answers",
     function="tightrope.query",
+    test=f"{_TESTS}::test_footnotes_5_and_7",
 )
 def _footnote_5() -> Found:
     return Found(all(query(f"count_mod({m + 1},{m})").graph.is_cycle for m in (3, 4, 7)))
@@ -33,6 +35,7 @@ def _footnote_5() -> Found:
     "fn. 7",
     "which value do all records share, if any: a star",
     function="tightrope.query",
+    test=f"{_TESTS}::test_footnotes_5_and_7",
 )
 def _footnote_7() -> Found:
     graph = query("star(3)").graph
@@ -43,6 +46,7 @@ def _footnote_7() -> Found:
     "(13)",
     "on a cycle the rows of X are shifts of δ(1, α, α², …, α², α)",
     function="tightrope.optimize.design",
+    test=f"{_TESTS}::test_claim_4_4",
 )
 def _cycle_rows() -> Found:
     worst = 0.0
@@ -69,6 +73,7 @@ def _cycle_second() -> Found:
     "Claim 4.4",
     "no universally optimal mechanism on a cycle",
     function="tightrope.axioms.universality",
+    test=f"{_TESTS}::test_claim_4_4",
 )
 def _claim_44() -> Found:
     return impossible(("cycle(3)", "cycle(4)", "cycle(5)", "cycle(8)"), ("bayesian",))
@@ -78,6 +83,7 @@ def _claim_44() -> Found:
     "Claim 4.5",
     "the labelling changes by at most 1 modulo m along every edge",
     function="tightrope.axioms.cycle_labelling",
+    test=f"{_TESTS}::test_thm_4_2_and_claim_4_5",
 )
 def _claim_45() -> Found:
     spiked = ExplicitGraph([*pairwise(range(6)), (5, 0), (2, 6), (6, 7), (7, 8), (4, 8)])
@@ -97,6 +103,7 @@ def _claim_45() -> Found:
     "Thm 4.2",
     "none on any graph with a cycle",
     function="tightrope.axioms.universality",
+    test=f"{_TESTS}::test_thm_4_2_and_claim_4_5",
 )
 def _theorem_42() -> Found:
     return impossible(("petersen", "grid(3,3)", "hypercube(3)", "chang"), ("bayesian",))
@@ -106,6 +113,7 @@ def _theorem_42() -> Found:
     "Thm 4.3",
     "none on a tree with α > 1/(Δ-1)",
     function="tightrope.axioms.universality",
+    test=f"{_TESTS}::test_thm_4_3_on_both_sides",
 )
 def _theorem_43() -> Found:
     refuted = all(
@@ -121,6 +129,7 @@ def _theorem_43() -> Found:
     "weight of the centre of a star with 4 rays: (1-(k-1)α)/(1+α), α = 1/4",
     "1/5",
     function="tightrope.axioms.tree_weights",
+    test=f"{_TESTS}::test_thm_4_3_on_both_sides",
 )
 def _star_centre() -> Found:
     return Found(float(tree_weights(Star(4), "ln(4)")[0]))
@@ -131,6 +140,7 @@ def _star_centre() -> Found:
     "weight of a leaf: 1/(1+α), α = 1/4",
     "4/5",
     function="tightrope.axioms.tree_weights",
+    test=f"{_TESTS}::test_thm_4_3_on_both_sides",
 )
 def _star_leaf() -> Found:
     return Found(float(tree_weights(Star(4), "ln(4)")[1]))

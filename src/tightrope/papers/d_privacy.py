@@ -24,6 +24,7 @@ from tightrope.queries import query
 
 book = Book("D")
 
+_TESTS = "tests/papers/test_paper_d.py"
 _LN2 = "ln(2)"
 
 
@@ -74,6 +75,7 @@ def _choice() -> Found:
     "Def 2.1.3, ε",
     "with M(a) = min(e^ε a, 1-e^{-ε}(1-a)) it is ε-privacy",
     function="tightrope.axioms.is_generic_private",
+    test=f"{_TESTS}::test_section_2_1_bounds",
 )
 def _generic() -> Found:
     bound = FunctionBound(lambda a: min(2 * a, 1 - (1 - a) / 2), "ε-privacy at ln 2")
@@ -90,6 +92,7 @@ def _generic() -> Found:
     "Def 2.1.3, (ε, δ)",
     "with M(a) = min(1, e^ε a+δ, 1-e^{-ε}(1-a-δ)) it is (ε, δ)-privacy, over all sets",
     function="tightrope.axioms.is_generic_private",
+    test=f"{_TESTS}::test_section_2_1_bounds",
 )
 def _approximate() -> Found:
     delta, agreed = 0.05, 0
@@ -108,6 +111,7 @@ def _approximate() -> Found:
     "§2.1, M = 1",
     "M = 1 allows the identity",
     function="tightrope.axioms.is_generic_private",
+    test=f"{_TESTS}::test_identity_is_allowed_by_the_laxest_definition_only",
 )
 def _identity() -> Found:
     lax = TableBound([(0, 1), (1, 1)])
@@ -118,6 +122,7 @@ def _identity() -> Found:
     "Prop 2.1.4",
     "a' and a'' bound the probability that the log-odds move by at least t",
     function="tightrope.axioms.log_odds_bound",
+    test=f"{_TESTS}::test_prop_2_1_4",
 )
 def _log_odds() -> Found:
     gap = math.inf
@@ -149,6 +154,7 @@ def _exchanged() -> Found:
     "Prop 2.2.2",
     "by post-processing, all b' between the two ends are allowed with a",
     function="tightrope.channels.remap",
+    test=f"{_TESTS}::test_prop_2_2_2_moves_towards_the_diagonal",
 )
 def _interval() -> Found:
     worst = Fraction(0)
@@ -202,6 +208,7 @@ def _concave() -> Found:
     "Thm 2.2.5 (v)",
     "m is nonincreasing",
     function="tightrope.axioms.examine",
+    test=f"{_TESTS}::test_thm_2_2_5_item_v_for_m",
     correction="m(a) = 1 - M(1-a) with M nondecreasing is nondecreasing; it increases strictly "
     "wherever m(a) > 0. Two signs are exchanged.",
 )
@@ -215,6 +222,7 @@ def _monotone() -> Found:
     "Thm 2.3.1",
     "a concave M makes a definition that keeps both axioms",
     function="tightrope.axioms.is_generic_private",
+    test=f"{_TESTS}::test_thm_2_3_1_any_concave_function_will_do",
 )
 def _sufficient() -> Found:
     bound = TableBound([(0, "1/20"), ("1/4", "1/2"), (1, 1)])

@@ -31,6 +31,7 @@ from tightrope.queries import query
 
 book = Book("D")
 
+_TESTS = "tests/papers/test_paper_d.py"
 _LN2, _LN3 = "ln(2)", "ln(3)"
 
 
@@ -38,6 +39,7 @@ _LN2, _LN3 = "ln(2)", "ln(3)"
     "Ex 3.2.1",
     "negative expected loss without a remap can grow by post-processing",
     function="tightrope.consumers.expected_loss",
+    test=f"{_TESTS}::test_example_3_2_1_expected_loss_ignores_generality",
 )
 def _expected_loss() -> Found:
     graph = query("count(3)").graph
@@ -103,7 +105,7 @@ def _dobrushin_monotone() -> Found:
     "Def 3.3.1",
     "noise proportional to e^{-ε|i-z|}, cut at both ends, is the truncated geometric mechanism",
     function="tightrope.mechanisms.geometric",
-    test="tests/unit/channels/test_geometric.py",
+    test=f"{_TESTS}::test_definition_3_3_1_geometric_is_truncated",
 )
 def _geometric() -> Found:
     n, far = 5, 80
@@ -138,6 +140,7 @@ def _generalise() -> Found:
     "a maximally general mechanism on two answers has at most as many outputs as R has trees",
     "1",
     function="tightrope.channels.column_graphs.maximally_general",
+    test=f"{_TESTS}::test_appendix_b_outputs_stay_below_the_number_of_spanning_trees",
     correction="The direction of each tight edge counts: a tree with n-1 edges carries up to "
     "2^(n-1) different outputs. Two answers have one spanning tree; randomised response has two "
     "outputs that are not proportional, and is maximally general.",
@@ -149,31 +152,27 @@ def _trees() -> Found:
 
 
 @book.claim(
-    "App B, ρ₂ < e^ε",
-    "ρ over all pairs between the components stays below e^ε = 2",
+    "App B, share a",
+    "with ρ over all pairs between the components, the share a of the split is a probability",
     function="tightrope.channels.generality.make_maximally_general",
-    correction="ρ1 and ρ2 must range over adjacent pairs only. For the column (1, 2, 2, 4)/9 on a "
-    "line of four, all pairs give ρ1 = 1 and ρ2 = 4, and the shares a and b of the split would "
-    "divide by 0.",
+    test=f"{_TESTS}::test_appendix_b_maxima_over_all_pairs_give_negative_probabilities",
+    correction="ρ1 and ρ2 must range over adjacent pairs only. On a line of three with e^ε = 2 the "
+    "column (1, 2, 3)/6 has the components {0, 1} and {2}. All pairs give ρ2 = 3, above e^ε, and a "
+    "negative a; adjacent ones give ρ2 = 3/2.",
 )
 def _ratios() -> Found:
-    # (1, 2, 2, 4) is tight between 0 and 1 and between 2 and 3, and falls apart between 1 and 2.
-    column = [Fraction(k, 9) for k in (1, 2, 2, 4)]
+    column = [Fraction(k, 6) for k in (1, 2, 3)]
+
+    def share(pairs: list[tuple[int, int]]) -> Fraction:
+        up = max(column[s] / column[t] for s, t in pairs)
+        down = max(column[t] / column[s] for s, t in pairs)
+        return (2 / down - 1) / (2 / up * 2 / down - 1)
+
+    everywhere, adjacent = share([(0, 2), (1, 2)]), share([(1, 2)])
     channel = rational([[x, 1 - x] for x in column])
-    made = make_maximally_general(channel, Band(4), _LN2)
-    step = next(step for step in made.steps if step.output == 0)
-    first = set(step.part)
-    second = set(range(4)) - first
-    everywhere = max(
-        max(column[t] / column[s], column[s] / column[t]) for s in first for t in second
-    )
-    adjacent = max(
-        max(column[t] / column[s], column[s] / column[t])
-        for s in first
-        for t in second
-        if abs(s - t) == 1
-    )
-    return Found(everywhere < 2, f"{everywhere} over all pairs, {adjacent} over adjacent ones")
+    split = make_maximally_general(channel, Band(3), _LN2).steps[0].shares
+    detail = f"{everywhere} over all pairs, {adjacent} over adjacent ones"
+    return Found(0 <= everywhere <= 1 or adjacent not in split, detail)
 
 
 @book.claim(
@@ -181,6 +180,7 @@ def _ratios() -> Found:
     "least Dobrushin value for 5 inputs in a row: -e^{-ε(n-1)/2}, ε = ln 2",
     "-1/4",
     function="tightrope.axioms.dobrushin_optimum",
+    test=f"{_TESTS}::test_lemma_3_3_5_values",
 )
 def _odd() -> Found:
     return Found(dobrushin_optimum(Band(5), _LN2).exact)
@@ -191,6 +191,7 @@ def _odd() -> Found:
     "for 6 inputs in a row: -2e^{-ε(n/2-1)}/(1+e^ε), ε = ln 2",
     "-1/6",
     function="tightrope.axioms.dobrushin_optimum",
+    test=f"{_TESTS}::test_lemma_3_3_5_values",
 )
 def _even() -> Found:
     return Found(dobrushin_optimum(Band(6), _LN2).exact)
@@ -200,7 +201,7 @@ def _even() -> Found:
     "§3.3, geometric",
     "the geometric mechanism is optimal under the Dobrushin coefficient",
     function="tightrope.channels.dobrushin.dobrushin",
-    test="tests/unit/channels/test_dobrushin.py",
+    test=f"{_TESTS}::test_the_geometric_mechanism_is_dobrushin_optimal",
 )
 def _geometric_optimal() -> Found:
     worst = max(
@@ -214,6 +215,7 @@ def _geometric_optimal() -> Found:
     "Lemma 3.3.7",
     "the two inputs that are told apart best are as far apart as possible",
     function="tightrope.axioms.dobrushin_optimum",
+    test=f"{_TESTS}::test_lemma_3_3_7_only_the_diameter_counts",
 )
 def _far_apart() -> Found:
     graphs = [query(text).graph for text in ("petersen", "sum(4,2)", "star(3)", "cycle(7)")]
@@ -226,6 +228,7 @@ def _far_apart() -> Found:
     "least value at diameter d = 2 when its conditions are read as in Lemma 3.3.5, ε = ln 2",
     "-2/3",
     function="tightrope.axioms.dobrushin_optimum",
+    test=f"{_TESTS}::test_lemma_3_3_8_counts_nodes_as_length",
     correction="Lemma 3.3.5 counts the n = d+1 nodes of a path, Lemma 3.3.8 puts the length d into "
     "the same conditions. With lengths, even d gives -e^{-εd/2} and odd d gives "
     "-2e^{-ε(d-1)/2}/(1+e^ε).",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tightrope.release.remaps import apply_remap
     from tightrope.release.sampler import Sampler
     from tightrope.release.simulate import Simulation, simulate
+    from tightrope.release.sources import SourceFailed
 
 _PUBLIC = {
     "Account": "accounts",
@@ -53,6 +54,7 @@ _PUBLIC = {
     "RowAudit": "audit",
     "Sampler": "sampler",
     "Simulation": "simulate",
+    "SourceFailed": "sources",
     "Table": "facts",
     "apply_remap": "remaps",
     "audit": "audit",
@@ -85,6 +87,7 @@ __all__ = [
     "RowAudit",
     "Sampler",
     "Simulation",
+    "SourceFailed",
     "Table",
     "apply_remap",
     "audit",

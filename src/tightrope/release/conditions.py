@@ -136,6 +136,8 @@ class ConditionReader:
         from sqlglot import exp
 
         column, what = self._column(node.this), node.expression
+        if node.args.get("negate"):
+            return exp.Not(this=self._test(exp.Is(this=node.this, expression=what)))
         if isinstance(what, exp.Null):
             return exp.Is(this=quoted(column.name), expression=exp.null())
         if isinstance(what, exp.Boolean) and column.type == "boolean":

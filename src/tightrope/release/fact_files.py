@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -29,14 +30,25 @@ FACTS_FILE = "tightrope.toml"
 
 
 def read_facts(path: str | Path) -> Facts:
-    """Read a file of public facts.
+    """Read a file of public facts; a source that is a file is looked for beside it.
 
     >>> read_facts("no-such-file.toml")
     Traceback (most recent call last):
     ...
     tightrope.errors.InputError: no-such-file.toml: there is no such file
     """
-    return parse_facts(read_text(path), str(path))
+    facts = parse_facts(read_text(path), str(path))
+    folder = Path(path).parent
+    tables = {
+        name: replace(table, source=_beside(folder, table.source))
+        for name, table in facts.tables.items()
+    }
+    return replace(facts, tables=tables)
+
+
+def _beside(folder: Path, source: str | None) -> str | None:
+    is_file = source is not None and ":" not in source
+    return str(folder / source) if is_file and source is not None else source
 
 
 def parse_facts(text: str, name: str = FACTS_FILE) -> Facts:
@@ -81,7 +93,22 @@ def facts_from(data: Mapping[str, Any]) -> Facts:
         place = f"users.{user}"
         _known(_mapping(entry, place), place, ("budget",))
         budgets[user] = _budget(_needed(entry, "budget", place), f"{place}.budget")
-    return Facts({name: _table(name, entry) for name, entry in tables.items()}, budgets)
+    found = {name: _table(name, entry) for name, entry in tables.items()}
+    _check_relations(found)
+    return Facts(found, budgets)
+
+
+def _check_relations(tables: Mapping[str, Table]) -> None:
+    """Refuse two names for one table: each would have a budget of its own."""
+    owners: dict[tuple[str | None, str], str] = {}
+    for table in tables.values():
+        place = (table.source, (table.relation or table.name).lower())
+        if place in owners:
+            raise InputError(
+                f"tables.{owners[place]} and tables.{table.name} are the same table: people have "
+                "one budget, whatever their table is called"
+            )
+        owners[place] = table.name
 
 
 _TABLE_KEYS = (

@@ -14,6 +14,7 @@ from tightrope.release.aggregates import (
     count_of,
     value_of,
 )
+from tightrope.release.allowed_sql import check_pieces
 from tightrope.release.conditions import ConditionReader
 from tightrope.release.facts import Facts, Table
 from tightrope.release.shapes import Kind, Shape
@@ -51,7 +52,10 @@ def read_shape(sql: Any, facts: Facts, dialect: str = "duckdb", *, declared: boo
     if not isinstance(sql, str):
         sql, dialect = _compiled(sql), "duckdb"
     select = _one_select(sql, dialect)
-    return _Reader(facts, dialect).shape(select, declared)
+    shape = _Reader(facts, dialect).shape(select, declared)
+    # Last, because the reader's own refusals say more.
+    check_pieces(select)
+    return shape
 
 
 def _compiled(expression: Any) -> str:
@@ -145,6 +149,8 @@ class _Reader:
 
     def _declared(self, name: str, source: Any) -> Table:
         for table in self.facts.tables.values():
+            if table.name == name:
+                return table
             if table.relation is not None and table.relation.lower() == name.lower():
                 return table
         is_quoted = bool(source.this.args.get("quoted"))
@@ -244,7 +250,10 @@ def _without_winner_layers(select: Any) -> Any:
     middle = middle.this
     if not isinstance(middle, exp.Select) or "limit" not in _parts(middle):
         return select
+    plain = {"expressions", "from_", "from", "order", "limit"}
     if [type(node) for node in middle.expressions] != [exp.Star] or "order" not in _parts(middle):
+        return select
+    if _parts(middle) - plain:
         return select
     inner = _from(middle)
     if not isinstance(inner, exp.Subquery) or not isinstance(inner.this, exp.Select):
@@ -253,6 +262,8 @@ def _without_winner_layers(select: Any) -> Any:
     names = {node.alias_or_name: _unaliased(node) for node in groups.expressions}
     key, count = names.get(select.expressions[0].name), names.get(first.this.name)
     if key is None or count is None or rest or "group" not in _parts(groups):
+        return select
+    if _parts(groups) & {"order", "limit"}:
         return select
     flat = groups.copy()
     # GROUP BY 1 must go on naming the key, wherever it stood.

@@ -122,6 +122,9 @@ def _all_rows(shape: Shape) -> Any:
     if shape.part is not None:
         partition, part = shape.part
         conditions.append(_one_of(partition.column, partition.parts[part]))
+    if shape.people and shape.table.person is not None:
+        present = exp.Is(this=quoted(shape.table.person), expression=exp.null())
+        conditions.append(exp.Not(this=present))
     grouped = shape.kind in (Kind.GROUPS, Kind.MOST) and shape.column is not None
     if grouped and shape.column is not None and shape.column.other is None:
         conditions.append(_one_of(shape.column.name, shape._values(shape.column)))

@@ -15,16 +15,8 @@ from typing import Any
 
 from tightrope.errors import InputError, TightropeError
 from tightrope.release.facts import Column, Table
+from tightrope.release.text_files import TEXT_FILES, text_file_query
 
-#: What DuckDB calls the declared types when it reads a text file.
-_DUCKDB_TYPES = {
-    "integer": "BIGINT",
-    "number": "DOUBLE",
-    "text": "VARCHAR",
-    "boolean": "BOOLEAN",
-    "date": "DATE",
-}
-_TEXT_FILES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _PARQUET_FILES = (".parquet", ".pq")
 _KNOWN = (
     "a CSV or Parquet file, duckdb:///FILE, sqlite:///FILE, postgresql://…, polars:FILE, "
@@ -207,7 +199,7 @@ def _by_address(text: str, table: Table, relation: str) -> Source:
     if lower.startswith("duckdb:") or lower.endswith((".duckdb", ".ddb")):
         path = _file(text.partition("://")[2].removeprefix("/") if "://" in text else text)
         return _duckdb(ibis.duckdb.connect(path, read_only=True), relation, text)
-    if lower.endswith(_TEXT_FILES + _PARQUET_FILES):
+    if lower.endswith(TEXT_FILES + _PARQUET_FILES):
         return _file_in_duckdb(_file(text, several=True), table, relation)
     raise InputError(f"data must be {_KNOWN}; got {text[:80]!r}")
 
@@ -217,22 +209,11 @@ def _file_in_duckdb(path: str, table: Table, relation: str) -> Source:
     from sqlglot import exp
 
     backend = ibis.duckdb.connect()
-    place = exp.Literal.string(path).sql("duckdb")
     view = exp.to_identifier(relation.rsplit(".", maxsplit=1)[-1], quoted=True).sql("duckdb")
     if path.lower().endswith(_PARQUET_FILES):
-        query = f"SELECT * FROM read_parquet({place})"
+        query = f"SELECT * FROM read_parquet({exp.Literal.string(path).sql('duckdb')})"
     else:
-        # Types are the declared ones, never guessed from rows; what does not fit is NULL.
-        reader = (
-            f"read_csv({place}, all_varchar = true, header = true, null_padding = true, "
-            "ignore_errors = true, sample_size = 1)"
-        )
-        columns = ", ".join(
-            f"TRY_CAST({name} AS {_DUCKDB_TYPES[column.type]}) AS {name}"
-            for column in table.columns.values()
-            for name in [exp.to_identifier(column.name, quoted=True).sql("duckdb")]
-        )
-        query = f"SELECT {columns or '*'} FROM {reader}"
+        query = text_file_query(path, table)
     backend.raw_sql(f"CREATE TEMP VIEW {view} AS {query}")
     return _duckdb(backend, relation.rsplit(".", maxsplit=1)[-1], path)
 
@@ -281,7 +262,7 @@ def _polars(path: str, relation: str) -> Source:
     import ibis
 
     backend = ibis.polars.connect()
-    read = backend.read_csv if path.lower().endswith(_TEXT_FILES) else backend.read_parquet
+    read = backend.read_csv if path.lower().endswith(TEXT_FILES) else backend.read_parquet
     read(path, table_name=relation)
     return Source(
         path,

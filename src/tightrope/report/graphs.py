@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 #: Most answers that are drawn, in a row or otherwise; of a larger graph, those nearest to the
 #: centre.
 DRAWN_IN_A_ROW, DRAWN = 31, 120
+#: The part of the width of the axes across which answers in a row are spread.
+ROW_PART = 0.84
 
 
 def plot_graph(
@@ -72,6 +74,9 @@ def plot_graph(
     distance = np.array([graph.distance(centre, i) for i in nodes], dtype=float)
     _draw_edges(axes, points, edges, bent=_on_a_line(points))
     size = float(np.clip(6000 / len(nodes), 25, 420))
+    if _on_a_line(points):
+        # In a row the width of the picture is shared out, so that no node covers another.
+        size = min(size, (_row_width(axes) / len(nodes)) ** 2)
     dots = axes.scatter(
         points[:, 0], points[:, 1], s=size, c=distance, cmap="cividis", vmin=0,
         edgecolors="black", linewidths=0.6, zorder=2,
@@ -109,6 +114,13 @@ def _nearest(graph: AnswerGraph, centre: int, limit: int) -> list[int]:
     return sorted(found)
 
 
+def _row_width(axes: Axes) -> float:
+    """Return the width of a row of answers in points (1/72 inch)."""
+    figure = axes.get_figure(root=True)
+    whole = 6.4 if figure is None else figure.get_figwidth()
+    return float(72 * ROW_PART * whole * axes.get_position().width)
+
+
 def _on_a_line(points: NDArray[np.float64]) -> bool:
     return bool(np.ptp(points[:, 1]) == 0)
 
@@ -139,7 +151,10 @@ def _write_labels(
     distance: NDArray[np.float64],
 ) -> None:
     texts = [short_label(graph.label(node)) for node in nodes]
-    size = 8 if max(map(len, texts)) <= 3 else 6.5
+    longest = max(map(len, texts))
+    size = 8 if longest <= 3 else 6.5
+    if _on_a_line(points):
+        size = min(size, _row_width(axes) / (0.62 * longest * len(nodes)))
     for text, spot, far in zip(texts, points, distance / max(distance.max(), 1), strict=True):
         axes.annotate(
             text, spot, ha="center", va="center", fontsize=size, zorder=3,

@@ -53,7 +53,8 @@ def plot_channel(
     image = axes.imshow(values, cmap=AMOUNTS, vmin=0, aspect="auto", interpolation="nearest")
     bar = axes.figure.colorbar(image, ax=axes, shrink=0.9)
     bar.set_label("probability")
-    if max(values.shape) <= NUMBERED:
+    few = values.size <= NUMBERED**2 and len(values) <= 2 * NUMBERED and values.shape[1] <= NUMBERED
+    if few:
         _write_numbers(axes, values, fractions)
     _write_ticks(axes, channel, rows, columns)
     axes.set_xlabel("reported output")

@@ -107,14 +107,15 @@ def _answer_graph(design: Design) -> str:
 
 
 def _mechanism(design: Design) -> str:
-    caption = "Rows are true answers, columns are reported outputs."
+    caption = "Rows are true answers, columns are reported outputs"
     return "<h2>The mechanism</h2>" + _svg(lambda: plot_channel(design.channel), caption)
 
 
 def _reader(design: Design) -> str:
     consumer = design.consumer
     if isinstance(consumer, Bayesian):
-        knows = f"a prior ({escape(repr(consumer.prior))})"
+        likely = consumer.prior.maximum
+        knows = f"a prior over the {design.nodes} answers; the likeliest has {_brief(likely)}"
         lost = "expected loss"
     else:
         knows = f"{len(consumer.support)} of {design.nodes} answers that are possible"  # type: ignore[attr-defined]
@@ -148,7 +149,7 @@ def _leakage(design: Design) -> str:
         "Somebody who knows everyone else, and would guess a yes-or-no value of one person rightly "
         f"in half of all cases, guesses it rightly in at most "
         f"{100 * attacker_success(2, epsilon):.4g} % of cases after seeing the output. That is at "
-        f"most {_number(individual_bound(2, epsilon).bits)} bits about that person."
+        f"most {_brief(individual_bound(2, epsilon).bits)} bits about that person."
     ]
     try:
         if isinstance(design.consumer, Bayesian):
@@ -158,12 +159,12 @@ def _leakage(design: Design) -> str:
             bits = float(min_entropy_leakage(design.channel, prior))
             lines.append(
                 f"This reader guesses the answer itself rightly with probability "
-                f"{_number(before)} beforehand and {_number(after)} afterwards: the output tells "
-                f"{_number(bits)} bits about the answer (min-entropy leakage)."
+                f"{_brief(before)} beforehand and {_brief(after)} afterwards: the output tells "
+                f"{_brief(bits)} bits about the answer (min-entropy leakage)."
             )
         lines.append(
             f"Whatever a reader knows, it tells at most "
-            f"{_number(float(min_capacity(design.channel)))} bits about the answer (min-capacity)."
+            f"{_brief(float(min_capacity(design.channel)))} bits about the answer (min-capacity)."
         )
     except TooLarge:
         lines.append("The mechanism is too large to add up what it tells about the answer.")
@@ -208,6 +209,10 @@ def _number(value: Any) -> str:
         if number == 0
         else f"{np.format_float_positional(number, 9, fractional=False, trim='-')}"
     )
+
+
+def _brief(value: float) -> str:
+    return f"{value:.4g}"
 
 
 def _svg(draw: Callable[[], Axes], caption: str) -> str:

@@ -63,20 +63,26 @@ def plot_region(
     for epsilon, stroke in zip(epsilons, strokes(len(epsilons)), strict=True):
         level = Epsilon.of(epsilon)
         points = region_corners(graph, level) @ corners
+        # Regions grow with ε: the smaller ones lie on top.
+        above = 2 + 1 / (1 + float(level))
         label = f"ε = {level}"
         if graph.size == 3:
             axes.fill(
                 *points.T, facecolor=f"{stroke.colour}33", edgecolor=stroke.colour, label=label,
                 hatch=stroke.hatch, linestyle=stroke.dash, linewidth=1.6,
+                zorder=above,
             )  # fmt: skip
         else:
             _wire(axes, points, stroke.colour, stroke.dash, label)
-        axes.plot(*points.T, stroke.marker, color=stroke.colour, markersize=5)
+        axes.plot(*points.T, stroke.marker, color=stroke.colour, markersize=5, zorder=above)
     if prior is not None:
         spot = np.asarray(prior.probabilities if isinstance(prior, Prior) else prior) @ corners
-        axes.plot(*spot, "*", color=BLACK, markersize=14, label="this prior", linestyle="none")
+        axes.plot(
+            *spot, "*", color=BLACK, markersize=14, zorder=5, label="this prior", linestyle="none"
+        )
     axes.set_title(f"regular priors of {graph.name}")
-    axes.legend(loc="upper left" if graph.size == 3 else "upper right", frameon=False)
+    beside = (0.0, 1.0) if graph.size == 3 else (0.72, 1.0)
+    axes.legend(loc="upper left", bbox_to_anchor=beside, frameon=False)
     axes.set_aspect("equal")
     axes.margins(0.12)
     axes.set_axis_off()

@@ -116,7 +116,8 @@ def _headers_of(scope: Scope, name: bytes) -> list[str]:
 
 
 def _from_address(scope: Scope) -> str:
-    query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+    text: str = scope.get("query_string", b"").decode("latin-1")
+    query = parse_qs(text)
     return query.get("token", [""])[0]
 
 

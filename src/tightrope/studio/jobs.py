@@ -7,6 +7,7 @@ that moving a slider leaves nothing behind, and no tab waits for another.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import multiprocessing
 import threading
 import time
@@ -106,10 +107,8 @@ class Job:
 
     def stop(self) -> None:
         """Ask the work to finish with the best it has."""
-        try:
+        with contextlib.suppress(OSError):
             self._ours.send("stop")
-        except OSError:
-            pass
 
     def end(self) -> None:
         """End the work now, without a result."""
@@ -142,10 +141,9 @@ class Job:
         self._ours.close()
 
     def _tell(self, what: Callable[..., None], *values: Any) -> None:
-        try:
+        # A page that is gone took its loop along.
+        with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(what, *values)
-        except RuntimeError:
-            pass  # the page and its loop are gone
 
     def _report(self, value: Any) -> None:
         if self._progress is not None and not self._future.done():

@@ -172,7 +172,9 @@ def _columns(channel: Any, graph: AnswerGraph, level: Any) -> tuple[Column, ...]
     for output in range(channel.shape[1]):
         found = column_graph(channel, graph, level, output)
         ends = tuple((int(i), int(j)) for i, j in found.edges)
-        made.append(Column(name_of(channel.output_label(output)), ends, tuple(found.parts.tolist())))
+        made.append(
+            Column(name_of(channel.output_label(output)), ends, tuple(found.parts.tolist()))
+        )
     return tuple(made)
 
 

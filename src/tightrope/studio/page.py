@@ -43,7 +43,8 @@ document.addEventListener('keydown', (event) => {
 });
 // A plot that is hidden cannot be resized; Plotly says so as an error, and draws it when shown.
 window.addEventListener('unhandledrejection', (event) => {
-  if (/displayed plot div/.test(String(event.reason?.message ?? event.reason))) event.preventDefault();
+  const words = String(event.reason?.message ?? event.reason);
+  if (/displayed plot div/.test(words)) event.preventDefault();
 });
 """
 
@@ -112,11 +113,18 @@ class Page:
         ui.add_css(STYLE)
         ui.colors(primary="#0f766e", secondary="#0072B2", negative="#b42318")
         self._dark = ui.dark_mode(None)
-        with ui.header().classes("items-center q-px-md no-wrap").style("gap: 10px; padding-top: 4px; padding-bottom: 4px"):
+        with (
+            ui.header()
+            .classes("items-center q-px-md no-wrap")
+            .style("gap: 10px; padding-top: 4px; padding-bottom: 4px")
+        ):
             self._build_header()
-        with ui.tab_panels(self._tabs, value=PANELS[0]).classes("w-full").style(
-            "background: transparent; max-width: 1500px; margin: 0 auto"
-        ).props("transition-prev=fade transition-next=fade transition-duration=80"):
+        with (
+            ui.tab_panels(self._tabs, value=PANELS[0])
+            .classes("w-full")
+            .style("background: transparent; max-width: 1500px; margin: 0 auto")
+            .props("transition-prev=fade transition-next=fade transition-duration=80")
+        ):
             for made in panels(self):
                 self.panels[made.name] = made
                 with ui.tab_panel(made.name):
@@ -245,17 +253,24 @@ class Page:
     # -- taking things away ---------------------------------------------------------------
 
     def _build_dialog(self) -> None:
-        with ui.dialog() as self._dialog, ui.card().classes("tr-card").style(
-            "width: 760px; max-width: 92vw"
+        with (
+            ui.dialog() as self._dialog,
+            ui.card().classes("tr-card").style("width: 760px; max-width: 92vw"),
         ):
             with ui.tabs().props("dense no-caps align=left").classes("w-full") as kinds:
                 for name in ("command", "Python", "JSON"):
                     ui.tab(name)
-            with ui.tab_panels(kinds, value="command").classes("w-full").style(
-                "background: transparent"
+            with (
+                ui.tab_panels(kinds, value="command")
+                .classes("w-full")
+                .style("background: transparent")
             ):
-                self._texts = {name: self._build_text(name) for name in ("command", "Python", "JSON")}
-            ui.button("Close", on_click=self._dialog.close).props("flat no-caps").classes("self-end")
+                self._texts = {
+                    name: self._build_text(name) for name in ("command", "Python", "JSON")
+                }
+            ui.button("Close", on_click=self._dialog.close).props("flat no-caps").classes(
+                "self-end"
+            )
 
     def _build_text(self, name: str) -> ui.label:
         with ui.tab_panel(name).style("padding: 8px 0"):

@@ -195,8 +195,9 @@ def level_picture(intervals: Sequence[Sequence[float | None]], level: float) -> 
     """
     end = max(LAST_LEVEL, 1.1 * level)
     shapes: list[dict[str, Any]] = [
-        {"type": "rect", "xref": "x", "yref": "paper", "x0": low, "x1": end if high is None else high,
-         "y0": 0, "y1": 1, "fillcolor": TEAL, "opacity": 0.3, "line": {"width": 0}}
+        {"type": "rect", "xref": "x", "yref": "paper", "x0": low,
+         "x1": end if high is None else high, "y0": 0, "y1": 1, "fillcolor": TEAL,
+         "opacity": 0.3, "line": {"width": 0}}
         for low, high in intervals
     ]  # fmt: skip
     mark = {"color": COLOURS[1], "width": 3}
@@ -219,7 +220,8 @@ def level_picture(intervals: Sequence[Sequence[float | None]], level: float) -> 
 def bars_picture(bars: Sequence[Compared], is_binary: bool) -> Figure:
     """Draw the comparison: the chance of a right answer, or the loss, for each mechanism.
 
-    >>> bars_picture([Compared("bound", 0.5), Compared("tight", None, "none")], True)["data"][0]["x"]
+    >>> drawn = bars_picture([Compared("bound", 0.5), Compared("tight", None, "none")], True)
+    >>> drawn["data"][0]["x"]
     [0.5]
     """
     drawn = [bar for bar in bars if bar.loss is not None]
@@ -243,7 +245,8 @@ def bars_picture(bars: Sequence[Compared], is_binary: bool) -> Figure:
 def heat_picture(heat: Heat, logarithmic: bool = False) -> Figure:
     """Draw a mechanism: rows are true answers, columns reported outputs.
 
-    >>> heat_picture(Heat(((1.0,),), ("0",), ("0",), (("1/1",),), (0, 0, 0, 0), (1, 1)))["data"][0]["z"]
+    >>> sure = Heat(((1.0,),), ("0",), ("0",), (("1/1",),), (0, 0, 0, 0), (1, 1))
+    >>> heat_picture(sure)["data"][0]["z"]
     [[1.0]]
     """
     shown = [

@@ -71,7 +71,7 @@ def application(settings: Settings) -> Application:
         reconnect_timeout=10.0,
         show_welcome_message=False,
     )
-    return Guard(app, settings.token)  # type: ignore[arg-type]
+    return Guard(app, settings.token)
 
 
 def listen(host: str, port: int) -> socket.socket:

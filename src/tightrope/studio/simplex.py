@@ -77,8 +77,8 @@ def simplex_svg(
         for (a, b, anchor), name in zip(spots, names, strict=True)
     )
     return (
-        f'<polygon points="{outer}" fill="rgba(138,148,160,.12)" stroke="#8a94a0" stroke-width="1.5"/>'
-        f'<polygon points="{inner}" fill="rgba(15,157,138,.35)" stroke="#0f9d8a" stroke-width="1.5"/>'
+        f'<polygon points="{outer}" fill="rgba(138,148,160,.12)" stroke="#8a94a0"/>'
+        f'<polygon points="{inner}" fill="rgba(15,157,138,.35)" stroke="#0f9d8a"/>'
         f'{texts}<circle cx="{x:.1f}" cy="{y:.1f}" r="9" fill="#D55E00" stroke="white" '
         'stroke-width="2"/>'
     )

@@ -75,16 +75,20 @@ class Sketch:
         return Sketch(_places(nodes, self.places), tuple(edges))
 
     def edge_text(self) -> str:
-        """The edges as text."""
+        """Return the edges as text."""
         return ", ".join(f"{a}-{b}" for a, b in self.edges)
 
     def json(self) -> str:
-        """The graph as the text of a JSON file."""
-        data = {"name": "drawn", "nodes": sorted(self.places), "edges": [list(e) for e in self.edges]}
+        """Return the graph as the text of a JSON file."""
+        data = {
+            "name": "drawn",
+            "nodes": sorted(self.places),
+            "edges": [list(e) for e in self.edges],
+        }
         return json.dumps(data)
 
     def svg(self) -> str:
-        """The picture."""
+        """Return the picture."""
         parts = []
         for a, b in self.edges:
             (x1, y1), (x2, y2) = self.places[a], self.places[b]

@@ -161,9 +161,7 @@ def decode(text: str) -> State:
             raise ValueError("readers")
         return replace(state, readers=tuple(_reader(entry) for entry in listed))
     except (ValueError, TypeError, binascii.Error, zlib.error, RecursionError):
-        raise InputError(
-            "the link holds no state of the studio: it was cut or changed"
-        ) from None
+        raise InputError("the link holds no state of the studio: it was cut or changed") from None
 
 
 def _like(name: str, value: Any) -> Any:

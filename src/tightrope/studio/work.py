@@ -15,6 +15,7 @@ from tightrope.graphs import AnswerGraph
 from tightrope.studio.asking import consumer_of, level_in, query_in
 from tightrope.studio.refusal import blame
 from tightrope.studio.state import State
+
 #: Most answers that are drawn whole, and how many are drawn of a larger graph.
 DRAWN, DRAWN_OF_MANY = 120, 40
 

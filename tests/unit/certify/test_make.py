@@ -9,6 +9,8 @@ import pytest
 
 import tightrope as tr
 from tightrope.certify import Cover, Mechanism, certify, make, read, verify, write
+from tightrope.certify.container import Container
+from tightrope.certify.encode import encode
 from tightrope.channels import Channel, GeometricChannel, IntegerChannel, ScaledPhi, rational
 from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, InputError, TooLarge
@@ -125,8 +127,70 @@ def test_bundles_of_counts_by_rule(monkeypatch):
 
 
 def test_large_graphs_without_a_rule_are_refused():
+    size = 5001
     with pytest.raises(TooLarge, match="only mechanisms with a rule"):
-        certify(ScaledPhi(Cycle(5001), "1", 0.46211715726000973), Cycle(5001), "1")
+        certify(GeometricChannel(size, "1", size - 1), Cycle(size), "1")
+
+
+@pytest.mark.parametrize(
+    ("text", "scale"),
+    [
+        ("cycle(5001)", (1 - np.exp(-1)) / (1 + np.exp(-1))),
+        ("cycle(1024)", (1 - np.exp(-1)) / (1 + np.exp(-1))),
+        ("databases(5,4)", (1 / (1 + 3 * np.exp(-1))) ** 5),
+        ("databases(6,4)", (1 / (1 + 3 * np.exp(-1))) ** 6),
+    ],
+)
+def test_symmetric_graphs_by_rule(text, scale):
+    """The exponential mechanism [B, (17)], proved optimal for the uniform prior."""
+    graph = tr.query(text).graph
+    made = certify(
+        ScaledPhi(graph, "1", scale),
+        graph,
+        "1",
+        query=text,
+        consumer=Consumer.of(graph),
+        certificate=Cover(np.full(graph.size, scale / graph.size)),
+    )
+    found = verify(made)
+    assert made.kind == "radial"
+    assert found.reasons == ()
+    assert found.optimal_within < 1e-9
+    assert len(made.to_bytes()) < 20_000
+    for i in (0, 777):
+        wanted = ScaledPhi(graph, "1", scale).row(i)
+        assert np.abs(made.channel().row(i) - wanted).max() < 1e-12
+        assert sum(made.row_weights(i).tolist()) == made.total
+    assert made.input_index(graph.label(777)) == 777
+    assert np.array_equal(made.graph.distances_from(77), graph.distances_from(77))
+    assert tuple(made.graph.spheres()) == graph.ball_sizes(0)
+    near = np.zeros(graph.size, bool)
+    near[graph.neighbours(77)] = True
+    nodes = np.arange(graph.size)
+    assert np.array_equal(made.graph.ratio_of(np.full(graph.size, 77), nodes) >= 0, near)
+
+
+def test_more_databases_than_can_be_listed():
+    graph = tr.query("databases(20,4)").graph
+    channel = ScaledPhi(graph, "ln(2)", 0.4**20)
+    made = certify(channel, graph, "ln(2)", query="databases(20,4)")
+    assert made.shape == (4**20, 4**20)
+    assert verify(made).private
+    assert len(made.to_bytes()) < 3_000
+    with pytest.raises(InputError, match="too long to list"):
+        made.row_weights(5)
+
+
+def test_listed_weights_cannot_hide_behind_a_rule_of_the_graph():
+    """A cycle by rule lists no edges: listed weights would be checked against none."""
+    made = certify(GeometricChannel(6, "ln(2)"), Band(6), "ln(2)", query="six")
+    file = Container(made.to_bytes())
+    header = {k: v for k, v in file.header.items() if k != "sections"}
+    header["graph"] = {"cycle": [6]}
+    weights = np.concatenate(list(file.chunks("weights")))
+    found = verify(encode(header, {"weights": weights}, 6))
+    assert not found.private
+    assert found.reasons == ("listed weights need a box or a list of edges",)
 
 
 def test_a_hypercube_is_listed():

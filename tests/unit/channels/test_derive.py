@@ -135,12 +135,25 @@ def test_many_outputs_are_completed_exactly(deterministic):
     check_witness(refused.witness, other, y)
 
 
-def test_large_dependent_channels_at_the_border_are_refused_not_guessed():
+@pytest.mark.parametrize("power", [6, 9, 12, 30])
+def test_many_outputs_at_the_border(power):
     rng = np.random.default_rng(3)
-    y = random_channel(rng, 12, 24, 5000)
-    assert not derivable(sharper(y, Fraction(1, 10**12)), y)
+    y = random_channel(rng, 10, 20, 5000)
+    step = Fraction(1, 10**power)
+    inside, outside = sharper(y, -step), sharper(y, step)
+    yes, no = derivable(inside, y), derivable(outside, y)
+    assert yes.route.startswith("interior-point")
+    assert equal(cascade(y, yes.remap), inside).difference == 0
+    assert not no
+    check_witness(no.witness, outside, y)
+
+
+def test_what_cannot_be_decided_is_refused_not_guessed(monkeypatch):
+    for name in ("completed_remap", "refined", "tableau_decision"):
+        monkeypatch.setitem(derivable.__globals__, name, lambda *given: None)
+    y = random_channel(np.random.default_rng(3), 4, 8)
     with pytest.raises(CheckFailed, match="border"):
-        derivable(sharper(y, -Fraction(1, 10**12)), y)
+        derivable(sharper(y, -Fraction(1, 10)), y)
 
 
 def test_zero_and_proportional_columns_do_not_matter():

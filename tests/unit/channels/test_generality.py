@@ -108,6 +108,6 @@ def test_refusals():
 
 
 def test_too_many_splits_are_refused(monkeypatch):
-    monkeypatch.setattr("tightrope.channels.generality.SPLIT_LIMIT", 3)
+    monkeypatch.setitem(make_maximally_general.__globals__, "SPLIT_LIMIT", 3)
     with pytest.raises(TooLarge, match="more than 3 splits"):
         make_maximally_general(IntegerChannel([[1]] * 6), Band(6), "ln(2)")

@@ -52,9 +52,11 @@ class MechanismPanel(Panel):
                     self._notes = ui.column().classes("w-full").style("gap: 2px")
                 with card("Route"):
                     self._facts = ui.element("div").classes("tr-facts w-full").props("data-design")
-                    with ui.expansion("Why not the others?", on_value_change=self._others).props(
-                        "dense"
-                    ).classes("w-full"):
+                    with (
+                        ui.expansion("Why not the others?", on_value_change=self._others)
+                        .props("dense")
+                        .classes("w-full")
+                    ):
                         self._routes = ui.element("div").classes("w-full").props("data-routes")
         with ui.element("div").classes("tr-columns tr-even") as self._more:
             with card("Column graphs", "For one output, the constraints that hold with equality. "
@@ -139,8 +141,8 @@ class MechanismPanel(Panel):
             self._status.set_text(f"{now} …")
         else:
             self._status.set_text(
-                f"round {now.round}: loss {now.loss:.6g}, bound {now.bound:.6g}, gap {now.gap:.1e}, "
-                f"{now.seconds:.1f} s"
+                f"round {now.round}: loss {now.loss:.6g}, bound {now.bound:.6g}, "
+                f"gap {now.gap:.1e}, {now.seconds:.1f} s"
             )
 
     async def _judge(self, state: State) -> None:
@@ -151,9 +153,13 @@ class MechanismPanel(Panel):
         self._verdict.set_text(f"{told['verdict']}: {told['reason']} [{told['theorem']}]")
         supports = told.get("supports", [])
         with self._supports:
-            for number, (nodes, lost) in enumerate(zip(supports, told.get("losses", []))):
+            for number, (nodes, lost) in enumerate(
+                zip(supports, told.get("losses", []), strict=True)
+            ):
                 colour = COLOURS[number % len(COLOURS)]
-                shown = f"{len(nodes)} answers" if len(nodes) > 12 else f"{len(nodes)} answers ringed"
+                shown = (
+                    f"{len(nodes)} answers" if len(nodes) > 12 else f"{len(nodes)} answers ringed"
+                )
                 ui.label(
                     f"reader {number + 1}: {shown}, loses {lost:.6g} with an own mechanism"
                 ).style(f"border-left: 4px solid {colour}; padding-left: 8px; font-size: 13px")

@@ -26,6 +26,8 @@ class PrivacyPanel(Panel):
     def build(self) -> None:
         """Create the elements."""
         self._exists: dict[str, Any] | None = None
+        self._level: dict[str, Any] | None = None
+        self._slider_text = ""
         with ui.element("div").classes("tr-columns tr-two"):
             with card("Privacy level"):
                 self._text = ui.input("ε", placeholder="0.5 or ln(2)", on_change=self._typed)
@@ -40,7 +42,9 @@ class PrivacyPanel(Panel):
                     box.props("outlined dense debounce=350").classes("col")
                     box.on_value_change(self._counted)
                 self.error_label("people")
-                ui.label('"Absent" counts as a value where people may be missing.').classes("tr-note")
+                ui.label('"Absent" counts as a value where people may be missing.').classes(
+                    "tr-note"
+                )
             with card("What it means"):
                 with ui.row().classes("w-full").style("gap: 28px"):
                     self._numbers = [self._number(*words) for words in (
@@ -49,8 +53,9 @@ class PrivacyPanel(Panel):
                         ("bits about everybody", "all"),
                     )]  # fmt: skip
                 self._words = ui.column().classes("w-full").style("gap: 6px")
-        with ui.element("div").classes("w-full"), card(
-            "Where the tight-constraints mechanism exists"
+        with (
+            ui.element("div").classes("w-full"),
+            card("Where the tight-constraints mechanism exists"),
         ):
             self._waiting = ui.linear_progress(show_value=False).props("indeterminate")
             self._plot = ui.plotly({"data": [], "layout": {}}).classes("w-full")
@@ -80,9 +85,7 @@ class PrivacyPanel(Panel):
         people, values = self._people.value, self._values.value
         if people is None or values is None:
             return
-        self.page.change(
-            replace(self.page.state, individuals=int(people), values=int(values))
-        )
+        self.page.change(replace(self.page.state, individuals=int(people), values=int(values)))
 
     # -- showing --------------------------------------------------------------------------
 
@@ -123,11 +126,13 @@ class PrivacyPanel(Panel):
         self._draw()
 
     def _draw(self) -> None:
-        level = getattr(self, "_level", None)
+        level = self._level
         if level is None:
             return
         found = self._exists
-        self._plot.update_figure(level_picture(found["intervals"] if found else [], level["epsilon"]))
+        self._plot.update_figure(
+            level_picture(found["intervals"] if found else [], level["epsilon"])
+        )
         self.page.results["privacy"] = [found, level] if found else [level]
         if found is None:
             self._note.set_text("")

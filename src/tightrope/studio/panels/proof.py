@@ -64,9 +64,7 @@ class ProofPanel(Panel):
             self._state.set_text(f"There is no mechanism file: {made.unproved}")
         else:
             size = len(made.mechanism)
-            self._state.set_text(
-                f"{made.state.asked}, ε = {made.state.epsilon}: {size:,} bytes"
-            )
+            self._state.set_text(f"{made.state.asked}, ε = {made.state.epsilon}: {size:,} bytes")
         self._release.ready(ready)
 
     async def show(self, state: State, changed: frozenset[str]) -> None:

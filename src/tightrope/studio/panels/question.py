@@ -47,7 +47,9 @@ class QuestionPanel(Panel):
         from tightrope.queries.families import FAMILIES
 
         with card("Question"):
-            self._way = ui.toggle(WAYS, value="pick", on_change=self._turn).props("no-caps unelevated")
+            self._way = ui.toggle(WAYS, value="pick", on_change=self._turn).props(
+                "no-caps unelevated"
+            )
             self._way.classes("tr-toggle")
             with ui.column().classes("w-full q-gutter-none").style("gap: 6px") as self._pick:
                 self._text = ui.input("Query", placeholder="sum(150,5)", on_change=self._typed)

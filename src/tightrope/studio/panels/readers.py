@@ -19,6 +19,10 @@ from tightrope.studio.work import Shown, corners, name_of, prior_facts, regrets
 #: Most answers for which the prior has one slider each.
 SLIDERS = 8
 PRESETS = ("uniform", "binomial(.3)", "geometric(.5)", "poisson(2)")
+REGRET = (
+    "What each reader loses beyond an own optimal mechanism: with the first reader's mechanism, "
+    "and with the best common one."
+)
 LOSSES = ("binary", "absolute", "squared", "distance")
 
 
@@ -43,23 +47,24 @@ class ReadersPanel(Panel):
             with ui.element("div").classes("tr-stack"):
                 self._build_form()
             with ui.element("div").classes("tr-stack"):
-                with card("What this reader knows"):
-                    with ui.element("div").classes("tr-columns tr-even"):
-                        with ui.column().classes("w-full").style("gap: 4px"):
-                            self._simplex = ui.interactive_image(
-                                size=(simplex.WIDTH, simplex.HEIGHT), on_mouse=self._dragged,
-                                events=["mousedown", "mousemove", "mouseup"], sanitize=False,
-                            ).classes("tr-simplex").props("data-simplex")  # fmt: skip
-                            self._plot = ui.plotly({"data": [], "layout": {}}).classes("w-full")
-                            self._plot.style("height: 250px")
-                            self._hint = ui.label(
-                                "Drag the point. Shaded: regular priors at this ε."
-                            ).classes("tr-note")
-                        with ui.column().classes("w-full").style("gap: 8px"):
-                            self._facts = ui.element("div").classes("tr-facts").props("data-regular")
-                            self._sliders = ui.column().classes("w-full").style("gap: 0")
-                with card("Regret", "What each reader loses beyond an own optimal mechanism: with "
-                          "the first reader's mechanism, and with the best common one."):  # fmt: skip
+                with (
+                    card("What this reader knows"),
+                    ui.element("div").classes("tr-columns tr-even"),
+                ):
+                    with ui.column().classes("w-full").style("gap: 4px"):
+                        self._simplex = ui.interactive_image(
+                            size=(simplex.WIDTH, simplex.HEIGHT), on_mouse=self._dragged,
+                            events=["mousedown", "mousemove", "mouseup"], sanitize=False,
+                        ).classes("tr-simplex").props("data-simplex")  # fmt: skip
+                        self._plot = ui.plotly({"data": [], "layout": {}}).classes("w-full")
+                        self._plot.style("height: 250px")
+                        self._hint = ui.label(
+                            "Drag the point. Shaded: regular priors at this ε."
+                        ).classes("tr-note")
+                    with ui.column().classes("w-full").style("gap: 8px"):
+                        self._facts = ui.element("div").classes("tr-facts").props("data-regular")
+                        self._sliders = ui.column().classes("w-full").style("gap: 0")
+                with card("Regret", REGRET):
                     self._regret = ui.element("div").classes("w-full").props("data-regret")
                     self.error_label("regret")
 
@@ -67,10 +72,14 @@ class ReadersPanel(Panel):
         with card("Readers", "The mechanism is designed for the first."):
             self._tabs = ui.row().classes("w-full items-center").style("gap: 6px")
             self._name = ui.input("Name", on_change=self._named)
-            self._kind = ui.toggle(
-                {"bayesian": "has a prior", "risk-averse": "fears the worst"},
-                on_change=self._kinded,
-            ).props("no-caps unelevated").classes("tr-toggle")
+            self._kind = (
+                ui.toggle(
+                    {"bayesian": "has a prior", "risk-averse": "fears the worst"},
+                    on_change=self._kinded,
+                )
+                .props("no-caps unelevated")
+                .classes("tr-toggle")
+            )
             self._prior = ui.input("Prior", placeholder="uniform, binomial(.3), 0.2,0.8",
                                    on_change=self._typed)  # fmt: skip
             self.page.field("prior", lambda message: setattr(self._prior, "error", message))
@@ -85,7 +94,7 @@ class ReadersPanel(Panel):
                                      on_change=self._typed_support)  # fmt: skip
             self.page.field("support", lambda message: setattr(self._support, "error", message))
             self._loss = ui.select(list(LOSSES), label="Loss of a wrong guess",
-                                   on_change=lambda: self._set(loss=str(self._loss.value)))  # fmt: skip
+                                   on_change=self._lost)  # fmt: skip
             self.page.field("loss", lambda message: setattr(self._loss, "error", message))
             for box in (self._name, self._prior, self._support, self._loss):
                 box.props("outlined dense debounce=350").classes("w-full")
@@ -107,6 +116,9 @@ class ReadersPanel(Panel):
         if (self._kind.value == "risk-averse") != self._reader.is_risk_averse:
             averse = self._kind.value == "risk-averse"
             self._set(support="all" if averse else "", prior="uniform")
+
+    def _lost(self) -> None:
+        self._set(loss=str(self._loss.value))
 
     def _typed(self) -> None:
         text = str(self._prior.value or "").strip()

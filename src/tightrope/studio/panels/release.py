@@ -36,7 +36,9 @@ class ReleaseCard:
         with card("Release", "One private answer from a real table. The ledger is charged before a "
                   "row is read."):  # fmt: skip
             self._data = self._input("data", "Table", "people.csv, duckdb:///FILE, postgresql://…")
-            uploader("or upload a table (CSV, Parquet)", self._uploaded, ".csv,.tsv,.parquet", "table")
+            uploader(
+                "or upload a table (CSV, Parquet)", self._uploaded, ".csv,.tsv,.parquet", "table"
+            )
             self._sql = self._input("sql", "Question", "select count(*) from people where age > 65")
             self._columns = self._input("columns", "Columns used", "age:0..120; region:north,south")
             with ui.row().classes("w-full no-wrap").style("gap: 10px"):

@@ -1,0 +1,37 @@
+"""Three readers of one answer: what each loses with a mechanism of its own and with a shared one.
+
+python examples/many_readers.py [PICTURE]
+"""
+
+import sys
+
+import tightrope as tr
+from tightrope.optimize import ManyDesign, design_many
+
+
+def shared_mechanism() -> ManyDesign:
+    graph = tr.query("choice(4)").graph
+    readers = [
+        tr.Consumer.of(graph, prior=[0.5, 0.5, 0, 0], loss="binary", name="pollster"),
+        tr.Consumer.of(graph, prior="uniform", loss="binary", name="public"),
+        tr.Consumer.of(graph, prior=[0.7, 0.1, 0.1, 0.1], loss="binary", name="insider"),
+    ]
+    return design_many(graph, "ln(2)", readers)
+
+
+def main() -> None:
+    many = shared_mechanism()
+    for reader in many.as_dict()["consumers"]:
+        print(
+            f"{reader['name']:<9} own {reader['optimum']:.4f}  shared {reader['expected_loss']:.4f}"
+            f"  regret {reader['regret']:.4f}"
+        )
+    print(f"no private mechanism has a worst regret below {many.bound:.6f}")
+    if len(sys.argv) > 1:
+        from tightrope.report import plot_regret, save_plot
+
+        print(f"drawn into {save_plot(plot_regret, many, sys.argv[1])}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""``tightrope papers``: every claim of the four papers, computed again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tightrope.cli.output import AsJson, progress_bar, show
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tightrope.papers import Row
+
+
+def papers(
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Draw the figures and tables into this folder."),
+    ] = None,
+    only: Annotated[
+        str, typer.Option("--only", metavar="LETTERS", help="Only these papers, such as 'AC'.")
+    ] = "ABCD",
+    as_json: AsJson = False,
+) -> None:
+    """Compute every claim of the four papers again and compare it with what is printed.
+
+    Examples:
+      tightrope papers
+      tightrope papers --only B --out figures
+
+    >>> papers(only="D", as_json=True)
+    {"rows": [{"paper": "D", "result": "Axiom 2.1.1", ...
+    """
+    from tightrope.errors import CheckFailed
+    from tightrope.papers import reproduce
+
+    drawn: list[Path] = []
+    with progress_bar("computing", as_json) as done:
+        rows = reproduce(only, done)
+    if out is not None:
+        from tightrope.report.paper_figures import draw_figures
+
+        with progress_bar("drawing", as_json) as done:
+            drawn = draw_figures(out, only, done)
+    verdicts = [row.verdict for row in rows]
+    data = {
+        "rows": [asdict(row) for row in rows],
+        "match": verdicts.count("match"),
+        "corrected": verdicts.count("corrected"),
+        "open": verdicts.count("open"),
+        "seconds": sum(row.seconds for row in rows),
+        "figures": [str(path) for path in drawn],
+    }
+    show(as_json, data, lambda console: _draw(console, rows, drawn))
+    if "open" in verdicts:
+        wrong = ", ".join(f"{row.paper} {row.result}" for row in rows if row.verdict == "open")
+        raise CheckFailed(f"computed values differ from the papers without explanation: {wrong}")
+
+
+def _draw(console: Console, rows: tuple[Row, ...], drawn: list[Path]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 1), show_edge=False)
+    for heading in ("", "result", "statement", "claimed", "computed", "verdict"):
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        style = "bold" if row.verdict != "match" else ""
+        cells = (row.paper, row.result, row.statement, row.claimed, row.computed, row.verdict)
+        table.add_row(*(Text(cell, style=style) for cell in cells))
+    console.print(table)
+    corrected = [row for row in rows if row.verdict == "corrected"]
+    if corrected:
+        console.print(Text("\nCorrected", style="bold"))
+    for row in corrected:
+        console.print(Text(f"{row.paper} {row.result}: {row.explanation}"))
+    seconds = sum(row.seconds for row in rows)
+    matched = sum(row.verdict == "match" for row in rows)
+    console.print(
+        f"\n{len(rows)} claims: {matched} match, {len(corrected)} corrected, "
+        f"computed in {seconds:.0f} s"
+    )
+    if drawn:
+        console.print(f"{len(drawn)} figures in {drawn[0].parent}")

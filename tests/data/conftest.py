@@ -1,0 +1,163 @@
+"""One table in every database: the same rows in DuckDB, SQLite, PostgreSQL and Spark."""
+
+import datetime
+import os
+import sqlite3
+import warnings
+
+import duckdb
+import psycopg
+import pytest
+from tests.servers import Server
+
+#: id, age, region, smoker, born. Some ids and ages are missing, some ages absurd.
+ROWS = [
+    (
+        None if i > 115 else i // 2,
+        None if i % 17 == 0 else (500 if i % 19 == 0 else (-3 if i % 23 == 0 else i * 7 % 90)),
+        ["north", "south", "west", None, "atlantis"][i * i % 5],
+        i % 3 == 0,
+        datetime.date(1950, 1, 1) + datetime.timedelta(days=211 * i),
+    )
+    for i in range(120)
+]
+
+FACTS = """
+[tables.people]
+population = 150
+neighbours = "add-remove"
+budget = "400"
+
+[tables.people.columns]
+age = { bounds = [0, 90] }
+region = { values = ["north", "south", "west"] }
+smoker = { type = "boolean" }
+born = { type = "date" }
+
+[tables.people.partitions.region]
+column = "region"
+parts = { north = ["north"], rest = ["south", "west"] }
+"""
+
+#: The same rows, when one person may have several of them: one that counts, or two.
+PAIRS = """
+[tables.pairs]
+relation = "people"
+population = 80
+neighbours = "change-one"
+person = "id"
+contributions = 1
+budget = "400"
+
+[tables.pairs.columns]
+age = { bounds = [0, 90] }
+region = { values = ["north", "south", "west"] }
+smoker = { type = "boolean" }
+"""
+
+VISITS = """
+[tables.visits]
+relation = "people"
+population = 80
+neighbours = "add-remove"
+person = "id"
+contributions = 2
+budget = "400"
+
+[tables.visits.columns]
+age = { bounds = [0, 90] }
+"""
+
+_COLUMNS = "id integer, age integer, region text, smoker boolean, born date"
+
+
+@pytest.fixture(scope="session")
+def server():
+    running = Server()
+    yield running
+    running.remove()
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory):
+    """One local session for the whole suite."""
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pyspark.sql import SparkSession
+
+        session = (
+            SparkSession.builder.master("local[1]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.sql.shuffle.partitions", "1")
+            # A hundred rows are not worth compiling for.
+            .config("spark.sql.codegen.wholeStage", "false")
+            .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+            .config("spark.sql.adaptive.enabled", "false")
+            .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.driver.host", "127.0.0.1")
+            .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("spark")))
+            .getOrCreate()
+        )
+        session.sparkContext.setLogLevel("ERROR")
+        yield session
+        session.stop()
+
+
+@pytest.fixture(scope="session")
+def parquet(tmp_path_factory):
+    """The rows as a Parquet file and a CSV file, written by DuckDB."""
+    folder = tmp_path_factory.mktemp("files")
+    with duckdb.connect(str(folder / "people.duckdb")) as db:
+        db.execute(f"create table people ({_COLUMNS.replace('text', 'varchar')})")
+        db.executemany("insert into people values (?, ?, ?, ?, ?)", ROWS)
+        db.execute(f"copy people to '{folder}/people.parquet'")
+        db.execute(f"copy people to '{folder}/people.csv'")
+    return folder / "people.parquet"
+
+
+SOURCES = [
+    "duckdb",
+    "parquet",
+    "csv",
+    "polars",
+    "sqlite",
+    "postgresql",
+    # One worker for all of them: a second session costs half a minute.
+    pytest.param("spark", marks=pytest.mark.xdist_group("spark")),
+]
+
+
+@pytest.fixture(scope="session", params=SOURCES)
+def source(request, parquet, tmp_path_factory):
+    """The address of the table in each kind of source."""
+    kind = request.param
+    if kind == "duckdb":
+        return f"duckdb:///{parquet.with_suffix('.duckdb')}"
+    if kind in ("parquet", "csv"):
+        return str(parquet.with_suffix(f".{kind}"))
+    if kind == "polars":
+        return f"polars:{parquet}"
+    if kind == "sqlite":
+        path = tmp_path_factory.mktemp("sqlite") / "people.sqlite"
+        db = sqlite3.connect(path)
+        db.execute(f"create table people ({_COLUMNS})")
+        db.executemany(
+            "insert into people values (?, ?, ?, ?, ?)",
+            [(*row[:3], int(row[3]), row[4].isoformat()) for row in ROWS],
+        )
+        db.commit()
+        db.close()
+        return f"sqlite:///{path}"
+    if kind == "postgresql":
+        address = request.getfixturevalue("server").new_database("people")
+        with psycopg.connect(address) as db:
+            db.execute(f"create table people ({_COLUMNS})")
+            db.cursor().executemany("insert into people values (%s, %s, %s, %s, %s)", ROWS)
+        return address
+    session = request.getfixturevalue("spark")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        session.read.parquet(str(parquet)).createOrReplaceTempView("people")
+    return session

@@ -1,0 +1,316 @@
+"""The commands release, ledger, verify and remap: one answer from a table to its reader."""
+
+import json
+import sqlite3
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from tightrope.certify import certify, write
+from tightrope.channels import GeometricChannel, ScaledPhi
+from tightrope.errors import CheckFailed, InputError
+from tightrope.graphs import Band, Clique
+from tightrope.release import (
+    Column,
+    DeclaredQuestion,
+    Ledger,
+    OverBudget,
+    SourceFailed,
+    parse_facts,
+    release,
+    verify_receipt,
+)
+
+CENSUS = Path(__file__).resolve().parents[2] / "examples" / "data"
+PEOPLE = "select count(*) from people"
+FACTS = """
+[tables.people]
+population = 40
+budget = "5*ln(2)"
+[tables.people.columns]
+age = { bounds = [0, 90] }
+region = { values = ["north", "south"] }
+[tables.people.partitions.region]
+column = "region"
+parts = { north = ["north"], south = ["south"] }
+[users.ann]
+budget = "ln(2)"
+[users.bob]
+budget = "9"
+"""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def counting(tmp_path):
+    made = certify(GeometricChannel(41, "ln(2)"), Band(41), "ln(2)", query="count(40)")
+    return write(made, tmp_path / "count.tightrope")
+
+
+@pytest.fixture
+def people(tmp_path):
+    lines = ["id,age,region", *(f"{i},{i * 3},{['north', 'south'][i % 2]}" for i in range(25))]
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def words(counting, people, *more):
+    return [
+        "release",
+        str(counting),
+        "--data",
+        str(people),
+        "--sql",
+        PEOPLE,
+        "--ledger",
+        "ledger.db",
+        *more,
+    ]
+
+
+# -- the way of one answer ------------------------------------------------------------------
+
+
+def test_from_a_table_to_a_reader(run, counting, people):
+    done = run(
+        *words(counting, people, "--budget", "2*ln(2)", "--key", "monday", "--json"),
+        *("--receipt", "r.json"),
+    ).data
+    assert 0 <= done["answer"] <= 40
+    assert done["epsilon"] == "ln(2)"
+    assert Fraction(done["remaining"]) == Fraction(done["charged"])
+    assert done["receipt"] == json.loads(Path("r.json").read_text())
+    assert verify_receipt(done["receipt"]).genuine
+
+    again = run(*words(counting, people, "--key", "monday", "--json")).data
+    assert again == {**done, "fresh": False}
+
+    shown = run("ledger", "show", "ledger.db", "--json").data
+    assert shown["accounts"]["table people"]["remaining"] == done["remaining"]
+    whole = run("ledger", "verify", "ledger.db", "--receipt", "r.json", "--json").data
+    assert whole["intact"]
+    assert whole["anchors"] == 1
+    exported = run("ledger", "export", "ledger.db").out.splitlines()
+    kinds = [json.loads(line)["body"]["kind"] for line in exported]
+    assert kinds == ["open", "budget", "reserve", "charge", "answer"]
+    assert len(run("ledger", "export", "ledger.db", "--json").data["entries"]) == 5
+    assert run("ledger", "export", "ledger.db", "--out", "all.jsonl").code == 0
+    assert Path("all.jsonl").read_text().splitlines() == exported
+
+    checked = run("verify", "r.json", "--json").data
+    assert checked["genuine"]
+    assert checked["answer"] == done["answer"]
+    guess = run("remap", "geometric:count(40)", "--epsilon", "ln(2)", "--prior", "binomial(.6)",
+                "--receipt", "r.json", "--json").data  # fmt: skip
+    assert guess["guess"] == guess["remap"][done["answer"]]
+
+
+def test_for_a_person(run, counting, people):
+    shown = run(*words(counting, people, "--budget", "2"))
+    assert shown.code == 0
+    assert "remaining" in shown.out
+    assert run("ledger", "show", "ledger.db").code == 0
+    assert "intact" in run("ledger", "verify", "ledger.db").out
+
+
+def test_over_budget_is_exact(run, counting, people):
+    assert run(*words(counting, people, "--budget", "3/4")).code == 0
+    refused = run(*words(counting, people))
+    assert refused.code == 2
+    assert refused.err.count("\n") == 1
+    charge = Fraction(693147180559945309417232121459, 10**30)
+    for amount in (charge, Fraction(3, 4) - charge, 2 * charge - Fraction(3, 4)):
+        assert f"exactly {amount}" in refused.err
+
+
+def test_a_changed_receipt_fails(run, counting, people):
+    run(*words(counting, people, "--budget", "3", "--receipt", "r.json"))
+    receipt = json.loads(Path("r.json").read_text())
+    Path("r.json").write_text(json.dumps({**receipt, "answer": receipt["answer"] + 1}))
+    assert run("verify", "r.json").code == 1
+    assert run("ledger", "verify", "ledger.db", "--receipt", "r.json").code == 1
+
+
+def test_a_damaged_ledger_fails(run, counting, people):
+    run(*words(counting, people, "--budget", "3"))
+    raw = sqlite3.connect("ledger.db")
+    raw.execute("drop trigger ledger_no_UPDATE")
+    raw.execute("update ledger_entries set time = '2030' where position = 2")
+    raw.commit()
+    raw.close()
+    failed = run("ledger", "verify", "ledger.db", "--json")
+    assert failed.code == 1
+    assert not json.loads(failed.out)["intact"]
+    head = f"9:{'a' * 64}"
+    assert run("ledger", "verify", "ledger.db", "--head", head).code == 1
+
+
+def test_budgets_by_command(run):
+    made = run("ledger", "budget", "ledger.db", "table people", "2", "--json").data
+    assert made == {"account": "table people", "budget": "2", "remaining": "2"}
+    assert run("ledger", "budget", "ledger.db", "people", "2").code == 2
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ([], "--budget"),
+        (["--budget", "lots"], "a budget must be"),
+        (["--budget", "2", "--user", "eve"], "user 'eve' has no budget"),
+        (["--budget", "2", "--part", "north"], "a part looks like"),
+        (["--budget", "2", "--part", "region=north"], "not declared"),
+        (["--budget", "2", "--query", "path(3)"], "--query needs"),
+        (["--budget", "2", "--otherwise", "3"], "go with --query"),
+        (["--budget", "2", "--column", "age"], "a column looks like"),
+        (["--budget", "2", "--facts", "no-such.toml"], "no such file"),
+        (["--budget", "2", "--key", " "], "a request key"),
+    ],
+)
+def test_bad_input_charges_nothing(run, counting, people, more, says):
+    refused = run(*words(counting, people, *more))
+    assert refused.code == 2
+    assert says in refused.err
+    assert refused.err.count("\n") == 1
+    if Path("ledger.db").exists():
+        assert Ledger("ledger.db").accounts().get("table people") is None or (
+            Ledger("ledger.db").account("table people").spent == 0
+        )
+
+
+# -- the library ----------------------------------------------------------------------------
+
+
+def ask(counting, people, **more):
+    options = {"data": people, "sql": PEOPLE, "ledger": "ledger.db", "facts": parse_facts(FACTS)}
+    return release(counting, **{**options, **more})
+
+
+def test_users_and_tables_both_pay(counting, people):
+    done = ask(counting, people, user="ann")
+    ledger = Ledger("ledger.db")
+    assert ledger.remaining("user ann") == 0
+    assert ledger.remaining("table people") == 4 * done.charged
+    with pytest.raises(OverBudget, match="user ann"):
+        ask(counting, people, user="ann")
+    with pytest.raises(InputError, match="say who asks"):
+        ask(counting, people)
+    with pytest.raises(InputError, match="belongs to another request"):
+        ask(counting, people, user="bob", key=done.key)
+
+
+def test_parts_compose_in_parallel(counting, people):
+    for part in ("north", "south"):
+        done = ask(counting, people, user="bob", part=("region", part))
+    # Under change-one a person may move from one part to the other: both count.
+    assert Ledger("ledger.db").account("table people").spent == 2 * done.charged
+    facts = parse_facts(FACTS.replace('budget = "5', 'neighbours = "add-remove"\nbudget = "5'))
+    near = certify(GeometricChannel(41, "ln(2)"), Band(41), "ln(2)", query="count(40)",
+                   neighbours="add-remove")  # fmt: skip
+    for part in ("north", "south"):
+        done = ask(near, people, user="bob", part=("region", part), facts=facts, ledger="two.db")
+    assert Ledger("two.db").account("table people").spent == done.charged
+
+
+def test_the_facts_and_the_ledger_must_agree(counting, people):
+    ask(counting, people, user="bob")
+    with pytest.raises(InputError, match="correct the facts"):
+        ask(counting, people, user="bob", facts=parse_facts(FACTS.replace("5*ln(2)", "6*ln(2)")))
+
+
+def test_the_mechanism_must_answer_the_question(counting, people):
+    with pytest.raises(InputError, match=r"asks sum\(40,90\) under change-one"):
+        ask(counting, people, user="bob", sql="select sum(age) from people")
+    changed = FACTS.replace("population", 'neighbours = "add-remove"\npopulation')
+    with pytest.raises(InputError, match="under add-remove"):
+        ask(counting, people, user="bob", facts=parse_facts(changed))
+
+
+def test_a_mechanism_that_is_not_private_releases_nothing(counting, people):
+    raw = bytearray(counting.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    counting.write_bytes(raw)
+    with pytest.raises((CheckFailed, InputError)):
+        ask(counting, people, user="bob")
+    assert not Path("ledger.db").exists()
+
+
+def test_a_missing_source_frees_the_reservation(counting):
+    with pytest.raises(InputError, match="no such file"):
+        ask(counting, "gone.csv", user="bob", key="k")
+    ledger = Ledger("ledger.db")
+    assert ledger.ticket("k") is None
+    assert ledger.account("table people").spent == 0
+    assert ledger.verify().intact
+
+
+def test_a_crash_after_the_charge_is_paid_once(counting, people, monkeypatch):
+    def broken(*_):
+        raise SourceFailed("broken off")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("tightrope.release.releasing._truth", broken)
+        with pytest.raises(SourceFailed):
+            ask(counting, people, user="bob", key="k")
+    ledger = Ledger("ledger.db")
+    spent = ledger.account("table people").spent
+    assert spent > 0
+    done = ask(counting, people, user="bob", key="k")
+    assert ledger.account("table people").spent == spent == done.charged
+    assert ask(counting, people, user="bob", key="k").answer == done.answer
+
+
+def test_groups_have_names(people, run):
+    made = certify(ScaledPhi(Clique(2), "ln(2)", 2 / 3), Clique(2), "ln(2)", query="choice(2)")
+    write(made, "most.tightrope")
+    shown = run(
+        "release", "most.tightrope", "--data", str(people), "--ledger", "ledger.db",
+        "--sql", "select region from people group by region order by count(*) desc limit 1",
+        "--column", "region:north,south", "--budget", "2",
+    )  # fmt: skip
+    assert shown.code == 0, shown.err
+    assert "north" in shown.out or "south" in shown.out
+
+
+def test_an_answer_graph_of_ones_own(people, run):
+    made = certify(GeometricChannel(3, "ln(2)"), Band(3), "ln(2)", query="path(3)")
+    path = write(made, "path.tightrope")
+    Path("answers.json").write_text('{"72": 2, "0": 0}')
+    done = run(
+        "release", str(path), "--data", str(people), "--ledger", "ledger.db", "--budget", "2",
+        "--sql", "select max(age) from people", "--column", "age:integer", "--query", "path(3)",
+        "--answers", "answers.json", "--otherwise", "1", "--json",
+    ).data  # fmt: skip
+    assert done["answer"] in (0, 1, 2)
+    assert done["receipt"]["answers"] == {"map": {"0": 0, "72": 2}, "otherwise": 1}
+    with pytest.raises(InputError, match="is not an answer"):
+        release(
+            made,
+            data=people,
+            sql="select max(age) from people",
+            ledger="ledger.db",
+            columns={"age": Column("age", "integer")},
+            declared=DeclaredQuestion("path(3)", {"72": 9}, 0),
+        )
+
+
+def test_the_example_table(run, tmp_path):
+    made = certify(GeometricChannel(2501, "1/2"), Band(2501), "1/2", query="count(2500)",
+                   neighbours="add-remove")  # fmt: skip
+    path = write(made, tmp_path / "count.tightrope")
+    done = run(
+        "release", str(path), "--facts", str(CENSUS / "tightrope.toml"), "--ledger", "ledger.db",
+        "--sql", "select count(*) from census where high_income and age < 60", "--user", "ann",
+        "--json",
+    ).data  # fmt: skip
+    truth = sum(
+        line.endswith("true") and int(line.split(",")[1]) < 60
+        for line in (CENSUS / "census.csv").read_text().splitlines()[1:]
+    )
+    assert abs(done["answer"] - truth) < 200
+    assert done["remaining"] == "5/2"

@@ -1,0 +1,114 @@
+"""The HTML page about a design: whole, self-contained, safe."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+import tightrope as tr
+from tightrope.consumers import Consumer
+from tightrope.graphs import ExplicitGraph
+from tightrope.optimize import design
+from tightrope.report import html_report
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Reader(HTMLParser):
+    """Collects headings and text, and checks that every element is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.headings: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag, attrs) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            assert name not in {"src", "srcset"}, "nothing from outside"
+            if name in {"href", "xlink:href"}:
+                assert value.startswith("#"), value
+
+    def handle_startendtag(self, tag, attrs) -> None:
+        """An element without content is closed at once."""
+
+    def handle_endtag(self, tag) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data) -> None:
+        if "style" in self.open:
+            return
+        self.text += data
+        if self.open and self.open[-1] in {"h1", "h2"}:
+            self.headings.append(data)
+
+
+def read(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    assert reader.open == []
+    return reader
+
+
+def test_the_page_has_every_part() -> None:
+    page = html_report(design("sum(4,2)", "ln(2)"))
+    reader = read(page)
+    assert reader.headings == [
+        "Mechanism for sum(4,2)",
+        "The question",
+        "The mechanism",
+        "What the reader gets",
+        "Compared with others (loss, shorter is better)",
+        "What it leaks",
+        "Proofs, and how to check them",
+    ]
+    assert page.count("<svg") == 2
+    assert "@media print" in page
+    assert "tightrope verify" in reader.text
+
+
+def test_numbers_are_those_of_the_design() -> None:
+    found = design("choice(3)", "ln(2)")
+    text = read(html_report(found)).text
+    assert "in 50 % of cases" in text
+    assert "proved optimal" in text
+    assert "66.67 %" in text
+    assert "0.415 bits" in text
+
+
+def test_a_risk_averse_reader() -> None:
+    graph = tr.query("choice(4)").graph
+    found = design(graph, 1, Consumer.of(graph, support="0..2", loss="binary"))
+    text = read(html_report(found)).text
+    assert "3 of 4 answers" in text
+    assert "worst loss" in text
+
+
+def test_a_large_design_is_not_drawn_whole() -> None:
+    page = html_report(design("count(100000)", 1))
+    assert len(page) < 1_000_000
+    assert "100,001" in read(page).text
+
+
+def test_labels_cannot_carry_markup() -> None:
+    graph = ExplicitGraph(
+        [(0, 1), (1, 2)], labels=["<script>alert(1)</script>", "b", "c"], name="<b>bad</b>"
+    )
+    page = html_report(design(graph, "ln(2)"))
+    read(page)
+    assert "<script" not in page
+    assert "<b>" not in page
+
+
+def test_nothing_is_loaded_from_elsewhere() -> None:
+    page = html_report(design("path(4)", 1))
+    assert not re.search(r"(?:src|url)\s*[=(]\s*[\"']?https?:", page)
+    assert "<link" not in page
+    assert "@import" not in page
+
+
+@pytest.mark.parametrize("question", ["path(3)", "petersen", "star(4)", "databases(2,2)"])
+def test_pages_of_other_graphs(question) -> None:
+    assert question.split("(")[0] in read(html_report(design(question, 1))).text

@@ -1,0 +1,181 @@
+"""Plots: what is on the axes, and what is refused."""
+
+import numpy as np
+import pytest
+
+import tightrope as tr
+from tightrope.axioms import ApproximateBound, TableBound
+from tightrope.channels import GeometricChannel
+from tightrope.consumers import Consumer
+from tightrope.consumers.regular_levels import leakage_curves, regular_levels
+from tightrope.errors import InputError
+from tightrope.graphs import Band, Clique, Cycle, ExplicitGraph, FoldedCube, petersen
+from tightrope.mechanisms import exponential, geometric
+from tightrope.mechanisms.tight import utility_curve
+from tightrope.optimize import design_many
+from tightrope.phi import exists
+from tightrope.report import (
+    plot_bounds,
+    plot_channel,
+    plot_column_graph,
+    plot_database_bound,
+    plot_graph,
+    plot_leakage,
+    plot_region,
+    plot_regret,
+    plot_utility,
+)
+from tightrope.report.curves import shade_existence
+from tightrope.report.files import new_axes
+from tightrope.report.graphs import short_label
+from tightrope.report.layouts import layout
+from tightrope.report.palette import strokes
+
+
+def texts(axes) -> list[str]:
+    return [text.get_text() for text in axes.texts]
+
+
+def legend(axes) -> list[str]:
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_a_small_channel_has_its_numbers_written() -> None:
+    axes = plot_channel(GeometricChannel(3, "ln(2)"), fractions=True)
+    assert texts(axes)[:3] == ["2/3", "1/6", "1/6"]
+    assert axes.get_ylabel() == "true answer"
+    assert axes.get_title() == "channel: 3 × 3"
+
+
+def test_numbers_are_decimal_unless_asked() -> None:
+    assert texts(plot_channel(GeometricChannel(3, "ln(2)")))[:2] == [".667", ".167"]
+
+
+def test_a_large_channel_says_what_is_left_out() -> None:
+    axes = plot_channel(GeometricChannel(2000, 1))
+    assert axes.get_title() == "channel: 2,000 × 2,000, 300 × 300 of them drawn"
+    assert texts(axes) == []
+
+
+def test_cells_show_the_matrix() -> None:
+    channel = exponential(petersen(), "ln(2)")
+    drawn = plot_channel(channel).images[0].get_array()
+    assert np.asarray(drawn) == pytest.approx(channel.matrix())
+
+
+@pytest.mark.parametrize("graph", [Band(3), Cycle(3), Clique(4), Cycle(4)], ids=str)
+def test_regions_of_three_and_four_answers(graph) -> None:
+    axes = plot_region(graph, epsilons=("ln(2)", 1), prior=np.full(graph.size, 1 / graph.size))
+    assert legend(axes) == ["ε = ln(2)", "ε = 1", "this prior"]
+    assert sum(text.startswith("surely") for text in texts(axes)) == graph.size
+
+
+def test_five_answers_have_no_picture() -> None:
+    with pytest.raises(InputError, match=r"3 or 4 answers, but path\(5\) has 5"):
+        plot_region(Band(5))
+
+
+def test_utility_with_the_levels_shaded() -> None:
+    graph = Band(16, 3)
+    axes = plot_utility(utility_curve(graph, [0.9, 1.1, 1.4]), existence=exists(graph))
+    assert legend(axes) == ["tight constraints", "geometric noise", "mechanism exists"]
+    assert axes.get_xlabel() == "privacy level ε"
+
+
+def test_every_interval_is_shaded_once_in_the_legend() -> None:
+    gap = ExplicitGraph(
+        [(0, 2), (0, 3), (0, 5), (1, 2), (1, 3), (1, 5), (2, 3), (2, 4), (3, 4), (4, 5)]
+    )
+    axes = new_axes()
+    axes.set_xlim(0, 1)
+    shade_existence(exists(gap), axes)
+    assert len(axes.patches) == 2
+    assert axes.get_legend_handles_labels()[1] == ["mechanism exists"]
+    assert axes.get_xlim() == (0, 1)
+
+
+def test_leakage_has_a_gap_where_the_prior_is_not_regular() -> None:
+    people = tr.query("databases(5,4)").graph
+    prior = "product(.3,.27,.23,.2)"
+    curves = leakage_curves(prior, people, [0.5, 0.8, 0.9])
+    axes = plot_leakage(curves, existence=regular_levels(prior, people))
+    this = axes.lines[1].get_ydata()
+    assert np.isnan(this[0])
+    assert not np.isnan(this[1:]).any()
+
+
+def test_database_bounds() -> None:
+    axes = plot_database_bound([(1, 2), (10, 4)])
+    assert legend(axes) == ["1 person, 2 values", "10 people, 4 values"]
+    assert axes.lines[1].get_ydata()[-1] < 20
+
+
+@pytest.mark.parametrize(
+    ("channel", "graph", "title"),
+    [
+        (geometric(Band(5), "ln(2)"), Band(5), "output 2: connected"),
+        (exponential(Band(5), "ln(2)"), Band(5), "output 2: falls into 5 parts"),
+        (geometric(Band(7, 2), "ln(2)"), Band(7, 2), "output 2: falls into 3 parts"),
+    ],
+    ids=["geometric", "exponential", "sum"],
+)
+def test_column_graphs(channel, graph, title) -> None:
+    axes = plot_column_graph(channel, graph=graph, epsilon="ln(2)", output=2)
+    assert axes.get_title() == title
+
+
+def test_privacy_bounds_and_a_channel() -> None:
+    bounds = [ApproximateBound("ln(2)"), TableBound([(0, "1/10"), (1, 1)])]
+    axes = plot_bounds(bounds, channel=geometric(Band(3), "ln(2)"))
+    assert len(legend(axes)) == 3
+    curve = axes.lines[4].get_xydata()
+    assert curve[-1].tolist() == [1, 1]
+
+
+def test_regret_of_many_consumers() -> None:
+    graph = Clique(3)
+    readers = [
+        Consumer.of(graph, prior=[0.5, 0.5, 0], loss="binary"),
+        Consumer.of(graph, prior="uniform", loss="binary"),
+    ]
+    many = design_many(graph, "ln(2)", readers)
+    axes = plot_regret(many)
+    heights = [bar.get_height() for bar in axes.patches]
+    assert heights[:2] == pytest.approx(many.optima)
+    assert heights[2:] == pytest.approx(many.losses)
+
+
+def test_given_places_are_kept() -> None:
+    axes = plot_graph(Cycle(3), places=[[0, 0], [5, 0], [0, 5]])
+    assert axes.collections[1].get_offsets().tolist() == [[0, 0], [5, 0], [0, 5]]
+
+
+def test_a_cube_looks_like_a_cube() -> None:
+    graph = FoldedCube(4)
+    points = layout(graph, list(range(8)), [])
+    assert len(np.unique(points.round(9), axis=0)) == 8
+
+
+@pytest.mark.parametrize(
+    ("label", "text"),
+    [((1, 2), "1,2"), ((0, 1, 0), "010"), ((10, 2, 3), "10,2,3"), ("x" * 30, "x" * 19 + "…")],
+)
+def test_labels_are_short(label, text) -> None:
+    assert short_label(label) == text
+
+
+def test_curves_differ_without_colour() -> None:
+    drawn = strokes(6)
+    assert len({str(stroke.dash) for stroke in drawn}) == 6
+    assert len({stroke.marker for stroke in drawn}) == 6
+
+
+def test_axes_of_the_caller_are_used() -> None:
+    axes = new_axes()
+    for draw in (
+        lambda: plot_channel(GeometricChannel(3, 1), axes),
+        lambda: plot_region(Band(3), axes),
+        lambda: plot_graph(Cycle(4), axes),
+        lambda: plot_bounds([ApproximateBound(1)], axes),
+    ):
+        assert draw() is axes
