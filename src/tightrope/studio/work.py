@@ -5,10 +5,9 @@ These run in a process of their own: they take a state and return plain values.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from tightrope.cli.output import plain
 from tightrope.graphs import AnswerGraph
@@ -56,11 +55,7 @@ def drawing_of(graph: AnswerGraph) -> Drawing:
     """
     from tightrope.report.layouts import layout
 
-    # Of a large graph, the answers nearest to the first one.
-    nodes = list(range(graph.size))
-    if graph.size > DRAWN:
-        nearest = np.argsort(graph.distances_from(0), kind="stable")[:DRAWN_OF_MANY]
-        nodes = sorted(nearest.tolist())
+    nodes = _nearest(graph, DRAWN if graph.size <= DRAWN else DRAWN_OF_MANY)
     place = {node: k for k, node in enumerate(nodes)}
     edges = [
         (place[i], place[int(j)])
@@ -76,6 +71,18 @@ def drawing_of(graph: AnswerGraph) -> Drawing:
         tuple(edges),
         graph.size,
     )
+
+
+def _nearest(graph: AnswerGraph, limit: int) -> list[int]:
+    """Return the answers nearest to the first one, without listing all of them."""
+    found = {0: None}
+    queue = deque([0])
+    while queue and len(found) < limit:
+        for j in graph.neighbours(queue.popleft()):
+            if int(j) not in found and len(found) < limit:
+                found[int(j)] = None
+                queue.append(int(j))
+    return sorted(found)
 
 
 def name_of(label: Any) -> str:
@@ -162,6 +169,18 @@ def prior_facts(state: State) -> Shown:
         "no mechanism leaks more than": f"{found.leakage_bound_bits:.6g} bits",
     }
     return Shown(plain(data), rows)
+
+
+def check_reader(state: State) -> None:
+    """Refuse a reader that does not fit the question, naming the field.
+
+    >>> from tightrope.studio.state import Reader
+    >>> check_reader(State(readers=(Reader(support="0..9"),)))
+    Traceback (most recent call last):
+    ...
+    tightrope.studio.refusal.Refused: ...
+    """
+    consumer_of(state.reader, query_in(state))
 
 
 def corners(state: State) -> list[list[float]]:

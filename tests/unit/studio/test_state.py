@@ -158,3 +158,13 @@ def test_a_point_of_the_simplex_is_found_again(one, two):
     two = min(two, 100 - one)
     weights = [one, two, 100 - one - two]
     assert prior_at(*place_of([w / 100 for w in weights])) == weights_text(weights)
+
+
+def test_of_a_huge_graph_the_nearest_answers_are_drawn():
+    from tightrope.studio.pictures import graph_picture
+    from tightrope.studio.work import DRAWN_OF_MANY, question_facts
+
+    found = question_facts(State(question="databases(20,4)"))
+    assert found.json["nodes"] == 4**20
+    assert len(found.drawing.nodes) == DRAWN_OF_MANY
+    assert len(graph_picture(found.drawing)["data"][-1]["x"]) == DRAWN_OF_MANY

@@ -14,8 +14,10 @@ from tightrope.studio.panels.panel import Panel, card, facts, table, uploader
 from tightrope.studio.pictures import prior_picture
 from tightrope.studio.refusal import Refused
 from tightrope.studio.state import READERS_LIMIT, Reader, State
-from tightrope.studio.work import Shown, corners, name_of, prior_facts, regrets
+from tightrope.studio.work import Shown, check_reader, corners, name_of, prior_facts, regrets
 
+#: Differences below this are rounding.
+ROUNDING = 1e-12
 #: Most answers for which the prior has one slider each.
 SLIDERS = 8
 PRESETS = ("uniform", "binomial(.3)", "geometric(.5)", "poisson(2)")
@@ -189,9 +191,12 @@ class ReadersPanel(Panel):
         if "readers" in changed:
             self._show_form(state)
         self.page.forgive("prior", "support", "loss", "regret")
-        if not self._reader.is_risk_averse:
-            await self._show_prior(state)
         self._show_kind()
+        if self._reader.is_risk_averse:
+            alone = replace(state, readers=(self._reader,))
+            await self.page.slots.run("prior", check_reader, alone)
+        else:
+            await self._show_prior(state)
         if len(state.readers) > 1:
             found = await self.page.slots.run("regret", regrets, state)
             self._show_regret(state, found)
@@ -293,16 +298,21 @@ class ReadersPanel(Panel):
     def _show_regret(self, state: State, found: dict[str, Any]) -> None:
         common = found["common"]
         rows = [
-            (entry["name"], f"{entry['optimum']:.6g}", f"{first - entry['optimum']:.3g}",
-             f"{entry['regret']:.3g}")
+            (entry["name"], f"{entry['optimum']:.6g}", _small(first - entry["optimum"]),
+             _small(entry["regret"]))
             for entry, first in zip(common["consumers"], found["first"], strict=True)
         ]  # fmt: skip
         heads = ("reader", "own optimum", f"with {state.reader.name}'s", "with the common one")
         table(self._regret, heads, rows)
         with self._regret:
             ui.label(
-                f"No mechanism keeps the worst regret below {common['bound']:.3g}. "
+                f"No mechanism keeps the worst regret below {_small(common['bound'])}. "
                 f"{common['reason']}"
             ).classes("tr-note q-mt-sm")
             if not common["certified"]:
                 raise Refused("regret", "the bound and the regret found are still apart")
+
+
+def _small(value: float) -> str:
+    """Write a difference; what rounding leaves of nothing is nothing."""
+    return "0" if abs(value) < ROUNDING else f"{value:.3g}"

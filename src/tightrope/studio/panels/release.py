@@ -28,6 +28,7 @@ class ReleaseCard:
         self.panel = panel
         self.folder: tempfile.TemporaryDirectory[str] | None = None
         self._receipt: dict[str, Any] | None = None
+        self._uploads: dict[str, str] = {}
 
     def build(self) -> None:
         """Create the elements."""
@@ -85,7 +86,8 @@ class ReleaseCard:
             self.folder = tempfile.TemporaryDirectory(prefix="tightrope-")
         path = Path(self.folder.name, safe_name(event.file.name, "table.csv"))
         path.write_bytes(data)
-        self._data.set_value(str(path))
+        self._uploads[path.name] = str(path)
+        self._data.set_value(path.name)
 
     def _look(self) -> None:
         self.panel.page.forgive("ledger")
@@ -114,6 +116,7 @@ class ReleaseCard:
         fields = ("data", "sql", "ledger", "budget", "columns", "facts", "key")
         page.forgive(*fields, "release")
         given = {name: str(getattr(self, f"_{name}").value or "").strip() for name in fields}
+        given["data"] = self._uploads.get(given["data"], given["data"])
         self._button.set_enabled(False)
         self._answer.set_text("")
         try:
