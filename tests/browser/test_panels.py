@@ -114,6 +114,7 @@ def test_readers_have_presets_sliders_and_losses(tab):
     tab.fill("Answers thought possible", "0..7")
     tab.wait(".q-field__messages >> text=7")
     tab.fill("Answers thought possible", "0..1")
+    tab.page.locator(".q-field__messages >> text=7").wait_for(state="detached")
     tab.design()
     assert "with probability" in tab.text("[data-design]")
 

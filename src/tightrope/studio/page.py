@@ -40,7 +40,13 @@ window.history.replaceState(window.history.state, '', url);
 _KEYS = """
 document.addEventListener('keydown', (event) => {
   if (event.altKey && /^(Digit[1-5]|KeyC)$/.test(event.code)) event.preventDefault();
-});
+  // A button with the focus would take the key for a click on itself.
+  if (event.ctrlKey && event.key === 'Enter') {
+    event.preventDefault();
+    event.stopPropagation();
+    emitEvent('design');
+  }
+}, true);
 // A plot that is hidden cannot be resized; Plotly says so as an error, and draws it when shown.
 window.addEventListener('unhandledrejection', (event) => {
   const words = String(event.reason?.message ?? event.reason);
@@ -133,6 +139,7 @@ class Page:
         ui.keyboard(on_key=self._key, ignore=[])
         # In a field these two keys belong to the field.
         ui.keyboard(on_key=self._step_key, ignore=["input", "textarea", "select"])
+        ui.on("design", self._design)
         self.run_script(_KEYS)
         self.client.on_delete(self.slots.end_all)
         if self._wrong_link:
@@ -308,11 +315,12 @@ class Page:
         held, key = event.modifiers, str(event.key)
         if held.alt and event.key.number in range(1, len(PANELS) + 1):
             self._tabs.set_value(PANELS[event.key.number - 1])
-        elif held.ctrl and key == "Enter":
-            self._tabs.set_value("mechanism")
-            self.panels["mechanism"].act()
         elif held.alt and key.lower() == "c":
             self._open_dialog()
+
+    def _design(self) -> None:
+        self._tabs.set_value("mechanism")
+        self.panels["mechanism"].act()
 
     def _step_key(self, event: Any) -> None:
         if not event.action.keydown or not event.modifiers.ctrl:
