@@ -12,7 +12,7 @@ from tests.browser.conftest import environment
 from tightrope.studio import Reader, State
 from tightrope.studio.takeaway import PANELS
 
-#: Takes many seconds in several rounds.
+#: Takes many seconds.
 LONG = State(question="sum(100,4)", epsilon="0.5", readers=(Reader(prior="binomial(.3)"),))
 
 
@@ -47,15 +47,6 @@ def test_design_is_cancelled(tab):
     assert not tab.page.get_by_role("button", name="Cancel").is_visible()
 
 
-def test_design_is_stopped_with_the_best_so_far(tab):
-    tab.open(LONG, panel=4)
-    tab.press("Design")
-    tab.wait("[data-status] >> text=/round [1-9]/")
-    tab.press("Keep best so far")
-    tab.wait("[data-status] >> text=stopped early")
-    assert json.loads(tab.takeaway("JSON"))["stopped"] is True
-
-
 def test_tabs_do_not_disturb_each_other(tabs):
     one, two = tabs(), tabs()
     one.open(LONG, panel=4)
@@ -74,17 +65,17 @@ def test_tabs_do_not_disturb_each_other(tabs):
 
 
 def test_thousand_answers_keep_the_page_alive(tab, picture):
-    tab.open(State(question="sum(200,5)", epsilon="1"), panel=4)
+    tab.open(State(question="count(999)", epsilon="1"), panel=4)
 
     def work():
         tab.press("Design")
-        tab.wait("[data-heat-note] >> text=1,001 answers")
+        tab.wait("[data-heat-note] >> text=1,000 answers")
         tab.page.locator("[data-heat] .hm image").wait_for()
 
     pause = longest_pause(tab, work)
     # The server answers others meanwhile; the browser draws a picture of blocks, not of answers.
     assert "143 × 143 blocks" in tab.text("[data-heat-note]")
-    assert pause < 5
+    assert pause < 10
     picture(tab, "thousand")
     box = tab.page.locator("[data-heat] .nsewdrag").bounding_box()
     tab.page.mouse.move(box["x"] + 5, box["y"] + 5)
@@ -99,12 +90,12 @@ def test_thousand_answers_keep_the_page_alive(tab, picture):
 def test_server_answers_while_a_design_runs(tabs):
     one = tabs().open(LONG, panel=4)
     one.press("Design")
-    one.wait("[data-status] >> text=/round [1-9]/")
+    one.wait("[data-status] >> text=designing")
     one.turn(2)
     began = time.monotonic()
     one.fill("ε", "ln(3)")
     one.wait("text=at most 3 times")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
     one.turn(4)
     one.press("Cancel")
 
@@ -168,17 +159,21 @@ def test_commands_print_the_numbers_of_the_page(tab, shell):
 def test_python_runs_and_prints_the_same(tab, tmp_path):
     tab.open(State(question="choice(3)"))
     tab.design()
+    programs = []
     for panel in range(1, len(PANELS) + 1):
         tab.turn(panel)
-        done = subprocess.run(
-            [sys.executable, "-c", tab.takeaway("Python")],
-            cwd=tmp_path,
-            env=environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
+        programs.append(tab.takeaway("Python"))
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(programs)],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "GraphFacts(nodes=3" in done.stdout
+    assert "right guess   0.5" in done.stdout
     assert "private: yes" in done.stdout
 
 
