@@ -117,6 +117,21 @@ def parquet(tmp_path_factory):
     return folder / "people.parquet"
 
 
+@pytest.fixture(scope="session")
+def sqlite(tmp_path_factory):
+    """The rows in a SQLite file, which has neither truth values nor dates of its own."""
+    path = tmp_path_factory.mktemp("sqlite") / "people.sqlite"
+    db = sqlite3.connect(path)
+    db.execute(f"create table people ({_COLUMNS})")
+    db.executemany(
+        "insert into people values (?, ?, ?, ?, ?)",
+        [(*row[:3], int(row[3]), row[4].isoformat()) for row in ROWS],
+    )
+    db.commit()
+    db.close()
+    return f"sqlite:///{path}"
+
+
 SOURCES = [
     "duckdb",
     "parquet",
@@ -140,16 +155,7 @@ def source(request, parquet, tmp_path_factory):
     if kind == "polars":
         return f"polars:{parquet}"
     if kind == "sqlite":
-        path = tmp_path_factory.mktemp("sqlite") / "people.sqlite"
-        db = sqlite3.connect(path)
-        db.execute(f"create table people ({_COLUMNS})")
-        db.executemany(
-            "insert into people values (?, ?, ?, ?, ?)",
-            [(*row[:3], int(row[3]), row[4].isoformat()) for row in ROWS],
-        )
-        db.commit()
-        db.close()
-        return f"sqlite:///{path}"
+        return request.getfixturevalue("sqlite")
     if kind == "postgresql":
         address = request.getfixturevalue("server").new_database("people")
         with psycopg.connect(address) as db:
