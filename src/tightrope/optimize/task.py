@@ -67,7 +67,7 @@ class Task:
             return self.consumer
         raise InputError("this route needs a consumer with a prior; use the route 'minimax'")
 
-    @property
+    @functools.cached_property
     def alpha(self) -> float:
         """The ratio α."""
         return self.epsilon.alpha
