@@ -100,9 +100,9 @@ class BandPricer:
 
 def _best(cost: Floats, moves: _Moves, pick: NDArray[np.int8]) -> Floats:
     """Return the cheapest continuation of every profile; write down which one it is."""
-    options = cost[moves.profile.T]
+    options: Floats = cost[moves.profile.T]
     options *= moves.factor.T[:, :, None]
-    best = options[0]
+    best: Floats = options[0]
     pick[:] = 0
     for p in range(1, len(options)):
         np.putmask(pick, options[p] < best, p)
