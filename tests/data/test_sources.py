@@ -8,10 +8,7 @@ import ibis
 import pytest
 from tests.data.conftest import FACTS, PAIRS, ROWS, VISITS
 
-from tightrope.certify import certify
-from tightrope.channels import GeometricChannel
 from tightrope.errors import InputError
-from tightrope.graphs import Band
 from tightrope.queries import query
 from tightrope.release import Ledger, parse_facts, release
 from tightrope.release.answers import answer_of
@@ -149,13 +146,6 @@ def test_the_wrong_answer_would_be_noticed():
     """The negative twin: the questions differ in their answers, so a mix-up shows."""
     answers = [answer for question, answer in EXPECTED.values() if question == "count(150)"]
     assert len(set(answers)) == len(answers)
-
-
-@pytest.fixture(scope="module")
-def counting():
-    graph = Band(151)
-    made = GeometricChannel(151, "ln(2)")
-    return certify(made, graph, "ln(2)", query="count(150)", neighbours="add-remove")
 
 
 def test_one_release_path(source, counting, tmp_path):
