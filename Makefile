@@ -37,7 +37,7 @@ debian-packages: ## install the Debian packages that the tests need (as root)
 # One thread for linear algebra in each worker: threads of several workers only get in each
 # other's way on the small systems of the tests.
 test: install debian-packages ## run every test and every documented example
-	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 lint: install ## check style, format, types and import directions
 	@$(BIN)/ruff check .

@@ -6,6 +6,8 @@ other. This is where the result of the one is handed to the other.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,14 +18,18 @@ from tightrope.phi import Phi
 from tightrope.queries import Neighbours, Query
 
 #: Largest number of answers times edges for which the multipliers of every guess are listed.
-LISTED_MULTIPLIERS = 2_000_000
+LISTED_MULTIPLIERS = 4_000_000
 #: A multiplier below this is left out; the exact proof makes up for it.
 NEGLIGIBLE = 1e-15
 #: How far, relatively, a cover in floats may fall short before it is made exact.
 COVER_ROUNDING = 1e-11
 
 
-def prove(design: Design, query: Query | None = None) -> Mechanism:
+def prove(
+    design: Design,
+    query: Query | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Mechanism:
     r"""Round a design to integers, make its certificate exact and check both.
 
     Privacy is proved as :math:`W[i,o]\,q \le W[h,o]\,p` on every edge, with
@@ -38,6 +44,8 @@ def prove(design: Design, query: Query | None = None) -> Mechanism:
         What the planner found.
     query
         The question, for the file's title; the name of the answer graph by default.
+    progress
+        Told the share of guesses whose multipliers are found.
 
     Examples
     --------
@@ -57,7 +65,7 @@ def prove(design: Design, query: Query | None = None) -> Mechanism:
         neighbours=relation.value,
         consumer=design.consumer,
         guess_of=_guesses(design),
-        certificate=_certificate(design),
+        certificate=_certificate(design, progress),
         provenance={"route": design.route},
     )
 
@@ -71,7 +79,7 @@ def _guesses(design: Design) -> NDArray[np.int64] | None:
     return np.array([place[label] for label in outputs])
 
 
-def _certificate(design: Design) -> Prices | Cover | None:
+def _certificate(design: Design, progress: Callable[[float], None] | None) -> Prices | Cover | None:
     proof = design.certificate
     if proof is None:
         return None
@@ -84,7 +92,7 @@ def _certificate(design: Design) -> Prices | Cover | None:
             return Cover(np.maximum(cover, 0), mix)
     if design.consumer.loss.guess_count * design.graph.edge_count > LISTED_MULTIPLIERS:
         return None
-    return _prices(proof, design.consumer.loss.guess_count, mix)
+    return _prices(proof, design.consumer.loss.guess_count, mix, progress)
 
 
 def _covers(design: Design, cover: NDArray[np.float64], prior: NDArray[np.float64]) -> bool:
@@ -93,7 +101,12 @@ def _covers(design: Design, cover: NDArray[np.float64], prior: NDArray[np.float6
     return bool((reached >= prior * (1 - COVER_ROUNDING)).all())
 
 
-def _prices(proof: Certificate, guesses: int, mix: NDArray[np.float64] | None) -> Prices:
+def _prices(
+    proof: Certificate,
+    guesses: int,
+    mix: NDArray[np.float64] | None,
+    progress: Callable[[float], None] | None,
+) -> Prices:
     """List the multipliers of every guess as arcs."""
     ends = proof.graph.edge_array()
     parts: list[tuple[NDArray[np.int64], ...]] = []
@@ -107,5 +120,7 @@ def _prices(proof: Certificate, guesses: int, mix: NDArray[np.float64] | None) -
             used = value > NEGLIGIBLE
             parts.append((np.full(int(used.sum()), k), start[used], end[used]))
             values.append(value[used])
+        if progress is not None:
+            progress((k + 1) / guesses)
     guess, start, end = (np.concatenate(column) for column in zip(*parts, strict=True))
     return Prices(proof.prices, guess, start, end, np.concatenate(values), mix)

@@ -10,6 +10,10 @@ import psycopg
 import pytest
 from tests.servers import Server
 
+from tightrope.certify import certify
+from tightrope.channels import GeometricChannel
+from tightrope.graphs import Band
+
 #: id, age, region, smoker, born. Some ids and ages are missing, some ages absurd.
 ROWS = [
     (
@@ -79,8 +83,8 @@ def server():
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory):
-    """One local session for the whole suite."""
+def spark(parquet, tmp_path_factory):
+    """A local session that has the table."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -101,6 +105,7 @@ def spark(tmp_path_factory):
             .getOrCreate()
         )
         session.sparkContext.setLogLevel("ERROR")
+        session.read.parquet(str(parquet)).createOrReplaceTempView("people")
         yield session
         session.stop()
 
@@ -117,16 +122,22 @@ def parquet(tmp_path_factory):
     return folder / "people.parquet"
 
 
-SOURCES = [
-    "duckdb",
-    "parquet",
-    "csv",
-    "polars",
-    "sqlite",
-    "postgresql",
-    # One worker for all of them: a second session costs half a minute.
-    pytest.param("spark", marks=pytest.mark.xdist_group("spark")),
-]
+@pytest.fixture(scope="session")
+def sqlite(tmp_path_factory):
+    """The rows in a SQLite file, which has neither truth values nor dates of its own."""
+    path = tmp_path_factory.mktemp("sqlite") / "people.sqlite"
+    db = sqlite3.connect(path)
+    db.execute(f"create table people ({_COLUMNS})")
+    db.executemany(
+        "insert into people values (?, ?, ?, ?, ?)",
+        [(*row[:3], int(row[3]), row[4].isoformat()) for row in ROWS],
+    )
+    db.commit()
+    db.close()
+    return f"sqlite:///{path}"
+
+
+SOURCES = ["duckdb", "parquet", "csv", "polars", "sqlite", "postgresql"]
 
 
 @pytest.fixture(scope="session", params=SOURCES)
@@ -140,24 +151,16 @@ def source(request, parquet, tmp_path_factory):
     if kind == "polars":
         return f"polars:{parquet}"
     if kind == "sqlite":
-        path = tmp_path_factory.mktemp("sqlite") / "people.sqlite"
-        db = sqlite3.connect(path)
+        return request.getfixturevalue("sqlite")
+    address = request.getfixturevalue("server").new_database("people")
+    with psycopg.connect(address) as db:
         db.execute(f"create table people ({_COLUMNS})")
-        db.executemany(
-            "insert into people values (?, ?, ?, ?, ?)",
-            [(*row[:3], int(row[3]), row[4].isoformat()) for row in ROWS],
-        )
-        db.commit()
-        db.close()
-        return f"sqlite:///{path}"
-    if kind == "postgresql":
-        address = request.getfixturevalue("server").new_database("people")
-        with psycopg.connect(address) as db:
-            db.execute(f"create table people ({_COLUMNS})")
-            db.cursor().executemany("insert into people values (%s, %s, %s, %s, %s)", ROWS)
-        return address
-    session = request.getfixturevalue("spark")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        session.read.parquet(str(parquet)).createOrReplaceTempView("people")
-    return session
+        db.cursor().executemany("insert into people values (%s, %s, %s, %s, %s)", ROWS)
+    return address
+
+
+@pytest.fixture(scope="session")
+def counting():
+    """A mechanism for counts of the people in the table."""
+    noise = GeometricChannel(151, "ln(2)")
+    return certify(noise, Band(151), "ln(2)", query="count(150)", neighbours="add-remove")

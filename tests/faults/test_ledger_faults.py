@@ -181,6 +181,25 @@ def test_a_connection_cut_by_the_server(server):
     assert ledger.verify().intact
 
 
+def test_a_role_that_may_only_add_entries(server):
+    """The rights that the page on PostgreSQL tells to give are enough, and are not too many."""
+    address = server.new_database("rights")
+    opened(address)
+    with psycopg.connect(address, autocommit=True) as owner:
+        owner.execute("DROP ROLE IF EXISTS clerk")
+        owner.execute("CREATE ROLE clerk LOGIN")
+        owner.execute("GRANT SELECT, INSERT ON ledger_entries TO clerk")
+        owner.execute("GRANT SELECT, INSERT, UPDATE ON ledger_state TO clerk")
+    clerk = Ledger(address.replace("user=postgres", "user=clerk"))
+    spend(clerk, "k")
+    assert clerk.verify().intact
+    with pytest.raises(LedgerError, match="permission denied"):
+        clerk.store.write(lambda connection: connection.exec_driver_sql("TRUNCATE ledger_entries"))
+    with psycopg.connect(address, autocommit=True) as owner:
+        owner.execute("DROP OWNED BY clerk")
+        owner.execute("DROP ROLE clerk")
+
+
 def test_errors_hold_no_password():
     with pytest.raises(LedgerError) as refused:
         Ledger("postgresql://me:secret@127.0.0.1:1/ledger")

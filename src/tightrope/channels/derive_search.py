@@ -212,7 +212,7 @@ class _Program:
         diagonal = np.arange(n)
         tall[:, m + diagonal, diagonal] = np.sqrt(d_e).T
         q, r = np.linalg.qr(tall)
-        self._inverse = np.linalg.inv(r)
+        self._inverse = _triangular_inverse(r)
         if not np.isfinite(self._inverse).all():
             raise np.linalg.LinAlgError
         upper = q[:, :m] * (root * self.g[:, None])[:, :, None]
@@ -264,6 +264,21 @@ class _Program:
                 primal = min(primal, float(np.where(dz < 0, -z / dz, np.inf).min()))
                 dual = min(dual, float(np.where(ds < 0, -s / ds, np.inf).min()))
         return primal, dual
+
+
+def _triangular_inverse(stack: Floats) -> Floats:
+    """Invert upper triangular matrices, all at once, row by row from below.
+
+    Many small calls into a library with threads cost more than the arithmetic.
+    """
+    n = stack.shape[1]
+    found = np.zeros_like(stack)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for i in range(n - 1, -1, -1):
+            row = -np.einsum("kj,kjn->kn", stack[:, i, i + 1 :], found[:, i + 1 :])
+            row[:, i] += 1.0
+            found[:, i] = row / stack[:, i, i, None]
+    return found
 
 
 @dataclass(frozen=True)

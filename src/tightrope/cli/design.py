@@ -141,7 +141,8 @@ def design(
         from tightrope.certify import write
         from tightrope.proofs import prove
 
-        proved = prove(found, asked)
+        with progress_bar("proving", as_json) as done:
+            proved = prove(found, asked, done)
         data["out"] = str(write(proved, out))
         data["digest"] = proved.digest
     if report is not None:

@@ -8,7 +8,7 @@ from tightrope.channels import Channel, DenseChannel, DeterministicChannel, rema
 from tightrope.consumers import CoordinateLoss, Loss, best_remap, is_monotone
 from tightrope.consumers.line import on_a_line
 from tightrope.errors import TightropeError
-from tightrope.graphs import AnswerGraph, Band
+from tightrope.graphs import AnswerGraph, Band, path_order
 from tightrope.mechanisms import exponential, geometric
 from tightrope.mechanisms.tight_optimality import reach
 from tightrope.optimize.certificate import Certificate
@@ -26,11 +26,9 @@ REGULAR_TOLERANCE = 1e-12
 def accepts_geometric(task: Task) -> tuple[bool, str]:
     """Whether the graph is a path and the loss monotone.
 
-    >>> from tightrope.graphs import AnswerGraph, Band
-    >>> from tightrope import Epsilon
-    >>> from tightrope.consumers import Consumer
-    >>> consumer = Consumer.of(Band(4), prior="uniform", loss="absolute")
-    >>> accepts_geometric(Task(Band(4), Epsilon.of(1), consumer))[0]
+    >>> from tightrope.graphs import Band
+    >>> task = Task.of(Band(4), 1, prior="uniform", loss="absolute")
+    >>> accepts_geometric(task)[0]
     True
     """
     graph, loss = task.graph, task.consumer.loss
@@ -51,43 +49,28 @@ def _is_monotone(graph: AnswerGraph, loss: Loss) -> bool:
             return True
     if on_a_line(graph):
         return is_monotone(loss, graph).result
-    order = path_order(graph)
+    order = _along(graph)
     along = loss.matrix()[np.ix_(order, order)]
     step = np.diff(along, axis=1)
     above = np.triu(np.ones_like(step, dtype=bool))
     return bool((np.where(above, step, -step) >= 0).all())
 
 
-def path_order(graph: AnswerGraph) -> Ints:
-    """Return the nodes of a path from one end to the other.
-
-    >>> from tightrope.graphs import ExplicitGraph
-    >>> path_order(ExplicitGraph([(0, 2), (2, 1)])).tolist()
-    [0, 2, 1]
-    """
-    if isinstance(graph, Band):
-        return np.arange(graph.size)
-    here = int(np.argmin(graph.degrees))
-    order, last = [here], -1
-    while len(order) < graph.size:
-        ahead = [j for j in graph.neighbours(here).tolist() if j != last]
-        last, here = here, ahead[0]
-        order.append(here)
-    return np.array(order)
+def _along(graph: AnswerGraph) -> Ints:
+    """Return the nodes of a path from one end to the other; a band needs no walk."""
+    return np.arange(graph.size) if isinstance(graph, Band) else path_order(graph)
 
 
 def solve_geometric(task: Task, reason: str) -> Design:
     """Geometric noise with the best remap, and the prices that its outputs ask for.
 
-    >>> from tightrope.graphs import AnswerGraph, Band
-    >>> from tightrope import Epsilon
-    >>> from tightrope.consumers import Consumer
-    >>> consumer = Consumer.of(Band(5), prior="binomial(.3)", loss="squared")
-    >>> solve_geometric(Task(Band(5), Epsilon.of(1), consumer), "path").gap < 1e-12
+    >>> from tightrope.graphs import Band
+    >>> task = Task.of(Band(5), 1, prior="binomial(.3)", loss="squared")
+    >>> solve_geometric(task, "path").gap < 1e-12
     True
     """
     graph, alpha = task.graph, task.alpha
-    order = path_order(graph)
+    order = _along(graph)
     in_order = isinstance(graph, Band) or bool((np.diff(order) == 1).all())
     noise: Channel
     if in_order:
@@ -122,26 +105,32 @@ def _ray_values(task: Task, guess: Ints) -> Floats:
     return values
 
 
+def _not_binary(task: Task) -> str:
+    return "" if task.is_binary else f"the {task.consumer.loss.name} loss is not binary"
+
+
+def _not_tight(task: Task) -> str:
+    return "the tight-constraints mechanism does not exist here" if task.tight is None else ""
+
+
 def accepts_tree(task: Task) -> tuple[bool, str]:
     r"""Whether the graph is a tree with :math:`\alpha \le 1/(\Delta-1)` and the loss binary.
 
     >>> from tightrope.graphs import Star
-    >>> from tightrope import Epsilon
-    >>> from tightrope.consumers import Consumer
-    >>> consumer = Consumer.of(Star(4), prior="uniform", loss="binary")
-    >>> accepts_tree(Task(Star(4), Epsilon.of(1), consumer))
+    >>> task = Task.of(Star(4), 1, prior="uniform", loss="binary")
+    >>> accepts_tree(task)
     (False, 'α = 0.367879 is above 1/(Δ-1) = 0.333333')
     """
     graph = task.graph
     if graph.has_lengths or not graph.is_tree:
         return False, f"{graph.name} is not a tree"
-    if not task.is_binary:
-        return False, f"the {task.consumer.loss.name} loss is not binary"
+    if refused := _not_binary(task):
+        return False, refused
     degree = graph.max_degree
     if degree > 1 and task.alpha > 1 / (degree - 1):
         return False, f"α = {task.alpha:.6g} is above 1/(Δ-1) = {1 / (degree - 1):.6g}"
-    if task.tight is None:
-        return False, "the tight-constraints mechanism does not exist here"
+    if refused := _not_tight(task):
+        return False, refused
     return True, "on a tree with α ≤ 1/(Δ-1) tight constraints are optimal for every prior"
 
 
@@ -149,10 +138,8 @@ def solve_tree(task: Task, reason: str) -> Design:
     """Tight constraints with the closed-form prices of a tree.
 
     >>> from tightrope.graphs import Star
-    >>> from tightrope import Epsilon
-    >>> from tightrope.consumers import Consumer
-    >>> consumer = Consumer.of(Star(3), prior="0.1,0.2,0.3,0.4", loss="binary")
-    >>> solve_tree(Task(Star(3), Epsilon.of(1), consumer), "tree").certified
+    >>> task = Task.of(Star(3), 1, prior="0.1,0.2,0.3,0.4", loss="binary")
+    >>> solve_tree(task, "tree").certified
     True
     """
     return _tight(task, "tree", reason)
@@ -162,16 +149,12 @@ def accepts_regular(task: Task) -> tuple[bool, str]:
     """Whether the prior is regular, the loss binary, and tight constraints exist.
 
     >>> from tightrope.graphs import Clique
-    >>> from tightrope import Epsilon
-    >>> from tightrope.consumers import Consumer
-    >>> consumer = Consumer.of(Clique(3), prior="0.9,0.05,0.05", loss="binary")
-    >>> accepts_regular(Task(Clique(3), Epsilon.of(1), consumer))[0]
+    >>> task = Task.of(Clique(3), 1, prior="0.9,0.05,0.05", loss="binary")
+    >>> accepts_regular(task)[0]
     False
     """
-    if not task.is_binary:
-        return False, f"the {task.consumer.loss.name} loss is not binary"
-    if task.tight is None:
-        return False, "the tight-constraints mechanism does not exist here"
+    if refused := _not_binary(task) or _not_tight(task):
+        return False, refused
     if _regular_coordinates(task) is None:
         return False, "the prior is not regular at this ε"
     return True, "the prior is regular and binary loss asks for the likeliest answer"
@@ -181,10 +164,8 @@ def solve_regular(task: Task, reason: str) -> Design:
     r"""Tight constraints with the prices :math:`\pi - y`, where :math:`\pi = y\Phi` [A, Thm 1].
 
     >>> from tightrope.graphs import Clique
-    >>> from tightrope import Epsilon
-    >>> from tightrope.consumers import Consumer
-    >>> consumer = Consumer.of(Clique(3), prior="uniform", loss="binary")
-    >>> solve_regular(Task(Clique(3), Epsilon.of("ln(2)"), consumer), "regular").expected_loss
+    >>> task = Task.of(Clique(3), "ln(2)", prior="uniform", loss="binary")
+    >>> solve_regular(task, "regular").expected_loss
     0.5
     """
     y = _regular_coordinates(task)
@@ -213,14 +194,12 @@ def accepts_symmetric(task: Task) -> tuple[bool, str]:
     """Whether every answer sees the same balls, the prior is uniform and the loss binary.
 
     >>> from tightrope.graphs import Cycle
-    >>> from tightrope import Epsilon
-    >>> from tightrope.consumers import Consumer
-    >>> consumer = Consumer.of(Cycle(5), prior="uniform", loss="binary")
-    >>> accepts_symmetric(Task(Cycle(5), Epsilon.of(1), consumer))[0]
+    >>> task = Task.of(Cycle(5), 1, prior="uniform", loss="binary")
+    >>> accepts_symmetric(task)[0]
     True
     """
-    if not task.is_binary:
-        return False, f"the {task.consumer.loss.name} loss is not binary"
+    if refused := _not_binary(task):
+        return False, refused
     if not task.bayesian.prior.is_uniform:
         return False, "the prior is not uniform"
     if task.graph.has_lengths or task.graph.constant_ball_sizes is None:
@@ -232,10 +211,8 @@ def solve_symmetric(task: Task, reason: str) -> Design:
     r"""Return the exponential mechanism :math:`\alpha^{d}` with one normaliser [B, Thm 11, 12].
 
     >>> from tightrope.graphs import Cycle
-    >>> from tightrope import Epsilon
-    >>> from tightrope.consumers import Consumer
-    >>> consumer = Consumer.of(Cycle(4), prior="uniform", loss="binary")
-    >>> solve_symmetric(Task(Cycle(4), Epsilon.of("ln(2)"), consumer), "ring").utility
+    >>> task = Task.of(Cycle(4), "ln(2)", prior="uniform", loss="binary")
+    >>> solve_symmetric(task, "ring").utility
     0.444444...
     """
     balls = task.graph.constant_ball_sizes
@@ -250,21 +227,17 @@ def solve_symmetric(task: Task, reason: str) -> Design:
 def accepts_candidate(task: Task) -> tuple[bool, str]:
     """Whether tight constraints exist and the loss is binary; the prices decide the rest.
 
-    >>> from tightrope.graphs import AnswerGraph, Band
-    >>> from tightrope import Epsilon
-    >>> from tightrope.consumers import Consumer
-    >>> consumer = Consumer.of(Band(6, 2), prior="0.3,0.2,0.2,0.1,0.1,0.1", loss="binary")
-    >>> accepts_candidate(Task(Band(6, 2), Epsilon.of(1), consumer))[0]
+    >>> from tightrope.graphs import Band
+    >>> task = Task.of(Band(6, 2), 1, prior="0.3,0.2,0.2,0.1,0.1,0.1", loss="binary")
+    >>> accepts_candidate(task)[0]
     True
     """
-    if not task.is_binary:
-        return False, f"the {task.consumer.loss.name} loss is not binary"
-    if task.tight is None:
-        return False, "the tight-constraints mechanism does not exist here"
+    if refused := _not_binary(task) or _not_tight(task):
+        return False, refused
     try:
         lam = task.bayesian.prior.probabilities - _candidate(task)
-    except TightropeError as refused:
-        return False, str(refused)
+    except TightropeError as unsolved:
+        return False, str(unsolved)
     _, bound = task.proved(lam, "")
     if bound < float(lam.sum()) - task.gap * max(abs(float(lam.sum())), 1e-300):
         return False, "the candidate prices Φ⁻¹v are no certificate for this prior"
@@ -274,11 +247,9 @@ def accepts_candidate(task: Task) -> tuple[bool, str]:
 def solve_candidate(task: Task, reason: str) -> Design:
     r"""Tight constraints outside the regular region, with the prices :math:`\pi - \Phi^{-1}v`.
 
-    >>> from tightrope.graphs import AnswerGraph, Band
-    >>> from tightrope import Epsilon
-    >>> from tightrope.consumers import Consumer
-    >>> consumer = Consumer.of(Band(6, 2), prior="0.3,0.2,0.2,0.1,0.1,0.1", loss="binary")
-    >>> solve_candidate(Task(Band(6, 2), Epsilon.of(1), consumer), "candidate").certified
+    >>> from tightrope.graphs import Band
+    >>> task = Task.of(Band(6, 2), 1, prior="0.3,0.2,0.2,0.1,0.1,0.1", loss="binary")
+    >>> solve_candidate(task, "candidate").certified
     True
     """
     return _tight(task, "candidate", reason)
@@ -311,19 +282,15 @@ def _finished(
         channel: Channel = noise
     else:
         used, target = np.unique(guess, return_inverse=True)
-        labels = [task.consumer.loss.guess_label(int(k)) for k in used]
-        channel = remap(noise, DeterministicChannel(target.astype(np.int64), labels))
-    return Design(
-        graph=task.graph,
-        epsilon=task.epsilon,
-        consumer=task.consumer,
-        route=route,
-        reason=reason,
-        expected_loss=loss,
+        channel = remap(
+            noise, DeterministicChannel(target.astype(np.int64), task.guess_labels(used))
+        )
+    return task.answered(
+        route,
+        reason,
+        loss=loss,
+        bound=min(bound, loss) if bound - loss <= 1e-12 * abs(loss) else bound,
         channel=channel,
         general=noise,
         certificate=proof,
-        bound=min(bound, loss) if bound - loss <= 1e-12 * abs(loss) else bound,
-        wanted_gap=task.gap,
-        seconds=0.0,
     )

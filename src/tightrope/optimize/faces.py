@@ -21,6 +21,9 @@ from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 #: Differences of heights that are this close to an edge length count as tight.
 TIGHT_TOLERANCE = 1e-9
 
+#: Rays are scaled so that no entry is above this.
+LARGEST_ENTRY = 1e6
+
 #: Variables below this are noise of a numerical solution.
 DROWNED = 1e-9
 
@@ -76,6 +79,9 @@ class Face:
     def joined_with(self, heights: Heights) -> Face:
         """Return the smallest face that contains this one and a ray."""
         other = tight_edges(self.problem, heights)
+        # A ray with a towering peak is scaled down to it: solvers refuse huge numbers.
+        if self.problem.alpha ** float(heights.min()) > LARGEST_ENTRY:
+            heights = heights - heights.min()
         # The larger of the two columns at every node is in the face too; relative to it no
         # variable is ever large.
         lower = np.minimum(self.heights, heights)

@@ -60,21 +60,15 @@ def design_minimax(task: Task) -> Design:
     value = float((full * losses).sum(axis=1)[consumer.support].max())
     used = np.flatnonzero(full.max(axis=0) > 0)
     answers = task.graph.labels
-    guesses = [consumer.loss.guess_label(int(k)) for k in used]
-    channel = DenseChannel(full[:, used], inputs=answers, outputs=guesses)
-    return Design(
-        graph=task.graph,
-        epsilon=task.epsilon,
-        consumer=consumer,
-        route="minimax",
-        reason="the least worst loss is a linear program; its multipliers are the worst prior",
-        expected_loss=value,
+    channel = DenseChannel(full[:, used], inputs=answers, outputs=task.guess_labels(used))
+    return task.answered(
+        "minimax",
+        "the least worst loss is a linear program; its multipliers are the worst prior",
+        loss=value,
+        bound=min(bound, value),
         channel=channel,
         general=channel,
         certificate=Certificate(task.graph, task.epsilon, bayesian, prices),
-        bound=min(bound, value),
-        wanted_gap=task.gap,
-        seconds=0.0,
     )
 
 

@@ -165,13 +165,21 @@ def _routed(task: Task, name: str | None) -> Design:
         if found.certified or found.stopped:
             return found
         # A closed form whose certificate does not hold up is not believed; go on.
-        if last is None or found.gap < last.gap:
-            last = found
+        last = found if last is None else _best_of(last, found)
+        if last.certified:
+            return last
     if last is None and trouble is not None:
         raise trouble
     if last is None:
         raise InputError(f"no route fits {task.graph.name}: it is too large for every engine")
     return last
+
+
+def _best_of(one: Design, other: Design) -> Design:
+    """Return the better mechanism with the better bound: a bound holds for every mechanism."""
+    best = min(one, other, key=lambda found: found.expected_loss)
+    proof = max(one, other, key=lambda found: found.bound)
+    return replace(best, certificate=proof.certificate, bound=min(proof.bound, best.expected_loss))
 
 
 def _task(

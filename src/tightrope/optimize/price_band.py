@@ -100,12 +100,13 @@ class BandPricer:
 
 def _best(cost: Floats, moves: _Moves, pick: NDArray[np.int8]) -> Floats:
     """Return the cheapest continuation of every profile; write down which one it is."""
+    options: Floats = cost[moves.profile.T]
+    options *= moves.factor.T[:, :, None]
+    best: Floats = options[0]
     pick[:] = 0
-    best = cost[moves.profile[:, 0]] * moves.factor[:, :1]
-    for p in range(1, moves.profile.shape[1]):
-        option = cost[moves.profile[:, p]] * moves.factor[:, p : p + 1]
-        np.putmask(pick, option < best, p)
-        np.minimum(best, option, out=best)
+    for p in range(1, len(options)):
+        np.putmask(pick, options[p] < best, p)
+        np.minimum(best, options[p], out=best)
     return best
 
 

@@ -109,7 +109,7 @@ class Problem:
         """The number of answers."""
         return self.graph.size
 
-    @property
+    @functools.cached_property
     def alpha(self) -> float:
         r""":math:`\alpha = e^{-\varepsilon}`."""
         return self.epsilon.alpha

@@ -8,12 +8,11 @@ import numpy as np
 
 from tightrope.channels import DenseChannel
 from tightrope.errors import TooLarge
-from tightrope.graphs.automorphisms import AutomorphismGroup
 from tightrope.optimize.certificate import Certificate
-from tightrope.optimize.engine import relative_gap, run_engine
+from tightrope.optimize.engine import EngineResult, relative_gap, run_engine
 from tightrope.optimize.faces import Face
 from tightrope.optimize.mixture import Mixture, mixture, polished
-from tightrope.optimize.orbits import expanded, reduced, symmetries
+from tightrope.optimize.orbits import expanded, reduced
 from tightrope.optimize.plain import PLAIN_ENTRIES, plain_entries, solve_plain_program
 from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Floats, Problem
@@ -28,24 +27,15 @@ POLISHED_GAP = 1e-11
 BOUND_ROUNDING = 1e-9
 
 
-def _group(task: Task) -> AutomorphismGroup | None:
-    if "_symmetries" not in task.__dict__:
-        task.__dict__["_symmetries"] = symmetries(task.graph, task.bayesian)
-    found: AutomorphismGroup | None = task.__dict__["_symmetries"]
-    return found
-
-
 def accepts_orbits(task: Task) -> tuple[bool, str]:
     """Whether some symmetry of the graph keeps prior and loss.
 
     >>> from tightrope.graphs import Band
-    >>> from tightrope import Epsilon
-    >>> from tightrope.consumers import Consumer
-    >>> consumer = Consumer.of(Band(5, 2), prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
-    >>> accepts_orbits(Task(Band(5, 2), Epsilon.of(1), consumer))
+    >>> task = Task.of(Band(5, 2), 1, prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
+    >>> accepts_orbits(task)
     (False, 'no symmetry of the graph keeps prior and loss')
     """
-    group = _group(task)
+    group = task.symmetries
     if group is None:
         return False, "no symmetry of the graph keeps prior and loss"
     return True, f"{group.order} symmetries keep prior and loss: one guess for each orbit"
@@ -55,32 +45,22 @@ def solve_orbits(task: Task, reason: str) -> Design:
     """Run the engine on orbits and spread its columns over them.
 
     >>> from tightrope.graphs import Band
-    >>> from tightrope import Epsilon
-    >>> from tightrope.consumers import Consumer
-    >>> consumer = Consumer.of(Band(7, 2), prior="uniform", loss="absolute")
-    >>> solve_orbits(Task(Band(7, 2), Epsilon.of(1), consumer), "orbits").certified
+    >>> task = Task.of(Band(7, 2), 1, prior="uniform", loss="absolute")
+    >>> solve_orbits(task, "orbits").certified
     True
     """
-    group = _group(task)
+    group = task.symmetries
     assert group is not None
-    small = reduced(task.problem, group)
-    found = run_engine(small, gap=task.gap, progress=task.progress, start=_started(task, small))
-    mixed = mixture(task.problem, expanded(found.columns, group))
-    prices, bound = _best_prices(task.problem, mixed, found.prices, found.bound)
-    faces = found.master.faces
-    return finished(
-        task, "orbits", reason, mixed, prices, bound, found.stopped, found.rounds, faces
-    )
+    found = _searched(task, reduced(task.problem, group))
+    return _from_engine(task, "orbits", reason, found, expanded(found.columns, group))
 
 
 def accepts_rays(task: Task) -> tuple[bool, str]:
     """Whether the graph is small enough for the engine.
 
     >>> from tightrope.graphs import Band
-    >>> from tightrope import Epsilon
-    >>> from tightrope.consumers import Consumer
-    >>> consumer = Consumer.of(Band(5, 2), prior="uniform", loss="absolute")
-    >>> accepts_rays(Task(Band(5, 2), Epsilon.of(1), consumer))[0]
+    >>> task = Task.of(Band(5, 2), 1, prior="uniform", loss="absolute")
+    >>> accepts_rays(task)[0]
     True
     """
     if task.graph.size > ENGINE_ANSWERS:
@@ -92,19 +72,26 @@ def solve_rays(task: Task, reason: str) -> Design:
     """Run the engine.
 
     >>> from tightrope.graphs import Band
-    >>> from tightrope import Epsilon
-    >>> from tightrope.consumers import Consumer
-    >>> consumer = Consumer.of(Band(5, 2), prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
-    >>> solve_rays(Task(Band(5, 2), Epsilon.of(1), consumer), "rays").certified
+    >>> task = Task.of(Band(5, 2), 1, prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
+    >>> solve_rays(task, "rays").certified
     True
     """
-    found = run_engine(
-        task.problem, gap=task.gap, progress=task.progress, start=_started(task, task.problem)
-    )
-    mixed = mixture(task.problem, found.columns)
+    found = _searched(task, task.problem)
+    return _from_engine(task, "rays", reason, found, found.columns)
+
+
+def _searched(task: Task, problem: Problem) -> EngineResult:
+    return run_engine(problem, gap=task.gap, progress=task.progress, start=_started(task, problem))
+
+
+def _from_engine(
+    task: Task, route: str, reason: str, found: EngineResult, columns: dict[int, Floats]
+) -> Design:
+    """Take the columns apart into rays, and keep how the engine came to them."""
+    mixed = mixture(task.problem, columns)
     prices, bound = _best_prices(task.problem, mixed, found.prices, found.bound)
     faces = found.master.faces
-    return finished(task, "rays", reason, mixed, prices, bound, found.stopped, found.rounds, faces)
+    return finished(task, route, reason, mixed, prices, bound, found.stopped, found.rounds, faces)
 
 
 def _best_prices(
@@ -124,10 +111,8 @@ def accepts_plain(task: Task) -> tuple[bool, str]:
     """Whether the plain program fits.
 
     >>> from tightrope.graphs import Band
-    >>> from tightrope import Epsilon
-    >>> from tightrope.consumers import Consumer
-    >>> consumer = Consumer.of(Band(5, 2), prior="uniform", loss="absolute")
-    >>> accepts_plain(Task(Band(5, 2), Epsilon.of(1), consumer))[0]
+    >>> task = Task.of(Band(5, 2), 1, prior="uniform", loss="absolute")
+    >>> accepts_plain(task)[0]
     True
     """
     try:
@@ -143,10 +128,8 @@ def solve_plain(task: Task, reason: str) -> Design:
     """Solve the plain program, and take exact rays and checked prices from its solution.
 
     >>> from tightrope.graphs import Band
-    >>> from tightrope import Epsilon
-    >>> from tightrope.consumers import Consumer
-    >>> consumer = Consumer.of(Band(5, 2), prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
-    >>> solve_plain(Task(Band(5, 2), Epsilon.of(1), consumer), "plain").certified
+    >>> task = Task.of(Band(5, 2), 1, prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
+    >>> solve_plain(task, "plain").certified
     True
     """
     problem = task.problem
@@ -186,10 +169,7 @@ def finished(
     """Make the channels from a mixture of rays and put the design together.
 
     >>> from tightrope.graphs import Clique
-    >>> from tightrope import Epsilon
-    >>> from tightrope.consumers import Consumer
-    >>> consumer = Consumer.of(Clique(2), prior="uniform", loss="binary")
-    >>> task = Task(Clique(2), Epsilon.of("ln(2)"), consumer)
+    >>> task = Task.of(Clique(2), "ln(2)", prior="uniform", loss="binary")
     >>> mixed = mixture(task.problem, {0: np.array([2, 1]) / 3, 1: np.array([1, 2]) / 3})
     >>> finished(task, "rays", "for example", mixed, np.full(2, 1 / 6), 1 / 3).channel.outputs
     [0, 1]
@@ -200,25 +180,20 @@ def finished(
     merged = np.zeros((problem.size, len(used)))
     np.add.at(merged.T, column, general.T)
     answers = task.graph.labels
-    named = [task.consumer.loss.guess_label(int(k)) for k in used]
+    named = task.guess_labels(used)
     loss = mixed.loss(problem)
     if bound > loss + BOUND_ROUNDING * abs(loss):
         raise ArithmeticError(
             f"route {route!r} found a bound {bound!r} above the loss {loss!r} of a mechanism"
         )
-    return Design(
-        graph=task.graph,
-        epsilon=task.epsilon,
-        consumer=task.consumer,
-        route=route,
-        reason=reason,
-        expected_loss=loss,
+    return task.answered(
+        route,
+        reason,
+        loss=loss,
+        bound=min(bound, loss),
         channel=DenseChannel(merged, inputs=answers, outputs=named),
         general=DenseChannel(general, inputs=answers, outputs=labels[1]),
         certificate=Certificate(task.graph, task.epsilon, task.bayesian, prices),
-        bound=min(bound, loss),
-        wanted_gap=task.gap,
-        seconds=0.0,
         stopped=stopped,
         rounds=rounds,
         faces=faces,

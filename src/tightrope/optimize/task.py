@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Hashable
 from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
+from tightrope.channels import Channel
 from tightrope.consumers import Bayesian, Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
+from tightrope.graphs.automorphisms import AutomorphismGroup
 from tightrope.mechanisms.tight import NoTightConstraints, TightConstraints, tight_constraints
+from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.engine import Callback
 from tightrope.optimize.faces import Face
+from tightrope.optimize.orbits import symmetries
 from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Floats, Problem
+from tightrope.optimize.result import Design
 
 #: Largest number of answers for which the prices of a closed form are priced again.
 CHECKED_ANSWERS = 1500
@@ -28,8 +36,7 @@ class Task:
     Examples
     --------
     >>> from tightrope.graphs import Band
-    >>> consumer = Consumer.of(Band(4), prior="uniform", loss="binary")
-    >>> task = Task(Band(4), Epsilon.of(1), consumer)
+    >>> task = Task.of(Band(4), 1, prior="uniform", loss="binary")
     >>> task.is_binary, task.tight is not None
     (True, True)
     """
@@ -41,6 +48,18 @@ class Task:
     progress: Callback | None = None
     faces: dict[int, Face] | None = field(default=None, repr=False)
 
+    @classmethod
+    def of(
+        cls, graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str, *, prior: Any, loss: Any
+    ) -> Task:
+        """Return the task of a reader with a prior and a loss, both as ``Consumer.of`` reads them.
+
+        >>> from tightrope.graphs import Clique
+        >>> Task.of(Clique(2), "ln(2)", prior="uniform", loss="binary").alpha
+        0.5
+        """
+        return cls(graph, Epsilon.of(epsilon), Consumer.of(graph, prior=prior, loss=loss))
+
     @property
     def bayesian(self) -> Bayesian:
         """The consumer, if it has a prior."""
@@ -48,7 +67,7 @@ class Task:
             return self.consumer
         raise InputError("this route needs a consumer with a prior; use the route 'minimax'")
 
-    @property
+    @functools.cached_property
     def alpha(self) -> float:
         """The ratio α."""
         return self.epsilon.alpha
@@ -74,6 +93,11 @@ class Task:
         """The problem as arrays."""
         return Problem.of(self.graph, self.epsilon, self.bayesian)
 
+    @functools.cached_property
+    def symmetries(self) -> AutomorphismGroup | None:
+        """The symmetries of the graph that keep prior and loss, if there are any."""
+        return symmetries(self.graph, self.bayesian)
+
     def proved(self, prices: Floats, theorem: str) -> tuple[Floats, float]:
         """Return prices and the bound they prove: priced again, or by theorem when it is large.
 
@@ -84,6 +108,35 @@ class Task:
         found = price(self.problem, pricer_for(self.problem), prices, self.problem.guesses)
         return found.lowered, found.bound
 
-    def guess_labels(self, guesses: np.ndarray) -> list[object]:
+    def guess_labels(self, guesses: np.ndarray) -> list[Hashable]:
         """Return the labels of guesses."""
         return [self.consumer.loss.guess_label(int(k)) for k in guesses]
+
+    def answered(
+        self,
+        route: str,
+        reason: str,
+        *,
+        loss: float,
+        bound: float,
+        channel: Channel,
+        general: Channel,
+        certificate: Certificate,
+        **search: Any,
+    ) -> Design:
+        """Return the design; ``search`` says how an engine came to it (see :class:`Design`)."""
+        return Design(
+            graph=self.graph,
+            epsilon=self.epsilon,
+            consumer=self.consumer,
+            route=route,
+            reason=reason,
+            expected_loss=loss,
+            channel=channel,
+            general=general,
+            certificate=certificate,
+            bound=bound,
+            wanted_gap=self.gap,
+            seconds=0.0,
+            **search,
+        )

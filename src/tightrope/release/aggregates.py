@@ -20,7 +20,7 @@ def count_of(node: Any, reader: ConditionReader) -> tuple[Any, bool] | None:
     >>> import sqlglot
     >>> from tightrope.release.facts import Column, Table
     >>> people = Table("people", columns={"age": Column("age", "integer")})
-    >>> reader = ConditionReader(people, {"people"}, "duckdb")
+    >>> reader = ConditionReader(people, {"people"})
     >>> count_of(sqlglot.parse_one("count(*) filter (where age > 3)"), reader)[0].sql()
     '"age" > 3'
     """
@@ -79,7 +79,7 @@ def value_of(node: Any, reader: ConditionReader) -> Any:
     >>> import sqlglot
     >>> from tightrope.release.facts import Column, Table
     >>> people = Table("people", columns={"age": Column("age", "integer")})
-    >>> reader = ConditionReader(people, {"people"}, "duckdb")
+    >>> reader = ConditionReader(people, {"people"})
     >>> value_of(sqlglot.parse_one("max(AGE)"), reader).sql()
     'MAX("age")'
     """

@@ -34,14 +34,12 @@ class ConditionReader:
         The table with its declared columns.
     aliases
         The names by which the SQL may call the table.
-    dialect
-        The SQL dialect in which the result will be written.
 
     Examples
     --------
     >>> import sqlglot
     >>> people = Table("people", columns={"age": Column("age", "integer")})
-    >>> reader = ConditionReader(people, {"people"}, "duckdb")
+    >>> reader = ConditionReader(people, {"people"})
     >>> reader.read(sqlglot.parse_one("AGE >= 18 and people.age < 65")).sql()
     '"age" >= 18 AND "age" < 65'
     >>> reader.read(sqlglot.parse_one("age / 0 > 1"))
@@ -51,10 +49,9 @@ class ConditionReader:
     column, test for NULL, and use IN, BETWEEN, AND, OR, NOT; got age / 0
     """
 
-    def __init__(self, table: Table, aliases: set[str], dialect: str) -> None:
+    def __init__(self, table: Table, aliases: set[str]) -> None:
         self.table = table
         self.aliases = {alias.lower() for alias in aliases}
-        self.dialect = dialect
         self.used: dict[str, Column] = {}
 
     def read(self, node: exp.Expression, depth: int = 0) -> exp.Expression:
@@ -185,7 +182,7 @@ class ConditionReader:
         elif sign > 0 and column.type == "date":
             day = _date(node)
             if day is not None:
-                return date_constant(day, self.dialect)
+                return exp.cast(exp.Literal.string(day.isoformat()), "DATE")
         raise InputError(
             f"column {column.name!r} holds values of type {column.type}; it cannot be compared "
             f"with {node.sql()[:60]}"
@@ -217,18 +214,6 @@ def constant(value: Value) -> exp.Expression:
         literal = exp.Literal.number(abs(value))
         return literal if value >= 0 else exp.Neg(this=literal)
     return exp.Literal.string(value)
-
-
-def date_constant(day: datetime.date, dialect: str) -> exp.Expression:
-    """Return a date as SQL; SQLite keeps dates as texts.
-
-    >>> date_constant(datetime.date(2020, 1, 2), "sqlite").sql("sqlite")
-    "'2020-01-02'"
-    """
-    from sqlglot import exp
-
-    text = exp.Literal.string(day.isoformat())
-    return text if dialect == "sqlite" else exp.cast(text, "DATE")
 
 
 _IN_PARTS = ("this", "expressions")

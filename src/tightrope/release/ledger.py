@@ -21,6 +21,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -267,6 +268,14 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({self.store.name!r})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th>{escape(name)}</th><td>{escape(str(a.spent))} of {escape(str(a.budget))} "
+            f"spent</td><td>{escape(str(a.remaining))} left</td></tr>"
+            for name, a in self.accounts().items()
+        )
+        return f"<table><caption>ledger of spent budget</caption>{rows}</table>"
 
     def _known(self, connection: Connection, key: str) -> dict[str, Any] | None:
         return self.store.state(connection).get(f"request:{key}")

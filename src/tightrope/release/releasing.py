@@ -167,7 +167,7 @@ def release(
     """
     judged = checked_mechanism(mechanism)
     known = _facts(facts, judged, sql, data, columns)
-    shape = understand(judged, sql, known, data, part, declared)
+    shape = understand(judged, sql, known, _likely_place(data, known), part, declared)
     place = data if data is not None else shape.table.source
     if place is None:
         raise InputError(
@@ -252,6 +252,12 @@ def understand(
             f"{mechanism.neighbours}: design one for {text}"
         )
     return shape
+
+
+def _likely_place(data: Any, facts: Facts) -> Any:
+    """Return where the table will be, as far as that is known before the SQL is read."""
+    sources = {table.source for table in facts.tables.values()}
+    return sources.pop() if data is None and len(sources) == 1 else data
 
 
 def _answer(

@@ -52,7 +52,7 @@ def read_shape(sql: Any, facts: Facts, dialect: str = "duckdb", *, declared: boo
     if not isinstance(sql, str):
         sql, dialect = _compiled(sql), "duckdb"
     select = _one_select(sql, dialect)
-    shape = _Reader(facts, dialect).shape(select, declared)
+    shape = _Reader(facts).shape(select, declared)
     # Last, because the reader's own refusals say more.
     check_pieces(select)
     return shape
@@ -91,16 +91,15 @@ def _one_select(sql: str, dialect: str) -> Any:
 class _Reader:
     """Takes one SELECT apart."""
 
-    def __init__(self, facts: Facts, dialect: str) -> None:
+    def __init__(self, facts: Facts) -> None:
         self.facts = facts
-        self.dialect = dialect
         self.aliases: set[str] = set()
         self.wheres: list[Any] = []
 
     def shape(self, select: Any, declared: bool) -> Shape:
         select = _without_winner_layers(select)
         table = self._table(select)
-        reader = ConditionReader(table, self.aliases, self.dialect)
+        reader = ConditionReader(table, self.aliases)
         where = _all_of([reader.read(condition) for condition in self.wheres])
         targets = [_unaliased(node) for node in select.expressions]
         found = self._grouped(select, targets, reader)

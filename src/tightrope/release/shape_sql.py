@@ -60,7 +60,16 @@ def shape_sql(shape: Shape, dialect: str, relation: str | None = None) -> str:
         select = select.where(number)
     elif where is not None:
         select = select.where(where)
+    if dialect == "sqlite":
+        select = select.transform(_text_of_date)
     return select.sql(dialect=dialect)
+
+
+def _text_of_date(node: Any) -> Any:
+    """Take the cast off a date: SQLite keeps dates as texts, and would cast to a number."""
+    from sqlglot import exp
+
+    return node.this if isinstance(node, exp.Cast) and node.to.is_type("date") else node
 
 
 def _targets(shape: Shape, dialect: str) -> list[Any]:

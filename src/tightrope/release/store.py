@@ -1,7 +1,7 @@
 """Where entries are kept: SQLite or PostgreSQL, through SQLAlchemy Core.
 
-One writer at a time. SQLite takes its write lock when a transaction begins; PostgreSQL locks
-the table of entries. Every commit is on disk before it returns. Databases are asked to refuse
+One writer at a time. SQLite takes its write lock when a transaction begins; in PostgreSQL
+writers wait for one lock. Every commit is on disk before it returns. Databases are asked to refuse
 changes and removals of entries, against accidents; against intent there are the hashes.
 """
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 #: How often a transaction is begun anew when the database asks for it.
 ATTEMPTS = 8
+#: The number of the lock that writers of a ledger in PostgreSQL wait for.
+LOCK_NUMBER = 7_821_002_553
 #: Largest number of entries that are held in memory at once.
 BATCH = 1000
 
@@ -101,11 +103,11 @@ class Store:
                 connection.exec_driver_sql(statement)
             first(connection)
 
-        self.write(make, lock_table=False)
+        self.write(make)
 
     # -- transactions ---------------------------------------------------------------------
 
-    def write(self, work: Callable[[Connection], _Result], lock_table: bool = True) -> _Result:
+    def write(self, work: Callable[[Connection], _Result]) -> _Result:
         """Run work in a transaction of its own, alone, and make it last."""
         for attempt in range(ATTEMPTS):
             try:
@@ -114,7 +116,7 @@ class Store:
                     self._engine.connect() as connection,
                     connection.begin(),
                 ):
-                    self._lock(connection, lock_table)
+                    self._lock(connection)
                     return work(connection)
             except TryAgain as again:
                 if attempt == ATTEMPTS - 1:
@@ -137,17 +139,14 @@ class Store:
             with connection.begin():
                 yield connection
 
-    def _lock(self, connection: Connection, lock_table: bool) -> None:
+    def _lock(self, connection: Connection) -> None:
         if connection.dialect.name != "postgresql":
             return
         # Under READ COMMITTED each statement sees what was committed before it: after the
-        # lock is granted, that is everything.
+        # lock is granted, that is everything. A lock by number needs no right on the tables.
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{PATIENCE}s'")
         connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
-        if lock_table:
-            connection.exec_driver_sql("LOCK TABLE ledger_entries IN EXCLUSIVE MODE")
-        else:
-            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7821002)")
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK_NUMBER})")
 
     # -- entries and state ----------------------------------------------------------------
 

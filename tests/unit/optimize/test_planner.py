@@ -1,5 +1,7 @@
 """The planner: which route, why, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from tightrope.consumers import Consumer
 from tightrope.errors import InputError
 from tightrope.graphs import Band, Clique, Cycle, ExplicitGraph, Star
 from tightrope.optimize import design, engine, explain_routes
+from tightrope.optimize.planner import _best_of
 
 
 def consumer(graph, prior="uniform", loss="binary"):
@@ -165,3 +168,16 @@ def test_outputs_are_the_guesses_they_serve() -> None:
     found = design(graph, 1, consumer(graph, "0.5,0.3,0.2"), route="rays")
     assert set(found.channel.outputs) <= {"red", "green", "blue"}
     assert {label for label, _ in found.general.outputs} == set(found.channel.outputs)
+
+
+def test_two_uncertified_designs_make_one_from_the_better_halves() -> None:
+    exact = design("cycle(5)", "ln(2)")
+    dear = replace(exact, expected_loss=exact.expected_loss * 1.01)
+    loose = replace(exact, bound=exact.bound * 0.99)
+    assert not dear.certified
+    assert not loose.certified
+    for found in (_best_of(dear, loose), _best_of(loose, dear)):
+        assert found.certified
+        assert found.expected_loss == exact.expected_loss
+        assert found.bound == exact.bound
+    assert not _best_of(dear, replace(dear, bound=loose.bound)).certified

@@ -274,3 +274,12 @@ def test_any_edit_of_an_entry_is_found(place, data):
     }[field]
     entries[place] = Entry.from_dict({**plain, field: changed})
     assert replayed(entries).reasons
+
+
+def test_a_notebook_shows_the_accounts_escaped(ledger):
+    ledger.set_budget("user <b>ann</b>", "1/3")
+    ledger.reserve("first", {}, [Charge(TABLE, Fraction(2, 3))])
+    page = ledger._repr_html_()
+    assert "2/3 of 1 spent" in page
+    assert "1/3 left" in page
+    assert "<b>" not in page
