@@ -80,7 +80,7 @@ def test_thousand_answers_keep_the_page_alive(tab, picture):
     box = tab.page.locator("[data-heat] .nsewdrag").bounding_box()
     tab.page.mouse.move(box["x"] + 5, box["y"] + 5)
     tab.page.mouse.down()
-    tab.page.mouse.move(box["x"] + 20, box["y"] + 20, steps=4)
+    tab.page.mouse.move(box["x"] + 17, box["y"] + 17, steps=4)
     tab.page.mouse.up()
     tab.page.locator("[data-heat-note]").get_by_text("blocks").wait_for(state="detached")
     tab.page.locator("[data-heat] .nsewdrag").hover()

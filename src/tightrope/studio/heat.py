@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tightrope.certify import Mechanism
 
 #: Most rows and columns that are shown one by one, and most blocks either way otherwise.
-EXACT, BLOCKS = 48, 160
+EXACT, BLOCKS = 64, 160
 
 #: First and last row, first and last output.
 Window = tuple[int, int, int, int]
