@@ -107,6 +107,9 @@ def peeled(problem: Problem, guess: int, column: Floats) -> list[tuple[Heights, 
     factor = problem.alpha ** np.tile(problem.lengths, 2).astype(float)
     anchor = int(problem.anchors[guess])
     left = column.copy()
+    if (left[j] < (1 - SLACK_TOLERANCE) * factor * left[i]).any():
+        # Tiny entries are noise to the solver: the least private column above has none.
+        left = (problem.rates * left).max(axis=1)
     found: list[tuple[Heights, float]] = []
     for _ in range(problem.size):
         slack = (left[j] - factor * left[i]) / np.maximum(left[j], 1e-300)

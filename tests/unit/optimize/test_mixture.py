@@ -1,0 +1,35 @@
+"""Columns taken apart into rays: nothing is lost, also where a solver left noise."""
+
+import numpy as np
+import pytest
+
+from tightrope import Epsilon
+from tightrope.graphs import Cycle
+from tightrope.optimize.mixture import peeled
+from tightrope.optimize.problem import Problem
+
+
+def put_together(problem, rays):
+    return sum(weight * problem.alpha ** heights.astype(float) for heights, weight in rays)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3, 0.7])
+def test_noise_far_from_the_anchor_does_not_stop_the_peeling(noise) -> None:
+    graph = Cycle(60)
+    problem = Problem(graph, Epsilon.of("ln(2)"), np.ones((60, 60)) - np.eye(60))
+    column = 0.4 * problem.rates[0] + 0.2 * problem.rates[2] + 0.1 * problem.rates[57]
+    rough = column.copy()
+    rough[28:33] *= 1 - noise * np.array([1, 0, 1, 0, 1])
+    rays = peeled(problem, 0, rough)
+    assert put_together(problem, rays) == pytest.approx(column, abs=1e-8)
+    assert len(rays) <= 60
+    for heights, weight in rays:
+        assert weight >= 0
+        assert np.abs(heights - np.roll(heights, 1)).max() <= 1
+
+
+def test_noise_in_a_large_entry_is_not_hidden() -> None:
+    problem = Problem(Cycle(60), Epsilon.of("ln(2)"), np.ones((60, 60)) - np.eye(60))
+    rough = 0.4 * problem.rates[0]
+    rough[1] *= 0.5
+    assert put_together(problem, peeled(problem, 0, rough))[1] > rough[1] + 0.05
