@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 from tests.browser.conftest import environment
@@ -14,27 +13,6 @@ from tightrope.studio.takeaway import PANELS
 
 #: Takes many seconds.
 LONG = State(question="sum(100,4)", epsilon="0.5", readers=(Reader(prior="binomial(.3)"),))
-
-
-def longest_pause(tab, action):
-    """Do something and return the longest time, in seconds, in which the page drew nothing."""
-    tab.page.evaluate(
-        """() => {
-          let last = performance.now();
-          window.pause = 0;
-          const look = () => {
-            const now = performance.now();
-            window.pause = Math.max(window.pause, now - last);
-            last = now;
-            window.look = requestAnimationFrame(look);
-          };
-          look();
-        }"""
-    )
-    action()
-    return (
-        tab.page.evaluate("() => { cancelAnimationFrame(window.look); return window.pause }") / 1e3
-    )
 
 
 def test_design_is_cancelled(tab):
@@ -66,16 +44,11 @@ def test_tabs_do_not_disturb_each_other(tabs):
 
 def test_thousand_answers_keep_the_page_alive(tab, picture):
     tab.open(State(question="count(999)", epsilon="1"), panel=4)
-
-    def work():
-        tab.press("Design")
-        tab.wait("[data-heat-note] >> text=1,000 answers")
-        tab.page.locator("[data-heat] .hm image").wait_for()
-
-    pause = longest_pause(tab, work)
-    # The server answers others meanwhile; the browser draws a picture of blocks, not of answers.
+    tab.press("Design")
+    tab.wait("[data-heat-note] >> text=1,000 answers")
+    tab.page.locator("[data-heat] .hm image").wait_for()
+    # The browser draws a picture of blocks, not of a million answers.
     assert "143 × 143 blocks" in tab.text("[data-heat-note]")
-    assert pause < 10
     picture(tab, "thousand")
     box = tab.page.locator("[data-heat] .nsewdrag").bounding_box()
     tab.page.mouse.move(box["x"] + 5, box["y"] + 5)
@@ -92,11 +65,10 @@ def test_server_answers_while_a_design_runs(tabs):
     one.press("Design")
     one.wait("[data-status] >> text=designing")
     one.turn(2)
-    began = time.monotonic()
     one.fill("ε", "ln(3)")
     one.wait("text=at most 3 times")
-    assert time.monotonic() - began < 15
     one.turn(4)
+    assert one.page.get_by_role("button", name="Cancel").is_visible()
     one.press("Cancel")
 
 
