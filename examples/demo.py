@@ -64,5 +64,5 @@ def main() -> int:
     return 0
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+if __name__ == "__main__" and (failed := main()):
+    sys.exit(failed)
