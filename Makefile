@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 # Debian packages that the present tests need. Empty: the step is skipped.
-TEST_PACKAGES := postgresql default-jre-headless
+TEST_PACKAGES := postgresql default-jre-headless chromium
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -26,6 +26,7 @@ from tightrope.cli.papers import papers
 from tightrope.cli.regular import regular
 from tightrope.cli.release import release
 from tightrope.cli.remap import remap
+from tightrope.cli.studio import studio
 from tightrope.cli.sweep import sweep
 from tightrope.cli.universal import universal
 from tightrope.cli.verify import verify
@@ -92,6 +93,7 @@ for command in (
     init,
     release,
     papers,
+    studio,
 ):
     app.command(help=help_text(command))(command)
 

@@ -1,0 +1,82 @@
+"""``tightrope studio``: the page in a browser."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tightrope.cli.output import AsJson
+from tightrope.errors import InputError
+
+
+def studio(
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="HOST",
+            help="The address to listen on; other machines reach the page only if this is changed.",
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(metavar="PORT", help="The port to listen on; 0 takes a free one.")
+    ] = 8642,
+    token: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="The secret in the address; a new one by default."),
+    ] = None,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
+    ] = True,
+    data: Annotated[
+        str, typer.Option(metavar="URL", help="The table that the release panel starts with.")
+    ] = "",
+    facts: Annotated[
+        str, typer.Option(metavar="FILE", help="The public facts that the release panel uses.")
+    ] = "",
+    ledger: Annotated[
+        str, typer.Option(metavar="URL", help="The ledger that the release panel starts with.")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Open a page to design, compare, prove and release in a browser.
+
+    The page is served to this machine alone, works without a network, and answers only to its
+    own address with the token in it. It runs until interrupted.
+
+    Examples:
+      tightrope studio
+      tightrope studio --port 9000 --no-browser
+      tightrope studio --facts tightrope.toml --ledger ledger.db
+
+    >>> studio(port=70000)
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: a port must lie between 0 and 65535, got 70000
+    """
+    import json
+    import re
+    from dataclasses import replace
+
+    from tightrope.studio.server import LOOPBACK, Settings, listen, serve
+
+    if not 0 <= port <= 65535:
+        raise InputError(f"a port must lie between 0 and 65535, got {port}")
+    settings = Settings(host=host, port=port, data=data, facts=facts, ledger=ledger)
+    if token is not None:
+        if not re.fullmatch(r"[A-Za-z0-9_-]{8,200}", token):
+            raise InputError("a token must have 8 or more letters, digits, - or _")
+        settings = replace(settings, token=token)
+    with listen(host, port) as bound:
+        settings = replace(settings, port=bound.getsockname()[1])
+        if as_json:
+            print(json.dumps({"url": settings.url}), flush=True)
+        else:
+            print(f"Tightrope studio: {settings.url}", flush=True)
+            if host not in LOOPBACK:
+                print("Everybody who reaches this machine and has the address can use the page.")
+        if browser and not as_json:
+            import webbrowser
+
+            webbrowser.open(settings.url)
+        serve(settings, bound)

@@ -1,0 +1,172 @@
+"""From the fields of a page to the values that the library takes."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tempfile
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from tightrope.epsilon import Epsilon
+from tightrope.errors import InputError
+from tightrope.studio.refusal import Refused, blame
+from tightrope.studio.state import GRAPH_FILE, Reader, State
+
+if TYPE_CHECKING:
+    from tightrope.consumers import Consumer
+    from tightrope.queries import Query
+
+#: Most answers of a graph or prior that is uploaded.
+UPLOADED_ANSWERS = 5_000
+
+_FILE = re.compile(r"\s*(graph|points|file)\s*:", re.I)
+
+
+def refuse_files(field: str, text: str) -> None:
+    """Refuse a text that names a file: links come from anybody, and must not open files here.
+
+    >>> refuse_files("prior", "file:secret.csv")
+    Traceback (most recent call last):
+    ...
+    tightrope.studio.refusal.Refused: files come in by upload here, got 'file:secret.csv'
+    """
+    if _FILE.match(text):
+        raise Refused(field, f"files come in by upload here, got {text.strip()[:60]!r}")
+
+
+@functools.lru_cache(maxsize=16)
+def query_of(question: str, graph: str, neighbours: str) -> Query:
+    """Return the query that three fields of a state stand for.
+
+    >>> query_of("cycle(5)", "", "change-one").graph.size
+    5
+    >>> query_of("", '{"edges": [[0, 1], [1, 2]]}', "change-one").text
+    'graph:answers.json'
+    """
+    from tightrope.graphs import read_graph
+    from tightrope.queries import Neighbours, Query, query
+
+    if not graph:
+        refuse_files("question", question)
+        with blame("question"):
+            return query(question, neighbours=neighbours)
+    with tempfile.TemporaryDirectory() as folder, blame("question"):
+        path = Path(folder, GRAPH_FILE)
+        path.write_text(graph, encoding="utf-8")
+        try:
+            found = read_graph(path)
+        except InputError as wrong:
+            raise InputError(str(wrong).replace(str(path), "the graph")) from None
+        return Query(f"graph:{GRAPH_FILE}", found, Neighbours.of(neighbours))
+
+
+def query_in(state: State) -> Query:
+    """Return the query of a state.
+
+    >>> query_in(State(question="sum(3,2)")).text
+    'sum(3,2)'
+    """
+    return query_of(state.question, state.graph, state.neighbours)
+
+
+def level_in(state: State) -> Epsilon:
+    """Return the privacy level of a state.
+
+    >>> str(level_in(State()))
+    'ln(2)'
+    """
+    with blame("epsilon"):
+        return Epsilon.of(state.epsilon)
+
+
+def consumer_of(reader: Reader, query: Query) -> Consumer:
+    """Return a reader as the library's consumer.
+
+    >>> consumer_of(Reader("mayor", prior="binomial(.3)"), query_in(State()))
+    <Bayesian mayor: DensePrior over 6 answers, binary loss>
+    """
+    from tightrope.consumers import Consumer, loss, prior, support
+
+    refuse_files("prior", reader.prior)
+    refuse_files("loss", reader.loss)
+    with blame("loss"):
+        cost = loss(reader.loss, query.graph)
+    knows: dict[str, Any]
+    if reader.is_risk_averse:
+        with blame("support"):
+            knows = {"support": support(reader.support, query.graph)}
+    else:
+        with blame("prior"):
+            knows = {"prior": prior(reader.prior, query.graph)}
+    return Consumer.of(query.graph, **knows, loss=cost, name=reader.name)
+
+
+def safe_name(name: str, fallback: str) -> str:
+    r"""Return the last part of a file name without anything that a path could be made of.
+
+    >>> safe_name("../../etc/passwd.csv", "x"), safe_name("C:\\a b.csv", "x")
+    ('passwd.csv', 'a_b.csv')
+    """
+    last = PurePosixPath(name.replace("\\", "/")).name
+    kept = re.sub(r"[^A-Za-z0-9._-]", "_", last)[-80:].lstrip(".")
+    return kept or fallback
+
+
+def graph_from_upload(name: str, data: bytes, kind: str) -> str:
+    r"""Return an uploaded graph, or points with their distances, as the text of a JSON file.
+
+    Parameters
+    ----------
+    name
+        The name that the file had; its ending chooses the format.
+    data
+        What it holds.
+    kind
+        ``"graph"`` or ``"points"``.
+
+    Examples
+    --------
+    >>> graph_from_upload("ring.csv", b"from,to\n0,1\n1,2\n2,0\n", "graph")
+    '{"name": "ring", "nodes": [0, 1, 2], "edges": [[0, 1], [0, 2], [1, 2]]}'
+    """
+    from tightrope.graphs import read_graph, write_graph
+    from tightrope.graphs.point_files import read_points
+
+    with tempfile.TemporaryDirectory() as folder, blame("question"):
+        path = Path(folder, safe_name(name, "graph.csv"))
+        path.write_bytes(data)
+        try:
+            found = read_graph(path) if kind == "graph" else read_points(path)
+        except InputError as wrong:
+            raise InputError(str(wrong).replace(str(path), path.name)) from None
+        if found.size > UPLOADED_ANSWERS:
+            raise InputError(
+                f"{path.name}: the page takes graphs of at most {UPLOADED_ANSWERS} answers, got "
+                f"{found.size}: use the command line"
+            )
+        goal = Path(folder, "out", GRAPH_FILE)
+        goal.parent.mkdir()
+        write_graph(found, goal)
+        return goal.read_text(encoding="utf-8")
+
+
+def prior_from_upload(state: State, name: str, data: bytes) -> str:
+    r"""Return an uploaded prior as a list of numbers.
+
+    >>> prior_from_upload(State(question="path(2)"), "p.csv", b"0.25\n0.75\n")
+    '1/4,3/4'
+    """
+    from tightrope.consumers import prior
+
+    asked = query_in(state)
+    with tempfile.TemporaryDirectory() as folder, blame("prior"):
+        path = Path(folder, safe_name(name, "prior.csv"))
+        path.write_bytes(data)
+        if asked.graph.size > UPLOADED_ANSWERS:
+            raise InputError(f"the page takes priors over at most {UPLOADED_ANSWERS} answers")
+        try:
+            found = prior(f"file:{path.name}", asked.graph, folder=folder)
+        except InputError as wrong:
+            raise InputError(str(wrong).replace(f"{folder}/", "")) from None
+        return ",".join(str(share) for share in found.exact)

@@ -1,0 +1,332 @@
+"""One page of the studio: a state, its history, the panels that show it, and their work."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nicegui import background_tasks, ui
+from nicegui.client import Client
+
+from tightrope.errors import TightropeError
+from tightrope.studio.jobs import Ended, Slots
+from tightrope.studio.refusal import Refused
+from tightrope.studio.state import History, State, decode, differences, encode
+from tightrope.studio.takeaway import PANELS, as_command, as_python
+
+if TYPE_CHECKING:
+    from fastapi import Request
+
+    from tightrope.studio.making import Outcome
+    from tightrope.studio.panels.panel import Panel
+    from tightrope.studio.server import Settings
+
+#: Changes of the same field within this many seconds are one step of undo.
+ONE_STEP = 1.0
+STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
+
+# The page shows the state in its own address, so that a copied address is a shared state.
+_ADDRESS = """
+const url = new URL(window.location);
+const state = %s;
+if (state) url.searchParams.set('state', state); else url.searchParams.delete('state');
+window.history.replaceState(window.history.state, '', url);
+"""
+
+# Browsers change their own tabs with Alt and a digit; here it changes the panel.
+_KEYS = """
+document.addEventListener('keydown', (event) => {
+  if (event.altKey && /^(Digit[1-5]|KeyC)$/.test(event.code)) event.preventDefault();
+  // A button with the focus would take the key for a click on itself.
+  if (event.ctrlKey && event.key === 'Enter') {
+    event.preventDefault();
+    event.stopPropagation();
+    emitEvent('design');
+  }
+}, true);
+// A plot that is hidden cannot be resized; Plotly says so as an error, and draws it when shown.
+window.addEventListener('unhandledrejection', (event) => {
+  const words = String(event.reason?.message ?? event.reason);
+  if (/displayed plot div/.test(words)) event.preventDefault();
+});
+"""
+
+
+def register(settings: Settings) -> None:
+    """Let NiceGUI serve the page at ``/``.
+
+    >>> from tightrope.studio.server import Settings
+    >>> register(Settings(token="secret"))
+    """
+
+    async def index(request: Request) -> None:
+        Page(settings, request.query_params.get("state", "")).build()
+
+    # The annotation is a name of this function's imports only; FastAPI must see the class.
+    from fastapi import Request as Asked
+
+    index.__annotations__["request"] = Asked
+    ui.page("/", title="Tightrope studio")(index)
+
+
+class Page:
+    """What one browser tab shows. Nothing in it is shared with another tab.
+
+    Parameters
+    ----------
+    settings
+        What the studio was started with.
+    link
+        The state in the address, or nothing.
+
+    Examples
+    --------
+    >>> from tightrope.studio.server import Settings
+    >>> Page(Settings(token="secret"), "").state.question
+    'count(5)'
+    """
+
+    def __init__(self, settings: Settings, link: str) -> None:
+        self.settings = settings
+        self.slots = Slots()
+        self.outcome: Outcome | None = None
+        self.results: dict[str, list[dict[str, Any]]] = {}
+        self.client: Client | None = None
+        self.panels: dict[str, Panel] = {}
+        self._fields: dict[str, Callable[[str | None], None]] = {}
+        self._last = ("", 0.0)
+        self._wrong_link = ""
+        try:
+            self.history = History(decode(link))
+        except TightropeError as refused:
+            self.history, self._wrong_link = History(), str(refused)
+
+    @property
+    def state(self) -> State:
+        """What the page was told."""
+        return self.history.present
+
+    # -- building -------------------------------------------------------------------------
+
+    def build(self) -> None:
+        """Create the elements."""
+        from tightrope.studio.panels import panels
+
+        self.client = ui.context.client
+        ui.add_css(STYLE)
+        ui.colors(primary="#0f766e", secondary="#0072B2", negative="#b42318")
+        self._dark = ui.dark_mode(None)
+        with (
+            ui.header()
+            .classes("items-center q-px-md no-wrap")
+            .style("gap: 10px; padding-top: 4px; padding-bottom: 4px")
+        ):
+            self._build_header()
+        with (
+            ui.tab_panels(self._tabs, value=PANELS[0])
+            .classes("w-full")
+            .style("background: transparent; max-width: 1500px; margin: 0 auto")
+            .props("transition-prev=fade transition-next=fade transition-duration=80")
+        ):
+            for made in panels(self):
+                self.panels[made.name] = made
+                with ui.tab_panel(made.name):
+                    made.build()
+        self._build_dialog()
+        ui.keyboard(on_key=self._key, ignore=[])
+        # In a field these two keys belong to the field.
+        ui.keyboard(on_key=self._step_key, ignore=["input", "textarea", "select"])
+        ui.on("design", self._design)
+        self.run_script(_KEYS)
+        self.client.on_delete(self.slots.end_all)
+        if self._wrong_link:
+            ui.notify(self._wrong_link, type="warning")
+        self._show(frozenset(State.__dataclass_fields__))
+
+    def _build_header(self) -> None:
+        ui.label("Tightrope").classes("text-weight-bold").style("font-size: 17px")
+        with ui.tabs().props("dense no-caps inline-label").classes("col-auto") as self._tabs:
+            for number, (name, title) in enumerate(
+                zip(PANELS, ("Question", "Privacy", "Readers", "Mechanism", "Proof & release"),
+                    strict=True), 1,
+            ):  # fmt: skip
+                ui.tab(name, label=f"{number} {title}").props(f'title="Alt+{number}"')
+        self._summary = ui.label().classes("tr-summary col").style("color: inherit; opacity: .8")
+        self._undo = self._button("undo", "Undo (Ctrl+Z)", self.undo)
+        self._redo = self._button("redo", "Redo (Ctrl+Y)", self.redo)
+        with ui.button("Copy as", on_click=self._open_dialog).props(
+            "flat dense no-caps color=white icon=content_copy"
+        ):
+            ui.tooltip("This panel as a command or as Python (Alt+C)")
+        self._button("link", "Copy a link to this state", self._copy_link)
+        self._button("contrast", "Dark or light", self._turn_lights)
+
+    def _button(self, icon: str, words: str, action: Callable[[], Any]) -> ui.button:
+        made = ui.button(icon=icon, on_click=action).props(
+            f'flat dense round color=white aria-label="{words}"'
+        )
+        with made:
+            ui.tooltip(words)
+        return made
+
+    def _turn_lights(self) -> None:
+        self._dark.set_value(not self._dark.value)
+
+    # -- changing the state ---------------------------------------------------------------
+
+    def change(self, state: State) -> None:
+        """Take over a new state, as a step of undo, and show what differs."""
+        changed = differences(self.state, state)
+        if not changed:
+            return
+        kind, now = ",".join(sorted(changed)), time.monotonic()
+        merged = self._last[0] == kind and now - self._last[1] < ONE_STEP and self.history.past
+        self._last = (kind, now)
+        if merged:
+            self.history = History(state, self.history.past, ())
+        else:
+            self.history = self.history.change(state)
+        self._show(changed)
+
+    def undo(self) -> None:
+        """Go one step back."""
+        self._move(self.history.undo())
+
+    def redo(self) -> None:
+        """Do the last undone step again."""
+        self._move(self.history.redo())
+
+    def _move(self, history: History) -> None:
+        changed = differences(self.state, history.present)
+        self.history, self._last = history, ("", 0.0)
+        if changed:
+            self._show(changed)
+
+    def _show(self, changed: frozenset[str]) -> None:
+        state = self.state
+        self._summary.set_text(f"{state.asked} · ε = {state.epsilon} · {state.reader.loss} loss")
+        self._undo.set_enabled(bool(self.history.past))
+        self._redo.set_enabled(bool(self.history.future))
+        self.run_script(_ADDRESS % json.dumps("" if state == State() else encode(state)))
+        for panel in self.panels.values():
+            self.start(panel.show(state, changed))
+
+    # -- work -----------------------------------------------------------------------------
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run a coroutine of a panel; its refusals appear beside their fields."""
+
+        async def guarded() -> None:
+            try:
+                await work
+            except Ended:
+                pass
+            except Refused as refused:
+                self.complain(refused.field, refused.message)
+            except TightropeError as refused:
+                self.complain("page", str(refused))
+
+        background_tasks.create(guarded(), name="studio")
+
+    def run_script(self, code: str) -> None:
+        """Run JavaScript in the page."""
+        if self.client is not None:
+            self.client.run_javascript(code)
+
+    # -- errors beside their fields -------------------------------------------------------
+
+    def field(self, name: str, show: Callable[[str | None], None]) -> None:
+        """Say how an error of a field is shown; ``None`` takes it away."""
+        self._fields[name] = show
+
+    def complain(self, name: str, message: str) -> None:
+        """Show an error beside its field."""
+        show = self._fields.get(name)
+        if show is not None:
+            show(message)
+        elif self.client is not None:
+            with self.client:
+                ui.notify(message, type="negative", multi_line=True, close_button=True)
+
+    def forgive(self, *names: str) -> None:
+        """Take away the errors of fields."""
+        for name in names:
+            if name in self._fields:
+                self._fields[name](None)
+
+    # -- taking things away ---------------------------------------------------------------
+
+    def _build_dialog(self) -> None:
+        with (
+            ui.dialog() as self._dialog,
+            ui.card().classes("tr-card").style("width: 760px; max-width: 92vw"),
+        ):
+            with ui.tabs().props("dense no-caps align=left").classes("w-full") as kinds:
+                for name in ("command", "Python", "JSON"):
+                    ui.tab(name)
+            with (
+                ui.tab_panels(kinds, value="command")
+                .classes("w-full")
+                .style("background: transparent")
+            ):
+                self._texts = {
+                    name: self._build_text(name) for name in ("command", "Python", "JSON")
+                }
+            ui.button("Close", on_click=self._dialog.close).props("flat no-caps").classes(
+                "self-end"
+            )
+
+    def _build_text(self, name: str) -> ui.label:
+        with ui.tab_panel(name).style("padding: 8px 0"):
+            text = ui.label().classes("tr-code").mark(f"takeaway-{name}")
+            text.props(f'data-kind="{name}" tabindex=0')
+
+            def copy() -> None:
+                ui.clipboard.write(text.text)
+                ui.notify("copied", position="bottom", timeout=900)
+
+            words = f"Copy {'as ' if name != 'JSON' else ''}{name}"
+            ui.button(words, icon="content_copy", on_click=copy).props("no-caps unelevated dense")
+        return text
+
+    def _open_dialog(self) -> None:
+        panel = str(self._tabs.value)
+        self._texts["command"].set_text(as_command(self.state, panel))
+        self._texts["Python"].set_text(as_python(self.state, panel))
+        lines = [json.dumps(line, ensure_ascii=False) for line in self.results.get(panel, [])]
+        self._texts["JSON"].set_text("\n".join(lines) or "nothing computed yet")
+        self._dialog.open()
+
+    def _copy_link(self) -> None:
+        if self.state != State() and not encode(self.state):
+            ui.notify("the graph is too large for a link: share its file", type="warning")
+            return
+        self.run_script("navigator.clipboard.writeText(window.location.href)")
+        ui.notify("link copied; whoever opens it needs this studio", timeout=1500)
+
+    # -- keys -----------------------------------------------------------------------------
+
+    def _key(self, event: Any) -> None:
+        if not event.action.keydown or event.action.repeat:
+            return
+        held, key = event.modifiers, str(event.key)
+        if held.alt and event.key.number in range(1, len(PANELS) + 1):
+            self._tabs.set_value(PANELS[event.key.number - 1])
+        elif held.alt and key.lower() == "c":
+            self._open_dialog()
+
+    def _design(self) -> None:
+        self._tabs.set_value("mechanism")
+        self.panels["mechanism"].act()
+
+    def _step_key(self, event: Any) -> None:
+        if not event.action.keydown or not event.modifiers.ctrl:
+            return
+        key = str(event.key).lower()
+        if key == "y" or (key == "z" and event.modifiers.shift):
+            self.redo()
+        elif key == "z":
+            self.undo()

@@ -1,0 +1,278 @@
+"""Panel 4: the mechanism: heat map, route, comparison, column graphs, universality."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import ui
+
+from tightrope.studio.heat import Heat, Window, heat_of
+from tightrope.studio.jobs import Ended
+from tightrope.studio.making import Outcome, make, routes, universal
+from tightrope.studio.panels.panel import Panel, card, facts, table
+from tightrope.studio.pictures import COLOURS, bars_picture, graph_picture, heat_picture, is_flat
+from tightrope.studio.refusal import Refused
+from tightrope.studio.state import State
+from tightrope.studio.work import Shown
+
+ROUTES = ("", "geometric", "tree", "regular", "symmetric", "candidate", "orbits", "rays", "plain")
+#: The answers that a state determines; the rest of it does not matter for a design.
+MATTERS = frozenset({"question", "graph", "neighbours", "epsilon", "readers", "route"})
+
+
+class MechanismPanel(Panel):
+    """Design, with progress and cancel; then look at the result from all sides.
+
+    >>> MechanismPanel(None).name
+    'mechanism'
+    """
+
+    name = "mechanism"
+
+    def build(self) -> None:
+        """Create the elements."""
+        self._heat: Heat | None = None
+        with card(""):
+            self._build_controls()
+        with ui.element("div").classes("tr-columns tr-even") as self._body:
+            with card("Mechanism", "Each row is a true answer; colour is the probability of the "
+                      "reported output. Hover for exact values; drag to zoom."):  # fmt: skip
+                self._plot = ui.plotly({"data": [], "layout": {}}).classes("w-full")
+                self._plot.style("height: min(430px, calc(100vh - 330px)); min-height: 300px")
+                self._plot.props("data-heat")
+                self._plot.on("plotly_relayout", self._zoomed)
+                with ui.row().classes("w-full items-center").style("gap: 14px"):
+                    self._log = ui.switch("logarithmic colours", on_change=self._draw_heat)
+                    ui.button("Whole mechanism", on_click=self._whole).props("flat dense no-caps")
+                    self._heat_note = ui.label().classes("tr-note").props("data-heat-note")
+            with ui.element("div").classes("tr-stack"):
+                with card("Comparison"):
+                    self._bars = ui.plotly({"data": [], "layout": {}}).classes("w-full")
+                    self._bars.style("height: 220px").props("data-bars")
+                    self._notes = ui.column().classes("w-full").style("gap: 2px")
+                with card("Route"):
+                    self._facts = ui.element("div").classes("tr-facts w-full").props("data-design")
+                    with (
+                        ui.expansion("Why not the others?", on_value_change=self._others)
+                        .props("dense")
+                        .classes("w-full")
+                    ):
+                        self._routes = ui.element("div").classes("w-full").props("data-routes")
+        with ui.element("div").classes("tr-columns tr-even") as self._more:
+            with card("Column graphs", "For one output, the constraints that hold with equality. "
+                      "All connected: nothing more informative is as private."):  # fmt: skip
+                self._general = ui.label().props("data-general")
+                self._output = ui.select([], label="Output", on_change=self._draw_column)
+                self._output.props("outlined dense options-dense").style("min-width: 110px")
+                self._column = ui.plotly({"data": [], "layout": {}}).classes("w-full")
+                self._column.style("height: 260px")
+            with card("One mechanism for everybody?"):
+                self._verdict = ui.label().props("data-verdict")
+                self._witness = ui.plotly({"data": [], "layout": {}}).classes("w-full")
+                self._witness.style("height: 260px")
+                self._supports = ui.column().classes("w-full").style("gap: 2px")
+                self.error_label("universal")
+        self._body.set_visibility(False)
+        self._more.set_visibility(False)
+
+    def _build_controls(self) -> None:
+        with ui.row().classes("w-full items-center no-wrap").style("gap: 14px"):
+            self._button = ui.button("Design", icon="architecture", on_click=self.act)
+            self._button.props('unelevated no-caps title="Ctrl+Enter"')
+            names = {name: name or "planner's choice" for name in ROUTES}
+            self._route = ui.select(names, label="Route", value="", on_change=self._routed)
+            self._route.props("outlined dense options-dense").style("min-width: 180px")
+            self.page.field("route", lambda message: setattr(self._route, "error", message))
+            self._status = ui.label("Not designed yet.").classes("tr-note col").props("data-status")
+            self._keep = ui.button("Keep best so far", on_click=self._stop).props("outline no-caps")
+            self._cancel = ui.button("Cancel", on_click=self._end).props("outline no-caps")
+        self._bar = ui.linear_progress(show_value=False).props("indeterminate")
+        self.error_label("design")
+        self._busy(False)
+
+    def _busy(self, busy: bool) -> None:
+        for part in (self._keep, self._cancel, self._bar):
+            part.set_visibility(busy)
+        self._button.set_enabled(not busy)
+
+    # -- events ---------------------------------------------------------------------------
+
+    def _routed(self) -> None:
+        from dataclasses import replace
+
+        self.page.change(replace(self.page.state, route=str(self._route.value or "")))
+
+    def act(self) -> None:
+        """Design the mechanism."""
+        if self._button.enabled:
+            self.page.start(self._design(self.page.state))
+
+    def _stop(self) -> None:
+        self._status.set_text("stopping with the best found so far …")
+        self.page.slots.stop("design")
+
+    def _end(self) -> None:
+        self.page.slots.end("design")
+
+    async def _design(self, state: State) -> None:
+        self.page.forgive("design", "route", "universal", "page")
+        self._busy(True)
+        self._status.set_text("designing …")
+        try:
+            made: Outcome = await self.page.slots.run("design", make, state, progress=self._told)
+        except Ended:
+            self._status.set_text("Cancelled.")
+            return
+        except Refused as refused:
+            self._status.set_text(f"No mechanism: {refused.message}")
+            raise
+        finally:
+            self._busy(False)
+        self.page.outcome = made
+        self.page.results["mechanism"] = [made.json]
+        self._show_outcome(made)
+        self.page.start(self.page.panels["proof"].show(state, frozenset({"outcome"})))
+        if made.mechanism:
+            self.page.start(self._load_heat(None))
+        self.page.start(self._judge(state))
+
+    def _told(self, now: Any) -> None:
+        if isinstance(now, str):
+            self._status.set_text(f"{now} …")
+        else:
+            self._status.set_text(
+                f"round {now.round}: loss {now.loss:.6g}, bound {now.bound:.6g}, "
+                f"gap {now.gap:.1e}, {now.seconds:.1f} s"
+            )
+
+    async def _judge(self, state: State) -> None:
+        self._verdict.set_text("deciding …")
+        self._supports.clear()
+        found: Shown = await self.page.slots.run("universal", universal, state)
+        told = found.json
+        self._verdict.set_text(f"{told['verdict']}: {told['reason']} [{told['theorem']}]")
+        supports = told.get("supports", [])
+        with self._supports:
+            for number, (nodes, lost) in enumerate(
+                zip(supports, told.get("losses", []), strict=True)
+            ):
+                colour = COLOURS[number % len(COLOURS)]
+                shown = (
+                    f"{len(nodes)} answers" if len(nodes) > 12 else f"{len(nodes)} answers ringed"
+                )
+                ui.label(
+                    f"reader {number + 1}: {shown}, loses {lost:.6g} with an own mechanism"
+                ).style(f"border-left: 4px solid {colour}; padding-left: 8px; font-size: 13px")
+            if "mechanism" in told:
+                ui.label(f"It is the {told['mechanism']} mechanism.").classes("tr-note")
+        if found.drawing is not None:
+            self._witness.style(f"height: {150 if is_flat(found.drawing) else 260}px")
+            self._witness.update_figure(graph_picture(found.drawing, groups=supports))
+
+    async def _load_heat(self, window: Window | None) -> None:
+        made = self.page.outcome
+        if made is not None and made.mechanism:
+            self._heat = await self.page.slots.run("heat", heat_of, made.mechanism, window)
+            self._draw_heat()
+
+    def _whole(self) -> None:
+        self.page.start(self._load_heat(None))
+
+    def _zoomed(self, event: Any) -> None:
+        heat, now = self._heat, event.args
+        if heat is None or not heat.reduced or "xaxis.range[0]" not in now:
+            return
+        ends = [now.get(f"{a}.range[{k}]") for a in ("yaxis", "xaxis") for k in (0, 1)]
+        if any(end is None for end in ends):
+            return
+        top, bottom = sorted(ends[:2])
+        left, right = sorted(ends[2:])
+        a, b = _places(top, bottom, len(heat.rows), heat.window[0], heat.window[1])
+        c, d = _places(left, right, len(heat.outputs), heat.window[2], heat.window[3])
+        self.page.start(self._load_heat((a, b, c, d)))
+
+    async def _load_routes(self) -> None:
+        found = await self.page.slots.run("routes", routes, self.page.state)
+        rows = [(name, "fits" if fits else "no", why) for name, fits, why in found]
+        table(self._routes, ("route", "", "why"), rows)
+
+    def _others(self, event: Any) -> None:
+        if event.value:
+            self.page.start(self._load_routes())
+
+    # -- showing --------------------------------------------------------------------------
+
+    async def show(self, state: State, changed: frozenset[str]) -> None:
+        """Show a state of which these fields changed."""
+        if not changed & MATTERS:
+            return
+        self._route.set_value(state.route if state.route in ROUTES else "")
+        self.page.forgive("route", "design")
+        self._routes.clear()
+        made = self.page.outcome
+        if made is None:
+            return
+        old = any(getattr(made.state, name) != getattr(state, name) for name in MATTERS)
+        shown = f"{made.state.asked}, ε = {made.state.epsilon}"
+        self._status.set_text(f"Shown: {shown}. The fields have changed." if old else "")
+        for box in (self._body, self._more):
+            box.style("opacity: .55" if old else "opacity: 1")
+
+    def _show_outcome(self, made: Outcome) -> None:
+        told = made.json
+        self._body.set_visibility(True)
+        self._more.set_visibility(True)
+        for box in (self._body, self._more):
+            box.style("opacity: 1")
+        proved = "proved optimal" if told["certified"] else (
+            "stopped early" if told["stopped"] else "the proof did not close")  # fmt: skip
+        self._status.set_text(f"Done in {told['seconds']:.3g} s: {proved}.")
+        rows = {"route": told["route"], "why": told["reason"]}
+        if made.is_binary:
+            rows["right answer"] = f"with probability {told['utility']:.9g}"
+        rows["expected loss"] = f"{told['expected_loss']:.9g}"
+        rows["no mechanism below"] = f"{told['bound']:.9g} (gap {told['gap']:.2g})"
+        if made.unproved:
+            rows["no mechanism file"] = made.unproved
+        facts(self._facts, rows)
+        self._bars.update_figure(bars_picture(made.compared, made.is_binary))
+        self._notes.clear()
+        with self._notes:
+            for bar in made.compared:
+                if bar.note:
+                    ui.label(f"{bar.name}: {bar.note}").classes("tr-note")
+        few = "" if made.columns else " (too many answers to draw)"
+        self._general.set_text(f"The mechanism is {made.general}{few}.")
+        names = {k: column.output for k, column in enumerate(made.columns)}
+        self._output.set_visibility(bool(names))
+        self._column.set_visibility(bool(names))
+        self._output.set_options(names, value=0 if names else None)
+        self._draw_column()
+
+    def _draw_column(self) -> None:
+        made, chosen = self.page.outcome, self._output.value
+        if made is None or chosen is None or not made.columns:
+            return
+        column = made.columns[int(chosen)]
+        self._column.style(f"height: {150 if is_flat(made.drawing) else 260}px")
+        self._column.update_figure(
+            graph_picture(made.drawing, tight=column.edges, parts=column.parts)
+        )
+
+    def _draw_heat(self) -> None:
+        heat = self._heat
+        if heat is None:
+            return
+        self._plot.update_figure(heat_picture(heat, bool(self._log.value)))
+        rows, outputs = heat.shape
+        words = f"{rows:,} answers, {outputs:,} outputs"
+        if heat.reduced:
+            words += f"; drawn as {len(heat.rows)} × {len(heat.outputs)} blocks, zoom in for values"
+        self._heat_note.set_text(words)
+
+
+def _places(low: float, high: float, count: int, first: int, last: int) -> tuple[int, int]:
+    """Return the rows behind an interval of a reduced picture's axis."""
+    step = -(-(last - first + 1) // count)
+    a = first + max(round(low), 0) * step
+    return a, min(first + (max(round(high), 0) + 1) * step - 1, last)

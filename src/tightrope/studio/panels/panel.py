@@ -1,0 +1,114 @@
+"""What every panel has: a page, a way to show a state, and small pieces to build from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+if TYPE_CHECKING:
+    from tightrope.studio.page import Page
+    from tightrope.studio.state import State
+
+
+class Panel:
+    """One panel of a page.
+
+    Parameters
+    ----------
+    page
+        The page.
+
+    Examples
+    --------
+    >>> Panel(None).name
+    ''
+    """
+
+    name = ""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def build(self) -> None:
+        """Create the elements."""
+
+    async def show(self, state: State, changed: frozenset[str]) -> None:
+        """Show a state of which these fields changed."""
+
+    def act(self) -> None:
+        """Do what the panel is for (Ctrl+Enter)."""
+
+    def error_label(self, field: str) -> ui.label:
+        """Make a line below an element that shows the errors of a field."""
+        line = ui.label().classes("tr-error").props(f'role=alert data-error="{field}"')
+        line.set_visibility(False)
+
+        def tell(message: str | None) -> None:
+            line.set_text(message or "")
+            line.set_visibility(bool(message))
+
+        self.page.field(field, tell)
+        return line
+
+
+@contextmanager
+def card(title: str, note: str = "") -> Iterator[ui.card]:
+    """Make a card with a title.
+
+    >>> card("Facts").__class__.__name__
+    '_GeneratorContextManager'
+    """
+    with ui.card().classes("tr-card w-full") as made:
+        if title:
+            ui.label(title).classes("tr-title").props("role=heading aria-level=2")
+        if note:
+            ui.label(note).classes("tr-note")
+        yield made
+
+
+def facts(box: ui.element, rows: Mapping[str, str]) -> None:
+    """Fill a box with names and values.
+
+    >>> facts.__name__
+    'facts'
+    """
+    box.clear()
+    with box:
+        for name, value in rows.items():
+            ui.label(name)
+            ui.label(value)
+
+
+def table(box: ui.element, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Fill a box with a table of texts.
+
+    >>> table.__name__
+    'table'
+    """
+    box.clear()
+    with box, ui.element("table").classes("tr-table"):
+        with ui.element("tr"):
+            for head in heads:
+                _cell("th", head)
+        for row in rows:
+            with ui.element("tr"):
+                for text in row:
+                    _cell("td", text)
+
+
+def _cell(kind: str, text: str) -> None:
+    with ui.element(kind):
+        ui.label(text)
+
+
+def uploader(label: str, action: Callable[[Any], Any], accept: str, name: str) -> ui.upload:
+    """Make a place to drop a file on.
+
+    >>> uploader.__name__
+    'uploader'
+    """
+    made = ui.upload(label=label, auto_upload=True, max_file_size=50_000_000, on_upload=action)
+    return made.props(f'accept="{accept}" flat data-upload="{name}"')

@@ -1,0 +1,144 @@
+"""Panel 2: the privacy level, what it means in bits and in words, and what exists there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from nicegui import ui
+
+from tightrope.studio.panels.panel import Panel, card
+from tightrope.studio.pictures import LAST_LEVEL, level_picture
+from tightrope.studio.refusal import Refused
+from tightrope.studio.state import State
+from tightrope.studio.work import Shown, existence, level_words
+
+
+class PrivacyPanel(Panel):
+    """Move ε; leakage, the attacker's success and the tight-constraints range move with it.
+
+    >>> PrivacyPanel(None).name
+    'privacy'
+    """
+
+    name = "privacy"
+
+    def build(self) -> None:
+        """Create the elements."""
+        self._exists: dict[str, Any] | None = None
+        self._level: dict[str, Any] | None = None
+        self._slider_text = ""
+        with ui.element("div").classes("tr-columns tr-two"):
+            with card("Privacy level"):
+                self._text = ui.input("ε", placeholder="0.5 or ln(2)", on_change=self._typed)
+                self._text.props("outlined dense debounce=350 spellcheck=false").classes("w-full")
+                self.page.field("epsilon", lambda message: setattr(self._text, "error", message))
+                self._slider = ui.slider(min=0.01, max=LAST_LEVEL, step=0.01, on_change=self._slid)
+                self._slider.props('label aria-label="ε" throttle=40').classes("q-px-sm")
+                with ui.row().classes("w-full no-wrap").style("gap: 10px"):
+                    self._people = ui.number("people in the table", min=1, precision=0)
+                    self._values = ui.number("values of one person", min=2, precision=0)
+                for box in (self._people, self._values):
+                    box.props("outlined dense debounce=350").classes("col")
+                    box.on_value_change(self._counted)
+                self.error_label("people")
+                ui.label('"Absent" counts as a value where people may be missing.').classes(
+                    "tr-note"
+                )
+            with card("What it means"):
+                with ui.row().classes("w-full").style("gap: 28px"):
+                    self._numbers = [self._number(*words) for words in (
+                        ("attacker's success", "success"),
+                        ("bits about one person", "one"),
+                        ("bits about everybody", "all"),
+                    )]  # fmt: skip
+                self._words = ui.column().classes("w-full").style("gap: 6px")
+        with (
+            ui.element("div").classes("w-full"),
+            card("Where the tight-constraints mechanism exists"),
+        ):
+            self._waiting = ui.linear_progress(show_value=False).props("indeterminate")
+            self._plot = ui.plotly({"data": [], "layout": {}}).classes("w-full")
+            self._plot.style("height: 150px")
+            self._note = ui.label().classes("tr-note").props("data-exists")
+
+    def _number(self, title: str, name: str) -> ui.label:
+        with ui.column().style("gap: 0"):
+            made = ui.label("…").classes("tr-big").props(f'data-number="{name}"')
+            ui.label(title).classes("tr-note")
+        return made
+
+    # -- events ---------------------------------------------------------------------------
+
+    def _typed(self) -> None:
+        text = str(self._text.value or "").strip()
+        if text:
+            self.page.change(replace(self.page.state, epsilon=text))
+
+    def _slid(self, event: Any) -> None:
+        # The slider also moves when the text is set; only a hand may write the text.
+        if event.value is not None and f"{event.value:g}" != self._slider_text:
+            self._slider_text = f"{event.value:g}"
+            self.page.change(replace(self.page.state, epsilon=self._slider_text))
+
+    def _counted(self) -> None:
+        people, values = self._people.value, self._values.value
+        if people is None or values is None:
+            return
+        self.page.change(replace(self.page.state, individuals=int(people), values=int(values)))
+
+    # -- showing --------------------------------------------------------------------------
+
+    async def show(self, state: State, changed: frozenset[str]) -> None:
+        """Show a state of which these fields changed."""
+        if changed & {"epsilon", "individuals", "values"}:
+            self._show_level(state)
+        if changed & {"question", "graph", "neighbours"}:
+            self._waiting.set_visibility(True)
+            try:
+                self._exists = None
+                self._exists = await self.page.slots.run("exists", existence, state)
+            finally:
+                self._waiting.set_visibility(False)
+                self._draw()
+
+    def _show_level(self, state: State) -> None:
+        self._text.set_value(state.epsilon)
+        self._people.set_value(state.individuals)
+        self._values.set_value(state.values)
+        self.page.forgive("epsilon", "people")
+        try:
+            found: Shown = level_words(state)
+        except Refused as refused:
+            self.page.complain(refused.field, refused.message)
+            return
+        self._level = found.json
+        value = min(max(round(float(found.json["epsilon"]), 2), 0.01), LAST_LEVEL)
+        self._slider_text = f"{value:g}"
+        self._slider.set_value(value)
+        names = ("attacker_success", "individual_bits", "leakage_bound_bits")
+        for label, name in zip(self._numbers, names, strict=True):
+            label.set_text(f"{found.json[name]:.4g}")
+        self._words.clear()
+        with self._words:
+            for sentence in found.rows.values():
+                ui.label(sentence).style("line-height: 1.4")
+        self._draw()
+
+    def _draw(self) -> None:
+        level = self._level
+        if level is None:
+            return
+        found = self._exists
+        self._plot.update_figure(
+            level_picture(found["intervals"] if found else [], level["epsilon"])
+        )
+        self.page.results["privacy"] = [found, level] if found else [level]
+        if found is None:
+            self._note.set_text("")
+            return
+        spans = [f"{low:.6g} … {'∞' if high is None else f'{high:.6g}'}"
+                 for low, high in found["intervals"]]  # fmt: skip
+        sure = "nothing is missed" if found["exact"] else f"samples {found['resolution']:.2g} apart"
+        where = ", ".join(spans) or "nowhere in the range"
+        self._note.set_text(f"ε in {where}. Decided by {found['method']} ({sure}).")

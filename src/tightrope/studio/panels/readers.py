@@ -1,0 +1,318 @@
+"""Panel 3: who reads the answer: priors, losses, the regular region, and regret."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+from nicegui import ui
+
+from tightrope.studio import simplex
+from tightrope.studio.asking import prior_from_upload, query_in
+from tightrope.studio.panels.panel import Panel, card, facts, table, uploader
+from tightrope.studio.pictures import prior_picture
+from tightrope.studio.refusal import Refused
+from tightrope.studio.state import READERS_LIMIT, Reader, State
+from tightrope.studio.work import Shown, check_reader, corners, name_of, prior_facts, regrets
+
+#: Differences below this are rounding.
+ROUNDING = 1e-12
+#: Most answers for which the prior has one slider each.
+SLIDERS = 8
+PRESETS = ("uniform", "binomial(.3)", "geometric(.5)", "poisson(2)")
+REGRET = (
+    "What each reader loses beyond an own optimal mechanism: with the first reader's mechanism, "
+    "and with the best common one."
+)
+LOSSES = ("binary", "absolute", "squared", "distance")
+
+
+class ReadersPanel(Panel):
+    """Several readers; the mechanism is designed for the first.
+
+    >>> ReadersPanel(None).name
+    'readers'
+    """
+
+    name = "readers"
+
+    def build(self) -> None:
+        """Create the elements."""
+        self._place = 0
+        self._corners: list[list[float]] = []
+        self._weights: list[ui.slider] = []
+        self._shown_names: list[str] = []
+        self._setting = False
+        self._chips: tuple[Any, ...] = ()
+        with ui.element("div").classes("tr-columns tr-two"):
+            with ui.element("div").classes("tr-stack"):
+                self._build_form()
+            with ui.element("div").classes("tr-stack"):
+                with (
+                    card("What this reader knows"),
+                    ui.element("div").classes("tr-columns tr-even"),
+                ):
+                    with ui.column().classes("w-full").style("gap: 4px"):
+                        self._simplex = ui.interactive_image(
+                            size=(simplex.WIDTH, simplex.HEIGHT), on_mouse=self._dragged,
+                            events=["mousedown", "mousemove", "mouseup"], sanitize=False,
+                        ).classes("tr-simplex").props("data-simplex")  # fmt: skip
+                        self._plot = ui.plotly({"data": [], "layout": {}}).classes("w-full")
+                        self._plot.style("height: 250px")
+                        self._hint = ui.label(
+                            "Drag the point. Shaded: regular priors at this ε."
+                        ).classes("tr-note")
+                    with ui.column().classes("w-full").style("gap: 8px"):
+                        self._facts = ui.element("div").classes("tr-facts").props("data-regular")
+                        self._sliders = ui.column().classes("w-full").style("gap: 0")
+                with card("Regret", REGRET):
+                    self._regret = ui.element("div").classes("w-full").props("data-regret")
+                    self.error_label("regret")
+
+    def _build_form(self) -> None:
+        with card("Readers", "The mechanism is designed for the first."):
+            self._tabs = ui.row().classes("w-full items-center").style("gap: 6px")
+            self._name = ui.input("Name", on_change=self._named)
+            self._kind = (
+                ui.toggle(
+                    {"bayesian": "has a prior", "risk-averse": "fears the worst"},
+                    on_change=self._kinded,
+                )
+                .props("no-caps unelevated")
+                .classes("tr-toggle")
+            )
+            self._prior = ui.input("Prior", placeholder="uniform, binomial(.3), 0.2,0.8",
+                                   on_change=self._typed)  # fmt: skip
+            self.page.field("prior", lambda message: setattr(self._prior, "error", message))
+            with ui.row().style("gap: 6px") as self._presets:
+                for text in PRESETS:
+                    ui.button(text, on_click=lambda text=text: self._set(prior=text)).props(
+                        "outline dense no-caps size=sm"
+                    )
+            self._file = uploader("Prior from a file (CSV or JSON)", self._uploaded, ".csv,.json",
+                                  "prior")  # fmt: skip
+            self._support = ui.input("Answers thought possible", placeholder="all or 0,3..5",
+                                     on_change=self._typed_support)  # fmt: skip
+            self.page.field("support", lambda message: setattr(self._support, "error", message))
+            self._loss = ui.select(list(LOSSES), label="Loss of a wrong guess",
+                                   on_change=self._lost)  # fmt: skip
+            self.page.field("loss", lambda message: setattr(self._loss, "error", message))
+            for box in (self._name, self._prior, self._support, self._loss):
+                box.props("outlined dense debounce=350").classes("w-full")
+
+    # -- events ---------------------------------------------------------------------------
+
+    @property
+    def _reader(self) -> Reader:
+        return self.page.state.readers[self._place]
+
+    def _set(self, **changes: str) -> None:
+        self.page.change(self.page.state.with_reader(self._place, **changes))
+
+    def _named(self) -> None:
+        if str(self._name.value or "").strip():
+            self._set(name=str(self._name.value).strip()[:40])
+
+    def _kinded(self) -> None:
+        if (self._kind.value == "risk-averse") != self._reader.is_risk_averse:
+            averse = self._kind.value == "risk-averse"
+            self._set(support="all" if averse else "", prior="uniform")
+
+    def _lost(self) -> None:
+        self._set(loss=str(self._loss.value))
+
+    def _typed(self) -> None:
+        text = str(self._prior.value or "").strip()
+        if text:
+            self._set(prior=text)
+
+    def _typed_support(self) -> None:
+        text = str(self._support.value or "").strip()
+        if text and self._reader.is_risk_averse:
+            self._set(support=text)
+
+    def _choose(self, place: int) -> None:
+        self._place = place
+        self.page.start(self.show(self.page.state, frozenset({"readers"})))
+
+    def _add(self) -> None:
+        state = self.page.state
+        if len(state.readers) < READERS_LIMIT:
+            taken = {reader.name for reader in state.readers}
+            free = (f"reader {k}" for k in range(1, READERS_LIMIT + 2))
+            new = Reader(next(name for name in free if name not in taken), loss="absolute")
+            self._place = len(state.readers)
+            self.page.change(replace(state, readers=(*state.readers, new)))
+
+    def _remove(self) -> None:
+        readers = list(self.page.state.readers)
+        del readers[self._place]
+        self._place = 0
+        self.page.change(replace(self.page.state, readers=tuple(readers)))
+
+    def _first(self) -> None:
+        readers = list(self.page.state.readers)
+        readers.insert(0, readers.pop(self._place))
+        self._place = 0
+        self.page.change(replace(self.page.state, readers=tuple(readers)))
+
+    def _dragged(self, event: Any) -> None:
+        pressed = event.type == "mousedown" or (event.type == "mousemove" and event.buttons & 1)
+        if pressed:
+            self._set(prior=simplex.prior_at(event.image_x, event.image_y), support="")
+
+    def _weighted(self) -> None:
+        if self._setting:
+            return
+        text = simplex.weights_text([int(s.value or 0) for s in self._weights])
+        if not text:
+            self.page.complain("prior", "at least one weight must be above 0")
+        else:
+            self._set(prior=text, support="")
+
+    async def _uploaded(self, event: Any) -> None:
+        data = await event.file.read()
+        event.sender.reset()
+        self.page.start(self._take(event.file.name, data))
+
+    async def _take(self, name: str, data: bytes) -> None:
+        state = self.page.state
+        text = await self.page.slots.run("upload", prior_from_upload, state, name, data)
+        self._set(prior=text, support="")
+
+    # -- showing --------------------------------------------------------------------------
+
+    async def show(self, state: State, changed: frozenset[str]) -> None:
+        """Show a state of which these fields changed."""
+        if not changed & {"question", "graph", "neighbours", "epsilon", "readers"}:
+            return
+        self._place = min(self._place, len(state.readers) - 1)
+        if "readers" in changed:
+            self._show_form(state)
+        self.page.forgive("prior", "support", "loss", "regret")
+        self._show_kind()
+        if self._reader.is_risk_averse:
+            alone = replace(state, readers=(self._reader,))
+            await self.page.slots.run("prior", check_reader, alone)
+        else:
+            await self._show_prior(state)
+        if len(state.readers) > 1:
+            found = await self.page.slots.run("regret", regrets, state)
+            self._show_regret(state, found)
+        else:
+            self._regret.clear()
+            with self._regret:
+                ui.label("Add a second reader to compare.").classes("tr-note")
+
+    def _show_form(self, state: State) -> None:
+        reader = self._reader
+        chips = (self._place, *(one.name for one in state.readers))
+        # Made anew only when they change: a button that vanishes under a click is not clicked.
+        if chips != self._chips:
+            self._chips = chips
+            self._show_chips(state)
+        self._name.set_value(reader.name)
+        self._prior.set_value(reader.prior)
+        self._support.set_value(reader.support)
+        self._loss.set_options(list(dict.fromkeys((*LOSSES, reader.loss))), value=reader.loss)
+        self._kind.set_value("risk-averse" if reader.is_risk_averse else "bayesian")
+
+    def _show_chips(self, state: State) -> None:
+        self._tabs.clear()
+        with self._tabs:
+            for place, one in enumerate(state.readers):
+                look = "unelevated" if place == self._place else "outline"
+                ui.button(one.name, on_click=lambda place=place: self._choose(place)).props(
+                    f"{look} dense no-caps size=sm"
+                )
+            ui.button(icon="add", on_click=self._add).props(
+                'flat dense round size=sm aria-label="Add a reader"'
+            )
+            if len(state.readers) > 1:
+                ui.button(icon="delete", on_click=self._remove).props(
+                    'flat dense round size=sm aria-label="Remove this reader"'
+                )
+            if self._place:
+                ui.button("design for this one", on_click=self._first).props(
+                    "flat dense no-caps size=sm"
+                )
+
+    def _show_kind(self) -> None:
+        averse = self._reader.is_risk_averse
+        for box in (self._prior, self._presets, self._file, self._facts, self._sliders):
+            box.set_visibility(not averse)
+        self._support.set_visibility(averse)
+        if averse:
+            for box in (self._simplex, self._plot, self._hint):
+                box.set_visibility(False)
+
+    async def _show_prior(self, state: State) -> None:
+        alone = replace(state, readers=(self._reader,))
+        graph = await asyncio.to_thread(lambda: query_in(state).graph)
+        three = graph.size == 3
+        if three:
+            # Small enough to follow a hand: no process is started for it.
+            found: Shown = prior_facts(alone)
+            self._corners = corners(state)
+        else:
+            found = await self.page.slots.run("prior", prior_facts, alone)
+        if self._place == 0:
+            self.page.results["readers"] = [found.json]
+        facts(self._facts, found.rows)
+        shares = found.json["probabilities"]
+        names = [name_of(graph.label(i)) for i in range(len(shares))]
+        self._simplex.set_visibility(three)
+        self._hint.set_visibility(three)
+        self._plot.set_visibility(not three and bool(shares))
+        if three:
+            self._simplex.set_content(simplex.simplex_svg(shares, self._corners, names))
+        elif shares:
+            self._plot.update_figure(prior_picture(shares, names))
+        self._show_sliders(shares if len(shares) <= SLIDERS else [], names)
+
+    def _show_sliders(self, shares: list[float], names: list[str]) -> None:
+        weights = [round(100 * share) for share in shares]
+        if len(self._weights) != len(weights) or self._shown_names != names:
+            self._make_sliders(names if weights else [])
+            self._shown_names = names
+        elif simplex.weights_text([int(s.value) for s in self._weights]) == self._reader.prior:
+            return  # the sliders themselves made this prior
+        self._setting = True
+        for slider, weight in zip(self._weights, weights, strict=True):
+            slider.set_value(weight)
+        self._setting = False
+
+    def _make_sliders(self, names: list[str]) -> None:
+        self._weights = []
+        self._sliders.clear()
+        with self._sliders:
+            for number, name in enumerate(names):
+                with ui.row().classes("w-full items-center no-wrap").style("gap: 10px"):
+                    ui.label(name).classes("tr-note").style("width: 48px; overflow: hidden")
+                    slider = ui.slider(min=0, max=100, step=1, value=0).classes("col")
+                    slider.props(f'dense aria-label="weight {number}" throttle=60')
+                    slider.on_value_change(self._weighted)
+                    self._weights.append(slider)
+
+    def _show_regret(self, state: State, found: dict[str, Any]) -> None:
+        common = found["common"]
+        rows = [
+            (entry["name"], f"{entry['optimum']:.6g}", _small(first - entry["optimum"]),
+             _small(entry["regret"]))
+            for entry, first in zip(common["consumers"], found["first"], strict=True)
+        ]  # fmt: skip
+        heads = ("reader", "own optimum", f"with {state.reader.name}'s", "with the common one")
+        table(self._regret, heads, rows)
+        with self._regret:
+            ui.label(
+                f"No mechanism keeps the worst regret below {_small(common['bound'])}. "
+                f"{common['reason']}"
+            ).classes("tr-note q-mt-sm")
+            if not common["certified"]:
+                raise Refused("regret", "the bound and the regret found are still apart")
+
+
+def _small(value: float) -> str:
+    """Write a difference; what rounding leaves of nothing is nothing."""
+    return "0" if abs(value) < ROUNDING else f"{value:.3g}"

@@ -1,0 +1,304 @@
+"""Pictures for the browser, as plain Plotly figures.
+
+Text colours come from the page's style sheet, so that one figure serves light and dark.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tightrope.studio.heat import Heat
+from tightrope.studio.making import Compared
+from tightrope.studio.work import Drawing
+
+#: Colours that can be told apart by everybody (Okabe and Ito).
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8c6bb1")
+TEAL, GREY = "#0f9d8a", "#8a94a0"
+#: The end of the ε axis.
+LAST_LEVEL = 5.0
+
+#: A Plotly figure: data, layout and configuration.
+Figure = dict[str, Any]
+
+
+def _figure(data: list[dict[str, Any]], **layout: Any) -> Figure:
+    plain = {
+        "margin": {"l": 40, "r": 12, "t": 12, "b": 36},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "showlegend": False,
+        "autosize": True,
+        "font": {"size": 12},
+    }
+    settings = {"displayModeBar": False, "responsive": True}
+    return {"data": data, "layout": {**plain, **layout}, "config": settings}
+
+
+def _axis(**more: Any) -> dict[str, Any]:
+    return {"zeroline": False, "gridcolor": "rgba(138,148,160,.25)", **more}
+
+
+def _hidden() -> dict[str, Any]:
+    return {"visible": False, "fixedrange": True}
+
+
+def safe(text: str) -> str:
+    """Return a text in which Plotly finds no mark-up.
+
+    >>> safe("<b>a</b>")
+    '&lt;b&gt;a&lt;/b&gt;'
+    """
+    return html.escape(text, quote=False)
+
+
+def graph_picture(
+    drawing: Drawing,
+    *,
+    groups: Sequence[Sequence[int]] = (),
+    tight: Sequence[tuple[int, int]] | None = None,
+    parts: Sequence[int] | None = None,
+) -> Figure:
+    """Draw an answer graph.
+
+    Parameters
+    ----------
+    drawing
+        Names, places and edges.
+    groups
+        Sets of nodes to mark with rings, one colour for each.
+    tight
+        Edges to draw heavily, by nodes; the others become faint.
+    parts
+        A number for each node that chooses its colour.
+
+    Examples
+    --------
+    >>> from tightrope.studio.asking import query_of
+    >>> from tightrope.studio.work import drawing_of
+    >>> ring = drawing_of(query_of("cycle(4)", "", "change-one").graph)
+    >>> [trace["mode"] for trace in graph_picture(ring)["data"]]
+    ['lines', 'markers+text']
+    """
+    place = {node: k for k, node in enumerate(drawing.nodes)}
+    flat = is_flat(drawing)
+    faint = 0.25 if tight is not None else 0.8
+    data = [_lines(drawing, drawing.edges, flat, GREY, 1.4, faint)]
+    if tight is not None:
+        heavy = [(place[i], place[j]) for i, j in tight if i in place and j in place]
+        data.append(_lines(drawing, heavy, flat, TEAL, 3.0, 1.0))
+    xs, ys = [x for x, _ in drawing.points], [y for _, y in drawing.points]
+    size = max(9.0, min(26.0, 420 / max(len(xs), 1)))
+    for number, nodes in enumerate(groups):
+        inside = [place[node] for node in nodes if node in place]
+        ring = {"size": size + 8 + 7 * number, "color": "rgba(0,0,0,0)"}
+        ring["line"] = {"color": COLOURS[number % len(COLOURS)], "width": 3}
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "x": [xs[k] for k in inside],
+                "y": [ys[k] for k in inside],
+                "marker": ring,
+                "name": f"reader {number + 1}",
+                "hoverinfo": "name",
+            }
+        )
+    written = len(xs) <= 40
+    colours = [COLOURS[parts[n] % len(COLOURS)] if parts else TEAL for n in drawing.nodes]
+    dots: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "markers+text" if written else "markers",
+        "x": xs,
+        "y": ys,
+        "marker": {"size": size, "color": colours, "line": {"color": "white", "width": 1}},
+        "hovertext": [safe(name) for name in drawing.names],
+        "hoverinfo": "text",
+    }
+    if written:
+        shown = [safe(name if len(name) <= 8 else f"{name[:7]}…") for name in drawing.names]
+        dots |= {"text": shown, "textposition": "bottom center" if flat else "top center"}
+    data.append(dots)
+    wide = _hidden() | {"range": _margin(xs)}
+    high = _hidden() | ({"range": _arc_range(drawing)} if flat else {"range": _margin(ys)})
+    if not flat:
+        high |= {"scaleanchor": "x"}
+    return _figure(data, xaxis=wide, yaxis=high, margin={"l": 4, "r": 4, "t": 4, "b": 4})
+
+
+def graph_layout() -> dict[str, Any]:
+    """Return the paper of a graph without a graph on it.
+
+    >>> graph_layout()["xaxis"]["visible"]
+    False
+    """
+    layout: dict[str, Any] = _figure([], xaxis=_hidden(), yaxis=_hidden())["layout"]
+    return layout
+
+
+def is_flat(drawing: Drawing) -> bool:
+    """Whether all answers stand on one line.
+
+    >>> is_flat(Drawing((0, 1), ("0", "1"), ((0.0, 0.0), (1.0, 0.0)), ((0, 1),), 2))
+    True
+    """
+    return len({round(y, 9) for _, y in drawing.points}) == 1
+
+
+def _margin(values: Sequence[float]) -> list[float]:
+    low, high = min(values), max(values)
+    extra = 0.18 * (high - low) or 1.0
+    return [low - extra, high + extra]
+
+
+def _arc_range(drawing: Drawing) -> list[float]:
+    longest = max((abs(drawing.points[a][0] - drawing.points[b][0]) for a, b in drawing.edges),
+                  default=1.0)  # fmt: skip
+    return [-0.55 - 0.1 * longest, max(0.6 * longest, 0.8)]
+
+
+def _lines(
+    drawing: Drawing,
+    edges: Sequence[tuple[int, int]],
+    flat: bool,
+    colour: str,
+    width: float,
+    opacity: float,
+) -> dict[str, Any]:
+    """One trace of all edges; arcs between answers on a line, so that none hides another."""
+    xs: list[float | None] = []
+    ys: list[float | None] = []
+    for a, b in edges:
+        (x1, y1), (x2, y2) = drawing.points[a], drawing.points[b]
+        if flat and abs(x2 - x1) > 1.001:
+            middle, half = (x1 + x2) / 2, abs(x2 - x1) / 2
+            turns = [math.pi * k / 16 for k in range(17)]
+            xs += [middle - half * math.cos(turn) for turn in turns]
+            ys += [(half - 0.3) * math.sin(turn) for turn in turns]
+        else:
+            xs += [x1, x2]
+            ys += [y1, y2]
+        xs.append(None)
+        ys.append(None)
+    line = {"color": colour, "width": width}
+    return {"type": "scatter", "mode": "lines", "x": xs, "y": ys, "line": line,
+            "opacity": opacity, "hoverinfo": "skip"}  # fmt: skip
+
+
+def level_picture(intervals: Sequence[Sequence[float | None]], level: float) -> Figure:
+    """Draw the ε axis: shaded where the tight-constraints mechanism exists, a mark at ε.
+
+    >>> len(level_picture([[0.7, None]], 1.0)["layout"]["shapes"])
+    2
+    """
+    end = max(LAST_LEVEL, 1.1 * level)
+    shapes: list[dict[str, Any]] = [
+        {"type": "rect", "xref": "x", "yref": "paper", "x0": low,
+         "x1": end if high is None else high, "y0": 0, "y1": 1, "fillcolor": TEAL,
+         "opacity": 0.3, "line": {"width": 0}}
+        for low, high in intervals
+    ]  # fmt: skip
+    mark = {"color": COLOURS[1], "width": 3}
+    shapes.append({"type": "line", "xref": "x", "yref": "paper", "x0": level, "x1": level,
+                   "y0": 0, "y1": 1, "line": mark})  # fmt: skip
+    ends = [edge for pair in intervals for edge in pair if edge]
+    note = [
+        {"x": edge, "y": 1.0, "yref": "paper", "text": f"{edge:.4g}", "showarrow": False,
+         "yanchor": "bottom"}
+        for edge in ends
+    ]  # fmt: skip
+    axis = _axis(range=[0, end], title={"text": "ε"}, fixedrange=True)
+    return _figure(
+        [{"type": "scatter", "x": [0], "y": [0], "mode": "none", "hoverinfo": "skip"}],
+        shapes=shapes, annotations=note, xaxis=axis, yaxis=_hidden(),
+        margin={"l": 12, "r": 12, "t": 22, "b": 40},
+    )  # fmt: skip
+
+
+def bars_picture(bars: Sequence[Compared], is_binary: bool) -> Figure:
+    """Draw the comparison: the chance of a right answer, or the loss, for each mechanism.
+
+    >>> drawn = bars_picture([Compared("bound", 0.5), Compared("tight", None, "none")], True)
+    >>> drawn["data"][0]["x"]
+    [0.5]
+    """
+    drawn = [bar for bar in bars if bar.loss is not None]
+    values = [1 - bar.loss if is_binary else bar.loss for bar in drawn if bar.loss is not None]
+    known = {"bound": GREY, "optimum": TEAL}
+    colours = [known.get(bar.name, COLOURS[0]) for bar in drawn]
+    trace = {
+        "type": "bar", "orientation": "h", "x": values, "y": [bar.name for bar in drawn],
+        "text": [f"{value:.6g}" for value in values], "textposition": "auto",
+        "marker": {"color": colours}, "hovertemplate": "%{y}: %{x:.12g}<extra></extra>",
+    }  # fmt: skip
+    words = "chance of a right answer" if is_binary else "expected loss"
+    return _figure(
+        [trace],
+        xaxis=_axis(title={"text": words}, rangemode="tozero", fixedrange=True),
+        yaxis={"autorange": "reversed", "automargin": True, "fixedrange": True},
+        bargap=0.35,
+    )
+
+
+def heat_picture(heat: Heat, logarithmic: bool = False) -> Figure:
+    """Draw a mechanism: rows are true answers, columns reported outputs.
+
+    >>> sure = Heat(((1.0,),), ("0",), ("0",), (("1/1",),), (0, 0, 0, 0), (1, 1))
+    >>> heat_picture(sure)["data"][0]["z"]
+    [[1.0]]
+    """
+    shown = [
+        [math.log10(v) if v > 0 else None for v in row] if logarithmic else list(row)
+        for row in heat.values
+    ]
+    exact = heat.exact or [[""] * len(heat.outputs)] * len(heat.rows)
+    hover = [
+        [_hover(heat, i, o, exact[i][o]) for o in range(len(heat.outputs))]
+        for i in range(len(heat.rows))
+    ] if not heat.reduced else None  # fmt: skip
+    trace: dict[str, Any] = {
+        "type": "heatmap", "z": shown, "colorscale": "Cividis", "xgap": 0, "ygap": 0,
+        "x": list(range(len(heat.outputs))), "y": list(range(len(heat.rows))),
+        "colorbar": {"thickness": 12, "title": {"text": "log₁₀" if logarithmic else ""}},
+    }  # fmt: skip
+    if hover is not None:
+        trace |= {"text": hover, "hoverinfo": "text"}
+    else:
+        trace |= {"hovertemplate": "block %{y}, %{x}: largest %{z:.6g}<extra></extra>"}
+    return _figure(
+        [trace],
+        xaxis=_ticks(heat.outputs, "reported"),
+        yaxis=_ticks(heat.rows, "true answer") | {"autorange": "reversed", "automargin": True},
+        margin={"l": 56, "r": 8, "t": 8, "b": 44},
+    )
+
+
+def _hover(heat: Heat, i: int, o: int, exact: str) -> str:
+    answer, output = safe(heat.rows[i]), safe(heat.outputs[o])
+    return f"true {answer} → reported {output}<br>{heat.values[i][o]:.6g} = {exact}"
+
+
+def _ticks(names: Sequence[str], title: str) -> dict[str, Any]:
+    step = max(1, len(names) // 12)
+    places = list(range(0, len(names), step))
+    texts = [safe(names[k].split(" … ")[0])[:12] for k in places]
+    return {"tickvals": places, "ticktext": texts, "title": {"text": title}, "showgrid": False}
+
+
+def prior_picture(shares: Sequence[float], names: Sequence[str]) -> Figure:
+    """Draw a prior as bars.
+
+    >>> prior_picture([0.5, 0.5], ["no", "yes"])["data"][0]["y"]
+    [0.5, 0.5]
+    """
+    trace = {"type": "bar", "x": list(range(len(shares))), "y": list(shares),
+             "marker": {"color": TEAL}, "hovertext": [safe(name) for name in names],
+             "hovertemplate": "%{hovertext}: %{y:.6g}<extra></extra>"}  # fmt: skip
+    return _figure(
+        [trace],
+        xaxis=_ticks(names, "answer") | {"fixedrange": True},
+        yaxis=_axis(rangemode="tozero", fixedrange=True),
+        bargap=0.15,
+    )

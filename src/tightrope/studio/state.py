@@ -1,0 +1,217 @@
+"""What a page shows, as one frozen value: put into a link, taken back by undo, compared.
+
+A link may come from anybody: it is read with bounded memory, every field is checked for its
+kind, and what the fields mean is left to the library.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import zlib
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from tightrope.errors import InputError
+
+#: Longest text of a state in a link; larger states (uploaded graphs) stay in their page.
+LINK_LIMIT = 6_000
+#: Most characters that a link may unfold to.
+UNFOLDED_LIMIT = 2_000_000
+#: Most readers, and most steps that undo remembers.
+READERS_LIMIT, UNDO_LIMIT = 12, 100
+#: The name under which a drawn or uploaded graph stands in commands.
+GRAPH_FILE = "answers.json"
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One reader of the answer: a prior, or the answers thought possible, and a loss.
+
+    Attributes
+    ----------
+    name
+        What the reader is called.
+    prior
+        The prior as text.
+    support
+        The answers thought possible, as text; not empty for a risk-averse reader.
+    loss
+        The loss as text.
+
+    Examples
+    --------
+    >>> Reader("press", support="0..2").is_risk_averse
+    True
+    """
+
+    name: str = "reader 1"
+    prior: str = "uniform"
+    support: str = ""
+    loss: str = "binary"
+
+    @property
+    def is_risk_averse(self) -> bool:
+        """Whether the worst case counts, and no prior."""
+        return bool(self.support)
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything that a page was told.
+
+    Attributes
+    ----------
+    question
+        The query as text; not used while a graph is given.
+    graph
+        A drawn or uploaded graph as the text of its JSON file, or nothing.
+    neighbours
+        The neighbour relation.
+    epsilon
+        The privacy level as text.
+    individuals, values
+        People, and values of one person, for the explanation of ε.
+    readers
+        Who reads the answer; the first one is designed for.
+    route
+        The route to force, or nothing.
+
+    Examples
+    --------
+    >>> State().question, State().readers[0].loss
+    ('count(5)', 'binary')
+    """
+
+    question: str = "count(5)"
+    graph: str = ""
+    neighbours: str = "change-one"
+    epsilon: str = "ln(2)"
+    individuals: int = 100
+    values: int = 2
+    readers: tuple[Reader, ...] = field(default=(Reader(),))
+    route: str = ""
+
+    @property
+    def reader(self) -> Reader:
+        """The reader that the mechanism is designed for."""
+        return self.readers[0]
+
+    @property
+    def asked(self) -> str:
+        """The query text as commands write it."""
+        return f"graph:{GRAPH_FILE}" if self.graph else self.question
+
+    def with_reader(self, place: int, **changes: str) -> State:
+        """Return the state with one reader changed."""
+        changed = replace(self.readers[place], **changes)
+        readers = (*self.readers[:place], changed, *self.readers[place + 1 :])
+        return replace(self, readers=readers)
+
+
+def differences(old: State, new: State) -> frozenset[str]:
+    """Return the names of the fields in which two states differ.
+
+    >>> sorted(differences(State(), State(epsilon="1", route="plain")))
+    ['epsilon', 'route']
+    """
+    names = (f.name for f in fields(State))
+    return frozenset(name for name in names if getattr(old, name) != getattr(new, name))
+
+
+def encode(state: State) -> str:
+    """Return a state as text for a link; empty when it would be too long for one.
+
+    >>> decode(encode(State(question="sum(3,2)"))).question
+    'sum(3,2)'
+    """
+    plain = {
+        name: value for name, value in asdict(state).items() if value != _DEFAULTS.get(name, "")
+    }
+    packed = zlib.compress(json.dumps(plain, separators=(",", ":")).encode(), 9)
+    text = base64.urlsafe_b64encode(packed).decode().rstrip("=")
+    return text if len(text) <= LINK_LIMIT else ""
+
+
+def decode(text: str) -> State:
+    """Return the state in a link's text.
+
+    >>> decode("nonsense")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: the link holds no state of the studio: it was cut or changed
+    """
+    if not text:
+        return State()
+    try:
+        packed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        unpacker = zlib.decompressobj()
+        plain = unpacker.decompress(packed, UNFOLDED_LIMIT)
+        if unpacker.unconsumed_tail or not unpacker.eof:
+            raise ValueError("too long, or cut")
+        data = json.loads(plain)
+        if not isinstance(data, dict) or not data.keys() <= _DEFAULTS.keys():
+            raise ValueError("other fields")
+        listed = data.pop("readers", None)
+        state = replace(State(), **{name: _like(name, value) for name, value in data.items()})
+        if listed is None:
+            return state
+        if not isinstance(listed, list) or not 1 <= len(listed) <= READERS_LIMIT:
+            raise ValueError("readers")
+        return replace(state, readers=tuple(_reader(entry) for entry in listed))
+    except (ValueError, TypeError, binascii.Error, zlib.error, RecursionError):
+        raise InputError("the link holds no state of the studio: it was cut or changed") from None
+
+
+def _like(name: str, value: Any) -> Any:
+    """Return a value if it is of the kind that the field has."""
+    if type(value) is not type(_DEFAULTS[name]):
+        raise ValueError(name)
+    return value
+
+
+def _reader(entry: Any) -> Reader:
+    known = {f.name for f in fields(Reader)}
+    if not isinstance(entry, dict) or not entry.keys() <= known:
+        raise ValueError("reader")
+    if not all(isinstance(value, str) for value in entry.values()):
+        raise ValueError("reader")
+    return Reader(**entry)
+
+
+_DEFAULTS: dict[str, Any] = asdict(State())
+
+
+@dataclass(frozen=True)
+class History:
+    """The present state, those before it, and those that undo took back.
+
+    Examples
+    --------
+    >>> steps = History().change(State(epsilon="1")).change(State(epsilon="2"))
+    >>> steps.undo().present.epsilon, steps.undo().redo().present.epsilon
+    ('1', '2')
+    """
+
+    present: State = State()
+    past: tuple[State, ...] = ()
+    future: tuple[State, ...] = ()
+
+    def change(self, state: State) -> History:
+        """Return the history after a change; no change is no step."""
+        if state == self.present:
+            return self
+        return History(state, (*self.past, self.present)[-UNDO_LIMIT:], ())
+
+    def undo(self) -> History:
+        """Return the history one step back, or this one at its beginning."""
+        if not self.past:
+            return self
+        return History(self.past[-1], self.past[:-1], (self.present, *self.future))
+
+    def redo(self) -> History:
+        """Return the history with the last undone step done again."""
+        if not self.future:
+            return self
+        return History(self.future[0], (*self.past, self.present), self.future[1:])

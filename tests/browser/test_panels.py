@@ -1,0 +1,192 @@
+"""The main path through each panel, an error beside its field, and the pictures of the docs."""
+
+import re
+
+from tightrope.studio import Reader, State
+from tightrope.studio.sketch import HEIGHT, WIDTH
+
+
+def click_canvas(tab, x, y, **options):
+    box = tab.page.locator("[data-canvas]").bounding_box()
+    tab.page.mouse.click(
+        box["x"] + x * box["width"] / WIDTH, box["y"] + y * box["height"] / HEIGHT, **options
+    )
+
+
+# -- 1 question ---------------------------------------------------------------------------
+
+
+def test_question_is_picked_and_its_facts_shown(tab, picture):
+    tab.open()
+    tab.fill("Query", "petersen")
+    tab.wait("[data-facts] >> text=intersection numbers")
+    tab.wait("text=petersen: 10 answers")
+    assert "15" in tab.text("[data-facts]")
+    tab.page.wait_for_function("document.querySelectorAll('.textpoint').length == 10")
+    picture(tab, "question")
+
+
+def test_graph_is_drawn_by_clicks_and_undone(tab):
+    tab.open()
+    tab.press("Draw a graph")
+    for number, (x, y) in enumerate([(60, 60), (200, 60), (130, 180)]):
+        click_canvas(tab, x, y)
+        tab.wait(f"[data-canvas] >> text=/^{number}$/")
+    click_canvas(tab, 60, 60)
+    tab.wait('[data-canvas] circle[fill="#D55E00"]')
+    click_canvas(tab, 200, 60)
+    tab.holds("Edges", "0-1")
+    tab.wait("[data-error=question] >> text=must be connected")
+    click_canvas(tab, 200, 60)
+    tab.wait('[data-canvas] circle[fill="#D55E00"]')
+    click_canvas(tab, 130, 180)
+    tab.wait("[data-facts] >> text=path, tree")
+    # The keyboard's way to the third edge, and undo.
+    tab.fill("Edges", "0-1, 1-2, 2-0")
+    tab.wait("[data-facts] >> text=cycle, clique")
+    tab.page.get_by_role("button", name="Undo (Ctrl+Z)").click()
+    tab.wait("[data-facts] >> text=path, tree")
+
+
+def test_wrong_question_is_refused_beside_the_field(tab):
+    tab.open()
+    tab.fill("Query", "summ(3)")
+    tab.wait("[data-error=question] >> text=did you mean 'sum'")
+    tab.reads("[data-facts]", "")
+    tab.fill("Query", "graph:secret.csv")
+    tab.wait("[data-error=question] >> text=by upload")
+    tab.fill("Query", "sum(3,2)")
+    tab.wait("[data-facts] >> text=answers")
+    assert not tab.page.locator("[data-error=question]").is_visible()
+
+
+# -- 2 privacy ----------------------------------------------------------------------------
+
+
+def test_level_moves_bits_words_and_mark(tab, picture):
+    tab.open(State(question="star(3)", epsilon="ln(3)"), panel=2)
+    tab.wait("[data-exists] >> text=0.693147")
+    assert tab.text("[data-number=success]") == "0.75"
+    tab.wait("text=at most 3 times")
+    tab.slide("ε", "ArrowRight")
+    tab.reads("[data-number=success]", "0.7521")
+    tab.wait("text=at most 3.03436 times")
+    picture(tab, "privacy")
+
+
+def test_wrong_level_is_refused_beside_the_field(tab):
+    tab.open(panel=2)
+    tab.fill("ε", "-1")
+    tab.wait(".q-field__messages >> text=ε must look like 0.5")
+    tab.fill("ε", "0.5")
+    tab.wait("text=at most 1.64873 times")
+    assert tab.page.locator(".q-field__messages >> text=look like").count() == 0
+
+
+# -- 3 readers ----------------------------------------------------------------------------
+
+
+def test_point_is_dragged_in_the_simplex(tab, picture):
+    tab.open(State(question="choice(3)"), panel=3)
+    tab.wait("[data-regular] >> text=/^yes$/")
+    box = tab.wait("[data-simplex]").bounding_box()
+    middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.62)
+    tab.page.mouse.move(*middle)
+    tab.page.mouse.down()
+    tab.page.mouse.move(middle[0], box["y"] + box["height"] * 0.2, steps=5)
+    tab.page.mouse.up()
+    tab.wait("[data-regular] >> text=/^no$/")
+    tab.page.get_by_role("button", name="Add a reader").click()
+    tab.wait("[data-regret] >> text=reader 2")
+    picture(tab, "readers")
+
+
+def test_readers_have_presets_sliders_and_losses(tab):
+    tab.open(State(question="count(3)"), panel=3)
+    tab.wait("[data-regular] >> text=/^yes$/")
+    tab.press("binomial(.3)")
+    tab.wait("[data-regular] >> text=/^no$/")
+    tab.slide("weight 0", "ArrowRight")
+    tab.holds("Prior", "35/101,44/101,19/101,3/101")
+    tab.fill("Prior", "0.5,0.5")
+    tab.wait(".q-field__messages >> text=4")
+    tab.press("fears the worst")
+    tab.fill("Answers thought possible", "0..7")
+    tab.wait(".q-field__messages >> text=7")
+    tab.fill("Answers thought possible", "0..1")
+    tab.page.locator(".q-field__messages >> text=7").wait_for(state="detached")
+    tab.design()
+    assert "with probability" in tab.text("[data-design]")
+
+
+# -- 4 mechanism --------------------------------------------------------------------------
+
+
+def test_mechanism_is_designed_compared_and_judged(tab, picture):
+    tab.open(State(question="cycle(5)", readers=(Reader(prior="0.4,0.15,0.15,0.15,0.15"),)))
+    tab.design()
+    tab.wait("[data-heat-note] >> text=5 answers")
+    assert "no mechanism below" in tab.text("[data-design]")
+    assert tab.wait("[data-verdict] >> text=/^no/")
+    bars = tab.page.locator("[data-bars] .bartext")
+    bars.first.wait_for()
+    assert bars.count() == 5
+    tab.page.locator("[data-heat] .nsewdrag").hover()
+    tab.wait("[data-heat] .hovertext >> text=/2\\^/")
+    picture(tab, "mechanism", full=True)
+    tab.page.get_by_text("Why not the others?").click()
+    tab.wait("[data-routes] >> text=is not a tree")
+
+
+def test_route_that_does_not_fit_is_refused_beside_its_field(tab):
+    tab.open(State(question="cycle(5)", route="tree"))
+    tab.page.keyboard.press("Control+Enter")
+    tab.wait(".q-field__messages >> text=route 'tree' does not fit")
+    tab.wait("[data-status] >> text=No mechanism")
+
+
+# -- 5 proof and release ------------------------------------------------------------------
+
+
+def test_mechanism_is_verified_taken_away_and_released_from(tab, tmp_path, picture):
+    tab.open(State(question="count(4)", epsilon="ln(3)"))
+    tab.design()
+    tab.turn(5)
+    tab.press("Verify")
+    tab.wait("[data-verified] >> text=everything holds")
+
+    with tab.page.expect_download() as saved:
+        tab.press("Mechanism file")
+    saved.value.save_as(tmp_path / "m.tightrope")
+    from tightrope.certify import read, verify
+
+    assert verify(tmp_path / "m.tightrope").private
+    assert read(tmp_path / "m.tightrope").query == "count(4)"
+    with tab.page.expect_download() as saved:
+        tab.press("Matrix as CSV")
+    saved.value.save_as(tmp_path / "m.csv")
+    assert (tmp_path / "m.csv").read_text().startswith(",0,1,2,3,4\n0,")
+    with tab.page.expect_download() as saved:
+        tab.press("Report")
+    saved.value.save_as(tmp_path / "report.html")
+    assert "<svg" in (tmp_path / "report.html").read_text()
+
+    table = tmp_path / "people.csv"
+    table.write_text("age\n31\n44\n27\n80\n")
+    tab.page.locator("[data-upload=table] input[type=file]").set_input_files(table)
+    tab.holds("Table", "people.csv")
+    tab.fill("Question", "select count(*) from people where age > 30")
+    tab.fill("Columns used", "age:0..120")
+    tab.press("Release one answer")
+    tab.wait(".q-field__messages >> text=name the ledger")
+    tab.fill("Ledger", "ledger.db")
+    tab.fill("Budget, for a new table", "ln(9)")
+    tab.press("Release one answer")
+    tab.reads("[data-answer]", re.compile("^[0-4]$"))
+    tab.wait("[data-ledger] >> text=1.09861228866811")
+    picture(tab, "proof")
+    tab.press("Release one answer")
+    tab.wait("[data-ledger] >> text=/^0$/")
+    tab.press("Release one answer")
+    tab.wait("[data-error=release]")
+    assert tab.text("[data-answer]") == ""

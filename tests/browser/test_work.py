@@ -1,0 +1,163 @@
+"""Long work: progress, cancel, two tabs, a large design; and what is taken away from a page."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from tests.browser.conftest import environment
+
+from tightrope.studio import Reader, State
+from tightrope.studio.takeaway import PANELS
+
+#: Takes many seconds.
+LONG = State(question="sum(100,4)", epsilon="0.5", readers=(Reader(prior="binomial(.3)"),))
+
+
+def test_design_is_cancelled(tab):
+    tab.open(LONG, panel=4)
+    tab.press("Design")
+    tab.wait("[data-status] >> text=designing")
+    tab.press("Cancel")
+    tab.wait("[data-status] >> text=Cancelled")
+    assert tab.page.get_by_role("button", name="Design", exact=True).is_enabled()
+    assert not tab.page.get_by_role("button", name="Cancel").is_visible()
+
+
+def test_tabs_do_not_disturb_each_other(tabs):
+    one, two = tabs(), tabs()
+    one.open(LONG, panel=4)
+    one.press("Design")
+    one.wait("[data-status] >> text=/designing|round/")
+    two.open(State(question="cycle(5)"))
+    two.design()
+    assert json.loads(two.takeaway("JSON"))["query"] == "cycle(5)"
+    assert one.page.get_by_role("button", name="Cancel").is_visible()
+    one.turn(1)
+    one.holds("Query", "sum(100,4)")
+    one.turn(4)
+    one.press("Cancel")
+    one.wait("[data-status] >> text=Cancelled")
+    assert json.loads(two.takeaway("JSON"))["query"] == "cycle(5)"
+
+
+def test_thousand_answers_keep_the_page_alive(tab, picture):
+    tab.open(State(question="count(999)", epsilon="1"), panel=4)
+    tab.press("Design")
+    tab.wait("[data-heat-note] >> text=1,000 answers")
+    tab.page.locator("[data-heat] .hm image").wait_for()
+    # The browser draws a picture of blocks, not of a million answers.
+    assert "143 × 143 blocks" in tab.text("[data-heat-note]")
+    picture(tab, "thousand")
+    box = tab.page.locator("[data-heat] .nsewdrag").bounding_box()
+    tab.page.mouse.move(box["x"] + 5, box["y"] + 5)
+    tab.page.mouse.down()
+    tab.page.mouse.move(box["x"] + 17, box["y"] + 17, steps=4)
+    tab.page.mouse.up()
+    tab.page.locator("[data-heat-note]").get_by_text("blocks").wait_for(state="detached")
+    tab.page.locator("[data-heat] .nsewdrag").hover()
+    tab.wait("[data-heat] .hovertext >> text=/2\\^/")
+
+
+def test_server_answers_while_a_design_runs(tabs):
+    one = tabs().open(LONG, panel=4)
+    one.press("Design")
+    one.wait("[data-status] >> text=designing")
+    one.turn(2)
+    one.fill("ε", "ln(3)")
+    one.wait("text=at most 3 times")
+    one.turn(4)
+    assert one.page.get_by_role("button", name="Cancel").is_visible()
+    one.press("Cancel")
+
+
+# -- taking things away -------------------------------------------------------------------
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """Runs a text in a shell where `tightrope` is this package; returns its JSON lines."""
+    command = tmp_path / "bin" / "tightrope"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m tightrope "$@"\n')
+    command.chmod(0o755)
+    path = f"{command.parent}{os.pathsep}{os.environ['PATH']}"
+
+    def run(text):
+        done = subprocess.run(
+            ["sh", "-e", "-c", text],
+            cwd=tmp_path,
+            env={**environment(), "PATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return run
+
+
+def plain(lines):
+    """Drop what differs between two runs, and where a file was written."""
+    dropped = {"seconds", "out", "digest", "probabilities"}
+    return [{k: v for k, v in line.items() if k not in dropped} for line in lines]
+
+
+def test_commands_print_the_numbers_of_the_page(tab, shell):
+    drawn = '{"name": "drawn", "nodes": [0, 1, 2, 3], "edges": [[0, 1], [1, 2], [2, 3], [0, 3]]}'
+    who = Reader(prior="2/5,1/5,1/5,1/5", loss="distance")
+    tab.open(State(graph=drawn, epsilon="ln(3)", readers=(who,)))
+    tab.design()
+    tab.turn(5)
+    tab.press("Verify")
+    tab.wait("[data-verified] >> text=everything holds")
+    texts = []
+    pages = []
+    for number in range(1, 6):
+        tab.turn(number)
+        texts.append(tab.takeaway("command"))
+        pages.append([json.loads(line) for line in tab.takeaway("JSON").splitlines()])
+    printed = shell("\n".join(texts))
+    shown = [line for lines in pages for line in lines]
+    assert len(printed) == len(shown) == 7
+    for mine, theirs in zip(plain(shown), plain(printed), strict=True):
+        # The page shows a part of what `regular` prints, and all of everything else.
+        assert {k: theirs[k] for k in mine} == mine
+        assert "margin" in mine or mine.keys() == theirs.keys()
+
+
+def test_python_runs_and_prints_the_same(tab, tmp_path):
+    tab.open(State(question="choice(3)"))
+    tab.design()
+    programs = []
+    for panel in range(1, len(PANELS) + 1):
+        tab.turn(panel)
+        programs.append(tab.takeaway("Python"))
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(programs)],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "GraphFacts(nodes=3" in done.stdout
+    assert "right guess   0.5" in done.stdout
+    assert "private: yes" in done.stdout
+
+
+def test_state_is_in_the_address(tabs):
+    one, two = tabs().open(), tabs()
+    one.fill("Query", "cycle(6)")
+    one.wait("text=cycle(6): 6 answers")
+    one.page.wait_for_function("location.search.includes('state=')")
+    two.page.goto(one.page.url)
+    two.wait("text=cycle(6): 6 answers")
+    one.page.locator("body").click(position={"x": 640, "y": 700})
+    one.page.keyboard.press("Control+z")
+    one.wait("text=count(5): 6 answers")
+    one.page.wait_for_function("!location.search.includes('state=')")
+    two.holds("Query", "cycle(6)")

@@ -1,0 +1,70 @@
+"""Work in processes: results, refusals, endings and stops."""
+
+import asyncio
+import os
+import time
+
+import pytest
+
+from tightrope.studio.jobs import Ended, Slots
+from tightrope.studio.refusal import Refused
+from tightrope.studio.state import State
+from tightrope.studio.work import question_facts
+
+
+def sleep_long(told):
+    """Work until asked to stop."""
+    for number in range(10_000):
+        if told(number):
+            return "stopped"
+        time.sleep(0.01)
+    return "done"
+
+
+def die():
+    os._exit(3)
+
+
+def break_down():
+    raise ZeroDivisionError("by nothing")
+
+
+def test_results_and_refusals_come_back():
+    async def work():
+        slots = Slots()
+        found = await slots.run("a", question_facts, State(question="cycle(4)"))
+        with pytest.raises(Refused, match="did you mean") as refused:
+            await slots.run("a", question_facts, State(question="cicle(4)"))
+        return found.json["nodes"], refused.value.field
+
+    assert asyncio.run(work()) == (4, "question")
+
+
+@pytest.mark.parametrize(("function", "words"), [(die, "without a result"), (break_down, "defect")])
+def test_a_broken_job_is_a_message(function, words):
+    async def work():
+        with pytest.raises(Refused, match=words):
+            await Slots().run("a", function)
+        return True
+
+    assert asyncio.run(work())
+
+
+def test_new_work_in_a_slot_ends_the_old():
+    async def work():
+        slots = Slots()
+        told = []
+        old = asyncio.create_task(slots.run("a", sleep_long, progress=told.append))
+        while not told:
+            await asyncio.sleep(0.01)
+        assert await slots.run("a", len, "abc") == 3
+        with pytest.raises(Ended):
+            await old
+        other = asyncio.create_task(slots.run("b", sleep_long, progress=told.append))
+        told.clear()
+        while not told:
+            await asyncio.sleep(0.01)
+        slots.stop("b")
+        return await other
+
+    assert asyncio.run(work()) == "stopped"

@@ -1,0 +1,170 @@
+"""The state of a page: links, undo, drawing, and what is taken away."""
+
+import base64
+import json
+import shlex
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tightrope.errors import InputError
+from tightrope.studio import History, Reader, State, decode, encode
+from tightrope.studio.asking import consumer_of, query_in, safe_name
+from tightrope.studio.refusal import Refused
+from tightrope.studio.simplex import place_of, prior_at, weights_text
+from tightrope.studio.sketch import MOST_NODES, Sketch, sketch_of
+from tightrope.studio.state import READERS_LIMIT
+from tightrope.studio.takeaway import PANELS, as_command, as_python
+
+texts = st.text(max_size=30)
+readers = st.builds(Reader, texts, texts, texts, texts)
+states = st.builds(
+    State,
+    question=texts,
+    graph=texts,
+    epsilon=texts,
+    individuals=st.integers(1, 10**9),
+    readers=st.lists(readers, min_size=1, max_size=READERS_LIMIT).map(tuple),
+    route=texts,
+)
+
+
+@given(states)
+def test_a_link_gives_the_state_back(state):
+    link = encode(state)
+    assert not link or decode(link) == state
+    assert link == "".join(c for c in link if c.isalnum() or c in "-_")
+
+
+def packed(value):
+    text = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return base64.urlsafe_b64encode(zlib.compress(text)).decode().rstrip("=")
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "%%%",
+        "AAAA",
+        packed([]),
+        packed({"question": 3}),
+        packed({"other": "x"}),
+        packed({"individuals": True}),
+        packed({"readers": []}),
+        packed({"readers": [{}] * (READERS_LIMIT + 1)}),
+        packed({"readers": [{"prior": 1}]}),
+        packed({"readers": [{"other": "x"}]}),
+        packed(b"[" * 100_000),
+        packed(b" " * 3_000_000 + b"{}"),
+        packed({})[:-4],
+    ],
+)
+def test_a_wrong_link_is_refused(link):
+    with pytest.raises(InputError, match="holds no state"):
+        decode(link)
+
+
+def test_a_state_too_long_for_a_link_has_none():
+    numbers = ",".join(str(k**7) for k in range(5_000))
+    assert encode(State(graph=numbers)) == ""
+
+
+@given(st.lists(st.sampled_from(["1", "2", "undo", "redo"]), max_size=30))
+def test_undo_and_redo_walk_along_one_line(steps):
+    history = History()
+    line, place = [State()], 0
+    for step in steps:
+        if step == "undo":
+            history, place = history.undo(), max(place - 1, 0)
+        elif step == "redo":
+            history, place = history.redo(), min(place + 1, len(line) - 1)
+        elif line[place].epsilon != step:
+            history = history.change(State(epsilon=step))
+            line = [*line[: place + 1], State(epsilon=step)]
+            place += 1
+        assert history.present == line[place]
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_commands_quote_what_they_hold(panel):
+    nasty = "a'; rm -rf $HOME `x` \n b"
+    state = State(question=nasty, epsilon=nasty, readers=(Reader(prior=nasty, loss=nasty),))
+    words = shlex.split(as_command(state, panel))
+    assert nasty in words
+    assert "rm" not in words
+    compile(as_python(state, panel), "page", "exec")
+
+
+def test_texts_do_not_open_files():
+    for text in ("graph:x.csv", " POINTS : x.csv", "file:x"):
+        with pytest.raises(Refused, match="by upload"):
+            query_in(State(question=text))
+    with pytest.raises(Refused, match="by upload"):
+        consumer_of(Reader(prior="file:x.csv"), query_in(State()))
+    with pytest.raises(Refused, match="by upload"):
+        consumer_of(Reader(loss=" file:x.csv"), query_in(State()))
+
+
+@given(st.text(max_size=60))
+def test_names_of_uploads_stay_in_their_folder(name):
+    kept = safe_name(name, "x")
+    assert kept
+    assert not set(kept) & set("/\\\0")
+    assert not kept.startswith(".")
+
+
+def test_errors_name_their_field():
+    asked = query_in(State())
+    for reader, field in [
+        (Reader(prior="1,2"), "prior"),
+        (Reader(support="9"), "support"),
+        (Reader(loss="none"), "loss"),
+    ]:
+        with pytest.raises(Refused) as refused:
+            consumer_of(reader, asked)
+        assert refused.value.field == field
+
+
+# -- drawing ------------------------------------------------------------------------------
+
+
+def test_clicks_make_and_remove_nodes_and_edges():
+    drawn = Sketch().click(50, 50).click(200, 50)
+    assert drawn.click(52, 48).waiting == 0
+    joined = drawn.click(50, 50).click(200, 50)
+    assert joined.edges == ((0, 1),)
+    assert joined.click(200, 50).click(50, 50).edges == ()
+    assert joined.click(50, 50, remove=True).edge_text() == ""
+    assert joined.click(300, 200, remove=True) == joined
+    assert sketch_of(joined.json(), joined.places) == joined
+
+
+@pytest.mark.parametrize("text", ["0", "0-0", "a-b", "0-1-2", "0-99999"])
+def test_wrong_edges_are_refused(text):
+    with pytest.raises(Refused, match="0-1"):
+        Sketch().with_edges(text)
+
+
+def test_drawings_are_bounded():
+    star = ", ".join(f"0-{k}" for k in range(1, MOST_NODES + 5))
+    with pytest.raises(Refused, match="at most"):
+        Sketch().with_edges(star)
+
+
+@given(st.integers(0, 100), st.integers(0, 100))
+def test_a_point_of_the_simplex_is_found_again(one, two):
+    two = min(two, 100 - one)
+    weights = [one, two, 100 - one - two]
+    assert prior_at(*place_of([w / 100 for w in weights])) == weights_text(weights)
+
+
+def test_of_a_huge_graph_the_nearest_answers_are_drawn():
+    from tightrope.studio.pictures import graph_picture
+    from tightrope.studio.work import DRAWN_OF_MANY, question_facts
+
+    found = question_facts(State(question="databases(20,4)"))
+    assert found.json["nodes"] == 4**20
+    assert len(found.drawing.nodes) == DRAWN_OF_MANY
+    assert len(graph_picture(found.drawing)["data"][-1]["x"]) == DRAWN_OF_MANY
