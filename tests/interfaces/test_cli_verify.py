@@ -54,8 +54,6 @@ def test_bad_input_is_code_2(run, tmp_path):
         refused = run(*words)
         assert refused.code == 2
         assert refused.err.count("\n") == 1
-    words = ["certify", "geometric:count(5)", "--epsilon", "1", "--out", "x.json"]
-    assert run(*words).code == 2
 
 
 def test_the_script_is_printed(run):
@@ -76,10 +74,19 @@ def test_a_matrix_is_certified_or_the_pair_is_named(run, tmp_path):
     assert run("verify", str(out)).code == 0
 
 
-def test_analyse_reads_mechanism_files(run, file):
-    data = run("analyse", str(file), "--json").data
+@pytest.mark.parametrize("name", ["count.tightrope", "count.json", "count"])
+def test_analyse_reads_mechanism_files_whatever_their_name(run, file, name):
+    data = run("analyse", str(file.rename(file.with_name(name))), "--json").data
     assert data["utility"] == pytest.approx(4 / 9, abs=1e-9)
     assert data["epsilon"] == pytest.approx(0.6931471805599453, abs=1e-9)
+
+
+def test_another_file_is_no_mechanism(run, tmp_path):
+    other = tmp_path / "notes.json"
+    other.write_text("{}")
+    refused = run("analyse", str(other))
+    assert refused.code == 2
+    assert refused.err.count("\n") == 1
 
 
 def test_audit_and_its_alarm(run, file, monkeypatch):

@@ -31,16 +31,14 @@ def certify(
       tightrope certify "geometric:count(5)" --epsilon "ln(2)" --out count.tightrope
       tightrope certify matrix.csv --query "choice(6)" --epsilon 0.5 --out mine.tightrope
 
-    >>> certify("geometric:count(5)", Path("x"), epsilon="ln(2)")
+    >>> certify("matrix.csv", Path("x.tightrope"), epsilon="ln(2)")
     Traceback (most recent call last):
     ...
-    tightrope.errors.InputError: a mechanism file is named something.tightrope, got x
+    tightrope.errors.InputError: a matrix does not say what it answers: add --query
     """
     from tightrope.certify import certify as prove
     from tightrope.certify import write
 
-    if out.suffix != ".tightrope":
-        raise InputError(f"a mechanism file is named something.tightrope, got {out}")
     loaded = load(mechanism, epsilon, question, neighbours)
     if loaded.epsilon is None:
         raise InputError("a matrix does not say how private it is meant to be: add --epsilon")

@@ -19,7 +19,7 @@ MechanismText = Annotated[
     str,
     typer.Argument(
         metavar="MECHANISM",
-        help="A mechanism file (.tightrope), a CSV matrix (with --query), or a named mechanism "
+        help="A mechanism file, a CSV matrix (with --query), or a named mechanism "
         "such as 'geometric:count(5)' (with --epsilon).",
     ),
 ]
@@ -59,6 +59,10 @@ def load(
     Traceback (most recent call last):
     ...
     tightrope.errors.InputError: a named mechanism needs its level: add --epsilon
+    >>> load("mine.json")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: mine.json: No such file or directory
     """
     from tightrope.epsilon import Epsilon
     from tightrope.queries import query
@@ -71,7 +75,7 @@ def load(
             raise InputError("a matrix does not say what it answers: add --query")
         channel = read_channel(Path(text))
         return Loaded(Path(text).name, channel, query(question, neighbours=neighbours), level)
-    if text.lower().endswith(".tightrope"):
+    if ":" not in text or Path(text).is_file():
         from tightrope.certify import read
 
         made = read(Path(text))
