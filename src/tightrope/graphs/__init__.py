@@ -9,11 +9,12 @@ from tightrope.graphs.adjacencies import add_adjacencies, close_ring
 from tightrope.graphs.automorphisms import AutomorphismGroup, automorphism_group, pair_orbits
 from tightrope.graphs.base import AnswerGraph
 from tightrope.graphs.capped import CappedBand, CappedCounts
+from tightrope.graphs.complete import Clique
 from tightrope.graphs.databases import Databases
 from tightrope.graphs.explicit import ExplicitGraph
 from tightrope.graphs.files import read_graph, write_graph
 from tightrope.graphs.histograms import AddRemoveHistograms, HistogramGraph, Histograms
-from tightrope.graphs.lines import Band, Clique, Cycle, Star
+from tightrope.graphs.lines import Band, Cycle, Star
 from tightrope.graphs.means import mean_graph
 from tightrope.graphs.medians import AddRemoveMedians, EitherMedians, MedianGraph
 from tightrope.graphs.named import (

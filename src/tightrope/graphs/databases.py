@@ -6,7 +6,8 @@ import functools
 from collections.abc import Hashable, Sequence
 
 from tightrope.errors import InputError
-from tightrope.graphs.lines import Clique, Star, _at_least
+from tightrope.graphs.complete import Clique
+from tightrope.graphs.lines import Star, _at_least
 from tightrope.graphs.products import CartesianProduct
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +13,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs.base import ROW_LIMIT, AnswerGraph, frozen
+from tightrope.graphs.base import ROW_LIMIT, frozen
 from tightrope.graphs.hops import all_distances, distance_row, largest_distance
+from tightrope.graphs.labelled import LabelledGraph, different_labels
 
 if TYPE_CHECKING:
     import networkx
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 MATRIX_KEPT = 2_500
 
 
-class ExplicitGraph(AnswerGraph):
+class ExplicitGraph(LabelledGraph):
     """A graph given by its edges, optionally with a length for each.
 
     Parameters
@@ -59,7 +60,7 @@ class ExplicitGraph(AnswerGraph):
         ends = _edge_ends(edges)
         weights = np.ones(len(ends)) if lengths is None else _edge_lengths(lengths, len(ends))
         self.size = _node_count(ends, labels, size)
-        self._labels = _check_labels(labels)
+        self._labels = different_labels(labels)
         self._check_edge_list(ends)
         order = np.lexsort(np.sort(ends, axis=1).T[::-1])
         self._edges = np.sort(ends, axis=1)[order]
@@ -101,22 +102,6 @@ class ExplicitGraph(AnswerGraph):
     def has_lengths(self) -> bool:
         """Whether some edge has a length other than 1."""
         return self._has_lengths
-
-    def label(self, i: int) -> Hashable:
-        """Return the answer that a node stands for."""
-        self._check_node(i)
-        return int(i) if self._labels is None else self._labels[i]
-
-    @functools.cached_property
-    def _places(self) -> Mapping[Hashable, int]:
-        return {label: i for i, label in enumerate(self.labels)}
-
-    def index(self, label: Hashable) -> int:
-        """Return the node that stands for an answer."""
-        try:
-            return self._places[label]
-        except (KeyError, TypeError):
-            raise InputError(f"{label!r} is not an answer of {self.name}") from None
 
     def distance(self, i: int, j: int) -> float:
         """Return the shortest-path distance between two nodes."""
@@ -286,18 +271,3 @@ def _node_count(
     if count > ROW_LIMIT:
         raise TooLarge(f"a listed graph may have at most {ROW_LIMIT} answers, got {count}")
     return count
-
-
-def _check_labels(labels: Sequence[Hashable] | None) -> tuple[Hashable, ...] | None:
-    if labels is None:
-        return None
-    seen: set[Hashable] = set()
-    for label in labels:
-        try:
-            known = label in seen
-        except TypeError:
-            raise InputError(f"labels must be hashable, got {label!r}") from None
-        if known:
-            raise InputError(f"labels must be different, got {label!r} twice")
-        seen.add(label)
-    return tuple(labels)

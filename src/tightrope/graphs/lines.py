@@ -1,4 +1,4 @@
-"""Answer graphs by rule: bands (paths, sums), cycles, cliques and stars."""
+"""Answer graphs by rule: bands (paths, sums), cycles and stars."""
 
 from __future__ import annotations
 
@@ -214,81 +214,6 @@ class Cycle(AnswerGraph):
         self._check_length(self.diameter + 1, "the list of ball sizes")
         half, even = self.size // 2, self.size % 2 == 0
         return (1, *[2] * (half - 1), 1) if even else (1, *[2] * half)
-
-    @property
-    def constant_ball_sizes(self) -> tuple[int, ...]:
-        """The ball sizes, the same everywhere."""
-        return self.ball_sizes(0)
-
-
-class Clique(AnswerGraph):
-    """Every two answers adjacent, as for ``choice(c)`` [B, Ex 30].
-
-    Examples
-    --------
-    >>> Clique(6).ball_sizes(2), Clique(6).edge_count
-    ((1, 5), 15)
-    """
-
-    def __init__(self, size: int, *, name: str | None = None) -> None:
-        self.size = _at_least(1, size, "the number of answers")
-        self.name = name or f"clique({size})"
-
-    def distance(self, i: int, j: int) -> int:
-        """Return 0 or 1."""
-        self._check_node(i)
-        self._check_node(j)
-        return int(i != j)
-
-    def distances_from(self, i: int) -> NDArray[np.int64]:
-        """Return the distances from one node to every node."""
-        self._check_node(i)
-        self._check_row("a row of distances")
-        row = np.ones(self.size, np.int64)
-        row[i] = 0
-        return row
-
-    def neighbours(self, i: int) -> NDArray[np.int64]:
-        """Return all other nodes."""
-        self._check_node(i)
-        self._check_row("a row of neighbours")
-        return np.delete(np.arange(self.size), i)
-
-    def degree(self, i: int) -> int:
-        """Return the number of other nodes."""
-        self._check_node(i)
-        return self.size - 1
-
-    @functools.cached_property
-    def degrees(self) -> NDArray[np.int64]:
-        """The degree of every node."""
-        self._check_row("the list of degrees")
-        return np.full(self.size, self.size - 1)
-
-    @property
-    def max_degree(self) -> int:
-        """The number of other nodes."""
-        return self.size - 1
-
-    @property
-    def min_degree(self) -> int:
-        """The number of other nodes."""
-        return self.size - 1
-
-    @property
-    def edge_count(self) -> int:
-        """The number of pairs."""
-        return self.size * (self.size - 1) // 2
-
-    @property
-    def diameter(self) -> int:
-        """1, or 0 for a single answer."""
-        return int(self.size > 1)
-
-    def ball_sizes(self, i: int) -> tuple[int, ...]:
-        """Return how many nodes lie at distance 0 and 1 from a node."""
-        self._check_node(i)
-        return (1, self.size - 1) if self.size > 1 else (1,)
 
     @property
     def constant_ball_sizes(self) -> tuple[int, ...]:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from tightrope.errors import InputError
 from tightrope.graphs.base import AnswerGraph
+from tightrope.graphs.complete import Clique
 from tightrope.graphs.explicit import ExplicitGraph
-from tightrope.graphs.lines import Band, Clique, _at_least
+from tightrope.graphs.lines import Band, _at_least
 from tightrope.graphs.products import CartesianProduct
 
 

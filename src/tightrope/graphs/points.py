@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs.base import AnswerGraph, frozen
-from tightrope.graphs.explicit import _check_labels
+from tightrope.graphs.base import frozen
+from tightrope.graphs.complete import CompleteGraph
 from tightrope.graphs.fields import shortened
+from tightrope.graphs.labelled import LabelledGraph, different_labels
 
 #: Mean radius of the Earth, in kilometres.
 EARTH_RADIUS_KM = 6371.0088
@@ -62,7 +63,7 @@ METRICS: Mapping[str, Rule] = {
 }
 
 
-class PointsGraph(AnswerGraph):
+class PointsGraph(LabelledGraph, CompleteGraph):
     r"""Every two points adjacent, with their distance as the length of the edge.
 
     For a metric no way round is shorter than the direct edge, so the distance in the graph is
@@ -105,7 +106,7 @@ class PointsGraph(AnswerGraph):
         self.name = name
         if labels is not None and len(labels) != self.size:
             raise InputError(f"one label for each of the {self.size} points, got {len(labels)}")
-        self._labels = _check_labels(labels)
+        self._labels = different_labels(labels)
         self._rule = METRICS[metric]
         self._check_apart()
 
@@ -113,22 +114,6 @@ class PointsGraph(AnswerGraph):
     def has_lengths(self) -> bool:
         """Edges carry lengths wherever there is an edge."""
         return self.size > 1
-
-    def label(self, i: int) -> Hashable:
-        """Return the answer that a point stands for."""
-        self._check_node(i)
-        return int(i) if self._labels is None else self._labels[i]
-
-    @functools.cached_property
-    def _places(self) -> Mapping[Hashable, int]:
-        return {label: i for i, label in enumerate(self.labels)}
-
-    def index(self, label: Hashable) -> int:
-        """Return the point that stands for an answer."""
-        try:
-            return self._places[label]
-        except (KeyError, TypeError):
-            raise InputError(f"{label!r} is not an answer of {self.name}") from None
 
     def distance(self, i: int, j: int) -> float:
         """Return how far apart two points are."""
@@ -140,31 +125,6 @@ class PointsGraph(AnswerGraph):
         """Return how far every point is from one of them."""
         self._check_node(i)
         return self._rule(self.points, self.points[i])
-
-    def neighbours(self, i: int) -> NDArray[np.int64]:
-        """Return all other points."""
-        self._check_node(i)
-        return np.delete(np.arange(self.size), i)
-
-    def degree(self, i: int) -> int:
-        """Return the number of other points."""
-        self._check_node(i)
-        return self.size - 1
-
-    @property
-    def max_degree(self) -> int:
-        """The number of other points."""
-        return self.size - 1
-
-    @property
-    def min_degree(self) -> int:
-        """The number of other points."""
-        return self.size - 1
-
-    @property
-    def edge_count(self) -> int:
-        """The number of pairs."""
-        return self.size * (self.size - 1) // 2
 
     def edge_lengths(self) -> Array:
         """Return the length of every edge, in the order of :meth:`edge_array` (read-only)."""
