@@ -177,3 +177,11 @@ def test_axioms_refuses(run, text):
     refused = run("axioms", text, "--json")
     assert (refused.code, refused.out) == (2, "")
     assert "expected" in refused.err
+
+
+def test_rounding_is_not_taken_for_something_to_split(run, tmp_path):
+    file = str(tmp_path / "count.json")
+    run("certify", "geometric:count(5)", "--epsilon", "1", "--out", file, "--json")
+    assert run("generalise", file, "--json").data["steps"] == []
+    run("certify", "response:count(3)", "--epsilon", "1", "--out", file, "--json")
+    assert run("generalise", file, "--json").data["new_outputs"] > 4

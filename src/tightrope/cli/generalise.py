@@ -28,7 +28,8 @@ def generalise(
 ) -> None:
     """Make a mechanism maximally general: tell more at the same level, by splitting outputs.
 
-    The old mechanism is the new one with outputs joined, so nobody loses anything.
+    The old mechanism is the new one with outputs joined, so nobody loses anything. A matrix of
+    fractions is split exactly, the rounded weights of a mechanism file within a tolerance.
 
     Examples:
       tightrope generalise coarse.csv --query "choice(3)" --epsilon "ln(2)" --out fine.csv
@@ -37,12 +38,17 @@ def generalise(
     >>> generalise("response:count(2)", epsilon="ln(2)", as_json=True)
     {"query": "count(2)", "epsilon": "ln(2)", "exact": false, "outputs": 3, ..., "steps": [...
     """
+    from tightrope.channels import DenseChannel
     from tightrope.channels.generality import make_maximally_general
 
     loaded = load(mechanism, epsilon, question, neighbours)
     if loaded.epsilon is None:
         raise InputError("splitting needs the level that the mechanism keeps to: add --epsilon")
-    made = make_maximally_general(loaded.channel, loaded.query.graph, loaded.epsilon)
+    channel = loaded.channel
+    if loaded.rounded:
+        # Weights split to the last unit would only tell how they were rounded.
+        channel = DenseChannel(channel.matrix(), inputs=channel.inputs, outputs=channel.outputs)
+    made = make_maximally_general(channel, loaded.query.graph, loaded.epsilon)
     if out is not None:
         from tightrope.channels.files import write_channel
 

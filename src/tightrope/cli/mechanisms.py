@@ -45,6 +45,8 @@ class Loaded:
     channel: Channel
     query: Query
     epsilon: Epsilon | None
+    #: Whether the channel's numbers are integers that somebody rounded to.
+    rounded: bool = False
 
 
 def load(
@@ -82,7 +84,7 @@ def load(
         asked = query(made.query, neighbours=made.neighbours)
         if asked.graph.size != made.shape[0]:
             raise InputError(f"{text}: {made.query} does not have {made.shape[0]} answers")
-        return Loaded(Path(text).name, made.channel(), asked, made.epsilon)
+        return Loaded(Path(text).name, made.channel(), asked, made.epsilon, True)
     from tightrope.mechanisms import mechanism
 
     named = mechanism(text)
