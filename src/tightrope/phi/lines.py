@@ -20,6 +20,8 @@ from tightrope.phi.structure import Alpha, Structure
 
 #: Largest n·w² for which banded elimination is taken instead of Fourier transforms.
 BANDED_WORK = 2 * 10**9
+#: So few steps of a recurrence take less time than the import of a signal library.
+FEW_BLOCKS = 2000
 
 
 class BandStructure(Structure):
@@ -78,8 +80,6 @@ def _one_sided(alpha: Alpha, x: NDArray[Any], width: int) -> NDArray[Any]:
     In blocks of w rows it is a first-order recurrence on sums over the last w entries; those
     sums are put together from two blocks, so that nothing cancels.
     """
-    from scipy.signal import lfilter
-
     blocks = -(-len(x) // width)
     padded = np.zeros((blocks * width, *x.shape[1:]), x.dtype)
     padded[: len(x)] = x
@@ -87,10 +87,21 @@ def _one_sided(alpha: Alpha, x: NDArray[Any], width: int) -> NDArray[Any]:
     before = np.cumsum(block, axis=1) - block if width > 1 else np.zeros_like(block)
     after = np.cumsum(block[:, ::-1], axis=1)[:, ::-1]
     before[1:] += after[:-1]
-    rate = x.dtype.type(alpha)
-    one = x.dtype.type(1)
-    out = lfilter(np.array([rate]), np.array([one, -rate]), before, axis=0)
+    out = _recurrence(x.dtype.type(alpha), before)
     return np.asarray(out).reshape(padded.shape)[: len(x)]
+
+
+def _recurrence(rate: Any, steps: NDArray[Any]) -> NDArray[Any]:
+    """Return y with y_t = rate·(y_{t-1} + steps_t), down the first axis."""
+    if len(steps) > FEW_BLOCKS:
+        from scipy.signal import lfilter
+
+        one = steps.dtype.type(1)
+        return np.asarray(lfilter(np.array([rate]), np.array([one, -rate]), steps, axis=0))
+    out = rate * steps
+    for t in range(1, len(out)):
+        out[t] += rate * out[t - 1]
+    return np.asarray(out)
 
 
 def _combine_rows(alpha: float, b: NDArray[np.float64], width: int) -> NDArray[np.float64]:

@@ -128,3 +128,13 @@ def test_a_million_sums() -> None:
     assert solution.positive is True
     assert solution.residual < 1e-14
     assert solution.values[500_000] == pytest.approx((1 - np.exp(-1)) / (1 + 9 * np.exp(-1)))
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.longdouble])
+def test_short_and_long_recurrences_agree(kind: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(4).normal(size=50).astype(kind)
+    short = BandStructure(50, 3).apply(0.4, x)
+    assert short.dtype == kind
+    monkeypatch.setattr("tightrope.phi.lines.FEW_BLOCKS", 0)
+    assert np.array_equal(short, BandStructure(50, 3).apply(0.4, x))
+    assert not np.array_equal(short, BandStructure(50, 3).apply(0.41, x))
