@@ -21,6 +21,9 @@ from tightrope.channels.base import MATRIX_LIMIT
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 
+#: Most bytes of listed weights that stay unpacked between questions.
+KEPT_BYTES = 1 << 27
+
 
 class Mechanism:
     """A proof-carrying mechanism: what a ``.tightrope`` file holds.
@@ -133,9 +136,23 @@ class Mechanism:
         if not 0 <= i < self.shape[0]:
             raise InputError(f"row must be in 0 … {self.shape[0] - 1}, got {i}")
         try:
-            return self._weights.row(int(i))
+            if self._listed is None:
+                return self._weights.row(int(i))
+            return np.concatenate([block[int(i)] for block in self._listed])
         except Damaged as damage:
             raise InputError(f"the mechanism: {damage}") from None
+
+    @functools.cached_property
+    def _listed(self) -> list[NDArray[Any]] | None:
+        """Listed weights, unpacked once: a row crosses every block, so each would unpack all."""
+        if self.kind != "dense":
+            return None
+        part = self._file.places["weights"][0]
+        # Wider integers are Python objects, each with a header and a pointer to it.
+        size = 8 if part["width"] == 8 else part["width"] + 40
+        if part["count"] * size > KEPT_BYTES:
+            return None
+        return [block for _, block in self._weights.columns()]
 
     def column_blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
         """Yield blocks of columns of weights, each with the number of its first output."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from tightrope.studio.work import name_of
 
 if TYPE_CHECKING:
-    from tightrope.certify import Mechanism
+    pass
 
 #: Most rows and columns that are shown one by one, and most blocks either way otherwise.
 EXACT, BLOCKS = 64, 160
@@ -89,10 +88,9 @@ def heat_of(mechanism: bytes, window: Window | None = None) -> Heat:
     left, right = _inside(left, right, shape[1])
     rows, columns = _blocks(top, bottom), _blocks(left, right)
     exact = max(bottom - top, right - left) < EXACT
-    row_of = rows_of(opened)
     values, fractions = [], []
     for first, last in rows:
-        weights = [row_of(i)[left : right + 1] for i in range(first, last + 1)]
+        weights = [opened.row_weights(i)[left : right + 1] for i in range(first, last + 1)]
         if exact:
             fractions.append(tuple(f"{w}/2^{opened.bits}" for w in weights[0].tolist()))
         values.append(_largest(weights, columns, left, opened.total))
@@ -104,22 +102,6 @@ def heat_of(mechanism: bytes, window: Window | None = None) -> Heat:
         (top, bottom, left, right),
         shape,
     )
-
-
-def rows_of(opened: Mechanism) -> Callable[[int], NDArray[Any]]:
-    """Return how to get a row of weights: listed weights are unpacked once for all rows.
-
-    >>> from tightrope.certify import Mechanism
-    >>> from tightrope.studio.making import make
-    >>> from tightrope.studio.state import State
-    >>> made = Mechanism(make(State(question="choice(2)", epsilon="ln(3)")).mechanism)
-    >>> int(rows_of(made)(1).sum()) == made.total
-    True
-    """
-    if opened.kind != "dense":
-        return opened.row_weights
-    matrix = np.concatenate([block for _, block in opened.column_blocks()], axis=1)
-    return lambda i: np.asarray(matrix[i])
 
 
 def _inside(first: int, last: int, size: int) -> tuple[int, int]:

@@ -233,18 +233,16 @@ def matrix_csv(mechanism: bytes) -> str:
     import io
 
     from tightrope.certify import Mechanism
-    from tightrope.studio.heat import rows_of
 
     opened = Mechanism(mechanism)
     rows, outputs = opened.shape
     if rows * outputs > CSV_NUMBERS:
         raise Refused("csv", f"a table of {rows} by {outputs} numbers is too large for a CSV file")
-    row_of = rows_of(opened)
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
     table.writerow(["", *(name_of(opened.output_label(o)) for o in range(outputs))])
     for i in range(rows):
-        weights = row_of(i).tolist()
+        weights = opened.row_weights(i).tolist()
         table.writerow([name_of(opened.input_label(i)), *(f"{w}/{opened.total}" for w in weights)])
     return out.getvalue()
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from tightrope.certify import certify, make
+from tightrope.certify import certify, make, mechanism
+from tightrope.certify.container import Container
 from tightrope.certify.weights import exceeds
-from tightrope.channels import GeometricChannel
+from tightrope.channels import DenseChannel, GeometricChannel
 from tightrope.graphs import Band
 
 
@@ -30,3 +31,21 @@ def test_rows_and_columns_by_rule_agree(monkeypatch):
         assert sum(made.row_weights(i).tolist()) == made.total
     wanted = GeometricChannel(9, "1", 2).matrix()
     assert np.abs(made.channel().matrix() - wanted).max() < 1e-12
+
+
+@pytest.mark.parametrize(("kept", "times"), [(1 << 27, 1), (0, 9)])
+def test_listed_weights_are_unpacked_once_where_they_fit(monkeypatch, kept, times):
+    matrix = GeometricChannel(9, "1").matrix()
+    made = certify(DenseChannel(matrix), Band(9), "1", query="count(8)")
+    asked = []
+    chunks = Container.chunks
+    monkeypatch.setattr(
+        Container, "chunks", lambda file, name: asked.append(name) or chunks(file, name)
+    )
+    monkeypatch.setattr(mechanism, "KEPT_BYTES", kept)
+    again = mechanism.Mechanism(made.to_bytes())
+    rows = [again.row_weights(i) for i in range(9)]
+    assert asked == ["weights"] * times
+    assert np.abs(np.stack(rows) / made.total - matrix).max() < 1e-9
+    rows[0][0] = 0
+    assert again.row_weights(0)[0] > 0
