@@ -49,6 +49,7 @@ from tightrope.mechanisms import (
     randomized_response,
     ring,
 )
+from tightrope.papers.b_utility import TABLE_1A, TABLE_2A, TABLE_2B
 
 LN2 = "ln(2)"
 UNEVEN = [0.1, 0.2, 0.2, 0.2, 0.2, 0.1]
@@ -221,16 +222,6 @@ def test_theorem_27_refuses_a_path() -> None:
         utility_bound(Band(6), 1)
 
 
-TABLE_1A = """
-0.534 0.060 0.053 0.046 0.040 0.267
-0.465 0.069 0.060 0.053 0.046 0.307
-0.405 0.060 0.069 0.060 0.053 0.353
-0.353 0.053 0.060 0.069 0.060 0.405
-0.307 0.046 0.053 0.060 0.069 0.465
-0.267 0.040 0.046 0.053 0.060 0.534
-"""
-
-
 def _table(text: str) -> list[list[Fraction]]:
     return [[Fraction(entry) for entry in line.split()] for line in text.split("\n") if line]
 
@@ -250,24 +241,6 @@ def test_table_1_and_example_30() -> None:
     assert posterior_vulnerability(m2) == pytest.approx(2 / 7)
     assert round(posterior_vulnerability(m1, UNEVEN), 4) == 0.2415
     assert posterior_vulnerability(m2, UNEVEN) == pytest.approx(2 / 7)
-
-
-TABLE_2A = """
-2/3 1/6 1/12 1/24 1/48 1/48
-1/3 1/3 1/6 1/12 1/24 1/24
-1/6 1/6 1/3 1/6 1/12 1/12
-1/12 1/12 1/6 1/3 1/6 1/6
-1/24 1/24 1/12 1/6 1/3 1/3
-1/48 1/48 1/24 1/12 1/6 2/3
-"""
-TABLE_2B = """
-8/21 4/21 2/21 1/21 2/21 4/21
-4/21 8/21 4/21 2/21 1/21 2/21
-2/21 4/21 8/21 4/21 2/21 1/21
-1/21 2/21 4/21 8/21 4/21 2/21
-2/21 1/21 2/21 4/21 8/21 4/21
-4/21 2/21 1/21 2/21 4/21 8/21
-"""
 
 
 def test_table_2_and_example_31() -> None:

@@ -159,7 +159,37 @@ class Channel(ABC):
         return table(self)
 
 
-class DenseChannel(Channel):
+class LabelledChannel(Channel):
+    """A channel that holds the labels of its rows and columns; without them, the indices.
+
+    Examples
+    --------
+    >>> answers = DenseChannel([[0.5, 0.5], [0.2, 0.8]], outputs=["no", "yes"])
+    >>> isinstance(answers, LabelledChannel), answers.output_label(1), answers.input_label(1)
+    (True, 'yes', 1)
+    """
+
+    _inputs: tuple[Hashable, ...] | None
+    _outputs: tuple[Hashable, ...] | None
+
+    def _set_labels(
+        self, inputs: Sequence[Hashable] | None, outputs: Sequence[Hashable] | None
+    ) -> None:
+        self._inputs = check_labels(inputs, self.shape[0], "inputs")
+        self._outputs = check_labels(outputs, self.shape[1], "outputs")
+
+    def input_label(self, i: int) -> Hashable:
+        """Return the answer that row i stands for."""
+        self._check_input(i)
+        return int(i) if self._inputs is None else self._inputs[i]
+
+    def output_label(self, o: int) -> Hashable:
+        """Return what is reported for column o."""
+        self._check_output(o)
+        return int(o) if self._outputs is None else self._outputs[o]
+
+
+class DenseChannel(LabelledChannel):
     """A channel that holds its matrix.
 
     Parameters
@@ -187,8 +217,7 @@ class DenseChannel(Channel):
     ) -> None:
         self._matrix = check_stochastic(matrix)
         self.shape = (self._matrix.shape[0], self._matrix.shape[1])
-        self._inputs = check_labels(inputs, self.shape[0], "inputs")
-        self._outputs = check_labels(outputs, self.shape[1], "outputs")
+        self._set_labels(inputs, outputs)
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Return row i (read-only)."""
@@ -218,16 +247,6 @@ class DenseChannel(Channel):
     def row_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """Yield the whole matrix as one block."""
         yield 0, self._matrix
-
-    def input_label(self, i: int) -> Hashable:
-        """Return the answer that row i stands for."""
-        self._check_input(i)
-        return int(i) if self._inputs is None else self._inputs[i]
-
-    def output_label(self, o: int) -> Hashable:
-        """Return what is reported for column o."""
-        self._check_output(o)
-        return int(o) if self._outputs is None else self._outputs[o]
 
 
 def check_stochastic(matrix: ArrayLike) -> NDArray[np.float64]:

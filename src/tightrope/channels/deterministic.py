@@ -7,11 +7,11 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.channels.base import Channel, check_labels
+from tightrope.channels.base import LabelledChannel
 from tightrope.errors import InputError
 
 
-class DeterministicChannel(Channel):
+class DeterministicChannel(LabelledChannel):
     """The channel that reports ``targets[i]`` when the true answer is i.
 
     Parameters
@@ -57,8 +57,7 @@ class DeterministicChannel(Channel):
         self.targets: NDArray[np.int64] = given.astype(np.int64)
         self.targets.flags.writeable = False
         self.shape = (len(self.targets), count)
-        self._inputs = check_labels(inputs, self.shape[0], "inputs")
-        self._outputs = check_labels(labels, self.shape[1], "outputs")
+        self._set_labels(inputs, labels)
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Return row i: a single one."""
@@ -88,13 +87,3 @@ class DeterministicChannel(Channel):
     def column_maxima_sum(self) -> float:
         """Return the number of outputs that occur."""
         return float(len(np.unique(self.targets)))
-
-    def input_label(self, i: int) -> Hashable:
-        """Return the answer that row i stands for."""
-        self._check_input(i)
-        return int(i) if self._inputs is None else self._inputs[i]
-
-    def output_label(self, o: int) -> Hashable:
-        """Return what is reported for column o."""
-        self._check_output(o)
-        return int(o) if self._outputs is None else self._outputs[o]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.channels.base import BLOCK_ENTRIES, Channel, check_labels
+from tightrope.channels.base import BLOCK_ENTRIES, LabelledChannel
 from tightrope.errors import InputError
 
 #: Integers up to this size are floats without rounding.
@@ -20,7 +20,7 @@ _FLOAT_EXACT = 2**53
 _MACHINE = 2**62
 
 
-class IntegerChannel(Channel):
+class IntegerChannel(LabelledChannel):
     r"""The channel :math:`X[i,o] = W[i,o]/T` with integers W and one total T for all rows.
 
     Nothing is rounded: privacy against a ratio p/q is :math:`q\,W[i,o] \le p\,W[h,o]` in
@@ -65,8 +65,7 @@ class IntegerChannel(Channel):
         self.weights = _check_weights(weights)
         self.shape = (self.weights.shape[0], self.weights.shape[1])
         self.total = _check_total(self.weights, total)
-        self._inputs = check_labels(inputs, self.shape[0], "inputs")
-        self._outputs = check_labels(outputs, self.shape[1], "outputs")
+        self._set_labels(inputs, outputs)
 
     def fraction(self, i: int, o: int) -> Fraction:
         """Return the exact probability of output o when the true answer is node i."""
@@ -107,16 +106,6 @@ class IntegerChannel(Channel):
             return np.asarray(weights / self.total, dtype=np.float64)
         # Python divides two integers of any size with a single rounding; NumPy rounds thrice.
         return (weights.astype(object) / self.total).astype(np.float64)
-
-    def input_label(self, i: int) -> Hashable:
-        """Return the answer that row i stands for."""
-        self._check_input(i)
-        return int(i) if self._inputs is None else self._inputs[i]
-
-    def output_label(self, o: int) -> Hashable:
-        """Return what is reported for column o."""
-        self._check_output(o)
-        return int(o) if self._outputs is None else self._outputs[o]
 
     def __repr__(self) -> str:
         total = str(self.total) if self.total < 10**20 else f"{self.total.bit_length()} bits"

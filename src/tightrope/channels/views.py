@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.channels.base import Channel, check_labels
+from tightrope.channels.base import Channel, LabelledChannel
 from tightrope.channels.deterministic import DeterministicChannel
 
 
-class SelectedRows(Channel):
+class SelectedRows(LabelledChannel):
     """Some rows of a channel, in any order and as often as wanted.
 
     Made by :func:`~tightrope.channels.restrict` and :func:`~tightrope.channels.of_databases`.
@@ -43,7 +43,7 @@ class SelectedRows(Channel):
     ) -> None:
         self.channel, self.rows = channel, rows
         self.shape = (len(rows), channel.shape[1])
-        self._inputs = check_labels(inputs, len(rows), "inputs")
+        self._set_labels(inputs, None)
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Return the row that stands at place i."""
@@ -72,11 +72,6 @@ class SelectedRows(Channel):
         if len(np.unique(self.rows)) == self.channel.shape[0]:
             return self.channel.column_maxima_sum()
         return float(self.column_maxima().sum())
-
-    def input_label(self, i: int) -> Hashable:
-        """Return the label of the selected row, or its place."""
-        self._check_input(i)
-        return int(i) if self._inputs is None else self._inputs[i]
 
     def output_label(self, o: int) -> Hashable:
         """Return what is reported for column o."""

@@ -20,7 +20,7 @@ from tightrope.phi import Existence
 from tightrope.phi.cells import single_cells
 from tightrope.phi.exact import fits_exactly, pieces
 from tightrope.phi.existence import FEW_SAMPLES, MANY_ANSWERS, SAMPLED_FROM, SAMPLES
-from tightrope.phi.sampling import check_range, intersection, sampled, stepped
+from tightrope.phi.sampling import check_range, on_every_factor, sampled, stepped
 from tightrope.phi.structure import structure_of
 
 #: Largest number of answers for which levels are found by exact polynomials.
@@ -75,17 +75,7 @@ def regular_levels(
         )
     distinct = {(id(p), id(g)): (p, g) for p, g in parts}
     found = [_levels(p, g, low, high) for p, g in distinct.values()]
-    if len(found) == 1:
-        return found[0]
-    return Existence(
-        intersection([one.intervals for one in found]),
-        max(one.accuracy for one in found),
-        all(one.exact for one in found),
-        max(one.resolution for one in found),
-        (max(one.searched[0] for one in found), None),
-        0.0,
-        "every factor: " + "; ".join(sorted({one.method for one in found})),
-    )
+    return found[0] if len(found) == 1 else on_every_factor(found)
 
 
 def _levels(prior: Prior, graph: AnswerGraph, low: float | None, high: float | None) -> Existence:

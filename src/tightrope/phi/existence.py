@@ -29,7 +29,14 @@ from tightrope.phi.cells import CELL_LIMIT, cells_of
 from tightrope.phi.exact import fits_exactly, pieces
 from tightrope.phi.lines import BandStructure
 from tightrope.phi.operator import Phi
-from tightrope.phi.sampling import Existence, Interval, check_range, intersection, sampled, stepped
+from tightrope.phi.sampling import (
+    Existence,
+    Interval,
+    check_range,
+    on_every_factor,
+    sampled,
+    stepped,
+)
 from tightrope.phi.structure import structure_of
 
 #: Where sampling starts when nothing else is asked for.
@@ -134,16 +141,7 @@ def nearest_level(graph: AnswerGraph, epsilon: float) -> float:
 def _by_rule(graph: AnswerGraph) -> Existence | None:
     every: Interval = (0.0, None)
     if isinstance(graph, CartesianProduct):
-        parts = [exists(factor) for factor in set(graph.factors)]
-        return Existence(
-            intersection([part.intervals for part in parts]),
-            max(part.accuracy for part in parts),
-            all(part.exact for part in parts),
-            max(part.resolution for part in parts),
-            (max(part.searched[0] for part in parts), None),
-            0.0,
-            "every factor of the product: " + "; ".join(sorted({part.method for part in parts})),
-        )
+        return on_every_factor([exists(factor) for factor in set(graph.factors)])
     if not graph.has_lengths and graph.is_tree:
         degree = graph.max_degree
         start = math.log(degree - 1) if degree > 2 else 0.0

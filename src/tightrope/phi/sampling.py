@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,6 +91,25 @@ def intersection(sets: list[tuple[Interval, ...]]) -> tuple[Interval, ...]:
         pairs = [(a, math.inf if b is None else b) for a, b in intervals]
         out = [(max(a, c), min(b, d)) for a, b in out for c, d in pairs if max(a, c) <= min(b, d)]
     return tuple((a, None if b == math.inf else b) for a, b in sorted(out))
+
+
+def on_every_factor(parts: Sequence[Existence]) -> Existence:
+    """Return where all of some sets hold, as a product needs of its factors.
+
+    >>> from tightrope.graphs import Star
+    >>> from tightrope.phi import exists
+    >>> on_every_factor([exists(Star(3)), exists(Star(5))]).minimum == math.log(4)
+    True
+    """
+    return Existence(
+        intersection([part.intervals for part in parts]),
+        max(part.accuracy for part in parts),
+        all(part.exact for part in parts),
+        max(part.resolution for part in parts),
+        (max(part.searched[0] for part in parts), None),
+        0.0,
+        "every factor of the product: " + "; ".join(sorted({part.method for part in parts})),
+    )
 
 
 def check_range(

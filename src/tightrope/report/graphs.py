@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.graphs import AnswerGraph, Band
-from tightrope.report.layouts import layout
+from tightrope.report.layouts import layout, nearest_part
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,14 +58,7 @@ def plot_graph(
     axes = new_axes() if ax is None else ax
     if limit is None:
         limit = DRAWN_IN_A_ROW if isinstance(graph, Band) else DRAWN
-    nodes = _nearest(graph, centre, limit)
-    place = {node: k for k, node in enumerate(nodes)}
-    edges = [
-        (place[i], place[int(j)])
-        for i in nodes
-        for j in graph.neighbours(i)
-        if int(j) in place and i < j
-    ]
+    nodes, edges = nearest_part(graph, centre, limit)
     if places is None:
         points = layout(graph, nodes, edges)
     else:
@@ -98,20 +90,6 @@ def plot_graph(
     axes.margins(0.08)
     axes.set_axis_off()
     return axes
-
-
-def _nearest(graph: AnswerGraph, centre: int, limit: int) -> list[int]:
-    """Return the nodes nearest to the centre, by breadth-first search, at most ``limit``."""
-    if graph.size <= limit:
-        return list(range(graph.size))
-    found = {centre: None}
-    queue = deque([centre])
-    while queue and len(found) < limit:
-        for j in graph.neighbours(queue.popleft()):
-            if int(j) not in found and len(found) < limit:
-                found[int(j)] = None
-                queue.append(int(j))
-    return sorted(found)
 
 
 def _row_width(axes: Axes) -> float:

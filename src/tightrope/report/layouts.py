@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -94,3 +95,32 @@ def _folded_out(digits: NDArray[np.int64]) -> NDArray[np.float64]:
             turn = 2 * math.pi * digits[:, k] / count + 0.25 * k
             points += SHRINK**k * np.column_stack([np.sin(turn), np.cos(turn)])
     return points
+
+
+def nearest_part(
+    graph: AnswerGraph, centre: int, limit: int
+) -> tuple[list[int], list[tuple[int, int]]]:
+    """Return the nodes nearest to the centre, at most ``limit``, and the edges among them.
+
+    Edges join places in the list of nodes.
+
+    >>> from tightrope.graphs import Cycle
+    >>> nearest_part(Cycle(1000), 5, 3)
+    ([4, 5, 6], [(0, 1), (1, 2)])
+    """
+    found = dict.fromkeys(range(graph.size) if graph.size <= limit else [centre])
+    queue = deque([centre])
+    while queue and len(found) < min(limit, graph.size):
+        for j in graph.neighbours(queue.popleft()):
+            if int(j) not in found and len(found) < limit:
+                found[int(j)] = None
+                queue.append(int(j))
+    nodes = sorted(found)
+    place = {node: k for k, node in enumerate(nodes)}
+    edges = [
+        (place[i], place[int(j)])
+        for i in nodes
+        for j in graph.neighbours(i)
+        if int(j) in place and i < j
+    ]
+    return nodes, edges

@@ -5,7 +5,6 @@ These run in a process of their own: they take a state and return plain values.
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,16 +52,10 @@ def drawing_of(graph: AnswerGraph) -> Drawing:
     >>> drawing_of(query_in(State(question="path(2)")).graph).edges
     ((0, 1),)
     """
-    from tightrope.report.layouts import layout
+    from tightrope.report.layouts import layout, nearest_part
 
-    nodes = _nearest(graph, DRAWN if graph.size <= DRAWN else DRAWN_OF_MANY)
-    place = {node: k for k, node in enumerate(nodes)}
-    edges = [
-        (place[i], place[int(j)])
-        for i in nodes
-        for j in graph.neighbours(i)
-        if int(j) in place and i < j
-    ]
+    limit = DRAWN if graph.size <= DRAWN else DRAWN_OF_MANY
+    nodes, edges = nearest_part(graph, 0, limit)
     points = layout(graph, nodes, edges, spread=True)
     return Drawing(
         tuple(nodes),
@@ -71,18 +64,6 @@ def drawing_of(graph: AnswerGraph) -> Drawing:
         tuple(edges),
         graph.size,
     )
-
-
-def _nearest(graph: AnswerGraph, limit: int) -> list[int]:
-    """Return the answers nearest to the first one, without listing all of them."""
-    found = {0: None}
-    queue = deque([0])
-    while queue and len(found) < limit:
-        for j in graph.neighbours(queue.popleft()):
-            if int(j) not in found and len(found) < limit:
-                found[int(j)] = None
-                queue.append(int(j))
-    return sorted(found)
 
 
 def name_of(label: Any) -> str:
