@@ -15,6 +15,7 @@ import numpy as np
 
 from tightrope.optimize.faces import Face
 from tightrope.optimize.master import MasterSolution, solve_master
+from tightrope.optimize.objective import ExpectedLoss, Objective
 from tightrope.optimize.pricing import Pricer, Prices, price, pricer_for
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 
@@ -61,6 +62,8 @@ Callback = Callable[[Progress], bool | None]
 class EngineResult:
     """Columns for the guesses, prices that prove a bound, and how far apart they are.
 
+    The prices are those of the problem with the costs that ``multipliers`` amount to.
+
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Clique
     >>> problem = Problem(Clique(3), Epsilon.of("ln(2)"), (np.ones((3, 3)) - np.eye(3)) / 3)
@@ -72,6 +75,7 @@ class EngineResult:
     value: float
     bound: float
     prices: Floats
+    multipliers: Floats
     columns: dict[int, Floats]
     rounds: int
     stopped: bool
@@ -79,7 +83,7 @@ class EngineResult:
 
 
 def run_engine(
-    problem: Problem,
+    aim: Problem | Objective,
     *,
     gap: float = 1e-9,
     progress: Callback | None = None,
@@ -89,8 +93,8 @@ def run_engine(
 
     Parameters
     ----------
-    problem
-        The problem.
+    aim
+        The problem, or an objective other than the expected loss.
     gap
         Relative gap between loss and bound at which to stop.
     progress
@@ -108,13 +112,14 @@ def run_engine(
     True
     """
     clock = time.perf_counter()
+    objective: Objective = ExpectedLoss(aim) if isinstance(aim, Problem) else aim
+    problem, guesses = objective.problem, objective.guesses
     pricer = pricer_for(problem)
-    guesses = problem.useful
     faces = _first_faces(problem, guesses) if start is None else dict(start)
     # Prices at which every ray of every guess is free: the least cost of each answer. Over all
     # guesses, not only one for each orbit: prices must treat the answers of an orbit alike.
-    best_prices = problem.costs.min(axis=1)
-    best_bound = float(best_prices.sum())
+    weighed = objective.weighed(objective.first)
+    best = _Proof(weighed, objective.first, weighed.costs.min(axis=1))
     master: MasterSolution | None = None
     basis: MasterSolution | None = None
     parked: dict[int, Face] = {}
@@ -122,25 +127,22 @@ def run_engine(
     rounds = 0
     for rounds in range(1, MOST_ROUNDS + 1):
         try:
-            solved = solve_master(problem, faces, basis)
-            aim, found, tried = _separate(
-                problem, pricer, solved.prices, best_prices, guesses, now > AIM_GAP and not idle
-            )
+            solved = solve_master(problem, faces, basis, objective)
+            aside = now > AIM_GAP and not idle
+            aimed, found, tried = _separate(objective, pricer, solved, best, guesses, aside)
         except KeyboardInterrupt:
             if master is None:
                 raise
             stopped = True
             break
         master = solved
-        better = max(one.bound for one in tried) > best_bound or solved.value < last
+        better = max(one.bound for one in tried) > best.bound or solved.value < last
         idle = 0 if better else idle + 1
         last = min(last, solved.value)
-        for one in tried:
-            if one.bound > best_bound:
-                best_bound, best_prices = one.bound, one.lowered
-        now = relative_gap(last, best_bound)
+        best = max(best, *tried, key=lambda one: one.bound)
+        now = relative_gap(last, best.bound)
         told = Progress(
-            rounds, last, best_bound, now, solved.variables, time.perf_counter() - clock
+            rounds, last, best.bound, now, solved.variables, time.perf_counter() - clock
         )
         if progress is not None and progress(told):
             stopped = True
@@ -151,7 +153,7 @@ def run_engine(
             radius += 1
             grown = _opened(faces, problem, radius)
         else:
-            grown = _grown(problem, faces, parked, found, guesses, aim, radius)
+            grown = _grown(aimed, faces, parked, found, guesses, radius)
         changed = [k for k in grown if grown[k] is not faces.get(k)]
         if not changed:
             if idle:
@@ -162,7 +164,8 @@ def run_engine(
             basis = None
             for k in list(faces):
                 if (
-                    k not in changed
+                    objective.may_park
+                    and k not in changed
                     and faces[k].dimension > 1
                     and not solved.columns[k].max() > 1e-9
                 ):
@@ -172,15 +175,45 @@ def run_engine(
         faces = grown
     assert master is not None
     if len(guesses) < len(problem.guesses):
-        best_bound, best_prices = _all_guesses(problem, pricer, best_bound, best_prices)
+        best = _all_guesses(best, pricer)
     return EngineResult(
-        master.value, best_bound, best_prices, master.columns, rounds, stopped, master
+        master.value,
+        best.bound,
+        best.prices,
+        best.multipliers,
+        master.columns,
+        rounds,
+        stopped,
+        master,
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Proof:
+    """A point of the dual: multipliers, the problem they amount to, and prices for it."""
+
+    problem: Problem
+    multipliers: Floats
+    prices: Floats
+
+    @property
+    def bound(self) -> float:
+        return float(self.prices.sum())
+
+    def priced(self, pricer: Pricer, guesses: Ints) -> tuple[Prices, _Proof]:
+        """Return what pricing finds, and the point with prices lowered until they prove it."""
+        found = price(self.problem, pricer, self.prices, guesses)
+        return found, _Proof(self.problem, self.multipliers, found.lowered)
+
+
 def _separate(
-    problem: Problem, pricer: Pricer, prices: Floats, centre: Floats, guesses: Ints, aside: bool
-) -> tuple[Floats, Prices, list[Prices]]:
+    objective: Objective,
+    pricer: Pricer,
+    solved: MasterSolution,
+    centre: _Proof,
+    guesses: Ints,
+    aside: bool,
+) -> tuple[_Proof, Prices, list[_Proof]]:
     """Look for rays between the master's prices and the best feasible ones.
 
     The master's prices are a corner and mostly far off; rays that are cheap half way to
@@ -188,16 +221,21 @@ def _separate(
     half way is feasible and becomes the new centre.
     """
     tried = []
+    corner = _Proof(
+        objective.weighed(solved.multipliers), solved.multipliers, np.asarray(solved.prices)
+    )
     for _ in range(HALVINGS if aside else 0):
-        aim = (prices + centre) / 2
-        found = price(problem, pricer, aim, guesses)
-        tried.append(found)
-        if (found.values < -_noise(problem)).any():
-            return aim, found, tried
-        centre = found.lowered
-    found = price(problem, pricer, prices, guesses)
-    tried.append(found)
-    return prices, found, tried
+        middle = (corner.multipliers + centre.multipliers) / 2
+        prices = (corner.prices + centre.prices) / 2
+        aimed = _Proof(objective.weighed(middle), middle, prices)
+        found, proved = aimed.priced(pricer, guesses)
+        tried.append(proved)
+        if (found.values < -_noise(aimed.problem)).any():
+            return aimed, found, tried
+        centre = proved
+    found, proved = corner.priced(pricer, guesses)
+    tried.append(proved)
+    return corner, found, tried
 
 
 def _noise(problem: Problem) -> float:
@@ -239,19 +277,19 @@ def _opened(faces: dict[int, Face], problem: Problem, radius: float) -> dict[int
 
 
 def _grown(
-    problem: Problem,
+    aimed: _Proof,
     faces: dict[int, Face],
     parked: dict[int, Face],
     found: Prices,
     guesses: Ints,
-    prices: Floats,
     radius: float,
 ) -> dict[int, Face]:
     """Join the rays with a negative value to the faces of their guesses."""
+    problem = aimed.problem
     grown = dict(faces)
     for q in np.flatnonzero(found.values < -_noise(problem)).tolist():
         k = int(guesses[q])
-        weights = problem.costs[:, k] - prices
+        weights = problem.costs[:, k] - aimed.prices
         heights = localised(problem, k, found.heights[q], weights, float(found.values[q]), radius)
         face = faces.get(k) or parked.pop(k, None)
         joined = Face.of_ray(problem, heights) if face is None else face.joined_with(heights)
@@ -295,9 +333,6 @@ def localised(
     return heights
 
 
-def _all_guesses(
-    problem: Problem, pricer: Pricer, bound: float, prices: Floats
-) -> tuple[float, Floats]:
+def _all_guesses(proof: _Proof, pricer: Pricer) -> _Proof:
     """Price the guesses that were set aside too: the bound must hold for all of them."""
-    found = price(problem, pricer, prices, problem.guesses)
-    return found.bound, found.lowered
+    return proof.priced(pricer, proof.problem.guesses)[1]

@@ -1,8 +1,9 @@
 r"""The master program: the best mixture of columns, one face for each guess.
 
 Variables are the free numbers of each face, rows the sums to 1 (one for each class of answers)
-and the privacy rows of each face. When faces grow, the simplex basis of the last program is
-carried over: the solution does not change by it, so the primal simplex goes on from there.
+and the privacy rows of each face; an objective may add side rows and free variables. When faces
+grow, the simplex basis of the last program is carried over: the solution does not change by it,
+so the primal simplex goes on from there.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from tightrope.errors import CheckFailed
 from tightrope.optimize.faces import Face, label_all
+from tightrope.optimize.objective import ExpectedLoss, Objective, Side
 from tightrope.optimize.problem import Floats, Ints, Problem
 
 #: Entries of the program below this are left out; the final polish puts them back.
@@ -40,6 +42,7 @@ class MasterSolution:
     faces: dict[int, Face]
     value: float
     prices: Floats
+    multipliers: Floats
     columns: dict[int, Floats]
     variables: int
     rows: int
@@ -47,12 +50,19 @@ class MasterSolution:
     col_status: dict[int, Ints]
     row_status: dict[int, Ints]
     sum_status: Ints
+    side_status: Ints
+    extra_status: Ints
 
 
 def solve_master(
-    problem: Problem, faces: dict[int, Face], before: MasterSolution | None = None
+    problem: Problem,
+    faces: dict[int, Face],
+    before: MasterSolution | None = None,
+    objective: Objective | None = None,
 ) -> MasterSolution:
     """Solve the program over the faces, starting from the basis of an earlier one.
+
+    The objective is the expected loss with the costs of the problem, unless another is given.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Clique
@@ -67,8 +77,9 @@ def solve_master(
     start = np.cumsum([0, *(face.dimension for face in faces.values())])
     row_start = np.cumsum([0, *(len(face.rows[0]) for face in faces.values())])
     classes = len(problem.class_sizes)
-    total, rows = int(start[-1]), int(row_start[-1])
-    matrix, cost = _assemble(problem, faces, start, row_start)
+    rows = int(row_start[-1])
+    side = (objective or ExpectedLoss(problem)).side(faces, start)
+    matrix, cost = _assemble(problem, faces, start, row_start, side)
     scale = COST_SCALE / max(float(np.abs(cost).mean()), 1e-300)
 
     solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
@@ -83,12 +94,14 @@ def solve_master(
     ):
         solver.setOptionValue(option, value)
     lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = total, classes + rows
-    lp.col_cost_, lp.col_lower_ = cost * scale, np.zeros(total)
+    total, free = len(cost), len(side.extra)
+    lp.num_col_, lp.num_row_ = total, classes + rows + len(side.lower)
+    lp.col_cost_ = cost * scale
+    lp.col_lower_ = np.append(np.zeros(total - free), np.full(free, -highspy.kHighsInf))
     lp.col_upper_ = np.full(total, highspy.kHighsInf)
     sums = np.ones(classes)
-    lp.row_lower_ = np.concatenate([sums, np.zeros(rows)])
-    lp.row_upper_ = np.concatenate([sums, np.full(rows, highspy.kHighsInf)])
+    lp.row_lower_ = np.concatenate([sums, np.zeros(rows), side.lower])
+    lp.row_upper_ = np.concatenate([sums, np.full(rows + len(side.lower), highspy.kHighsInf)])
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
     lp.a_matrix_.value_ = matrix.data
@@ -112,12 +125,13 @@ def solve_master(
     if solver.getModelStatus() != optimal:
         status = solver.modelStatusToString(solver.getModelStatus())
         raise CheckFailed(f"the master program was not solved ({status}): try the plain route")
-    return _read(problem, faces, solver, scale, start, row_start)
+    return _read(problem, faces, side, solver, scale, start, row_start)
 
 
 def _read(
     problem: Problem,
     faces: dict[int, Face],
+    side: Side,
     solver: Any,
     scale: float,
     start: Ints,
@@ -126,7 +140,8 @@ def _read(
     solution, basis, info = solver.getSolution(), solver.getBasis(), solver.getInfo()
     values = np.array(solution.col_value)
     classes = len(problem.class_sizes)
-    dual = np.array(solution.row_dual)[:classes] / scale
+    dual = np.array(solution.row_dual) / scale
+    first_side = classes + int(row_start[-1])
     cols = np.array([int(s) == _BASIC for s in basis.col_status], np.int64)
     status = np.array([int(s) == _BASIC for s in basis.row_status], np.int64)
     columns, col_status, row_status = {}, {}, {}
@@ -137,7 +152,8 @@ def _read(
     return MasterSolution(
         faces=dict(faces),
         value=info.objective_function_value / scale,
-        prices=(dual / problem.class_sizes)[problem.classes],
+        prices=(dual[:classes] / problem.class_sizes)[problem.classes],
+        multipliers=side.read(dual[first_side:]),
         columns=columns,
         variables=int(start[-1]),
         rows=int(row_start[-1]),
@@ -145,14 +161,16 @@ def _read(
         col_status=col_status,
         row_status=row_status,
         sum_status=status[:classes],
+        side_status=status[first_side:],
+        extra_status=cols[int(start[-1]) :],
     )
 
 
 def _assemble(
-    problem: Problem, faces: dict[int, Face], start: Ints, row_start: Ints
+    problem: Problem, faces: dict[int, Face], start: Ints, row_start: Ints, side: Side
 ) -> tuple[Any, Floats]:
-    """Return the matrix (sums, then privacy rows) and the costs."""
-    from scipy.sparse import coo_array
+    """Return the matrix (sums, then privacy rows, then side rows) and the costs."""
+    from scipy.sparse import coo_array, vstack
 
     classes = len(problem.class_sizes)
     weight = dict(zip(problem.guesses.tolist(), problem.multiplicity.tolist(), strict=True))
@@ -165,12 +183,14 @@ def _assemble(
         entry_cols += [start[q] + face.component[big], start[q] + a, start[q] + b]
         size = problem.class_sizes[problem.classes[big]]
         entries += [face.shape[big] * weight[k] / size, -factor, np.ones(len(b))]
-        full = weight[k] * face.shape * problem.costs[:, k]
+        full = weight[k] * face.shape * side.costs[:, k]
         costs.append(np.bincount(face.component, full, face.dimension))
-    shape = (classes + int(row_start[-1]), int(start[-1]))
+    shape = (classes + int(row_start[-1]), int(start[-1]) + len(side.extra))
     place = (np.concatenate(entry_rows), np.concatenate(entry_cols))
     matrix = coo_array((np.concatenate(entries), place), shape).tocsc()
-    return matrix, np.concatenate(costs)
+    if side.rows is not None:
+        matrix = vstack([matrix, side.rows], format="csc")
+    return matrix, np.concatenate([*costs, side.extra])
 
 
 def _start_from(solver: Any, basis: tuple[Ints, Ints]) -> None:
@@ -200,6 +220,8 @@ def _carried(faces: dict[int, Face], before: MasterSolution) -> tuple[Ints, Ints
             col, row = _split(old, face, before.col_status[k], before.row_status[k])
             cols.append(col)
             rows.append(row)
+    cols.append(before.extra_status)
+    rows.append(before.side_status)
     return np.concatenate(cols), np.concatenate(rows)
 
 

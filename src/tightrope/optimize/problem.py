@@ -12,6 +12,7 @@ where :math:`c_k(i) = \pi_i\,\ell(i, k)` [C, (2)-(6)].
 
 from __future__ import annotations
 
+import copy
 import functools
 from dataclasses import dataclass, field
 from typing import Any
@@ -103,6 +104,22 @@ class Problem:
                 f"{COST_LIMIT}: use a smaller graph or a closed-form mechanism"
             )
         return cls(graph, epsilon, consumer.prior.probabilities[:, None] * consumer.loss.matrix())
+
+    def weighed(self, costs: Floats) -> Problem:
+        """Return the problem with other costs, but the anchors and regions of these.
+
+        >>> from tightrope.graphs import Band
+        >>> problem = Problem(Band(2), Epsilon.of(1), np.array([[0.0, 1.0], [1.0, 0.0]]))
+        >>> problem.weighed(np.zeros((2, 2))).anchors.tolist()
+        [0, 1]
+        """
+        for shared in ("anchors", "regions", "edges", "lengths", "distances", "class_sizes"):
+            getattr(self, shared)
+        other = copy.copy(self)
+        object.__setattr__(other, "costs", costs)
+        for own in ("useful", "_is_binary"):
+            other.__dict__.pop(own, None)
+        return other
 
     @property
     def size(self) -> int:

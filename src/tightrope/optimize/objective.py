@@ -1,0 +1,210 @@
+r"""What is minimised: a sum of costs, the worst loss, or a loss under a limit on leakage.
+
+All of them are linear programs over private columns that sum to 1,
+
+.. math:: \min \sum_k c_k \cdot x^k + d \cdot u \quad\text{with}\quad
+   \sum_k x^k = 1,\; x^k \text{ private},\; \sum_k A_k x^k + B u \ge b,
+
+with a few *side rows* and free variables u besides. Multipliers :math:`\mu \ge 0` of the side
+rows with :math:`B^T \mu = d` turn the problem into the plain one with costs
+:math:`c_k - A_k^T \mu` and the constant :math:`\mu \cdot b`: what its prices prove is a bound
+for the whole problem. The columns sum to 1, so the constant can be spread over the answers and
+added to the costs. Hence an engine needs to know two things of an objective: the side rows of
+its master program, and the costs that multipliers amount to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from tightrope.optimize.faces import Face
+from tightrope.optimize.problem import Floats, Ints, Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """What an objective adds to a master program.
+
+    Parameters
+    ----------
+    costs
+        What the columns cost by themselves, one column for each guess.
+    extra
+        The costs of the free variables.
+    rows
+        The side rows over the variables of the faces and the free ones, or ``None``.
+    lower
+        What each side row is at least.
+    read
+        Makes multipliers out of the duals of the side rows.
+
+    Examples
+    --------
+    >>> Side(np.ones((2, 2)), np.zeros(0), None, np.zeros(0), lambda duals: duals).lower.tolist()
+    []
+    """
+
+    costs: Floats
+    extra: Floats
+    rows: Any
+    lower: Floats
+    read: Callable[[Floats], Floats]
+
+
+class Objective(Protocol):
+    """What an engine minimises over private columns that sum to 1.
+
+    >>> Objective.__name__
+    'Objective'
+    """
+
+    @property
+    def problem(self) -> Problem:
+        """The graph, the level and the anchors; costs that choose the first faces."""
+        ...
+
+    @property
+    def guesses(self) -> Ints:
+        """The guesses that are worth a face."""
+        ...
+
+    @property
+    def may_park(self) -> bool:
+        """Whether a guess may leave the master program while its column is empty."""
+        ...
+
+    @property
+    def first(self) -> Floats:
+        """Multipliers that are valid, if not good."""
+        ...
+
+    def weighed(self, multipliers: Floats) -> Problem:
+        """Return the problem with the costs that multipliers amount to."""
+        ...
+
+    def side(self, faces: dict[int, Face], start: Ints) -> Side:
+        """Return the side rows over the variables of the faces, which begin at ``start``."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedLoss:
+    """The expected loss of a Bayesian consumer: the costs of the problem, no side rows.
+
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Band
+    >>> aim = ExpectedLoss(Problem(Band(2), Epsilon.of(1), np.ones((2, 2))))
+    >>> aim.weighed(aim.first) is aim.problem
+    True
+    """
+
+    problem: Problem
+    may_park: bool = True
+
+    @property
+    def guesses(self) -> Ints:
+        """The guesses that no other replaces at no cost."""
+        return self.problem.useful
+
+    @property
+    def first(self) -> Floats:
+        """No multipliers."""
+        return np.zeros(0)
+
+    def weighed(self, multipliers: Floats) -> Problem:
+        """Return the problem."""
+        return self.problem
+
+    def side(self, faces: dict[int, Face], start: Ints) -> Side:
+        """Return the costs and no side rows."""
+        return Side(self.problem.costs, np.zeros(0), None, np.zeros(0), lambda duals: duals)
+
+
+@dataclass(frozen=True, eq=False)
+class WorstLoss:
+    r"""The worst loss over a support: one side row for each class of possible answers.
+
+    .. math:: \min t \quad\text{with}\quad t - \sum_k \ell(i,k)\,x^k_i \ge 0 \;\; (i \in S).
+
+    The multipliers are a prior on S, and the costs are those of a Bayesian consumer with it.
+
+    Parameters
+    ----------
+    problem
+        The problem of a consumer with a uniform prior on the support.
+    losses
+        :math:`\ell`, one row for each answer.
+    support
+        S; a class of answers lies in it or outside.
+
+    Examples
+    --------
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Band
+    >>> losses = np.ones((3, 3)) - np.eye(3)
+    >>> aim = WorstLoss.of(Band(3), Epsilon.of(1), losses, np.array([0, 1]))
+    >>> aim.weighed(np.array([0.5, 0.25, 0.25])).costs[1].tolist()
+    [0.25, 0.0, 0.25]
+    """
+
+    problem: Problem
+    losses: Floats
+    support: Ints
+    may_park: bool = True
+
+    @classmethod
+    def of(cls, graph: Any, epsilon: Any, losses: Floats, support: Ints) -> WorstLoss:
+        """Return the objective without symmetries."""
+        prior = np.zeros(len(losses))
+        prior[support] = 1 / len(support)
+        return cls(Problem(graph, epsilon, prior[:, None] * losses), losses, support)
+
+    @property
+    def guesses(self) -> Ints:
+        """Guesses that are useless with a uniform prior on S are so with every prior on S."""
+        return self.problem.useful
+
+    @property
+    def first(self) -> Floats:
+        """A uniform prior on the support."""
+        prior = np.zeros(self.problem.size)
+        prior[self.support] = 1 / len(self.support)
+        return prior
+
+    def weighed(self, multipliers: Floats) -> Problem:
+        """Return the problem of the Bayesian consumer with this prior."""
+        return self.problem.weighed(multipliers[:, None] * self.losses)
+
+    def side(self, faces: dict[int, Face], start: Ints) -> Side:
+        """Return one row for each class, the mean loss in it, against the worst loss t."""
+        from scipy.sparse import coo_array
+
+        problem, losses, support = self.problem, self.losses, self.support
+        many = dict(zip(problem.guesses.tolist(), problem.multiplicity.tolist(), strict=True))
+        classes, row = np.unique(problem.classes[support], return_inverse=True)
+        size = problem.class_sizes[classes].astype(float)
+        # t is counted in units of a mean loss, which keeps the entries near 1.
+        unit = max(float(np.abs(losses[support]).mean()), 1e-300)
+        at, column, value = [np.arange(len(classes))], [np.full(len(classes), start[-1])], []
+        value.append(np.ones(len(classes)))
+        for (k, face), begin in zip(faces.items(), start.tolist(), strict=False):
+            at.append(row)
+            column.append(begin + face.component[support])
+            value.append(-many[k] / unit * losses[support, k] * face.shape[support] / size[row])
+        shape = (len(classes), int(start[-1]) + 1)
+        place = (np.concatenate(at), np.concatenate(column))
+        rows = coo_array((np.concatenate(value), place), shape).tocsr()
+
+        def read(duals: Floats) -> Floats:
+            share = np.maximum(duals, 0.0)
+            total = float(share.sum())
+            share = share / total if total > 0 else np.full(len(share), 1 / len(share))
+            prior = np.zeros(problem.size)
+            prior[support] = (share / size)[row]
+            return prior
+
+        return Side(np.zeros_like(losses), np.array([unit]), rows, np.zeros(len(classes)), read)
