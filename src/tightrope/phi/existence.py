@@ -24,10 +24,11 @@ from fractions import Fraction
 import numpy as np
 
 from tightrope.epsilon import Epsilon
-from tightrope.graphs import AnswerGraph, CartesianProduct
+from tightrope.graphs import AnswerGraph, Band, CartesianProduct, StrongProduct
 from tightrope.phi.cells import CELL_LIMIT, cells_of
 from tightrope.phi.exact import fits_exactly, pieces
 from tightrope.phi.lines import BandStructure
+from tightrope.phi.modes import modes_of
 from tightrope.phi.operator import Phi
 from tightrope.phi.sampling import (
     Existence,
@@ -45,6 +46,8 @@ SAMPLED_FROM = 0.01
 SAMPLES, FEW_SAMPLES, MANY_ANSWERS = 200, 48, 50_000
 #: Evaluations beside the samples that one change of sign and one turning point take, about.
 LIKELY_REFINEMENTS = 25
+#: Powers of e beyond this are zero in double precision.
+UNDERFLOW = 745
 
 
 def exists(
@@ -109,10 +112,10 @@ def always_above(graph: AnswerGraph) -> float:
     """
     graph._check_row("a vector over the answers")
     low, high = 0.0, 1.0
-    structure = structure_of(graph)
+    largest = _largest_row_sum(graph)
 
     def fits(epsilon: float) -> bool:
-        return float(structure.apply(math.exp(-epsilon), np.ones(graph.size)).max()) <= 2
+        return largest(math.exp(-epsilon)) <= 2
 
     while not fits(high):
         low, high = high, 2 * high
@@ -120,6 +123,24 @@ def always_above(graph: AnswerGraph) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if fits(middle) else (middle, high)
     return high
+
+
+def _largest_row_sum(graph: AnswerGraph) -> Callable[[float], float]:
+    """Return the rule from α to the largest sum of a row of Φ."""
+    bands = graph.factors if isinstance(graph, StrongProduct) else (graph,)
+    if all(type(band) is Band for band in bands):
+        # In the middle every ball is largest: of a strong product it is a product of balls.
+        sides = tuple(band.size for band in bands)
+        middle = int(np.ravel_multi_index(tuple(side // 2 for side in sides), sides))
+        spheres = np.array(graph.ball_sizes(middle), np.float64)
+
+        def by_spheres(alpha: float) -> float:
+            powers = alpha ** np.arange(min(len(spheres), int(-UNDERFLOW / math.log(alpha)) + 2))
+            return float(spheres[: len(powers)] @ powers)
+
+        return by_spheres
+    structure = structure_of(graph)
+    return lambda alpha: float(structure.apply(alpha, np.ones(graph.size)).max())
 
 
 def nearest_level(graph: AnswerGraph, epsilon: float) -> float:
@@ -131,7 +152,8 @@ def nearest_level(graph: AnswerGraph, epsilon: float) -> float:
     """
     if graph.size < MANY_ANSWERS:
         return exists(graph).nearest(epsilon)
-    least, low, high = smallest_entry(graph), epsilon, max(epsilon, always_above(graph))
+    least = smallest_entry(graph, enough=0.0)
+    low, high = epsilon, max(epsilon, always_above(graph))
     while high - low > 1e-5:
         middle = (low + high) / 2
         low, high = (low, middle) if least(middle) >= 0 else (middle, high)
@@ -172,9 +194,19 @@ def _by_polynomials(graph: AnswerGraph) -> Existence | None:
     return Existence(tuple(found), 1e-15, True, 0.0, (0.0, None), 0.0, words)
 
 
-def smallest_entry(graph: AnswerGraph) -> Callable[[float], float]:
+def smallest_entry(graph: AnswerGraph, enough: float = -math.inf) -> Callable[[float], float]:
     """Return the rule from ε to the smallest entry of z, in double precision.
 
+    Parameters
+    ----------
+    graph
+        The answer graph.
+    enough
+        Any entry below this may be returned instead of the smallest: who asks only for its
+        sign need not have all entries written out.
+
+    Examples
+    --------
     >>> from tightrope.graphs import Band
     >>> smallest_entry(Band(751, 5))(0.9) < 0 < smallest_entry(Band(751, 5))(1)
     True
@@ -184,8 +216,16 @@ def smallest_entry(graph: AnswerGraph) -> Callable[[float], float]:
     if graph.size <= CELL_LIMIT and not isinstance(structure, BandStructure):
         cells = cells_of(graph)
         return lambda epsilon: float(cells.solve(math.exp(-epsilon)).min())
-    ones = np.ones(graph.size)
-    return lambda epsilon: float(structure.solve(math.exp(-epsilon), ones).min())
+
+    def least(epsilon: float) -> float:
+        alpha = math.exp(-epsilon)
+        if isinstance(structure, BandStructure):
+            found = modes_of(structure.size, structure.width, alpha)
+            if found is not None:
+                return found.least(enough)
+        return float(structure.solve(alpha, np.ones(graph.size)).min())
+
+    return least
 
 
 def _samples(
@@ -195,8 +235,10 @@ def _samples(
     progress: Callable[[float], None] | None = None,
 ) -> Existence:
     start = SAMPLED_FROM if low is None else low
-    count = SAMPLES if graph.size < MANY_ANSWERS else FEW_SAMPLES
-    least, taken = smallest_entry(graph), itertools.count(1)
+    # Of a band a sample costs the same however many answers there are.
+    many = graph.size >= MANY_ANSWERS and not isinstance(structure_of(graph), BandStructure)
+    count = FEW_SAMPLES if many else SAMPLES
+    least, taken = smallest_entry(graph, enough=0.0), itertools.count(1)
 
     def told(epsilon: float) -> float:
         if progress is not None:
