@@ -10,8 +10,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import tightrope as tr
-from tightrope.optimize.sweep import levels, sweep
 from tightrope.report import plot_channel, plot_graph
+from tightrope.studies import Study, sweep
 
 PICTURE = Path(__file__).parent.parent / "docs" / "assets" / "design.svg"
 QUESTION = "sum(4,3)"
@@ -32,7 +32,7 @@ def main() -> None:
     question.set_title("the question: the sum of 4 values from 0 to 3")
     found = tr.design(graph, epsilon=1)
     plot_channel(found.channel, ax=best, title="its best mechanism at ε = 1")
-    rows = list(sweep(graph, levels("0.2:2.6:0.2")))
+    rows = list(sweep(Study.of(QUESTION, "0.2:2.6:0.2")))
     at = [row["epsilon"] for row in rows]
     losses = [
         [row["expected_loss"] for row in rows],

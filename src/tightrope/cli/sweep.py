@@ -1,19 +1,35 @@
-"""``tightrope sweep``: many designs in a row."""
+"""``tightrope sweep``: many designs, here or on many machines."""
 
 from __future__ import annotations
 
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tightrope.cli.output import AsJson, NeighbourText, QueryText, progress_bar, show
+from tightrope.cli.output import AsJson, NeighbourText, show
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from tightrope.studies import Outcome
+
+#: Seconds between two lines about the progress, where there is no terminal for a bar.
+BETWEEN_LINES = 30
+
 
 def sweep(
-    question: QueryText,
+    questions: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="QUERY...", help="One or more questions, such as 'sum(150,5)' or 'graph:FILE'."
+        ),
+    ],
     epsilons: Annotated[
         str,
         typer.Option(
@@ -36,43 +52,156 @@ def sweep(
         float, typer.Option(metavar="G", help="Relative gap to the bound at which to stop.")
     ] = 1e-9,
     neighbours: NeighbourText = "change-one",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.parquet",
+            help="Keep the results in a Parquet file; run again to go on after a stop.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Start this many processes on this machine."),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="tcp://HOST:PORT", help="Use the workers of a Dask scheduler."),
+    ] = None,
+    chunk: Annotated[
+        int,
+        typer.Option(metavar="K", help="Neighbouring levels that are computed in one go."),
+    ] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Design for every combination of levels, priors, losses and routes.
+    """Design for every combination of questions, levels, priors, losses and routes.
 
     Examples:
       tightrope sweep "count(20)" --epsilons 0.2:2:0.2 --loss absolute
-      tightrope sweep "cycle(8)" --epsilons "ln(2),1" --prior uniform --prior "0.3,0.1,0.1,0.1,0.1,0.1,0.1,0.1"
+      tightrope sweep "cycle(8)" "sum(9,3)" --epsilons "ln(2),1" --loss binary --loss distance
+      tightrope sweep "sum(20,3)" --epsilons 0.1:3:0.01 --workers 2 --out study.parquet
+      tightrope sweep "sum(20,3)" --epsilons 0.1:3:0.01 --scheduler tcp://head:8786 --out study.parquet
 
-    >>> sweep("path(4)", "0.5:1:0.5", as_json=True)
-    {"query": "path(4)", "rows": [{"epsilon": 0.5, "epsilon_text": "0.5", ...}]}
+    >>> sweep(["path(4)"], "0.5:1:0.5", as_json=True)
+    {"queries": ["path(4)"], ..."rows": [{"place": 0, "query": "path(4)", ...}]}
     """  # noqa: E501
-    from tightrope.optimize.sweep import levels
-    from tightrope.optimize.sweep import sweep as run
-    from tightrope.queries import query
+    # Work is shared among processes: threads of linear algebra would only get in their way. It
+    # has to be said before NumPy is loaded.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from tightrope.errors import InputError
+    from tightrope.studies import Study, run_study
 
-    asked = query(question, neighbours=neighbours)
-    with progress_bar("designing", as_json) as done:
-        rows = list(
-            run(
-                asked,
-                levels(epsilons),
-                priors=prior or ["uniform"],
-                losses=loss or ["binary"],
-                routes=route or [None],
-                gap=gap,
-                progress=done,
-            )
+    if workers is not None and scheduler is not None:
+        raise InputError("give --workers for processes here or --scheduler for others, not both")
+    study = Study.of(
+        questions,
+        epsilons,
+        priors=prior or ["uniform"],
+        losses=loss or ["binary"],
+        routes=route or [None],
+        neighbours=neighbours,
+        gap=gap,
+        chunk=chunk,
+    )
+    with _progress(out, as_json) as told:
+        outcome = run_study(study, out, workers=workers, scheduler=scheduler, progress=told)
+    rows = list(outcome.rows()) if as_json or out is None else []
+    data = {
+        "queries": study.queries,
+        "designs": study.size,
+        "certified": outcome.certified,
+        "refused": outcome.refused,
+        "found": outcome.found,
+        "seconds": outcome.seconds,
+        "out": None if out is None else str(out),
+        "fingerprint": study.fingerprint,
+        "rows": rows,
+    }
+    show(as_json, data, lambda console: _draw(console, outcome, rows))
+
+
+@contextmanager
+def _progress(out: Path | None, as_json: bool) -> Iterator[Callable[[int, int], None]]:
+    """Tell of the progress on standard error: a bar on a terminal, else a line now and then."""
+    began = time.monotonic()
+    said = began
+    start: int | None = None
+    bar: Any = None
+    task: Any = None
+    if sys.stderr.isatty() and not as_json:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
         )
-    show(as_json, {"query": asked.text, "rows": rows}, lambda console: _draw(console, rows))
+
+        columns = (TextColumn("designing"), BarColumn(), MofNCompleteColumn())
+        bar = Progress(
+            *columns,
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+            # The estimate is made of what was done in this run, and in all of it.
+            speed_estimate_period=3600,
+        )
+
+    def told(done: int, total: int) -> None:
+        nonlocal said, start, task
+        if start is None:
+            start = done
+            if start and not as_json:
+                there = f"in {out}.parts: going on from there" if start < total else f"in {out}"
+                _say(f"found {start:,} of {total:,} designs {there}")
+        if bar is not None:
+            if task is None:
+                task = bar.add_task("", total=total, completed=start)
+            bar.update(task, completed=done)
+        elif not as_json and time.monotonic() - said >= BETWEEN_LINES and done > start:
+            said = time.monotonic()
+            left = (said - began) / (done - start) * (total - done)
+            _say(f"{done:,} of {total:,} designs, about {_span(left)} left")
+
+    try:
+        if bar is None:
+            yield told
+        else:
+            with bar:
+                yield told
+    except KeyboardInterrupt:
+        if out is not None:
+            _say(f"what is finished is kept in {out}.parts: the same command goes on from there")
+        raise
 
 
-def _draw(console: Console, rows: list[dict[str, Any]]) -> None:
+def _say(line: str) -> None:
+    print(f"tightrope: {line}", file=sys.stderr, flush=True)
+
+
+def _span(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _draw(console: Console, outcome: Outcome, rows: list[dict[str, Any]]) -> None:
+    if outcome.out is not None:
+        size, study = outcome.study.size, outcome.out
+        console.print(
+            f"{size:,} designs in {study}: {outcome.certified:,} certified, "
+            f"{outcome.refused:,} refused",
+            markup=False,
+            soft_wrap=True,
+        )
+        return
     from rich.table import Table
 
     baselines = sorted({name for row in rows for name in row.get("baselines", {})})
     # A column that says the same in every row is left out.
-    kinds = [name for name in ("prior", "loss", "route") if len({row[name] for row in rows}) > 1]
+    names = ("query", "prior", "loss", "route")
+    kinds = [name for name in names if len({row[name] for row in rows}) > 1]
     table = Table(box=None)
     for heading in ("ε", *kinds):
         table.add_column(heading)

@@ -1,0 +1,318 @@
+"""Where a study is kept: one file for each finished chunk, and at the end one file for all.
+
+The parts lie in a folder beside the output, ``FILE.parquet.parts``. A file appears there under its
+name only when it is whole and on the disk, so that a kill at any instant leaves a store from which
+the same study goes on. What is merged depends on the parts alone and not on their order of
+arrival: the output has the same bytes however often the work was broken off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tightrope.errors import CheckFailed, InputError
+from tightrope.studies.columns import COLUMNS, SECONDS, arrow, rows_from, schema, table
+from tightrope.studies.designing import Row
+from tightrope.studies.study import Study
+
+#: Rows in one row group of the output.
+GROUP = 50_000
+
+_FINGERPRINT, _STUDY, _CHUNK = "tightrope.fingerprint", "tightrope.study", "tightrope.chunk"
+_UNFINISHED = ".unfinished"
+
+
+class Store:
+    """The store of one study, for one process at a time: use it in a ``with`` statement.
+
+    Parameters
+    ----------
+    study
+        What is computed.
+    out
+        The Parquet file that will hold it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tightrope.studies import Study, design_chunk
+    >>> study = Study.of("path(4)", "ln(2),1", chunk=1)
+    >>> with tempfile.TemporaryDirectory() as folder, Store(study, f"{folder}/a.parquet") as store:
+    ...     for chunk in study.chunks():
+    ...         store.put(chunk.number, design_chunk(chunk)[1])
+    ...     sorted(store.found()), store.finish().name, [row["place"] for row in store.rows()]
+    ([0, 1], 'a.parquet', [0, 1])
+    """
+
+    def __init__(self, study: Study, out: str | Path) -> None:
+        self.study = study
+        self.out = Path(out)
+        self.parts = self.out.with_name(self.out.name + ".parts")
+        self._lock: int | None = None
+        arrow()
+        if self.out.suffix.lower() not in (".parquet", ".pq"):
+            raise InputError(f"the output must be a .parquet file, got {str(out)[:80]!r}")
+        if not self.out.parent.is_dir():
+            raise InputError(f"{self.out.parent}: there is no such folder")
+
+    def __enter__(self) -> Store:
+        if self.out.exists():
+            self._check_output()
+        if self.complete and not self.parts.exists():
+            return self
+        try:
+            self.parts.mkdir(exist_ok=True)
+            self._hold()
+            self._check_description()
+        except OSError as refused:
+            self.close()
+            raise InputError(f"{self.parts} cannot be written: {refused.strerror}") from None
+        except BaseException:
+            self.close()
+            raise
+        if self.complete:
+            # The work was broken off after its last step: only the parts had to go.
+            self._remove_parts()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def complete(self) -> bool:
+        """Whether the output is there."""
+        return self.out.exists()
+
+    @property
+    def timings(self) -> Path:
+        """The file of how long each design took, beside the output."""
+        return self.out.with_suffix(".seconds.csv")
+
+    def found(self) -> set[int]:
+        """Return the chunks that are there; a damaged one is removed, to be computed again."""
+        if self.complete:
+            return set(range(self.study.chunk_count))
+        present = set()
+        for path in self.parts.glob("*.parquet"):
+            if self._is_whole(path):
+                present.add(int(path.stem))
+            else:
+                path.unlink()
+        return present
+
+    def put(self, number: int, rows: list[Row]) -> None:
+        """Keep a finished chunk."""
+        if len(rows) != self.study.rows_in(number):
+            raise CheckFailed(
+                f"chunk {number} must have {self.study.rows_in(number)} rows, got {len(rows)}"
+            )
+        _, parquet = arrow()
+        metadata = {_FINGERPRINT: self.study.fingerprint, _CHUNK: str(number)}
+        content = table(rows, metadata)
+        _replace(
+            self._part(number),
+            lambda file: parquet.write_table(
+                content, file, compression="zstd", write_page_checksum=True
+            ),
+        )
+
+    def finish(self) -> Path:
+        """Merge all chunks, in the order of the study, into the output; remove the parts."""
+        if not self.complete:
+            missing = self.study.chunk_count - len(self.found())
+            if missing:
+                raise CheckFailed(f"{missing} chunks of {self.out} are still to be computed")
+            _replace(self.timings, self._write_timings, self.parts)
+            _replace(self.out, self._write_table, self.parts)
+            self._remove_parts()
+        return self.out
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows of the output, without timings."""
+        yield from read_rows(self.out)
+
+    def close(self) -> None:
+        """Let another process use the store."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _part(self, number: int) -> Path:
+        return self.parts / f"{number:08d}.parquet"
+
+    def _tables(self) -> Iterator[Any]:
+        _, parquet = arrow()
+        for number in range(self.study.chunk_count):
+            path = self._part(number)
+            try:
+                yield parquet.read_table(path, page_checksum_verification=True)
+            except (OSError, ValueError):
+                path.unlink(missing_ok=True)
+                raise CheckFailed(
+                    f"{path} was damaged and is removed: run again to compute it once more"
+                ) from None
+
+    def _write_table(self, file: Any) -> None:
+        pyarrow, parquet = arrow()
+        described = {
+            _FINGERPRINT: self.study.fingerprint,
+            _STUDY: json.dumps(self.study.as_dict(), ensure_ascii=False),
+        }
+        shape = schema(COLUMNS, described)
+        waiting: list[Any] = []
+        count = 0
+        with parquet.ParquetWriter(
+            file, shape, compression="zstd", write_page_checksum=True
+        ) as writer:
+
+            def write() -> None:
+                whole = pyarrow.concat_tables(waiting).combine_chunks()
+                writer.write_table(whole, row_group_size=len(whole))
+
+            for part in self._tables():
+                waiting.append(part.drop_columns([SECONDS.name]).replace_schema_metadata(described))
+                count += len(part)
+                if count >= GROUP:
+                    write()
+                    waiting, count = [], 0
+            if waiting:
+                write()
+
+    def _write_timings(self, file: Any) -> None:
+        file.write(b"place,seconds\n")
+        for part in self._tables():
+            for row in part.select(["place", SECONDS.name]).to_pylist():
+                seconds = row[SECONDS.name]
+                file.write(f"{row['place']},{'' if seconds is None else seconds}\n".encode())
+
+    def _is_whole(self, path: Path) -> bool:
+        _, parquet = arrow()
+        try:
+            number = int(path.stem)
+            footer = parquet.read_metadata(path)
+        except (OSError, ValueError):
+            return False
+        known = footer.metadata or {}
+        return (
+            number < self.study.chunk_count
+            and footer.num_rows == self.study.rows_in(number)
+            and known.get(_FINGERPRINT.encode()) == self.study.fingerprint.encode()
+            and known.get(_CHUNK.encode()) == str(number).encode()
+        )
+
+    def _check_output(self) -> None:
+        study = described_in(self.out)
+        if study != self.study.as_dict():
+            raise InputError(
+                f"{self.out} holds another study ({self._difference(study)}): "
+                "choose another output, or remove it"
+            )
+
+    def _check_description(self) -> None:
+        path = self.parts / "study.json"
+        for stray in self.parts.glob(f"*{_UNFINISHED}"):
+            stray.unlink()
+        if not path.exists():
+            if any(self.parts.glob("*.parquet")):
+                raise InputError(f"{self.parts} has parts but no description: remove the folder")
+            text = json.dumps(self.study.as_dict(), indent=1, ensure_ascii=False) + "\n"
+            _replace(path, lambda file: file.write(text.encode()))
+            return
+        try:
+            study = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            raise InputError(f"{path} is not a description of a study: remove the folder") from None
+        if study != self.study.as_dict():
+            raise InputError(
+                f"{self.parts} holds another study ({self._difference(study)}): "
+                "choose another output, or remove the folder"
+            )
+
+    def _difference(self, other: Any) -> str:
+        mine = self.study.as_dict()
+        other = other if isinstance(other, dict) else {}
+        if mine["tightrope"] != other.get("tightrope"):
+            return f"of version {other.get('tightrope')}, this is {mine['tightrope']}"
+        if mine["files"] != other.get("files"):
+            return "other files, or their content has changed"
+        return f"other {', '.join(key for key in mine if mine[key] != other.get(key))}"
+
+    def _hold(self) -> None:
+        """Take the lock of the folder, which the system gives back when this process ends."""
+        self._lock = os.open(self.parts / "lock", os.O_CREAT | os.O_RDWR, 0o666)
+        try:
+            import fcntl
+        except ImportError:  # no such lock on this system
+            return
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.close()
+            raise InputError(f"another process is at work on {self.out}: wait for it") from None
+
+    def _remove_parts(self) -> None:
+        # The description goes last: without it, parts that are left could not be told apart.
+        for path in self.parts.glob("*.parquet"):
+            path.unlink()
+        shutil.rmtree(self.parts)
+
+
+def described_in(path: str | Path) -> dict[str, Any]:
+    """Return the description of the study in a Parquet file.
+
+    >>> described_in("no-such-file.parquet")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: no-such-file.parquet is not a Parquet file of a study
+    """
+    _, parquet = arrow()
+    try:
+        known = parquet.read_metadata(path).metadata or {}
+        study: dict[str, Any] = json.loads(known[_STUDY.encode()])
+    except (OSError, ValueError, KeyError):
+        raise InputError(f"{path} is not a Parquet file of a study") from None
+    return study
+
+
+def read_rows(path: str | Path) -> Iterator[Row]:
+    """Yield the rows of a study's Parquet file, some at a time.
+
+    >>> list(read_rows("no-such-file.parquet"))
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: no-such-file.parquet is not a Parquet file of a study
+    """
+    _, parquet = arrow()
+    described_in(path)
+    with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+        for batch in file.iter_batches():
+            yield from rows_from(batch)
+
+
+def _replace(path: Path, write: Callable[[Any], object], by_way_of: Path | None = None) -> None:
+    """Put a file in its place at once: whole and on the disk, or not at all."""
+    fresh = (by_way_of or path.parent) / f"{path.name}{_UNFINISHED}"
+    try:
+        with fresh.open("wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    except BaseException as problem:
+        with contextlib.suppress(OSError):
+            fresh.unlink(missing_ok=True)
+        if isinstance(problem, OSError):
+            raise InputError(f"{path} cannot be written: {problem.strerror or problem}") from None
+        raise
+    with contextlib.suppress(OSError):  # where a folder cannot be opened, as on Windows
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
