@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tightrope.channels.derive_search import CORRECTION_ROOM, Found, search_correction
 from tightrope.channels.elimination import eliminate, null_space
+from tightrope.channels.lifting import exact_solution
 
 Integers = NDArray[Any]
 
@@ -296,15 +297,14 @@ def _corrected(
     for o in others:
         guess[o, int(t[o].argmax())] += rest[o]
     right = x[:, free].astype(object) * (total_y * unit) - wide[:, others] @ guess[others]
-    rank = len(basis)
-    solved = eliminate(np.hstack([wide[:, basis], right]), rank)
-    if solved.rank < rank or solved.table[rank:, rank:].any():
+    inside = exact_solution(wide[:, basis], right)
+    if inside is None:
         return None
-    guess = guess * solved.scale
-    guess[basis] = solved.table[:rank, rank:]
-    full = remap * (shift * solved.scale)
+    guess = guess * inside[1]
+    guess[basis] = inside[0]
+    full = remap * (shift * inside[1])
     full[:, free] = guess
-    return full, unit * solved.scale
+    return full, unit * inside[1]
 
 
 def proposed(found: Found, x: Integers, y: Integers, total_x: int, total_y: int) -> Proposal:

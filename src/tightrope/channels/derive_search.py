@@ -31,6 +31,8 @@ SEARCH_RESIDUAL = 1e-5
 SEARCH_STEPS = 80
 #: How far the large entries of a remap may fall in a correction, in its units.
 CORRECTION_ROOM = 1024.0
+#: Up to this size a matrix is inverted here: the threads of a library cost more than they save.
+PLAIN_INVERSE = 200
 #: How much of the way to the border a step goes.
 _STEP_SHARE = 0.9995
 
@@ -215,14 +217,13 @@ class _Program:
         self._inverse = _triangular_inverse(r)
         if not np.isfinite(self._inverse).all():
             raise np.linalg.LinAlgError
-        upper = q[:, :m] * (root * self.g[:, None])[:, :, None]
-        self._solved = self._inverse @ upper.transpose(0, 2, 1)
-        flat = upper.transpose(0, 2, 1).reshape(-1, m)
+        self._upper = q[:, :m] * (root * self.g[:, None])[:, :, None]
+        flat = self._upper.transpose(0, 2, 1).reshape(-1, m)
         coupling = -(flat.T @ flat)
         coupling[np.arange(m), np.arange(m)] += d_t @ self.g**2
         top = np.abs(np.diag(coupling)).max()
         coupling[np.arange(m), np.arange(m)] += 1e-14 * top
-        self._coupling = np.linalg.inv(coupling)
+        self._coupling = _inverse(coupling)
 
     def _direction(self, targets: list[Floats], d: tuple[Floats, Floats, Floats]) -> _Move:
         """Solve the Newton system for given right-hand sides of the products z·s."""
@@ -254,7 +255,8 @@ class _Program:
         half = np.einsum("kpn,pk->nk", self._inverse, right)
         part = np.einsum("knp,pk->nk", self._inverse, half)
         ds = self._coupling @ (sums - (self._flow * (self.y.T @ part)) @ self.g)
-        return part - np.einsum("kno,o->nk", self._solved, ds), ds
+        moved = np.einsum("kop,o->kp", self._upper, ds)
+        return part - np.einsum("knp,kp->nk", self._inverse, moved), ds
 
     def _reach(self, move: _Move, cap: float = 1.0) -> tuple[float, float]:
         primal = dual = cap
@@ -264,6 +266,22 @@ class _Program:
                 primal = min(primal, float(np.where(dz < 0, -z / dz, np.inf).min()))
                 dual = min(dual, float(np.where(ds < 0, -s / ds, np.inf).min()))
         return primal, dual
+
+
+def _inverse(matrix: Floats) -> Floats:
+    """Invert one positive definite matrix; where it is small, without a library with threads."""
+    found = matrix.copy()
+    for k in range(len(found)):
+        # Pivots of a positive definite matrix need no exchange, unless rounding has eaten one.
+        if len(matrix) > PLAIN_INVERSE or not found[k, k] > 0:
+            return np.asarray(np.linalg.inv(matrix))
+        row, column = found[k] / found[k, k], found[:, k].copy()
+        row[k] = 1 / found[k, k]
+        column[k] = 0.0
+        found[:, k] = 0.0
+        found -= column[:, None] * row
+        found[k] = row
+    return found
 
 
 def _triangular_inverse(stack: Floats) -> Floats:

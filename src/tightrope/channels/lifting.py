@@ -13,12 +13,47 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.channels.elimination import eliminate
+
 Integers = NDArray[Any]
 
 #: The prime; products of two digits, added up over a row, fit into machine integers.
 PRIME = 1_048_573
 #: Most digits that are computed before elimination is left to do the work.
 DIGIT_LIMIT = 512
+
+
+def exact_solution(matrix: Integers, right: Integers) -> tuple[Integers, int] | None:
+    """Solve ``matrix @ s = right`` by lifting, or by elimination where that does not end.
+
+    Parameters
+    ----------
+    matrix
+        Integers with independent columns.
+    right
+        Integers, one column for each system.
+
+    Returns
+    -------
+    The numerators and their common positive denominator; ``None`` when there is no solution or
+    the columns are dependent.
+
+    Examples
+    --------
+    >>> matrix = np.array([[3, 1], [1, 3], [4, 4]])
+    >>> exact_solution(matrix, np.array([[1], [1], [2]]))[1]
+    4
+    >>> exact_solution(matrix, np.array([[1], [1], [3]])) is None
+    True
+    """
+    found = lifted_solution(matrix, right)
+    if found is not None:
+        return found
+    rank = matrix.shape[1]
+    solved = eliminate(np.hstack([matrix, right]), rank)
+    if solved.rank < rank or solved.table[rank:, rank:].any():
+        return None
+    return solved.table[:rank, rank:], solved.scale
 
 
 def lifted_solution(matrix: Integers, right: Integers) -> tuple[Integers, int] | None:
@@ -47,20 +82,34 @@ def lifted_solution(matrix: Integers, right: Integers) -> tuple[Integers, int] |
     inverse, rows = _inverse(wide)
     if inverse is None:
         return None
-    square, rest = wide[rows], wanted[rows]
+    square, rest = _machine(wide[rows]), wanted[rows]
     value = np.zeros((len(rows), right.shape[1]), dtype=object)
-    modulus, next_try = 1, 8
-    for digit in range(1, DIGIT_LIMIT + 1):
+    modulus, next_try, last = 1, 8, min(DIGIT_LIMIT, _digits(wide[rows], rest))
+    for digit in range(1, last + 1):
         found = inverse @ (rest % PRIME).astype(np.int64) % PRIME
         value = value + found.astype(object) * modulus
-        rest = (rest - square @ found.astype(object)) // PRIME
+        rest = (rest - (square @ found.astype(square.dtype)).astype(object)) // PRIME
         modulus *= PRIME
-        if digit == next_try:
+        if digit in (next_try, last):
             next_try *= 2
             solved = _reconstructed(value, modulus)
             if solved is not None and (wide @ solved[0] == wanted * solved[1]).all():
                 return solved
     return None
+
+
+def _digits(square: Integers, right: Integers) -> int:
+    """Return how many digits a solution can need: by Hadamard, none is longer than this."""
+    norms: list[int] = [math.isqrt(sum(v * v for v in column)) + 1 for column in square.T.tolist()]
+    longest: int = max(sum(v * v for v in column) for column in right.T.tolist())
+    bits = 2 * sum(norm.bit_length() for norm in norms) + longest.bit_length() + 3
+    return -(-bits // (PRIME.bit_length() - 1))
+
+
+def _machine(matrix: Integers) -> Integers:
+    """Return the matrix in machine integers where its products with digits fit into them."""
+    largest = max((abs(int(value)) for value in matrix.ravel().tolist()), default=0)
+    return matrix.astype(np.int64) if largest * PRIME * len(matrix) < 2**62 else matrix
 
 
 def _inverse(matrix: Integers) -> tuple[NDArray[np.int64] | None, list[int]]:

@@ -16,7 +16,7 @@ from tightrope.channels import (
     equivalent,
     rational,
 )
-from tightrope.channels.derive_search import search_remap
+from tightrope.channels.derive_search import PLAIN_INVERSE, _inverse, search_remap
 from tightrope.errors import CheckFailed, InputError, TooLarge
 
 
@@ -214,3 +214,17 @@ def test_the_search_has_no_gap():
     assert gap == pytest.approx(found.value, rel=0.1)
     assert found.value > 0
     assert found.remap.sum(axis=1) == pytest.approx(np.ones(9), abs=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 30, PLAIN_INVERSE + 1])
+def test_a_small_inverse_is_that_of_the_library(size):
+    rng = np.random.default_rng(size)
+    root = rng.normal(size=(size, size + 5))
+    matrix = root @ root.T
+    assert _inverse(matrix) @ matrix == pytest.approx(np.eye(size), abs=1e-8)
+    if size > 1:
+        # A pivot that rounding has eaten: exchanged rows still find the inverse.
+        swapped = np.array([[0.0, 2.0], [2.0, 0.0]])
+        assert _inverse(swapped) == pytest.approx(swapped / 4)
+        with pytest.raises(np.linalg.LinAlgError):
+            _inverse(np.zeros((2, 2)))

@@ -1,11 +1,13 @@
 """Exact solutions by p-adic lifting."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from tightrope.channels import IntegerChannel, cascade, derivable, equal
 from tightrope.channels.elimination import eliminate
-from tightrope.channels.lifting import PRIME, lifted_solution
+from tightrope.channels.lifting import PRIME, exact_solution, lifted_solution
 
 
 @pytest.mark.parametrize("bits", [3, 40, 200])
@@ -51,3 +53,23 @@ def test_long_weights_are_decided():
     found = derivable(x, y)
     assert equal(cascade(y, found.remap), x).difference == 0
     assert not derivable(y, x)
+
+
+@pytest.mark.parametrize("size", [1, 5, 20])
+@pytest.mark.parametrize("high", [7, 2**50])
+def test_the_longest_solutions_show_within_the_digits_of_hadamard(size, high):
+    """A random matrix has solutions about as long as its determinant."""
+    rng = np.random.default_rng(size)
+    matrix = rng.integers(-high, high, (size, size)).astype(object)
+    right = rng.integers(-(2**40), 2**40, (size, 3)).astype(object)
+    top, below = lifted_solution(matrix, right)
+    assert (matrix @ top == right * below).all()
+    assert (top == exact_solution(matrix, right)[0]).all()
+
+
+def test_what_lifting_leaves_elimination_solves():
+    matrix, right = np.array([[PRIME]], dtype=object), np.array([[3]], dtype=object)
+    assert lifted_solution(matrix, right) is None
+    top, below = exact_solution(matrix, right)
+    assert Fraction(int(top[0, 0]), below) == Fraction(3, PRIME)
+    assert exact_solution(np.array([[1, 2], [2, 4]]), np.array([[1], [2]])) is None
