@@ -23,14 +23,12 @@ from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 OPENING_GAP = 0.6
 #: Part of a ray's gain that the ray must keep to be cut off to the neighbourhood of its guess.
 LOCAL_SHARE = 0.9
-#: Part of the faces that may have changed for the last basis to be a good start.
-WARM_SHARE = 0.1
 #: While the gap is larger than this, rays are looked for aside of the master's prices.
-AIM_GAP = 0.1
+AIM_GAP = 0.01
 #: How often the way to the master's prices is halved in the search for good rays.
 HALVINGS = 4
 #: Few guesses start with the whole cone when that takes at most so many variables.
-FEW_VARIABLES = 20_000
+FEW_VARIABLES = 1000
 #: Most rounds before the engine stops with the gap it has.
 MOST_ROUNDS = 200
 #: Rounds without progress after which the engine stops, once only rounding can be in the way.
@@ -122,7 +120,6 @@ def run_engine(
     best = _Proof(weighed, objective.first, weighed.costs.min(axis=1))
     master: MasterSolution | None = None
     basis: MasterSolution | None = None
-    parked: dict[int, Face] = {}
     radius, idle, last, now, stopped = 0.0, 0, np.inf, np.inf, False
     rounds = 0
     for rounds in range(1, MOST_ROUNDS + 1):
@@ -153,25 +150,14 @@ def run_engine(
             radius += 1
             grown = _opened(faces, problem, radius)
         else:
-            grown = _grown(aimed, faces, parked, found, guesses, radius)
+            grown = _grown(aimed, faces, found, guesses, radius)
         changed = [k for k in grown if grown[k] is not faces.get(k)]
         if not changed:
             if idle:
                 break
             idle = 1
             continue
-        if len(changed) > WARM_SHARE * len(grown):
-            basis = None
-            for k in list(faces):
-                if (
-                    objective.may_park
-                    and k not in changed
-                    and faces[k].dimension > 1
-                    and not solved.columns[k].max() > 1e-9
-                ):
-                    parked[k] = grown.pop(k)
-        else:
-            basis = master
+        basis = master
         faces = grown
     assert master is not None
     if len(guesses) < len(problem.guesses):
@@ -279,7 +265,6 @@ def _opened(faces: dict[int, Face], problem: Problem, radius: float) -> dict[int
 def _grown(
     aimed: _Proof,
     faces: dict[int, Face],
-    parked: dict[int, Face],
     found: Prices,
     guesses: Ints,
     radius: float,
@@ -291,9 +276,9 @@ def _grown(
         k = int(guesses[q])
         weights = problem.costs[:, k] - aimed.prices
         heights = localised(problem, k, found.heights[q], weights, float(found.values[q]), radius)
-        face = faces.get(k) or parked.pop(k, None)
+        face = faces.get(k)
         joined = Face.of_ray(problem, heights) if face is None else face.joined_with(heights)
-        if face is None or k not in faces or (joined.tight != face.tight).any():
+        if face is None or (joined.tight != face.tight).any():
             grown[k] = joined
     return grown
 

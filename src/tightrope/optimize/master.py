@@ -22,6 +22,8 @@ from tightrope.optimize.problem import Floats, Ints, Problem
 SMALLEST_ENTRY = 1e-12
 #: Costs are scaled to this mean loss, so that the solver's absolute tolerance is a small part.
 COST_SCALE = 1.0
+#: Most steps of a warm start for each row and variable: beyond it the method may be in a cycle.
+MOST_STEPS = 5
 
 _LOWER, _BASIC = 0, 1
 
@@ -115,6 +117,7 @@ def solve_master(
             break
         solver.clearSolver()
         solver.setOptionValue("simplex_strategy", 1)
+        solver.setOptionValue("simplex_iteration_limit", highspy.kHighsIInf)
         solver.setOptionValue("presolve", presolve)
         solver.setOptionValue("primal_feasibility_tolerance", tolerance)
         solver.setOptionValue("dual_feasibility_tolerance", tolerance)
@@ -203,6 +206,9 @@ def _start_from(solver: Any, basis: tuple[Ints, Ints]) -> None:
     given.valid = True
     solver.setBasis(given)
     solver.setOptionValue("simplex_strategy", 4)
+    # Perturbed bounds have to be put back at the end, which took as long as all the rest.
+    solver.setOptionValue("primal_simplex_bound_perturbation_multiplier", 0.0)
+    solver.setOptionValue("simplex_iteration_limit", MOST_STEPS * (len(basis[0]) + len(basis[1])))
 
 
 def _carried(faces: dict[int, Face], before: MasterSolution) -> tuple[Ints, Ints]:

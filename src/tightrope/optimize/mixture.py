@@ -15,8 +15,11 @@ import numpy as np
 from tightrope.optimize.faces import TIGHT_TOLERANCE, Tight
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 
-#: Edges whose slack is below this part of the entry count as tight in a numerical column.
-SLACK_TOLERANCE = 1e-7
+#: Edges whose slack is below this part of the entry count as tight in a numerical column. The
+#: next is tried where the rays that come out do not span what is needed.
+SLACK_TOLERANCES = (1e-7, 1e-10, 1e-12)
+#: Part of a rest (see :class:`Mixture`) that is worth another try.
+LARGE_REST = 1e-11
 #: Columns whose largest entry is below this are left out.
 SMALLEST_COLUMN = 1e-11
 #: Sums of rows that are this close to 1 are left as they are.
@@ -76,10 +79,22 @@ def mixture(problem: Problem, columns: dict[int, Floats]) -> Mixture:
     >>> mixed.loss(problem).__round__(9)
     3.0
     """
+    best: Mixture | None = None
+    for tolerance in SLACK_TOLERANCES:
+        mixed = _mixed(problem, columns, tolerance)
+        if best is None or mixed.rest.max() < best.rest.max():
+            best = mixed
+        if best.rest.max() <= LARGE_REST:
+            break
+    assert best is not None
+    return best
+
+
+def _mixed(problem: Problem, columns: dict[int, Floats], tolerance: float) -> Mixture:
     heights, guesses, first = [], [], []
     for k, column in columns.items():
         if column.max() > SMALLEST_COLUMN:
-            for ray, weight in peeled(problem, k, column):
+            for ray, weight in peeled(problem, k, column, tolerance):
                 heights.append(ray)
                 guesses.append(k)
                 first.append(weight)
@@ -89,7 +104,9 @@ def mixture(problem: Problem, columns: dict[int, Floats]) -> Mixture:
     return _completed(problem, found[0][used], found[1][used], weights[used])
 
 
-def peeled(problem: Problem, guess: int, column: Floats) -> list[tuple[Heights, float]]:
+def peeled(
+    problem: Problem, guess: int, column: Floats, tolerance: float = SLACK_TOLERANCES[0]
+) -> list[tuple[Heights, float]]:
     """Take a column apart into rays of its face, one after the other.
 
     Each ray is subtracted as often as the cone allows; that makes another edge tight, so
@@ -107,14 +124,14 @@ def peeled(problem: Problem, guess: int, column: Floats) -> list[tuple[Heights, 
     factor = problem.alpha ** np.tile(problem.lengths, 2).astype(float)
     anchor = int(problem.anchors[guess])
     left = column.copy()
-    if (left[j] < (1 - SLACK_TOLERANCE) * factor * left[i]).any():
+    if (left[j] < (1 - tolerance) * factor * left[i]).any():
         # Tiny entries are noise to the solver: the least private column above has none.
         left = (problem.rates * left).max(axis=1)
     found: list[tuple[Heights, float]] = []
     for _ in range(problem.size):
         slack = (left[j] - factor * left[i]) / np.maximum(left[j], 1e-300)
-        tight = np.where(slack[: len(edges)] <= SLACK_TOLERANCE, 1, 0)
-        tight = np.where(slack[len(edges) :] <= SLACK_TOLERANCE, -1, tight).astype(np.int8)
+        tight = np.where(slack[: len(edges)] <= tolerance, 1, 0)
+        tight = np.where(slack[len(edges) :] <= tolerance, -1, tight).astype(np.int8)
         heights = _steepest_in_face(problem, tight, anchor)
         step = np.abs(heights[edges[:, 1]] - heights[edges[:, 0]])
         if (step > problem.lengths + TIGHT_TOLERANCE).any():
