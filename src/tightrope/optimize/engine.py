@@ -86,6 +86,7 @@ def run_engine(
     gap: float = 1e-9,
     progress: Callback | None = None,
     start: dict[int, Face] | None = None,
+    proved: tuple[Floats, Floats] | None = None,
 ) -> EngineResult:
     r"""Minimise :math:`\sum_k c_k \cdot x^k` over private columns with sum 1.
 
@@ -99,6 +100,8 @@ def run_engine(
         Called after each round; ``True`` stops.
     start
         Faces to start from, such as those of a neighbouring ε.
+    proved
+        Multipliers, and prices that are known to prove a bound with them.
 
     Examples
     --------
@@ -118,6 +121,8 @@ def run_engine(
     # guesses, not only one for each orbit: prices must treat the answers of an orbit alike.
     weighed = objective.weighed(objective.first)
     best = _Proof(weighed, objective.first, weighed.costs.min(axis=1))
+    if proved is not None:
+        best = _Proof(objective.weighed(proved[0]), *proved)
     master: MasterSolution | None = None
     basis: MasterSolution | None = None
     radius, idle, last, now, stopped = 0.0, 0, np.inf, np.inf, False

@@ -13,17 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.errors import CheckFailed
 from tightrope.optimize.faces import Face, label_all
 from tightrope.optimize.objective import ExpectedLoss, Objective, Side
 from tightrope.optimize.problem import Floats, Ints, Problem
-
-#: Entries of the program below this are left out; the final polish puts them back.
-SMALLEST_ENTRY = 1e-12
-#: Costs are scaled to this mean loss, so that the solver's absolute tolerance is a small part.
-COST_SCALE = 1.0
-#: Most steps of a warm start for each row and variable: beyond it the method may be in a cycle.
-MOST_STEPS = 5
+from tightrope.optimize.simplex import SMALLEST_ENTRY, Solved, minimise
 
 _LOWER, _BASIC = 0, 1
 
@@ -73,80 +66,36 @@ def solve_master(
     >>> round(solve_master(problem, faces).value, 9)
     0.5
     """
-    import highspy
-
     label_all(faces.values())
     start = np.cumsum([0, *(face.dimension for face in faces.values())])
     row_start = np.cumsum([0, *(len(face.rows[0]) for face in faces.values())])
-    classes = len(problem.class_sizes)
-    rows = int(row_start[-1])
     side = (objective or ExpectedLoss(problem)).side(faces, start)
     matrix, cost = _assemble(problem, faces, start, row_start, side)
-    scale = COST_SCALE / max(float(np.abs(cost).mean()), 1e-300)
-
-    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-    for option, value in (
-        ("output_flag", False),
-        ("threads", 1),
-        ("presolve", "off"),
-        ("simplex_scale_strategy", 0),
-        ("small_matrix_value", SMALLEST_ENTRY),
-        ("primal_feasibility_tolerance", 1e-10),
-        ("dual_feasibility_tolerance", 1e-10),
-    ):
-        solver.setOptionValue(option, value)
-    lp = highspy.HighsLp()
-    total, free = len(cost), len(side.extra)
-    lp.num_col_, lp.num_row_ = total, classes + rows + len(side.lower)
-    lp.col_cost_ = cost * scale
-    lp.col_lower_ = np.append(np.zeros(total - free), np.full(free, -highspy.kHighsInf))
-    lp.col_upper_ = np.full(total, highspy.kHighsInf)
-    sums = np.ones(classes)
-    lp.row_lower_ = np.concatenate([sums, np.zeros(rows), side.lower])
-    lp.row_upper_ = np.concatenate([sums, np.full(rows + len(side.lower), highspy.kHighsInf)])
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
-    lp.a_matrix_.value_ = matrix.data
-    solver.passModel(lp)
-    if before is not None:
-        _start_from(solver, _carried(faces, before))
-    optimal = highspy.HighsModelStatus.kOptimal
-    solver.run()
-    for presolve, tolerance in (("on", 1e-10), ("off", 1e-9), ("on", 1e-7)):
-        if solver.getModelStatus() == optimal:
-            break
-        solver.clearSolver()
-        solver.setOptionValue("simplex_strategy", 1)
-        solver.setOptionValue("simplex_iteration_limit", highspy.kHighsIInf)
-        solver.setOptionValue("presolve", presolve)
-        solver.setOptionValue("primal_feasibility_tolerance", tolerance)
-        solver.setOptionValue("dual_feasibility_tolerance", tolerance)
-        # Huge multipliers stop the dual simplex method; smaller costs get round that.
-        scale /= 100
-        solver.changeColsCost(total, np.arange(total, dtype=np.int32), cost * scale)
-        solver.run()
-    if solver.getModelStatus() != optimal:
-        status = solver.modelStatusToString(solver.getModelStatus())
-        raise CheckFailed(f"the master program was not solved ({status}): try the plain route")
-    return _read(problem, faces, side, solver, scale, start, row_start)
+    sums = np.full(len(problem.class_sizes), side.total)
+    rows = int(row_start[-1])
+    solved = minimise(
+        cost,
+        matrix,
+        np.concatenate([sums, np.zeros(rows), side.lower * side.total]),
+        np.concatenate([sums, np.full(rows + len(side.lower), np.inf)]),
+        free=len(side.extra),
+        basis=None if before is None else _carried(faces, before),
+    )
+    return _read(problem, faces, side, solved, start, row_start)
 
 
 def _read(
     problem: Problem,
     faces: dict[int, Face],
     side: Side,
-    solver: Any,
-    scale: float,
+    solved: Solved,
     start: Ints,
     row_start: Ints,
 ) -> MasterSolution:
-    solution, basis, info = solver.getSolution(), solver.getBasis(), solver.getInfo()
-    values = np.array(solution.col_value)
+    values = solved.values / side.total
     classes = len(problem.class_sizes)
-    dual = np.array(solution.row_dual) / scale
     first_side = classes + int(row_start[-1])
-    cols = np.array([int(s) == _BASIC for s in basis.col_status], np.int64)
-    status = np.array([int(s) == _BASIC for s in basis.row_status], np.int64)
+    cols, status = solved.basic_columns, solved.basic_rows
     columns, col_status, row_status = {}, {}, {}
     for q, (k, face) in enumerate(faces.items()):
         columns[k] = face.column(values[start[q] : start[q + 1]])
@@ -154,13 +103,13 @@ def _read(
         row_status[k] = status[classes + row_start[q] : classes + row_start[q + 1]]
     return MasterSolution(
         faces=dict(faces),
-        value=info.objective_function_value / scale,
-        prices=(dual[:classes] / problem.class_sizes)[problem.classes],
-        multipliers=side.read(dual[first_side:]),
+        value=solved.value / side.total,
+        prices=(solved.duals[:classes] / problem.class_sizes)[problem.classes],
+        multipliers=side.read(solved.duals[first_side:]),
         columns=columns,
         variables=int(start[-1]),
         rows=int(row_start[-1]),
-        iterations=max(info.simplex_iteration_count, 0),
+        iterations=solved.iterations,
         col_status=col_status,
         row_status=row_status,
         sum_status=status[:classes],
@@ -194,21 +143,6 @@ def _assemble(
     if side.rows is not None:
         matrix = vstack([matrix, side.rows], format="csc")
     return matrix, np.concatenate([*costs, side.extra])
-
-
-def _start_from(solver: Any, basis: tuple[Ints, Ints]) -> None:
-    import highspy
-
-    kinds = (highspy.HighsBasisStatus.kLower, highspy.HighsBasisStatus.kBasic)
-    given = highspy.HighsBasis()
-    given.col_status = [kinds[s] for s in basis[0]]
-    given.row_status = [kinds[s] for s in basis[1]]
-    given.valid = True
-    solver.setBasis(given)
-    solver.setOptionValue("simplex_strategy", 4)
-    # Perturbed bounds have to be put back at the end, which took as long as all the rest.
-    solver.setOptionValue("primal_simplex_bound_perturbation_multiplier", 0.0)
-    solver.setOptionValue("simplex_iteration_limit", MOST_STEPS * (len(basis[0]) + len(basis[1])))
 
 
 def _carried(faces: dict[int, Face], before: MasterSolution) -> tuple[Ints, Ints]:

@@ -24,6 +24,10 @@ import numpy as np
 from tightrope.optimize.faces import Face
 from tightrope.optimize.problem import Floats, Ints, Problem
 
+#: What the columns sum to in programs with side rows: the larger, the less of it is the
+#: absolute tolerance of the solver. Without side rows the final polish does the same.
+TOTAL = 1e3
+
 
 @dataclass(frozen=True, eq=False)
 class Side:
@@ -41,6 +45,8 @@ class Side:
         What each side row is at least.
     read
         Makes multipliers out of the duals of the side rows.
+    total
+        What the columns sum to in the program, whose solution is scaled back.
 
     Examples
     --------
@@ -53,6 +59,7 @@ class Side:
     rows: Any
     lower: Floats
     read: Callable[[Floats], Floats]
+    total: float = 1.0
 
 
 class Objective(Protocol):
@@ -207,4 +214,5 @@ class WorstLoss:
             prior[support] = (share / size)[row]
             return prior
 
-        return Side(np.zeros_like(losses), np.array([unit]), rows, np.zeros(len(classes)), read)
+        none = np.zeros(len(classes))
+        return Side(np.zeros_like(losses), np.array([unit]), rows, none, read, TOTAL)

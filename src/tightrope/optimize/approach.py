@@ -1,0 +1,108 @@
+r"""Towards good multipliers: the plain engine at multipliers half way to those of the master.
+
+A master program with side rows is much slower than one without, and its multipliers jump from
+corner to corner as long as the faces are poor. So multipliers are moved half the way from the
+best ones known to the master's, and for these fixed ones the problem is a plain one: the engine
+solves it quickly, which proves a bound and leaves faces that suit. A few such steps come near
+enough for the engine to finish with the side rows.
+"""
+
+from __future__ import annotations
+
+import time
+
+from tightrope.optimize.engine import (
+    Callback,
+    EngineResult,
+    Progress,
+    relative_gap,
+    run_engine,
+)
+from tightrope.optimize.faces import Face
+from tightrope.optimize.master import solve_master
+from tightrope.optimize.objective import Objective
+
+#: The approach ends at this gap: from there the engine needs few rounds.
+CLOSE_GAP = 5e-3
+#: A step that closes less than this part of the gap is the last one.
+LEAST_STEP = 0.1
+#: Most steps of the approach.
+MOST_STEPS = 12
+#: The gap of each plain problem, as part of the gap that is left.
+INNER_SHARE = 1e-2
+
+
+def run_approach(
+    objective: Objective,
+    *,
+    gap: float = 1e-9,
+    progress: Callback | None = None,
+    start: dict[int, Face] | None = None,
+) -> EngineResult:
+    """Minimise an objective with side rows.
+
+    Parameters
+    ----------
+    objective
+        The objective.
+    gap
+        Relative gap between value and bound at which to stop.
+    progress
+        Called after each step and round; ``True`` stops.
+    start
+        Faces that hold a mechanism which keeps all side rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Band
+    >>> from tightrope.optimize.objective import WorstLoss
+    >>> losses = np.abs(np.subtract.outer(np.arange(9), np.arange(9))) * 1.0
+    >>> aim = WorstLoss.of(Band(9, 2), Epsilon.of("ln(2)"), losses, np.arange(9))
+    >>> found = run_approach(aim)
+    >>> found.value - found.bound < 1e-9
+    True
+    """
+    clock = time.perf_counter()
+    best, faces = objective.first, dict(start or {})
+    multipliers, bound, prices = best, float("-inf"), None
+    value, left = float("inf"), 1.0
+    steps, result = 0, None
+    for steps in range(1, MOST_STEPS + 1):
+        try:
+            inner = run_engine(
+                objective.weighed(multipliers), gap=INNER_SHARE * left, start=faces or None
+            )
+            if inner.stopped and result is None:
+                raise KeyboardInterrupt
+            if prices is None or inner.bound > bound:
+                best, bound, prices = multipliers, inner.bound, inner.prices
+            faces |= inner.master.faces
+            master = solve_master(objective.problem, faces, None, objective)
+        except KeyboardInterrupt:
+            if result is None:
+                raise
+            return result
+        before, value = left, min(value, master.value)
+        left = relative_gap(value, bound)
+        told = Progress(steps, value, bound, left, master.variables, time.perf_counter() - clock)
+        result = EngineResult(
+            master.value, bound, prices, best, master.columns, steps, True, master
+        )
+        if inner.stopped or (progress is not None and progress(told)):
+            return result
+        if left <= CLOSE_GAP or (steps > 1 and left > (1 - LEAST_STEP) * before):
+            break
+        multipliers = (master.multipliers + best) / 2
+    assert prices is not None
+
+    def later(now: Progress) -> bool | None:
+        if progress is None:
+            return None
+        seconds = time.perf_counter() - clock
+        return progress(
+            Progress(steps + now.round, now.loss, now.bound, now.gap, now.variables, seconds)
+        )
+
+    return run_engine(objective, gap=gap, progress=later, start=faces, proved=(best, prices))

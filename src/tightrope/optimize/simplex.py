@@ -1,0 +1,133 @@
+"""One linear program for HiGHS, with the options that these problems ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tightrope.errors import CheckFailed
+from tightrope.optimize.problem import Floats, Ints
+
+#: Entries of the program below this are left out; the final polish puts them back.
+SMALLEST_ENTRY = 1e-12
+#: Costs are scaled to this mean, so that the solver's absolute tolerance is a small part.
+COST_SCALE = 1.0
+#: Most steps of a warm start for each row and variable: beyond it the method may be in a cycle.
+MOST_STEPS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The optimum of a linear program, its duals, and which variables and rows are basic.
+
+    >>> Solved(0.0, np.zeros(1), np.zeros(0), np.ones(1, int), np.zeros(0, int), 0).iterations
+    0
+    """
+
+    value: float
+    values: Floats
+    duals: Floats
+    basic_columns: Ints
+    basic_rows: Ints
+    iterations: int
+
+
+def minimise(
+    cost: Floats,
+    matrix: Any,
+    lower: Floats,
+    upper: Floats,
+    *,
+    free: int = 0,
+    basis: tuple[Ints, Ints] | None = None,
+) -> Solved:
+    r"""Minimise :math:`c \cdot x` with :math:`l \le A x \le u` and :math:`x \ge 0`.
+
+    Parameters
+    ----------
+    cost, matrix, lower, upper
+        The program; the matrix is sparse, by columns.
+    free
+        How many of the last variables have no sign.
+    basis
+        For variables and rows 1 where they are basic: where the primal simplex method starts.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array
+    >>> half = minimise(np.array([1.0, 3.0]), csc_array([[2.0, 1.0]]), np.ones(1), np.ones(1))
+    >>> half.value, half.values.tolist(), half.duals.tolist()
+    (0.5, [0.5, 0.0], [0.5])
+    """
+    import highspy
+
+    total = len(cost)
+    scale = COST_SCALE / max(float(np.abs(cost).mean()), 1e-300)
+    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    for option, value in (
+        ("output_flag", False),
+        ("threads", 1),
+        ("presolve", "off"),
+        ("simplex_scale_strategy", 0),
+        ("small_matrix_value", SMALLEST_ENTRY),
+        ("primal_feasibility_tolerance", 1e-10),
+        ("dual_feasibility_tolerance", 1e-10),
+    ):
+        solver.setOptionValue(option, value)
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = total, len(lower)
+    lp.col_cost_ = cost * scale
+    lp.col_lower_ = np.append(np.zeros(total - free), np.full(free, -highspy.kHighsInf))
+    lp.col_upper_ = np.full(total, highspy.kHighsInf)
+    lp.row_lower_, lp.row_upper_ = lower, upper
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
+    lp.a_matrix_.value_ = matrix.data
+    solver.passModel(lp)
+    if basis is not None:
+        _start_from(solver, basis)
+    optimal = highspy.HighsModelStatus.kOptimal
+    solver.run()
+    for presolve, tolerance in (("on", 1e-10), ("off", 1e-9), ("on", 1e-7)):
+        if solver.getModelStatus() == optimal:
+            break
+        solver.clearSolver()
+        solver.setOptionValue("simplex_strategy", 1)
+        solver.setOptionValue("simplex_iteration_limit", highspy.kHighsIInf)
+        solver.setOptionValue("presolve", presolve)
+        solver.setOptionValue("primal_feasibility_tolerance", tolerance)
+        solver.setOptionValue("dual_feasibility_tolerance", tolerance)
+        # Huge multipliers stop the dual simplex method; smaller costs get round that.
+        scale /= 100
+        solver.changeColsCost(total, np.arange(total, dtype=np.int32), cost * scale)
+        solver.run()
+    if solver.getModelStatus() != optimal:
+        status = solver.modelStatusToString(solver.getModelStatus())
+        raise CheckFailed(f"the linear program was not solved ({status}): try the plain route")
+    solution, found, info = solver.getSolution(), solver.getBasis(), solver.getInfo()
+    basic = int(highspy.HighsBasisStatus.kBasic)
+    return Solved(
+        value=info.objective_function_value / scale,
+        values=np.array(solution.col_value),
+        duals=np.array(solution.row_dual) / scale,
+        basic_columns=np.array([int(s) == basic for s in found.col_status], np.int64),
+        basic_rows=np.array([int(s) == basic for s in found.row_status], np.int64),
+        iterations=max(info.simplex_iteration_count, 0),
+    )
+
+
+def _start_from(solver: Any, basis: tuple[Ints, Ints]) -> None:
+    import highspy
+
+    kinds = (highspy.HighsBasisStatus.kLower, highspy.HighsBasisStatus.kBasic)
+    given = highspy.HighsBasis()
+    given.col_status = [kinds[s] for s in basis[0]]
+    given.row_status = [kinds[s] for s in basis[1]]
+    given.valid = True
+    solver.setBasis(given)
+    solver.setOptionValue("simplex_strategy", 4)
+    # Perturbed bounds have to be put back at the end, which took as long as all the rest.
+    solver.setOptionValue("primal_simplex_bound_perturbation_multiplier", 0.0)
+    solver.setOptionValue("simplex_iteration_limit", MOST_STEPS * (len(basis[0]) + len(basis[1])))
