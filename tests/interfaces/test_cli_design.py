@@ -1,6 +1,7 @@
 """``tightrope design``, ``remap`` and ``sweep``: JSON equals the library, files verify."""
 
 import math
+import re
 
 import pytest
 
@@ -91,6 +92,58 @@ def test_sweep_rows(run):
 def test_sweep_keeps_what_is_refused(run):
     rows = run("sweep", "cycle(5)", "--epsilons", "1", "--route", "tree", "--json").data["rows"]
     assert "not a tree" in rows[0]["error"]
+
+
+def test_sweep_over_several_questions(run):
+    words = ["path(4)", "cycle(5)", "--epsilons", "ln(2),1", "--json"]
+    data = run("sweep", *words).data
+    assert data["queries"] == ["path(4)", "cycle(5)"]
+    assert [(row["place"], row["query"]) for row in data["rows"]] == [
+        (0, "path(4)"),
+        (1, "path(4)"),
+        (2, "cycle(5)"),
+        (3, "cycle(5)"),
+    ]
+
+
+def test_sweep_into_a_file_and_again(run, tmp_path):
+    out = str(tmp_path / "study.parquet")
+    words = ["cycle(5)", "--epsilons", "ln(2),1", "--route", "tree", "--out", out]
+    first = run("sweep", *words)
+    assert "2 designs in" in first.out
+    assert "0 certified, 2 refused" in first.out
+    again = run("sweep", *words)
+    assert "found 2 of 2 designs" in again.err
+    data = run("sweep", *words, "--json").data
+    assert (data["designs"], data["found"], data["refused"]) == (2, 2, 2)
+    assert all("not a tree" in row["error"] for row in data["rows"])
+    other = run("sweep", *words, "--chunk", "3")
+    assert other.code == 2
+    assert "holds another study (other chunk)" in other.err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "not both"),
+        (["--scheduler", "here"], "must look like tcp://host:8786"),
+        (["--workers", "0"], "workers must be between"),
+        (["--out", "study.csv"], "must be a .parquet file"),
+    ],
+)
+def test_sweep_refuses_places(run, words, says):
+    refused = run("sweep", "cycle(5)", "--epsilons", "1", *words)
+    assert refused.code == 2
+    assert says in refused.err
+    assert refused.err.count("\n") == 1
+
+
+def test_sweep_says_how_long_it_will_take(run, monkeypatch):
+    monkeypatch.setattr("tightrope.cli.sweep.BETWEEN_LINES", 0)
+    lines = run("sweep", "path(4)", "--epsilons", "1,2,3").err.splitlines()
+    assert len(lines) == 3
+    for count, line in enumerate(lines, 1):
+        assert re.fullmatch(rf"tightrope: {count} of 3 designs, about \d+ s left", line)
 
 
 @pytest.mark.parametrize("levels", ["2:1:0.5", "1:2", "0:1:0.1", "1:2:0", "ln(2):2:0.1", "x"])
