@@ -156,8 +156,11 @@ def _error(phi: Phi, x: NDArray[Any], rest: NDArray[Any]) -> float | None:
     if norm is None:
         return None
     unit = float(np.finfo(np.longdouble).eps)
-    # The product with Φ, the power α^d and α itself round relative to Φ|x|.
+    # The product with Φ, the power α^d and α itself round relative to Φ|x|; a recurrence rounds
+    # twice at every step.
     weight = phi.structure.apply(phi.alpha, np.abs(x).astype(np.float64))
-    rounding = unit * (PRODUCT_UNITS + float(phi.graph.diameter)) * float(np.linalg.norm(weight))
+    rounding = (
+        unit * (PRODUCT_UNITS + 2 * float(phi.graph.diameter)) * float(np.linalg.norm(weight))
+    )
     doubles = float(np.abs(x).max()) * float(np.finfo(np.float64).eps)
     return norm * (float(np.linalg.norm(rest.astype(np.float64))) + rounding) + doubles

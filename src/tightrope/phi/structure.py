@@ -65,7 +65,7 @@ def structure_of(graph: AnswerGraph) -> Structure:
     >>> from tightrope.graphs import Band, CartesianProduct, Clique, StrongProduct
     >>> structure_of(Band(751, 5)).words
     'banded elimination'
-    >>> structure_of(StrongProduct([Band(31), Band(31)])).words
+    >>> structure_of(StrongProduct([Band(31)] * 3)).words
     'conjugate gradients on FFT products'
     >>> structure_of(CartesianProduct([Clique(4)] * 5)).words
     'factor by factor (closed form)'
@@ -75,6 +75,7 @@ def structure_of(graph: AnswerGraph) -> Structure:
     from tightrope.phi.kronecker import KroneckerStructure
     from tightrope.phi.lattice import lattice_of
     from tightrope.phi.lines import BandStructure, CliqueStructure, CycleStructure
+    from tightrope.phi.plane import plane_of
     from tightrope.phi.trees import TreeStructure
 
     if isinstance(graph, Clique):
@@ -86,7 +87,7 @@ def structure_of(graph: AnswerGraph) -> Structure:
         return BandStructure(graph.size, graph.width)
     if isinstance(graph, CartesianProduct):
         return KroneckerStructure([structure_of(factor) for factor in graph.factors])
-    lattice = lattice_of(graph)
+    lattice = plane_of(graph) or lattice_of(graph)
     if lattice is not None:
         return lattice
     if not graph.has_lengths and graph.is_tree:

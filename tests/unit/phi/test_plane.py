@@ -1,0 +1,100 @@
+"""Two counts at once: recurrences along diagonals and short rows, against the matrix."""
+
+import numpy as np
+import pytest
+
+from tightrope.graphs import Band, StrongProduct
+from tightrope.phi import Phi
+from tightrope.phi.lattice import LatticeStructure, lattice_of
+from tightrope.phi.plane import SHORT_ROWS_ALPHA, PlaneStructure, ShortRows, plane_of
+
+SHAPES = [(8, 8), (9, 8), (8, 13), (21, 22)]
+shapes = pytest.mark.parametrize("shape", SHAPES, ids=str)
+alphas = pytest.mark.parametrize("alpha", [0.05, 0.3, 0.44, 0.8])
+
+
+def counts(shape: tuple[int, ...]) -> StrongProduct:
+    return StrongProduct([Band(side) for side in shape])
+
+
+def matrix(shape: tuple[int, ...], alpha: float) -> np.ndarray:
+    return alpha ** counts(shape).distance_matrix().astype(float)
+
+
+@shapes
+@alphas
+@pytest.mark.parametrize("kind", [np.float64, np.longdouble])
+def test_products_are_those_of_the_matrix(
+    shape: tuple[int, int], alpha: float, kind: type[np.floating]
+) -> None:
+    x = np.random.default_rng(3).normal(size=(shape[0] * shape[1], 2)).astype(kind)
+    rate = kind(1) / kind(3) if alpha == 0.3 else kind(alpha)
+    whole = rate ** counts(shape).distance_matrix()
+    found = plane_of(counts(shape)).apply(rate, x)
+    assert found.dtype == kind
+    assert float(np.abs(found - whole @ x).max()) < 50 * np.finfo(kind).eps * float(whole.sum())
+
+
+@shapes
+@alphas
+def test_short_rows_are_combinations_of_rows_of_the_matrix(
+    shape: tuple[int, int], alpha: float
+) -> None:
+    rows, phi = ShortRows(shape, alpha), matrix(shape, alpha)
+    for column in (0, 1, shape[1] + 1, phi.shape[0] // 2, phi.shape[0] - 3):
+        unit = np.eye(phi.shape[0])[column].reshape(shape)
+        wanted = rows.combined(phi[:, column].reshape(shape))
+        assert np.abs(rows.product(unit) - wanted).max() < 1e-12 / (1 - alpha) ** 2
+        # Another α has other rows.
+        assert np.abs(ShortRows(shape, alpha * 0.99).product(unit) - wanted).max() > 1e-4
+
+
+@shapes
+@alphas
+def test_solutions(shape: tuple[int, int], alpha: float) -> None:
+    plane, phi = plane_of(counts(shape)), matrix(shape, alpha)
+    for b in (np.ones(len(phi)), np.random.default_rng(4).normal(size=len(phi))):
+        assert phi @ plane.solve(alpha, b) == pytest.approx(b, abs=1e-10)
+    assert not plane.solve(alpha, np.zeros(len(phi))).any()
+
+
+@shapes
+def test_a_quarter_gives_the_whole(shape: tuple[int, int]) -> None:
+    random = np.random.default_rng(5).normal(size=shape)
+    alike = random + random[::-1] + random[:, ::-1] + random[::-1, ::-1]
+    whole = ShortRows(shape, 0.3).solve(alike)
+    assert ShortRows(shape, 0.3, mirrored=True).solve(alike) == pytest.approx(whole, abs=1e-11)
+    assert ShortRows(shape, 0.3, mirrored=True).solve(random) != pytest.approx(whole, abs=1e-3)
+
+
+def test_where_short_rows_take_too_long_conjugate_gradients_do() -> None:
+    graph, alpha = counts((40, 40)), SHORT_ROWS_ALPHA + 0.3
+    assert ShortRows((40, 40), 0.97).solve(np.ones((40, 40))) is None
+    plane, plain = plane_of(graph), lattice_of(graph)
+    b = np.ones(1600)
+    assert plane.solve(alpha, b) == pytest.approx(plain.solve(alpha, b), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        counts((7, 9)),
+        counts((8, 33)),
+        counts((8, 8, 8)),
+        StrongProduct([Band(9, 2), Band(9)]),
+        Band(81),
+    ],
+    ids=str,
+)
+def test_other_shapes_are_not_planes(graph: StrongProduct) -> None:
+    assert plane_of(graph) is None
+
+
+def test_signs_are_proven() -> None:
+    phi = Phi(counts((31, 31)), 1.2)
+    assert isinstance(phi.structure, PlaneStructure)
+    assert isinstance(phi.structure, LatticeStructure)
+    found = phi.solve_ones()
+    assert found.positive is True
+    assert phi.matrix() @ found.values == pytest.approx(np.ones(961), abs=1e-11)
+    assert Phi(counts((31, 31)), 1.1).solve_ones().positive is False
