@@ -1,6 +1,13 @@
 """Spark answers like every other source."""
 
+import sys
+
+import pytest
 from tests.data import test_sources as suite
+
+from tightrope import InputError
+from tightrope.release.facts import Table
+from tightrope.release.sources import open_source
 
 
 def test_spark(spark, counting, tmp_path):
@@ -13,3 +20,10 @@ def test_spark(spark, counting, tmp_path):
     suite.test_wrong_columns_are_refused_before_anything_is_charged(
         spark, counting, tmp_path / "refused"
     )
+
+
+def test_spark_connect_says_what_it_misses(monkeypatch):
+    monkeypatch.setitem(sys.modules, "grpc", None)
+    address = "spark+remote://127.0.0.1:1"
+    with pytest.raises(InputError, match="cannot be opened: .*grpcio"):
+        open_source(address, Table("people", 2)).__enter__()

@@ -124,6 +124,8 @@ def open_source(data: Any, table: Table) -> Iterator[Source]:
     except TightropeError:
         raise
     except ImportError as missing:
+        if missing.name is None:  # Spark Connect says in its own words what it misses
+            raise InputError(f"{_name(data)} cannot be opened: {_line(missing)}") from None
         raise InputError(
             f"this source needs {missing.name}: install tightrope with the extra 'data'"
         ) from None
