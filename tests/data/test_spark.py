@@ -25,5 +25,5 @@ def test_spark(spark, counting, tmp_path):
 def test_spark_connect_says_what_it_misses(monkeypatch):
     monkeypatch.setitem(sys.modules, "grpc", None)
     address = "spark+remote://127.0.0.1:1"
-    with pytest.raises(InputError, match="cannot be opened: .*grpcio"):
+    with pytest.raises(InputError, match=r"cannot be opened: .*grpcio"):
         open_source(address, Table("people", 2)).__enter__()
