@@ -1,9 +1,12 @@
 """Every route that fits finds the same value, its mechanism is private, its bound holds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 from tightrope import Epsilon
 from tightrope.channels import is_private
@@ -117,18 +120,81 @@ def test_geometric_noise_is_recovered_on_paths(n, loss, data) -> None:
     assert found.expected_loss == pytest.approx(reference(Band(n), "ln(2)", consumer), abs=1e-8)
 
 
-@settings(max_examples=15)
+@st.composite
+def risk_averse(draw, graph):
+    """Risk-averse consumers with any support."""
+    n = graph.size
+    support = sorted(draw(st.sets(st.integers(0, n - 1), min_size=1)))
+    loss = draw(st.sampled_from(["binary", "distance", "absolute", "matrix"]))
+    if loss == "matrix":
+        guesses = draw(st.integers(2, 5))
+        rows = st.lists(st.integers(0, 6), min_size=guesses, max_size=guesses)
+        return RiskAverse(support, np.array(draw(st.lists(rows, min_size=n, max_size=n)), float))
+    return Consumer.of(graph, support=support, loss=loss)
+
+
+def least_worst_loss(graph, level, consumer):
+    """The whole problem as one program for SciPy, written down as it stands in [C, (7)]."""
+    losses, support = consumer.loss.matrix(), consumer.support
+    n, guesses = losses.shape
+    alpha, edges = Epsilon.of(level).alpha, graph.edge_array()
+    fall = alpha ** np.asarray(graph.edge_lengths(), float)
+    rows = []
+    for i in support:
+        row = np.zeros((n, guesses))
+        row[i] = losses[i]
+        rows.append(np.append(row.ravel(), -1.0))
+    for (i, j), share in zip(edges.tolist(), fall, strict=True):
+        for k in range(guesses):
+            for a, b in ((i, j), (j, i)):
+                row = np.zeros((n, guesses))
+                row[a, k], row[b, k] = share, -1.0
+                rows.append(np.append(row.ravel(), 0.0))
+    sums = np.hstack([np.kron(np.eye(n), np.ones((1, guesses))), np.zeros((n, 1))])
+    cost = np.append(np.zeros(n * guesses), 1.0)
+    bounds = [(0, None)] * (n * guesses) + [(None, None)]
+    return linprog(cost, np.array(rows), np.zeros(len(rows)), sums, np.ones(n), bounds).fun
+
+
+@settings(max_examples=40)
 @given(st.data())
-def test_risk_averse_mechanisms_are_certified_by_their_worst_prior(data) -> None:
+def test_risk_averse_routes_agree_with_the_plain_program(data) -> None:
     graph = data.draw(graphs())
-    nodes = st.integers(0, graph.size - 1)
-    support = sorted(data.draw(st.sets(nodes, min_size=1)))
-    loss = data.draw(st.sampled_from(["binary", "distance"]))
-    consumer = Consumer.of(graph, support=support, loss=loss)
-    assert isinstance(consumer, RiskAverse)
-    found = design(graph, "ln(2)", consumer)
-    assert found.expected_loss - found.bound <= 1e-8
-    assert is_private(found.channel, graph, "ln(2)")
-    outputs = [consumer.loss.guesses.index(label) for label in found.channel.outputs]
-    again = worst_loss(found.channel, consumer, outputs)
-    assert again.loss == pytest.approx(found.expected_loss, abs=1e-9)
+    consumer = data.draw(risk_averse(graph))
+    level = data.draw(st.sampled_from(LEVELS))
+    expected = least_worst_loss(graph, level, consumer)
+    scale = max(abs(expected), 1e-3)
+    for name, fits, _ in explain_routes(graph, level, consumer):
+        if not fits:
+            continue
+        found = design(graph, level, consumer, route=name)
+        assert found.expected_loss == pytest.approx(expected, abs=1e-7 * scale), name
+        assert found.expected_loss - found.bound <= 1e-9 * scale, name
+        assert is_private(found.channel, graph, level), name
+        assert is_private(found.general, graph, level), name
+        assert found.certificate is not None
+        assert found.certificate.checked_bound() >= found.bound - 1e-12 * scale
+        outside = np.setdiff1d(np.arange(graph.size), consumer.support)
+        assert not found.certificate.consumer.prior.probabilities[outside].any()
+        outputs = [consumer.loss.guesses.index(label) for label in found.channel.outputs]
+        again = worst_loss(found.channel, consumer, outputs)
+        assert again.loss == pytest.approx(found.expected_loss, abs=1e-10 * scale)
+
+
+@settings(max_examples=15)
+@given(st.integers(2, 12), st.sampled_from(["absolute", "squared", "binary"]), st.data())
+def test_geometric_noise_serves_the_risk_averse_on_paths(n, loss, data) -> None:
+    support = sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1)))
+    consumer = Consumer.of(Band(n), support=support, loss=loss)
+    found = design(Band(n), data.draw(st.sampled_from(LEVELS)), consumer)
+    assert found.route == "geometric"
+    assert found.expected_loss - found.bound <= 1e-9 * max(found.expected_loss, 1e-3)
+
+
+def test_a_false_worst_prior_proves_less() -> None:
+    graph = Band(7, 2)
+    found = design(graph, "ln(2)", Consumer.of(graph, support=[0, 1, 6], loss="absolute"))
+    assert found.certified
+    prior = found.certificate.consumer.prior.probabilities[::-1]
+    tilted = replace(found.certificate, consumer=Bayesian(prior, found.consumer.loss))
+    assert tilted.checked_bound() < found.bound - 1e-3

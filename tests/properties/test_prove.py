@@ -53,6 +53,27 @@ def test_any_graph_prior_and_loss(data):
     assert judged(found) < 1e-8
 
 
+@settings(max_examples=15)
+@given(st.data())
+def test_any_graph_and_support(data):
+    graph = data.draw(connected_graphs(max_size=7))
+    support = sorted(data.draw(st.sets(st.integers(0, graph.size - 1), min_size=1)))
+    loss = data.draw(st.sampled_from(LOSSES))
+    consumer = Consumer.of(graph, support=support, loss=loss)
+    found = design(graph, data.draw(st.sampled_from(["ln(2)", 0.4, 1.5])), consumer)
+    assert found.certified
+    assert judged(found) < 1e-8
+
+
+@pytest.mark.parametrize("text", ["path(9)", "sum(6,3)", "counts(2,2)", "cycle(6)", "tree(2,3)"])
+def test_questions_for_the_risk_averse(text):
+    asked = query(text)
+    for loss in LOSSES:
+        found = design(asked, 0.9, Consumer.of(asked.graph, support="all", loss=loss))
+        assert found.certified
+        assert judged(found, asked) < 1e-8
+
+
 def test_a_false_price_is_not_believed():
     found = design("cycle(5)", "ln(2)")
     assert judged(found) < 1e-8

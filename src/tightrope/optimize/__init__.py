@@ -8,7 +8,6 @@
 from tightrope.optimize.certificate import Certificate, Multipliers
 from tightrope.optimize.engine import Progress
 from tightrope.optimize.limits import LimitedDesign, design_limited, trade_off
-from tightrope.optimize.minimax import MinimaxRemap, minimax_remap
 from tightrope.optimize.planner import ROUTES, Route, design, explain_routes
 from tightrope.optimize.points import (
     Spanner,
@@ -19,6 +18,7 @@ from tightrope.optimize.points import (
 )
 from tightrope.optimize.problem import Problem
 from tightrope.optimize.regret import ManyDesign, design_many
+from tightrope.optimize.remaps import MinimaxRemap, minimax_remap
 from tightrope.optimize.result import Design
 
 __all__ = [

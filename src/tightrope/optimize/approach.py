@@ -39,7 +39,7 @@ def run_approach(
     progress: Callback | None = None,
     start: dict[int, Face] | None = None,
 ) -> EngineResult:
-    """Minimise an objective with side rows.
+    """Minimise an objective; one without side rows needs no approach.
 
     Parameters
     ----------
@@ -54,16 +54,17 @@ def run_approach(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from tightrope import Epsilon
+    >>> from tightrope.consumers import Consumer
     >>> from tightrope.graphs import Band
-    >>> from tightrope.optimize.objective import WorstLoss
-    >>> losses = np.abs(np.subtract.outer(np.arange(9), np.arange(9))) * 1.0
-    >>> aim = WorstLoss.of(Band(9, 2), Epsilon.of("ln(2)"), losses, np.arange(9))
-    >>> found = run_approach(aim)
+    >>> from tightrope.optimize.objective import MinimaxLoss
+    >>> consumer = Consumer.of(Band(9, 2), support="all", loss="absolute")
+    >>> found = run_approach(MinimaxLoss.of(Band(9, 2), Epsilon.of("ln(2)"), consumer))
     >>> found.value - found.bound < 1e-9
     True
     """
+    if not len(objective.first):
+        return run_engine(objective, gap=gap, progress=progress, start=start)
     clock = time.perf_counter()
     best, faces = objective.first, dict(start or {})
     multipliers, bound, prices = best, float("-inf"), None

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from tightrope.channels import Channel, DenseChannel, DeterministicChannel, remap
-from tightrope.consumers import CoordinateLoss, Loss, best_remap, is_monotone
+from tightrope.consumers import (
+    Bayesian,
+    CoordinateLoss,
+    Loss,
+    RiskAverse,
+    best_remap,
+    is_monotone,
+)
 from tightrope.consumers.line import on_a_line
 from tightrope.errors import TightropeError
 from tightrope.graphs import AnswerGraph, Band, path_order
@@ -14,7 +21,9 @@ from tightrope.mechanisms.tight_optimality import reach
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.line import line_remap
 from tightrope.optimize.line import prices as line_prices
+from tightrope.optimize.minimax import solve_universal
 from tightrope.optimize.problem import Floats, Ints
+from tightrope.optimize.remaps import REMAP_ENTRIES
 from tightrope.optimize.result import Design
 from tightrope.optimize.task import Task
 from tightrope.phi import Phi
@@ -38,6 +47,8 @@ def accepts_geometric(task: Task) -> tuple[bool, str]:
         return False, "the guesses are not the answers"
     if not _is_monotone(graph, loss):
         return False, f"the {loss.name} loss is not monotone along the path"
+    if refused := _too_many_to_remap(task):
+        return False, refused
     return True, "on a path geometric noise with the best remap is optimal for monotone losses"
 
 
@@ -64,6 +75,8 @@ def _along(graph: AnswerGraph) -> Ints:
 def solve_geometric(task: Task, reason: str) -> Design:
     """Geometric noise with the best remap, and the prices that its outputs ask for.
 
+    For a risk-averse consumer the remap is random [C, Thm 2.8].
+
     >>> from tightrope.graphs import Band
     >>> task = Task.of(Band(5), 1, prior="binomial(.3)", loss="squared")
     >>> solve_geometric(task, "path").gap < 1e-12
@@ -75,12 +88,13 @@ def solve_geometric(task: Task, reason: str) -> Design:
     noise: Channel
     if in_order:
         noise = geometric(Band(graph.size, label=graph.label, index=graph.index), task.epsilon)
-        found = line_remap(task.bayesian, Band(graph.size), alpha)
     else:
         line = geometric(Band(graph.size), task.epsilon).matrix()
         place = np.argsort(order)
         noise = DenseChannel(line[np.ix_(place, place)], inputs=graph.labels, outputs=graph.labels)
-        found = None
+    if isinstance(task.consumer, RiskAverse):
+        return solve_universal(task, "geometric", reason, noise)
+    found = line_remap(task.bayesian, Band(graph.size), alpha) if in_order else None
     if found is not None:
         guess, values = found.guess, found.values
     else:
@@ -109,6 +123,17 @@ def _not_binary(task: Task) -> str:
     return "" if task.is_binary else f"the {task.consumer.loss.name} loss is not binary"
 
 
+def _no_prior(task: Task) -> str:
+    return "" if isinstance(task.consumer, Bayesian) else "a risk-averse reader has no prior"
+
+
+def _too_many_to_remap(task: Task) -> str:
+    n = task.graph.size
+    if isinstance(task.consumer, Bayesian) or n**2 <= REMAP_ENTRIES:
+        return ""
+    return f"the best random remap of {n} outputs is too large a program"
+
+
 def _not_tight(task: Task) -> str:
     return "the tight-constraints mechanism does not exist here" if task.tight is None else ""
 
@@ -129,19 +154,22 @@ def accepts_tree(task: Task) -> tuple[bool, str]:
     degree = graph.max_degree
     if degree > 1 and task.alpha > 1 / (degree - 1):
         return False, f"α = {task.alpha:.6g} is above 1/(Δ-1) = {1 / (degree - 1):.6g}"
-    if refused := _not_tight(task):
+    if refused := _not_tight(task) or _too_many_to_remap(task):
         return False, refused
     return True, "on a tree with α ≤ 1/(Δ-1) tight constraints are optimal for every prior"
 
 
 def solve_tree(task: Task, reason: str) -> Design:
-    """Tight constraints with the closed-form prices of a tree.
+    """Tight constraints with the closed-form prices of a tree; remapped for the risk-averse.
 
     >>> from tightrope.graphs import Star
     >>> task = Task.of(Star(3), 1, prior="0.1,0.2,0.3,0.4", loss="binary")
     >>> solve_tree(task, "tree").certified
     True
     """
+    if isinstance(task.consumer, RiskAverse):
+        assert task.tight is not None
+        return solve_universal(task, "tree", reason, task.tight)
     return _tight(task, "tree", reason)
 
 
@@ -153,7 +181,7 @@ def accepts_regular(task: Task) -> tuple[bool, str]:
     >>> accepts_regular(task)[0]
     False
     """
-    if refused := _not_binary(task) or _not_tight(task):
+    if refused := _no_prior(task) or _not_binary(task) or _not_tight(task):
         return False, refused
     if _regular_coordinates(task) is None:
         return False, "the prior is not regular at this ε"
@@ -200,8 +228,9 @@ def accepts_symmetric(task: Task) -> tuple[bool, str]:
     """
     if refused := _not_binary(task):
         return False, refused
-    if not task.bayesian.prior.is_uniform:
-        return False, "the prior is not uniform"
+    if not task.is_even:
+        prior = isinstance(task.consumer, Bayesian)
+        return False, "the prior is not uniform" if prior else "not all answers are possible"
     if task.graph.has_lengths or task.graph.constant_ball_sizes is None:
         return False, "answers of the graph see balls of different sizes"
     return True, "every answer sees the same balls, and prior and loss treat all alike"
@@ -209,6 +238,9 @@ def accepts_symmetric(task: Task) -> tuple[bool, str]:
 
 def solve_symmetric(task: Task, reason: str) -> Design:
     r"""Return the exponential mechanism :math:`\alpha^{d}` with one normaliser [B, Thm 11, 12].
+
+    Every answer is told right with the same probability. So the worst loss is the mean loss
+    too, and the uniform prior is the worst one for a risk-averse consumer.
 
     >>> from tightrope.graphs import Cycle
     >>> task = Task.of(Cycle(4), "ln(2)", prior="uniform", loss="binary")
@@ -232,7 +264,7 @@ def accepts_candidate(task: Task) -> tuple[bool, str]:
     >>> accepts_candidate(task)[0]
     True
     """
-    if refused := _not_binary(task) or _not_tight(task):
+    if refused := _no_prior(task) or _not_binary(task) or _not_tight(task):
         return False, refused
     try:
         lam = task.bayesian.prior.probabilities - _candidate(task)
@@ -277,7 +309,7 @@ def _finished(
     """Check the prices, remap the outputs to the guesses that occur, and put all together."""
     theorem = "" if route == "candidate" else reason
     lam, bound = task.proved(lam, theorem)
-    proof = Certificate(task.graph, task.epsilon, task.bayesian, lam, theorem)
+    proof = Certificate(task.graph, task.epsilon, task.reader, lam, theorem)
     if (guess == np.arange(noise.shape[1])).all():
         channel: Channel = noise
     else:

@@ -15,12 +15,16 @@ its master program, and the costs that multipliers amount to.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
+from tightrope.consumers import Bayesian, RiskAverse
+from tightrope.epsilon import Epsilon
+from tightrope.graphs import AnswerGraph
 from tightrope.optimize.faces import Face
 from tightrope.optimize.problem import Floats, Ints, Problem
 
@@ -89,6 +93,10 @@ class Objective(Protocol):
         """Multipliers that are valid, if not good."""
         ...
 
+    def on(self, problem: Problem) -> Objective:
+        """Return the same objective for a problem on orbits."""
+        ...
+
     def weighed(self, multipliers: Floats) -> Problem:
         """Return the problem with the costs that multipliers amount to."""
         ...
@@ -122,6 +130,10 @@ class ExpectedLoss:
         """No multipliers."""
         return np.zeros(0)
 
+    def on(self, problem: Problem) -> ExpectedLoss:
+        """Return the same objective for a problem on orbits."""
+        return ExpectedLoss(problem)
+
     def weighed(self, multipliers: Floats) -> Problem:
         """Return the problem."""
         return self.problem
@@ -132,7 +144,7 @@ class ExpectedLoss:
 
 
 @dataclass(frozen=True, eq=False)
-class WorstLoss:
+class MinimaxLoss:
     r"""The worst loss over a support: one side row for each class of possible answers.
 
     .. math:: \min t \quad\text{with}\quad t - \sum_k \ell(i,k)\,x^k_i \ge 0 \;\; (i \in S).
@@ -150,10 +162,10 @@ class WorstLoss:
 
     Examples
     --------
-    >>> from tightrope import Epsilon
+    >>> from tightrope.consumers import Consumer
     >>> from tightrope.graphs import Band
-    >>> losses = np.ones((3, 3)) - np.eye(3)
-    >>> aim = WorstLoss.of(Band(3), Epsilon.of(1), losses, np.array([0, 1]))
+    >>> consumer = Consumer.of(Band(3), support=[0, 1], loss="binary")
+    >>> aim = MinimaxLoss.of(Band(3), Epsilon.of(1), consumer)
     >>> aim.weighed(np.array([0.5, 0.25, 0.25])).costs[1].tolist()
     [0.25, 0.0, 0.25]
     """
@@ -164,11 +176,11 @@ class WorstLoss:
     may_park: bool = True
 
     @classmethod
-    def of(cls, graph: Any, epsilon: Any, losses: Floats, support: Ints) -> WorstLoss:
-        """Return the objective without symmetries."""
-        prior = np.zeros(len(losses))
-        prior[support] = 1 / len(support)
-        return cls(Problem(graph, epsilon, prior[:, None] * losses), losses, support)
+    def of(cls, graph: AnswerGraph, epsilon: Epsilon, consumer: RiskAverse) -> MinimaxLoss:
+        """Take support and losses from a risk-averse consumer."""
+        support = consumer.support
+        even = Bayesian(even_on(support, graph.size), consumer.loss)
+        return cls(Problem.of(graph, epsilon, even), consumer.loss.matrix(), support)
 
     @property
     def guesses(self) -> Ints:
@@ -178,9 +190,11 @@ class WorstLoss:
     @property
     def first(self) -> Floats:
         """A uniform prior on the support."""
-        prior = np.zeros(self.problem.size)
-        prior[self.support] = 1 / len(self.support)
-        return prior
+        return even_on(self.support, self.problem.size)
+
+    def on(self, problem: Problem) -> MinimaxLoss:
+        """Return the same objective for a problem on orbits."""
+        return replace(self, problem=problem)
 
     def weighed(self, multipliers: Floats) -> Problem:
         """Return the problem of the Bayesian consumer with this prior."""
@@ -194,8 +208,7 @@ class WorstLoss:
         many = dict(zip(problem.guesses.tolist(), problem.multiplicity.tolist(), strict=True))
         classes, row = np.unique(problem.classes[support], return_inverse=True)
         size = problem.class_sizes[classes].astype(float)
-        # t is counted in units of a mean loss, which keeps the entries near 1.
-        unit = max(float(np.abs(losses[support]).mean()), 1e-300)
+        unit = self._unit
         at, column, value = [np.arange(len(classes))], [np.full(len(classes), start[-1])], []
         value.append(np.ones(len(classes)))
         for (k, face), begin in zip(faces.items(), start.tolist(), strict=False):
@@ -216,3 +229,23 @@ class WorstLoss:
 
         none = np.zeros(len(classes))
         return Side(np.zeros_like(losses), np.array([unit]), rows, none, read, TOTAL)
+
+    @functools.cached_property
+    def _unit(self) -> float:
+        """About the size of the worst loss; counted in it, entries that matter are near 1."""
+        problem, losses = self.problem, self.losses
+        noise = problem.rates[self.support]
+        told = losses[np.ix_(self.support, losses.argmin(axis=1))]
+        usual = float(((noise * told).sum(axis=1) / noise.sum(axis=1)).mean())
+        return max(abs(usual), 1e-6 * float(np.abs(losses).mean()), 1e-300)
+
+
+def even_on(support: Ints, size: int) -> Floats:
+    """Return the uniform prior on a support.
+
+    >>> even_on(np.array([0, 2]), 3).tolist()
+    [0.5, 0.0, 0.5]
+    """
+    prior = np.zeros(size)
+    prior[support] = 1 / len(support)
+    return prior

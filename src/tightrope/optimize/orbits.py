@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.consumers import Bayesian, BinaryLoss, DistanceLoss
+from tightrope.consumers import Bayesian, BinaryLoss, Consumer, DistanceLoss, RiskAverse
 from tightrope.errors import TightropeError
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.automorphisms import AutomorphismGroup, automorphism_group, pair_orbits
+from tightrope.optimize.objective import even_on
 from tightrope.optimize.problem import Floats, Problem
 
 #: Largest number of answers for which symmetries are looked for.
 SYMMETRY_ANSWERS = 1200
 
 
-def symmetries(graph: AnswerGraph, consumer: Bayesian) -> AutomorphismGroup | None:
+def symmetries(graph: AnswerGraph, consumer: Consumer) -> AutomorphismGroup | None:
     """Return the automorphisms that keep prior and loss, or ``None`` if only the identity does.
+
+    For a risk-averse consumer they keep the support: the worst prior can be averaged too.
 
     >>> from tightrope.consumers import Consumer
     >>> from tightrope.graphs import Band
@@ -31,7 +34,11 @@ def symmetries(graph: AnswerGraph, consumer: Bayesian) -> AutomorphismGroup | No
     if graph.size > SYMMETRY_ANSWERS or loss.guess_count != graph.size:
         return None
     pairs = None if isinstance(loss, BinaryLoss | DistanceLoss) else loss.matrix()
-    colours = consumer.prior.probabilities
+    colours: Floats | None = None
+    if isinstance(consumer, Bayesian):
+        colours = consumer.prior.probabilities
+    elif isinstance(consumer, RiskAverse):
+        colours = even_on(consumer.support, graph.size)
     try:
         group = automorphism_group(graph, node_colours=colours, pair_colours=pairs)
     except TightropeError:

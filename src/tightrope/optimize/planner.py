@@ -13,15 +13,15 @@ from fractions import Fraction
 from typing import Any
 
 from tightrope.channels import Channel
-from tightrope.consumers import Bayesian, Consumer, expected_loss
+from tightrope.consumers import Consumer, RiskAverse, expected_loss
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TightropeError
 from tightrope.graphs import AnswerGraph
 from tightrope.mechanisms import exponential, geometric
 from tightrope.optimize import closed_forms, solvers
 from tightrope.optimize.engine import Callback
-from tightrope.optimize.minimax import design_minimax
 from tightrope.optimize.plain import plain_entries
+from tightrope.optimize.remaps import minimax_remap
 from tightrope.optimize.result import Design
 from tightrope.optimize.task import Task
 
@@ -29,6 +29,8 @@ from tightrope.optimize.task import Task
 SECOND_TRY = 300_000
 #: Largest number of entries of a baseline mechanism that is evaluated for comparison.
 BASELINE_ENTRIES = 4_000_000
+#: The same for a risk-averse consumer, whose best remap is a linear program.
+REMAPPED_ENTRIES = 10_000
 
 
 @dataclass(frozen=True)
@@ -108,14 +110,7 @@ def design(
     """
     clock = time.perf_counter()
     task = _task(query, epsilon, consumer, gap, progress, warm)
-    if not isinstance(task.consumer, Bayesian):
-        if route not in (None, "minimax"):
-            raise InputError(
-                f"route {route!r} needs a prior; a risk-averse consumer takes the route 'minimax'"
-            )
-        found = design_minimax(task)
-    else:
-        found = _routed(task, route)
+    found = _routed(task, route)
     baselines = _baselines(task, found)
     return replace(found, baselines=baselines, seconds=time.perf_counter() - clock)
 
@@ -226,18 +221,20 @@ def graph_of(query: Any) -> AnswerGraph:
 
 def _baselines(task: Task, found: Design) -> dict[str, float]:
     """Return the loss of geometric and exponential noise with their best remaps."""
-    if not isinstance(task.consumer, Bayesian):
-        return {}
     values: dict[str, float] = {}
     makers: Sequence[tuple[str, Callable[[], Channel]]] = (
         ("geometric", lambda: geometric(task.graph, task.epsilon)),
         ("exponential", lambda: exponential(task.graph, task.epsilon)),
     )
-    if task.graph.size**2 > BASELINE_ENTRIES:
+    averse = isinstance(task.consumer, RiskAverse)
+    if task.graph.size**2 > (REMAPPED_ENTRIES if averse else BASELINE_ENTRIES):
         return {found.route: found.expected_loss} if found.route == "geometric" else {}
     for name, make in makers:
         try:
-            values[name] = float(expected_loss(make(), task.consumer))
+            if isinstance(task.consumer, RiskAverse):
+                values[name] = minimax_remap(make(), task.consumer).worst_loss
+            else:
+                values[name] = float(expected_loss(make(), task.bayesian))
         except TightropeError:
             continue
     return values

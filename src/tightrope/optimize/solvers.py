@@ -7,11 +7,15 @@ from collections.abc import Hashable
 import numpy as np
 
 from tightrope.channels import DenseChannel
+from tightrope.consumers import Bayesian, RiskAverse
 from tightrope.errors import TooLarge
+from tightrope.optimize.approach import run_approach
 from tightrope.optimize.certificate import Certificate
-from tightrope.optimize.engine import EngineResult, relative_gap, run_engine
+from tightrope.optimize.engine import EngineResult, relative_gap
 from tightrope.optimize.faces import Face
+from tightrope.optimize.minimax import solve_worst_program
 from tightrope.optimize.mixture import Mixture, mixture, polished
+from tightrope.optimize.objective import Objective
 from tightrope.optimize.orbits import expanded, reduced
 from tightrope.optimize.plain import PLAIN_ENTRIES, plain_entries, solve_plain_program
 from tightrope.optimize.pricing import price, pricer_for
@@ -51,7 +55,7 @@ def solve_orbits(task: Task, reason: str) -> Design:
     """
     group = task.symmetries
     assert group is not None
-    found = _searched(task, reduced(task.problem, group))
+    found = _searched(task, task.objective.on(reduced(task.problem, group)))
     return _from_engine(task, "orbits", reason, found, expanded(found.columns, group))
 
 
@@ -76,12 +80,13 @@ def solve_rays(task: Task, reason: str) -> Design:
     >>> solve_rays(task, "rays").certified
     True
     """
-    found = _searched(task, task.problem)
+    found = _searched(task, task.objective)
     return _from_engine(task, "rays", reason, found, found.columns)
 
 
-def _searched(task: Task, problem: Problem) -> EngineResult:
-    return run_engine(problem, gap=task.gap, progress=task.progress, start=_started(task, problem))
+def _searched(task: Task, objective: Objective) -> EngineResult:
+    start = _started(task, objective.problem)
+    return run_approach(objective, gap=task.gap, progress=task.progress, start=start)
 
 
 def _from_engine(
@@ -89,22 +94,39 @@ def _from_engine(
 ) -> Design:
     """Take the columns apart into rays, and keep how the engine came to them."""
     mixed = mixture(task.problem, columns)
-    prices, bound = _best_prices(task.problem, mixed, found.prices, found.bound)
+    proof = _best_proof(task, mixed, found.multipliers, found.prices, found.bound)
     faces = found.master.faces
-    return finished(task, route, reason, mixed, prices, bound, found.stopped, found.rounds, faces)
+    return finished(task, route, reason, mixed, *proof, found.stopped, found.rounds, faces)
 
 
-def _best_prices(
-    problem: Problem, mixed: Mixture, prices: Floats, bound: float
-) -> tuple[Floats, float]:
-    """Polish the prices where the solver's tolerance shows; keep whichever proves more."""
-    if relative_gap(mixed.loss(problem), bound) <= POLISHED_GAP:
-        return prices, bound
+def _loss(task: Task, mixed: Mixture) -> float:
+    """Return the expected loss of a mixture, or its worst one for a risk-averse consumer."""
+    if not isinstance(task.consumer, RiskAverse):
+        return mixed.loss(task.problem)
+    losses = task.consumer.loss.matrix()
+    rays = (task.alpha ** mixed.heights.astype(float)) * mixed.weights[:, None]
+    lost = np.einsum("ri,ir->i", rays, losses[:, mixed.guesses])
+    lost += mixed.rest * losses[:, mixed.rest_guess]
+    return float(lost[task.consumer.support].max())
+
+
+def _best_proof(
+    task: Task, mixed: Mixture, multipliers: Floats, prices: Floats, bound: float
+) -> tuple[Bayesian, Floats, float]:
+    """Polish the prices where the solver's tolerance shows; keep whichever proves more.
+
+    The bound is that of a Bayesian consumer, for the risk-averse one with the worst prior.
+    """
+    averse = isinstance(task.consumer, RiskAverse)
+    reader = task.with_prior(multipliers) if averse else task.bayesian
+    problem = task.objective.weighed(multipliers)
+    if relative_gap(_loss(task, mixed), bound) <= POLISHED_GAP:
+        return reader, prices, bound
     better = polished(problem, mixed, prices)
     checked = price(problem, pricer_for(problem), better, problem.guesses)
     if checked.bound > bound:
-        return checked.lowered, checked.bound
-    return prices, bound
+        return reader, checked.lowered, checked.bound
+    return reader, prices, bound
 
 
 def accepts_plain(task: Task) -> tuple[bool, str]:
@@ -132,13 +154,19 @@ def solve_plain(task: Task, reason: str) -> Design:
     >>> solve_plain(task, "plain").certified
     True
     """
-    problem = task.problem
-    found = solve_plain_program(problem)
-    columns = {k: _positive(found.matrix[:, k], problem) for k in range(found.matrix.shape[1])}
+    problem, consumer = task.problem, task.consumer
+    if isinstance(consumer, RiskAverse):
+        losses = consumer.loss.matrix()
+        matrix, multipliers, prices = solve_worst_program(problem, losses, consumer.support)
+    else:
+        found = solve_plain_program(problem)
+        matrix, multipliers, prices = found.matrix, task.objective.first, found.prices
+    columns = {k: _positive(matrix[:, k], problem) for k in range(matrix.shape[1])}
     mixed = mixture(problem, {k: x for k, x in columns.items() if x.max() > 0})
-    checked = price(problem, pricer_for(problem), found.prices, problem.guesses)
-    prices, bound = _best_prices(problem, mixed, checked.lowered, checked.bound)
-    return finished(task, "plain", reason, mixed, prices, bound)
+    weighed = task.objective.weighed(multipliers)
+    checked = price(weighed, pricer_for(problem), prices, problem.guesses)
+    proof = _best_proof(task, mixed, multipliers, checked.lowered, checked.bound)
+    return finished(task, "plain", reason, mixed, *proof)
 
 
 def _positive(column: Floats, problem: Problem) -> Floats:
@@ -160,6 +188,7 @@ def finished(
     route: str,
     reason: str,
     mixed: Mixture,
+    reader: Bayesian,
     prices: Floats,
     bound: float,
     stopped: bool = False,
@@ -168,10 +197,13 @@ def finished(
 ) -> Design:
     """Make the channels from a mixture of rays and put the design together.
 
+    The prices bound the loss of ``reader``: the consumer, or the one with the worst prior.
+
     >>> from tightrope.graphs import Clique
     >>> task = Task.of(Clique(2), "ln(2)", prior="uniform", loss="binary")
     >>> mixed = mixture(task.problem, {0: np.array([2, 1]) / 3, 1: np.array([1, 2]) / 3})
-    >>> finished(task, "rays", "for example", mixed, np.full(2, 1 / 6), 1 / 3).channel.outputs
+    >>> prices = np.full(2, 1 / 6)
+    >>> finished(task, "rays", "so", mixed, task.bayesian, prices, 1 / 3).channel.outputs
     [0, 1]
     """
     problem = task.problem
@@ -181,7 +213,7 @@ def finished(
     np.add.at(merged.T, column, general.T)
     answers = task.graph.labels
     named = task.guess_labels(used)
-    loss = mixed.loss(problem)
+    loss = _loss(task, mixed)
     if bound > loss + BOUND_ROUNDING * abs(loss):
         raise ArithmeticError(
             f"route {route!r} found a bound {bound!r} above the loss {loss!r} of a mechanism"
@@ -193,7 +225,7 @@ def finished(
         bound=min(bound, loss),
         channel=DenseChannel(merged, inputs=answers, outputs=named),
         general=DenseChannel(general, inputs=answers, outputs=labels[1]),
-        certificate=Certificate(task.graph, task.epsilon, task.bayesian, prices),
+        certificate=Certificate(task.graph, task.epsilon, reader, prices),
         stopped=stopped,
         rounds=rounds,
         faces=faces,

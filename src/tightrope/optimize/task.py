@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.channels import Channel
-from tightrope.consumers import Bayesian, Consumer
+from tightrope.consumers import Bayesian, Consumer, RiskAverse
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
@@ -20,6 +20,7 @@ from tightrope.mechanisms.tight import NoTightConstraints, TightConstraints, tig
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.engine import Callback
 from tightrope.optimize.faces import Face
+from tightrope.optimize.objective import ExpectedLoss, MinimaxLoss, Objective, even_on
 from tightrope.optimize.orbits import symmetries
 from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Floats, Problem
@@ -65,7 +66,25 @@ class Task:
         """The consumer, if it has a prior."""
         if isinstance(self.consumer, Bayesian):
             return self.consumer
-        raise InputError("this route needs a consumer with a prior; use the route 'minimax'")
+        raise InputError("this route needs a consumer with a prior")
+
+    @property
+    def reader(self) -> Bayesian:
+        """The consumer; for a risk-averse one, who has no prior, an even one on the support."""
+        if isinstance(self.consumer, RiskAverse):
+            return self.with_prior(even_on(self.consumer.support, self.graph.size))
+        return self.bayesian
+
+    def with_prior(self, prior: Floats) -> Bayesian:
+        """Return the consumer with this prior and the same loss."""
+        return Bayesian(prior, self.consumer.loss)
+
+    @property
+    def is_even(self) -> bool:
+        """Whether all answers count alike: a uniform prior, or all of them possible."""
+        if isinstance(self.consumer, RiskAverse):
+            return len(self.consumer.support) == self.graph.size
+        return self.bayesian.prior.is_uniform
 
     @functools.cached_property
     def alpha(self) -> float:
@@ -89,14 +108,21 @@ class Task:
             return None
 
     @functools.cached_property
+    def objective(self) -> Objective:
+        """What is minimised: the expected loss, or the worst one."""
+        if isinstance(self.consumer, RiskAverse):
+            return MinimaxLoss.of(self.graph, self.epsilon, self.consumer)
+        return ExpectedLoss(Problem.of(self.graph, self.epsilon, self.bayesian))
+
+    @property
     def problem(self) -> Problem:
         """The problem as arrays."""
-        return Problem.of(self.graph, self.epsilon, self.bayesian)
+        return self.objective.problem
 
     @functools.cached_property
     def symmetries(self) -> AutomorphismGroup | None:
-        """The symmetries of the graph that keep prior and loss, if there are any."""
-        return symmetries(self.graph, self.bayesian)
+        """The symmetries of the graph that keep prior (or support) and loss, if any."""
+        return symmetries(self.graph, self.consumer)
 
     def proved(self, prices: Floats, theorem: str) -> tuple[Floats, float]:
         """Return prices and the bound they prove: priced again, or by theorem when it is large.

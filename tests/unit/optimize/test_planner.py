@@ -85,8 +85,8 @@ def test_nonsense_is_refused() -> None:
         design(graph, 1, route="magic")
     with pytest.raises(InputError, match="gap"):
         design(graph, 1, gap=0)
-    with pytest.raises(InputError, match="minimax"):
-        design(graph, 1, Consumer.of(graph, support="all", loss="binary"), route="rays")
+    with pytest.raises(InputError, match="has no prior"):
+        design(graph, 1, Consumer.of(graph, support="all", loss="binary"), route="regular")
     with pytest.raises(InputError, match="answer graph"):
         design(3, 1)
 

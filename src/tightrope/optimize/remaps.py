@@ -1,0 +1,160 @@
+r"""The best remap of a channel for a risk-averse consumer [C, §2.4].
+
+.. math:: \min_T \max_{i \in S} \sum_o X_{io} \sum_k T_{ok}\,\ell(i,k), \qquad T \text{ stochastic}.
+
+Its dual is :math:`\max_\pi \sum_o \min_k \sum_i \pi_i X_{io} \ell(i,k)` over the priors on S: the
+worst prior for a Bayesian consumer who remaps the same channel. An optimal remap uses few pairs
+of output and guess, those that are best for priors near the worst one. So the linear program is
+solved over few pairs, and the best pairs for its multipliers, and for priors half way to the
+best one known, are added until value and bound agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tightrope.channels import Channel, DenseChannel
+from tightrope.consumers import RiskAverse
+from tightrope.errors import InputError, TooLarge
+from tightrope.optimize.objective import TOTAL
+from tightrope.optimize.problem import Floats
+from tightrope.optimize.simplex import minimise
+
+#: Largest number of outputs times guesses, and of inputs times either.
+REMAP_ENTRIES = 1_200_000
+#: Most rounds.
+MOST_ROUNDS = 60
+#: Rounds without a better value or bound after which only rounding can be in the way.
+PATIENCE = 3
+#: Relative gap at which to stop.
+REMAP_GAP = 1e-11
+
+
+@dataclass(frozen=True, eq=False)
+class MinimaxRemap:
+    """The best remap of a channel for a risk-averse consumer.
+
+    Parameters
+    ----------
+    matrix
+        From outputs to guesses, row-stochastic.
+    worst_loss
+        The largest expected loss over the support.
+    bound
+        What no remap of this channel is below.
+    prior
+        The worst prior, over all answers: it proves the bound.
+
+    Examples
+    --------
+    >>> MinimaxRemap(Channel([[1.0]]), 0.0, 0.0).worst_loss
+    0.0
+    """
+
+    matrix: Channel
+    worst_loss: float
+    bound: float
+    prior: Floats = field(default_factory=lambda: np.ones(1))
+
+
+def minimax_remap(channel: Channel, consumer: RiskAverse) -> MinimaxRemap:
+    """Return the remap with the least worst loss: a linear program [C, §2.4].
+
+    >>> from tightrope.consumers import Consumer, Loss
+    >>> noisy = Channel([[0.75, 0.25], [0.25, 0.75]])
+    >>> round(minimax_remap(noisy, Consumer(support=[0, 1], loss=Loss.binary(2))).worst_loss, 9)
+    0.25
+    """
+    if not isinstance(consumer, RiskAverse):
+        raise InputError("this remap is for a risk-averse consumer; use best_remap with a prior")
+    inputs, outputs = channel.shape
+    guesses = consumer.loss.guess_count
+    if inputs != consumer.loss.size:
+        raise InputError(
+            f"channel and consumer must be over the same answers, got {inputs} inputs "
+            f"and {consumer.loss.size} answers"
+        )
+    if max(inputs, outputs) * max(guesses, outputs) > REMAP_ENTRIES:
+        raise TooLarge(
+            f"the best remap of {outputs} outputs to {guesses} guesses would look at "
+            f"{max(inputs, outputs) * max(guesses, outputs)} pairs, more than {REMAP_ENTRIES}: "
+            "use fewer answers"
+        )
+    search = _Search(channel.matrix()[consumer.support], consumer.loss.matrix()[consumer.support])
+    search.run()
+    prior = np.zeros(inputs)
+    prior[consumer.support] = search.prior
+    labels = [consumer.loss.guess_label(k) for k in range(guesses)]
+    remapped = DenseChannel(search.chances, inputs=channel.outputs, outputs=labels)
+    return MinimaxRemap(remapped, search.value, min(search.bound, search.value), prior)
+
+
+class _Search:
+    """Column generation over the pairs of outputs and guesses."""
+
+    def __init__(self, noise: Floats, losses: Floats) -> None:
+        self.noise, self.losses = noise, losses
+        self.pairs = np.zeros((noise.shape[1], losses.shape[1]), bool)
+        self.value, self.bound = np.inf, -np.inf
+        self.prior = np.full(len(noise), 1 / len(noise))
+        self.chances = np.zeros(self.pairs.shape)
+        self._priced(self.prior)
+        # The worst loss is counted in units of its size, which keeps the entries that matter.
+        self.unit = max(self.bound, 1e-6 * float(np.abs(losses).mean()), 1e-300)
+
+    def run(self) -> None:
+        idle = 0
+        for _ in range(MOST_ROUNDS):
+            value, bound = self.value, self.bound
+            multipliers = self._solved()
+            known = int(self.pairs.sum())
+            if self.value - self.bound > REMAP_GAP * abs(self.value):
+                self._priced((multipliers + self.prior) / 2)
+                self._priced(multipliers)
+            if self.value - self.bound <= REMAP_GAP * abs(self.value):
+                break
+            idle = 0 if self.value < value or self.bound > bound else idle + 1
+            if self.pairs.sum() == known or idle >= PATIENCE:
+                break
+
+    def _priced(self, prior: Floats) -> None:
+        """Add the best guess for each output with this prior, and those beside it."""
+        worth = (self.noise * prior[:, None]).T @ self.losses
+        best = worth.argmin(axis=1)
+        outputs = np.arange(len(best))
+        # Guesses beside the best one are often next: they come in early.
+        for step in (-1, 0, 1):
+            self.pairs[outputs, np.clip(best + step, 0, worth.shape[1] - 1)] = True
+        bound = float(worth[outputs, best].sum())
+        if bound > self.bound:
+            self.bound, self.prior = bound, prior
+
+    def _solved(self) -> Floats:
+        """Solve the program over the pairs; keep the remap if it is better; return the prior."""
+        from scipy.sparse import coo_array, csc_array, hstack, vstack
+
+        output, guess = np.nonzero(self.pairs)
+        count, rows = len(output), len(self.noise)
+        outputs = self.pairs.shape[0]
+        losses = -self.noise[:, output] * self.losses[:, guess] / self.unit
+        losses[np.abs(losses) < 1e-14] = 0.0
+        sums = coo_array((np.ones(count), (output, np.arange(count))), (outputs, count + 1))
+        worst = hstack([csc_array(losses), csc_array(np.ones((rows, 1)))])
+        total = np.full(outputs, TOTAL)
+        found = minimise(
+            np.append(np.zeros(count), 1.0),
+            vstack([sums, worst], format="csc"),
+            np.append(total, np.zeros(rows)),
+            np.append(total, np.full(rows, np.inf)),
+            free=1,
+        )
+        chances = np.zeros(self.pairs.shape)
+        chances[output, guess] = np.maximum(found.values[:-1], 0.0)
+        chances /= chances.sum(axis=1, keepdims=True)
+        value = float(((self.noise @ chances) * self.losses).sum(axis=1).max())
+        if value < self.value:
+            self.value, self.chances = value, chances
+        share = np.maximum(found.duals[outputs:], 0.0)
+        return share / share.sum() if share.sum() > 0 else self.prior
