@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tightrope.certify import Cover, Mechanism, Prices, certify
 from tightrope.consumers import RiskAverse
-from tightrope.optimize import Certificate, Design
+from tightrope.optimize import Certificate, Design, ManyDesign
 from tightrope.phi import Phi
 from tightrope.queries import Neighbours, Query
 
@@ -26,7 +26,7 @@ COVER_ROUNDING = 1e-11
 
 
 def prove(
-    design: Design,
+    design: Design | ManyDesign,
     query: Query | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Mechanism:
@@ -41,7 +41,8 @@ def prove(
     Parameters
     ----------
     design
-        What the planner found.
+        What the planner found. One mechanism for many consumers is proved private; its outputs
+        serve no single guess, so its file states no loss.
     query
         The question, for the file's title; the name of the answer graph by default.
     progress
@@ -57,6 +58,15 @@ def prove(
     """
     text = design.graph.name if query is None else query.text
     relation = Neighbours.CHANGE_ONE if query is None else query.neighbours
+    if isinstance(design, ManyDesign):
+        return certify(
+            design.channel,
+            design.graph,
+            design.epsilon,
+            query=text,
+            neighbours=relation.value,
+            provenance={"route": "regret"},
+        )
     return certify(
         design.channel,
         design.graph,

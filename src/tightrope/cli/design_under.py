@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tightrope.cli.output import facts_table, progress_bar, show
+from tightrope.cli.output import facts_table, paragraphs, progress_bar, show
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,8 +15,12 @@ if TYPE_CHECKING:
     from tightrope.queries import Query
 
 
-def under_consumers(asked: Query, epsilon: str, file: Path, gap: float, as_json: bool) -> None:
+def under_consumers(
+    asked: Query, epsilon: str, file: Path, gap: float, as_json: bool, out: Path | None = None
+) -> None:
     """Show the mechanism with the least worst regret over the readers of a file.
+
+    An interruption (Ctrl-C) ends the search; what it has found and proved by then is shown.
 
     >>> import tempfile
     >>> from tightrope import query
@@ -25,12 +30,18 @@ def under_consumers(asked: Query, epsilon: str, file: Path, gap: float, as_json:
     {"query": "path(3)", "route": "regret", ...}
     """
     from tightrope.consumers import read_consumers
+    from tightrope.optimize import Progress
     from tightrope.optimize.regret import design_many
 
     readers = read_consumers(file, asked.graph)
     start = time.perf_counter()
-    with progress_bar("searching", as_json):
-        found = design_many(asked, epsilon, readers, gap)
+    with progress_bar("searching", as_json) as done:
+
+        def told(now: Progress) -> None:
+            reached = math.log(max(now.gap, gap)) / math.log(gap) if now.gap < 1 else 0.0
+            done(min(1.0, reached))
+
+        found = design_many(asked, epsilon, readers, gap, told)
     facts = found.as_dict()
     worst = float(found.losses.max())
     data = {
@@ -43,6 +54,12 @@ def under_consumers(asked: Query, epsilon: str, file: Path, gap: float, as_json:
         "baselines": {},
         **facts,
     }
+    if out is not None:
+        from tightrope.certify import write
+        from tightrope.proofs import prove
+
+        proved = prove(found, asked)
+        data |= {"out": str(write(proved, out)), "digest": proved.digest}
 
     def draw(console: Console) -> None:
         rows = {
@@ -55,7 +72,12 @@ def under_consumers(asked: Query, epsilon: str, file: Path, gap: float, as_json:
                 f"loses {reader['expected_loss']:.6g}, at best {reader['optimum']:.6g}: "
                 f"regret {reader['regret']:.3g}"
             )
+        if out is not None:
+            rows["written to"] = f"{out}  (check it: tightrope verify {out})"
         facts_table(console, f"one mechanism for {len(readers)} readers of {asked.text}", rows)
+        if not found.certified:
+            how = "stopped early" if found.stopped else "the proof did not close"
+            paragraphs(console, [f"Not proved best: {how}; no mechanism is below the bound above."])
 
     show(as_json, data, draw)
 

@@ -98,10 +98,22 @@ def _mixed(problem: Problem, columns: dict[int, Floats], tolerance: float) -> Mi
                 heights.append(ray)
                 guesses.append(k)
                 first.append(weight)
-    found = np.array(heights), np.array(guesses)
-    weights = _weights(problem, found[0], found[1], np.array(first))
+    return weighed(problem, np.array(heights), np.array(guesses), np.array(first))
+
+
+def weighed(problem: Problem, heights: Heights, guesses: Ints, first: Floats) -> Mixture:
+    """Give rays weights near the first ones, so that their entries sum to 1 in every row.
+
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Clique
+    >>> problem = Problem(Clique(2), Epsilon.of("ln(2)"), np.zeros((2, 1)))
+    >>> rays = np.array([[0, 1], [1, 0]])
+    >>> weighed(problem, rays, np.zeros(2, int), np.full(2, 0.667)).weights.round(9).tolist()
+    [0.666666667, 0.666666667]
+    """
+    weights = _weights(problem, heights, guesses, first)
     used = weights > 0
-    return _completed(problem, found[0][used], found[1][used], weights[used])
+    return _completed(problem, heights[used], guesses[used], weights[used])
 
 
 def peeled(

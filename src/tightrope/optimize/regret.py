@@ -7,15 +7,14 @@ it would lose with its own optimal one. Over private columns r with weights w th
    \;\;\text{for every consumer } a, \qquad \sum_r w_r r = 1.
 
 A column is as good as the guesses that the consumers make at it. So pricing goes through the
-tuples of guesses of the consumers whose rows matter, one cheapest ray for each tuple.
+tuples of guesses of the consumers whose rows matter, by branch and bound, and proves at the
+same time that no mechanism does better.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -24,20 +23,23 @@ import numpy as np
 from tightrope.channels import Channel, DenseChannel
 from tightrope.consumers import Bayesian, Consumer
 from tightrope.epsilon import Epsilon
-from tightrope.errors import CheckFailed, InputError
+from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
+from tightrope.optimize.engine import Callback
+from tightrope.optimize.guess_tuples import Crowd
+from tightrope.optimize.mixture import peeled, weighed
 from tightrope.optimize.planner import design, graph_of
 from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Floats, Heights, Problem
+from tightrope.optimize.regret_search import Found, search
+from tightrope.optimize.result import Design
 
-#: Most tuples of guesses that pricing goes through; beyond it rays are looked for greedily.
-MOST_TUPLES = 20_000
-#: Most rounds of pricing.
-MOST_ROUNDS = 200
-#: Rays that one round adds at most.
-RAYS_A_ROUND = 60
-#: Consumers whose multiplier is below this do not take part in the tuples of a round.
-IDLE_MULTIPLIER = 1e-9
+#: Columns whose largest entry is below this are not worth their rays.
+SMALLEST_COLUMN = 1e-11
+#: How a mechanism was found.
+EVERYBODY = "this mechanism is optimal for every consumer"
+TUPLES = "columns priced over the tuples of guesses that matter"
+OPEN = "columns priced over tuples of guesses; some branches of the last search stayed open"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +63,8 @@ class ManyDesign:
         Whether worst regret and bound agree within the gap asked for.
     reason
         How the mechanism was found, in words.
+    stopped
+        Whether the search was stopped before the bound was reached.
 
     Examples
     --------
@@ -81,6 +85,7 @@ class ManyDesign:
     bound: float
     certified: bool
     reason: str
+    stopped: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers as a dictionary that JSON can hold."""
@@ -91,6 +96,7 @@ class ManyDesign:
             "bound": self.bound,
             "certified": self.certified,
             "reason": self.reason,
+            "stopped": self.stopped,
             "epsilon": float(self.epsilon),
             "nodes": self.graph.size,
             "consumers": [
@@ -105,6 +111,7 @@ def design_many(
     epsilon: Epsilon | float | Fraction | str,
     consumers: Sequence[Consumer],
     gap: float = 1e-9,
+    progress: Callback | None = None,
 ) -> ManyDesign:
     """Return the mechanism whose worst regret over the consumers is least.
 
@@ -118,6 +125,9 @@ def design_many(
         Bayesian consumers over its answers.
     gap
         How far the worst regret may lie above the bound, relative to the largest optimum.
+    progress
+        Called between the steps of the search with the worst regret and the bound so far;
+        ``True`` stops with the best mechanism found, and so does an interruption.
 
     Examples
     --------
@@ -132,17 +142,56 @@ def design_many(
     readers = _readers(consumers, graph)
     own = [design(graph, level, c) for c in readers]
     optima = np.array([d.expected_loss for d in own])
-    scale = max(float(np.abs(optima).max()), 1e-300)
+    slack = gap * max(float(np.abs(optima).max()), 1e-300)
     # A mechanism that is best for everybody already needs no search.
-    for found in own:
-        done = _judged(graph, level, readers, found.general, optima, 0.0, gap * scale)
-        if done.worst_regret <= gap * scale:
-            return done
-    costs = [c.prior.probabilities[:, None] * c.loss.matrix() for c in readers]
-    columns = [np.asarray(d.general.matrix()).T for d in own]
-    search = _Search(graph, level, costs, optima, np.concatenate(columns))
-    channel, bound = search.run(gap * scale)
-    return _judged(graph, level, readers, channel, optima, bound, gap * scale)
+    for one in own:
+        done = _judged(graph, level, readers, one.general, optima, 0.0, slack, EVERYBODY)
+        if done.worst_regret <= slack:
+            return replace(done, certified=_proved(own))
+    problem = Problem(graph, level, np.zeros((graph.size, 1)))
+    found = search(problem, _crowd(own), optima, _first_rays(problem, own), slack, progress)
+    reason = OPEN if not found.finished else TUPLES
+    channel = _mixed(problem, found)
+    done = _judged(graph, level, readers, channel, optima, found.bound, slack, reason)
+    return replace(done, certified=done.certified and _proved(own), stopped=found.stopped)
+
+
+def _proved(own: Sequence[Design]) -> bool:
+    """Whether the optima that regret is measured from are proved themselves."""
+    return all(one.certified for one in own)
+
+
+def _crowd(own: Sequence[Design]) -> Crowd:
+    """Return the consumers' costs, without guesses that others replace, and their proofs."""
+    costs, floors = [], []
+    for one in own:
+        assert isinstance(one.consumer, Bayesian)
+        assert one.certificate is not None
+        problem = Problem.of(one.graph, one.epsilon, one.consumer)
+        checked = price(problem, pricer_for(problem), one.certificate.prices, problem.guesses)
+        costs.append(np.unique(problem.costs[:, problem.useful], axis=1))
+        floors.append(checked.lowered)
+    return Crowd(tuple(costs), np.array(floors), own[0].epsilon.alpha)
+
+
+def _first_rays(problem: Problem, own: Sequence[Design]) -> Heights:
+    """Return the rays of everybody's own mechanism, those around one answer and the flat one."""
+    rays = [*problem.distances, np.zeros(problem.size, problem.distances.dtype)]
+    for one in own:
+        matrix = np.asarray(one.general.matrix())
+        for column in matrix.T[matrix.max(axis=0) > SMALLEST_COLUMN]:
+            rays += [ray for ray, _ in peeled(problem, 0, column)]
+    return np.array(rays)
+
+
+def _mixed(problem: Problem, found: Found) -> Channel:
+    """Return the mechanism: rays, which are private, with weights that make rows sum to 1."""
+    guess = np.zeros(len(found.weights), np.int64)
+    mixed = weighed(problem, found.heights, guess, found.weights)
+    columns = (problem.alpha ** mixed.heights.astype(float)) * mixed.weights[:, None]
+    if mixed.rest.max() > 0:
+        columns = np.concatenate([columns, mixed.rest[None, :]])
+    return DenseChannel(columns.T, inputs=problem.graph.labels)
 
 
 def _readers(consumers: Sequence[Consumer], graph: AnswerGraph) -> tuple[Bayesian, ...]:
@@ -167,6 +216,7 @@ def _judged(
     optima: Floats,
     bound: float,
     slack: float,
+    reason: str,
 ) -> ManyDesign:
     """Let every consumer remap the channel as it likes."""
     matrix = np.asarray(channel.matrix())
@@ -182,11 +232,6 @@ def _judged(
     if everybody:
         worst, regrets = 0.0 if worst < 1e-12 else worst, np.where(regrets < 1e-12, 0.0, regrets)
     bound = max(0.0, min(bound, worst))
-    reason = (
-        "this mechanism is optimal for every consumer"
-        if everybody
-        else "columns priced over the tuples of guesses that matter"
-    )
     return ManyDesign(
         graph,
         level,
@@ -198,112 +243,5 @@ def _judged(
         worst,
         bound,
         worst - bound <= slack,
-        reason,
+        EVERYBODY if everybody else reason,
     )
-
-
-class _Search:
-    """Column generation for the least worst regret."""
-
-    def __init__(
-        self,
-        graph: AnswerGraph,
-        level: Epsilon,
-        costs: list[Floats],
-        optima: Floats,
-        columns: Floats,
-    ) -> None:
-        self.graph, self.level, self.costs, self.optima = graph, level, costs, optima
-        alpha = level.alpha
-        steep = np.array(
-            [alpha ** np.asarray(graph.distances_from(i), float) for i in range(graph.size)]
-        )
-        columns = columns / columns.max(axis=1, keepdims=True)
-        self.columns = np.concatenate([columns, steep, np.ones((1, graph.size))])
-        empty = Problem(graph, level, np.zeros((graph.size, 1)))
-        self.pricer = pricer_for(empty)
-
-    def run(self, slack: float) -> tuple[Channel, float]:
-        """Return the mechanism and the bound on the worst regret."""
-        best = 0.0
-        weights = np.zeros(0)
-        for _ in range(MOST_ROUNDS):
-            worst, weights, share, prices = self._master()
-            bound, rays = self._priced(share, prices)
-            best = max(best, bound)
-            if worst - best <= slack / 4 or not len(rays):
-                break
-            self.columns = np.concatenate([self.columns, rays])
-        used = weights > 1e-12
-        matrix = (self.columns[used] * weights[used][:, None]).T
-        # The columns are private; dividing by sums that differ from 1 by rounding keeps that
-        # to rounding, and the judge of a released mechanism decides in integers.
-        matrix = matrix / matrix.sum(axis=1, keepdims=True)
-        return DenseChannel(matrix, inputs=self.graph.labels), best
-
-    def _master(self) -> tuple[float, Floats, Floats, Floats]:
-        from scipy.optimize import linprog
-
-        worth = np.stack([(c.T @ self.columns.T).min(axis=0) for c in self.costs])
-        count = len(self.columns)
-        scale = 1 / max(float(np.abs(self.optima).max()), 1e-12)
-        found = linprog(
-            np.append(np.zeros(count), 1.0),
-            A_ub=np.hstack([worth * scale, -np.ones((len(worth), 1))]),
-            b_ub=self.optima * scale,
-            A_eq=np.hstack([self.columns.T, np.zeros((self.graph.size, 1))]),
-            b_eq=np.ones(self.graph.size),
-            bounds=[(0, None)] * count + [(None, None)],
-            method="highs",
-            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-        )
-        if found.status != 0:
-            raise CheckFailed(f"the regret program was not solved: {found.message.strip()}")
-        share = np.maximum(-np.asarray(found.ineqlin.marginals), 0.0)
-        share /= max(float(share.sum()), 1e-300)
-        prices = np.asarray(found.eqlin.marginals) / scale
-        return float(found.fun) / scale, found.x[:-1], share, prices
-
-    def _priced(self, share: Floats, prices: Floats) -> tuple[float, Floats]:
-        """Return the bound that these multipliers prove, and rays that improve the mechanism."""
-        active = np.flatnonzero(share > IDLE_MULTIPLIER)
-        share = np.where(share > IDLE_MULTIPLIER, share, 0.0)
-        share = share / share.sum()
-        counts = [self.costs[a].shape[1] for a in active]
-        if math.prod(counts) > MOST_TUPLES:
-            return self._greedy(active, share, prices)
-        tuples = list(itertools.product(*(range(count) for count in counts)))
-        combined = np.zeros((self.graph.size, len(tuples)))
-        for place, a in enumerate(active):
-            combined += share[a] * self.costs[a][:, [t[place] for t in tuples]]
-        problem = Problem(self.graph, self.level, combined)
-        found = price(problem, self.pricer, prices, problem.guesses)
-        bound = found.bound - float(share @ self.optima)
-        order = np.argsort(found.values)[:RAYS_A_ROUND]
-        order = order[found.values[order] < -1e-13]
-        return bound, self._rays(found.heights[order])
-
-    def _greedy(self, active: Any, share: Floats, prices: Floats) -> tuple[float, Floats]:
-        """Too many tuples: let guesses follow the column and the column the guesses."""
-        rays = []
-        for first in self.columns:
-            column, last = first, None
-            for _ in range(10):
-                guesses = tuple(int((self.costs[a].T @ column).argmin()) for a in active)
-                if guesses == last:
-                    break
-                last = guesses
-                combined = sum(
-                    share[a] * self.costs[a][:, k] for a, k in zip(active, guesses, strict=True)
-                )
-                problem = Problem(self.graph, self.level, np.asarray(combined)[:, None])
-                found = price(problem, self.pricer, prices, problem.guesses)
-                column = self._rays(found.heights)[0]
-                if found.values[0] < -1e-13:
-                    rays.append(column)
-        unique = np.unique(np.array(rays), axis=0) if rays else np.zeros((0, self.graph.size))
-        return 0.0, unique[:RAYS_A_ROUND]
-
-    def _rays(self, heights: Heights) -> Floats:
-        low = heights - heights.min(axis=1, keepdims=True) if len(heights) else heights
-        return np.asarray(self.level.alpha ** low.astype(float)).reshape(-1, self.graph.size)
