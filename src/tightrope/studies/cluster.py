@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import signal
 import threading
+import time
 import uuid
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -22,8 +24,20 @@ from tightrope.studies.study import Chunk
 
 #: Seconds to wait for an answer of the scheduler, and for its first worker.
 CONNECT_SECONDS, WORKER_SECONDS = 5, 60
+#: Seconds after which workers are counted again: they may come and go.
+COUNT_SECONDS = 2
 #: Chunks under way for each worker: enough that none waits for the next.
 AHEAD = 4
+#: Dask watches itself, which costs local processes a share of the very cores that they work on.
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.scheduler.active-memory-manager.start": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.admin.system-monitor.disk": False,
+    "distributed.admin.system-monitor.host-cpu": False,
+    "distributed.admin.system-monitor.gil.enabled": False,
+}
 #: Most local processes.
 MOST_WORKERS = 1024
 
@@ -62,10 +76,13 @@ def _stream(
     run = uuid.uuid4().hex[:12]
     asked: dict[Any, Chunk] = {}
     finished = as_completed()
+    counted, threads = -math.inf, 1
 
     def fill() -> None:
-        room = AHEAD * max(1, sum(client.nthreads().values())) - len(asked)
-        for _ in range(room):
+        nonlocal counted, threads
+        if time.monotonic() - counted > COUNT_SECONDS:
+            counted, threads = time.monotonic(), max(1, sum(client.nthreads().values()))
+        for _ in range(AHEAD * threads - len(asked)):
             chunk = next(chunks, None)
             if chunk is None:
                 return
@@ -128,6 +145,7 @@ def _client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
     if workers is not None and not 1 <= workers <= MOST_WORKERS:
         raise InputError(f"workers must be between 1 and {MOST_WORKERS}, got {workers}")
     try:
+        import dask
         from distributed import Client, LocalCluster
     except ImportError:
         raise InputError(
@@ -135,6 +153,7 @@ def _client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
         ) from None
     with contextlib.ExitStack() as open_ones:
         if scheduler is None:
+            open_ones.enter_context(dask.config.set(QUIET))
             with _interrupts_kept_from_children():
                 cluster = open_ones.enter_context(
                     LocalCluster(

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import shutil
+from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -128,8 +130,7 @@ class Store:
             missing = self.study.chunk_count - len(self.found())
             if missing:
                 raise CheckFailed(f"{missing} chunks of {self.out} are still to be computed")
-            _replace(self.timings, self._write_timings, self.parts)
-            _replace(self.out, self._write_table, self.parts)
+            _replace(self.out, self._merge, self.parts)
             self._remove_parts()
         return self.out
 
@@ -151,14 +152,17 @@ class Store:
         for number in range(self.study.chunk_count):
             path = self._part(number)
             try:
-                yield parquet.read_table(path, page_checksum_verification=True)
+                with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+                    part = file.read(use_threads=False)
             except (OSError, ValueError):
                 path.unlink(missing_ok=True)
                 raise CheckFailed(
                     f"{path} was damaged and is removed: run again to compute it once more"
                 ) from None
+            yield part
 
-    def _write_table(self, file: Any) -> None:
+    def _merge(self, file: Any) -> None:
+        """Write the table, and beside it the timings: they are there before the table is."""
         pyarrow, parquet = arrow()
         described = {
             _FINGERPRINT: self.study.fingerprint,
@@ -166,6 +170,7 @@ class Store:
         }
         shape = schema(COLUMNS, described)
         waiting: list[Any] = []
+        seconds = array("d")
         count = 0
         with parquet.ParquetWriter(
             file, shape, compression="zstd", write_page_checksum=True
@@ -176,6 +181,9 @@ class Store:
                 writer.write_table(whole, row_group_size=len(whole))
 
             for part in self._tables():
+                seconds.extend(
+                    math.nan if one is None else one for one in part[SECONDS.name].to_pylist()
+                )
                 waiting.append(part.drop_columns([SECONDS.name]).replace_schema_metadata(described))
                 count += len(part)
                 if count >= GROUP:
@@ -184,12 +192,12 @@ class Store:
             if waiting:
                 write()
 
-    def _write_timings(self, file: Any) -> None:
-        file.write(b"place,seconds\n")
-        for part in self._tables():
-            for row in part.select(["place", SECONDS.name]).to_pylist():
-                seconds = row[SECONDS.name]
-                file.write(f"{row['place']},{'' if seconds is None else seconds}\n".encode())
+        def write_timings(file: Any) -> None:
+            file.write(b"place,seconds\n")
+            for place, one in enumerate(seconds):
+                file.write(f"{place},{'' if math.isnan(one) else one}\n".encode())
+
+        _replace(self.timings, write_timings, self.parts)
 
     def _is_whole(self, path: Path) -> bool:
         _, parquet = arrow()

@@ -6,6 +6,7 @@ cut into are the same wherever and however often they are computed.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -195,7 +196,7 @@ class Study:
         """The number of chunks."""
         return self._kinds * self._pieces
 
-    @property
+    @functools.cached_property
     def fingerprint(self) -> str:
         """A name that changes with anything that could change a row."""
         text = json.dumps(self.as_dict(), sort_keys=True, ensure_ascii=True)
