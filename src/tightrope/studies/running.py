@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from tightrope.errors import CheckFailed
 from tightrope.studies.cluster import compute
 from tightrope.studies.designing import Row, rows_of
 from tightrope.studies.store import Store, read_rows
@@ -46,7 +47,7 @@ class Outcome:
     certified: int
     refused: int
     seconds: float
-    _rows: tuple[Row, ...] = ()
+    _rows: tuple[Row, ...] = field(default=(), repr=False)
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows in the order of the study; those in a file come without timings."""
@@ -118,17 +119,23 @@ def run_study(
             progress(0, study.size)
         parts = dict(_parts(study, (), workers, scheduler, progress))
         rows = tuple(row for number in sorted(parts) for row in parts[number])
-        certified, refused = _tally(rows)
+        certified = sum(bool(row.get("certified")) for row in rows)
+        refused = sum("error" in row for row in rows)
         return Outcome(study, None, 0, certified, refused, time.perf_counter() - clock, rows)
     with Store(study, out) as store:
         there = store.found()
         found = sum(study.rows_in(number) for number in there)
         if progress is not None:
             progress(found, study.size)
-        for number, part in _parts(study, there, workers, scheduler, progress):
-            store.put(number, part)
+        try:
+            for number, part in _parts(study, there, workers, scheduler, progress):
+                store.put(number, part)
+        except CheckFailed as failed:
+            raise CheckFailed(
+                f"{failed}; what is finished is kept in {store.parts}: run again to go on"
+            ) from None
         store.finish()
-        certified, refused = _tally(store.rows())
+        certified, refused = store.tally()
         return Outcome(study, store.out, found, certified, refused, time.perf_counter() - clock)
 
 
@@ -169,11 +176,3 @@ def _here(
     for chunk in chunks:
         yield chunk, told(chunk, done)
         done += len(chunk.epsilons)
-
-
-def _tally(rows: Iterable[Row]) -> tuple[int, int]:
-    certified = refused = 0
-    for row in rows:
-        certified += bool(row.get("certified"))
-        refused += "error" in row
-    return certified, refused

@@ -138,6 +138,13 @@ class Store:
         """Yield the rows of the output, without timings."""
         yield from read_rows(self.out)
 
+    def tally(self) -> tuple[int, int]:
+        """Return how many designs of the output are certified, and how many were refused."""
+        _, parquet = arrow()
+        with parquet.ParquetFile(self.out) as file:
+            told = file.read(columns=["certified", "error"])
+        return sum(told["certified"].drop_null().to_pylist()), len(told["error"].drop_null())
+
     def close(self) -> None:
         """Let another process use the store."""
         if self._lock is not None:
