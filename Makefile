@@ -53,16 +53,19 @@ docs: install ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "built: site/index.html"
 
-bench: install ## time what has a limit
-	@$(BIN)/python benchmarks/cold_start.py
+bench: install ## measure beside the peers and write docs/benchmarks.md (half an hour)
+	@$(BIN)/python -m benchmarks $(ARGS)
 
-lock: ## make requirements.lock anew from pyproject.toml (needs uv)
+lock: ## make the lock files of the project and of the benchmarks' peers anew (needs uv)
 	@uv=$$(command -v $(BIN)/uv || command -v uv) || \
 	  { echo "make lock needs uv: run make install, or put uv on the PATH" >&2; exit 1; }; \
 	"$$uv" pip compile pyproject.toml --upgrade --quiet --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --extra all --extra dev \
-	  --custom-compile-command "make lock" --output-file requirements.lock
+	  --custom-compile-command "make lock" --output-file requirements.lock && \
+	"$$uv" pip compile benchmarks/peers.txt --upgrade --quiet --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-emit-find-links \
+	  --custom-compile-command "make lock" --output-file benchmarks/peers.lock
 
 clean: ## remove .venv and everything built
-	@rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
+	@rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks benchmarks/.peers
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,50 +1,67 @@
 """How long a fresh process takes to import Tightrope and to print its help.
 
-Prints the median of several fresh processes beside the limit, and a verdict. The exit status
-is 1 when a limit is passed.
+python -m benchmarks.cold_start [--quick] [--alone] [--row NAME]
 """
 
-import argparse
-import statistics
+from __future__ import annotations
+
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-PYTHON = sys.executable
-COMMAND = Path(PYTHON).parent / "tightrope"
+from benchmarks.child import Work
+from benchmarks.harness import Comparison, Row, main
 
-#: What a fresh process runs, and the limit in seconds for all of it, start and end included.
-LIMITS = (
-    ("import tightrope", [PYTHON, "-c", "import tightrope"], 0.3),
-    ("tightrope --help", [str(COMMAND), "--help"], 0.5),
+HELP = "has no command line"
+
+
+def _row(name: str, what: str, **ways: float | str) -> Row:
+    return Row(name, what, {"task": name}, ways, quick=True)
+
+
+ROWS = (
+    _row("python", "an empty Python process, for scale", tightrope=30),
+    _row("import", "`import` of the library in a fresh process",
+         tightrope=30, opendp=30, qif=30, diffprivlib=30),
+    _row("help", "`tightrope --help` in a fresh process",
+         tightrope=30, opendp=HELP, qif=HELP, diffprivlib=HELP),
+)  # fmt: skip
+
+COMPARISON = Comparison(
+    "cold_start",
+    "Cold start",
+    "Whole processes, start and end included, files in the system's cache. Libraries are imported "
+    "as their documents say: `tightrope`, `opendp.prelude`, `qif`, `diffprivlib`.",
+    ROWS,
+    by="wall",
 )
 
 
-def seconds(command: list[str]) -> float:
-    start = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True)
-    return time.perf_counter() - start
+def _import(name: str) -> Work:
+    return _whole([sys.executable, "-W", "ignore", "-c", f"import {name}" if name else ""])
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=9, help="fresh processes for each line")
-    runs = parser.parse_args().runs
+def _whole(command: list[str]) -> Work:
+    return Work(lambda: subprocess.run(command, check=True, capture_output=True), children=True)
 
-    within = True
-    for what, command, limit in LIMITS:
-        seconds(command)  # fills the file cache and compiles what is not yet compiled
-        times = [seconds(command) for _ in range(runs)]
-        median = statistics.median(times)
-        within &= median < limit
-        print(
-            f"{what}   median {median:.3f} s   limit {limit} s   "
-            f"(fastest {min(times):.3f}, slowest {max(times):.3f}, {runs} processes)"
-        )
-    print("verdict: within the limits" if within else "verdict: TOO SLOW")
-    return 0 if within else 1
+
+def tightrope(task: str) -> Work:
+    if task == "help":
+        return _whole([str(Path(sys.executable).parent / "tightrope"), "--help"])
+    return _import("tightrope" if task == "import" else "")
+
+
+def opendp(task: str) -> Work:
+    return _import("opendp.prelude")
+
+
+def qif(task: str) -> Work:
+    return _import("qif")
+
+
+def diffprivlib(task: str) -> Work:
+    return _import("diffprivlib")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main("benchmarks.cold_start")

@@ -1,144 +1,138 @@
-"""Derivability with a checked remap or witness: against qif where it is at hand.
+"""Derivability with a checked remap or witness, against qif.
 
-    python benchmarks/derive.py [--qif PYTHON] [--limit SECONDS]
+    python -m benchmarks.derive [--quick] [--alone] [--row NAME]
 
-``--qif`` names a Python that has qif installed (a virtual environment of its own); without it,
-or when it cannot be used, its column says "no". A peer that takes longer than the limit is
-stopped and counted with the limit, so its ratio is a lower bound. Ours decide in integers and
-check what they return; the peer gets the same matrices as floats. The exit status is 1 when one
-of ours is wrong or takes longer than 10 s.
+Ours decides in integers and checks what it returns; the peer gets the same matrices as floats.
 """
 
 from __future__ import annotations
 
-import argparse
-import subprocess
-import sys
-import tempfile
-import time
 from fractions import Fraction
-from pathlib import Path
+from typing import Any
 
-import numpy as np
+from benchmarks.child import Work
+from benchmarks.harness import Comparison, Row, main
 
-from tightrope.channels import (
-    GeometricChannel,
-    IntegerChannel,
-    cascade,
-    derivable,
-    rational,
+BORDER = tuple((power, side) for power in (3, 6, 9, 12) for side in ("inside", "outside"))
+
+
+def _row(name: str, what: str, expected: bool, *, limit: float = 60, quick: bool = False) -> Row:
+    return Row(
+        name, what, {"case": name, "expected": expected}, {"tightrope": 60, "qif": limit},
+        quick=quick,
+    )  # fmt: skip
+
+
+ROWS = (
+    _row("square-yes", "60×60 from 60×60, derivable", True, quick=True),
+    _row("square-no", "60×60 from 60×60, not derivable", False),
+    _row("wide-yes", "60×60 from 60×120, derivable", True),
+    _row("wide-joined", "60×60 from 60×120, outputs joined", True),
+    _row("wide-no", "60×60 from 60×120, not derivable", False),
+    _row("tall-yes", "60×120 from 60×60, derivable", True),
+    _row("geometric-yes", "geometric(½) from geometric(1), 60 answers", True),
+    _row("geometric-no", "geometric(1) from geometric(½), 60 answers", False),
+    *(
+        _row(f"border-{power}-{side}", f"5×5, 1e-{power} {side} the border", side == "inside",
+             quick=power == 3)
+        for power, side in BORDER
+    ),
+)  # fmt: skip
+
+COMPARISON = Comparison(
+    "derive",
+    "Derivability",
+    "Whether one mechanism is the other followed by a remap: with the remap, or with a prior and "
+    "a gain function under which the other wins. `qif` is called as `refined_by_witness`. "
+    "*Wrong* marks an answer that exact arithmetic refutes.",
+    ROWS,
 )
-from tightrope.channels.base import Channel
-
-#: Seconds within which one of ours must be decided.
-LIMIT = 10.0
-
-PEER = """
-import sys, time
-import numpy as np
-from qif import refinement
-x, y = np.load(sys.argv[1]), np.load(sys.argv[2])
-start = time.perf_counter()
-found = refinement.refined_by_witness(y, x)
-print("seconds", time.perf_counter() - start, "value", bool(found[0]))
-"""
 
 
-def random_channel(rng: np.random.Generator, rows: int, columns: int) -> IntegerChannel:
-    total = 10_000
-    return IntegerChannel(
-        [rng.multinomial(total - columns, rng.dirichlet(np.ones(columns))) + 1 for _ in range(rows)]
-    )
+def _weights(case: str) -> tuple[Any, Any]:
+    """Return both matrices, not yet divided by the sums of their rows: X from Y."""
+    import numpy as np
 
+    from benchmarks.problems import random_weights
 
-def sharper(channel: IntegerChannel, t: Fraction) -> IntegerChannel:
-    """Move every row away from the mean row: derivable for t ≤ 0, not for t > 0."""
-    rows, columns = channel.shape
-    mean = [
-        Fraction(int(channel.weights[:, o].sum()), rows * channel.total) for o in range(columns)
-    ]
-    cells = range(columns)
-    return rational(
-        [[channel.fraction(i, o) * (1 + t) - t * mean[o] for o in cells] for i in range(rows)]
-    )
-
-
-def cases(rng: np.random.Generator) -> list[tuple[str, Channel, Channel, bool]]:
-    square, wide = random_channel(rng, 60, 60), random_channel(rng, 60, 120)
+    rng = np.random.default_rng(1)
+    square, wide = random_weights(rng, 60, 60), random_weights(rng, 60, 120)
     joined = np.zeros((120, 60), dtype=int)
     joined[np.arange(120), rng.integers(0, 60, 120)] = 1
-    made = cascade(square, random_channel(rng, 60, 60))
-    small = random_channel(rng, 5, 5)
-    listed: list[tuple[str, Channel, Channel, bool]] = [
-        ("60×60 from 60×60, yes", made, square, True),
-        ("60×60 from 60×60, no", square, made, False),
-        ("60×60 from 60×120, yes", cascade(wide, random_channel(rng, 120, 60)), wide, True),
-        ("60×60 from 60×120, outputs joined", cascade(wide, IntegerChannel(joined)), wide, True),
-        ("60×60 from 60×120, no", random_channel(rng, 60, 60), wide, False),
-        ("60×120 from 60×60, yes", cascade(square, random_channel(rng, 60, 120)), square, True),
-        ("geometric(1/2) from geometric(1), n = 60", GeometricChannel(60, "1/2"),
-         GeometricChannel(60, 1), True),
-        ("geometric(1) from geometric(1/2), n = 60", GeometricChannel(60, 1),
-         GeometricChannel(60, "1/2"), False),
-    ]  # fmt: skip
-    for power in (3, 6, 9, 12):
-        step = Fraction(1, 10**power)
-        listed.append((f"5×5, 1e-{power} inside", sharper(small, -step), small, True))
-        listed.append((f"5×5, 1e-{power} outside", sharper(small, step), small, False))
-    return listed
+    made = square @ random_weights(rng, 60, 60)
+    if case.startswith("border"):
+        _, power, side = case.split("-")
+        step = Fraction(1, 10 ** int(power)) * (1 if side == "outside" else -1)
+        small = random_weights(rng, 5, 5)
+        return _sharper(small, step), small
+    return {
+        "square-yes": lambda: (made, square),
+        "square-no": lambda: (square, made),
+        "wide-yes": lambda: (wide @ random_weights(rng, 120, 60), wide),
+        "wide-joined": lambda: (wide @ joined, wide),
+        "wide-no": lambda: (random_weights(rng, 60, 60), wide),
+        "tall-yes": lambda: (square @ random_weights(rng, 60, 120), square),
+    }[case]()
 
 
-def peer(python: str | None, x: Channel, y: Channel, limit: float) -> tuple[float | None, str]:
-    if python is None:
-        return None, "no"
-    with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder, "x.npy"), Path(folder, "y.npy")]
-        for path, channel in zip(paths, (x, y), strict=True):
-            np.save(path, channel.matrix())
-        try:
-            done = subprocess.run(
-                [python, "-c", PEER, *map(str, paths)],
-                capture_output=True,
-                text=True,
-                timeout=limit,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return limit, f"over {limit:g} s"
-        except OSError:
-            return None, "no"
-    words = done.stdout.split()
-    if done.returncode or "seconds" not in words:
-        return None, f"no ({(done.stderr.strip().splitlines() or ['?'])[-1][:50]})"
-    return float(words[1]), words[3]
+def _sharper(weights: Any, step: Fraction) -> Any:
+    """Move every row away from the mean row: derivable for step ≤ 0, not for step > 0."""
+    import numpy as np
+
+    rows = [[Fraction(int(w)) for w in row] for row in weights]
+    mean = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+    moved = [[w * (1 + step) - step * m for w, m in zip(row, mean, strict=True)] for row in rows]
+    # 5 rows and a power of ten: the smallest common denominator of all entries.
+    scale = 5 * abs(step.denominator)
+    return np.array([[int(w * scale) for w in row] for row in moved], dtype=object)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--qif")
-    parser.add_argument("--limit", type=float, default=200)
-    arguments = parser.parse_args()
-    good, wrong_peer = True, 0
-    for what, x, y, wanted in cases(np.random.default_rng(1)):
-        start = time.perf_counter()
-        found = derivable(x, y)
-        ours = time.perf_counter() - start
-        right = found.derivable == wanted and ours < LIMIT
-        good &= right
-        theirs, answer = peer(arguments.qif, x, y, arguments.limit)
-        wrong_peer += answer in ("True", "False") and answer != str(wanted)
-        ratio = "" if theirs is None else f"ratio {theirs / ours:8.2f}"
-        shown = answer if theirs is None else f"{theirs:8.3f} s {answer}"
-        exact = "exact" if found.exact else "floats"
-        print(
-            f"{what:<44} {ours:7.3f} s {found.derivable!s:<5} {exact:<6} "
-            f"{'right' if right else 'WRONG'}   qif {shown}   {ratio}",
-            flush=True,
-        )
-    print(f"verdict: {'all right and within the limit' if good else 'NOT GOOD'}; "
-          f"qif wrong {wrong_peer} times")  # fmt: skip
-    return 0 if good else 1
+def tightrope(case: str, expected: bool) -> Work:
+    from tightrope.channels import GeometricChannel, IntegerChannel, derivable
+
+    x: Any
+    y: Any
+    if case.startswith("geometric"):
+        levels = ("1/2", 1) if expected else (1, "1/2")
+        x, y = (GeometricChannel(60, level) for level in levels)
+    else:
+        x, y = (IntegerChannel(weights.tolist()) for weights in _weights(case))
+
+    def facts(found: Any) -> dict[str, Any]:
+        right = found.derivable == expected
+        return {
+            "right": right,
+            "exact": found.exact,
+            "note": f"{'right' if right else 'WRONG'}, decided in "
+            f"{'integers' if found.exact else 'floats'}",
+        }
+
+    return Work(lambda: derivable(x, y), facts)
+
+
+def qif(case: str, expected: bool) -> Work:
+    from qif import refinement
+
+    from benchmarks.problems import truncated_geometric
+
+    if case.startswith("geometric"):
+        x, y = (truncated_geometric(60, level) for level in ((0.5, 1) if expected else (1, 0.5)))
+    else:
+        x, y = (_floats(weights) for weights in _weights(case))
+
+    def facts(found: Any) -> dict[str, Any]:
+        right = bool(found[0]) == expected
+        return {"right": right, "note": "right" if right else "WRONG"}
+
+    return Work(lambda: refinement.refined_by_witness(y, x), facts)
+
+
+def _floats(weights: Any) -> Any:
+    import numpy as np
+
+    # Divided in fractions first: integers of the border cases do not fit into floats.
+    return np.array([[float(Fraction(int(w), int(sum(row)))) for w in row] for row in weights])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main("benchmarks.derive")

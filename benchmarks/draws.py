@@ -1,101 +1,124 @@
-"""Draws: one at a time and 100,000 at once, against OpenDP and diffprivlib, in one run.
+"""Draws from a count: one at a time and 100,000 at once, against OpenDP and diffprivlib.
 
-    python benchmarks/draws.py [--peers PYTHON]
+    python -m benchmarks.draws [--quick] [--alone] [--row NAME]
 
-``--peers`` names a Python that has opendp and diffprivlib installed (a virtual environment of
-its own); the present one is tried by default. A peer that cannot be used says "no". All draw
-from the same question: a count of 100 people, ε = 1, true answer 50, answers kept in 0 … 100.
-Peers have no call for many draws, so their 100,000 are as many single ones, timed on fewer.
+All draw from the same question: a count of 100 people, ε = 1, true answer 50, answers kept in
+0 … 100.
 """
 
 from __future__ import annotations
 
-import argparse
-import subprocess
-import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
-import numpy as np
+from benchmarks.child import Work
+from benchmarks.harness import Comparison, Row, main
 
-from tightrope.certify import certify, verify
-from tightrope.channels import GeometricChannel
-from tightrope.graphs import Band
-from tightrope.release import Sampler
-from tightrope.release.audit import spearman, time_draws
+PEOPLE, TRUTH = 100, 50
+FIXED = "draws noise for one number; takes no mechanism of one's own that it has checked"
 
-PEOPLE, EPSILON, TRUTH, BULK = 100, "1", 50, 100_000
+ROWS = (
+    Row("single", "one draw", {"bulk": False},
+        {"tightrope": 60, "opendp": 60, "diffprivlib": 60, "qif": 60},
+        quick=True),
+    Row("bulk", "one draw of 100,000 asked for at once", {"bulk": True},
+        {"tightrope": 60, "opendp": 60, "diffprivlib": 60, "qif": 60},
+        quick=True),
+    Row("optimal", "one draw from the optimal mechanism for sum(20,3), binomial prior",
+        {"bulk": False, "optimal": True},
+        {"tightrope": 60, "opendp": FIXED, "diffprivlib": FIXED}),
+)  # fmt: skip
 
-OPENDP = """
-import sys, time
-import opendp.prelude as dp
-dp.enable_features("contrib")
-draw = dp.m.make_geometric(
-    dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=1.0, bounds=(0, 100)
+COMPARISON = Comparison(
+    "draws",
+    "Draws",
+    "A count of 100 people, ε = 1, true answer 50, answers kept in 0 … 100: OpenDP's "
+    "`make_geometric` with bounds, diffprivlib's `GeometricTruncated`, `sample` of qif from a "
+    "matrix of floats. Only Tightrope has a call for many draws; the bulk of the others is as "
+    "many single ones. ρ is the rank correlation of a draw's time with its output, and with the "
+    "size of its noise: what a stopwatch tells.",
+    ROWS,
+    by="wall",
 )
-"""
-DIFFPRIVLIB = """
-import sys, time, types
-# Its models do not import with today's scikit-learn, and its mechanisms do not need them.
-for name in ("models", "tools"):
-    sys.modules["diffprivlib." + name] = types.ModuleType(name)
-from diffprivlib.mechanisms import GeometricTruncated
-draw = GeometricTruncated(epsilon=1.0, sensitivity=1, lower=0, upper=100).randomise
-"""
-MEASURE = """
-times, outputs = [], []
-draw(50)
-for _ in range(int(sys.argv[1])):
-    start = time.perf_counter_ns()
-    drawn = draw(50)
-    times.append(time.perf_counter_ns() - start)
-    outputs.append(drawn)
-print(*times)
-print(*outputs)
-"""
 
 
-def peer(python: str, code: str, draws: int) -> tuple[list[int], list[int]] | None:
-    words = [python, "-W", "ignore", "-c", code + MEASURE, str(draws)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode:
-        return None
-    times, outputs = done.stdout.splitlines()[-2:]
-    return [int(x) for x in times.split()], [int(x) for x in outputs.split()]
+def _correlations(draw: Callable[[], Any], draws: int) -> dict[str, Any]:
+    """Time single draws and rank the times against outputs and noise."""
+    if not draws:
+        return {}
+    import numpy as np
+    from scipy.stats import rankdata
+
+    times, outputs = np.empty(draws), np.empty(draws)
+    for k in range(draws):
+        start = time.perf_counter_ns()
+        drawn = draw()
+        times[k] = time.perf_counter_ns() - start
+        outputs[k] = drawn
+    rho = [abs(float(np.corrcoef(rankdata(x), rankdata(times))[0, 1]))
+           for x in (outputs, np.abs(outputs - TRUTH))]  # fmt: skip
+    return {
+        "rho_output": rho[0],
+        "rho_noise": rho[1],
+        "note": f"|ρ| {rho[0]:.4f} with the output, {rho[1]:.4f} with the noise",
+    }
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--peers", default=sys.executable, metavar="PYTHON")
-    python = parser.parse_args().peers
-    size = PEOPLE + 1
-    made = certify(GeometricChannel(size, EPSILON), Band(size), EPSILON, query=f"count({PEOPLE})")
-    print(f"verified: {'yes' if verify(made) else 'no'}")
-    sampler = Sampler(made, TRUTH)
-    outputs, times = time_draws(sampler, BULK)
-    single = float(np.median(times)) / 1e9
-    start = time.perf_counter()
-    sampler.draw_indices(BULK)
-    bulk = (time.perf_counter() - start) / BULK
-    print(f"{'':14}{'one draw':>14}{'of 100,000':>14}{'single':>10}{'bulk':>10}  |ρ| output, noise")
-    rho = abs(spearman(outputs, times)), abs(spearman(abs(outputs - TRUTH), times))
-    print(
-        f"{'tightrope':14}{single * 1e6:11.2f} µs{bulk * 1e6:11.4f} µs{'':20}"
-        f"  {rho[0]:.4f}, {rho[1]:.4f}"
-    )
-    for name, code, draws in (("opendp", OPENDP, 5_000), ("diffprivlib", DIFFPRIVLIB, 50_000)):
-        found = peer(python, code, draws)
-        if found is None:
-            print(f"{name:14}no")
-            continue
-        theirs = float(np.median(found[0])) / 1e9
-        drawn, taken = np.array(found[1]), np.array(found[0])
-        rho = abs(spearman(drawn, taken)), abs(spearman(abs(drawn - TRUTH), taken))
-        print(
-            f"{name:14}{theirs * 1e6:11.2f} µs{theirs * 1e6:11.2f} µs{theirs / single:9.0f}×"
-            f"{theirs / bulk:9.0f}×  {rho[0]:.4f}, {rho[1]:.4f}"
-        )
-    return 0
+def _loop(draw: Callable[[], Any], count: int, sampled: int) -> Work:
+    def many() -> None:
+        for _ in range(count):
+            draw()
+
+    return Work(many, lambda _: _correlations(draw, sampled), per=count)
+
+
+def tightrope(bulk: bool, optimal: bool = False) -> Work:
+    import tightrope as tr
+    from tightrope.certify import certify
+    from tightrope.channels import GeometricChannel
+    from tightrope.graphs import Band
+    from tightrope.release import Sampler
+
+    if optimal:
+        graph = tr.query("sum(20,3)").graph
+        reader = tr.Consumer.of(graph, prior="binomial(.3)", loss="binary")
+        sampler = Sampler(tr.prove(tr.design(graph, epsilon="ln(2)", consumer=reader)), TRUTH)
+    else:
+        size = PEOPLE + 1
+        made = certify(GeometricChannel(size, "1"), Band(size), "1", query=f"count({PEOPLE})")
+        sampler = Sampler(made, TRUTH)
+    if bulk:
+        many = 100_000
+        return Work(lambda: sampler.draw_indices(many), per=many)
+    return _loop(sampler.draw_index, 10_000, 100_000)
+
+
+def opendp(bulk: bool) -> Work:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    space = dp.atom_domain(T=int), dp.absolute_distance(T=int)
+    draw = dp.m.make_geometric(*space, scale=1.0, bounds=(0, PEOPLE))
+    return _loop(lambda: draw(TRUTH), 500, 0 if bulk else 10_000)
+
+
+def diffprivlib(bulk: bool) -> Work:
+    from diffprivlib.mechanisms import GeometricTruncated
+
+    noise = GeometricTruncated(epsilon=1.0, sensitivity=1, lower=0, upper=PEOPLE)
+    return _loop(lambda: noise.randomise(TRUTH), 2_000, 0 if bulk else 20_000)
+
+
+def qif(bulk: bool) -> Work:
+    import numpy as np
+    from qif import channel
+
+    from benchmarks.problems import truncated_geometric
+
+    matrix, truth = truncated_geometric(PEOPLE + 1, 1.0), np.eye(PEOPLE + 1)[TRUTH]
+    return _loop(lambda: channel.sample(matrix, truth)[1], 2_000, 0 if bulk else 20_000)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main("benchmarks.draws")

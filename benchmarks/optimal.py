@@ -1,273 +1,317 @@
-"""Optimal mechanisms, and one plain linear program for the same problem, in one run.
+"""Optimal mechanisms by graph family, loss and size, against one plain linear program.
 
-    python benchmarks/optimal.py                      # the table, some minutes
-    python benchmarks/optimal.py --row binary-160     # one row; may be repeated
-    python benchmarks/optimal.py --quick              # small sizes, seconds
-    python benchmarks/optimal.py --alone              # without linprog
+    python -m benchmarks.optimal [--quick] [--alone] [--row NAME]
 
-Rows with a peer: answers 0 … n-1, neighbours at most 3 apart, a random prior, ε = ln 2.
-``linprog`` gets the program that anybody would write down first, and at most ``--limit`` seconds.
-Where it does not finish, its time is shown as "> limit" and the ratio is a lower bound.
-
-Every measurement has a process of its own, so memory is the peak of that row alone. The first
-time is processor seconds, so that other work on the machine does not count, the second the wall
-clock; the ratio is one of processor seconds. Losses are compared, each answer is read back for
-the least ε that it keeps, and ours is rounded to integers, proved and verified.
+The plain program is the one that anybody would write down first: a variable for each entry, a
+constraint for each edge, direction and column. SciPy (HiGHS), OR-Tools (GLOP and PDLP) and qif
+get it. Ours is rounded to integers, proved and verified; the others are read back as they come.
 """
 
 from __future__ import annotations
 
-import argparse
-import multiprocessing
-import resource
-import sys
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from tightrope import Channel
-from tightrope.certify import verify
-from tightrope.channels import smallest_epsilon
-from tightrope.consumers import Bayesian, Consumer
-from tightrope.errors import TightropeError
-from tightrope.graphs import AnswerGraph, Band
-from tightrope.optimize import design
-from tightrope.optimize.planner import graph_of
-from tightrope.proofs import prove
+from benchmarks.child import Work
+from benchmarks.harness import Comparison, Row, main
 
 LEVEL = "ln(2)"
-ALPHA = 0.5
-#: The wall clock may run this many times the limit before a process is ended.
-PATIENCE = 6
-#: Seconds that a process may take before its work begins: no part of a lower bound.
-START = 3.0
+#: Levels as the peers get them.
+VALUES = {LEVEL: 0.6931471805599453, "0.9": 0.9}
+#: What no peer can: their programs hold every entry of the matrix.
+TOO_LARGE = "the program has a variable for each of n² entries: {} of them"
 
 
-@dataclass(frozen=True)
-class Row:
-    """One problem: a band of some width or a query, and what is asked of it."""
-
-    name: str
-    question: tuple[int, int] | str
-    loss: str
-    prior: str = "random"
-    peer: bool = False
-    aim: float | None = None
-
-    @property
-    def graph(self) -> AnswerGraph:
-        """The answer graph."""
-        if isinstance(self.question, str):
-            return graph_of(self.question)
-        return Band(*self.question)
-
-    @property
-    def consumer(self) -> Bayesian:
-        """The reader of the answers."""
-        graph = self.graph
-        prior: Any = self.prior
-        if prior == "random":
-            prior = np.random.default_rng(0).dirichlet(np.ones(graph.size)).tolist()
-        consumer = Consumer.of(graph, prior=prior, loss=self.loss)
-        assert isinstance(consumer, Bayesian)
-        return consumer
+def _row(
+    family: str, size: int, loss: str, ways: Mapping[str, float | str], prior: str = "random",
+    *, quick: bool = False, series: bool = True,
+) -> Row:  # fmt: skip
+    kind = {
+        "path": "path", "band": "answers at most 3 apart", "tree": "random tree",
+        "cycle": "cycle", "counts": "two counts at once", "general": "random graph",
+    }[family]  # fmt: skip
+    return Row(
+        f"{family}-{size}-{loss}" + ("" if prior == "random" else f"-{prior}"),
+        f"{kind}, {size:,} answers, {loss} loss, {prior} prior",
+        {"family": family, "size": size, "loss": loss, "prior": prior},
+        {"tightrope": 120, **ways},
+        series=f"{kind}, {loss} loss" if series and prior == "random" else "",
+        size=size if series and prior == "random" else 0,
+        quick=quick,
+    )
 
 
-FULL = (
-    Row("absolute-160", (160, 3), "absolute", peer=True, aim=50),
-    Row("binary-160", (160, 3), "binary", peer=True, aim=5),
-    Row("absolute-500", (500, 3), "absolute"),
-    Row("counts-uniform", "counts(10,2)", "binary", prior="uniform"),
-    Row("counts-random", "counts(10,2)", "binary"),
-    Row("counts-uniform-absolute", "counts(10,2)", "absolute", prior="uniform"),
-    Row("counts-random-absolute", "counts(10,2)", "absolute"),
-    Row("path-100000", (100_000, 1), "absolute"),
+def _each(linprog: float, glop: float, qif: float, pdlp: float = 0) -> dict[str, float | str]:
+    ways: dict[str, float | str] = {"linprog": linprog, "glop": glop, "pdlp": pdlp, "qif": qif}
+    return {way: limit for way, limit in ways.items() if limit}
+
+
+def _none(size: int) -> dict[str, float | str]:
+    return dict.fromkeys(("linprog", "glop", "qif"), TOO_LARGE.format(f"{size * size:,}"))
+
+
+#: Limits in seconds: for small programs, for those that take long, and for those that end, if
+#: at all, after hours.
+SMALL, LARGEST, HOPELESS = _each(30, 30, 30), _each(400, 60, 30), _each(20, 20, 20)
+
+ROWS = (
+    _row("path", 100, "absolute", SMALL, quick=True),
+    _row("path", 1_000, "absolute", HOPELESS),
+    _row("path", 10_000, "absolute", _none(10_000)),
+    _row("path", 100_000, "absolute", _none(100_000)),
+    _row("band", 20, "absolute", SMALL),
+    _row("band", 40, "absolute", _each(30, 30, 30, pdlp=30), quick=True),
+    _row("band", 80, "absolute", SMALL),
+    _row("band", 160, "absolute", LARGEST),
+    _row("band", 500, "absolute", HOPELESS),
+    _row("band", 20, "binary", SMALL),
+    _row("band", 40, "binary", _each(30, 30, 30, pdlp=30), quick=True),
+    _row("band", 80, "binary", SMALL),
+    _row("band", 160, "binary", LARGEST),
+    _row("tree", 50, "binary", SMALL, quick=True),
+    _row("tree", 200, "binary", SMALL),
+    _row("tree", 50, "distance", SMALL),
+    _row("cycle", 20, "binary", SMALL, quick=True),
+    _row("cycle", 40, "binary", SMALL),
+    _row("cycle", 80, "binary", SMALL),
+    _row("cycle", 40, "distance", SMALL),
+    _row("counts", 25, "binary", SMALL, quick=True),
+    _row("counts", 49, "binary", SMALL),
+    _row("counts", 121, "binary", SMALL),
+    _row("counts", 121, "binary", SMALL, "uniform"),
+    _row("counts", 121, "distance", SMALL),
+    _row("counts", 121, "distance", SMALL, "uniform"),
+    _row("general", 10, "binary", SMALL, quick=True),
+    _row("general", 20, "binary", SMALL),
+    _row("general", 40, "binary", SMALL),
+    _row("general", 20, "distance", SMALL, series=False),
+    Row(
+        "sum-751-binary-uniform",
+        "sum(150,5): 751 answers at most 5 apart, ε = 0.9, binary loss, uniform prior",
+        {"family": "sum(150,5)", "size": 751, "loss": "binary", "prior": "uniform",
+         "epsilon": "0.9"},
+        {"tightrope": 120, **HOPELESS},
+    ),
+    Row(
+        "regret-cycle-5",
+        "one mechanism for the two consumers of [C, Claim 4.4] on a ring of 5: least worst regret",
+        {"family": "cycle", "size": 5, "loss": "regret", "prior": "claim"},
+        {"tightrope": 30, "qif": "knows one consumer at a time",
+         "linprog": "no program for several consumers at once"},
+        quick=True,
+    ),
+    Row(
+        "regret-path-6",
+        "one mechanism for ten random consumers on a path of 6: least worst regret",
+        {"family": "path", "size": 6, "loss": "regret", "prior": "random"},
+        {"tightrope": 30, "qif": "knows one consumer at a time",
+         "linprog": "no program for several consumers at once"},
+    ),
+)  # fmt: skip
+
+COMPARISON = Comparison(
+    "optimal",
+    "Optimal design",
+    "The best mechanism for a consumer, with a certificate, at ε = ln 2 unless the row says "
+    "otherwise. The peers solve the plain linear program: one variable for each entry of the "
+    "matrix, one constraint for each edge, direction and column; `qif` gets the same constraints "
+    "through `min_loss_given_d`. Times contain the making of the program. *Proved* means: "
+    "rounded to integers, then privacy and optimality verified in exact arithmetic.",
+    ROWS,
 )
-QUICK = (
-    Row("absolute-40", (40, 3), "absolute", peer=True),
-    Row("binary-40", (40, 3), "binary", peer=True),
-    Row("absolute-120", (120, 3), "absolute"),
-    Row("small-counts-uniform", "counts(4,2)", "binary", prior="uniform"),
-    Row("small-counts-random", "counts(4,2)", "binary"),
-    Row("path-10000", (10_000, 1), "absolute"),
-)
 
 
-@dataclass(frozen=True)
-class Times:
-    """Seconds of the processor, and of the clock on the wall."""
+def tightrope(family: str, size: int, loss: str, prior: str, epsilon: str = LEVEL) -> Work:
+    from tightrope.optimize import design
 
-    processor: float
-    wall: float
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What came of a row, with words on its answer; without words it did not finish."""
-
-    times: Times
-    memory: float = 0.0
-    loss: float = 0.0
-    words: tuple[str, ...] = ()
+    if loss == "regret":
+        return _regret(family, size)
+    consumer = _consumer(family, size, loss, prior)
+    # The work starts from the question: what a graph keeps between calls is not kept here.
+    return Work(
+        lambda: design(_graph(family, size), epsilon, consumer), lambda found: _proved(found, size)
+    )
 
 
-def timed(work: Callable[[], Any]) -> tuple[Any, Times]:
-    processor, wall = time.process_time(), time.perf_counter()
-    found = work()
-    return found, Times(time.process_time() - processor, time.perf_counter() - wall)
+def _graph(family: str, size: int) -> Any:
+    from benchmarks.problems import edges_of
+    from tightrope.graphs import Band, Cycle, ExplicitGraph, StrongProduct
+
+    if family == "sum(150,5)":
+        return Band(size, 5)
+    if family in ("path", "band"):
+        return Band(size, 1 if family == "path" else 3)
+    if family == "cycle":
+        return Cycle(size)
+    if family == "counts":
+        return StrongProduct([Band(round(size**0.5))] * 2)
+    return ExplicitGraph(edges_of(family, size))
 
 
-def peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def _consumer(family: str, size: int, loss: str, prior: str) -> Any:
+    from benchmarks.problems import prior_of
+    from tightrope.consumers import Consumer
+
+    chosen = "uniform" if prior == "uniform" else prior_of(prior, size)
+    return Consumer.of(_graph(family, size), prior=chosen, loss=loss)
 
 
-def ours(row: Row) -> Measured:
-    graph, consumer = row.graph, row.consumer
-    found, times = timed(lambda: design(graph, LEVEL, consumer))
-    memory = peak()
-    words = [
-        f"route {found.route}, loss {found.expected_loss:.9f}, gap {found.gap:.0e}, "
-        f"certified {found.certified}"
-    ]
-    words += [f"{name} noise: loss {loss:.9f}" for name, loss in found.baselines.items()]
-    if row.peer:
-        words.append(f"read back: {read_back(found.channel, graph)}")
-        verdict, proving = timed(lambda: verify(prove(found)))
-        within = verdict.optimal_within
-        words.append(
-            f"in integers: private {verdict.private}, optimal within "
-            f"{'?' if within is None else format(float(within), '.1e')} ({proving.processor:.1f} s)"
-        )
-    return Measured(times, memory, found.expected_loss, tuple(words))
+def _proved(found: Any, size: int) -> dict[str, Any]:
+    from tightrope.certify import verify
+    from tightrope.errors import TightropeError
+    from tightrope.proofs import prove
+
+    facts = {
+        "loss": found.expected_loss,
+        "gap": found.gap,
+        "certified": found.certified,
+        "route": found.route,
+    }
+    note = f"loss {found.expected_loss:.9g}, gap {found.gap:.0e}, route {found.route}"
+    try:
+        verdict = verify(prove(found))
+    except TightropeError as refused:
+        return {**facts, "note": f"{note}; not proved: {refused}"}
+    within = None if verdict.optimal_within is None else float(verdict.optimal_within)
+    facts |= {"private": verdict.private, "optimal_within": within}
+    bound = "privacy only" if within is None else f"optimal within {within:.0e}"
+    return {**facts, "note": f"{note}; proved: {'ε kept' if verdict.private else 'NO'}, {bound}"}
 
 
-def plain(row: Row) -> Measured:
-    """Solve the whole problem as one program for scipy, with its default tolerances."""
-    from scipy.optimize import linprog
+def _regret(family: str, size: int) -> Work:
+    import numpy as np
+
+    from tightrope.consumers import Consumer
+    from tightrope.optimize import design_many
+
+    graph = _graph(family, size)
+    if family == "cycle":
+        three = [1 / 3] * 3 + [0.0] * (size - 3)
+        priors, losses = ["uniform", three], ["binary"] * 2
+    else:
+        rng = np.random.default_rng(0)
+        losses = ["binary", "absolute", "squared", "binary", "absolute"] * 2
+        priors = [rng.dirichlet(np.ones(size)).tolist() for _ in losses]
+    readers = [Consumer.of(graph, prior=p, loss=x) for p, x in zip(priors, losses, strict=True)]
+
+    def facts(found: Any) -> dict[str, Any]:
+        regret = float(found.worst_regret)
+        return {"regret": regret, "certified": found.certified,
+                "note": f"worst regret {regret:.6f}"}  # fmt: skip
+
+    return Work(lambda: design_many(_graph(family, size), LEVEL, readers), facts)
+
+
+def _program(edges: Any, prior: Any, loss: Any, epsilon: str) -> tuple[Any, Any, Any]:
+    """Return costs, the rows that must be at most 0, and those that must be 1."""
+    import numpy as np
     from scipy.sparse import coo_array, eye_array, hstack, kron
 
-    graph, consumer = row.graph, row.consumer
+    size = len(prior)
+    one, other = np.concatenate([edges, edges[:, ::-1]]).T
+    rows = np.tile(np.arange(len(one)), 2)
+    values = np.concatenate([np.full(len(one), np.exp(-VALUES[epsilon])), -np.ones(len(one))])
+    column = coo_array((values, (rows, np.concatenate([one, other]))), (len(one), size))
+    costs = (prior[:, None] * loss).T.ravel()
+    return costs, kron(eye_array(size), column, format="csr"), hstack([eye_array(size)] * size)
 
-    def work() -> Any:
-        n = graph.size
-        edges = graph.edge_array()
-        i, j = np.concatenate([edges, edges[:, ::-1]]).T
-        rows = np.tile(np.arange(len(i)), 2)
-        values = np.concatenate([np.full(len(i), ALPHA), -np.ones(len(i))])
-        one = coo_array((values, (rows, np.concatenate([i, j]))), (len(i), n))
-        costs = consumer.prior.probabilities[:, None] * consumer.loss.matrix()
-        return linprog(
-            costs.T.ravel(),
-            A_ub=kron(eye_array(n), one, format="csc"),
-            b_ub=np.zeros(len(i) * n),
-            A_eq=hstack([eye_array(n)] * n, format="csc"),
-            b_eq=np.ones(n),
+
+def _read_back(
+    matrix: Any, family: str, size: int, loss: str, prior: str, epsilon: str
+) -> dict[str, Any]:
+    from benchmarks.problems import edges_of, kept, loss_of, prior_of
+
+    edges = edges_of(family, size)
+    lost = float((prior_of(prior, size)[:, None] * matrix * loss_of(loss, edges, size)).sum())
+    found = kept(matrix, edges, VALUES[epsilon])
+    return {"loss": lost, **found, "note": f"loss {lost:.9g}; {found['said']}"}
+
+
+def linprog(family: str, size: int, loss: str, prior: str, epsilon: str = LEVEL) -> Work:
+    import numpy as np
+    from scipy import optimize
+
+    from benchmarks.problems import edges_of, loss_of, prior_of
+
+    edges = edges_of(family, size)
+    prices, beliefs = loss_of(loss, edges, size), prior_of(prior, size)
+
+    def solve() -> Any:
+        costs, at_most, equal = _program(edges, beliefs, prices, epsilon)
+        found = optimize.linprog(
+            costs, A_ub=at_most, b_ub=np.zeros(at_most.shape[0]), A_eq=equal, b_eq=np.ones(size),
             method="highs",
+        )  # fmt: skip
+        if found.status != 0:
+            raise RuntimeError(found.message.strip())
+        return found.x.reshape(size, size).T
+
+    return Work(solve, lambda matrix: _read_back(matrix, family, size, loss, prior, epsilon))
+
+
+def _ortools(
+    solver: str, family: str, size: int, loss: str, prior: str, epsilon: str = LEVEL
+) -> Work:
+    import numpy as np
+    from ortools.linear_solver.python import model_builder
+    from scipy.sparse import csr_matrix, vstack
+
+    from benchmarks.problems import edges_of, loss_of, prior_of
+
+    edges = edges_of(family, size)
+    prices, beliefs = loss_of(loss, edges, size), prior_of(prior, size)
+
+    def solve() -> Any:
+        costs, at_most, equal = _program(edges, beliefs, prices, epsilon)
+        rows = csr_matrix(vstack([at_most, equal]))
+        ones, many = np.ones(size), at_most.shape[0]
+        model = model_builder.Model()
+        model.helper.fill_model_from_sparse_data(
+            np.zeros(len(costs)), np.full(len(costs), np.inf), costs,
+            np.concatenate([np.full(many, -np.inf), ones]),
+            np.concatenate([np.zeros(many), ones]), rows,
+        )  # fmt: skip
+        runner = model_builder.Solver(solver)
+        status = runner.solve(model)
+        if status != model_builder.SolveStatus.OPTIMAL:
+            raise RuntimeError(f"ended without an optimum, status {status.name}")
+        return np.array(runner.values(model.get_variables())).reshape(size, size).T
+
+    return Work(solve, lambda matrix: _read_back(matrix, family, size, loss, prior, epsilon))
+
+
+def glop(**problem: Any) -> Work:
+    return _ortools("GLOP", **problem)
+
+
+def pdlp(**problem: Any) -> Work:
+    return _ortools("PDLP", **problem)
+
+
+def qif(family: str, size: int, loss: str, prior: str, epsilon: str = LEVEL) -> Work:
+    import numpy as np
+    import qif
+
+    from benchmarks.problems import edges_of, hops, loss_of, prior_of
+
+    edges = edges_of(family, size)
+    prices, beliefs, far = loss_of(loss, edges, size), prior_of(prior, size), hops(edges, size)
+
+    def solve() -> Any:
+        found = qif.mechanism.d_privacy.min_loss_given_d(
+            beliefs,
+            size,
+            lambda i, j: VALUES[epsilon] * far[i, j],
+            lambda i, j: prices[i, j],
+            # Pairs that are not edges follow from those that are: the same program as the others.
+            d_priv_ch=lambda i, j: bool(far[i, j] > 1),
         )
-
-    found, times = timed(work)
-    if found.status != 0:
-        return Measured(times, peak(), float("nan"), (found.message.strip(),))
-    matrix = found.x.reshape(graph.size, graph.size).T
-    words = (f"loss {found.fun:.9f}", f"read back: {as_channel(matrix, graph)}")
-    return Measured(times, peak(), float(found.fun), words)
-
-
-def as_channel(matrix: np.ndarray, graph: AnswerGraph) -> str:
-    """Read a solver's matrix back, negative entries as 0 and rows divided by their sums."""
-    matrix = np.maximum(matrix, 0)
-    try:
-        return read_back(Channel(matrix / matrix.sum(axis=1, keepdims=True)), graph)
-    except TightropeError as refused:
-        return str(refused)
-
-
-def read_back(channel: Channel, graph: AnswerGraph) -> str:
-    least = float(smallest_epsilon(channel, graph))
-    over = least - float(-np.log(ALPHA))
-    verdict = "kept up to rounding" if over <= 1e-12 else f"NOT kept, {over:.1e} above"
-    return f"least ε {least:.12g}, ln 2 {verdict}"
-
-
-def child(way: Connection, work: Callable[[Row], Measured], row: Row, limit: int) -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
-    way.send(work(row))
-
-
-def apart(work: Callable[[Row], Measured], row: Row, limit: int) -> Measured:
-    """Run the work in a process of its own that ends when its time is spent."""
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe(duplex=False)
-    process = context.Process(target=child, args=(there, work, row, limit))
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    wall = time.perf_counter()
-    process.start()
-    there.close()
-    found: Measured | None = None
-    try:
-        if here.poll(PATIENCE * limit):
-            found = here.recv()
-    except EOFError:
-        pass
-    if found is None:
-        process.kill()
-    process.join()
-    if found is not None:
+        if np.shape(found) != (size, size):
+            raise RuntimeError("returned no mechanism")
         return found
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    clock = time.perf_counter() - wall
-    return Measured(Times(max(spent - START, 0.0), max(clock - START, 0.0)))
 
-
-def shown(found: Measured) -> str:
-    over = "" if found.words else "> "
-    return f"{over}{found.times.processor:.2f} s ({over}{found.times.wall:.2f} s)"
-
-
-def report(row: Row, limit: int, alone: bool) -> None:
-    mine = apart(ours, row, limit)
-    line = f"{row.name:<24}{shown(mine):>22}{mine.memory:>7.0f} MiB"
-    if alone or not row.peer:
-        print(line)
-        peer = None
-    else:
-        peer = apart(plain, row, limit)
-        ratio = peer.times.processor / mine.times.processor
-        over = "" if peer.words else "> "
-        aim = ""
-        if row.aim is not None:
-            missed = "missed" if peer.words else "open"
-            aim = f" (aim {row.aim:g}: {'reached' if ratio >= row.aim else missed})"
-        print(f"{line}{shown(peer):>26}  {over}{ratio:.1f}{aim}")
-    for word in mine.words or ("did not finish",):
-        print(f"    {word}")
-    for word in () if peer is None else peer.words or (f"stopped after {limit} s",):
-        print(f"    linprog: {word}")
-    if peer is not None and peer.words and mine.words:
-        print(f"    losses differ by {abs(peer.loss - mine.loss):.1e}")
-
-
-def main() -> None:
-    names = {row.name: row for row in (*FULL, *QUICK)}
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="small sizes only")
-    parser.add_argument("--row", action="append", choices=names, help="this row only")
-    parser.add_argument("--alone", action="store_true", help="without the peer")
-    parser.add_argument("--limit", type=int, default=900, help="seconds for each process")
-    asked = parser.parse_args()
-    rows = [names[name] for name in asked.row or ()] or (QUICK if asked.quick else FULL)
-    print(f"{'':<24}{'tightrope (wall)':>22}{'peak':>11}{'linprog (wall)':>26}  ratio", flush=True)
-    for row in rows:
-        report(row, asked.limit, asked.alone)
-        sys.stdout.flush()
+    return Work(solve, lambda matrix: _read_back(matrix, family, size, loss, prior, epsilon))
 
 
 if __name__ == "__main__":
-    main()
+    main("benchmarks.optimal")

@@ -1,43 +1,53 @@
-"""Release from a large Parquet file: what a release adds to DuckDB's own time, in one run.
+"""Release from a large Parquet file: what a release adds to DuckDB's own time.
 
-    python benchmarks/release.py [--rows 100000000] [--folder DIR]
+    python -m benchmarks.release [--quick] [--row NAME]
 
-DuckDB makes the file. Each round times DuckDB alone on the SQL that Tightrope builds, then a
-whole release of the same question: verification of the mechanism, reading the SQL, three
-transactions of the ledger, the count, the draw, the receipt. The best of each are compared.
-
-The count is held to the declared population, 100,000: a mechanism lists its answers, and a
-hundred million of them do not fit into memory.
+DuckDB makes the file. Each round times DuckDB alone on the same SQL, then a whole release:
+verification of the mechanism, reading the SQL, three transactions of the ledger, the count, the
+draw, the receipt. The count is held to the declared population, 100,000: a mechanism lists its
+answers, and a hundred million of them do not fit into memory.
 """
 
 from __future__ import annotations
 
-import argparse
-import shutil
+import atexit
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-import duckdb
+from benchmarks.child import Work, timed
+from benchmarks.harness import Comparison, Row, main
 
-import tightrope as tr
-from tightrope.certify import certify, write
-from tightrope.channels import GeometricChannel
-from tightrope.graphs import Band
-from tightrope.release import Column
-
-POPULATION = 100_000
-LIMIT = 0.3
+POPULATION, ROUNDS, LIMIT = 100_000, 5, 600
 QUESTION = "select count(*) from people where age > 40 and region = 'north' and score < 12"
-COLUMNS = {
-    "age": Column("age", "integer"),
-    "region": Column("region", "text"),
-    "score": Column("score", "integer"),
+NO = {
+    "opendp": "gets the true answer from its caller; reads no table by SQL and keeps no ledger",
+    "diffprivlib": "gets the data as an array; its budget lives in memory",
 }
 
+ROWS = tuple(
+    Row(f"rows-{rows}", f"count with three conditions, {rows:,} rows of Parquet", {"rows": rows},
+        {"tightrope": LIMIT, **NO}, series="release, DuckDB and Parquet", size=rows,
+        quick=rows <= 10**6)
+    for rows in (10**6, 10**7, 10**8)
+)  # fmt: skip
 
-def make(path: Path, rows: int) -> None:
+COMPARISON = Comparison(
+    "release",
+    "Release",
+    "A whole release from a Parquet file through DuckDB, in a process that has released before: "
+    "verification, SQL, ledger, count, draw and receipt. *Added* is what remains after DuckDB's "
+    "own time for the same count, the least of five rounds each.",
+    ROWS,
+    by="wall",
+    unit="rows",
+)
+
+
+def _make(path: Path, rows: int) -> None:
+    import duckdb
+
     duckdb.execute(
         f"""COPY (
             SELECT (hash(range) % 90)::INTEGER AS age,
@@ -49,60 +59,58 @@ def make(path: Path, rows: int) -> None:
     )
 
 
-def timed(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+def tightrope(rows: int) -> Work:
+    import duckdb
 
+    import tightrope as tr
+    from tightrope.certify import certify, write
+    from tightrope.channels import GeometricChannel
+    from tightrope.graphs import Band
+    from tightrope.release import Column
 
-def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--rows", type=int, default=100_000_000)
-    options.add_argument("--folder", type=Path)
-    options.add_argument("--rounds", type=int, default=7)
-    given = options.parse_args()
-    folder = Path(tempfile.mkdtemp(dir=given.folder))
-    try:
-        data = folder / "people.parquet"
-        print(f"making {given.rows:,} rows")
-        make(data, given.rows)
-        noise = GeometricChannel(POPULATION + 1, "ln(2)")
-        made = certify(noise, Band(POPULATION + 1), "ln(2)", query=f"count({POPULATION})")
-        file = write(made, folder / "count.tightrope")
-        alone_sql = QUESTION.replace("people", f"'{data}'")
+    kept = tempfile.TemporaryDirectory()
+    atexit.register(kept.cleanup)
+    folder = Path(kept.name)
+    data = folder / "people.parquet"
+    _make(data, rows)
+    noise = GeometricChannel(POPULATION + 1, "ln(2)")
+    made = certify(noise, Band(POPULATION + 1), "ln(2)", query=f"count({POPULATION})")
+    file = write(made, folder / "count.tightrope")
+    columns = {name: Column(name, kind) for name, kind in
+               (("age", "integer"), ("region", "text"), ("score", "integer"))}  # fmt: skip
 
-        def alone() -> object:
-            return duckdb.connect().execute(alone_sql).fetchall()
+    def alone() -> object:
+        return duckdb.connect().execute(QUESTION.replace("people", f"'{data}'")).fetchall()
 
-        def release() -> object:
-            return tr.release(
-                file,
-                data=data,
-                sql=QUESTION,
-                ledger=folder / "ledger.db",
-                budget="100*ln(2)",
-                columns=COLUMNS,
-            )
+    def release() -> object:
+        return tr.release(file, data=data, sql=QUESTION, ledger=folder / "ledger.db",
+                          budget="100*ln(2)", columns=columns)  # fmt: skip
 
-        # The first call loads libraries, and the file into the system's cache.
-        first = timed(release)
-        alone()
-        pairs = [(timed(alone), timed(release)) for _ in range(given.rounds)]
+    def one(work: Callable[[], object]) -> tuple[float, float]:
+        return timed(work, LIMIT)[0]
+
+    # The first of each loads libraries, and the file into the system's cache.
+    first = one(release)[1]
+    alone()
+
+    def facts(pairs: Any) -> dict[str, Any]:
         # The least of each: other work on the machine only ever adds.
-        base, whole = (min(column) for column in zip(*pairs, strict=True))
-        extra = whole - base
-        print(
-            f"{'rows':>12} {'MiB':>6} {'DuckDB s':>9} {'release s':>10} {'ratio':>6} {'extra s':>8}"
-        )
-        print(
-            f"{given.rows:>12,} {data.stat().st_size / 2**20:>6.0f} {base:>9.3f} {whole:>10.3f} "
-            f"{whole / base:>6.2f} {extra:>8.3f}"
-        )
-        print(f"first release in a new process, libraries loaded on the way: {first:.2f} s")
-        print(f"limit: {LIMIT} s more than DuckDB: {'kept' if extra < LIMIT else 'BROKEN'}")
-    finally:
-        shutil.rmtree(folder)
+        base, whole = (min(pair[k][1] for pair in pairs) for k in (0, 1))
+        return {
+            "duckdb_seconds": base,
+            "added_seconds": whole - base,
+            "ratio": whole / base,
+            "first_seconds": first,
+            "note": f"DuckDB alone {base:.3f} s, added {whole - base:.3f} s, "
+            f"first release of a process {first:.2f} s",
+        }
+
+    return Work(
+        lambda: [(one(alone), one(release)) for _ in range(ROUNDS)],
+        facts,
+        times=lambda pairs: [whole for _, whole in pairs],
+    )
 
 
 if __name__ == "__main__":
-    main()
+    main("benchmarks.release")
