@@ -27,6 +27,7 @@ from tightrope.epsilon import Epsilon
 from tightrope.graphs import AnswerGraph, Band, CartesianProduct, StrongProduct
 from tightrope.phi.cells import CELL_LIMIT, cells_of
 from tightrope.phi.exact import fits_exactly, pieces
+from tightrope.phi.lattice import LatticeStructure
 from tightrope.phi.lines import BandStructure
 from tightrope.phi.modes import modes_of
 from tightrope.phi.operator import Phi
@@ -217,13 +218,19 @@ def smallest_entry(graph: AnswerGraph, enough: float = -math.inf) -> Callable[[f
         cells = cells_of(graph)
         return lambda epsilon: float(cells.solve(math.exp(-epsilon)).min())
 
+    ones = np.ones(graph.size)
+
     def least(epsilon: float) -> float:
         alpha = math.exp(-epsilon)
+        if isinstance(structure, LatticeStructure):
+            classes = structure._by_classes(alpha, ones)
+            if classes is not None:
+                return float(classes.min())
         if isinstance(structure, BandStructure):
             found = modes_of(structure.size, structure.width, alpha)
             if found is not None:
                 return found.least(enough)
-        return float(structure.solve(alpha, np.ones(graph.size)).min())
+        return float(structure.solve(alpha, ones).min())
 
     return least
 

@@ -2,7 +2,8 @@ r"""Φ on integer points whose distance depends on their difference only: bundle
 
 :math:`\Phi x` is a convolution with :math:`\alpha^{d(\Delta)}`, done by Fourier transforms in a
 box of twice the side. Systems are solved by conjugate gradients with a circulant
-preconditioner, or by MINRES where Φ may be indefinite.
+preconditioner; where Φ may be indefinite, by elimination on classes of answers that see the same,
+or by MINRES.
 
 The Fourier series :math:`f(\theta) = \sum_\Delta \alpha^{d(\Delta)} e^{i\Delta\theta}` of the
 whole lattice (its *symbol*) bounds every finite part: the Rayleigh quotients of Φ are averages
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from tightrope.errors import CheckFailed
 from tightrope.graphs import AnswerGraph, Band, Clique, Histograms, StrongProduct
 from tightrope.phi.dense import VERIFIED_LIMIT, DenseStructure
+from tightrope.phi.folded import CLASS_LIMIT, FOLDED_ENTRIES, Folded
 from tightrope.phi.structure import Alpha, Structure
 
 #: Relative residual at which an iterative solution stops.
@@ -52,6 +54,8 @@ class LatticeStructure(Structure):
         Flat positions of the nodes in the box, in node order; all of them when ``None``.
     floor
         Lower bound of the symbol at α, or ``None`` when there is none.
+    widths
+        How far a step reaches along each axis, for a box that is symmetric in each.
 
     Examples
     --------
@@ -70,6 +74,7 @@ class LatticeStructure(Structure):
         *,
         points: NDArray[np.int64] | None = None,
         floor: Callable[[float], float | None] = lambda alpha: None,
+        widths: Sequence[int] = (),
     ) -> None:
         from scipy.fft import next_fast_len
 
@@ -77,6 +82,7 @@ class LatticeStructure(Structure):
         self.points = points
         self.size = math.prod(shape) if points is None else len(points)
         self._rule, self._floor, self._graph = rule, floor, graph
+        self._widths = tuple(widths)
         self._box = tuple(next_fast_len(2 * side - 1, real=True) for side in shape)
         self.words = "conjugate gradients on FFT products"
 
@@ -132,6 +138,9 @@ class LatticeStructure(Structure):
             return np.zeros_like(b)
         if self._floor(alpha) is None and self.size <= VERIFIED_LIMIT:
             return self._small.solve(alpha, b)
+        folded = self._by_classes(alpha, b) if self._floor(alpha) is None else None
+        if folded is not None:
+            return folded
         square = (self.size, self.size)
         phi = LinearOperator(square, matvec=lambda x: self.apply(alpha, x), dtype=np.float64)
         if self._floor(alpha) is not None:
@@ -151,6 +160,24 @@ class LatticeStructure(Structure):
                 f"α = {alpha:.6g}: take a larger ε"
             )
         return np.asarray(x)
+
+    def _by_classes(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Solve on classes of answers that see the same, where b is alike on them and they fit."""
+        if self._folded is None or not self._folded.holds(b):
+            return None
+        found = self._folded.solve(alpha, b)
+        if found is None or np.abs(self.apply(alpha, found) - b).max() > 1e-9 * np.abs(b).max():
+            return None
+        return found
+
+    @functools.cached_property
+    def _folded(self) -> Folded | None:
+        if len(self._widths) != len(self.shape):
+            return None
+        classes = Folded.classes(self.shape, self._widths)
+        if classes > CLASS_LIMIT or classes * self.size > FOLDED_ENTRIES:
+            return None
+        return Folded(self.shape, self._widths, self._rule)
 
     def is_singular(self, alpha: float) -> bool:
         """Whether the matrix of a small lattice is singular."""
@@ -192,7 +219,8 @@ def lattice_of(graph: AnswerGraph) -> LatticeStructure | None:
             return None
     floor = functools.partial(symbol_floor, widths=tuple(widths))
     rule = functools.partial(_chebyshev, widths)
-    return LatticeStructure(graph, [part.size for part in parts], rule, floor=floor)
+    shape = [part.size for part in parts]
+    return LatticeStructure(graph, shape, rule, floor=floor, widths=widths)
 
 
 def _histograms(graph: Histograms) -> LatticeStructure | None:

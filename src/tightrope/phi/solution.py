@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 REFINEMENTS = 4
 #: Residual, relative to the right-hand side, above which Φ counts as singular in practice.
 RESIDUAL_TOLERANCE = 1e-9
+#: Residual, relative to the right-hand side, at which improving stops where nothing is proven.
+ENOUGH = 1e-12
 #: Units of rounding allowed for one entry of a product with Φ.
 PRODUCT_UNITS = 64
 
@@ -129,7 +131,7 @@ def solve(phi: Phi, b: NDArray[np.float64]) -> Solution:
         # Entries of the returned doubles are rounded once more, which is part of the error.
         if error is not None and error < np.abs(best).min():
             break
-        if size == 0:
+        if size == 0 or (error is None and size <= _enough(structure, phi.alpha, best, b)):
             break
         x = x + structure.solve(phi.alpha, left.astype(np.float64))
     values = best.astype(np.float64)
@@ -137,6 +139,15 @@ def solve(phi: Phi, b: NDArray[np.float64]) -> Solution:
     return Solution(
         values, smallest, _error(phi, best, rest), structure.words, np.zeros((phi.size, 0))
     )
+
+
+def _enough(structure: Any, alpha: float, x: NDArray[Any], b: NDArray[Any]) -> float:
+    """Return the residual that is small enough where no bound on the inverse is known.
+
+    A smaller one would prove nothing, and a solution in doubles rounds relative to Φ|x|.
+    """
+    weight = float(structure.apply(alpha, np.abs(x).astype(np.float64)).max())
+    return max(ENOUGH * max(1.0, float(np.abs(b).max())), 16 * np.finfo(np.float64).eps * weight)
 
 
 def _solved(structure: Any, alpha: float, x: NDArray[Any], b: NDArray[Any]) -> bool:

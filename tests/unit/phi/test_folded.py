@@ -1,0 +1,70 @@
+"""Bundles of counts folded along their symmetry, against the matrix."""
+
+import numpy as np
+import pytest
+
+from tightrope.graphs import Band, StrongProduct
+from tightrope.phi import Phi
+from tightrope.phi import lattice as lattice_file
+from tightrope.phi.cells import cells_of
+from tightrope.phi.folded import Folded
+from tightrope.phi.lattice import lattice_of
+
+BOXES = [
+    StrongProduct([Band(5)] * 3),
+    StrongProduct([Band(6), Band(4), Band(6)]),
+    StrongProduct([Band(7, 2), Band(7, 3)]),
+    StrongProduct([Band(7, 2), Band(7, 2)]),
+]
+boxes = pytest.mark.parametrize("graph", BOXES, ids=str)
+
+
+@boxes
+@pytest.mark.parametrize("alpha", [0.2, 0.7, 0.98])
+def test_sums_and_solutions_are_those_of_the_matrix(graph: StrongProduct, alpha: float) -> None:
+    folded = lattice_of(graph)._folded
+    phi = alpha ** graph.distance_matrix().astype(float)
+    sums = np.stack([phi[:, folded.label == k].sum(axis=1) for k in range(folded.size)], axis=1)
+    assert folded.quotient(alpha)[folded.label] == pytest.approx(sums)
+    b = np.random.default_rng(1).normal(size=folded.size)[folded.label]
+    assert folded.holds(b)
+    assert phi @ folded.solve(alpha, b) == pytest.approx(b, abs=1e-8)
+
+
+@boxes
+def test_classes_are_counted_without_being_made(graph: StrongProduct) -> None:
+    lattice = lattice_of(graph)
+    folded = lattice._folded
+    assert Folded.classes(lattice.shape, lattice._widths) == folded.size == folded.label.max() + 1
+    # The coarsest partition cannot be finer.
+    assert cells_of(graph).size <= folded.size
+
+
+def test_axes_of_other_widths_do_not_change_places() -> None:
+    assert lattice_of(BOXES[2])._folded.size == 16
+    assert lattice_of(BOXES[3])._folded.size == 10
+
+
+def test_a_vector_that_is_not_alike_is_not_folded() -> None:
+    lattice = lattice_of(BOXES[0])
+    b = np.ones(125)
+    assert lattice._by_classes(0.9, b) is not None
+    b[0] += 1e-9
+    assert lattice._by_classes(0.9, b) is None
+
+
+@pytest.mark.parametrize(("bundle", "epsilon"), [((16, 3), 0.02), ((16, 3), 0.5), ((9, 4), 0.1)])
+def test_small_levels_of_many_counts_are_solved(bundle: tuple[int, int], epsilon: float) -> None:
+    """Φ is indefinite here, and iterations wander."""
+    graph = StrongProduct([Band(bundle[0])] * bundle[1])
+    found = Phi(graph, epsilon).solve_ones()
+    assert found.residual < 1e-9
+    assert found.least[1] < -0.1
+    assert found.positive is None
+
+
+def test_too_many_classes_are_left_to_iterations(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lattice_file, "CLASS_LIMIT", 9)
+    assert lattice_of(BOXES[0])._folded is None
+    monkeypatch.setattr(lattice_file, "CLASS_LIMIT", 10)
+    assert lattice_of(BOXES[0])._folded.size == 10
