@@ -635,7 +635,136 @@ def _breach_text(i: int, h: int, o: int, a: int, b: int, p: int, q: int) -> str:
     )
 
 
+# -- prices on trees and lines ------------------------------------------------------------
+
+
+class Tree:
+    """A tree seen from node 0: parents, and for each node the ratio of the edge above it."""
+
+    def __init__(self, graph: Graph) -> None:
+        n = graph.nodes
+        self.parent, self.ratio, self.order = [-1] * n, [0] * n, [0]
+        if graph.box is not None:
+            need(len(graph.box) == 1 and graph.box[0][1] == 1, "certificate: no tree, no path")
+            self.parent, self.order = list(range(-1, n - 1)), list(range(n))
+            return
+        need(graph.symmetric is None and len(graph.edges) == n - 1, "certificate: no tree")
+        near: list[list[tuple[int, int]]] = [[] for _ in range(n)]
+        for (i, h), which in zip(graph.edges.tolist(), graph.length.tolist(), strict=True):
+            near[i].append((h, which))
+            near[h].append((i, which))
+        for i in self.order:  # grows while it is read; the graph is known to be connected
+            for h, which in near[i]:
+                if h != self.parent[i]:
+                    self.parent[h], self.ratio[h] = i, which
+                    self.order.append(h)
+
+    def left_at(self, root: int, weights: list[int], alphas: Sequence[int]) -> int:
+        """Send what is left at every node towards the root; return what arrives there."""
+        left, parent, ratio = weights, self.parent, self.ratio
+        # Later surpluses are no more than this: who owes more will always owe.
+        most = sum(x for x in left if x > 0)
+        way = [root]
+        while parent[way[-1]] >= 0:
+            way.append(parent[way[-1]])
+        turned = set(way)
+        steps = [(c, parent[c], ratio[c]) for c in reversed(self.order) if c not in turned]
+        steps += [(p, c, ratio[c]) for c, p in zip(way[-2::-1], way[:0:-1], strict=True)]
+        for c, p, which in steps:
+            x = left[c]
+            if x >= 0:
+                left[p] += x * alphas[which] >> 62
+            elif -x > most or not alphas[which]:
+                return -1 - most
+            else:
+                left[p] += (x << 62) // alphas[which]
+        return left[root]
+
+
+class Side:
+    r"""Sums over the answers from j on of a line, the one at distance t times α^t.
+
+    ``costs`` are c_i and guess k costs ``c_i·|i - k|^power``. All sums are times 2^62, from below
+    and from above, so that a difference of them can be bounded.
+    """
+
+    def __init__(self, costs: list[int], prices: list[int], alpha: int, power: int) -> None:
+        n, self.power = len(costs), power
+        self.owed = [0] * (n + 1)
+        self.low: list[list[int]] = [[0] * (n + 1) for _ in range(power + 1)]
+        self.high: list[list[int]] = [[0] * (n + 1) for _ in range(power + 1)]
+        for j in range(n - 1, -1, -1):
+            self.owed[j] = (prices[j] << 62) - (-alpha * self.owed[j + 1] >> 62)
+            for bound, up in ((self.low, 0), (self.high, (1 << 62) - 1)):
+                far = [sums[j + 1] for sums in bound]  # Σ t^p becomes Σ (t+1)^p
+                moved = [far[0], far[0] + far[1], far[0] + 2 * far[1] + far[-1]]
+                for p, sums in enumerate(bound):
+                    sums[j] = moved[p] * alpha + up >> 62
+                bound[0][j] += costs[j] << 62
+        self.powers = [1 << 62]
+        while self.powers[-1] and len(self.powers) <= n:
+            self.powers.append(self.powers[-1] * alpha >> 62)
+
+    def beyond(self, p: int, j: int, k: int) -> int:
+        """Bound ``α^(k-j)·(sum from k on)`` from below."""
+        steps = k - j
+        return self.powers[steps] * self.low[p][k] >> 62 if steps < len(self.powers) else 0
+
+    def least(self, j: int, k: int) -> int:
+        """Bound the cost of guess k over the answers from j on, from below."""
+        gap = abs(k - j)
+        if self.power == 2:
+            first = self.low[1][j] if k <= j else -self.high[1][j]
+            return self.low[2][j] + 2 * gap * first + gap * gap * self.low[0][j]
+        if k <= j:
+            return self.low[1][j] + gap * self.low[0][j]
+        return gap * self.low[0][j] - self.high[1][j] + 2 * self.beyond(1, j, k)
+
+    def rise(self, j: int, k: int) -> int:
+        """Bound from above, or by 0, what guess k costs more than guess k - 1 from j on."""
+        if k <= j:
+            return 0
+        if self.power == 2:
+            return max(0, (2 * (k - j) - 1) * self.high[0][j] - 2 * self.low[1][j])
+        return max(0, self.high[0][j] - 2 * self.beyond(0, j, k))
+
+    def room(self, j: int, k: int) -> int:
+        """Bound from below what is left from j on for guess k and for every guess before it.
+
+        The cost is convex in the guess: it rises by no more before k than it does there.
+        """
+        return self.least(j, k) - k * self.rise(j, k) - self.owed[j]
+
+
+def line_rooms(
+    costs: list[int], prices: list[int], alpha: int, power: int, cuts: list[int]
+) -> tuple[list[int], list[int], list[int]]:
+    """Return what is left of every guess, times 2^62: at each edge from both sides, and its root.
+
+    Guesses up to ``cuts[j]`` have their root at j or before, the others behind.
+    """
+    n = len(costs)
+    right = Side(costs, prices, alpha, power)
+    left = Side(costs[::-1], prices[::-1], alpha, power)
+    ahead = [right.room(j + 1, k) if k >= 0 else 0 for j, k in enumerate(cuts)]
+    behind = [left.room(n - 1 - j, n - 2 - k) if k < n - 1 else 0 for j, k in enumerate(cuts)]
+    at_root, root = [], 0
+    for k in range(n):
+        while root < n - 1 and cuts[root] < k:
+            root += 1
+        found = (costs[root] * abs(root - k) ** power - prices[root]) << 62
+        if root < n - 1:
+            found += (right.least(root + 1, k) - right.owed[root + 1]) * alpha >> 62
+        if root:
+            j = n - root
+            found += (left.least(j, n - 1 - k) - left.owed[j]) * alpha >> 62
+        at_root.append(found)
+    return ahead, behind, at_root
+
+
 # -- loss and optimality ------------------------------------------------------------------
+
+LINE_LIMIT = 1 << 17  # answers on a line whose prices are proved by sums from both ends
 
 
 class Reader:
@@ -655,10 +784,18 @@ class Reader:
             need(not self.prior[outside].any(), "the prior has weight on impossible answers")
         self.guesses: int = file.get("guesses", int, told)
         need(self.guesses > 0, "a reader needs at least one guess")
-        self.binary = "loss" not in file.places
+        self.power: int = told.get("loss_power", 0)
+        self.binary = "loss" not in file.places and not self.power
         self.unit = 1
         if self.binary:
             need(self.guesses == self.n, "binary loss has one guess for each answer")
+        elif self.power:
+            need(type(self.power) is int and self.power in (1, 2), "no such power of a loss")
+            self.unit = file.get("loss_denominator", int, told)
+            self.factor: int = file.get("loss_factor", int, told)
+            sound = 0 < self.unit < 1 << 512 and 0 < self.factor < 1 << 512
+            need(sound and self.guesses == self.n, "a loss by rule needs its factor")
+            need("loss" not in file.places, "a loss is a rule or a list")
         else:
             self.unit = file.get("loss_denominator", int, told)
             need(self.unit > 0 and self.n * self.guesses <= PAIR_LIMIT, "the loss is too large")
@@ -671,6 +808,9 @@ class Reader:
 
     def losses(self, guess: int) -> Array:
         """Return the losses of one guess under every answer, times the unit."""
+        if self.power:
+            gaps = abs(np.arange(self.n) - guess) ** self.power
+            return np.asarray(gaps.astype(object) * self.factor)
         if not self.binary:
             return np.asarray(self.loss[guess])
         column = np.ones(self.n, np.int64).astype(object)
@@ -686,6 +826,10 @@ class Reader:
         elif weights.kind == "levels" and self.binary and same:
             each += weights.total - weights.levels[0] * weights.factors.astype(object)
             each[weights.rest_at] -= weights.rest_of(weights.rest_at)
+        elif weights.kind == "levels" and self.power and same and len(weights.steps) == 1:
+            each = far_sums(weights.levels, weights.steps[0], weights.factors, self.power)
+            from_rest = abs(np.arange(self.n) - weights.rest_at).astype(object) ** self.power
+            each = (each + from_rest * weights.rest) * self.factor
         else:
             need(self.binary or self.n * weights.outputs <= 1 << 27, "too many losses to add up")
             for start, block in weights.columns():
@@ -694,7 +838,7 @@ class Reader:
                     if self.binary:
                         each[guess] += int(block[guess, o])
                     else:
-                        each += self.loss[guess] * block[:, o].astype(object)
+                        each += self.losses(guess) * block[:, o].astype(object)
             if self.binary:
                 each = weights.total - each
         if self.support is not None:
@@ -703,15 +847,48 @@ class Reader:
         return Fraction(found, weights.total * self.unit * self.prior_total)
 
 
+def far_sums(levels: list[int], step: int, z: Array, power: int) -> Array:
+    r"""Return ``Σ_o levels[⌈\|i-o\|/step⌉]·z[o]·\|i-o\|^power`` for all i, exactly.
+
+    The last level goes on for ever and is added up by moments; the others are a convolution of
+    integers below 2^19, whose sums stay below 2^62.
+    """
+    n, last = len(z), levels[-1]
+    reach = min(n, step * (len(levels) - 1) + 1)
+    need(2 * reach * n <= WORK_LIMIT >> 3, "too many levels to add up losses")
+    half = [(levels[-(-t // step)] - last) * t**power for t in range(reach)]
+    kernel = np.array([*half[:0:-1], *half], object)
+    node, many = np.arange(n).astype(object), z.astype(object)
+    sums = [np.cumsum(many * node**p) for p in range(power + 1)]
+    if power == 1:
+        far = node * (2 * sums[0] - sums[0][-1]) - (2 * sums[1] - sums[1][-1])
+    else:
+        far = node * node * sums[0][-1] - 2 * node * sums[1][-1] + sums[2][-1]
+    total = far * last
+    small = (1 << 19) - 1
+    for a in range(0, 63, 19):
+        part = ((z >> a) & small).astype(np.int64)
+        for b in range(0, max(half).bit_length(), 19):
+            near = np.convolve(part, ((kernel >> b) & small).astype(np.int64))
+            total += near[reach - 1 : reach - 1 + n].astype(object) * (1 << (a + b))
+    return np.asarray(total)
+
+
 def lower_bound(file: Container, graph: Graph, reader: Reader, alphas: list[int]) -> Fraction:
     """Return the bound that the certificate proves, or stop where it proves nothing."""
     told = file.get("certificate", dict)
     bits: int = file.get("bits", int, told)
     need(0 < bits <= 400, "the certificate needs 1 to 400 bits")
-    if file.get("kind", str, told) == "cover":
+    kind = file.get("kind", str, told)
+    need(kind in ("cover", "multipliers", "tree", "line"), "unknown kind of certificate")
+    if kind == "cover":
         return _cover(file, graph, reader, alphas[0], bits)
-    need(graph.nodes * reader.guesses <= 1 << 26, "too many conditions to check")
+    need(kind == "line" or graph.nodes * reader.guesses <= 1 << 26, "too many conditions to check")
     prices = file.whole("prices", graph.nodes, None).astype(object)
+    if kind != "multipliers":
+        check = _on_line if kind == "line" else _on_tree
+        check(file, graph, reader, prices, alphas, bits)
+        return Fraction(sum(prices.tolist()), 1 << bits)
     count = file.places["arc_guess"][0]["count"] if "arc_guess" in file.places else 0
     empty = np.zeros(0, np.int64)
     guess = file.whole("arc_guess", count, 0, reader.guesses) if count else empty
@@ -729,6 +906,51 @@ def lower_bound(file: Container, graph: Graph, reader: Reader, alphas: list[int]
             short = float(Fraction(-room[i], unit))
             need(False, f"certificate: guess {k} is not priced at answer {i}, short by {short:.3g}")
     return Fraction(sum(prices.tolist()), 1 << bits)
+
+
+def _on_tree(
+    file: Container, graph: Graph, reader: Reader, prices: Array, alphas: list[int], bits: int
+) -> None:
+    need(graph.nodes * reader.guesses <= PAIR_LIMIT, "too many conditions to check")
+    roots = file.whole("roots", reader.guesses, 0, graph.nodes)
+    for k, left in enumerate(tree_rooms(graph, reader, prices, roots.tolist(), alphas, bits)):
+        need(left >= 0, f"certificate: guess {k} is not priced at its root {roots[k]}")
+
+
+def tree_rooms(
+    graph: Graph, reader: Reader, prices: Array, roots: list[int], alphas: list[int], bits: int
+) -> Iterator[int]:
+    """Yield for each guess what is left at its root, in units of a price, scaled."""
+    tree = Tree(graph)
+    owed = prices * (reader.prior_total * reader.unit)
+    for k, root in enumerate(roots):
+        cost = reader.prior * reader.losses(k) * (1 << bits)
+        yield tree.left_at(root, (cost - owed).tolist(), alphas)
+
+
+def _on_line(
+    file: Container, graph: Graph, reader: Reader, prices: Array, alphas: list[int], bits: int
+) -> None:
+    n = graph.nodes
+    path = graph.box is not None and len(graph.box) == 1 and graph.box[0][1] == 1
+    need(path and reader.power > 0, "certificate: a line needs a path and a loss by distance")
+    need(1 < n <= LINE_LIMIT, "too many conditions to check")
+    narrow = max(reader.factor, reader.unit) < 1 << 128 and max(abs(prices)) < 1 << 192
+    need(narrow and bits <= 128, "the numbers of the certificate are too wide for a line")
+    steps = file.whole("cut_steps", n - 1, 0, n + 1)
+    cuts = (np.cumsum(steps) - 1).tolist()
+    need(cuts[-1] < n, "certificate: a cut lies behind the last guess")
+    rooms = line_rooms(*line_numbers(reader, prices, bits), alphas[0], reader.power, cuts)
+    places = ("ahead of edge", "behind edge", "at the root of guess")
+    for what, side in zip(places, rooms, strict=True):
+        for j, room in enumerate(side):
+            need(room >= 0, f"certificate: the prices ask too much {what} {j}")
+
+
+def line_numbers(reader: Reader, prices: Array, bits: int) -> tuple[list[int], list[int]]:
+    """Return costs per distance and prices over one denominator."""
+    costs = reader.prior * (reader.factor << bits)
+    return costs.tolist(), (prices * (reader.prior_total * reader.unit)).tolist()
 
 
 def arcs_owed(
@@ -818,7 +1040,8 @@ def check(source: str | os.PathLike[str] | bytes) -> Report:
                 )
             ratios, alphas = check_ratios(file)
             ratio = "/".join(map(str, ratios[0]))
-            checked.append(f"p/q = {ratio} is at most exp(ε), for {len(ratios)} lengths of edges")
+            others = f", and so are {len(ratios) - 1} for other lengths" if len(ratios) > 1 else ""
+            checked.append(f"p/q = {ratio} is at most exp(ε) for edges of length 1{others}")
             graph = read_graph(file)
             check_query(file, graph)
             weights = Weights(file, graph, ratios)

@@ -11,14 +11,22 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.certify import Cover, Mechanism, Prices, certify
-from tightrope.consumers import RiskAverse
+from tightrope.certify import Cover, LinePrices, Mechanism, Prices, TreePrices, certify
+from tightrope.certify.optimality import LINE_LIMIT
+from tightrope.consumers import CoordinateLoss, RiskAverse
+from tightrope.graphs import Band
 from tightrope.optimize import Certificate, Design, ManyDesign
+from tightrope.optimize.line import line_remap
+from tightrope.optimize.line import prices as line_prices
+from tightrope.optimize.pricing import price, pricer_for
+from tightrope.optimize.problem import Problem
 from tightrope.phi import Phi
 from tightrope.queries import Neighbours, Query
 
 #: Largest number of answers times edges for which the multipliers of every guess are listed.
 LISTED_MULTIPLIERS = 4_000_000
+#: Largest number of answers times guesses on a tree whose prices are proved by elimination.
+TREE_PAIRS = 1 << 24
 #: A multiplier below this is left out; the exact proof makes up for it.
 NEGLIGIBLE = 1e-15
 #: How far, relatively, a cover in floats may fall short before it is made exact.
@@ -89,7 +97,9 @@ def _guesses(design: Design) -> NDArray[np.int64] | None:
     return np.array([place[label] for label in outputs])
 
 
-def _certificate(design: Design, progress: Callable[[float], None] | None) -> Prices | Cover | None:
+def _certificate(
+    design: Design, progress: Callable[[float], None] | None
+) -> Prices | Cover | TreePrices | LinePrices | None:
     proof = design.certificate
     if proof is None:
         return None
@@ -100,9 +110,27 @@ def _certificate(design: Design, progress: Callable[[float], None] | None) -> Pr
         cover = prior - proof.prices
         if cover.min() >= -NEGLIGIBLE and _covers(design, cover, prior):
             return Cover(np.maximum(cover, 0), mix)
+    by_rule = _by_rule(proof, mix)
+    if by_rule is not None:
+        return by_rule
     if design.consumer.loss.guess_count * design.graph.edge_count > LISTED_MULTIPLIERS:
         return None
     return _prices(proof, design.consumer.loss.guess_count, mix, progress)
+
+
+def _by_rule(proof: Certificate, mix: NDArray[np.float64] | None) -> TreePrices | LinePrices | None:
+    """Return prices alone where they determine the multipliers: on paths and trees."""
+    graph, consumer, alpha = proof.graph, proof.consumer, proof.epsilon.alpha
+    n, loss = graph.size, consumer.loss
+    if isinstance(graph, Band) and graph.width == 1 and isinstance(loss, CoordinateLoss):
+        found = line_remap(consumer, graph, alpha) if 1 < n <= LINE_LIMIT else None
+        if found is not None and (np.diff(loss.coordinates[:, 0]) > 0).all():
+            return LinePrices(line_prices(found.values, alpha), mix)
+    if not graph.is_tree or n * loss.guess_count > TREE_PAIRS:
+        return None
+    problem = Problem.of(graph, proof.epsilon, consumer)
+    lowered = price(problem, pricer_for(problem), proof.prices, problem.guesses).lowered
+    return TreePrices(lowered, problem.anchors, mix)
 
 
 def _covers(design: Design, cover: NDArray[np.float64], prior: NDArray[np.float64]) -> bool:

@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tightrope.certify.certificates import Cover, Prices
+    from tightrope.certify.certificates import Cover, LinePrices, Prices, TreePrices
     from tightrope.certify.make import certify
     from tightrope.certify.mechanism import Mechanism, read, write
     from tightrope.certify.script import checker_script
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "Cover": "certificates",
+    "LinePrices": "certificates",
     "Mechanism": "mechanism",
     "Prices": "certificates",
+    "TreePrices": "certificates",
     "Verification": "verification",
     "certify": "make",
     "checker_script": "script",
@@ -33,8 +35,10 @@ _PUBLIC = {
 
 __all__ = [
     "Cover",
+    "LinePrices",
     "Mechanism",
     "Prices",
+    "TreePrices",
     "Verification",
     "certify",
     "checker_script",

@@ -15,8 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tightrope.certify.elimination import Side, line_rooms
 from tightrope.certify.neighbours import Graph
-from tightrope.certify.optimality import Reader, arcs_owed, cover_room
+from tightrope.certify.optimality import (
+    Reader,
+    arcs_owed,
+    cover_room,
+    line_numbers,
+    tree_rooms,
+)
 from tightrope.errors import CheckFailed, InputError
 
 #: Binary places of prices, multipliers and covers.
@@ -74,7 +81,52 @@ class Cover:
     mix: ArrayLike | None = None
 
 
-Certificate = Prices | Cover
+@dataclass(frozen=True)
+class TreePrices:
+    """Prices on a tree: what each guess leaves is sent to its root, so nothing more is listed.
+
+    Attributes
+    ----------
+    prices
+        One number for each answer.
+    roots
+        For each guess the answer that everything is sent to, best one that the guess suits.
+    mix
+        For a risk-averse consumer, the prior over the support that the prices belong to.
+
+    Examples
+    --------
+    >>> TreePrices([0.1, 0.1], [0, 1]).roots
+    [0, 1]
+    """
+
+    prices: ArrayLike
+    roots: ArrayLike
+    mix: ArrayLike | None = None
+
+
+@dataclass(frozen=True)
+class LinePrices:
+    """Prices on a path whose loss is a power of the distance: proved for all guesses at once.
+
+    Attributes
+    ----------
+    prices
+        One number for each answer.
+    mix
+        For a risk-averse consumer, the prior over the support that the prices belong to.
+
+    Examples
+    --------
+    >>> LinePrices([0.1, 0.1]).mix is None
+    True
+    """
+
+    prices: ArrayLike
+    mix: ArrayLike | None = None
+
+
+Certificate = Prices | Cover | TreePrices | LinePrices
 
 
 def certificate_sections(
@@ -90,6 +142,10 @@ def certificate_sections(
     prices = _dyadic(certificate.prices, "prices")
     if len(prices) != graph.nodes:
         raise InputError(f"there must be {graph.nodes} prices, got {len(prices)}")
+    if isinstance(certificate, TreePrices):
+        return _on_tree(prices, np.asarray(certificate.roots, np.int64), graph, reader, alphas)
+    if isinstance(certificate, LinePrices):
+        return _on_line(prices, reader, alphas[0])
     value = _dyadic(certificate.value, "multipliers")
     guess, start, end = (
         np.asarray(part, np.int64).ravel()
@@ -121,6 +177,53 @@ def certificate_sections(
         sections,
         Fraction(sum(prices.tolist()), 1 << BITS),
     )
+
+
+def _on_tree(
+    prices: NDArray[Any],
+    roots: NDArray[np.int64],
+    graph: Graph,
+    reader: Reader,
+    alphas: list[int],
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]], Fraction]:
+    """Lower the price at each root by what is owed there."""
+    unit = reader.prior_total * reader.unit
+    short = np.zeros(graph.nodes, np.int64).astype(object)
+    rooms = tree_rooms(graph, reader, prices, roots.tolist(), alphas, BITS)
+    for root, left in zip(roots.tolist(), rooms, strict=True):
+        short[root] = max(short[root], -(left // unit))
+    prices = prices - short
+    bound = Fraction(sum(prices.tolist()), 1 << BITS)
+    return {"kind": "tree", "bits": BITS}, {"prices": _narrow(prices), "roots": roots}, bound
+
+
+def _on_line(
+    prices: NDArray[Any], reader: Reader, alpha: int
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]], Fraction]:
+    """Find for each edge the last guess with its root before it; lower prices where they fail."""
+    n, power = reader.n, reader.power
+    costs, owed = line_numbers(reader, prices, BITS)
+    right = Side(costs, owed, alpha, power)
+    cuts, cut = [], -1
+    for j in range(1, n):
+        while cut < n - 1 and not right.rise(j, cut + 1):
+            if right.least(j, cut + 1) < right.owed[j]:
+                break
+            cut += 1
+        cuts.append(cut)
+    ahead, behind, at_root = line_rooms(costs, owed, alpha, power, cuts)
+    unit = reader.prior_total * reader.unit << 62
+    short = [0] * n
+    for j in range(n - 1):
+        short[j + 1] = max(short[j + 1], -(ahead[j] // unit))
+        short[j] = max(short[j], -(behind[j] // unit))
+    for k, root in enumerate(np.searchsorted(cuts, np.arange(n)).tolist()):
+        short[root] = max(short[root], -(at_root[k] // unit))
+    prices = prices - np.array(short, object)
+    bound = Fraction(sum(prices.tolist()), 1 << BITS)
+    steps = np.diff(np.array([-1, *cuts], np.int64))
+    sections = {"prices": _narrow(prices), "cut_steps": steps}
+    return {"kind": "line", "bits": BITS}, sections, bound
 
 
 def _cover(

@@ -79,7 +79,8 @@ def check(source: str | os.PathLike[str] | bytes) -> Report:
                 )
             ratios, alphas = check_ratios(file)
             ratio = "/".join(map(str, ratios[0]))
-            checked.append(f"p/q = {ratio} is at most exp(ε), for {len(ratios)} lengths of edges")
+            others = f", and so are {len(ratios) - 1} for other lengths" if len(ratios) > 1 else ""
+            checked.append(f"p/q = {ratio} is at most exp(ε) for edges of length 1{others}")
             graph = read_graph(file)
             check_query(file, graph)
             weights = Weights(file, graph, ratios)

@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 
 from tightrope.certify.container import Array, Container, need
-from tightrope.certify.neighbours import PAIR_LIMIT, Graph, box_sums
+from tightrope.certify.elimination import Tree, line_rooms
+from tightrope.certify.neighbours import PAIR_LIMIT, WORK_LIMIT, Graph, box_sums
 from tightrope.certify.weights import Weights
 
 # -- loss and optimality ------------------------------------------------------------------
+
+LINE_LIMIT = 1 << 17  # answers on a line whose prices are proved by sums from both ends
 
 
 class Reader:
@@ -40,10 +43,18 @@ class Reader:
             need(not self.prior[outside].any(), "the prior has weight on impossible answers")
         self.guesses: int = file.get("guesses", int, told)
         need(self.guesses > 0, "a reader needs at least one guess")
-        self.binary = "loss" not in file.places
+        self.power: int = told.get("loss_power", 0)
+        self.binary = "loss" not in file.places and not self.power
         self.unit = 1
         if self.binary:
             need(self.guesses == self.n, "binary loss has one guess for each answer")
+        elif self.power:
+            need(type(self.power) is int and self.power in (1, 2), "no such power of a loss")
+            self.unit = file.get("loss_denominator", int, told)
+            self.factor: int = file.get("loss_factor", int, told)
+            sound = 0 < self.unit < 1 << 512 and 0 < self.factor < 1 << 512
+            need(sound and self.guesses == self.n, "a loss by rule needs its factor")
+            need("loss" not in file.places, "a loss is a rule or a list")
         else:
             self.unit = file.get("loss_denominator", int, told)
             need(self.unit > 0 and self.n * self.guesses <= PAIR_LIMIT, "the loss is too large")
@@ -56,6 +67,9 @@ class Reader:
 
     def losses(self, guess: int) -> Array:
         """Return the losses of one guess under every answer, times the unit."""
+        if self.power:
+            gaps = abs(np.arange(self.n) - guess) ** self.power
+            return np.asarray(gaps.astype(object) * self.factor)
         if not self.binary:
             return np.asarray(self.loss[guess])
         column = np.ones(self.n, np.int64).astype(object)
@@ -71,6 +85,10 @@ class Reader:
         elif weights.kind == "levels" and self.binary and same:
             each += weights.total - weights.levels[0] * weights.factors.astype(object)
             each[weights.rest_at] -= weights.rest_of(weights.rest_at)
+        elif weights.kind == "levels" and self.power and same and len(weights.steps) == 1:
+            each = far_sums(weights.levels, weights.steps[0], weights.factors, self.power)
+            from_rest = abs(np.arange(self.n) - weights.rest_at).astype(object) ** self.power
+            each = (each + from_rest * weights.rest) * self.factor
         else:
             need(self.binary or self.n * weights.outputs <= 1 << 27, "too many losses to add up")
             for start, block in weights.columns():
@@ -79,13 +97,43 @@ class Reader:
                     if self.binary:
                         each[guess] += int(block[guess, o])
                     else:
-                        each += self.loss[guess] * block[:, o].astype(object)
+                        each += self.losses(guess) * block[:, o].astype(object)
             if self.binary:
                 each = weights.total - each
         if self.support is not None:
             return Fraction(max(each[self.support].tolist()), weights.total * self.unit)
         found = sum((each * self.prior).tolist())
         return Fraction(found, weights.total * self.unit * self.prior_total)
+
+
+def far_sums(levels: list[int], step: int, z: Array, power: int) -> Array:
+    r"""Return ``Σ_o levels[⌈\|i-o\|/step⌉]·z[o]·\|i-o\|^power`` for all i, exactly.
+
+    The last level goes on for ever and is added up by moments; the others are a convolution of
+    integers below 2^19, whose sums stay below 2^62.
+
+    >>> far_sums([4, 2, 1], 1, np.array([1, 1, 1, 1]), 1).tolist()
+    [7, 6, 6, 7]
+    """
+    n, last = len(z), levels[-1]
+    reach = min(n, step * (len(levels) - 1) + 1)
+    need(2 * reach * n <= WORK_LIMIT >> 3, "too many levels to add up losses")
+    half = [(levels[-(-t // step)] - last) * t**power for t in range(reach)]
+    kernel = np.array([*half[:0:-1], *half], object)
+    node, many = np.arange(n).astype(object), z.astype(object)
+    sums = [np.cumsum(many * node**p) for p in range(power + 1)]
+    if power == 1:
+        far = node * (2 * sums[0] - sums[0][-1]) - (2 * sums[1] - sums[1][-1])
+    else:
+        far = node * node * sums[0][-1] - 2 * node * sums[1][-1] + sums[2][-1]
+    total = far * last
+    small = (1 << 19) - 1
+    for a in range(0, 63, 19):
+        part = ((z >> a) & small).astype(np.int64)
+        for b in range(0, max(half).bit_length(), 19):
+            near = np.convolve(part, ((kernel >> b) & small).astype(np.int64))
+            total += near[reach - 1 : reach - 1 + n].astype(object) * (1 << (a + b))
+    return np.asarray(total)
 
 
 def lower_bound(file: Container, graph: Graph, reader: Reader, alphas: list[int]) -> Fraction:
@@ -97,10 +145,16 @@ def lower_bound(file: Container, graph: Graph, reader: Reader, alphas: list[int]
     told = file.get("certificate", dict)
     bits: int = file.get("bits", int, told)
     need(0 < bits <= 400, "the certificate needs 1 to 400 bits")
-    if file.get("kind", str, told) == "cover":
+    kind = file.get("kind", str, told)
+    need(kind in ("cover", "multipliers", "tree", "line"), "unknown kind of certificate")
+    if kind == "cover":
         return _cover(file, graph, reader, alphas[0], bits)
-    need(graph.nodes * reader.guesses <= 1 << 26, "too many conditions to check")
+    need(kind == "line" or graph.nodes * reader.guesses <= 1 << 26, "too many conditions to check")
     prices = file.whole("prices", graph.nodes, None).astype(object)
+    if kind != "multipliers":
+        check = _on_line if kind == "line" else _on_tree
+        check(file, graph, reader, prices, alphas, bits)
+        return Fraction(sum(prices.tolist()), 1 << bits)
     count = file.places["arc_guess"][0]["count"] if "arc_guess" in file.places else 0
     empty = np.zeros(0, np.int64)
     guess = file.whole("arc_guess", count, 0, reader.guesses) if count else empty
@@ -118,6 +172,59 @@ def lower_bound(file: Container, graph: Graph, reader: Reader, alphas: list[int]
             short = float(Fraction(-room[i], unit))
             need(False, f"certificate: guess {k} is not priced at answer {i}, short by {short:.3g}")
     return Fraction(sum(prices.tolist()), 1 << bits)
+
+
+def _on_tree(
+    file: Container, graph: Graph, reader: Reader, prices: Array, alphas: list[int], bits: int
+) -> None:
+    need(graph.nodes * reader.guesses <= PAIR_LIMIT, "too many conditions to check")
+    roots = file.whole("roots", reader.guesses, 0, graph.nodes)
+    for k, left in enumerate(tree_rooms(graph, reader, prices, roots.tolist(), alphas, bits)):
+        need(left >= 0, f"certificate: guess {k} is not priced at its root {roots[k]}")
+
+
+def tree_rooms(
+    graph: Graph, reader: Reader, prices: Array, roots: list[int], alphas: list[int], bits: int
+) -> Iterator[int]:
+    """Yield for each guess what is left at its root, in units of a price, scaled.
+
+    >>> tree_rooms.__name__
+    'tree_rooms'
+    """
+    tree = Tree(graph)
+    owed = prices * (reader.prior_total * reader.unit)
+    for k, root in enumerate(roots):
+        cost = reader.prior * reader.losses(k) * (1 << bits)
+        yield tree.left_at(root, (cost - owed).tolist(), alphas)
+
+
+def _on_line(
+    file: Container, graph: Graph, reader: Reader, prices: Array, alphas: list[int], bits: int
+) -> None:
+    n = graph.nodes
+    path = graph.box is not None and len(graph.box) == 1 and graph.box[0][1] == 1
+    need(path and reader.power > 0, "certificate: a line needs a path and a loss by distance")
+    need(1 < n <= LINE_LIMIT, "too many conditions to check")
+    narrow = max(reader.factor, reader.unit) < 1 << 128 and max(abs(prices)) < 1 << 192
+    need(narrow and bits <= 128, "the numbers of the certificate are too wide for a line")
+    steps = file.whole("cut_steps", n - 1, 0, n + 1)
+    cuts = (np.cumsum(steps) - 1).tolist()
+    need(cuts[-1] < n, "certificate: a cut lies behind the last guess")
+    rooms = line_rooms(*line_numbers(reader, prices, bits), alphas[0], reader.power, cuts)
+    places = ("ahead of edge", "behind edge", "at the root of guess")
+    for what, side in zip(places, rooms, strict=True):
+        for j, room in enumerate(side):
+            need(room >= 0, f"certificate: the prices ask too much {what} {j}")
+
+
+def line_numbers(reader: Reader, prices: Array, bits: int) -> tuple[list[int], list[int]]:
+    """Return costs per distance and prices over one denominator.
+
+    >>> line_numbers.__name__
+    'line_numbers'
+    """
+    costs = reader.prior * (reader.factor << bits)
+    return costs.tolist(), (prices * (reader.prior_total * reader.unit)).tolist()
 
 
 def arcs_owed(

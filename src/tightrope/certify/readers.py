@@ -2,7 +2,8 @@ r"""The consumer of a mechanism file as exact integers.
 
 A prior is stored as integers over one denominator: exactly where its fractions allow it within
 62 bits, else as multiples of :math:`2^{-61}` with the largest one chosen so that they sum to 1.
-Losses are integers over one denominator; binary loss needs no list.
+Losses are integers over one denominator; binary loss needs no list, and neither does a loss
+that is a power of the distance between numbers in even steps.
 """
 
 from __future__ import annotations
@@ -88,7 +89,12 @@ def reader_data(consumer: Any, size: int, mix: Any = None, guess_of: Any = None)
     fields["prior_total"] = total
     sections["prior"] = prior
     if not loss.is_binary:
-        fields["loss_denominator"], sections["loss"] = _losses(loss, size)
+        rule = _by_distance(loss, size)
+        if rule is None:
+            fields["loss_denominator"], sections["loss"] = _losses(loss, size)
+        else:
+            fields["loss_power"], step = rule
+            fields["loss_factor"], fields["loss_denominator"] = step.numerator, step.denominator
     if guess_of is not None:
         sections["guess_of"] = np.asarray(guess_of, np.int64)
     return ReaderData(fields, sections)
@@ -112,6 +118,22 @@ def _dyadic(values: list[Any]) -> tuple[int, NDArray[Any]]:
     counts = np.array([round(Fraction(value) * DYADIC) for value in values], object)
     counts[int(counts.argmax())] += DYADIC - sum(counts.tolist())
     return DYADIC, counts.astype(np.int64)
+
+
+def _by_distance(loss: Any, size: int) -> tuple[int, Fraction] | None:
+    """Return p and s when guess k costs s·|i - k|^p under answer i, for all of them."""
+    power = getattr(loss, "power", None)
+    if power not in (1, 2) or loss.guess_count != size or size < 2:
+        return None
+    line = np.asarray(loss.coordinates)
+    steps = np.diff(line[:, 0])
+    if line.shape[1] != 1 or not (steps > 0).all():
+        return None
+    whole = (steps == steps[0]).all() and (line == np.rint(line)).all() and abs(line).max() < 2**53
+    step = loss.exact(0, 1)
+    if not whole and any(loss.exact(i, i + 1) != step for i in range(size - 1)):
+        return None
+    return power, Fraction(step)
 
 
 def _losses(loss: Any, size: int) -> tuple[int, NDArray[Any]]:

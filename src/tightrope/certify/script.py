@@ -6,7 +6,15 @@ import re
 from importlib.resources import files
 
 #: The modules of the checker, in the order in which they stand in the script.
-PARTS = ("container", "exponentials", "neighbours", "weights", "optimality", "checker")
+PARTS = (
+    "container",
+    "exponentials",
+    "neighbours",
+    "weights",
+    "elimination",
+    "optimality",
+    "checker",
+)
 
 _IMPORTS = re.compile(r"^(?:from|import) .*?(?:\([^)]*\))?$", re.M)
 _ONE_LINE = re.compile(r'("""[^"\n]+)\n *"""')

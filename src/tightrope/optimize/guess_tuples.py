@@ -34,7 +34,7 @@ HEIGHT_PLACES = 9
 #: Most parts of tuples that one search prices.
 MOST_PARTS = 300_000
 #: Once it has found a ray, it prices at most so many times the number of all single guesses.
-FEW_TIMES = 60
+FEW_TIMES = 30
 #: Rays that are enough for one round of the search for a mechanism.
 ENOUGH_RAYS = 40
 
