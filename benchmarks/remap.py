@@ -42,7 +42,7 @@ COMPARISON = Comparison(
     "remap",
     "Best remap",
     "For each output of the geometric mechanism at ε = ln 2, the guess that costs a consumer "
-    "least. *By rule* the mechanism is never a matrix, and guesses move monotonically. The NumPy "
+    "least. *By rule* the mechanism is never held as a matrix. The NumPy "
     "way multiplies prior, loss and matrix and takes the least entry of each column; `qif` is "
     "called as `l_risk.strategy`.",
     ROWS,

@@ -113,7 +113,7 @@ def _text(measure: str, value: float) -> str:
     if kind == "memory":
         return show.memory(value)
     if kind == "ratio":
-        return f"{show.digits(value)}×"
+        return f"{show.digits(value)}× as long"
     if kind == "growth":
         return f"n^{value:.2f}"
     if name in YES_OR_NO:
@@ -134,11 +134,11 @@ _BORDER = tuple(f"border-{power}-{side}" for power in (3, 6, 9, 12)
                 for side in ("inside", "outside"))  # fmt: skip
 
 TARGETS = (
-    Target("Regular priors", "Φz = 1 for sum(150,5), times the dense solve",
+    Target("Regular priors", "Φz = 1 for sum(150,5): the dense solve takes",
            "existence", ("sum(150,5)",), "ratio:numpy", least=1),
-    Target("Regular priors", "Φz = 1 for counts(30,2), times the dense solve",
+    Target("Regular priors", "Φz = 1 for counts(30,2): the dense solve takes",
            "existence", ("counts(30,2)",), "ratio:numpy", least=1),
-    Target("Regular priors", "Φz = 1 for both, times qif",
+    Target("Regular priors", "Φz = 1 for both: qif takes",
            "existence", ("sum(150,5)", "counts(30,2)"), "ratio:qif", least=1),
     Target("Regular priors", "1,000,000 answers, both families: memory",
            "existence", (_SUMS[-1], _COUNTS[-1]), "memory", most=1024),
@@ -148,17 +148,17 @@ TARGETS = (
            "existence", _SUMS, "growth", most=1.1),
     Target("Regular priors", "growth for two counts, 10⁴ to 10⁶ answers: n log n",
            "existence", _COUNTS, "growth", most=1.2),
-    Target("Leakage", "min-entropy leakage, time of the NumPy expression over ours",
+    Target("Leakage", "min-entropy leakage: one NumPy expression takes",
            "leakage", ("min-entropy",), "ratio:numpy", least=0.5),
-    Target("Leakage", "g-vulnerability, time of the NumPy expression over ours",
+    Target("Leakage", "g-vulnerability: one NumPy expression takes",
            "leakage", ("g-vulnerability",), "ratio:numpy", least=0.5),
-    Target("Leakage", "smallest ε on a path, times qif",
+    Target("Leakage", "smallest ε on a path: qif takes",
            "leakage", ("smallest-epsilon",), "ratio:qif", least=100),
-    Target("Leakage", "Shannon capacity, times qif",
+    Target("Leakage", "Shannon capacity: qif takes",
            "leakage", ("capacity",), "ratio:qif", least=100),
-    Target("Optimal design", "absolute loss, 160 answers at most 3 apart, times linprog",
+    Target("Optimal design", "absolute loss, 160 answers at most 3 apart: linprog takes",
            "optimal", ("band-160-absolute",), "ratio:linprog", least=50),
-    Target("Optimal design", "binary loss, 160 answers at most 3 apart, times linprog",
+    Target("Optimal design", "binary loss, 160 answers at most 3 apart: linprog takes",
            "optimal", ("band-160-binary",), "ratio:linprog", least=5),
     Target("Optimal design", "absolute loss, 500 answers at most 3 apart: time",
            "optimal", ("band-500-absolute",), "seconds", most=300),
@@ -188,9 +188,9 @@ TARGETS = (
            "derive", _BORDER, "fact:right", least=1),
     Target("Generality", "geometric(1) and geometric(½), 60 answers: right",
            "derive", ("geometric-yes", "geometric-no"), "fact:right", least=1),
-    Target("Proof-carrying", "one draw, times OpenDP",
+    Target("Proof-carrying", "one draw: OpenDP takes",
            "draws", ("single",), "ratio:opendp", least=20),
-    Target("Proof-carrying", "100,000 draws at once, times OpenDP",
+    Target("Proof-carrying", "100,000 draws at once: OpenDP takes",
            "draws", ("bulk",), "ratio:opendp", least=1000),
     Target("Proof-carrying", "|ρ| of a draw's time with its output",
            "draws", ("single",), "fact:rho_output", most=0.03),
