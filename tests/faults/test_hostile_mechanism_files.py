@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tracemalloc
 import zlib
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,8 +16,12 @@ from tightrope.certify import certify, verify
 from tightrope.certify.container import MAGIC, Container
 from tightrope.certify.encode import encode
 from tightrope.channels import GeometricChannel
+from tightrope.consumers import Consumer
 from tightrope.errors import InputError
 from tightrope.graphs import Band
+from tightrope.optimize import design
+from tightrope.proofs import prove
+from tightrope.queries import query
 
 #: Most memory that a refusal may take, in bytes.
 MEMORY = 100 << 20
@@ -289,3 +294,73 @@ def test_work_is_bounded_before_it_starts(made):
     header["ratios"] = [["1", str(10**1900 + 1), str(10**1900)]]
     found = verify(encode(header, {"weights": np.zeros(4000 * 4000, np.int64)}, 4000))
     assert found.reasons == ("there are too many weights",)
+
+
+def proved(text, loss):
+    asked = query(text)
+    return prove(design(asked, 1, Consumer.of(asked.graph, loss=loss)), asked)
+
+
+@pytest.mark.parametrize(("text", "loss"), [("count(6)", "absolute"), ("star(4)", "distance")])
+def test_random_damages_of_prices_end_in_a_reason_or_in_a_proof(text, loss):
+    """Random numbers in the sections of a certificate: what passes claims no more than is true."""
+    made = proved(text, loss)
+    header, sections = parts(made)
+    rng = np.random.default_rng(4)
+    names = [n for n in ("prices", "roots", "cut_steps", "prior") if n in sections]
+    reported = 0
+    for _ in range(500):
+        changed = {name: array.copy() for name, array in sections.items()}
+        for _ in range(int(rng.integers(1, 4))):
+            array = changed[names[int(rng.integers(len(names)))]]
+            size = int(rng.choice([1, 3, 10, 1 << 20, 1 << 60]))
+            array[int(rng.integers(len(array)))] += int(rng.choice([-1, 1])) * size
+        total = sum(int(x) for x in changed["prices"])
+        header["bound"] = str(Fraction(total, 1 << header["certificate"]["bits"]))
+        found = verify(encode(header, changed, made.shape[0]))
+        reported += bool(found.reasons)
+        if not found.reasons and np.array_equal(changed["prior"], sections["prior"]):
+            assert Fraction(header["bound"]) <= made.expected_loss
+            assert found.optimal_within >= 0
+    assert 100 < reported < 500
+
+
+def test_certificates_by_rule_do_bounded_work(made):
+    """Wide numbers, many answers and growing debts in small files."""
+    header, sections = parts(proved("count(6)", "absolute"))
+    wide = {**sections, "prices": np.array([1 << 500] * 7, object)}
+    header["bound"] = "1"
+    assert "too wide" in verify(encode(header, wide, 7)).reasons[0]
+    n = 4096
+    header["graph"], header["query"] = {"box": [[n, 1]]}, "line"
+    header["inputs"] = header["outputs"] = {"start": "0", "step": "1"}
+    header["epsilon"], header["ratios"] = {"multiple": "40", "base": None}, [["1", "1", "1"]]
+    header["weights"] = {
+        "kind": "levels",
+        "bits": 12,
+        "outputs": n,
+        "steps": [1],
+        "levels": [1],
+        "rest": 0,
+    }
+    header["consumer"] |= {"guesses": n, "prior_total": n}
+    losses = (
+        np.arange(n) * (np.arange(n) + 1) // 2 + (n - 1 - np.arange(n)) * (n - np.arange(n)) // 2
+    )
+    header["expected_loss"] = str(Fraction(int(losses.sum()), n * n))
+    header["certificate"] = {"kind": "tree", "bits": 60}
+    prices = np.zeros(n, np.int64)
+    prices[0] = 1 << 62
+    hostile = {
+        "factors": np.ones(n, np.int64),
+        "prior": np.ones(n, np.int64),
+        "prices": prices,
+        "roots": np.full(n, n - 1),
+    }
+    found = verify(encode(header, hostile, n))
+    assert found.private
+    assert found.reasons[0].startswith("certificate: guess 0 is not priced")
+    header["certificate"] = {"kind": "line", "bits": 60}
+    hostile["cut_steps"] = np.zeros(n - 1, np.int64)
+    found = verify(encode(header, hostile, n))
+    assert found.reasons[0].startswith("certificate: the prices ask too much")

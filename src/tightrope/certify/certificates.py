@@ -145,7 +145,7 @@ def certificate_sections(
     if isinstance(certificate, TreePrices):
         return _on_tree(prices, np.asarray(certificate.roots, np.int64), graph, reader, alphas)
     if isinstance(certificate, LinePrices):
-        return _on_line(prices, reader, alphas[0])
+        return _on_line(prices, graph, reader, alphas[0])
     value = _dyadic(certificate.value, "multipliers")
     guess, start, end = (
         np.asarray(part, np.int64).ravel()
@@ -198,11 +198,11 @@ def _on_tree(
 
 
 def _on_line(
-    prices: NDArray[Any], reader: Reader, alpha: int
+    prices: NDArray[Any], graph: Graph, reader: Reader, alpha: int
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]], Fraction]:
     """Find for each edge the last guess with its root before it; lower prices where they fail."""
     n, power = reader.n, reader.power
-    costs, owed = line_numbers(reader, prices, BITS)
+    costs, owed = line_numbers(graph, reader, prices, BITS)
     right = Side(costs, owed, alpha, power)
     cuts, cut = [], -1
     for j in range(1, n):

@@ -202,27 +202,30 @@ def _on_line(
     file: Container, graph: Graph, reader: Reader, prices: Array, alphas: list[int], bits: int
 ) -> None:
     n = graph.nodes
-    path = graph.box is not None and len(graph.box) == 1 and graph.box[0][1] == 1
-    need(path and reader.power > 0, "certificate: a line needs a path and a loss by distance")
     need(1 < n <= LINE_LIMIT, "too many conditions to check")
+    costs, owed = line_numbers(graph, reader, prices, bits)
     narrow = max(reader.factor, reader.unit) < 1 << 128 and max(abs(prices)) < 1 << 192
     need(narrow and bits <= 128, "the numbers of the certificate are too wide for a line")
     steps = file.whole("cut_steps", n - 1, 0, n + 1)
     cuts = (np.cumsum(steps) - 1).tolist()
     need(cuts[-1] < n, "certificate: a cut lies behind the last guess")
-    rooms = line_rooms(*line_numbers(reader, prices, bits), alphas[0], reader.power, cuts)
+    rooms = line_rooms(costs, owed, alphas[0], reader.power, cuts)
     places = ("ahead of edge", "behind edge", "at the root of guess")
     for what, side in zip(places, rooms, strict=True):
         for j, room in enumerate(side):
             need(room >= 0, f"certificate: the prices ask too much {what} {j}")
 
 
-def line_numbers(reader: Reader, prices: Array, bits: int) -> tuple[list[int], list[int]]:
+def line_numbers(
+    graph: Graph, reader: Reader, prices: Array, bits: int
+) -> tuple[list[int], list[int]]:
     """Return costs per distance and prices over one denominator.
 
     >>> line_numbers.__name__
     'line_numbers'
     """
+    path = graph.box is not None and len(graph.box) == 1 and graph.box[0][1] == 1
+    need(path and reader.power > 0, "certificate: a line needs a path and a loss by distance")
     costs = reader.prior * (reader.factor << bits)
     return costs.tolist(), (prices * (reader.prior_total * reader.unit)).tolist()
 

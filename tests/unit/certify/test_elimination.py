@@ -1,0 +1,344 @@
+"""Prices that prove themselves on trees and lines."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tightrope.certify import LinePrices, Mechanism, TreePrices, certify, verify
+from tightrope.certify.container import Container
+from tightrope.certify.elimination import Side, Tree, line_rooms
+from tightrope.certify.encode import encode
+from tightrope.certify.neighbours import Graph
+from tightrope.certify.optimality import far_sums
+from tightrope.channels import GeometricChannel, rational
+from tightrope.consumers import Consumer
+from tightrope.errors import CheckFailed, InputError
+from tightrope.graphs import Band, Cycle, ExplicitGraph
+from tightrope.optimize import design
+from tightrope.proofs import prove
+from tightrope.queries import query
+
+ONE = 1 << 62
+
+
+def parts(made):
+    file = Container(made.to_bytes())
+    header = {name: value for name, value in file.header.items() if name != "sections"}
+    return header, {name: np.concatenate(list(file.chunks(name))) for name in file.places}
+
+
+def packed(header, sections):
+    nodes = header["graph"].get("nodes") or header["graph"]["box"][0][0]
+    return encode(header, sections, nodes)
+
+
+def with_prices(made, change):
+    """The same file with other prices, and with the bound that they would prove."""
+    header, sections = parts(made)
+    sections["prices"] = sections["prices"] + change
+    total = sum(int(x) for x in sections["prices"])
+    header["bound"] = str(Fraction(total, 1 << header["certificate"]["bits"]))
+    return packed(header, sections)
+
+
+# -- trees --------------------------------------------------------------------------------
+
+SHAPES = {
+    "path": [(0, 1), (1, 2), (2, 3), (3, 4)],
+    "star": [(0, 1), (0, 2), (0, 3), (0, 4)],
+    "fork": [(0, 1), (1, 2), (1, 3), (3, 4)],
+}
+
+
+def cheapest(edges, weights, root, alpha):
+    """The least value of a ray with 1 at the root, from all signs of its steps."""
+    near = {i: [] for i in range(5)}
+    for i, h in edges:
+        near[i].append(h)
+        near[h].append(i)
+    found = []
+    for signs in itertools.product((-1, 1), repeat=4):
+        height, stack, number = {root: 0}, [root], 0
+        while stack:
+            i = stack.pop()
+            for h in near[i]:
+                if h not in height:
+                    height[h] = height[i] + signs[number]
+                    number += 1
+                    stack.append(h)
+        found.append(sum(w * alpha ** height[i] for i, w in enumerate(weights)))
+    return min(found)
+
+
+@settings(max_examples=60)
+@given(
+    shape=st.sampled_from(sorted(SHAPES)),
+    weights=st.lists(st.integers(-50, 100), min_size=5, max_size=5),
+    root=st.integers(0, 4),
+)
+def test_what_arrives_at_the_root_is_the_cheapest_ray(shape, weights, root):
+    edges = SHAPES[shape]
+    graph = Graph(5, None, np.array(edges), np.zeros(4, int))
+    large = [w << 40 for w in weights]
+    found = Tree(graph).left_at(root, list(large), [ONE // 2])
+    wanted = cheapest(edges, weights, root, Fraction(1, 2)) * (1 << 40)
+    if wanted >= 100:
+        assert wanted - 100 <= found <= wanted
+    elif wanted < 0:
+        # Debts that no surplus can pay are not followed to the end.
+        assert found < 0
+
+
+def test_debts_that_no_surplus_can_pay_end_the_elimination():
+    """A debt grows by 1/α at each step: without an end its number would have 200,000 digits."""
+    path = Graph(4000, [[4000, 1]], np.zeros((0, 2), int), np.zeros(0, int))
+    weights = [-1] + [1] * 3999
+    found = Tree(path).left_at(3999, weights, [1])
+    assert -(1 << 20) < found < 0
+    assert Tree(path).left_at(3999, [-1] + [0] * 3999, [0]) < 0
+
+
+@pytest.mark.parametrize(("text", "loss"), [("tree(2,3)", "distance"), ("star(4)", "distance")])
+def test_trees_carry_prices_and_roots_only(text, loss):
+    asked = query(text)
+    prior = np.arange(1, asked.graph.size + 1) / np.arange(1, asked.graph.size + 1).sum()
+    made = prove(
+        design(asked, 0.7, Consumer.of(asked.graph, prior=prior.tolist(), loss=loss)), asked
+    )
+    assert made.header["certificate"]["kind"] == "tree"
+    found = verify(made)
+    assert found.reasons == ()
+    assert found.optimal_within < 1e-9
+    for node in range(asked.graph.size):
+        raised = np.zeros(asked.graph.size, np.int64)
+        raised[node] = 1 << 30  # about 1e-9 of the unit
+        said = verify(with_prices(made, raised)).reasons
+        assert said[0].startswith("certificate: guess"), node
+        assert verify(with_prices(made, -raised)).reasons == ()
+
+
+def test_lengths_of_edges_are_part_of_the_elimination():
+    graph = ExplicitGraph([(0, 1), (1, 2), (1, 3)], lengths=[1.0, 0.5, 2.0])
+    consumer = Consumer.of(graph, prior=[0.1, 0.4, 0.3, 0.2], loss="distance")
+    made = prove(design(graph, 1, consumer))
+    assert made.header["certificate"]["kind"] == "tree"
+    assert verify(made).optimal_within < 1e-9
+    assert verify(with_prices(made, 1 << 30)).reasons[0].startswith("certificate: guess")
+
+
+def test_a_tree_certificate_needs_a_tree_and_roots_in_it():
+    asked = {"consumer": Consumer.of(Cycle(4))}
+    uniform = rational([["1/4"] * 4] * 4)
+    with pytest.raises(CheckFailed, match="no tree"):
+        certify(uniform, Cycle(4), "ln(2)", certificate=TreePrices([0.1] * 4, range(4)), **asked)
+    made = prove(design("star(3)", 0.7, Consumer.of(query("star(3)").graph, loss="distance")))
+    header, sections = parts(made)
+    for roots in ([0, 0, 0, 4], [0, 0, 0, -1], [0, 0, 0]):
+        sections["roots"] = np.array(roots)
+        assert "the section 'roots'" in verify(packed(header, sections)).reasons[0]
+
+
+# -- lines --------------------------------------------------------------------------------
+
+
+def exact(costs, alpha, power, j, k):
+    return sum(c * abs(i - k) ** power * alpha ** (i - j) for i, c in enumerate(costs) if i >= j)
+
+
+@settings(max_examples=40)
+@given(
+    costs=st.lists(st.integers(0, 20), min_size=2, max_size=7),
+    alpha=st.sampled_from([1 << 58, 1 << 61, ONE // 3, ONE - (1 << 55), 0]),
+    power=st.sampled_from([1, 2]),
+)
+def test_sums_from_one_side_are_bounds_and_close(costs, alpha, power):
+    ratio, n = Fraction(alpha, ONE), len(costs)
+    side = Side(costs, costs, alpha, power)
+    for j, k in itertools.product(range(n), range(n)):
+        wanted = exact(costs, ratio, power, j, k) * ONE
+        assert wanted - 10**4 <= side.least(j, k) <= wanted
+        assert side.owed[j] >= exact([1] * n, ratio, 0, j, 0) * 0
+        if k:
+            rise = wanted - exact(costs, ratio, power, j, k - 1) * ONE
+            assert side.rise(j, k) >= rise
+        least = min(exact(costs, ratio, power, j, guess) for guess in range(k + 1)) * ONE
+        assert side.room(j, k) <= least - exact(costs, ratio, 0, j, -1) * ONE
+
+
+def multipliers_exist(weights, alpha):
+    """Whether no private column has a negative product with the weights, by dynamic programming."""
+    left = Fraction(weights[0])
+    for w in weights[1:]:
+        left = w + (left * alpha if left >= 0 else left / alpha)
+    return left >= 0
+
+
+@settings(max_examples=80)
+@given(
+    costs=st.lists(st.integers(0, 9), min_size=2, max_size=6),
+    prices=st.data(),
+    power=st.sampled_from([1, 2]),
+)
+def test_rooms_on_a_line_never_claim_too_much(costs, prices, power):
+    """Whatever the prices and the cuts: where every room is left, every guess is proved."""
+    n, alpha = len(costs), Fraction(1, 2)
+    owed = prices.draw(st.lists(st.integers(-9, 9), min_size=n, max_size=n))
+    cuts = sorted(prices.draw(st.lists(st.integers(-1, n - 1), min_size=n - 1, max_size=n - 1)))
+    rooms = line_rooms(costs, owed, ONE // 2, power, cuts)
+    if min(map(min, rooms)) >= 0:
+        for k in range(n):
+            weights = [c * abs(i - k) ** power - owed[i] for i, c in enumerate(costs)]
+            assert multipliers_exist(weights, alpha), k
+
+
+PRIORS = ["uniform", "binomial(.3)", "geometric(.5)", "0.4,0,0,0.1,0,0,0,0.2,0.3", "random"]
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("loss", ["absolute", "squared"])
+@pytest.mark.parametrize("level", ["0.1", "ln(2)", "2"])
+def test_paths_prove_all_guesses_at_once(prior, loss, level):
+    graph = Band(9)
+    if prior == "random":
+        prior = np.random.default_rng(len(loss)).dirichlet(np.full(9, 0.3)).tolist()
+    consumer = Consumer.of(graph, prior=prior, loss=loss)
+    made = prove(design(graph, level, consumer))
+    assert made.header["certificate"]["kind"] == "line"
+    assert not {"loss", "arc_value"} & {s["name"] for s in made.header["sections"]}
+    found = verify(made)
+    assert found.reasons == ()
+    assert found.optimal_within <= 1e-12 + 1e-9 * abs(float(made.expected_loss))
+    for node in range(9):
+        raised = np.zeros(9, np.int64)
+        raised[node] = 1 << 34  # about 1e-8 of the unit
+        said = verify(with_prices(made, raised)).reasons
+        assert said[0].startswith("certificate: the prices ask too much"), node
+        assert verify(with_prices(made, -raised)).reasons == ()
+
+
+def test_thousands_of_answers_fit_into_a_few_thousand_bytes():
+    asked = query("count(2500)")
+    made = prove(design(asked, 1, Consumer.of(asked.graph, loss="absolute")), asked)
+    assert len(made.to_bytes()) < 5_000
+    assert verify(made).optimal_within < 1e-9
+    raised = np.zeros(2501, np.int64)
+    raised[1234] = 1 << 32
+    assert verify(with_prices(made, raised)).reasons[0].startswith("certificate: the prices ask")
+
+
+def test_labels_in_steps_other_than_one():
+    graph = Band(5, label=lambda i: Fraction(i, 3) + 2, index=None)
+    made = prove(design(graph, 1, Consumer.of(graph, loss="squared")))
+    told = made.header["consumer"]
+    assert (told["loss_power"], told["loss_factor"], told["loss_denominator"]) == (2, 1, 9)
+    assert verify(made).optimal_within < 1e-12
+
+
+def test_answers_in_uneven_steps_keep_their_list():
+    graph = Band(4, label=lambda i: i * i, index=None)
+    consumer = Consumer.of(graph, loss="absolute")
+    made = prove(design(graph, 1, consumer))
+    assert "loss_power" not in made.header["consumer"]
+    assert verify(made).optimal_within < 1e-9
+
+
+@pytest.mark.parametrize("loss", ["absolute", "squared"])
+def test_a_risk_averse_reader_of_a_count(loss):
+    asked = query("count(6)")
+    made = prove(design(asked, 1, Consumer.of(asked.graph, support="all", loss=loss)), asked)
+    assert verify(made).reasons == ()
+    assert verify(made).optimal_within < 1e-6
+
+
+def test_cuts_and_powers_that_make_no_sense():
+    made = prove(design("count(5)", 1, Consumer.of(query("count(5)").graph, loss="absolute")))
+    header, sections = parts(made)
+    for steps in ([-1, 0, 0, 0, 0], [7, 0, 0, 0, 0], [1, 1, 1, 1], [3, 3, 1, 0, 0]):
+        changed = {**sections, "cut_steps": np.array(steps)}
+        said = verify(packed(header, changed)).reasons[0]
+        assert said.startswith(("the section 'cut_steps'", "certificate: a cut")), said
+    wide = {**sections, "prices": np.array([1 << 200] * 6, object)}
+    assert "too wide" in verify(packed(header, wide)).reasons[0]
+    for changes in (
+        {"loss_power": 3},
+        {"loss_power": "1"},
+        {"loss_power": True},
+        {"loss_factor": 0},
+        {"loss_factor": -1},
+        {"loss_factor": 1 << 600},
+        {"loss_denominator": 0},
+        {"guesses": 5},
+    ):
+        told = {**header, "consumer": {**header["consumer"], **changes}}
+        assert verify(packed(told, sections)).reasons, changes
+    told = {**header, "certificate": {**header["certificate"], "kind": "lines"}}
+    assert verify(packed(told, sections)).reasons == ("unknown kind of certificate",)
+
+
+def test_a_line_is_for_losses_by_distance():
+    with pytest.raises(CheckFailed, match="a line needs a path"):
+        certify(
+            GeometricChannel(4, 1),
+            Band(4),
+            1,
+            consumer=Consumer.of(Band(4)),
+            certificate=LinePrices([0.1] * 4),
+        )
+    with pytest.raises(CheckFailed, match="a line needs a path"):
+        certify(
+            rational([["1/4"] * 4] * 4),
+            Band(4, 2),
+            1,
+            consumer=Consumer.of(Band(4), loss="absolute"),
+            certificate=LinePrices([0.1] * 4),
+        )
+    with pytest.raises(InputError, match="4 prices"):
+        certify(
+            GeometricChannel(4, 1),
+            Band(4),
+            1,
+            consumer=Consumer.of(Band(4), loss="absolute"),
+            certificate=LinePrices([0.1] * 3),
+        )
+
+
+@settings(max_examples=40)
+@given(
+    levels=st.lists(st.integers(1, 1 << 60), min_size=1, max_size=5),
+    step=st.integers(1, 3),
+    z=st.lists(st.integers(0, 1 << 58), min_size=1, max_size=8),
+    power=st.sampled_from([1, 2]),
+)
+def test_losses_of_a_rule_are_added_up_exactly(levels, step, z, power):
+    levels = sorted(levels, reverse=True)
+    found = far_sums(levels, step, np.array(z), power).tolist()
+    last = len(levels) - 1
+    for i, value in enumerate(found):
+        far = [abs(i - o) for o in range(len(z))]
+        wanted = sum(
+            levels[min(-(-t // step), last)] * t**power * weight
+            for t, weight in zip(far, z, strict=True)
+        )
+        assert value == wanted
+
+
+def test_a_rule_of_weights_has_the_loss_of_its_list():
+    """By rule from 1,024 answers on; the list of the same weights gives the same loss."""
+    asked = query("count(1100)")
+    consumer = Consumer.of(asked.graph, loss="absolute")
+    made = prove(design(asked, 1, consumer), asked)
+    assert made.kind == "levels"
+    channel = GeometricChannel(1101, 1)
+    rows = [0, 1, 550, 1100]
+    losses = [float(channel.row(i) @ consumer.loss.row(i)) for i in rows]
+    weights = [made.row_weights(i).astype(object) / made.total for i in rows]
+    again = [float((w * consumer.loss.row(i)).sum()) for i, w in zip(rows, weights, strict=True)]
+    assert again == pytest.approx(losses, rel=1e-9)
+    assert isinstance(Mechanism(made.to_bytes()), Mechanism)
+    header, sections = parts(made)
+    header["expected_loss"] = str(Fraction(header["expected_loss"]) + Fraction(1, 10**30))
+    assert verify(packed(header, sections)).reasons[0].startswith("loss")
