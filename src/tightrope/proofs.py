@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from tightrope.certify import Cover, LinePrices, Mechanism, Prices, TreePrices, certify
 from tightrope.certify.optimality import LINE_LIMIT
 from tightrope.consumers import CoordinateLoss, RiskAverse
+from tightrope.errors import InputError
 from tightrope.graphs import Band
-from tightrope.optimize import Certificate, Design, ManyDesign
+from tightrope.optimize import Certificate, Design, LimitedDesign, ManyDesign
 from tightrope.optimize.line import line_remap
 from tightrope.optimize.line import prices as line_prices
 from tightrope.optimize.pricing import price, pricer_for
@@ -34,7 +35,7 @@ COVER_ROUNDING = 1e-11
 
 
 def prove(
-    design: Design | ManyDesign,
+    design: Design | ManyDesign | LimitedDesign,
     query: Query | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Mechanism:
@@ -50,7 +51,8 @@ def prove(
     ----------
     design
         What the planner found. One mechanism for many consumers is proved private; its outputs
-        serve no single guess, so its file states no loss.
+        serve no single guess, so its file states no loss. One under a limit, which must have a
+        privacy level, is proved private and its loss stated.
     query
         The question, for the file's title; the name of the answer graph by default.
     progress
@@ -75,6 +77,19 @@ def prove(
             neighbours=relation.value,
             provenance={"route": "regret"},
         )
+    if isinstance(design, LimitedDesign):
+        if design.epsilon is None:
+            raise InputError("a mechanism file proves privacy: the design needs a privacy level")
+        return certify(
+            design.channel,
+            design.graph,
+            design.epsilon,
+            query=text,
+            neighbours=relation.value,
+            consumer=design.consumer,
+            guess_of=_guesses(design),
+            provenance={"route": "limited"},
+        )
     return certify(
         design.channel,
         design.graph,
@@ -88,7 +103,7 @@ def prove(
     )
 
 
-def _guesses(design: Design) -> NDArray[np.int64] | None:
+def _guesses(design: Design | LimitedDesign) -> NDArray[np.int64] | None:
     """Return the guess that each output serves, or nothing when output o serves guess o."""
     outputs, guesses = design.channel.outputs, design.consumer.loss.guesses
     if outputs == guesses:

@@ -164,8 +164,33 @@ def test_many_readers(run, tmp_path):
 def test_a_limit_on_leakage(run):
     data = run("design", "clique(3)", "--max-vulnerability", "0.5", "--json").data
     assert data["expected_loss"] == pytest.approx(0.5, abs=1e-7)
+    assert data["certified"]
+    assert data["bound"] == pytest.approx(0.5, abs=1e-9)
     data = run("design", "clique(4)", "--max-loss", "0.4", "--json").data
+    assert data.keys() >= KEYS
     assert data["vulnerability"] == pytest.approx(0.6, abs=1e-7)
+    assert data["gap"] <= 1e-9
+    text = run("design", "clique(4)", "--max-loss", "0.4").out
+    assert "no vulnerability below" in text
+    assert "Not proved" not in text
+
+
+def test_a_limited_mechanism_becomes_a_private_file(run, tmp_path):
+    file = str(tmp_path / "m.tightrope")
+    words = ["cycle(6)", "--epsilon", "ln(2)", "--max-vulnerability", "0.25", "--loss", "distance"]
+    data = run("design", *words, "--out", file, "--json").data
+    assert data["certified"]
+    checked = run("verify", file, "--json").data
+    assert checked["private"]
+    assert checked["optimal_within"] is None
+
+
+def test_an_infeasible_limit_names_the_least_that_works(run):
+    words = ["cycle(6)", "--epsilon", "ln(2)", "--loss", "distance", "--max-loss"]
+    refused = run("design", *words, "0.1")
+    assert refused.code == 2
+    least = refused.err.split("at least ")[1].split(",")[0]
+    assert run("design", *words, least, "--json").data["certified"]
 
 
 @pytest.mark.parametrize(
@@ -174,6 +199,7 @@ def test_a_limit_on_leakage(run):
         ["--max-vulnerability", "0.1"],
         ["--max-vulnerability", "0.5", "--max-loss", "0.1"],
         ["--max-vulnerability", "0.5", "--out", "x.tightrope"],
+        ["--max-loss", "0.1", "--epsilon", "0.5"],
         ["--max-vulnerability", "0.5", "--route", "rays"],
         ["--consumers", "no-such.csv", "--epsilon", "1"],
     ],

@@ -110,14 +110,14 @@ def design(
     if consumers is not None or limited:
         _refuse_with(consumers is not None and limited, "--consumers", "a limit")
         _refuse_with(route is not None, "a route", "--consumers or a limit")
-        _refuse_with(out is not None and limited, "--out", "a limit")
+        _refuse_with(out is not None and epsilon is None, "--out", "a limit without --epsilon")
         _refuse_with(report is not None, "--report", "--consumers or a limit")
         _refuse_with(risk_averse is not None, "--risk-averse", "--consumers or a limit")
     if consumers is not None:
         under_consumers(asked, _needed(epsilon), consumers, gap, as_json, out)
         return
     if limited:
-        under_limit(asked, epsilon, prior, loss, max_vulnerability, max_loss, as_json)
+        under_limit(asked, epsilon, prior, loss, max_vulnerability, max_loss, gap, as_json, out)
         return
     level = _needed(epsilon)
     who = (

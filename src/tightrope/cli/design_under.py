@@ -89,41 +89,64 @@ def under_limit(
     loss: str,
     max_vulnerability: float | None,
     max_loss: float | None,
+    gap: float,
     as_json: bool,
+    out: Path | None = None,
 ) -> None:
     """Show the best mechanism under a limit on leakage or on loss.
 
     >>> from tightrope import query
-    >>> under_limit(query("clique(3)"), None, "uniform", "binary", 0.5, None, True)
+    >>> under_limit(query("clique(3)"), None, "uniform", "binary", 0.5, None, 1e-9, True)
     {"query": "clique(3)", "route": "limited", ...}
     """
     from tightrope.consumers import Consumer
+    from tightrope.optimize import Progress
     from tightrope.optimize.limits import design_limited
 
     who = Consumer.of(asked.graph, prior=prior, loss=loss)
     start = time.perf_counter()
-    found = design_limited(
-        asked, who, epsilon=epsilon, max_vulnerability=max_vulnerability, max_loss=max_loss
-    )
+    with progress_bar("searching", as_json) as done:
+
+        def told(now: Progress) -> None:
+            reached = math.log(max(now.gap, gap)) / math.log(gap) if now.gap < 1 else 0.0
+            done(min(1.0, reached))
+
+        found = design_limited(
+            asked,
+            who,
+            epsilon=epsilon,
+            max_vulnerability=max_vulnerability,
+            max_loss=max_loss,
+            gap=gap,
+            progress=told,
+        )
     lost = found.expected_loss
-    reached = lost if found.minimised == "loss" else found.vulnerability
     data = {
         "query": asked.text,
         "route": "limited",
         "utility": 1 - lost if who.loss.is_binary else -lost,
-        "gap": reached - found.bound,
-        "certified": False,
         "seconds": time.perf_counter() - start,
         "baselines": {},
         **found.as_dict(),
     }
+    if out is not None:
+        from tightrope.certify import write
+        from tightrope.proofs import prove
+
+        proved = prove(found, asked)
+        data |= {"out": str(write(proved, out)), "digest": proved.digest}
 
     def draw(console: Console) -> None:
         rows = {
             "expected loss": f"{lost:.9g}",
             "an attacker guesses": f"with probability {found.vulnerability:.9g}",
-            f"no {found.minimised} below": f"{found.bound:.9g} (by the solver, not certified)",
+            f"no {found.minimised} below": f"{found.bound:.9g}  (gap {found.gap:.2g})",
         }
+        if out is not None:
+            rows["written to"] = f"{out}  (check its privacy: tightrope verify {out})"
         facts_table(console, f"{asked.text} with the least {found.minimised}", rows)
+        if not found.certified:
+            how = "stopped early" if found.stopped else "the proof did not close"
+            paragraphs(console, [f"Not proved best: {how}; no mechanism is below the bound above."])
 
     show(as_json, data, draw)

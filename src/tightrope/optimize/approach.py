@@ -15,12 +15,14 @@ from tightrope.optimize.engine import (
     Callback,
     EngineResult,
     Progress,
+    first_faces,
     relative_gap,
     run_engine,
 )
 from tightrope.optimize.faces import Face
 from tightrope.optimize.master import solve_master
 from tightrope.optimize.objective import Objective
+from tightrope.optimize.pricing import price, pricer_for
 
 #: The approach ends at this gap: from there the engine needs few rounds.
 CLOSE_GAP = 5e-3
@@ -66,14 +68,18 @@ def run_approach(
     if not len(objective.first):
         return run_engine(objective, gap=gap, progress=progress, start=start)
     clock = time.perf_counter()
-    best, faces = objective.first, dict(start or {})
+    pricer = pricer_for(objective.problem)
+    best = objective.first
+    faces = dict(start or first_faces(objective.problem, objective.guesses))
     multipliers, bound, prices = best, float("-inf"), None
     value, left = float("inf"), 1.0
     steps, result = 0, None
     for steps in range(1, MOST_STEPS + 1):
         try:
             inner = run_engine(
-                objective.weighed(multipliers), gap=INNER_SHARE * left, start=faces or None
+                objective.weighed(multipliers),
+                gap=INNER_SHARE * left,
+                start=start if steps == 1 else faces,
             )
             if inner.stopped and result is None:
                 raise KeyboardInterrupt
@@ -81,6 +87,10 @@ def run_approach(
                 best, bound, prices = multipliers, inner.bound, inner.prices
             faces |= inner.master.faces
             master = solve_master(objective.problem, faces, None, objective)
+            corner = objective.weighed(master.multipliers)
+            checked = price(corner, pricer, master.prices, corner.guesses)
+            if checked.bound > bound:
+                best, bound, prices = master.multipliers, checked.bound, checked.lowered
         except KeyboardInterrupt:
             if result is None:
                 raise

@@ -116,7 +116,7 @@ def run_engine(
     objective: Objective = ExpectedLoss(aim) if isinstance(aim, Problem) else aim
     problem, guesses = objective.problem, objective.guesses
     pricer = pricer_for(problem)
-    faces = _first_faces(problem, guesses) if start is None else dict(start)
+    faces = first_faces(problem, guesses) if start is None else dict(start)
     # Prices at which every ray of every guess is free: the least cost of each answer. Over all
     # guesses, not only one for each orbit: prices must treat the answers of an orbit alike.
     weighed = objective.weighed(objective.first)
@@ -245,10 +245,16 @@ def relative_gap(loss: float, bound: float) -> float:
     return (loss - bound) / max(abs(loss), 1e-300)
 
 
-def _first_faces(problem: Problem, guesses: Ints) -> dict[int, Face]:
+def first_faces(problem: Problem, guesses: Ints) -> dict[int, Face]:
     """Return the steepest ray around the region of each guess, and a flat one.
 
     The regions cover all answers, and with the flat ray a mechanism always exists.
+
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Band
+    >>> problem = Problem(Band(3), Epsilon.of(1), np.ones((3, 3)) - np.eye(3))
+    >>> [face.dimension for face in first_faces(problem, problem.guesses).values()]
+    [3, 1, 1]
     """
     faces = {}
     own = problem.regions

@@ -6,7 +6,9 @@ The posterior vulnerability of a channel for an attacker with prior :math:`\rho`
 
 Merging outputs that lead to the same guess never makes it larger, so one column for each guess
 is enough here too, and both "least loss with :math:`V \le v`" and "least V with loss
-:math:`\le L`" are linear programs.
+:math:`\le L`" are linear programs. With a privacy level the engine solves them over rays;
+without one they are solved as they stand. Either way the result carries a certificate
+(:mod:`tightrope.optimize.limited`).
 """
 
 from __future__ import annotations
@@ -22,14 +24,16 @@ from numpy.typing import ArrayLike
 from tightrope.channels import Channel, DenseChannel
 from tightrope.consumers import Bayesian, Consumer, DensePrior, Prior
 from tightrope.epsilon import Epsilon
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
-from tightrope.optimize.mixture import mixture
+from tightrope.optimize.engine import Callback
+from tightrope.optimize.limit_search import Search
+from tightrope.optimize.limited import LimitCertificate, Minimised
 from tightrope.optimize.planner import graph_of
-from tightrope.optimize.problem import Floats, Problem
+from tightrope.optimize.problem import Floats
 
-#: Most entries of the constraint matrix.
-LIMITED_ENTRIES = 6_000_000
+#: A value below this part of what is had without an answer is measured by that part.
+SMALL_SHARE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +49,19 @@ class LimitedDesign:
     expected_loss, vulnerability
         What the mechanism loses, and what the attacker gains from it.
     bound
-        What no mechanism under the same limits is below, of the quantity minimised, to the
-        accuracy of the solver.
+        What no mechanism under the same limits is below, of the quantity minimised.
+    limit
+        The limit on the other quantity, kept to rounding.
     minimised
         ``"loss"`` or ``"vulnerability"``.
+    certificate
+        What proves the bound.
+    wanted_gap
+        The gap that was asked for.
+    flat
+        What is had without an answer, of the quantity minimised.
+    stopped
+        Whether the search was stopped before it reached the gap.
 
     Examples
     --------
@@ -65,7 +78,24 @@ class LimitedDesign:
     expected_loss: float
     vulnerability: float
     bound: float
-    minimised: str
+    limit: float
+    minimised: Minimised
+    certificate: LimitCertificate
+    wanted_gap: float
+    flat: float
+    stopped: bool = False
+
+    @property
+    def gap(self) -> float:
+        """(value - bound) / value of what is minimised; a tiny value counts as 1e-3 of flat."""
+        value = self.expected_loss if self.minimised == "loss" else self.vulnerability
+        size = max(abs(value), SMALL_SHARE * abs(self.flat), 1e-300)
+        return max(value - self.bound, 0.0) / size
+
+    @property
+    def certified(self) -> bool:
+        """Whether the gap is proved to be as small as was asked for."""
+        return self.gap <= self.wanted_gap
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers as a dictionary that JSON can hold."""
@@ -73,6 +103,9 @@ class LimitedDesign:
             "expected_loss": self.expected_loss,
             "vulnerability": self.vulnerability,
             "bound": self.bound,
+            "gap": self.gap,
+            "certified": self.certified,
+            "limit": self.limit,
             "minimised": self.minimised,
             "epsilon": None if self.epsilon is None else float(self.epsilon),
             "nodes": self.graph.size,
@@ -88,6 +121,8 @@ def design_limited(
     max_loss: float | None = None,
     attacker_prior: Prior | ArrayLike | None = None,
     gain: ArrayLike | None = None,
+    gap: float = 1e-9,
+    progress: Callback | None = None,
 ) -> LimitedDesign:
     """Return the mechanism with the least loss, or the least vulnerability, under limits.
 
@@ -106,27 +141,33 @@ def design_limited(
     attacker_prior, gain
         The attacker: the consumer's prior and the gain of a right guess by default. The gain
         has one row for each action and one column for each answer.
+    gap
+        Relative gap between value and bound at which to stop.
+    progress
+        Called after each round of the engine; ``True`` stops with the best found so far.
 
     Examples
     --------
     >>> from tightrope.graphs import Clique
     >>> found = design_limited(Clique(4), max_loss=0.4)
-    >>> found.minimised, round(found.vulnerability, 6)
-    ('vulnerability', 0.6)
+    >>> found.minimised, round(found.vulnerability, 6), found.certified
+    ('vulnerability', 0.6, True)
     """
     graph = graph_of(query)
     if (max_vulnerability is None) == (max_loss is None):
         raise InputError("give one limit: max_vulnerability or max_loss")
+    if not 0 < gap < 1:
+        raise InputError(f"the gap must be between 0 and 1, got {gap}")
     who = Consumer.of(graph, prior="uniform", loss="binary") if consumer is None else consumer
     if not isinstance(who, Bayesian) or who.loss.size != graph.size:
         raise InputError(f"a consumer with a prior over the {graph.size} answers is needed")
     level = None if epsilon is None else Epsilon.of(epsilon)
     attack = _attack(graph, who, attacker_prior, gain)
-    costs = who.prior.probabilities[:, None] * who.loss.matrix()
-    _check_limit(max_vulnerability, float(attack.sum(axis=1).max()), "vulnerability", "an attacker")
-    _check_limit(max_loss, 0.0, "loss", "a mechanism")
-    matrix, bound = _program(graph, level, costs, attack, max_vulnerability, max_loss)
-    matrix = _private(graph, level, costs, matrix)
+    search = Search(graph, level, who, attack, max_vulnerability, max_loss, gap, progress)
+    matrix, certificate, stopped = search.run()
+    minimised = certificate.minimised
+    loss, leak = search.loss(matrix), search.vulnerability(matrix)
+    value = loss if minimised == "loss" else leak
     used = np.flatnonzero(matrix.max(axis=0) > 0)
     labels = [who.loss.guess_label(int(k)) for k in used]
     return LimitedDesign(
@@ -134,10 +175,15 @@ def design_limited(
         epsilon=level,
         consumer=who,
         channel=DenseChannel(matrix[:, used], inputs=graph.labels, outputs=labels),
-        expected_loss=float((costs * matrix).sum()),
-        vulnerability=float((attack @ matrix).max(axis=0).sum()),
-        bound=bound,
-        minimised="loss" if max_loss is None else "vulnerability",
+        expected_loss=loss,
+        vulnerability=leak,
+        bound=min(certificate.checked_bound(), value),
+        limit=certificate.limit,
+        minimised=minimised,
+        certificate=certificate,
+        wanted_gap=gap,
+        flat=search.flat_loss if minimised == "loss" else search.flat_vulnerability,
+        stopped=stopped,
     )
 
 
@@ -191,14 +237,6 @@ def trade_off(
     ]
 
 
-def _check_limit(limit: float | None, least: float, what: str, whose: str) -> None:
-    if limit is not None and (not np.isfinite(limit) or limit < least * (1 - 1e-12)):
-        raise InputError(
-            f"the limit on {what} must be at least {least:.9g}, which {whose} has without any "
-            f"answer, got {limit}"
-        )
-
-
 def _attack(
     graph: AnswerGraph, consumer: Bayesian, prior: Prior | ArrayLike | None, gain: ArrayLike | None
 ) -> Floats:
@@ -216,88 +254,3 @@ def _attack(
             f"got shape {table.shape}"
         )
     return np.asarray(table * rho)
-
-
-def _program(
-    graph: AnswerGraph,
-    level: Epsilon | None,
-    costs: Floats,
-    attack: Floats,
-    max_vulnerability: float | None,
-    max_loss: float | None,
-) -> tuple[Floats, float]:
-    """Variables: the columns, then for each guess the most that the attacker gains there."""
-    from scipy.optimize import linprog
-    from scipy.sparse import coo_array, csc_array, eye_array, hstack, kron, vstack
-
-    n, guesses = costs.shape
-    actions = len(attack)
-    edges = graph.edge_array() if level is not None else np.zeros((0, 2), np.int64)
-    entries = guesses * (np.count_nonzero(attack) + actions + 4 * len(edges) + n)
-    if entries > LIMITED_ENTRIES:
-        raise TooLarge(
-            f"the program under a leakage limit would have {entries} entries, more than "
-            f"{LIMITED_ENTRIES}: use fewer answers or actions"
-        )
-    gains = [
-        kron(eye_array(guesses), csc_array(attack)),
-        kron(-eye_array(guesses), np.ones((actions, 1))),
-    ]
-    blocks: list[Any] = [hstack(gains)]
-    bounds = [np.zeros(actions * guesses)]
-    if level is not None:
-        i = np.concatenate([edges[:, 0], edges[:, 1]])
-        j = np.concatenate([edges[:, 1], edges[:, 0]])
-        factor = level.alpha ** np.tile(graph.edge_lengths(), 2)
-        row = np.tile(np.arange(len(i)), 2)
-        values = np.concatenate([factor, -np.ones(len(i))])
-        one = coo_array((values, (row, np.concatenate([i, j]))), (len(i), n))
-        private = kron(eye_array(guesses), one)
-        blocks.append(hstack([private, csc_array((private.shape[0], guesses))]))
-        bounds.append(np.zeros(private.shape[0]))
-    loss = np.append(costs.T.ravel(), np.zeros(guesses))
-    leak = np.append(np.zeros(n * guesses), np.ones(guesses))
-    limit, limited, cost = (
-        (max_vulnerability, leak, loss) if max_loss is None else (max_loss, loss, leak)
-    )
-    assert limit is not None
-    blocks.append(csc_array(limited[None]))
-    bounds.append(np.array([limit]))
-    found = linprog(
-        cost,
-        A_ub=vstack(blocks, format="csc"),
-        b_ub=np.concatenate(bounds),
-        A_eq=hstack([*[eye_array(n)] * guesses, csc_array((n, guesses))], format="csc"),
-        b_eq=np.ones(n),
-        bounds=[(0, None)] * (n * guesses) + [(None, None)] * guesses,
-        method="highs",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    if found.status != 0:
-        kind = "vulnerability" if max_loss is None else "loss"
-        raise InputError(
-            f"no mechanism keeps the limit {limit} on {kind}"
-            f"{'' if level is None else f' at ε = {level}'}: raise the limit"
-        )
-    upper = np.concatenate(bounds)
-    dual = float(np.asarray(found.eqlin.marginals).sum() + found.ineqlin.marginals @ upper)
-    return found.x[: n * guesses].reshape(guesses, n).T, dual
-
-
-def _private(graph: AnswerGraph, level: Epsilon | None, costs: Floats, matrix: Floats) -> Floats:
-    """Exact rays in place of numerical columns where there is a privacy level."""
-    matrix = np.maximum(matrix, 0.0)
-    if level is None:
-        return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
-    problem = Problem(graph, level, costs)
-    columns = {
-        k: (problem.rates * matrix[:, k]).max(axis=1)
-        for k in range(matrix.shape[1])
-        if matrix[:, k].max() > 1e-11
-    }
-    mixed = mixture(problem, columns)
-    out = np.zeros_like(matrix)
-    rays = (level.alpha ** mixed.heights.astype(float)) * mixed.weights[:, None]
-    np.add.at(out.T, mixed.guesses, rays)
-    out[:, mixed.rest_guess] += mixed.rest
-    return out

@@ -73,13 +73,14 @@ def solve_master(
     matrix, cost = _assemble(problem, faces, start, row_start, side)
     sums = np.full(len(problem.class_sizes), side.total)
     rows = int(row_start[-1])
+    same = before is not None and len(before.side_status) == len(side.lower)
     solved = minimise(
         cost,
         matrix,
         np.concatenate([sums, np.zeros(rows), side.lower * side.total]),
         np.concatenate([sums, np.full(rows + len(side.lower), np.inf)]),
         free=len(side.extra),
-        basis=None if before is None else _carried(faces, before),
+        basis=_carried(faces, before) if before is not None and same else None,
     )
     return _read(problem, faces, side, solved, start, row_start)
 
@@ -96,6 +97,8 @@ def _read(
     classes = len(problem.class_sizes)
     first_side = classes + int(row_start[-1])
     cols, status = solved.basic_columns, solved.basic_rows
+    multipliers, constant = side.read(solved.duals[first_side:])
+    prices = (solved.duals[:classes] / problem.class_sizes)[problem.classes]
     columns, col_status, row_status = {}, {}, {}
     for q, (k, face) in enumerate(faces.items()):
         columns[k] = face.column(values[start[q] : start[q + 1]])
@@ -104,8 +107,8 @@ def _read(
     return MasterSolution(
         faces=dict(faces),
         value=solved.value / side.total,
-        prices=(solved.duals[:classes] / problem.class_sizes)[problem.classes],
-        multipliers=side.read(solved.duals[first_side:]),
+        prices=prices + constant,
+        multipliers=multipliers,
         columns=columns,
         variables=int(start[-1]),
         rows=int(row_start[-1]),

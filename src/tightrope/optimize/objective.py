@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -48,21 +48,23 @@ class Side:
     lower
         What each side row is at least.
     read
-        Makes multipliers out of the duals of the side rows.
+        Makes multipliers out of the duals of the side rows, and the constant that they bring,
+        spread over the answers.
     total
         What the columns sum to in the program, whose solution is scaled back.
 
     Examples
     --------
-    >>> Side(np.ones((2, 2)), np.zeros(0), None, np.zeros(0), lambda duals: duals).lower.tolist()
-    []
+    >>> side = Side(np.ones((2, 2)), np.zeros(0), None, np.zeros(0), lambda duals: (duals, 0.0))
+    >>> side.lower.tolist(), side.total
+    ([], 1.0)
     """
 
     costs: Floats
     extra: Floats
     rows: Any
     lower: Floats
-    read: Callable[[Floats], Floats]
+    read: Callable[[Floats], tuple[Floats, Floats | float]]
     total: float = 1.0
 
 
@@ -91,10 +93,6 @@ class Objective(Protocol):
     @property
     def first(self) -> Floats:
         """Multipliers that are valid, if not good."""
-        ...
-
-    def on(self, problem: Problem) -> Objective:
-        """Return the same objective for a problem on orbits."""
         ...
 
     def weighed(self, multipliers: Floats) -> Problem:
@@ -130,17 +128,13 @@ class ExpectedLoss:
         """No multipliers."""
         return np.zeros(0)
 
-    def on(self, problem: Problem) -> ExpectedLoss:
-        """Return the same objective for a problem on orbits."""
-        return ExpectedLoss(problem)
-
     def weighed(self, multipliers: Floats) -> Problem:
         """Return the problem."""
         return self.problem
 
     def side(self, faces: dict[int, Face], start: Ints) -> Side:
         """Return the costs and no side rows."""
-        return Side(self.problem.costs, np.zeros(0), None, np.zeros(0), lambda duals: duals)
+        return Side(self.problem.costs, np.zeros(0), None, np.zeros(0), lambda duals: (duals, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,10 +186,6 @@ class MinimaxLoss:
         """A uniform prior on the support."""
         return even_on(self.support, self.problem.size)
 
-    def on(self, problem: Problem) -> MinimaxLoss:
-        """Return the same objective for a problem on orbits."""
-        return replace(self, problem=problem)
-
     def weighed(self, multipliers: Floats) -> Problem:
         """Return the problem of the Bayesian consumer with this prior."""
         return self.problem.weighed(multipliers[:, None] * self.losses)
@@ -219,13 +209,13 @@ class MinimaxLoss:
         place = (np.concatenate(at), np.concatenate(column))
         rows = coo_array((np.concatenate(value), place), shape).tocsr()
 
-        def read(duals: Floats) -> Floats:
+        def read(duals: Floats) -> tuple[Floats, float]:
             share = np.maximum(duals, 0.0)
             total = float(share.sum())
             share = share / total if total > 0 else np.full(len(share), 1 / len(share))
             prior = np.zeros(problem.size)
             prior[support] = (share / size)[row]
-            return prior
+            return prior, 0.0
 
         none = np.zeros(len(classes))
         return Side(np.zeros_like(losses), np.array([unit]), rows, none, read, TOTAL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 
 import numpy as np
 
@@ -55,7 +56,8 @@ def solve_orbits(task: Task, reason: str) -> Design:
     """
     group = task.symmetries
     assert group is not None
-    found = _searched(task, task.objective.on(reduced(task.problem, group)))
+    objective = replace(task.objective, problem=reduced(task.problem, group))
+    found = _searched(task, objective)
     return _from_engine(task, "orbits", reason, found, expanded(found.columns, group))
 
 

@@ -20,7 +20,7 @@ from tightrope.mechanisms.tight import NoTightConstraints, TightConstraints, tig
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.engine import Callback
 from tightrope.optimize.faces import Face
-from tightrope.optimize.objective import ExpectedLoss, MinimaxLoss, Objective, even_on
+from tightrope.optimize.objective import ExpectedLoss, MinimaxLoss, even_on
 from tightrope.optimize.orbits import symmetries
 from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Floats, Problem
@@ -108,7 +108,7 @@ class Task:
             return None
 
     @functools.cached_property
-    def objective(self) -> Objective:
+    def objective(self) -> ExpectedLoss | MinimaxLoss:
         """What is minimised: the expected loss, or the worst one."""
         if isinstance(self.consumer, RiskAverse):
             return MinimaxLoss.of(self.graph, self.epsilon, self.consumer)

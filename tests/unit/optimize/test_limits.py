@@ -1,5 +1,7 @@
 """Limits on leakage and loss."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,52 @@ def test_binary_loss_and_bayes_vulnerability_are_two_sides() -> None:
     assert found.expected_loss == pytest.approx(0.45, abs=1e-9)
     assert found.vulnerability == pytest.approx(0.55, abs=1e-9)
     assert found.bound == pytest.approx(0.45, abs=1e-8)
+
+
+@pytest.mark.parametrize("level", [None, "ln(2)"])
+@pytest.mark.parametrize("limit", ["max_vulnerability", "max_loss"])
+def test_what_is_claimed_is_proved_and_tampering_proves_less(level, limit) -> None:
+    graph = Band(6, 2)
+    consumer = Consumer.of(graph, prior="0.1,0.3,0.1,0.2,0.1,0.2", loss="absolute")
+    value = 0.34 if limit == "max_vulnerability" else 0.8 if level is None else 1.25
+    found = design_limited(graph, consumer, epsilon=level, **{limit: value})
+    proof = found.certificate
+    assert found.certified
+    assert proof.weight > 0.1
+    assert proof.checked_bound() >= found.bound
+    dear = replace(proof, prices=proof.prices + 0.01)
+    assert dear.bound > found.bound + 0.05
+    assert dear.checked_bound() <= found.bound + 1e-12
+    for wrong in (
+        replace(proof, prices=proof.prices + np.array([0.01, -0.01, 0, 0, 0, 0])),
+        replace(proof, weight=proof.weight * 1.05),
+        replace(proof, weight=proof.weight * 0.95),
+        replace(proof, choices=np.roll(proof.choices, 1, axis=1)),
+    ):
+        assert wrong.checked_bound() < found.bound - 1e-5
+    with pytest.raises(InputError, match="at least 0"):
+        replace(proof, weight=-1.0)
+    with pytest.raises(InputError, match="distribution"):
+        replace(proof, choices=proof.choices * 1.01)
+    with pytest.raises(InputError, match="finite price"):
+        replace(proof, prices=proof.prices[1:])
+
+
+def test_a_search_under_a_limit_can_be_stopped() -> None:
+    graph = Band(16, 3)
+    consumer = Consumer.of(graph, prior="binomial(.4)", loss="absolute")
+    seen = []
+    found = design_limited(
+        graph,
+        consumer,
+        epsilon=1,
+        max_vulnerability=0.22,
+        progress=lambda told: seen.append(told) or True,
+    )
+    assert len(seen) == 1
+    assert found.stopped
+    assert found.vulnerability <= 0.22 + 1e-12
+    assert is_private(found.channel, graph, 1)
 
 
 def test_both_limits_at_once() -> None:
@@ -59,8 +107,10 @@ def test_requests_without_sense_are_refused() -> None:
         design_limited(Band(3))
     with pytest.raises(InputError, match=r"at least 0\.333"):
         design_limited(Band(3), max_vulnerability=0.2)
-    with pytest.raises(InputError, match="no mechanism keeps the limit"):
+    with pytest.raises(InputError, match=r"at least 0\.633.* at ε = 0\.1, got"):
         design_limited(Band(3), epsilon=0.1, max_loss=0.01)
+    with pytest.raises(InputError, match="gap"):
+        design_limited(Band(3), max_loss=0.1, gap=0)
     with pytest.raises(InputError, match="one finite column"):
         design_limited(Band(3), max_vulnerability=0.9, gain=[[1, 0]])
     with pytest.raises(InputError, match="at least 2 points"):
