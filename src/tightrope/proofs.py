@@ -43,9 +43,9 @@ def prove(
 
     Privacy is proved as :math:`W[i,o]\,q \le W[h,o]\,p` on every edge, with
     :math:`p/q \le e^\varepsilon`. Optimality is proved by the design's prices, made exact: by a
-    vector y with :math:`y\Phi \ge \pi` where binary loss allows it, else with one multiplier for
-    each guess and arc. Where these would be more than ``LISTED_MULTIPLIERS`` the file proves
-    privacy alone.
+    vector y with :math:`y\Phi \ge \pi` where binary loss allows it; by the prices alone on trees,
+    and on paths for all guesses at once; else with one multiplier for each guess and arc. Where
+    these would be more than ``LISTED_MULTIPLIERS`` the file proves privacy alone.
 
     Parameters
     ----------

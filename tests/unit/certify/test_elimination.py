@@ -223,7 +223,7 @@ def test_paths_prove_all_guesses_at_once(prior, loss, level):
 def test_thousands_of_answers_fit_into_a_few_thousand_bytes():
     asked = query("count(2500)")
     made = prove(design(asked, 1, Consumer.of(asked.graph, loss="absolute")), asked)
-    assert len(made.to_bytes()) < 5_000
+    assert len(made.to_bytes()) < 3_000
     assert verify(made).optimal_within < 1e-9
     raised = np.zeros(2501, np.int64)
     raised[1234] = 1 << 32
