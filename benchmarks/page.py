@@ -22,17 +22,9 @@ QUOTING = {"README.md": "docs/benchmarks.md", "docs/comparison.md": "benchmarks.
 BEGIN = "<!-- numbers: written by python -m benchmarks.page -->\n"
 END = "<!-- end of numbers -->\n"
 
-#: Order of the sections, and names of the ways.
+#: Order of the sections.
 ORDER = ("existence", "optimal", "remap", "derive", "leakage", "verification", "draws",
          "cold_start", "release", "cluster")  # fmt: skip
-NAMES = {
-    OURS: "Tightrope",
-    "linprog": "SciPy `linprog` (HiGHS)",
-    "glop": "OR-Tools GLOP",
-    "pdlp": "OR-Tools PDLP",
-    "numpy": "NumPy",
-    "opendp": "OpenDP",
-}
 #: Comparisons whose time is that of another program for the most part.
 NOT_OURS = ("release", "cluster", "cold_start")
 SLOWEST = 5
@@ -107,7 +99,7 @@ def comparison_section(found: Mapping[str, Any], results: Mapping[str, Mapping[s
     ways = list(dict.fromkeys(way for row in found["rows"] for way in row["results"]))
     ways = [OURS, *(way for way in ways if way != OURS)]
     clock = " Seconds of the clock on the wall." if found["by"] == "wall" else ""
-    head = " | ".join(["problem", *(NAMES.get(way, way) for way in ways), "what was found"])
+    head = " | ".join(["problem", *(show.name(way) for way in ways), "what was found"])
     lines = [
         f"## {found['title']}\n",
         f"{found['text']}{clock}\n",
@@ -195,7 +187,7 @@ def quoted(results: Mapping[str, Mapping[str, Any]], way_to_page: str) -> str:
         ratio = show.ratio_of(ours, theirs)
         said = "" if ratio is None else re.sub(r" \(.*", "", ratio.text)
         times = [re.sub(r" \(.*", "", one.text) for one in (ours, theirs)]
-        lines.append(f"| {what} | {times[0]} | {NAMES.get(way, way)}: {times[1]} | {said} |")
+        lines.append(f"| {what} | {times[0]} | {show.name(way)}: {times[1]} | {said} |")
     verdicts = [judge(target, results) for target in TARGETS]
     reached = sum(one.verdict == REACHED for one in verdicts)
     lines.append(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks import show
 from benchmarks.harness import OURS, ROOT, Result
 
 PICTURES = ROOT / "docs" / "assets" / "benchmarks"
@@ -88,9 +89,9 @@ def curves_of(figure: Figure, results: Mapping[str, Mapping[str, Any]]) -> list[
 
 def _label(figure: Figure, series: str, way: str) -> str:
     if len(figure.series) == 1:
-        return way
+        return show.name(way)
     short = series.removeprefix("Φz = 1, ").removeprefix("all ε, ")
-    return short if len(figure.ways) == 1 else f"{way}: {short}"
+    return short if len(figure.ways) == 1 else f"{show.name(way)}: {short}"
 
 
 def digest(curves: list[Curve]) -> str:
@@ -121,10 +122,17 @@ def draw(figure: Figure, curves: list[Curve], unit: str, folder: Path = PICTURES
                   markerfacecolor="white")  # fmt: skip
     axes.set_xscale("log")
     axes.set_yscale("log")
+    sizes = sorted({size for curve in curves for size in curve.sizes})
+    apart = [size for k, size in enumerate(sizes) if k == 0 or size > 1.3 * sizes[k - 1]]
+    axes.set_xticks(apart, [f"{size:,}" for size in apart])
+    axes.minorticks_off()
     axes.set_xlabel(f"number of {unit}")
     axes.set_ylabel("peak memory (MiB)" if figure.memory else "time (s)")
     axes.set_title(figure.title)
-    axes.grid(alpha=0.3, which="both")
+    axes.grid(alpha=0.3)
+    if any(over for curve in curves for over in curve.over):
+        axes.plot([], [], linestyle="none", marker="o", markersize=9, markerfacecolor="white",
+                  color="0.3", label="hollow: stopped at its limit")  # fmt: skip
     axes.legend(fontsize="small")
     folder.mkdir(parents=True, exist_ok=True)
     target = picture(figure, folder)

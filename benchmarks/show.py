@@ -10,6 +10,21 @@ from typing import Any
 #: Steps of units of time, from the largest.
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
+#: Ways whose name is not what a reader calls them.
+NAMES = {
+    "tightrope": "Tightrope",
+    "linprog": "SciPy linprog (HiGHS)",
+    "glop": "OR-Tools GLOP",
+    "pdlp": "OR-Tools PDLP",
+    "numpy": "NumPy",
+    "opendp": "OpenDP",
+}
+
+
+def name(way: str) -> str:
+    """Return what a reader calls a way."""
+    return NAMES.get(way, way)
+
 
 @dataclass(frozen=True)
 class Times:
