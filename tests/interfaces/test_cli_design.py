@@ -161,6 +161,19 @@ def test_many_readers(run, tmp_path):
     assert [reader["name"] for reader in data["consumers"]] == ["ring", "arc"]
 
 
+def test_a_mechanism_for_many_readers_becomes_a_private_file(run, tmp_path):
+    readers, file = tmp_path / "readers.csv", str(tmp_path / "m.tightrope")
+    readers.write_text('name,prior,loss\nring,uniform,binary\narc,"1/3,1/3,1/3,0,0",binary\n')
+    words = ["cycle(5)", "--epsilon", "ln(2)", "--consumers", str(readers), "--out", file]
+    assert "written to" in run("design", *words).out
+    data = run("design", *words, "--json").data
+    assert data["certified"]
+    assert not data["stopped"]
+    checked = run("verify", file, "--json").data
+    assert checked["private"]
+    assert checked["optimal_within"] is None
+
+
 def test_a_limit_on_leakage(run):
     data = run("design", "clique(3)", "--max-vulnerability", "0.5", "--json").data
     assert data["expected_loss"] == pytest.approx(0.5, abs=1e-7)

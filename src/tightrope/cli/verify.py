@@ -22,7 +22,11 @@ def verify(
     ] = None,
     script: Annotated[
         bool,
-        typer.Option("--script", help="Print the checker as one file that needs only NumPy."),
+        typer.Option(
+            "--script",
+            help="Print the checker as one file that needs only NumPy; with FILE, only what its "
+            "check enters.",
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -33,6 +37,7 @@ def verify(
     Examples:
       tightrope verify cities.tightrope
       tightrope verify --script > verify_mechanism.py
+      tightrope verify --script cities.tightrope > verify_cities.py
 
     >>> verify(script=True)
     #!/usr/bin/env python3
@@ -41,7 +46,7 @@ def verify(
     if script:
         from tightrope.certify.script import checker_script
 
-        print(checker_script(), end="")
+        print(checker_script(file), end="")
         return
     if file is None:
         raise InputError("name the mechanism file to verify")
