@@ -21,9 +21,9 @@ from typing import Any
 SHORT = 1.0
 #: Short calls are timed in batches of this many seconds: some systems count processor time in
 #: steps of milliseconds.
-BATCH = 0.2
+BATCH = 0.1
 #: Fewest and most batches, and the seconds after which no other is begun.
-LEAST, MOST, ENOUGH = 3, 11, 2.0
+LEAST, MOST, ENOUGH = 3, 11, 1.0
 #: Memory, in bytes of address space, above which an allocation fails.
 MEMORY = 12 * 2**30
 

@@ -16,7 +16,7 @@ from benchmarks.harness import Comparison, Row, main
 BORDER = tuple((power, side) for power in (3, 6, 9, 12) for side in ("inside", "outside"))
 
 
-def _row(name: str, what: str, expected: bool, *, limit: float = 60, quick: bool = False) -> Row:
+def _row(name: str, what: str, expected: bool, *, limit: float = 20, quick: bool = False) -> Row:
     return Row(
         name, what, {"case": name, "expected": expected}, {"tightrope": 60, "qif": limit},
         quick=quick,

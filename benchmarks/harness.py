@@ -33,7 +33,7 @@ PATIENCE = 3
 #: Seconds that a process may take before its work begins.
 START = 120
 #: Work of fewer seconds is repeated in this many processes.
-REPEATED, PROCESSES = 8.0, 3
+REPEATED, PROCESSES = 5.0, 3
 #: One thread for linear algebra, for everyone: processor seconds then mean the same for all.
 THREADS = dict.fromkeys(
     ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"

@@ -52,7 +52,7 @@ def _none(size: int) -> dict[str, float | str]:
 
 #: Limits in seconds: for small programs, for those that take long, and for those that end, if
 #: at all, after hours.
-SMALL, LARGEST, HOPELESS = _each(30, 30, 30), _each(400, 60, 30), _each(20, 20, 20)
+SMALL, LARGEST, HOPELESS = _each(30, 30, 30), _each(400, 30, 15), _each(10, 10, 10)
 
 ROWS = (
     _row("path", 100, "absolute", SMALL, quick=True),
@@ -69,7 +69,7 @@ ROWS = (
     _row("band", 80, "binary", SMALL),
     _row("band", 160, "binary", LARGEST),
     _row("tree", 50, "binary", SMALL, quick=True),
-    _row("tree", 200, "binary", SMALL),
+    _row("tree", 200, "binary", HOPELESS),
     _row("tree", 50, "distance", SMALL),
     _row("cycle", 20, "binary", SMALL, quick=True),
     _row("cycle", 40, "binary", SMALL),
@@ -77,10 +77,10 @@ ROWS = (
     _row("cycle", 40, "distance", SMALL),
     _row("counts", 25, "binary", SMALL, quick=True),
     _row("counts", 49, "binary", SMALL),
-    _row("counts", 121, "binary", SMALL),
-    _row("counts", 121, "binary", SMALL, "uniform"),
-    _row("counts", 121, "distance", SMALL),
-    _row("counts", 121, "distance", SMALL, "uniform"),
+    _row("counts", 121, "binary", HOPELESS),
+    _row("counts", 121, "binary", HOPELESS, "uniform"),
+    _row("counts", 121, "distance", HOPELESS),
+    _row("counts", 121, "distance", HOPELESS, "uniform"),
     _row("general", 10, "binary", SMALL, quick=True),
     _row("general", 20, "binary", SMALL),
     _row("general", 40, "binary", SMALL),

@@ -12,7 +12,7 @@ from benchmarks.harness import Comparison, Row, main
 
 
 def _row(size: int, loss: str, *, rule: bool = False, quick: bool = False) -> Row:
-    dense: float | str = 60
+    dense: float | str = 20
     if size > 10_000:
         dense = f"needs the matrix of {size:,}² numbers, {8 * size * size / 2**30:,.0f} GiB"
     kind = "by rule" if rule else "dense"
