@@ -47,18 +47,16 @@ def measure(study: Study, out: Path, workers: int) -> dict[str, Any]:
     before: dict[int, float] = {}
     after: dict[int, float] = {}
 
-    def told(done: int, _: int) -> None:
+    def told(done: int, total: int) -> None:
         moments.append((time.perf_counter(), done))
+        # Workers have loaded what they need by their first chunk.
+        if len(moments) != 2 and done < total:
+            return
+        seen = before if done < total else after
         for child in psutil.Process().children():
-            try:
-                if "spawn_main" in " ".join(child.cmdline()):
-                    times = child.cpu_times()
-                    after[child.pid] = times.user + times.system
-            except psutil.Error:
-                continue
-        if len(moments) == 2:
-            # Workers have loaded what they need by their first chunk.
-            before.update(after)
+            if "spawn_main" in " ".join(child.cmdline()):
+                times = child.cpu_times()
+                seen[child.pid] = times.user + times.system
 
     own = time.process_time()
     outcome = run_study(study, out, workers=workers, progress=told)
