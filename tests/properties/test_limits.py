@@ -10,7 +10,7 @@ from tightrope import Epsilon
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError
-from tightrope.optimize import design, design_limited
+from tightrope.optimize import design, design_limited, limit_search
 
 LEVELS = (None, "ln(2)", "1/5", "2")
 
@@ -53,8 +53,8 @@ def test_the_bound_holds_for_every_mechanism_under_the_limit(asked, data) -> Non
 
 
 @settings(max_examples=25)
-@given(requests(), st.floats(0, 1), st.booleans())
-def test_designs_under_a_limit_are_certified(asked, share, leaks) -> None:
+@given(requests(), st.floats(0, 1), st.booleans(), st.booleans())
+def test_designs_under_a_limit_are_certified(asked, share, leaks, by_rays) -> None:
     graph, consumer, gain, level = asked
     prior = consumer.prior.probabilities
     attack = (np.eye(graph.size) if gain is None else gain) * prior
@@ -68,7 +68,9 @@ def test_designs_under_a_limit_are_certified(asked, share, leaks) -> None:
             with pytest.raises(InputError, match="at least"):
                 design_limited(graph, consumer, epsilon=level, gain=gain, **limit)
             return
-    found = design_limited(graph, consumer, epsilon=level, gain=gain, **limit)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limit_search, "FIRST_ENTRIES", 0 if by_rays else 10**9)
+        found = design_limited(graph, consumer, epsilon=level, gain=gain, **limit)
     assert found.certified
     assert found.gap <= 1e-9
     proved = found.certificate.checked_bound()

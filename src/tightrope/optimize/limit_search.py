@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,13 +15,18 @@ from tightrope.optimize.approach import run_approach
 from tightrope.optimize.engine import Callback, run_engine
 from tightrope.optimize.faces import Face
 from tightrope.optimize.limited import LimitCertificate, LimitedLoss, Minimised
-from tightrope.optimize.mixture import Mixture, mixture
+from tightrope.optimize.mixture import SMALLEST_COLUMN, Mixture, mixture
 from tightrope.optimize.objective import TOTAL
+from tightrope.optimize.plain import privacy_rows
+from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Floats, Problem
 from tightrope.optimize.simplex import minimise
 
 #: Most entries of the program without a privacy level.
 LIMITED_ENTRIES = 6_000_000
+#: With one the plain program is tried first up to this many entries: the engine, whose master
+#: program has many side rows here, is ahead of it only beyond.
+FIRST_ENTRIES = 100_000
 #: A limit is kept up to this part of it; what is beyond is mixed away.
 LIMIT_ROUNDING = 1e-14
 #: Mixing away more than this would cost more than it mends: the limit is at its very least.
@@ -106,12 +112,13 @@ class Search:
                 f"the limit on {kind} must be at least {_rounded_up(least):.9g}, which {whose}, "
                 f"got {limit}"
             )
-        if self.level is None:
+        if self.level is None or self._entries <= FIRST_ENTRIES:
             matrix, certificate = self._program(limit)
-            return self._kept(matrix, spare, limit), certificate, False
-        problem = Problem.of(self.graph, self.level, self.consumer)
-        prior = self.consumer.prior.probabilities
-        objective = LimitedLoss(problem, prior, self.attack, limit, self.minimised)
+            matrix = self._kept(matrix, spare, limit)
+            if self.level is None or self._reached(matrix, certificate):
+                return matrix, certificate, False
+        problem = self._problem
+        objective = self._objective(limit)
         try:
             found = run_approach(objective, gap=self.gap, progress=self.progress, start=start)
         except CheckFailed as failed:
@@ -121,6 +128,20 @@ class Search:
         matrix = self._matrix(mixture(problem, found.columns))
         certificate = objective.certificate(self.consumer, found.multipliers, found.prices)
         return self._kept(matrix, spare, limit), certificate, found.stopped
+
+    @functools.cached_property
+    def _problem(self) -> Problem:
+        assert self.level is not None
+        return Problem.of(self.graph, self.level, self.consumer)
+
+    def _objective(self, limit: float) -> LimitedLoss:
+        prior = self.consumer.prior.probabilities
+        return LimitedLoss(self._problem, prior, self.attack, limit, self.minimised)
+
+    def _reached(self, matrix: Floats, certificate: LimitCertificate) -> bool:
+        """Whether columns and certificate agree within half the gap."""
+        value = self.loss(matrix) if self.minimised == "loss" else self.vulnerability(matrix)
+        return value - certificate.bound <= self.gap / 2 * abs(value)
 
     def _flat(self) -> Floats:
         matrix = np.zeros(self.costs.shape)
@@ -133,7 +154,7 @@ class Search:
             matrix = np.zeros(self.costs.shape)
             matrix[np.arange(len(matrix)), self.costs.argmin(axis=1)] = 1.0
             return None, matrix
-        problem = Problem.of(self.graph, self.level, self.consumer)
+        problem = self._problem
         found = run_engine(problem, gap=min(self.gap, 1e-9))
         return found.master.faces, self._matrix(mixture(problem, found.columns))
 
@@ -158,62 +179,80 @@ class Search:
         share = over / (over + room) if room > 0 else 1.0
         return (1 - share) * matrix + share * spare if share <= MOST_MIXED else matrix
 
+    @property
+    def _entries(self) -> int:
+        """The number of entries of the plain program."""
+        n, guesses = self.costs.shape
+        edges = 0 if self.level is None else self.graph.edge_count
+        actions = len(self.attack)
+        return int(guesses * (np.count_nonzero(self.attack) + actions + 4 * edges + n))
+
     def _program(self, limit: float) -> tuple[Floats, LimitCertificate]:
-        """Solve the program without privacy rows.
+        """Solve the whole problem as one program.
 
         Variables are the columns, then for each guess the most that the attacker gains there.
         """
         from scipy.sparse import csc_array, eye_array, hstack, kron, vstack
 
+        if self._entries > LIMITED_ENTRIES:
+            raise TooLarge(
+                f"the program under a leakage limit would have {self._entries} entries, more than "
+                f"{LIMITED_ENTRIES}: use fewer answers or actions"
+            )
         costs, attack = self.costs, self.attack
         n, guesses = costs.shape
         actions = len(attack)
-        entries = guesses * (int(np.count_nonzero(attack)) + actions + n)
-        if entries > LIMITED_ENTRIES:
-            raise TooLarge(
-                f"the program under a leakage limit would have {entries} entries, more than "
-                f"{LIMITED_ENTRIES}: use fewer answers or actions"
-            )
         gain_unit = max(float(np.abs(attack).max(axis=0).mean()), 1e-300)
         loss_unit = max(float(np.abs(costs).mean()), 1e-300)
         one = csc_array(attack / gain_unit)
-        gains = hstack(
-            [-kron(eye_array(guesses), one), kron(eye_array(guesses), np.ones((actions, 1)))]
-        )
+        each = eye_array(guesses)
         sums = hstack([*[eye_array(n)] * guesses, csc_array((n, guesses))])
+        gains = hstack([-kron(each, one), kron(each, np.ones((actions, 1)))])
         loss = np.append(costs.T.ravel() / loss_unit, np.zeros(guesses))
         leak = np.append(np.zeros(n * guesses), np.ones(guesses))
-        kept, cost, unit = (
-            (leak, loss, gain_unit) if self.minimised == "loss" else (loss, leak, loss_unit)
-        )
-        total = np.full(n, TOTAL)
-        found = minimise(
-            cost * (loss_unit if self.minimised == "loss" else gain_unit),
-            vstack([sums, gains, csc_array(-kept[None])], format="csc"),
-            np.concatenate([total, np.zeros(actions * guesses), [-limit / unit * TOTAL]]),
-            np.concatenate([total, np.full(actions * guesses + 1, np.inf)]),
-            free=guesses,
-        )
-        weight = max(0.0, float(found.duals[-1]) / unit)
-        choices = np.maximum(found.duals[n:-1], 0.0).reshape(guesses, actions)
-        sums_of = choices.sum(axis=1, keepdims=True)
+        kept, unit = (leak, gain_unit) if self.minimised == "loss" else (loss, loss_unit)
+        cost = loss * loss_unit if self.minimised == "loss" else leak * gain_unit
+        blocks = [sums, gains, csc_array(-kept[None])]
+        if self.level is not None:
+            private = kron(each, privacy_rows(self._problem))
+            blocks.append(hstack([private, csc_array((private.shape[0], guesses))]))
+        matrix = vstack(blocks, format="csc")
+        total, ends = np.full(n, TOTAL), n + actions * guesses
+        lower = np.zeros(matrix.shape[0])
+        lower[:n], lower[ends] = total, -limit / unit * TOTAL
+        upper = np.full(matrix.shape[0], np.inf)
+        upper[:n] = total
+        found = minimise(cost, matrix, lower, upper, free=guesses)
+        weight = max(0.0, float(found.duals[ends]) / unit)
+        choices = np.maximum(found.duals[n:ends], 0.0).reshape(guesses, actions)
+        shares = choices.sum(axis=1, keepdims=True)
         even = np.full_like(choices, 1 / actions)
-        choices = np.divide(choices, sums_of, out=even, where=sums_of > 0)
+        choices = np.divide(choices, shares, out=even, where=shares > 0)
         proof = LimitCertificate(
             self.graph,
-            None,
+            self.level,
             self.consumer,
             attack,
             limit,
             self.minimised,
             weight,
             choices,
-            np.zeros(n),
+            found.duals[:n],
         )
-        # Without a privacy level the best prices are the least costs.
-        proof = replace(proof, prices=proof.costs().min(axis=1))
-        matrix = np.maximum(found.values[: n * guesses].reshape(guesses, n).T, 0.0)
-        return np.asarray(matrix / matrix.sum(axis=1, keepdims=True)), proof
+        columns = np.maximum(found.values[: n * guesses].reshape(guesses, n).T, 0.0) / TOTAL
+        if self.level is None:
+            # Without a privacy level the best prices are the least costs.
+            proof = replace(proof, prices=proof.costs().min(axis=1))
+            return np.asarray(columns / columns.sum(axis=1, keepdims=True)), proof
+        problem = self._problem
+        weighed = problem.weighed(proof.costs())
+        checked = price(weighed, pricer_for(problem), proof.prices, problem.guesses)
+        rays = {
+            k: (problem.rates * columns[:, k]).max(axis=1)
+            for k in range(guesses)
+            if columns[:, k].max() > SMALLEST_COLUMN
+        }
+        return self._matrix(mixture(problem, rays)), replace(proof, prices=checked.lowered)
 
 
 def _rounded_up(value: float) -> float:

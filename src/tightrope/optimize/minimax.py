@@ -30,7 +30,7 @@ from tightrope.consumers import RiskAverse
 from tightrope.errors import TooLarge
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.objective import TOTAL
-from tightrope.optimize.plain import PLAIN_ENTRIES
+from tightrope.optimize.plain import PLAIN_ENTRIES, privacy_rows
 from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.remaps import minimax_remap
 from tightrope.optimize.result import Design
@@ -87,22 +87,16 @@ def solve_worst_program(
     >>> columns.diagonal().round(9).tolist(), round(float(prices.sum()), 9)
     ([0.5, 0.5, 0.5], 0.5)
     """
-    from scipy.sparse import coo_array, csc_array, eye_array, hstack, kron, vstack
+    from scipy.sparse import csc_array, eye_array, hstack, kron, vstack
 
     n, guesses = losses.shape
-    edges = problem.edges
-    i = np.concatenate([edges[:, 0], edges[:, 1]])
-    j = np.concatenate([edges[:, 1], edges[:, 0]])
-    count = len(i)
+    one = privacy_rows(problem)
+    count = one.shape[0]
     if guesses * (2 * count + n) > PLAIN_ENTRIES:
         raise TooLarge(
             f"the program of a risk-averse consumer would have {guesses * (2 * count + n)} "
             f"entries, more than {PLAIN_ENTRIES}: use the route 'rays'"
         )
-    factor = problem.alpha ** np.tile(problem.lengths, 2).astype(float)
-    row = np.tile(np.arange(count), 2)
-    entries = np.concatenate([-factor, np.ones(count)])
-    one = coo_array((entries, (row, np.concatenate([i, j]))), (count, n))
     unit = max(float(np.abs(losses).mean()), 1e-300)
     which = np.arange(len(support))
     blocks = [

@@ -8,6 +8,7 @@ taken from it afterwards like from any other.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +44,26 @@ def plain_entries(problem: Problem) -> int:
     return guesses * (4 * len(problem.edges) + problem.size)
 
 
+def privacy_rows(problem: Problem) -> Any:
+    r"""Return the rows :math:`x_h - \alpha^{|e|} x_i \ge 0` of one column, for both directions.
+
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Band
+    >>> privacy_rows(Problem(Band(2), Epsilon.of("ln(2)"), np.ones((2, 1)))).toarray().tolist()
+    [[-0.5, 1.0], [1.0, -0.5]]
+    """
+    from scipy.sparse import coo_array
+
+    edges = problem.edges
+    i = np.concatenate([edges[:, 0], edges[:, 1]])
+    j = np.concatenate([edges[:, 1], edges[:, 0]])
+    count = len(i)
+    row = np.tile(np.arange(count), 2)
+    factor = problem.alpha ** np.tile(problem.lengths, 2).astype(float)
+    entries = np.concatenate([-factor, np.ones(count)])
+    return coo_array((entries, (row, np.concatenate([i, j]))), (count, problem.size)).tocsr()
+
+
 def solve_plain_program(problem: Problem) -> PlainSolution:
     """Solve the plain program with HiGHS.
 
@@ -53,7 +74,7 @@ def solve_plain_program(problem: Problem) -> PlainSolution:
     0.5
     """
     from scipy.optimize import linprog
-    from scipy.sparse import coo_array, eye_array, hstack, kron
+    from scipy.sparse import eye_array, hstack, kron
 
     if plain_entries(problem) > PLAIN_ENTRIES:
         raise TooLarge(
@@ -61,14 +82,8 @@ def solve_plain_program(problem: Problem) -> PlainSolution:
             f"{PLAIN_ENTRIES}: use the route 'rays'"
         )
     n, guesses = problem.costs.shape
-    edges = problem.edges
-    i = np.concatenate([edges[:, 0], edges[:, 1]])
-    j = np.concatenate([edges[:, 1], edges[:, 0]])
-    count = len(i)
-    row = np.tile(np.arange(count), 2)
-    factor = problem.alpha ** np.tile(problem.lengths, 2).astype(float)
-    entries = np.concatenate([factor, -np.ones(count)])
-    one = coo_array((entries, (row, np.concatenate([i, j]))), (count, n))
+    one = -privacy_rows(problem)
+    count = one.shape[0]
     scale = 1 / max(float(np.abs(problem.costs).mean()), 1e-300)
     found = linprog(
         problem.costs.T.ravel() * scale,

@@ -9,7 +9,7 @@ from tightrope.channels import is_private
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError
 from tightrope.graphs import Band, Clique, Cycle
-from tightrope.optimize import design, design_limited, trade_off
+from tightrope.optimize import design, design_limited, limit_search, trade_off
 
 
 def test_binary_loss_and_bayes_vulnerability_are_two_sides() -> None:
@@ -17,6 +17,19 @@ def test_binary_loss_and_bayes_vulnerability_are_two_sides() -> None:
     assert found.expected_loss == pytest.approx(0.45, abs=1e-9)
     assert found.vulnerability == pytest.approx(0.55, abs=1e-9)
     assert found.bound == pytest.approx(0.45, abs=1e-8)
+
+
+@pytest.mark.parametrize("minimised", ["max_vulnerability", "max_loss"])
+def test_engine_and_plain_program_agree(monkeypatch, minimised) -> None:
+    graph = Band(12, 3)
+    consumer = Consumer.of(graph, prior="binomial(.4)", loss="absolute")
+    limit = {minimised: 0.24 if minimised == "max_vulnerability" else 1.3}
+    plain = design_limited(graph, consumer, epsilon=1, **limit)
+    monkeypatch.setattr(limit_search, "FIRST_ENTRIES", 0)
+    rays = design_limited(graph, consumer, epsilon=1, **limit)
+    assert plain.certified
+    assert rays.certified
+    assert rays.bound == pytest.approx(plain.bound, rel=1e-9)
 
 
 @pytest.mark.parametrize("level", [None, "ln(2)"])
@@ -48,7 +61,8 @@ def test_what_is_claimed_is_proved_and_tampering_proves_less(level, limit) -> No
         replace(proof, prices=proof.prices[1:])
 
 
-def test_a_search_under_a_limit_can_be_stopped() -> None:
+def test_a_search_under_a_limit_can_be_stopped(monkeypatch) -> None:
+    monkeypatch.setattr(limit_search, "FIRST_ENTRIES", 0)
     graph = Band(16, 3)
     consumer = Consumer.of(graph, prior="binomial(.4)", loss="absolute")
     seen = []
