@@ -42,6 +42,8 @@ class Work:
         One call does the work so many times.
     children
         The work is done by processes that the call starts: their memory counts.
+    memory
+        The peak in MiB, where it must be asked for in another way.
     times
         Processor and wall seconds, where the value itself holds them; one call is then enough.
     """
@@ -50,6 +52,7 @@ class Work:
     facts: Callable[[Any], dict[str, Any]] = lambda _: {}
     per: int = 1
     children: bool = False
+    memory: Callable[[], float] | None = None
     times: Callable[[Any], list[tuple[float, float]]] | None = None
 
 
@@ -61,7 +64,7 @@ def main() -> None:
     if not work.children:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     times, value = measure(work, float(limit))
-    memory = peak(work.children)
+    memory = peak(work.children) if work.memory is None else work.memory()
     bound(float(limit))
     found = {
         "cpu": [cpu / work.per for cpu, _ in times],
