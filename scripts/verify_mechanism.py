@@ -9,7 +9,9 @@ r"""Check a mechanism file in integers: privacy, rows, loss, optimality.
   every guess k the file gives multipliers m >= 0 on arcs such that, for all i,
   ``π_i·loss(i,k) - λ_i >= Σ_h m(h→i) - α·Σ_h m(i→h)``. A private column x has
   ``x_h >= α·x_i``, so ``Σ_i (π_i·loss(i,k) - λ_i)·x_i >= Σ m(i→h)·(x_h - α·x_i) >= 0``;
-  summed over the columns of a mechanism its loss is at least ``Σ λ_i``. For binary loss a
+  summed over the columns of a mechanism its loss is at least ``Σ λ_i``. On a *tree* the
+  multipliers need not be listed: from the leaves on, every answer hands what it has left to the
+  next one towards a root; on a *line* this is summed up for all guesses at once. For binary loss a
   *cover* y >= 0 with ``Σ_i y_i·α^d(i,k) >= π_k`` does the same: ``π_k·x_k <= Σ_i y_i·x_i``.
   A reader who fears the worst loses at least as much as under any prior over the answers
   that are possible, so there the file names such a prior.

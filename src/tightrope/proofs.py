@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tightrope.certify import Cover, LinePrices, Mechanism, Prices, TreePrices, certify
 from tightrope.certify.optimality import LINE_LIMIT
+from tightrope.certify.readers import distance_rule
 from tightrope.consumers import CoordinateLoss, RiskAverse
 from tightrope.errors import InputError
 from tightrope.graphs import Band
@@ -139,13 +140,14 @@ def _by_rule(proof: Certificate, mix: NDArray[np.float64] | None) -> TreePrices 
     n, loss = graph.size, consumer.loss
     if isinstance(graph, Band) and graph.width == 1 and isinstance(loss, CoordinateLoss):
         found = line_remap(consumer, graph, alpha) if 1 < n <= LINE_LIMIT else None
-        if found is not None and (np.diff(loss.coordinates[:, 0]) > 0).all():
+        if found is not None and distance_rule(loss, n) is not None:
             return LinePrices(line_prices(found.values, alpha), mix)
     if not graph.is_tree or n * loss.guess_count > TREE_PAIRS:
         return None
     problem = Problem.of(graph, proof.epsilon, consumer)
-    lowered = price(problem, pricer_for(problem), proof.prices, problem.guesses).lowered
-    return TreePrices(lowered, problem.anchors, mix)
+    found = price(problem, pricer_for(problem), proof.prices, problem.guesses)
+    # Where its cheapest ray is highest, the rounding errors of a guess count least.
+    return TreePrices(found.lowered, found.heights.argmin(axis=1), mix)
 
 
 def _covers(design: Design, cover: NDArray[np.float64], prior: NDArray[np.float64]) -> bool:

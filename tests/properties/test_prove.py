@@ -8,6 +8,7 @@ from tests.properties.strategies import connected_graphs
 
 from tightrope.certify import verify
 from tightrope.consumers import Consumer
+from tightrope.graphs import Band, ExplicitGraph
 from tightrope.optimize import design
 from tightrope.proofs import prove
 from tightrope.queries import query
@@ -80,3 +81,41 @@ def test_a_false_price_is_not_believed():
     tilted = found.certificate.prices + np.array([0.05, -0.05, 0, 0, 0])
     object.__setattr__(found.certificate, "prices", tilted)
     assert judged(found) > 0.01
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_counts_carry_a_proof_of_prices_alone(data):
+    """Any prior, also with zeros and lumps, at large and small ε."""
+    size = data.draw(st.integers(2, 12))
+    weights = data.draw(
+        st.lists(st.sampled_from([0, 1, 2, 9, 1000]), min_size=size, max_size=size).filter(any)
+    )
+    consumer = Consumer.of(
+        Band(size),
+        prior=(np.array(weights) / sum(weights)).tolist(),
+        loss=data.draw(st.sampled_from(["absolute", "squared"])),
+    )
+    made = prove(design(Band(size), data.draw(st.sampled_from(["0.05", "ln(2)", 3])), consumer))
+    verdict = verify(made)
+    assert made.header["certificate"]["kind"] == "line"
+    assert verdict.reasons == ()
+    assert float(verdict.optimal_within) < 1e-8
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_trees_carry_a_proof_of_prices_alone(data):
+    size = data.draw(st.integers(2, 8))
+    parents = [data.draw(st.integers(0, i - 1)) for i in range(1, size)]
+    lengths = data.draw(
+        st.lists(st.sampled_from([0.5, 1, 2]), min_size=size - 1, max_size=size - 1)
+    )
+    tree = ExplicitGraph([(p, i + 1) for i, p in enumerate(parents)], lengths=lengths)
+    weights = np.array(data.draw(st.lists(st.integers(1, 9), min_size=size, max_size=size)))
+    consumer = Consumer.of(tree, prior=(weights / weights.sum()).tolist(), loss="distance")
+    made = prove(design(tree, data.draw(st.sampled_from(["0.3", "ln(2)", 2])), consumer))
+    verdict = verify(made)
+    assert made.header["certificate"]["kind"] in ("tree", "cover")
+    assert verdict.reasons == ()
+    assert float(verdict.optimal_within) < 1e-8

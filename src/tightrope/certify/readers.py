@@ -89,7 +89,7 @@ def reader_data(consumer: Any, size: int, mix: Any = None, guess_of: Any = None)
     fields["prior_total"] = total
     sections["prior"] = prior
     if not loss.is_binary:
-        rule = _by_distance(loss, size)
+        rule = distance_rule(loss, size)
         if rule is None:
             fields["loss_denominator"], sections["loss"] = _losses(loss, size)
         else:
@@ -120,8 +120,15 @@ def _dyadic(values: list[Any]) -> tuple[int, NDArray[Any]]:
     return DYADIC, counts.astype(np.int64)
 
 
-def _by_distance(loss: Any, size: int) -> tuple[int, Fraction] | None:
-    """Return p and s when guess k costs s·|i - k|^p under answer i, for all of them."""
+def distance_rule(loss: Any, size: int) -> tuple[int, Fraction] | None:
+    """Return p and s when guess k costs s·|i - k|^p under answer i, for all of them.
+
+    >>> from types import SimpleNamespace as Plain
+    >>> halves = np.arange(3.0)[:, None] / 2
+    >>> exact = lambda i, k: Fraction(abs(i - k), 2)
+    >>> distance_rule(Plain(power=1, guess_count=3, coordinates=halves, exact=exact), 3)
+    (1, Fraction(1, 2))
+    """
     power = getattr(loss, "power", None)
     if power not in (1, 2) or loss.guess_count != size or size < 2:
         return None
