@@ -1,7 +1,14 @@
 """The main path through each panel, an error beside its field, and the pictures of the docs."""
 
+import json
 import re
+import subprocess
+import sys
 
+from tests.browser.conftest import environment
+
+from tightrope.release import Ledger
+from tightrope.release.anchors import anchors_of_receipts
 from tightrope.studio import Reader, State
 from tightrope.studio.sketch import HEIGHT, WIDTH
 
@@ -190,3 +197,87 @@ def test_mechanism_is_verified_taken_away_and_released_from(tab, tmp_path, pictu
     tab.press("Release one answer")
     tab.wait("[data-error=release]")
     assert tab.text("[data-answer]") == ""
+
+
+# -- files in and out ---------------------------------------------------------------------
+
+
+def upload(tab, name, path):
+    tab.page.locator(f"[data-upload={name}] input[type=file]").set_input_files(path)
+
+
+def test_prior_is_uploaded(tab, tmp_path):
+    tab.open(State(question="count(3)"), panel=3)
+    tab.wait("[data-regular] >> text=/^yes$/")
+    known = tmp_path / "known.csv"
+    known.write_text("0,0.7\n1,0.1\n2,0.1\n3,0.1\n")
+    upload(tab, "prior", known)
+    tab.holds("Prior", "7/10,1/10,1/10,1/10")
+    tab.wait("[data-regular] >> text=/^no$/")
+    # One that does not fit is refused beside the field, and the old one stays.
+    known.write_text("0.5\n0.6\n")
+    upload(tab, "prior", known)
+    tab.wait(".q-field__messages >> text=known.csv")
+    tab.holds("Prior", "7/10,1/10,1/10,1/10")
+
+
+def test_points_are_uploaded(tab, tmp_path):
+    tab.open()
+    tab.press("Upload")
+    tab.page.get_by_role("radio", name="points").click()
+    places = tmp_path / "places.csv"
+    places.write_text("name,x,y\nhome,0,0\nwork,3,4\npark,0,8\n")
+    upload(tab, "graph", places)
+    tab.wait("text=places: 3 answers")
+    tab.wait("[data-facts] >> text=clique")
+    tab.page.wait_for_function("document.querySelectorAll('.textpoint').length == 3")
+    assert "8" in tab.text("[data-facts]")
+    places.write_text("name,x,y\nhome,0,0\nwork,0,0\n")
+    upload(tab, "graph", places)
+    tab.wait("[data-error=question] >> text=in different places")
+
+
+def test_receipt_is_taken_away_and_the_release_copied(tab, tmp_path):
+    tab.open(State(question="count(3)", epsilon="ln(3)"))
+    tab.design()
+    tab.turn(5)
+    people = tmp_path / "people.csv"
+    people.write_text("age\n31\n44\n27\n")
+    upload(tab, "table", people)
+    tab.holds("Table", "people.csv")
+    assert "release" not in tab.takeaway("command")
+    ledger = tmp_path / "paid.db"
+    tab.fill("Question", "select count(*) from people where age > 30")
+    tab.fill("Columns used", "age:0..120")
+    tab.fill("Ledger", str(ledger))
+    tab.fill("Budget, for a new table", "2")
+    assert not tab.page.get_by_role("button", name="Receipt", exact=True).is_visible()
+    tab.press("Release one answer")
+    tab.reads("[data-answer]", re.compile("^[0-3]$"))
+    answer = int(tab.text("[data-answer]"))
+    with tab.page.expect_download() as saved:
+        tab.press("Receipt")
+    saved.value.save_as(tmp_path / "receipt.json")
+    receipt = json.loads((tmp_path / "receipt.json").read_text())
+    assert receipt["answer"] == answer
+    paid = Ledger(str(ledger))
+    assert paid.verify(anchors_of_receipts([tmp_path / "receipt.json"], paid.id)).intact
+    entries = len(list(paid.entries()))
+
+    # Asked again with its key, the same answer comes from the ledger and costs nothing.
+    program = tab.takeaway("Python")
+    page = json.loads(tab.takeaway("JSON").splitlines()[-1])
+    assert page["answer"] == answer
+    assert page["receipt"] == receipt
+    assert f"--key {page['key']} --column age:0..120 --json" in tab.takeaway("command")
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].split()[0] == str(answer)
+    assert len(list(Ledger(str(ledger)).entries())) == entries

@@ -104,7 +104,7 @@ def release(
     ...
     tightrope.errors.InputError: no-such.tightrope: No such file or directory
     """
-    from tightrope.release.amounts import amount_text, shown
+    from tightrope.release.amounts import shown
     from tightrope.release.bare_facts import read_column
     from tightrope.release.fact_files import FACTS_FILE
     from tightrope.release.receipts import write_receipt
@@ -127,16 +127,6 @@ def release(
     )
     if receipt is not None:
         write_receipt(done.receipt, receipt)
-    data_out = {
-        "answer": done.answer,
-        "groups": done.groups or None,
-        "epsilon": str(done.epsilon),
-        "charged": amount_text(done.charged),
-        "remaining": amount_text(done.remaining),
-        "key": done.key,
-        "fresh": done.fresh,
-        "receipt": done.receipt,
-    }
 
     def draw(console: Console) -> None:
         rows = {
@@ -148,7 +138,7 @@ def release(
         }
         facts_table(console, f"{done.receipt['query']}  ({done.receipt['neighbours']})", rows)
 
-    show(as_json, data_out, draw)
+    show(as_json, done.as_dict(), draw)
 
 
 def _shown_answer(answer: Any, groups: tuple[Any, ...]) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TightropeError
 from tightrope.release.accounts import RESERVED, Charge
-from tightrope.release.amounts import budget_of
+from tightrope.release.amounts import amount_text, budget_of
 from tightrope.release.answers import answer_of, mapped_answer
 from tightrope.release.fact_files import read_facts
 from tightrope.release.facts import Column, Facts
@@ -73,6 +73,19 @@ class Release:
     receipt: Mapping[str, Any]
     key: str
     fresh: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what ``tightrope release`` prints as JSON."""
+        return {
+            "answer": self.answer,
+            "groups": self.groups or None,
+            "epsilon": str(self.epsilon),
+            "charged": amount_text(self.charged),
+            "remaining": amount_text(self.remaining),
+            "key": self.key,
+            "fresh": self.fresh,
+            "receipt": self.receipt,
+        }
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ class Page:
         self._dark = ui.dark_mode(None)
         with (
             ui.header()
-            .classes("items-center q-px-md no-wrap")
+            .classes("items-center q-px-md no-wrap tr-header")
             .style("gap: 10px; padding-top: 4px; padding-bottom: 4px")
         ):
             self._build_header()
@@ -158,7 +158,7 @@ class Page:
         self._undo = self._button("undo", "Undo (Ctrl+Z)", self.undo)
         self._redo = self._button("redo", "Redo (Ctrl+Y)", self.redo)
         with ui.button("Copy as", on_click=self._open_dialog).props(
-            "flat dense no-caps color=white icon=content_copy"
+            "flat dense no-caps no-wrap color=white icon=content_copy"
         ):
             ui.tooltip("This panel as a command or as Python (Alt+C)")
         self._button("link", "Copy a link to this state", self._copy_link)
@@ -294,8 +294,9 @@ class Page:
 
     def _open_dialog(self) -> None:
         panel = str(self._tabs.value)
-        self._texts["command"].set_text(as_command(self.state, panel))
-        self._texts["Python"].set_text(as_python(self.state, panel))
+        asked = self.panels[panel].released()
+        self._texts["command"].set_text(as_command(self.state, panel, asked))
+        self._texts["Python"].set_text(as_python(self.state, panel, asked))
         lines = [json.dumps(line, ensure_ascii=False) for line in self.results.get(panel, [])]
         self._texts["JSON"].set_text("\n".join(lines) or "nothing computed yet")
         self._dialog.open()

@@ -29,6 +29,11 @@ class Asked:
     user: str = ""
     key: str = ""
 
+    @property
+    def column_texts(self) -> tuple[str, ...]:
+        """The columns and their public facts, one by one."""
+        return tuple(text.strip() for text in self.columns.split(";") if text.strip())
+
 
 def give(mechanism: bytes, asked: Asked) -> dict[str, Any]:
     """Release one answer and return it with what it cost.
@@ -50,8 +55,7 @@ def give(mechanism: bytes, asked: Asked) -> dict[str, Any]:
     if not asked.data and not asked.facts:
         raise Refused("data", "upload a table or name one")
     with blame("columns"):
-        texts = [text for text in asked.columns.split(";") if text.strip()]
-        columns = {column.name: column for column in map(read_column, texts)}
+        columns = {column.name: column for column in map(read_column, asked.column_texts)}
     with blame("release"):
         done = release(
             Mechanism(mechanism),
@@ -77,6 +81,7 @@ def give(mechanism: bytes, asked: Asked) -> dict[str, Any]:
         "key": done.key,
         "fresh": done.fresh,
         "receipt": dict(done.receipt),
+        "json": done.as_dict(),
     })  # fmt: skip
     return told
 

@@ -1,22 +1,26 @@
 """What a page shows, as a command for a shell and as a Python program.
 
-Both run as they are: a drawn or uploaded graph is written to a file first.
+Both run as they are: a drawn or uploaded graph, and a list of readers, are written to files first.
 """
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Sequence
 
-from tightrope.studio.state import GRAPH_FILE, State
+from tightrope.studio.releasing import Asked
+from tightrope.studio.state import GRAPH_FILE, Reader, State
 
 #: The panels, in the order of the work.
 PANELS = ("question", "privacy", "readers", "mechanism", "proof")
 #: The mechanism file that the commands write.
 MECHANISM_FILE = "mechanism.tightrope"
+#: The list of readers that the commands write.
+READERS_FILE = "readers.json"
 
 
-def as_command(state: State, panel: str) -> str:
+def as_command(state: State, panel: str, asked: Asked | None = None) -> str:
     """Return shell commands that print what a panel shows, as JSON.
 
     Parameters
@@ -25,6 +29,8 @@ def as_command(state: State, panel: str) -> str:
         What the page was told.
     panel
         One of ``PANELS``.
+    asked
+        What the release card asks for; without it nothing is released.
 
     Examples
     --------
@@ -34,9 +40,41 @@ def as_command(state: State, panel: str) -> str:
     tightrope design 'count(5)' --epsilon 'ln(2)' --prior uniform --loss binary --json
     """
     lines = [_line(words, state) for words in _commands(state, panel)]
+    if panel == "proof" and asked is not None:
+        lines.append(_line(["release", MECHANISM_FILE, *_release_words(asked)], state))
+    if panel == "readers" and len(state.readers) > 1:
+        lines.insert(0, _written(READERS_FILE, json.dumps(_listed(state.readers))))
     if state.graph:
-        lines.insert(0, f"cat > {GRAPH_FILE} <<'END'\n{state.graph}\nEND")
+        lines.insert(0, _written(GRAPH_FILE, state.graph))
     return "\n".join(lines)
+
+
+def _written(file: str, text: str) -> str:
+    """Write a file in the shell. A link may hold any text: quoted, none of it is a command."""
+    return f"printf '%s\\n' {shlex.quote(text)} > {file}"
+
+
+def _listed(readers: Sequence[Reader]) -> list[dict[str, str]]:
+    alike = len({reader.name for reader in readers}) < len(readers)
+    return [
+        {**({} if alike else {"name": one.name}), **_knows(one), "loss": one.loss}
+        for one in readers
+    ]
+
+
+def _knows(reader: Reader) -> dict[str, str]:
+    return {"support": reader.support} if reader.is_risk_averse else {"prior": reader.prior}
+
+
+def _named(asked: Asked) -> dict[str, str]:
+    """Return the options of a release that were given, under the names of both languages."""
+    names = ("data", "sql", "ledger", "budget", "facts", "key")
+    return {name: text for name in names if (text := str(getattr(asked, name)))}
+
+
+def _release_words(asked: Asked) -> list[str]:
+    words = [part for name, text in _named(asked).items() for part in (f"--{name}", text)]
+    return words + [part for text in asked.column_texts for part in ("--column", text)]
 
 
 def _commands(state: State, panel: str) -> list[list[str]]:
@@ -47,7 +85,9 @@ def _commands(state: State, panel: str) -> list[list[str]]:
     if panel == "privacy":
         return [["exists", state.asked], ["explain", *level, *people]]
     if panel == "readers":
-        return [["regular", state.asked, *level, "--prior", state.reader.prior]]
+        one = ["regular", state.asked, *level, "--prior", state.reader.prior]
+        many = ["design", state.asked, *level, "--consumers", READERS_FILE]
+        return [one, many] if len(state.readers) > 1 else [one]
     if panel == "mechanism":
         return [["design", state.asked, *level, *_reader_words(state)]]
     return [
@@ -72,7 +112,7 @@ def _line(words: Sequence[str], state: State) -> str:
     return shlex.join(["tightrope", *words, *near, "--json"])
 
 
-def as_python(state: State, panel: str) -> str:
+def as_python(state: State, panel: str, asked: Asked | None = None) -> str:
     """Return a Python program that computes what a panel shows.
 
     Parameters
@@ -81,6 +121,8 @@ def as_python(state: State, panel: str) -> str:
         What the page was told.
     panel
         One of ``PANELS``.
+    asked
+        What the release card asks for; without it nothing is released.
 
     Examples
     --------
@@ -92,12 +134,15 @@ def as_python(state: State, panel: str) -> str:
     print(graph_facts(query.graph))
     """
     imports, body = _program(state, panel)
-    asked = f"query = tr.query({state.asked!r}, neighbours={state.neighbours!r})"
+    if panel == "proof" and asked is not None:
+        more = _release_program(asked)
+        imports, body = [*imports, *more[0]], [*body, *more[1]]
+    query = f"query = tr.query({state.asked!r}, neighbours={state.neighbours!r})"
     lines = ["import tightrope as tr", *imports, ""]
     if state.graph:
         lines.insert(0, "from pathlib import Path\n")
         lines.append(f"Path({GRAPH_FILE!r}).write_text({state.graph!r}, encoding='utf-8')")
-    return "\n".join([*lines, asked, *body])
+    return "\n".join([*lines, query, *body])
 
 
 def _program(state: State, panel: str) -> tuple[list[str], list[str]]:
@@ -114,15 +159,10 @@ def _program(state: State, panel: str) -> tuple[list[str], list[str]]:
             ["print(exists(query.graph))", f"print(explain(epsilon={level}, {people}))"],
         )
     if panel == "readers":
-        return (
-            ["from tightrope.consumers import regularity"],
-            [f"print(regularity({state.reader.prior!r}, query.graph, {level}))"],
-        )
-    reader = state.reader
-    knows = f"support={reader.support!r}" if reader.is_risk_averse else f"prior={reader.prior!r}"
+        return _readers_program(state, level)
     forced = f", route={state.route!r}" if state.route else ""
     body = [
-        f"reader = tr.Consumer.of(query.graph, {knows}, loss={reader.loss!r})",
+        f"reader = {_reader_text(state.reader)}",
         f"found = tr.design(query, {level}, reader{forced})",
         "print(found)",
     ]
@@ -133,3 +173,40 @@ def _program(state: State, panel: str) -> tuple[list[str], list[str]]:
         f"print(tr.verify(write(mechanism, {MECHANISM_FILE!r})))",
     ]
     return ["from tightrope.certify import write"], body
+
+
+def _reader_text(reader: Reader, named: bool = False) -> str:
+    told = {**_knows(reader), "loss": reader.loss, **({"name": reader.name} if named else {})}
+    return f"tr.Consumer.of(query.graph, {', '.join(f'{k}={v!r}' for k, v in told.items())})"
+
+
+def _readers_program(state: State, level: str) -> tuple[list[str], list[str]]:
+    regular = f"print(regularity({state.reader.prior!r}, query.graph, {level}))"
+    if len(state.readers) == 1:
+        return ["from tightrope.consumers import regularity"], [regular]
+    return (
+        [
+            "from tightrope.consumers import expected_loss, regularity",
+            "from tightrope.optimize import design_many",
+        ],
+        [
+            regular,
+            "readers = [",
+            *(f"    {_reader_text(reader, named=True)}," for reader in state.readers),
+            "]",
+            f"print(design_many(query, {level}, readers))",
+            f"first = tr.design(query, {level}, readers[0]).general",
+            "print([expected_loss(first, reader) for reader in readers])",
+        ],
+    )
+
+
+def _release_program(asked: Asked) -> tuple[list[str], list[str]]:
+    words = [f"{name}={text!r}" for name, text in _named(asked).items()]
+    imports, body = ["from tightrope.release import release"], []
+    if asked.column_texts:
+        imports.append("from tightrope.release.bare_facts import read_column")
+        body.append(f"columns = [read_column(text) for text in {list(asked.column_texts)!r}]")
+        words.append("columns={column.name: column for column in columns}")
+    body += [f"done = release(mechanism, {', '.join(words)})", "print(done.answer, done.remaining)"]
+    return imports, body

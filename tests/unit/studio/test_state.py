@@ -13,6 +13,7 @@ from tightrope.errors import InputError
 from tightrope.studio import History, Reader, State, decode, encode
 from tightrope.studio.asking import consumer_of, query_in, safe_name
 from tightrope.studio.refusal import Refused
+from tightrope.studio.releasing import Asked
 from tightrope.studio.simplex import place_of, prior_at, weights_text
 from tightrope.studio.sketch import MOST_NODES, Sketch, sketch_of
 from tightrope.studio.state import READERS_LIMIT
@@ -95,6 +96,29 @@ def test_commands_quote_what_they_hold(panel):
     assert nasty in words
     assert "rm" not in words
     compile(as_python(state, panel), "page", "exec")
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_files_and_releases_are_quoted_too(panel):
+    nasty = "a'\nEND\nrm -rf $HOME `x`"
+    who = (Reader(nasty, prior=nasty), Reader("b", support=nasty, loss=nasty))
+    state = State(question=nasty, graph=nasty, readers=who)
+    asked = Asked(*[nasty] * 4, columns=f"{nasty};{nasty}", facts=nasty, key=nasty)
+    text = as_command(state, panel, asked)
+    words = shlex.split(text)
+    # Every command of the text is one of these; nothing in a quoted word is.
+    assert words.count("printf") == (2 if panel == "readers" else 1)
+    assert "END" not in words
+    assert "rm" not in words
+    assert words.count("release") == (1 if panel == "proof" else 0)
+    compile(as_python(state, panel, asked), "page", "exec")
+
+
+def test_readers_of_the_same_name_are_numbered():
+    state = State(readers=(Reader("a"), Reader("a", loss="absolute")))
+    assert '"name"' not in as_command(state, "readers")
+    other = State(readers=(Reader("a"), Reader("b", loss="absolute")))
+    assert '"name": "b"' in as_command(other, "readers")
 
 
 def test_texts_do_not_open_files():

@@ -76,7 +76,7 @@ class MechanismPanel(Panel):
         self._more.set_visibility(False)
 
     def _build_controls(self) -> None:
-        with ui.row().classes("w-full items-center no-wrap").style("gap: 14px"):
+        with ui.row().classes("w-full items-center no-wrap tr-row").style("gap: 14px"):
             self._button = ui.button("Design", icon="architecture", on_click=self.act)
             self._button.props('unelevated no-caps title="Ctrl+Enter"')
             names = {name: name or "planner's choice" for name in ROUTES}

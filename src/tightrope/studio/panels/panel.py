@@ -10,6 +10,7 @@ from nicegui import ui
 
 if TYPE_CHECKING:
     from tightrope.studio.page import Page
+    from tightrope.studio.releasing import Asked
     from tightrope.studio.state import State
 
 
@@ -40,6 +41,10 @@ class Panel:
 
     def act(self) -> None:
         """Do what the panel is for (Ctrl+Enter)."""
+
+    def released(self) -> Asked | None:
+        """Return the release that the panel asks for, if it asks for one."""
+        return None
 
     def error_label(self, field: str) -> ui.label:
         """Make a line below an element that shows the errors of a field."""

@@ -10,6 +10,7 @@ from tightrope.studio.making import judge, matrix_csv, opened, report_html
 from tightrope.studio.panels.panel import Panel, card, facts, uploader
 from tightrope.studio.panels.release import ReleaseCard
 from tightrope.studio.refusal import Refused
+from tightrope.studio.releasing import Asked
 from tightrope.studio.state import State
 from tightrope.studio.takeaway import MECHANISM_FILE
 
@@ -74,7 +75,13 @@ class ProofPanel(Panel):
             self._facts.clear()
             self._lines.clear()
             self.page.forgive("verify", "csv")
+            self.page.results.pop("proof", None)
+            self._release.forget()
             self._show_ready()
+
+    def released(self) -> Asked | None:
+        """Return what the release card asks for, once it asks for something."""
+        return self._release.asked()
 
     # -- verifying ------------------------------------------------------------------------
 
@@ -87,7 +94,8 @@ class ProofPanel(Panel):
         if made is not None:
             self.page.forgive("verify")
             found = await self.page.slots.run("verify", judge, made.mechanism)
-            self.page.results["proof"] = [made.json, found]
+            given = self.page.results.get("proof", [])[2:]
+            self.page.results["proof"] = [made.json, found, *given]
             self._show_verdict("this mechanism", found)
 
     async def _uploaded(self, event: Any) -> None:

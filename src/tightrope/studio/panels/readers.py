@@ -199,6 +199,8 @@ class ReadersPanel(Panel):
             await self._show_prior(state)
         if len(state.readers) > 1:
             found = await self.page.slots.run("regret", regrets, state)
+            told = self.page.results.get("readers", [])[:1]
+            self.page.results["readers"] = [*told, found["common"]]
             self._show_regret(state, found)
         else:
             self._regret.clear()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,10 @@ from tightrope.studio.releasing import Asked, accounts, give
 
 if TYPE_CHECKING:
     from tightrope.studio.panels.panel import Panel
+
+
+#: The fields of the card, as a release names them.
+FIELDS = ("data", "sql", "ledger", "budget", "columns", "facts", "key")
 
 
 class ReleaseCard:
@@ -29,6 +34,7 @@ class ReleaseCard:
         self.folder: tempfile.TemporaryDirectory[str] | None = None
         self._receipt: dict[str, Any] | None = None
         self._uploads: dict[str, str] = {}
+        self._last: Asked | None = None
 
     def build(self) -> None:
         """Create the elements."""
@@ -42,7 +48,7 @@ class ReleaseCard:
             )
             self._sql = self._input("sql", "Question", "select count(*) from people where age > 65")
             self._columns = self._input("columns", "Columns used", "age:0..120; region:north,south")
-            with ui.row().classes("w-full no-wrap").style("gap: 10px"):
+            with ui.row().classes("w-full no-wrap tr-row").style("gap: 10px"):
                 self._ledger = self._input("ledger", "Ledger", "ledger.db")
                 self._budget = self._input("budget", "Budget, for a new table", "2")
                 self._key = self._input("key", "Request key", "new")
@@ -113,23 +119,38 @@ class ReleaseCard:
         made = page.outcome
         if made is None:
             return
-        fields = ("data", "sql", "ledger", "budget", "columns", "facts", "key")
-        page.forgive(*fields, "release")
-        given = {name: str(getattr(self, f"_{name}").value or "").strip() for name in fields}
-        given["data"] = self._uploads.get(given["data"], given["data"])
+        page.forgive(*FIELDS, "release")
+        given = self._fields()
+        asked = replace(given, data=self._uploads.get(given.data, given.data))
         self._button.set_enabled(False)
         self._answer.set_text("")
         try:
-            found = await page.slots.run("release", give, made.mechanism, Asked(**given))
+            found = await page.slots.run("release", give, made.mechanism, asked)
         finally:
             self._button.set_enabled(True)
             page.start(self._show_accounts())
         self._receipt = found.pop("receipt")
+        self._last = replace(given, key=found["key"])
+        page.results["proof"] = [*page.results.get("proof", [made.json])[:2], found.pop("json")]
         self._save.set_visibility(True)
         self._answer.set_text(found["answer"])
         again = "" if found["fresh"] else " (answered before: nothing charged)"
         facts(self._told, {"charged": found["charged"], "left": found["remaining"],
                            "key": found["key"] + again})  # fmt: skip
+
+    def _fields(self) -> Asked:
+        return Asked(**{n: str(getattr(self, f"_{n}").value or "").strip() for n in FIELDS})
+
+    def asked(self) -> Asked | None:
+        """Return what is asked for, with the key of its answer if it was given one already."""
+        now, last = self._fields(), self._last
+        if last is not None and replace(now, key=last.key) == last and now.key in ("", last.key):
+            return last
+        return now if now.sql and now.ledger else None
+
+    def forget(self) -> None:
+        """There is another mechanism: the last answer does not belong to it."""
+        self._last = None
 
     def _save_receipt(self) -> None:
         text = json.dumps(self._receipt, ensure_ascii=False, indent=1)

@@ -1,0 +1,86 @@
+"""How the page looks: light and dark, and on narrow screens."""
+
+import pytest
+
+from tightrope.studio import Reader, State
+
+TWO = State(question="choice(3)", readers=(Reader("mayor"), Reader("press", loss="absolute")))
+
+#: What can be seen but is cut off at the right or left edge of the window, by tag and text.
+CUT_OFF = """() => {
+  const width = document.documentElement.clientWidth, found = [];
+  for (const part of document.querySelectorAll('header *, .q-tab-panel *')) {
+    const box = part.getBoundingClientRect();
+    const out = box.right > width + 1 || box.left < -1;
+    if (box.width && out && part.checkVisibility()) {
+      found.push(`${part.tagName} ${part.textContent.slice(0, 30)}`);
+    }
+  }
+  return found;
+}"""
+SCROLLS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+PAPER = "getComputedStyle(document.body).backgroundColor"
+#: The smallest contrast of a text with the card below it.
+CONTRAST = """() => {
+  const PARTS = '.tr-title, .tr-note, .tr-facts > *, .tr-card .q-btn--outline';
+  const light = (colour) => {
+    const parts = colour.match(/[\\d.]+/g).slice(0, 3).map((part) => part / 255);
+    const [r, g, b] = parts.map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ratios = [...document.querySelectorAll(PARTS)]
+    .filter((part) => part.checkVisibility())
+    .map((part) => {
+      const card = getComputedStyle(part.closest('.tr-card')).backgroundColor;
+      const pair = [light(getComputedStyle(part).color), light(card)].sort((a, b) => b - a);
+      return (pair[0] + 0.05) / (pair[1] + 0.05);
+    });
+  return Math.min(...ratios);
+}"""
+
+
+@pytest.mark.parametrize("width", [900, 400])
+def test_narrow_windows_cut_nothing_off(tab, width, picture):
+    tab.page.set_viewport_size({"width": width, "height": 800})
+    tab.open(TWO)
+    tab.design()
+    tab.wait("[data-heat-note] >> text=3 answers")
+    tab.wait("[data-verdict] >> text=/^no/")
+    for panel in range(1, 6):
+        tab.turn(panel)
+        tab.page.locator(".q-tab--active").get_by_text(f"{panel} ", exact=False).wait_for()
+        tab.page.locator(".q-tab-panel").and_(tab.page.locator(":visible")).first.wait_for()
+        tab.page.wait_for_function(f"({CUT_OFF})().length == 0")
+        assert tab.page.evaluate(SCROLLS) == 0
+        picture(tab, f"narrow-{width}-{panel}", full=True)
+    # Something too wide is noticed.
+    tab.page.evaluate("document.querySelector('.tr-card').style.width = '1200px'")
+    assert tab.page.evaluate(CUT_OFF)
+
+
+def test_every_button_of_a_narrow_header_can_be_reached(tab):
+    tab.page.set_viewport_size({"width": 400, "height": 800})
+    tab.open(TWO)
+    for number, name in enumerate(["Privacy", "Readers", "Mechanism", "Proof & release"], 2):
+        tab.page.get_by_role("tab", name=f"{number} {name}").click()
+        tab.page.locator(".q-tab--active").get_by_text(name).wait_for()
+    tab.press("Copy as")
+    tab.wait('[data-kind="command"] >> text=tightrope verify')
+
+
+def test_lights_are_turned_off_and_on(tab, picture):
+    tab.open(TWO)
+    light = tab.page.evaluate(PAPER)
+    assert tab.page.evaluate(CONTRAST) > 4.5
+    tab.press("Dark or light")
+    tab.wait("body.body--dark")
+    dark = tab.page.evaluate(PAPER)
+    assert dark != light
+    for panel in (1, 3):
+        tab.turn(panel)
+        tab.page.locator(".q-tab--active").get_by_text(f"{panel} ", exact=False).wait_for()
+        assert tab.page.evaluate(CONTRAST) > 4.5
+        picture(tab, f"dark-{panel}")
+    tab.press("Dark or light")
+    tab.wait("body.body--light")
+    assert tab.page.evaluate(PAPER) == light
