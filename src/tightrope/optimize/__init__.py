@@ -7,6 +7,7 @@
 
 from tightrope.optimize.certificate import Certificate, Multipliers
 from tightrope.optimize.engine import Progress
+from tightrope.optimize.limited import LimitCertificate
 from tightrope.optimize.limits import LimitedDesign, design_limited, trade_off
 from tightrope.optimize.planner import ROUTES, Route, design, explain_routes
 from tightrope.optimize.points import (
@@ -25,6 +26,7 @@ __all__ = [
     "ROUTES",
     "Certificate",
     "Design",
+    "LimitCertificate",
     "LimitedDesign",
     "ManyDesign",
     "MinimaxRemap",

@@ -24,9 +24,9 @@ from tightrope.optimize.simplex import minimise
 
 #: Most entries of the program without a privacy level.
 LIMITED_ENTRIES = 6_000_000
-#: With one the plain program is tried first up to this many entries: the engine, whose master
-#: program has many side rows here, is ahead of it only beyond.
-FIRST_ENTRIES = 100_000
+#: With one the plain program is tried first up to this many entries: the master program of the
+#: engine has a row for each guess and action here, which takes its advantage away.
+FIRST_ENTRIES = 400_000
 #: A limit is kept up to this part of it; what is beyond is mixed away.
 LIMIT_ROUNDING = 1e-14
 #: Mixing away more than this would cost more than it mends: the limit is at its very least.
