@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from tightrope.certify import Cover, LinePrices, Mechanism, Prices, TreePrices, certify
 from tightrope.certify.optimality import LINE_LIMIT
 from tightrope.certify.readers import distance_rule
-from tightrope.consumers import CoordinateLoss, RiskAverse
+from tightrope.certify.rounding import LISTED_WEIGHTS
+from tightrope.channels import Channel, GeometricChannel
+from tightrope.consumers import Bayesian, CoordinateLoss, RiskAverse
+from tightrope.consumers.line_remap import line_remap
 from tightrope.errors import InputError
 from tightrope.graphs import Band
 from tightrope.optimize import Certificate, Design, LimitedDesign, ManyDesign
-from tightrope.optimize.line import line_remap
-from tightrope.optimize.line import prices as line_prices
+from tightrope.optimize.closed_forms import line_prices
 from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Problem
 from tightrope.phi import Phi
@@ -91,17 +93,35 @@ def prove(
             guess_of=_guesses(design),
             provenance={"route": "limited"},
         )
+    channel, guess_of = _stored(design)
+    before = {} if channel is design.channel else {"outputs": "before remapping"}
     return certify(
-        design.channel,
+        channel,
         design.graph,
         design.epsilon,
         query=text,
         neighbours=relation.value,
         consumer=design.consumer,
-        guess_of=_guesses(design),
+        guess_of=guess_of,
         certificate=_certificate(design, progress),
-        provenance={"route": design.route},
+        provenance={"route": design.route, **before},
     )
+
+
+def _stored(design: Design) -> tuple[Channel, NDArray[np.int64] | None]:
+    """Return the channel that the file holds and the guess that each of its outputs serves.
+
+    Geometric noise has a rule and its remap has none: where the remapped mechanism is too large
+    to list, the file holds the noise and says what the reader guesses.
+    """
+    rows, columns = design.channel.shape
+    loss, reader = design.consumer.loss, design.consumer
+    large = rows * columns > LISTED_WEIGHTS and isinstance(design.general, GeometricChannel)
+    if large and isinstance(reader, Bayesian) and isinstance(loss, CoordinateLoss):
+        found = line_remap(reader, design.epsilon.alpha)
+        if found is not None and not isinstance(design.channel, GeometricChannel):
+            return design.general, found.guess
+    return design.channel, _guesses(design)
 
 
 def _guesses(design: Design | LimitedDesign) -> NDArray[np.int64] | None:
@@ -139,9 +159,9 @@ def _by_rule(proof: Certificate, mix: NDArray[np.float64] | None) -> TreePrices 
     graph, consumer, alpha = proof.graph, proof.consumer, proof.epsilon.alpha
     n, loss = graph.size, consumer.loss
     if isinstance(graph, Band) and graph.width == 1 and isinstance(loss, CoordinateLoss):
-        found = line_remap(consumer, graph, alpha) if 1 < n <= LINE_LIMIT else None
-        if found is not None and distance_rule(loss, n) is not None:
-            return LinePrices(line_prices(found.values, alpha), mix)
+        remap = line_remap(consumer, alpha) if 1 < n <= LINE_LIMIT else None
+        if remap is not None and distance_rule(loss, n) is not None:
+            return LinePrices(line_prices(remap.values, alpha), mix)
     if not graph.is_tree or n * loss.guess_count > TREE_PAIRS:
         return None
     problem = Problem.of(graph, proof.epsilon, consumer)

@@ -14,13 +14,12 @@ from tightrope.consumers import (
     is_monotone,
 )
 from tightrope.consumers.line import on_a_line
+from tightrope.consumers.line_remap import line_remap
 from tightrope.errors import TightropeError
 from tightrope.graphs import AnswerGraph, Band, path_order
 from tightrope.mechanisms import exponential, geometric
 from tightrope.mechanisms.tight_optimality import reach
 from tightrope.optimize.certificate import Certificate
-from tightrope.optimize.line import line_remap
-from tightrope.optimize.line import prices as line_prices
 from tightrope.optimize.minimax import solve_universal
 from tightrope.optimize.problem import Floats, Ints
 from tightrope.optimize.remaps import REMAP_ENTRIES
@@ -94,7 +93,7 @@ def solve_geometric(task: Task, reason: str) -> Design:
         noise = DenseChannel(line[np.ix_(place, place)], inputs=graph.labels, outputs=graph.labels)
     if isinstance(task.consumer, RiskAverse):
         return solve_universal(task, "geometric", reason, noise)
-    found = line_remap(task.bayesian, Band(graph.size), alpha) if in_order else None
+    found = line_remap(task.bayesian, alpha) if in_order else None
     if found is not None:
         guess, values = found.guess, found.values
     else:
@@ -107,6 +106,21 @@ def solve_geometric(task: Task, reason: str) -> Design:
     weight[[order[0], order[-1]]] = 1 / (1 + alpha)
     loss = float(weight @ values) if graph.size > 1 else float(values.sum())
     return _finished(task, "geometric", reason, noise, guess, lam, loss)
+
+
+def line_prices(values: Floats, alpha: float) -> Floats:
+    r"""Return :math:`\Phi^{-1} v` on a path, where :math:`\Phi^{-1}` has three diagonals.
+
+    >>> line_prices(np.array([1.0, 0.5]), 0.5).tolist()
+    [1.0, 0.0]
+    """
+    if len(values) == 1:
+        return values.copy()
+    found = (1 + alpha**2) * values
+    found[0], found[-1] = values[0], values[-1]
+    found[1:] -= alpha * values[:-1]
+    found[:-1] -= alpha * values[1:]
+    return np.asarray(found / (1 - alpha**2))
 
 
 def _ray_values(task: Task, guess: Ints) -> Floats:

@@ -199,3 +199,23 @@ def test_edge_lengths_count_in_the_distance() -> None:
     assert expected_loss(THREE, consumer, [1, 1, 1]) == pytest.approx(5.2)
     assert best_remap(THREE, consumer).guess.tolist() == [1, 1, 2]
     assert expected_loss(THREE, consumer) == pytest.approx(3.95)
+
+
+@pytest.mark.parametrize("loss", ["absolute", "squared", "binary"])
+@pytest.mark.parametrize("width", [1, 3])
+def test_geometric_noise_is_remapped_by_rule_as_by_its_matrix(loss, width):
+    prior = np.random.default_rng(1).dirichlet(np.full(40, 0.3))
+    consumer = Consumer.of(Band(40), prior=prior, loss=loss)
+    noise = GeometricChannel(40, "ln(2)", width)
+    by_rule, listed = best_remap(noise, consumer), best_remap(Channel(noise.matrix()), consumer)
+    assert by_rule.guess.tolist() == listed.guess.tolist()
+    assert by_rule.expected_loss == pytest.approx(listed.expected_loss, rel=1e-12)
+    other = best_remap(GeometricChannel(40, 1, width), consumer)
+    assert other.expected_loss != pytest.approx(listed.expected_loss, rel=1e-6)
+
+
+def test_a_million_answers_are_remapped_without_a_matrix():
+    consumer = Consumer.of(Band(10**6), prior="uniform", loss="absolute")
+    found = best_remap(GeometricChannel(10**6, "ln(2)"), consumer)
+    # Σ d·2^-d noise on either side of an inner answer, (1/3)·2·2.
+    assert found.expected_loss == pytest.approx(4 / 3, rel=1e-5)

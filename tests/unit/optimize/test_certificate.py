@@ -5,10 +5,10 @@ import pytest
 
 from tightrope import Epsilon
 from tightrope.consumers import Consumer
+from tightrope.consumers.line_remap import line_remap
 from tightrope.errors import InputError
 from tightrope.graphs import Band, Cycle, Star
 from tightrope.optimize import Certificate, design
-from tightrope.optimize.line import line_remap
 from tightrope.optimize.mixture import mixture
 from tightrope.optimize.problem import Problem
 
@@ -70,7 +70,7 @@ def test_remaps_on_a_line_are_the_best_ones(loss: str) -> None:
         weights[rng.random(n) < 0.3] = 0
         weights = weights / weights.sum() if weights.sum() else np.full(n, 1 / n)
         consumer = Consumer.of(Band(n), prior=weights.tolist(), loss=loss)
-        found = line_remap(consumer, Band(n), 0.7)
+        found = line_remap(consumer, 0.7)
         if found is None:
             assert n == 1
             continue

@@ -1,4 +1,4 @@
-r"""The best remap of geometric noise on a path, without a matrix.
+r"""The best remap of geometric noise, without a matrix.
 
 For output o the guesses are weighed by :math:`q_o(i) = \pi_i \alpha^{|i-o|}`. One-sided sums
 
@@ -14,10 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tightrope.consumers import Bayesian, BinaryLoss, CoordinateLoss, DistanceLoss
+from tightrope.consumers.consumer import Bayesian
+from tightrope.consumers.named_losses import BinaryLoss, CoordinateLoss, DistanceLoss
 from tightrope.graphs import Band
-from tightrope.optimize.problem import Floats, Ints
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +45,14 @@ class LineRemap:
     values: Floats
 
 
-def line_remap(consumer: Bayesian, graph: Band, alpha: float) -> LineRemap | None:
-    """Return the best remap on a path in order, or ``None`` if the loss has no rule here.
+def line_remap(consumer: Bayesian, alpha: float) -> LineRemap | None:
+    """Return the best remap on a line in order, or ``None`` if the loss has no rule here.
 
     Examples
     --------
     >>> from tightrope.consumers import Consumer
     >>> consumer = Consumer.of(Band(3), prior="0.1,0.8,0.1", loss="absolute")
-    >>> line_remap(consumer, Band(3), 0.5).guess.tolist()
+    >>> line_remap(consumer, 0.5).guess.tolist()
     [1, 1, 1]
     """
     prior, loss = consumer.prior.probabilities, consumer.loss
@@ -62,21 +66,6 @@ def line_remap(consumer: Bayesian, graph: Band, alpha: float) -> LineRemap | Non
             step = abs(float(steps[0]))
             return (_mean if loss.power == 2 else _median)(prior, alpha, step)
     return None
-
-
-def prices(values: Floats, alpha: float) -> Floats:
-    r"""Return :math:`\Phi^{-1} v` on a path, where :math:`\Phi^{-1}` has three diagonals.
-
-    >>> prices(np.array([1.0, 0.5]), 0.5).tolist()
-    [1.0, 0.0]
-    """
-    if len(values) == 1:
-        return values.copy()
-    found = (1 + alpha**2) * values
-    found[0], found[-1] = values[0], values[-1]
-    found[1:] -= alpha * values[:-1]
-    found[:-1] -= alpha * values[1:]
-    return np.asarray(found / (1 - alpha**2))
 
 
 def _one_sided(prior: Floats, alpha: float) -> tuple[Floats, Floats, Floats]:
