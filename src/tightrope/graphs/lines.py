@@ -131,12 +131,11 @@ class Band(AnswerGraph):
         """Return how many nodes lie at distance 0, 1, 2, … from a node."""
         self._check_node(i)
         self._check_length(self.diameter + 1, "the list of ball sizes")
-        sizes = [1]
         left, right = int(i), self.size - 1 - int(i)
-        while left > 0 or right > 0:
-            sizes.append(min(left, self.width) + min(right, self.width))
-            left, right = max(0, left - self.width), max(0, right - self.width)
-        return tuple(sizes)
+        farthest = -(-max(left, right) // self.width)
+        reach = np.arange(farthest + 1) * min(self.width, self.size)
+        within = np.minimum(left, reach) + np.minimum(right, reach)
+        return (1, *np.diff(within).tolist())
 
     @property
     def constant_ball_sizes(self) -> tuple[int, ...] | None:
