@@ -497,6 +497,10 @@ class Weights:
         lacks: Array = self.total - sums
         return lacks
 
+    def by_line(self) -> bool:
+        """Whether the weights are a rule for answers on one line."""
+        return self.kind == "levels" and len(self.steps) == 1
+
     def rest_of(self, i: int) -> int:
         """Return what one row of a rule lacks to the total."""
         row = np.array(self.levels, object)[self.depths(i)] * self.factors.astype(object)
@@ -822,16 +826,19 @@ class Reader:
     def expected(self, weights: Weights) -> Fraction:
         """Return the expected loss (the worst one over a set of possible answers), exactly."""
         each = np.zeros(self.n, np.int64).astype(object)
-        same = bool((self.guess_of == np.arange(weights.outputs)).all())
+        moved = np.flatnonzero(self.guess_of != np.arange(weights.outputs)).tolist()
+        same = not moved
         if weights.kind == "radial" and self.binary and same:
             each += weights.total - weights.levels[0]
         elif weights.kind == "levels" and self.binary and same:
             each += weights.total - weights.levels[0] * weights.factors.astype(object)
             each[weights.rest_at] -= weights.rest_of(weights.rest_at)
-        elif weights.kind == "levels" and self.power and same and len(weights.steps) == 1:
+        elif self.power and weights.by_line() and len(moved) * self.n <= 1 << 25:
             each = far_sums(weights.levels, weights.steps[0], weights.factors, self.power)
-            from_rest = abs(np.arange(self.n) - weights.rest_at).astype(object) ** self.power
-            each = (each + from_rest * weights.rest) * self.factor
+            each = each * self.factor + self.losses(weights.rest_at) * weights.rest
+            for o in moved:  # outputs that make the reader guess something else
+                change = self.losses(int(self.guess_of[o])) - self.losses(o)
+                each += change * weights.column_by_rule(o)
         else:
             need(self.binary or self.n * weights.outputs <= 1 << 27, "too many losses to add up")
             for start, block in weights.columns():

@@ -20,7 +20,7 @@ from tightrope.certify.neighbours import Graph, read_graph
 from tightrope.certify.optimality import Reader
 from tightrope.certify.radial import Radial, radial_of, symmetric_of
 from tightrope.certify.readers import reader_data
-from tightrope.certify.rounding import round_channel
+from tightrope.certify.rounding import LISTED_WEIGHTS, round_channel
 from tightrope.certify.verification import verify
 from tightrope.certify.weights import Weights
 from tightrope.channels import Channel
@@ -113,7 +113,8 @@ def certify(
         if len(lengths) > 1:
             sections["edge_ratios"] = which
     rule = None
-    if box is not None and graph.size >= RULE_FROM and guess_of is None:
+    listed = guess_of is not None and graph.size * channel.shape[1] <= LISTED_WEIGHTS
+    if box is not None and graph.size >= RULE_FROM and not listed:
         rule = levels_of(channel, box, level)
     kept: NDArray[np.int64] | range
     if radial is not None:

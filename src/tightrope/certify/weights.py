@@ -82,6 +82,10 @@ class Weights:
         lacks: Array = self.total - sums
         return lacks
 
+    def by_line(self) -> bool:
+        """Whether the weights are a rule for answers on one line."""
+        return self.kind == "levels" and len(self.steps) == 1
+
     def rest_of(self, i: int) -> int:
         """Return what one row of a rule lacks to the total."""
         row = np.array(self.levels, object)[self.depths(i)] * self.factors.astype(object)

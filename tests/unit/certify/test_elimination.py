@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tightrope.certify import LinePrices, Mechanism, TreePrices, certify, verify
+from tightrope import proofs
+from tightrope.certify import LinePrices, Mechanism, TreePrices, certify, make, verify
 from tightrope.certify.container import Container
 from tightrope.certify.elimination import Side, Tree, line_rooms
 from tightrope.certify.encode import encode
@@ -341,4 +342,32 @@ def test_a_rule_of_weights_has_the_loss_of_its_list():
     assert isinstance(Mechanism(made.to_bytes()), Mechanism)
     header, sections = parts(made)
     header["expected_loss"] = str(Fraction(header["expected_loss"]) + Fraction(1, 10**30))
+    assert verify(packed(header, sections)).reasons[0].startswith("loss")
+
+
+@pytest.mark.parametrize("loss", ["absolute", "squared"])
+def test_noise_too_large_to_remap_is_stored_with_what_the_reader_guesses(monkeypatch, loss):
+    """Files of large counts hold the noise by rule; at the ends the reader guesses otherwise."""
+    monkeypatch.setattr(make, "RULE_FROM", 2)
+    monkeypatch.setattr(make, "LISTED_WEIGHTS", 1)
+    monkeypatch.setattr(proofs, "LISTED_WEIGHTS", 1)
+    graph = Band(13)
+    consumer = Consumer.of(graph, prior="binomial(.4)", loss=loss)
+    found = design(graph, "0.3", consumer)
+    made = prove(found)
+    assert made.kind == "levels"
+    assert made.header["provenance"]["outputs"] == "before remapping"
+    assert float(made.expected_loss) == pytest.approx(found.expected_loss, rel=1e-8)
+    assert verify(made).optimal_within < 1e-8
+    header, sections = parts(made)
+    prior = [Fraction(int(w), header["consumer"]["prior_total"]) for w in sections["prior"]]
+    guess, power = sections["guess_of"].tolist(), header["consumer"]["loss_power"]
+    assert guess != list(range(13))
+    by_rows = sum(
+        prior[i] * int(weight) * abs(i - guess[o]) ** power
+        for i in range(13)
+        for o, weight in enumerate(made.row_weights(i))
+    )
+    assert made.expected_loss == by_rows / made.total
+    sections["guess_of"] = np.arange(13)
     assert verify(packed(header, sections)).reasons[0].startswith("loss")
