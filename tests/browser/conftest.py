@@ -177,3 +177,22 @@ def picture(tmp_path):
         return path
 
     return take
+
+
+@pytest.fixture
+def python(tmp_path):
+    """Runs a program in an empty folder; returns the lines that it prints."""
+
+    def run(text):
+        done = subprocess.run(
+            [sys.executable, "-c", text],
+            cwd=tmp_path,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    return run

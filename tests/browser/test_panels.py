@@ -2,10 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
-
-from tests.browser.conftest import environment
 
 from tightrope.release import Ledger
 from tightrope.release.anchors import anchors_of_receipts
@@ -237,7 +233,7 @@ def test_points_are_uploaded(tab, tmp_path):
     tab.wait("[data-error=question] >> text=in different places")
 
 
-def test_receipt_is_taken_away_and_the_release_copied(tab, tmp_path):
+def test_receipt_is_taken_away_and_the_release_copied(tab, tmp_path, python):
     tab.open(State(question="count(3)", epsilon="ln(3)"))
     tab.design()
     tab.turn(5)
@@ -270,14 +266,6 @@ def test_receipt_is_taken_away_and_the_release_copied(tab, tmp_path):
     assert page["answer"] == answer
     assert page["receipt"] == receipt
     assert f"--key {page['key']} --column age:0..120 --json" in tab.takeaway("command")
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1].split()[0] == str(answer)
+    printed = python(program)
+    assert printed[-1].split()[0] == str(answer)
     assert len(list(Ledger(str(ledger)).entries())) == entries

@@ -147,25 +147,17 @@ def test_commands_print_the_numbers_of_the_page(tab, shell):
         assert "margin" in mine or mine.keys() == theirs.keys()
 
 
-def test_python_runs_and_prints_the_same(tab, tmp_path):
+def test_python_runs_and_prints_the_same(tab, python):
     tab.open(State(question="choice(3)"))
     tab.design()
     programs = []
     for panel in range(1, len(PANELS) + 1):
         tab.turn(panel)
         programs.append(tab.takeaway("Python"))
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join(programs)],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "GraphFacts(nodes=3" in done.stdout
-    assert "right guess   0.5" in done.stdout
-    assert "private: yes" in done.stdout
+    printed = "\n".join(python("\n".join(programs)))
+    assert "GraphFacts(nodes=3" in printed
+    assert "right guess   0.5" in printed
+    assert "private: yes" in printed
 
 
 def test_state_is_in_the_address(tabs):
@@ -182,7 +174,7 @@ def test_state_is_in_the_address(tabs):
     two.holds("Query", "cycle(6)")
 
 
-def test_regret_table_is_taken_away(tab, shell, tmp_path):
+def test_regret_table_is_taken_away(tab, shell, python):
     nasty = Reader("it's the 'press'", prior="1/2,1/4,1/8,1/8", loss="distance")
     tab.open(State(question="cycle(4)", epsilon="ln(3)", readers=(Reader("mayor"), nasty)), panel=3)
     tab.page.locator("[data-regret]").get_by_text(nasty.name, exact=True).wait_for()
@@ -190,14 +182,5 @@ def test_regret_table_is_taken_away(tab, shell, tmp_path):
     printed = shell(tab.takeaway("command"))
     assert printed[0]["regular"] == regular["regular"]
     assert {k: printed[1][k] for k in common} == common
-    done = subprocess.run(
-        [sys.executable, "-c", tab.takeaway("Python")],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    losses = json.loads(done.stdout.splitlines()[-1])
+    losses = json.loads(python(tab.takeaway("Python"))[-1])
     assert losses[0] == pytest.approx(common["consumers"][0]["optimum"])
