@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightrope.optimize.faces import Face
+from tightrope.optimize.faces import Face, label_all
 from tightrope.optimize.master import MasterSolution, solve_master
 from tightrope.optimize.objective import ExpectedLoss, Objective
 from tightrope.optimize.pricing import Pricer, Prices, price, pricer_for
@@ -23,6 +23,8 @@ from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 OPENING_GAP = 0.6
 #: Part of a ray's gain that the ray must keep to be cut off to the neighbourhood of its guess.
 LOCAL_SHARE = 0.9
+#: A master program with so many times the variables of the last one starts anew.
+WARM_GROWTH = 3
 #: While the gap is larger than this, rays are looked for aside of the master's prices.
 AIM_GAP = 0.01
 #: How often the way to the master's prices is halved in the search for good rays.
@@ -125,6 +127,7 @@ def run_engine(
         best = _Proof(objective.weighed(proved[0]), *proved)
     master: MasterSolution | None = None
     basis: MasterSolution | None = None
+    parked: dict[int, Face] = {}
     radius, idle, last, now, stopped = 0.0, 0, np.inf, np.inf, False
     rounds = 0
     for rounds in range(1, MOST_ROUNDS + 1):
@@ -155,14 +158,20 @@ def run_engine(
             radius += 1
             grown = _opened(faces, problem, radius)
         else:
-            grown = _grown(aimed, faces, found, guesses, radius)
+            grown = _grown(aimed, faces, parked, found, guesses, radius)
         changed = [k for k in grown if grown[k] is not faces.get(k)]
         if not changed:
             if idle:
                 break
             idle = 1
             continue
-        basis = master
+        label_all(grown.values())
+        variables = sum(face.dimension for face in grown.values())
+        basis = master if variables <= WARM_GROWTH * solved.variables else None
+        if objective.may_park:
+            for k in set(faces).difference(changed):
+                if faces[k].dimension > 1 and solved.is_idle(k):
+                    parked[k] = grown.pop(k)
         faces = grown
     assert master is not None
     if len(guesses) < len(problem.guesses):
@@ -276,6 +285,7 @@ def _opened(faces: dict[int, Face], problem: Problem, radius: float) -> dict[int
 def _grown(
     aimed: _Proof,
     faces: dict[int, Face],
+    parked: dict[int, Face],
     found: Prices,
     guesses: Ints,
     radius: float,
@@ -287,9 +297,9 @@ def _grown(
         k = int(guesses[q])
         weights = problem.costs[:, k] - aimed.prices
         heights = localised(problem, k, found.heights[q], weights, float(found.values[q]), radius)
-        face = faces.get(k)
+        face = faces.get(k) or parked.pop(k, None)
         joined = Face.of_ray(problem, heights) if face is None else face.joined_with(heights)
-        if face is None or (joined.tight != face.tight).any():
+        if face is None or k not in faces or (joined.tight != face.tight).any():
             grown[k] = joined
     return grown
 

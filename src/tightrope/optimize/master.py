@@ -18,6 +18,9 @@ from tightrope.optimize.objective import ExpectedLoss, Objective, Side
 from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.simplex import SMALLEST_ENTRY, Solved, minimise
 
+#: Columns below this are empty.
+IDLE = 1e-9
+
 _LOWER, _BASIC = 0, 1
 
 
@@ -47,6 +50,10 @@ class MasterSolution:
     sum_status: Ints
     side_status: Ints
     extra_status: Ints
+
+    def is_idle(self, guess: int) -> bool:
+        """Whether the column of a guess is empty: the guess is not used."""
+        return not self.columns[guess].max() > IDLE
 
 
 def solve_master(

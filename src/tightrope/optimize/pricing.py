@@ -6,7 +6,7 @@ Given a price :math:`\lambda_i` for each answer, a guess k and its weights
 by :math:`\sum_i \lambda_i` exactly when no ray has a negative value.
 
 The structure of the graph decides how: dynamic programming on bands, trees and cycles, a
-rule on cliques, a linear program elsewhere.
+rule on cliques, minimum cuts elsewhere, and a linear program where edges have lengths.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from tightrope.graphs import Band, cycle_order
 from tightrope.optimize.price_band import BandPricer
 from tightrope.optimize.price_clique import CliquePricer
+from tightrope.optimize.price_cut import CutPricer
 from tightrope.optimize.price_cycle import LARGEST_EXPONENT, CyclePricer
 from tightrope.optimize.price_lp import LinearPricer
 from tightrope.optimize.price_tree import TreePricer
@@ -80,11 +81,12 @@ def pricer_for(problem: Problem) -> Pricer:
     """Choose the pricer by the structure of the graph.
 
     >>> from tightrope import Epsilon
-    >>> from tightrope.graphs import Clique, Cycle, Star
+    >>> from tightrope.graphs import Clique, Cycle, ExplicitGraph, Star
     >>> costs = np.ones((4, 4)) - np.eye(4)
+    >>> kite = ExplicitGraph([(0, 1), (1, 2), (2, 0), (2, 3)])
     >>> [type(pricer_for(Problem(g, Epsilon.of(1), costs))).__name__
-    ...  for g in (Band(4, 2), Star(3), Clique(4), Cycle(4))]
-    ['BandPricer', 'TreePricer', 'CliquePricer', 'CyclePricer']
+    ...  for g in (Band(4, 2), Star(3), Clique(4), Cycle(4), kite)]
+    ['BandPricer', 'TreePricer', 'CliquePricer', 'CyclePricer', 'CutPricer']
     """
     graph = problem.graph
     if graph.size == 1 or graph.is_tree:
@@ -96,7 +98,7 @@ def pricer_for(problem: Problem) -> Pricer:
     steepest = float(problem.epsilon) * (graph.size // 2)
     if graph.is_cycle and not graph.has_lengths and steepest <= LARGEST_EXPONENT:
         return CyclePricer(cycle_order(graph), problem.alpha)
-    return LinearPricer(problem)
+    return CutPricer(problem) if CutPricer.fits(problem) else LinearPricer(problem)
 
 
 def price(problem: Problem, pricer: Pricer, prices: Floats, guesses: Ints) -> Prices:
