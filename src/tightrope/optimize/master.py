@@ -80,7 +80,9 @@ def solve_master(
     matrix, cost = _assemble(problem, faces, start, row_start, side)
     sums = np.full(len(problem.class_sizes), side.total)
     rows = int(row_start[-1])
-    same = before is not None and len(before.side_status) == len(side.lower)
+    same = before is not None and (
+        (len(before.side_status), len(before.extra_status)) == (len(side.lower), len(side.extra))
+    )
     solved = minimise(
         cost,
         matrix,

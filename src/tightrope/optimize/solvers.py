@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from tightrope.optimize.approach import run_approach
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.engine import EngineResult, relative_gap
 from tightrope.optimize.faces import Face
-from tightrope.optimize.minimax import solve_worst_program
+from tightrope.optimize.minimax import reweighed, solve_worst_program
 from tightrope.optimize.mixture import Mixture, mixture, polished
 from tightrope.optimize.objective import Objective
 from tightrope.optimize.orbits import expanded, reduced
@@ -96,9 +96,17 @@ def _from_engine(
 ) -> Design:
     """Take the columns apart into rays, and keep how the engine came to them."""
     mixed = mixture(task.problem, columns)
+    if isinstance(task.consumer, RiskAverse) and (
+        relative_gap(_loss(task, mixed), found.bound) > task.gap / 10
+    ):
+        mixed = reweighed(task.problem, task.consumer, mixed, _lost_by(task))
     proof = _best_proof(task, mixed, found.multipliers, found.prices, found.bound)
     faces = found.master.faces
     return finished(task, route, reason, mixed, *proof, found.stopped, found.rounds, faces)
+
+
+def _lost_by(task: Task) -> Callable[[Mixture], float]:
+    return lambda mixed: _loss(task, mixed)
 
 
 def _loss(task: Task, mixed: Mixture) -> float:
