@@ -154,7 +154,7 @@ def run_engine(
             break
         if now <= gap / 2 or (idle >= PATIENCE and now < STUCK_GAP):
             break
-        if now > OPENING_GAP and rounds > 1 and start is None:
+        if now > OPENING_GAP and rounds > 1 and start is None and not idle:
             radius += 1
             grown = _opened(faces, problem, radius)
         else:

@@ -123,3 +123,13 @@ def test_a_bound_never_passes_the_optimum() -> None:
         assert found.bound <= 0.5 + 1e-12
     exact = price(problem, pricer_for(problem), np.full(3, 1 / 6), problem.guesses)
     assert exact.bound == pytest.approx(0.5, abs=1e-12)
+
+
+def test_opening_faces_ends_when_it_changes_nothing() -> None:
+    rng = np.random.default_rng(36)
+    n = int(rng.integers(20, 51))
+    prior = 10 ** rng.uniform(-15, 0, n)
+    reader = Consumer.of(Cycle(n), prior=(prior / prior.sum()).tolist(), loss="binary")
+    found = design(Cycle(n), 5, reader, route="rays")
+    assert found.rounds < 100
+    assert found.gap < 1e-4
