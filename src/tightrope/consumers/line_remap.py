@@ -126,7 +126,7 @@ def _mean(prior: Floats, alpha: float, step: float) -> LineRemap:
     here = np.arange(len(prior))
     total, lean, spread = left + right, right1 - left1, left2 + right2
     offset = np.divide(lean, total, out=np.zeros_like(total), where=total > 0)
-    guess = np.clip(np.rint(here + offset), 0, len(prior) - 1).astype(np.int64)
+    guess = np.clip(np.ceil(here + offset - 0.5), 0, len(prior) - 1).astype(np.int64)
     move = (guess - here).astype(float)
     values = spread - 2 * move * lean + move**2 * total
     return LineRemap(guess, step**2 * np.maximum(values, 0.0))
@@ -134,16 +134,22 @@ def _mean(prior: Floats, alpha: float, step: float) -> LineRemap:
 
 def _likeliest(prior: Floats, alpha: float) -> LineRemap:
     n = len(prior)
-    guess, best = np.arange(n), prior.copy()
+    guess, best = np.zeros(n, np.int64), np.zeros(n)
     weights = prior.tolist()
+    # Of equal weights the smallest guess is taken: the first from the left, the last from the
+    # right, and the left one of the two.
     value, place = 0.0, 0
-    for order in (range(n), range(n - 1, -1, -1)):
-        value = 0.0
-        for i in order:
-            value *= alpha
-            if weights[i] >= value:
-                value, place = weights[i], i
-            if value > best[i]:
-                best[i], guess[i] = value, place
+    for i in range(n):
+        value *= alpha
+        if weights[i] > value:
+            value, place = weights[i], i
+        best[i], guess[i] = value, place
+    value = 0.0
+    for i in range(n - 1, -1, -1):
+        value *= alpha
+        if weights[i] >= value:
+            value, place = weights[i], i
+        if value > best[i]:
+            best[i], guess[i] = value, place
     total = np.add(*(side[0] for side in _sides(prior, alpha)))
     return LineRemap(guess, total - best)
