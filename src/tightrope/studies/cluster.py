@@ -160,9 +160,10 @@ def _client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
                         n_workers=workers or 1,
                         threads_per_worker=1,
                         processes=True,
-                        # Nothing listens beyond this machine, and there is no dashboard.
+                        # Nothing listens beyond this machine. Without a dashboard the scheduler
+                        # would still take a fixed port, which another study may hold.
                         host="127.0.0.1",
-                        dashboard_address=None,
+                        dashboard_address="127.0.0.1:0",
                         silence_logs=logging.CRITICAL,
                     )
                 )
