@@ -81,7 +81,7 @@ class CutPricer:
     >>> from tightrope.graphs import Cycle
     >>> pricer = CutPricer(Problem(Cycle(4), Epsilon.of("ln(2)"), np.ones((4, 4))))
     >>> values, heights, _ = pricer.cheapest(np.array([[-2.0], [1], [1], [1]]), np.array([0]))
-    >>> values.tolist(), heights.tolist()
+    >>> values.round(9).tolist(), heights.tolist()
     ([-0.75], [[0, 1, 2, 1]])
     """
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tightrope.graphs import Band, cycle_order
 from tightrope.optimize.price_band import BandPricer
@@ -30,6 +31,8 @@ WIDEST_BAND = 8
 #: Prices are lowered by this part of the mean price before pricing, so that rounding errors
 #: far from the anchor are not mistaken for a gain and magnified along the ray.
 PRICE_MARGIN = 1e-15
+#: Prices above 0 but below this part of the mean price are not asked for.
+NEGLIGIBLE = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +104,17 @@ def pricer_for(problem: Problem) -> Pricer:
     return CutPricer(problem) if CutPricer.fits(problem) else LinearPricer(problem)
 
 
-def price(problem: Problem, pricer: Pricer, prices: Floats, guesses: Ints) -> Prices:
+def price(
+    problem: Problem,
+    pricer: Pricer,
+    prices: Floats,
+    guesses: Ints,
+    given_away: NDArray[np.bool_] | None = None,
+) -> Prices:
     """Price the guesses and turn what is found into a bound that holds.
+
+    Nothing is asked for the answers ``given_away``, those with a negligible price by default:
+    such a price is little but noise, and rays magnify it.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Clique
@@ -111,13 +123,27 @@ def price(problem: Problem, pricer: Pricer, prices: Floats, guesses: Ints) -> Pr
     >>> found.values.round(3).tolist(), found.bound < 1 / 3
     ([-0.5, -0.5], True)
     """
-    safe = prices - PRICE_MARGIN * max(float(np.abs(prices).mean()), 1e-300)
+    typical = max(float(np.abs(prices).mean()), 1e-300)
+    safe = prices - PRICE_MARGIN * typical
+    idle = safe < NEGLIGIBLE * typical if given_away is None else given_away
+    safe[idle] = np.minimum(safe[idle], 0.0)
     anchors = problem.anchors[guesses]
-    values, heights, uniform = pricer.cheapest(problem.costs[:, guesses] - safe[:, None], anchors)
-    # Lowering λ at the anchor of guess k by -v_k, or λ everywhere by a multiple of 1, makes
-    # every ray of guess k non-negative. A class of answers is lowered as one.
+    weights = problem.costs[:, guesses] - safe[:, None]
+    values, heights, uniform = pricer.cheapest(weights, anchors)
+    lacking, places = -values, anchors.copy()
+    # A ray that is higher elsewhere than at its anchor is a large multiple of what it is there,
+    # and so are its rounding errors: such guesses are judged where their ray is highest.
+    elsewhere = (values < 0) & (uniform == 0) & (heights.min(axis=1) < 0)
+    if elsewhere.any():
+        peaks = heights[elsewhere].argmin(axis=1)
+        judged, _, spread = pricer.cheapest(weights[:, elsewhere], peaks)
+        less = (-judged < lacking[elsewhere]) & (spread == 0)
+        chosen = np.flatnonzero(elsewhere)[less]
+        lacking[chosen], places[chosen] = -judged[less], peaks[less]
+    # Lowering λ where guess k is judged by what it lacks there, or λ everywhere by a multiple of
+    # 1, makes every ray of guess k non-negative. A class of answers is lowered as one.
     short = np.zeros(int(problem.classes.max()) + 1)
     exact = uniform == 0
-    np.maximum.at(short, problem.classes[anchors[exact]], -values[exact])
+    np.maximum.at(short, problem.classes[places[exact]], lacking[exact])
     lowered = safe - short[problem.classes] - max(float(uniform.max(initial=0.0)), 0.0)
     return Prices(values, heights, float(lowered.sum()), lowered)

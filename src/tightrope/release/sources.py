@@ -6,6 +6,7 @@ that Tightrope built is run on it. Looking at the columns reads the catalogue, n
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -281,6 +282,9 @@ def _spark_address(text: str, relation: str) -> Source:
 
     kind, _, rest = text.partition(":")
     if kind == "spark+remote":
+        # Without it Spark Connect may end the whole process instead of raising an error.
+        if importlib.util.find_spec("grpc") is None:
+            raise InputError(f"{text} cannot be opened: Spark Connect needs the package grpcio")
         session = SparkSession.builder.remote(f"sc:{rest}").getOrCreate()
         return _spark(session, relation, text, lambda: None)
     builder = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false")
