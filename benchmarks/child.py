@@ -82,7 +82,8 @@ def measure(work: Work, limit: float) -> tuple[list[tuple[float, float]], Any]:
         return work.times(value), value
     if first[1] >= SHORT:
         return [first], value
-    calls = math.ceil(BATCH / max(first[1], 1e-7))
+    second, value = timed(work.call, limit)
+    calls = math.ceil(BATCH / max(second[1], 1e-7))
 
     def batch() -> Any:
         for _ in range(calls - 1):

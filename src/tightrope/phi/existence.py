@@ -26,11 +26,12 @@ import numpy as np
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import AnswerGraph, Band, CartesianProduct, StrongProduct
 from tightrope.phi.cells import CELL_LIMIT, cells_of
-from tightrope.phi.exact import fits_exactly, pieces
+from tightrope.phi.exact import CELLS_LIMIT, fits_exactly, pieces
 from tightrope.phi.lattice import LatticeStructure
 from tightrope.phi.lines import BandStructure
 from tightrope.phi.modes import modes_of
 from tightrope.phi.operator import Phi
+from tightrope.phi.plane import PlaneStructure
 from tightrope.phi.sampling import (
     Existence,
     Interval,
@@ -180,6 +181,9 @@ def _by_rule(graph: AnswerGraph) -> Existence | None:
 def _by_polynomials(graph: AnswerGraph) -> Existence | None:
     if graph.has_lengths or graph.size > CELL_LIMIT:
         return None
+    # On a line only the two ends may be exchanged: half as many cells as answers.
+    if isinstance(graph, Band) and not graph.is_clique and graph.size > 2 * CELLS_LIMIT:
+        return None
     cells = cells_of(graph)
     if not fits_exactly(cells):
         return None
@@ -222,7 +226,8 @@ def smallest_entry(graph: AnswerGraph, enough: float = -math.inf) -> Callable[[f
 
     def least(epsilon: float) -> float:
         alpha = math.exp(-epsilon)
-        if isinstance(structure, LatticeStructure):
+        # On a plane short rows are quicker; it falls back on classes by itself.
+        if isinstance(structure, LatticeStructure) and not isinstance(structure, PlaneStructure):
             classes = structure._by_classes(alpha, ones)
             if classes is not None:
                 return float(classes.min())

@@ -37,6 +37,8 @@ SYMBOL_POINTS = 1 << 22
 
 #: From the array of differences along each axis (broadcast) to distances.
 Rule = Callable[[Sequence[NDArray[np.int64]]], NDArray[np.int64]]
+#: Smallest eigenvalue below which elimination on classes is tried before iterations.
+FOLDED_FLOOR = 1e-2
 
 
 class LatticeStructure(Structure):
@@ -138,12 +140,14 @@ class LatticeStructure(Structure):
             return np.zeros_like(b)
         if self._floor(alpha) is None and self.size <= VERIFIED_LIMIT:
             return self._small.solve(alpha, b)
-        folded = self._by_classes(alpha, b) if self._floor(alpha) is None else None
-        if folded is not None:
-            return folded
+        floor = self._floor(alpha)
+        if floor is None or floor < FOLDED_FLOOR:
+            folded = self._by_classes(alpha, b)
+            if folded is not None:
+                return folded
         square = (self.size, self.size)
         phi = LinearOperator(square, matvec=lambda x: self.apply(alpha, x), dtype=np.float64)
-        if self._floor(alpha) is not None:
+        if floor is not None:
             rough = self._kernel(alpha, self.shape, np.float64)
             inverse = 1 / np.maximum(rough, rough.max() * 1e-8)
             near = LinearOperator(

@@ -194,7 +194,9 @@ def plane_of(graph: AnswerGraph) -> PlaneStructure | None:
     short, long = sorted(side.size for side in graph.factors)
     if lattice is None or long > LONGEST_SIDES * short:
         return None
-    return PlaneStructure(graph, lattice.shape, lattice._rule, floor=lattice._floor)
+    return PlaneStructure(
+        graph, lattice.shape, lattice._rule, floor=lattice._floor, widths=lattice._widths
+    )
 
 
 def _both_ways(rate: Any, wave: NDArray[Any]) -> NDArray[Any]:

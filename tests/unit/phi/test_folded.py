@@ -68,3 +68,11 @@ def test_too_many_classes_are_left_to_iterations(monkeypatch: pytest.MonkeyPatch
     assert lattice_of(BOXES[0])._folded is None
     monkeypatch.setattr(lattice_file, "CLASS_LIMIT", 10)
     assert lattice_of(BOXES[0])._folded.size == 10
+
+
+def test_two_counts_at_a_tiny_level_fall_back_on_classes() -> None:
+    """Conjugate gradients need thousands of steps here."""
+    graph = StrongProduct([Band(60)] * 2)
+    found = Phi(graph, 0.01).solve_ones()
+    assert found.residual < 1e-9
+    assert found.least[1] < -0.1
