@@ -6,6 +6,7 @@ prior. It exists iff :math:`\Phi z = 1` has a solution :math:`z \ge 0` [A, Lemma
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -48,9 +49,23 @@ class NoTightConstraints(InputError):
     ε = 1: answer 0 would get the weight z = -0.0757657; the nearest ε that works is 1.098612
     """
 
-    def __init__(self, message: str, answer: Any, value: float, nearest: float) -> None:
-        super().__init__(message)
-        self.answer, self.value, self.nearest = answer, value, nearest
+    def __init__(
+        self, problem: str, graph: AnswerGraph, epsilon: Epsilon, answer: Any, value: float
+    ) -> None:
+        super().__init__(problem, graph, epsilon, answer, value)
+        self._problem, self._graph, self._epsilon = problem, graph, epsilon
+        self.answer, self.value = answer, value
+
+    @functools.cached_property
+    def nearest(self) -> float:
+        """Looked for when it is asked for: it may take longer than a design."""
+        return nearest_level(self._graph, float(self._epsilon))
+
+    def __str__(self) -> str:
+        return (
+            f"no tight-constraints mechanism on {self._graph.name} at ε = {self._epsilon}: "
+            f"{self._problem}; the nearest ε that works is {self.nearest:.6f}"
+        )
 
 
 class TightConstraints(ScaledPhi):
@@ -184,14 +199,8 @@ def _decided(
     """Return z and whether its sign is proven, or refuse."""
     where, smallest = solution.least
     if not solution.consistent:
-        nearest = nearest_level(graph, float(epsilon))
-        raise NoTightConstraints(
-            f"no tight-constraints mechanism on {graph.name} at ε = {epsilon}: Φ is singular and "
-            f"Φz = 1 has no solution; the nearest ε that works is {nearest:.6g}",
-            graph.label(where),
-            smallest,
-            nearest,
-        )
+        problem = "Φ is singular and Φz = 1 has no solution"
+        raise NoTightConstraints(problem, graph, epsilon, graph.label(where), smallest)
     positive = solution.positive
     if positive is None:
         exact = rational_ones(graph, epsilon) if solution.unique else None
@@ -206,20 +215,13 @@ def _decided(
             return np.maximum(solution.values, 0), False
     if positive:
         return solution.values, True
-    nearest = nearest_level(graph, float(epsilon))
     unsure = (
         f" (undecided: the error is {solution.error:.2g})"
         if positive is None and solution.error is not None
         else ""
     )
-    raise NoTightConstraints(
-        f"no tight-constraints mechanism on {graph.name} at ε = {epsilon}: answer "
-        f"{graph.label(where)!r} would get the weight z = {smallest:.6g}{unsure}; the nearest ε "
-        f"that works is {nearest:.6f}",
-        graph.label(where),
-        smallest,
-        nearest,
-    )
+    problem = f"answer {graph.label(where)!r} would get the weight z = {smallest:.6g}{unsure}"
+    raise NoTightConstraints(problem, graph, epsilon, graph.label(where), smallest)
 
 
 @dataclass(frozen=True)
