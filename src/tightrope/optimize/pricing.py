@@ -6,7 +6,8 @@ Given a price :math:`\lambda_i` for each answer, a guess k and its weights
 by :math:`\sum_i \lambda_i` exactly when no ray has a negative value.
 
 The structure of the graph decides how: dynamic programming on bands, trees and cycles, a
-rule on cliques, minimum cuts elsewhere, and a linear program where edges have lengths.
+rule on cliques, minimum cuts elsewhere, and linear programs where edges have lengths or answers
+are few.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ WIDEST_BAND = 8
 #: Prices are lowered by this part of the mean price before pricing, so that rounding errors
 #: far from the anchor are not mistaken for a gain and magnified along the ray.
 PRICE_MARGIN = 1e-15
+#: Below this many answers linear programs took less time than minimum cuts, and are as exact
+#: while no entry of a ray is below e to minus this.
+FEW_ANSWERS = 50
+GENTLE_FALL = 5.0
 #: Prices above 0 but below this part of the mean price are not asked for.
 NEGLIGIBLE = 1e-11
 
@@ -89,7 +94,9 @@ def pricer_for(problem: Problem) -> Pricer:
     >>> kite = ExplicitGraph([(0, 1), (1, 2), (2, 0), (2, 3)])
     >>> [type(pricer_for(Problem(g, Epsilon.of(1), costs))).__name__
     ...  for g in (Band(4, 2), Star(3), Clique(4), Cycle(4), kite)]
-    ['BandPricer', 'TreePricer', 'CliquePricer', 'CyclePricer', 'CutPricer']
+    ['BandPricer', 'TreePricer', 'CliquePricer', 'CyclePricer', 'LinearPricer']
+    >>> type(pricer_for(Problem(kite, Epsilon.of(3), costs))).__name__
+    'CutPricer'
     """
     graph = problem.graph
     if graph.size == 1 or graph.is_tree:
@@ -101,7 +108,10 @@ def pricer_for(problem: Problem) -> Pricer:
     steepest = float(problem.epsilon) * (graph.size // 2)
     if graph.is_cycle and not graph.has_lengths and steepest <= LARGEST_EXPONENT:
         return CyclePricer(cycle_order(graph), problem.alpha)
-    return CutPricer(problem) if CutPricer.fits(problem) else LinearPricer(problem)
+    fall = float(problem.epsilon) * float(problem.distances.max())
+    if not CutPricer.fits(problem) or (graph.size < FEW_ANSWERS and fall <= GENTLE_FALL):
+        return LinearPricer(problem)
+    return CutPricer(problem)
 
 
 def price(

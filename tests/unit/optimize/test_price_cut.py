@@ -11,7 +11,7 @@ import tightrope as tr
 from tightrope import Epsilon
 from tightrope.consumers import Consumer
 from tightrope.graphs import Band, Cycle, ExplicitGraph
-from tightrope.optimize import design, price_cut
+from tightrope.optimize import design, price_cut, pricing
 from tightrope.optimize.price_cut import CutPricer
 from tightrope.optimize.price_lp import LinearPricer
 from tightrope.optimize.pricing import price, pricer_for
@@ -115,6 +115,18 @@ def test_guesses_are_taken_in_turns(monkeypatch) -> None:
     in_turns = CutPricer(problem).cheapest(weights, np.arange(8))
     assert together[1].tolist() == in_turns[1].tolist()
     assert together[0] == pytest.approx(in_turns[0], rel=1e-12)
+
+
+@pytest.fixture(autouse=True)
+def _cuts_on_small_graphs_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pricing, "FEW_ANSWERS", 0)
+
+
+def test_few_answers_take_the_linear_program_while_rays_fall_gently(monkeypatch) -> None:
+    monkeypatch.undo()
+    costs = np.ones((10, 10))
+    assert isinstance(pricer_for(Problem(PETERSEN, Epsilon.of(1), costs)), LinearPricer)
+    assert isinstance(pricer_for(Problem(PETERSEN, Epsilon.of(4), costs)), CutPricer)
 
 
 def test_lengths_and_numbers_beyond_floats_take_the_linear_program() -> None:
