@@ -30,10 +30,10 @@ from tightrope.phi.structure import Alpha
 SHORTEST_SIDE = 8
 #: Longest side, beside the other: in a narrow strip most diagonals lie outside.
 LONGEST_SIDES = 4
-#: Largest α at which short rows are solved; beyond it conjugate gradients need fewer steps.
-SHORT_ROWS_ALPHA = 0.45
+#: Largest α at which short rows are solved; beyond it they take too many steps.
+SHORT_ROWS_ALPHA = 0.85
 #: Most steps on short rows.
-SHORT_ROWS_STEPS = 100
+SHORT_ROWS_STEPS = 300
 #: Entries of a combined row below this are zeros, rounded.
 _ZERO = 1e-14
 #: How far from its answer a combined row reaches.
