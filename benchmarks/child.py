@@ -63,7 +63,7 @@ def main() -> None:
     work: Work = getattr(importlib.import_module(module), way)(**json.loads(arguments))
     if not work.children:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    times, value = measure(work, float(limit))
+    times, value = measure(work, lambda: bound(float(limit)))
     memory = peak(work.children) if work.memory is None else work.memory()
     bound(float(limit))
     found = {
@@ -75,14 +75,19 @@ def main() -> None:
     print("\n" + json.dumps(found))
 
 
-def measure(work: Work, limit: float) -> tuple[list[tuple[float, float]], Any]:
-    """Time the work, several times where it is short; the first of several is not counted."""
-    first, value = timed(work.call, limit)
+def measure(
+    work: Work, before: Callable[[], None] = lambda: None
+) -> tuple[list[tuple[float, float]], Any]:
+    """Time the work, several times where it is short; the first of several is not counted.
+
+    What is to be done before each of them, such as setting its limit, is no part of the time.
+    """
+    first, value = timed(work.call, before)
     if work.times is not None:
         return work.times(value), value
     if first[1] >= SHORT:
         return [first], value
-    second, value = timed(work.call, limit)
+    second, value = timed(work.call, before)
     calls = math.ceil(BATCH / max(second[1], 1e-7))
 
     def batch() -> Any:
@@ -93,14 +98,14 @@ def measure(work: Work, limit: float) -> tuple[list[tuple[float, float]], Any]:
     times: list[tuple[float, float]] = []
     while len(times) < LEAST or (len(times) < MOST and sum(wall for _, wall in times) < ENOUGH):
         value = None
-        took, value = timed(batch, limit)
+        took, value = timed(batch, before)
         times.append(took)
     return [(cpu / calls, wall / calls) for cpu, wall in times], value
 
 
-def timed(call: Callable[[], Any], limit: float) -> tuple[tuple[float, float], Any]:
+def timed(call: Callable[[], Any], before: Callable[[], None]) -> tuple[tuple[float, float], Any]:
     """Return processor and wall seconds of a call, and its value."""
-    bound(limit)
+    before()
     cpu, wall = processor(), time.perf_counter()
     value = call()
     return (processor() - cpu, time.perf_counter() - wall), value
