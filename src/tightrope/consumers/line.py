@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import InputError
-from tightrope.graphs import AnswerGraph, Band, ExplicitGraph
+from tightrope.graphs import AnswerGraph, Band, ExplicitGraph, path_order
 
 
 def on_a_line(graph: AnswerGraph) -> bool:
@@ -53,10 +53,4 @@ def line_order(graph: AnswerGraph) -> NDArray[np.int64]:
         raise InputError(
             f"this needs answers on a line, such as a count, a sum or a path, got {graph.name}"
         )
-    start = int(np.flatnonzero(graph.degrees <= 1)[0])
-    order, before = [start], -1
-    while len(order) < graph.size:
-        ahead = [int(j) for j in graph.neighbours(order[-1]) if j != before]
-        before = order[-1]
-        order.append(ahead[0])
-    return np.array(order)
+    return path_order(graph)

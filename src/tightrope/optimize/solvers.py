@@ -31,7 +31,7 @@ ENGINE_ANSWERS = 4000
 POLISHED_GAP = 1e-11
 #: Answers whose price, or largest cost, is below this part of the mean one are tried at no price
 #: when the last digits are proved.
-GIVEN_AWAY = (0.0, 1e-12, 1e-11, 1e-10, 1e-9)
+GIVEN_AWAY = (1e-12, 1e-11, 1e-10, 1e-9)
 #: How far a proved bound may lie above the loss by rounding; beyond it one of them is wrong.
 BOUND_ROUNDING = 1e-9
 
@@ -134,15 +134,22 @@ def _best_proof(
     averse = isinstance(task.consumer, RiskAverse)
     reader = task.with_prior(multipliers) if averse else task.bayesian
     problem = task.objective.weighed(multipliers)
-    if relative_gap(_loss(task, mixed), bound) <= POLISHED_GAP:
+    loss = _loss(task, mixed)
+    if relative_gap(loss, bound) <= POLISHED_GAP:
         return reader, prices, bound
     pricer, costs = pricer_for(problem), problem.costs.max(axis=1)
     for tried in (prices, polished(problem, mixed, prices)):
-        for size, part in itertools.product((tried, costs), GIVEN_AWAY):
-            idle = size < part * np.abs(size).mean()
+        nobody = np.zeros(len(tried), bool)
+        few = [
+            size < part * np.abs(size).mean()
+            for size, part in itertools.product((tried, costs), GIVEN_AWAY)
+        ]
+        for idle in (nobody, *few):
             checked = price(problem, pricer, tried, problem.guesses, idle)
             if checked.bound > bound:
                 prices, bound = checked.lowered, checked.bound
+            if relative_gap(loss, bound) <= POLISHED_GAP:
+                return reader, prices, bound
     return reader, prices, bound
 
 
