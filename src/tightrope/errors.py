@@ -1,9 +1,11 @@
-"""The few exceptions of the package.
+"""The few exceptions of the package, and the check that is made everywhere.
 
 Every message says what must hold, what was given, and what to do about it, in one line.
 """
 
 from __future__ import annotations
+
+import numbers
 
 
 class TightropeError(Exception):
@@ -49,8 +51,8 @@ class TextError(InputError):
         self.text = text
         self.position = position
         near = f"{text[max(0, position - 30) : position]}▸{text[position : position + 30]}"
-        near = near.replace("\n", "⏎").replace("\r", "⏎")  # a message is one line
         # A message is one line, whatever the text holds.
+        near = near.replace("\n", "⏎").replace("\r", "⏎")
         near = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in near)
         super().__init__(f"{message} at character {position + 1} of {text[:80]!r}: {near}")
 
@@ -72,3 +74,32 @@ class CheckFailed(TightropeError):
     >>> issubclass(CheckFailed, InputError)
     False
     """
+
+
+def whole_number(value: object, what: str, least: int = 1, most: int | None = None) -> int:
+    """Return a whole number that is large enough and not too large, or refuse.
+
+    Parameters
+    ----------
+    value
+        What was given: any integer, also NumPy's; ``True`` is not a number.
+    what
+        What it is called in the message.
+    least, most
+        The smallest and the largest number that will do.
+
+    Examples
+    --------
+    >>> whole_number(3, "the number of people")
+    3
+    >>> whole_number(2.5, "the number of people")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: the number of people must be a whole number of at least 1, got 2.5
+    """
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        number = int(value)
+        if least <= number and (most is None or number <= most):
+            return number
+    limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+    raise InputError(f"{what} must be a whole number {limits}, got {value!r:.60}")

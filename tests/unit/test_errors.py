@@ -1,8 +1,16 @@
 """The exceptions: who is whose kind, and how messages read."""
 
+import numpy as np
 import pytest
 
-from tightrope.errors import CheckFailed, InputError, TextError, TightropeError, TooLarge
+from tightrope.errors import (
+    CheckFailed,
+    InputError,
+    TextError,
+    TightropeError,
+    TooLarge,
+    whole_number,
+)
 
 
 def test_bad_input_is_also_a_value_error() -> None:
@@ -28,3 +36,20 @@ def test_a_text_error_stays_short(position: int) -> None:
     assert "▸" in message
     assert len(message) < 400
     assert "\n" not in message
+
+
+@pytest.mark.parametrize("value", [2, 9, np.int64(5), 10**40])
+def test_whole_numbers_are_taken_from_anyone(value: object) -> None:
+    assert whole_number(value, "the count", 2) == value
+
+
+@pytest.mark.parametrize("value", [1, -3, True, 2.0, "3", None, float("nan"), np.float64(4), [2]])
+def test_anything_else_is_refused_by_name(value: object) -> None:
+    with pytest.raises(InputError, match=r"^the count must be a whole number of at least 2, got "):
+        whole_number(value, "the count", 2)
+
+
+def test_a_whole_number_may_have_a_largest_value() -> None:
+    assert whole_number(9, "steps", 2, 9) == 9
+    with pytest.raises(InputError, match="from 2 to 9, got 10"):
+        whole_number(10, "steps", 2, 9)

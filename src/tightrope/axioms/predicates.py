@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from tightrope.axioms.bounds import TableBound
 from tightrope.channels import IntegerChannel, rational
-from tightrope.errors import InputError
+from tightrope.errors import whole_number
 
 #: Steps of the grid on which a predicate is asked, by default.
 PREDICATE_STEPS = 64
@@ -131,9 +131,7 @@ def examine(predicate: Predicate, *, steps: int = PREDICATE_STEPS) -> PredicateR
     >>> [c.name for c in report.conditions if not c.holds], report.breach.axiom
     (['M is concave'], 'random choice')
     """
-    if isinstance(steps, bool) or not isinstance(steps, int) or not 2 <= steps <= 4096:
-        raise InputError(f"the number of steps must be from 2 to 4096, got {steps!r}")
-    exam = _Exam(predicate, steps)
+    exam = _Exam(predicate, whole_number(steps, "the number of steps", 2, 4096))
     conditions = (
         Condition("q(a, a) holds", *exam.diagonal()),
         Condition("the b allowed for an a form an interval", *exam.intervals()),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tightrope.channels.base import Channel
 from tightrope.channels.powers import alpha_powers
 from tightrope.epsilon import Epsilon
-from tightrope.errors import InputError
+from tightrope.errors import whole_number
 
 
 class GeometricChannel(Channel):
@@ -63,8 +63,8 @@ class GeometricChannel(Channel):
         *,
         label: Callable[[int], Hashable] | None = None,
     ) -> None:
-        self.size = _whole(size, "the number of answers")
-        self.width = _whole(width, "the width")
+        self.size = whole_number(size, "the number of answers")
+        self.width = whole_number(width, "the width")
         self.shape = (self.size, self.size)
         self.epsilon = Epsilon.of(epsilon)
         self.step = float(self.epsilon) / self.width
@@ -129,9 +129,3 @@ class GeometricChannel(Channel):
     def __repr__(self) -> str:
         width = "" if self.width == 1 else f", width {self.width}"
         return f"<GeometricChannel {self.size} answers, ε = {self.epsilon}{width}>"
-
-
-def _whole(value: int, what: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(f"{what} must be a whole number of at least 1, got {value!r}")
-    return int(value)

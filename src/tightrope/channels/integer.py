@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels.base import BLOCK_ENTRIES, LabelledChannel
-from tightrope.errors import InputError
+from tightrope.errors import InputError, whole_number
 
 #: Integers up to this size are floats without rounding.
 _FLOAT_EXACT = 2**53
@@ -186,12 +186,8 @@ def _check_weights(weights: ArrayLike | Sequence[Sequence[int]]) -> NDArray[Any]
 
 
 def _check_total(weights: NDArray[Any], total: int | None) -> int:
-    if total is not None and (
-        isinstance(total, bool) or not isinstance(total, int | np.integer) or total < 1
-    ):
-        raise InputError(f"the total must be a positive integer, got {total!r}")
     sums = weights.sum(axis=1)
-    wanted = int(sums[0]) if total is None else int(total)
+    wanted = int(sums[0]) if total is None else whole_number(total, "the total")
     wrong = np.flatnonzero(sums != wanted)
     if len(wrong):
         raise InputError(

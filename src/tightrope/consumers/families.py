@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.consumers.numerals import to_exact, to_float
-from tightrope.consumers.priors import DensePrior, Prior, check_count
-from tightrope.errors import InputError, TooLarge
+from tightrope.consumers.priors import DensePrior, Prior
+from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs.base import ROW_LIMIT
 
 
@@ -74,7 +74,7 @@ def poisson(size: int, mean: float | str | Fraction) -> DensePrior:
 
 
 def _size(size: int) -> int:
-    if check_count(size) > ROW_LIMIT:
+    if whole_number(size, "the number of answers") > ROW_LIMIT:
         raise TooLarge(f"a family is made for at most {ROW_LIMIT} answers, got {size}")
     return size
 

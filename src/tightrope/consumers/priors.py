@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.consumers.numerals import to_exact, to_float
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs.base import ROW_LIMIT
 
 #: How far the sum of the probabilities may lie from 1.
@@ -163,7 +163,7 @@ class Prior(ABC):
         >>> Prior.point(3, 1).probabilities.tolist()
         [0.0, 1.0, 0.0]
         """
-        if not 0 <= node < check_count(size):
+        if not 0 <= node < whole_number(size, "the number of answers"):
             raise InputError(f"node must be in 0 … {size - 1}, got {node}")
         values = np.zeros(size)
         values[node] = 1
@@ -274,7 +274,7 @@ class UniformPrior(Prior):
     """
 
     def __init__(self, size: int) -> None:
-        self.size = check_count(size)
+        self.size = whole_number(size, "the number of answers")
 
     @property
     def probabilities(self) -> NDArray[np.float64]:
@@ -317,19 +317,6 @@ class UniformPrior(Prior):
 
     def __repr__(self) -> str:
         return f"<UniformPrior over {self.size} answers: {self.maximum:.4g} each>"
-
-
-def check_count(size: int, what: str = "the number of answers") -> int:
-    """Return a whole number of at least 1, or refuse.
-
-    >>> check_count(0)
-    Traceback (most recent call last):
-    ...
-    tightrope.errors.InputError: the number of answers must be a whole number of at least 1, got 0
-    """
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
-        raise InputError(f"{what} must be a whole number of at least 1, got {size!r}")
-    return int(size)
 
 
 def _read(source: Any) -> tuple[tuple[object, ...] | None, NDArray[np.float64]]:

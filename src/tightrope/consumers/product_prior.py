@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.consumers.priors import Prior, check_count
-from tightrope.errors import InputError
+from tightrope.consumers.priors import Prior
+from tightrope.errors import InputError, whole_number
 
 
 class ProductPrior(Prior):
@@ -35,7 +35,7 @@ class ProductPrior(Prior):
     def __init__(self, factor: Prior, power: int) -> None:
         if not isinstance(factor, Prior):
             raise InputError(f"the factor must be a Prior, got {str(factor)[:40]!r}")
-        self.factor, self.power = factor, check_count(power, "the number of draws")
+        self.factor, self.power = factor, whole_number(power, "the number of draws")
         self.size = factor.size**self.power
 
     @functools.cached_property

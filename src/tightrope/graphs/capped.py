@@ -14,9 +14,9 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.errors import InputError
+from tightrope.errors import InputError, whole_number
 from tightrope.graphs.base import AnswerGraph
-from tightrope.graphs.lines import Band, _at_least
+from tightrope.graphs.lines import Band
 
 
 class CappedBand(Band):
@@ -34,8 +34,8 @@ class CappedBand(Band):
     """
 
     def __init__(self, people: int, width: int, *, name: str | None = None) -> None:
-        self.people = _at_least(1, people, "the number of people")
-        width = _at_least(1, width, "the largest value")
+        self.people = whole_number(people, "the number of people")
+        width = whole_number(width, "the largest value")
         super().__init__(self.people * width + 1, width, name=name or f"sum({people},{width})")
         #: The largest answer that leaves room for one more person.
         self.cap = (self.people - 1) * width
@@ -131,8 +131,8 @@ class CappedCounts(AnswerGraph):
     """
 
     def __init__(self, people: int, counts: int, *, name: str | None = None) -> None:
-        self.people = _at_least(1, people, "the number of people")
-        self.counts = _at_least(1, counts, "the number of counts")
+        self.people = whole_number(people, "the number of people")
+        self.counts = whole_number(counts, "the number of counts")
         self.size = (self.people + 1) ** self.counts
         self.name = name or f"counts({people},{counts})"
 

@@ -7,8 +7,8 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.errors import whole_number
 from tightrope.graphs.base import AnswerGraph
-from tightrope.graphs.lines import _at_least
 
 
 class CompleteGraph(AnswerGraph):
@@ -64,7 +64,7 @@ class Clique(CompleteGraph):
     """
 
     def __init__(self, size: int, *, name: str | None = None) -> None:
-        self.size = _at_least(1, size, "the number of answers")
+        self.size = whole_number(size, "the number of answers")
         self.name = name or f"clique({size})"
 
     def distance(self, i: int, j: int) -> int:

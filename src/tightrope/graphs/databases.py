@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Hashable, Sequence
 
-from tightrope.errors import InputError
+from tightrope.errors import InputError, whole_number
 from tightrope.graphs.complete import Clique
-from tightrope.graphs.lines import Star, _at_least
+from tightrope.graphs.lines import Star
 from tightrope.graphs.products import CartesianProduct
 
 
@@ -50,8 +50,8 @@ class Databases(CartesianProduct):
         absent: bool = False,
         name: str | None = None,
     ) -> None:
-        count = _at_least(1, len(values), "the number of values")
-        people = _at_least(1, people, "the number of people")
+        count = whole_number(len(values), "the number of values")
+        people = whole_number(people, "the number of people")
         if not (change or absent):
             raise InputError("neighbouring databases must differ: people change, or come and go")
         self.values = values

@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.errors import InputError
+from tightrope.errors import InputError, whole_number
 from tightrope.graphs.base import AnswerGraph
-from tightrope.graphs.lines import _at_least
 
 
 class HistogramGraph(AnswerGraph):
@@ -34,8 +33,8 @@ class HistogramGraph(AnswerGraph):
     """
 
     def __init__(self, people: int, classes: int, bins: int, name: str | None) -> None:
-        self.people = _at_least(1, people, "the number of people")
-        self.classes = _at_least(1, classes, "the number of classes")
+        self.people = whole_number(people, "the number of people")
+        self.classes = whole_number(classes, "the number of classes")
         self.name = name or f"histogram({people},{classes})"
         self._bins = bins
         self.size = comb(self.people + bins - 1, bins - 1)
@@ -154,7 +153,7 @@ class Histograms(HistogramGraph):
     def __init__(
         self, people: int, classes: int, *, absent: bool = False, name: str | None = None
     ) -> None:
-        classes = _at_least(1, classes, "the number of classes")
+        classes = whole_number(classes, "the number of classes")
         super().__init__(people, classes, classes + int(bool(absent)), name)
 
     def _far(self, gaps: NDArray[np.int64]) -> Any:
@@ -224,7 +223,7 @@ class AddRemoveHistograms(HistogramGraph):
     """
 
     def __init__(self, people: int, classes: int, *, name: str | None = None) -> None:
-        classes = _at_least(1, classes, "the number of classes")
+        classes = whole_number(classes, "the number of classes")
         super().__init__(people, classes, classes + 1, name)
 
     def _far(self, gaps: NDArray[np.int64]) -> Any:

@@ -8,14 +8,8 @@ from collections.abc import Callable, Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.errors import InputError
+from tightrope.errors import InputError, whole_number
 from tightrope.graphs.base import AnswerGraph
-
-
-def _at_least(least: int, value: int, what: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{what} must be a whole number of at least {least}, got {value!r}")
-    return int(value)
 
 
 class Band(AnswerGraph):
@@ -52,8 +46,8 @@ class Band(AnswerGraph):
         label: Callable[[int], Hashable] | None = None,
         index: Callable[[Hashable], int] | None = None,
     ) -> None:
-        self.size = _at_least(1, size, "the number of answers")
-        self.width = _at_least(1, width, "the width of a band")
+        self.size = whole_number(size, "the number of answers")
+        self.width = whole_number(width, "the width of a band")
         self.name = name or (f"path({size})" if width == 1 else f"band({size},{width})")
         self._label, self._index = label, index
 
@@ -153,7 +147,7 @@ class Cycle(AnswerGraph):
     """
 
     def __init__(self, size: int, *, name: str | None = None) -> None:
-        self.size = _at_least(3, size, "the number of answers on a cycle")
+        self.size = whole_number(size, "the number of answers on a cycle", 3)
         self.name = name or f"cycle({size})"
 
     def distance(self, i: int, j: int) -> int:
@@ -230,7 +224,7 @@ class Star(AnswerGraph):
     """
 
     def __init__(self, leaves: int, *, name: str | None = None) -> None:
-        self.size = _at_least(1, leaves, "the number of leaves") + 1
+        self.size = whole_number(leaves, "the number of leaves") + 1
         self.name = name or f"star({leaves})"
 
     def distance(self, i: int, j: int) -> int:

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.errors import InputError
+from tightrope.errors import InputError, whole_number
 from tightrope.graphs.base import AnswerGraph
-from tightrope.graphs.lines import _at_least
 
 
 class MedianGraph(AnswerGraph):
@@ -32,7 +31,7 @@ class MedianGraph(AnswerGraph):
     """
 
     def __init__(self, largest: int, *, name: str | None = None) -> None:
-        self.largest = _at_least(1, largest, "the largest value")
+        self.largest = whole_number(largest, "the largest value")
         self.size = 2 * self.largest + 1
         self.name = name or f"median({self.largest})"
 

@@ -10,11 +10,11 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.errors import InputError
+from tightrope.errors import InputError, whole_number
 from tightrope.graphs.base import AnswerGraph
 from tightrope.graphs.complete import Clique
 from tightrope.graphs.explicit import ExplicitGraph
-from tightrope.graphs.lines import Band, _at_least
+from tightrope.graphs.lines import Band
 from tightrope.graphs.products import CartesianProduct
 
 
@@ -31,8 +31,8 @@ class BalancedTree(AnswerGraph):
     """
 
     def __init__(self, branches: int, height: int, *, name: str | None = None) -> None:
-        self.branches = _at_least(1, branches, "the number of branches")
-        self.height = _at_least(0, height, "the height of the tree")
+        self.branches = whole_number(branches, "the number of branches")
+        self.height = whole_number(height, "the height of the tree", 0)
         levels = itertools.accumulate(
             range(self.height), lambda width, _: width * self.branches, initial=1
         )
@@ -138,7 +138,7 @@ class FoldedCube(AnswerGraph):
     """
 
     def __init__(self, dimension: int, *, name: str | None = None) -> None:
-        self.dimension = _at_least(3, dimension, "the dimension of a folded cube")
+        self.dimension = whole_number(dimension, "the dimension of a folded cube", 3)
         self.size = 2 ** (self.dimension - 1)
         self.name = name or f"folded_cube({dimension})"
 
@@ -243,7 +243,7 @@ def hypercube(dimension: int) -> CartesianProduct:
     >>> hypercube(3).ball_sizes(0)
     (1, 3, 3, 1)
     """
-    sides = _at_least(1, dimension, "the dimension of a hypercube")
+    sides = whole_number(dimension, "the dimension of a hypercube")
     return CartesianProduct([Clique(2)] * sides, name=f"hypercube({dimension})")
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tightrope.consumers import Prior, ProductPrior
 from tightrope.epsilon import Epsilon
-from tightrope.errors import InputError
+from tightrope.errors import InputError, whole_number
 from tightrope.graphs import AnswerGraph, CartesianProduct
 from tightrope.leakage.entropy import PriorLike, as_prior
 from tightrope.phi import Phi
@@ -126,7 +126,7 @@ def few_outputs_bound(
     (0.9903, 3.1605)
     """
     u, v = _individuals(individuals), _values(values)
-    r = _whole(outputs, 1, "the number of outputs")
+    r = whole_number(outputs, "the number of outputs")
     eps = float(Epsilon.of(epsilon))
     condition = f"ε-private, at most {r} outputs"
     found = [
@@ -303,14 +303,8 @@ def floor_log(number: int, base: int) -> int:
 
 
 def _individuals(u: int) -> int:
-    return _whole(u, 1, "the number of individuals")
+    return whole_number(u, "the number of individuals")
 
 
 def _values(v: int) -> int:
-    return _whole(v, 2, "the number of values")
-
-
-def _whole(value: int, least: int, what: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InputError(f"{what} must be a whole number of at least {least}, got {value!r}")
-    return value
+    return whole_number(v, "the number of values", 2)

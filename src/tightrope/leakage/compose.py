@@ -17,7 +17,7 @@ from tightrope.channels import Channel
 from tightrope.channels.compare import reduced
 from tightrope.channels.compose import cascade
 from tightrope.channels.privacy import smallest_epsilon
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs import AnswerGraph
 from tightrope.leakage import by_rule
 from tightrope.leakage.entropy import PriorLike, as_prior
@@ -184,8 +184,7 @@ def repeated_composition(
     >>> [round(repeated_composition(response, n).vulnerability, 6) for n in (1, 3, 201)]
     [0.75, 0.84375, 1.0]
     """
-    if isinstance(times, bool) or not isinstance(times, int) or times < 1:
-        raise InputError(f"the number of repetitions must be at least 1, got {times!r}")
+    times = whole_number(times, "the number of repetitions")
     known = as_prior(prior, channel.shape[0])
     epsilon = None if graph is None else times * smallest_epsilon(channel, graph).value
     split = by_rule.parts(channel, known)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tightrope.channels import Channel, DenseChannel
 from tightrope.epsilon import Epsilon
-from tightrope.errors import CheckFailed, InputError, TooLarge
+from tightrope.errors import CheckFailed, TooLarge, whole_number
 from tightrope.graphs import AnswerGraph
 
 #: Largest number of choices of rows that are told apart.
@@ -78,7 +78,7 @@ def most_leakage(graph: AnswerGraph, epsilon: Epsilon | float | str, outputs: in
     >>> round(exact.bits, 6), round(few_outputs_bound(3, 2, "ln(2)", 2).bits, 6), exact.rows
     (0.736966, 0.830075, (0, 7))
     """
-    r = min(_at_least_one(outputs), graph.size)
+    r = min(whole_number(outputs, "the number of outputs"), graph.size)
     if graph.size * r > UNKNOWN_LIMIT:
         raise TooLarge(
             f"{graph.name} with {r} outputs needs linear programs with {graph.size * r} unknowns, "
@@ -151,9 +151,3 @@ def _choices(graph: AnswerGraph, r: int) -> list[tuple[int, ...]]:
                     waiting.discard(there)
                     reached.append(there)
     return kinds
-
-
-def _at_least_one(outputs: int) -> int:
-    if isinstance(outputs, bool) or not isinstance(outputs, int) or outputs < 1:
-        raise InputError(f"the number of outputs must be at least 1, got {outputs!r}")
-    return outputs

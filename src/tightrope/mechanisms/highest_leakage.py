@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from tightrope.channels import KroneckerChannel
 from tightrope.epsilon import Epsilon
-from tightrope.errors import InputError
+from tightrope.errors import whole_number
 from tightrope.mechanisms.response import randomized_response
 
 
@@ -36,9 +36,6 @@ def highest_leakage(
     >>> highest_leakage(20, 4, 1).shape[0] == 4**20
     True
     """
-    if isinstance(individuals, bool) or not isinstance(individuals, int) or individuals < 1:
-        raise InputError(f"the number of individuals must be at least 1, got {individuals!r}")
-    if isinstance(values, bool) or not isinstance(values, int) or values < 2:
-        raise InputError(f"the number of values must be at least 2, got {values!r}")
-    person = randomized_response(values, epsilon)
-    return KroneckerChannel([person] * individuals)
+    people = whole_number(individuals, "the number of individuals")
+    person = randomized_response(whole_number(values, "the number of values", 2), epsilon)
+    return KroneckerChannel([person] * people)

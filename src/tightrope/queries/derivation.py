@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs import ExplicitGraph
 from tightrope.queries.query import Query
 from tightrope.queries.relation import Neighbours
@@ -345,8 +345,7 @@ def _check_inputs(
         ("fewest", fewest, 0),
         ("limit", limit, 1),
     ):
-        if isinstance(given, bool) or not isinstance(given, int) or given < least:
-            raise InputError(f"{what} must be a whole number of at least {least}, got {given!r}")
+        whole_number(given, what, least)
     if fewest > individuals:
         raise InputError(f"fewest must be at most individuals={individuals}, got {fewest}")
     if len(values) == 0 or len(set(values)) != len(values):

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.certify import Mechanism
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import InputError, TooLarge, whole_number
 
 #: Largest number of draws in one call.
 DRAW_LIMIT = 50_000_000
@@ -114,8 +114,7 @@ class Sampler:
         return [labels[o] for o in found]
 
     def _look_up(self, count: int, source: Any) -> NDArray[np.int64]:
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
-            raise InputError(f"the number of draws must be a whole number, got {count!r}")
+        count = whole_number(count, "the number of draws", 0)
         if count > DRAW_LIMIT:
             raise TooLarge(f"{count} draws at once are more than {DRAW_LIMIT}: draw in parts")
         out = np.empty(count, np.int64)

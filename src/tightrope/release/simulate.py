@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.certify import Mechanism
-from tightrope.errors import InputError
+from tightrope.errors import InputError, whole_number
 from tightrope.release.sampler import Sampler
 
 
@@ -89,9 +89,8 @@ def simulate(mechanism: Mechanism, row: int, count: int, *, seed: int) -> Simula
     >>> simulate(made, 3, 4, seed=1).outputs == simulate(made, 3, 4, seed=1).outputs
     True
     """
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"a seed must be a whole number of at least 0, got {seed!r}")
-    generator = np.random.default_rng(int(seed))
+    seed = whole_number(seed, "a seed", 0)
+    generator = np.random.default_rng(seed)
     found = Sampler(mechanism, row)._look_up(count, generator.bytes)
     found.flags.writeable = False
-    return Simulation(mechanism, int(row), int(seed), found)
+    return Simulation(mechanism, int(row), seed, found)
