@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import InputError, whole_number
-from tightrope.graphs.base import AnswerGraph
+from tightrope.graphs.base import AnswerGraph, frozen
 
 
 class Band(AnswerGraph):
@@ -92,6 +92,14 @@ class Band(AnswerGraph):
         """Return the number of neighbours of a node."""
         self._check_node(i)
         return min(i, self.width) + min(self.size - 1 - i, self.width)
+
+    def edge_array(self) -> NDArray[np.int64]:
+        """Return all edges as an array of shape (edges, 2), each pair increasing (read-only)."""
+        self._check_edges()
+        later = np.minimum(np.arange(self.size)[::-1], self.width)
+        first = np.repeat(np.arange(self.size), later)
+        place = np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
+        return frozen(np.stack([first, first + 1 + place], axis=1))
 
     @functools.cached_property
     def degrees(self) -> NDArray[np.int64]:

@@ -93,3 +93,10 @@ def test_a_list_of_balls_that_does_not_fit_is_refused(graph: AnswerGraph) -> Non
         graph.ball_sizes(0)
     assert Clique(10**15).ball_sizes(0) == (1, 10**15 - 1)
     assert Star(10**15).ball_sizes(3) == (1, 1, 10**15 - 1)
+
+
+@pytest.mark.parametrize(("size", "width"), [(1, 1), (2, 1), (6, 1), (7, 3), (5, 4), (4, 9)])
+def test_edges_of_a_band_at_once_are_those_one_by_one(size: int, width: int) -> None:
+    band = Band(size, width)
+    assert list(map(tuple, band.edge_array().tolist())) == list(band.edges())
+    assert band.edge_array().shape == (band.edge_count, 2)
