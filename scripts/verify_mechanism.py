@@ -13,8 +13,17 @@ r"""Check a mechanism file in integers: privacy, rows, loss, optimality.
   multipliers need not be listed: from the leaves on, every answer hands what it has left to the
   next one towards a root; on a *line* this is summed up for all guesses at once. For binary loss a
   *cover* y >= 0 with ``Σ_i y_i·α^d(i,k) >= π_k`` does the same: ``π_k·x_k <= Σ_i y_i·x_i``.
+  On a tree so does a *roof* v >= π with ``v_h >= α·v_i`` on edges: with Φ[i,h] = α^d(i,h) and
+  y = Φ⁻¹v, seen from any k, ``Σ_i y_i·x_i = v_k·x_k + Σ (v_c - α·v_p)·(x_c - α·x_p)/(1 - α²)``
+  over children c and parents p, and the sum of y is ``Σ_j v_j·(1 - (deg_j - 1)·α)/(1 + α)``.
   A reader who fears the worst loses at least as much as under any prior over the answers
   that are possible, so there the file names such a prior.
+* *Limit.* An attacker who gains a_w(i) by doing w under answer i gains ``V = Σ_x max_w a_w·x``
+  over the outputs x, which the file states. Under a limit on V the proof names θ >= 0 and for
+  each guess k choices q_k(w) >= 0 of sum θ, and adds ``Σ_w q_k(w)·a_w(i)`` to the costs
+  ``π_i·loss(i,k)``: summed over the columns that is at most θ·V, so the loss of a mechanism with
+  ``V <= v`` is at least ``Σ λ_i - θ·v``. Under a limit on the loss, V is least: there the costs
+  are counted θ times and the choices sum to 1.
 
 Weights are a matrix (``dense``) or a rule (``levels``): ``W[i,o] = w[d(i,o)]·Z[o]``, and what
 is missing to 2^bits goes to one output. The rule is private when w falls by no more than p/q
@@ -1018,6 +1027,79 @@ def _cover(file: Container, graph: Graph, reader: Reader, alpha: int, bits: int)
     return 1 - Fraction(sum(cover.tolist()), 1 << bits)
 
 
+# -- a limit on vulnerability or loss -----------------------------------------------------
+
+
+class Limit(Reader):
+    """A reader whose costs count in what a limit is about."""
+
+    def __init__(self, file: Container, reader: Reader) -> None:
+        self.told: dict[str, Any] = file.get("limit", dict)
+        need(reader.support is None, "a limit is for a reader with a prior")
+        self.reader, self.n, self.guesses = reader, reader.n, reader.guesses
+        self.limited: str = file.get("limited", str, self.told)
+        need(self.limited in ("loss", "vulnerability"), "a limit is on loss or vulnerability")
+        self.most = file.number("most", self.told)
+        # The attacker knows what the reader knows, and gains 1 by a right guess; or as listed.
+        self.attack, self.parts = reader.prior, reader.prior_total
+        if "attack" in file.places:
+            actions = file.get("actions", int, self.told)
+            self.parts = file.get("attack_denominator", int, self.told)
+            need(0 < actions * self.n <= PAIR_LIMIT and self.parts > 0, "no such attacker")
+            listed = file.whole("attack", actions * self.n, None).astype(object)
+            self.attack = listed.reshape(actions, self.n)
+        work = self.attack.size * max(self.guesses, len(reader.guess_of))
+        need(work <= 4 * PAIR_LIMIT, "there are too many gains to add up")
+
+    def vulnerability(self, weights: Weights) -> Fraction:
+        """Return what the attacker gains from the outputs, exactly."""
+        found = 0
+        for _, block in weights.columns():
+            each = block.astype(object)
+            gains = self.attack[:, None] * each if self.attack.ndim == 1 else self.attack @ each
+            found += sum(gains.max(axis=0).tolist())
+        return Fraction(found, weights.total * self.parts)
+
+    def kept(
+        self, file: Container, weights: Weights, loss: Fraction, checked: list[str]
+    ) -> tuple[str, str, Fraction]:
+        """Check that the limit is kept; return it in words, and what is least under it."""
+        found, stated = self.vulnerability(weights), file.number("vulnerability", self.told)
+        off = float(found - stated)
+        need(found == stated, f"limit: an attacker gains {off:+.3g} from what is stated")
+        checked.append(f"the vulnerability is {float(found):.12g}")
+        other, value, has = "expected loss", loss, found
+        if self.limited == "loss":
+            other, value, has = "vulnerability", found, loss
+        over = float(has - self.most)
+        need(has <= self.most, f"limit: the {self.limited} passes it by {over:.3g}")
+        return f"{self.limited} at most {float(self.most):.12g}", other, value
+
+    def weigh(self, file: Container) -> Fraction:
+        """Read the weight of the limit and the choices; return the weight times the limit."""
+        told: dict[str, Any] = file.get("certificate", dict)
+        bits: int = file.get("bits", int, told)
+        weight: int = file.get("weight", int, told)
+        need(0 < bits <= 400 and weight >= 0, "certificate: a limit needs a weight of at least 0")
+        one, actions = 1 << bits, len(self.attack)
+        self.times, share = (one, weight) if self.limited == "vulnerability" else (weight, one)
+        listed = file.whole("choices", self.guesses * actions, 0).astype(object)
+        self.choices = listed.reshape(self.guesses, actions)
+        for k in np.flatnonzero(self.choices.sum(axis=1) != share)[:1].tolist():
+            need(False, f"certificate: the choices at guess {k} do not sum to their weight")
+        self.prior, self.prior_total = np.ones(self.n, np.int64).astype(object), 1
+        self.binary, self.power = False, 0
+        self.unit = self.reader.prior_total * self.reader.unit * self.parts << bits
+        return Fraction(weight, one) * self.most
+
+    def losses(self, guess: int) -> Array:
+        """Return what a guess costs under every answer, with the limit counted in."""
+        own = self.reader.prior * self.reader.losses(guess) * (self.times * self.parts)
+        chosen = self.choices[guess]
+        taken = chosen * self.attack if self.attack.ndim == 1 else chosen @ self.attack
+        return np.asarray(own + taken * (self.reader.prior_total * self.reader.unit))
+
+
 # -- the checks ---------------------------------------------------------------------------
 
 
@@ -1031,13 +1113,14 @@ class Report:
     reasons: list[str] = field(default_factory=list)
     checked: list[str] = field(default_factory=list)
     digest: str | None = None
+    under: str | None = None
 
 
 def check(source: str | os.PathLike[str] | bytes) -> Report:
     """Check a file, or its bytes; whatever is wrong becomes a reason."""
     reasons: list[str] = []
     checked: list[str] = []
-    ratio, gap, digest = None, None, None
+    ratio, gap, under, digest = None, None, None, None
     private = False
     try:
         file = Container(source)
@@ -1066,10 +1149,14 @@ def check(source: str | os.PathLike[str] | bytes) -> Report:
                     f"{weights.outputs} outputs; rows sum to 2^{weights.bits}"
                 )
             if file.header.get("consumer") is not None:
-                gap = check_loss(file, graph, weights, alphas, checked)
+                gap, under = check_loss(file, graph, weights, alphas, checked)
         except Damaged as damage:
             reasons.append(str(damage))
-    return Report(private, None if reasons else gap, ratio, reasons, checked, digest)
+        except OverflowError:
+            reasons.append("a number of the file is too large to mean anything")
+    if reasons:
+        gap = under = None
+    return Report(private, gap, ratio, reasons, checked, digest, under)
 
 
 def check_ratios(file: Container) -> tuple[list[tuple[int, int]], list[int]]:
@@ -1151,20 +1238,29 @@ def check_labels(file: Container, nodes: int, outputs: int) -> None:
 
 def check_loss(
     file: Container, graph: Graph, weights: Weights, alphas: Sequence[int], checked: list[str]
-) -> Fraction | None:
-    """Check the stated loss and bound; return how far the loss is above the bound."""
+) -> tuple[Fraction | None, str | None]:
+    """Check the stated loss, limit and bound; return what it is above the bound, and the limit."""
     reader = Reader(file, graph, weights.outputs)
-    loss, stated = reader.expected(weights), file.number("expected_loss")
-    off = float(loss - stated)
-    need(loss == stated, f"loss: the weights have {float(loss):.12g}, {off:+.3g} from the stated")
-    checked.append(f"the expected loss is {float(loss):.12g}")
+    value, stated = reader.expected(weights), file.number("expected_loss")
+    off = float(value - stated)
+    need(value == stated, f"loss: the weights have {float(value):.12g}, {off:+.3g} from the stated")
+    what = "expected loss" if reader.support is None else "worst loss"
+    checked.append(f"the {what} is {float(value):.12g}")
+    limit, under, counted = None, None, Fraction(0)
+    if file.header.get("limit") is not None:
+        limit = Limit(file, reader)
+        under, what, value = limit.kept(file, weights, value, checked)
     if file.header.get("certificate") is None:
-        return None
-    bound, stated = lower_bound(file, graph, reader, list(alphas)), file.number("bound")
+        return None, under
+    if limit is not None:
+        reader, counted = limit, limit.weigh(file)
+    bound = lower_bound(file, graph, reader, list(alphas)) - counted
+    stated = file.number("bound")
     off = float(bound - stated)
     need(bound == stated, f"bound: {float(bound):.12g} is proved, {off:+.3g} from the stated")
-    checked.append(f"no private mechanism has an expected loss below {float(bound):.12g}")
-    return loss - bound
+    others = "no private mechanism" if under is None else f"no private mechanism with {under}"
+    checked.append(f"the {what} of {others} is below {float(bound):.12g}")
+    return value - bound, under
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -1178,6 +1274,7 @@ def main(arguments: Sequence[str]) -> int:
     lines += [f"FAILS: {line}" for line in report.reasons]
     lines.append(f"private: {'yes' if report.private else 'no'}")
     lines.append(f"optimal within: {'not known' if within is None else f'{float(within):.3g}'}")
+    lines += [f"among mechanisms with {report.under}"] if report.under else []
     sys.stdout.write("\n".join(lines) + "\n")
     return 1 if report.reasons else 0
 

@@ -7,11 +7,12 @@ other. This is where the result of the one is handed to the other.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.certify import Cover, LinePrices, Mechanism, Prices, TreePrices, certify
+from tightrope.certify import Cover, Limited, LinePrices, Mechanism, Prices, TreePrices, certify
 from tightrope.certify.optimality import LINE_LIMIT
 from tightrope.certify.readers import distance_rule
 from tightrope.certify.rounding import LISTED_WEIGHTS
@@ -54,8 +55,8 @@ def prove(
     ----------
     design
         What the planner found. One mechanism for many consumers is proved private; its outputs
-        serve no single guess, so its file states no loss. One under a limit, which must have a
-        privacy level, is proved private and its loss stated.
+        serve no single guess, so its file states no loss. One under a limit must have a privacy
+        level; the limit and the proof under it are in the file.
     query
         The question, for the file's title; the name of the answer graph by default.
     progress
@@ -91,6 +92,7 @@ def prove(
             neighbours=relation.value,
             consumer=design.consumer,
             guess_of=_guesses(design),
+            certificate=_limited(design, progress),
             provenance={"route": "limited"},
         )
     channel, guess_of = _stored(design)
@@ -152,6 +154,24 @@ def _certificate(
     if design.consumer.loss.guess_count * design.graph.edge_count > LISTED_MULTIPLIERS:
         return None
     return _prices(proof, design.consumer.loss.guess_count, mix, progress)
+
+
+def _limited(design: LimitedDesign, progress: Callable[[float], None] | None) -> Limited:
+    """Return the limit, the attacker where he is one of his own, and the proof."""
+    given, loss = design.certificate, design.consumer.loss
+    plain = given.plain()
+    proof: TreePrices | LinePrices | Prices | None = _by_rule(plain, None)
+    if proof is None and loss.guess_count * design.graph.edge_count <= LISTED_MULTIPLIERS:
+        proof = _prices(plain, loss.guess_count, None, progress)
+    usual = np.array_equal(given.attack, np.diag(design.consumer.prior.probabilities))
+    return Limited(
+        "vulnerability" if given.minimised == "loss" else "loss",
+        Fraction(repr(float(given.limit))),
+        given.weight,
+        given.choices,
+        proof,
+        None if usual else given.attack,
+    )
 
 
 def _by_rule(proof: Certificate, mix: NDArray[np.float64] | None) -> TreePrices | LinePrices | None:

@@ -188,14 +188,16 @@ def test_a_limit_on_leakage(run):
     assert "Not proved" not in text
 
 
-def test_a_limited_mechanism_becomes_a_private_file(run, tmp_path):
+def test_a_limited_mechanism_becomes_a_file_that_proves_it_best(run, tmp_path):
     file = str(tmp_path / "m.tightrope")
     words = ["cycle(6)", "--epsilon", "ln(2)", "--max-vulnerability", "0.25", "--loss", "distance"]
     data = run("design", *words, "--out", file, "--json").data
     assert data["certified"]
     checked = run("verify", file, "--json").data
     assert checked["private"]
-    assert checked["optimal_within"] is None
+    assert 0 <= checked["optimal_within"] < 1e-10
+    assert checked["under"] == "vulnerability at most 0.25"
+    assert "with vulnerability at most 0.25" in run("verify", file).out
 
 
 def test_an_infeasible_limit_names_the_least_that_works(run):

@@ -1,5 +1,7 @@
 """Under a limit on loss or vulnerability: the bound holds for every mechanism, and is reached."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,10 +9,12 @@ from hypothesis import strategies as st
 from tests.properties.strategies import connected_graphs, priors, private_channels
 
 from tightrope import Epsilon
+from tightrope.certify import verify
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError
 from tightrope.optimize import design, design_limited, limit_search
+from tightrope.proofs import prove
 
 LEVELS = (None, "ln(2)", "1/5", "2")
 
@@ -82,4 +86,13 @@ def test_designs_under_a_limit_are_certified(asked, share, leaks, by_rays) -> No
     assert value >= found.bound
     matrix = found.channel.matrix()
     assert matrix.sum(axis=1) == pytest.approx(np.ones(graph.size), abs=1e-12)
-    assert level is None or is_private(found.channel, graph, level)
+    if level is None:
+        return
+    assert is_private(found.channel, graph, level)
+    mechanism = prove(found)
+    verdict = verify(mechanism)
+    assert verdict.reasons == ()
+    assert 0 <= float(verdict.optimal_within) <= 2e-9 * max(value, 1e-3)
+    # Integer weights keep the limit, unless hardly any mechanism does.
+    stated = float(Fraction(mechanism.header["limit"]["most"]))
+    assert stated == pytest.approx(found.limit, rel=1e-9, abs=1e-12)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tightrope.certify.certificates import Cover, LinePrices, Prices, TreePrices
+    from tightrope.certify.limited import Limited
     from tightrope.certify.make import certify
     from tightrope.certify.mechanism import Mechanism, read, write
     from tightrope.certify.script import checker_script
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "Cover": "certificates",
+    "Limited": "limited",
     "LinePrices": "certificates",
     "Mechanism": "mechanism",
     "Prices": "certificates",
@@ -35,6 +37,7 @@ _PUBLIC = {
 
 __all__ = [
     "Cover",
+    "Limited",
     "LinePrices",
     "Mechanism",
     "Prices",

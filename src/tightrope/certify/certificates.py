@@ -139,14 +139,14 @@ def certificate_sections(
     """
     if isinstance(certificate, Cover):
         return _cover(certificate, graph, reader, alphas)
-    prices = _dyadic(certificate.prices, "prices")
+    prices = dyadic(certificate.prices, "prices")
     if len(prices) != graph.nodes:
         raise InputError(f"there must be {graph.nodes} prices, got {len(prices)}")
     if isinstance(certificate, TreePrices):
         return _on_tree(prices, np.asarray(certificate.roots, np.int64), graph, reader, alphas)
     if isinstance(certificate, LinePrices):
         return _on_line(prices, graph, reader, alphas[0])
-    value = _dyadic(certificate.value, "multipliers")
+    value = dyadic(certificate.value, "multipliers")
     guess, start, end = (
         np.asarray(part, np.int64).ravel()
         for part in (certificate.guess, certificate.start, certificate.end)
@@ -168,10 +168,10 @@ def certificate_sections(
         tightest = room if tightest is None else np.minimum(tightest, room)
     # Each condition has one price in it: down where it fails, up where there is room for it.
     prices = prices + (tightest * (1 << BITS)) // unit
-    sections = {"prices": _narrow(prices)}
+    sections = {"prices": narrow(prices)}
     if len(value):
         sections |= {"arc_guess": guess, "arc_from": start, "arc_to": end}
-        sections["arc_value"] = _narrow(value)
+        sections["arc_value"] = narrow(value)
     return (
         {"kind": "multipliers", "bits": BITS},
         sections,
@@ -194,7 +194,7 @@ def _on_tree(
         short[root] = max(short[root], -(left // unit))
     prices = prices - short
     bound = Fraction(sum(prices.tolist()), 1 << BITS)
-    return {"kind": "tree", "bits": BITS}, {"prices": _narrow(prices), "roots": roots}, bound
+    return {"kind": "tree", "bits": BITS}, {"prices": narrow(prices), "roots": roots}, bound
 
 
 def _on_line(
@@ -222,21 +222,21 @@ def _on_line(
     prices = prices - np.array(short, object)
     bound = Fraction(sum(prices.tolist()), 1 << BITS)
     steps = np.diff(np.array([-1, *cuts], np.int64))
-    sections = {"prices": _narrow(prices), "cut_steps": steps}
+    sections = {"prices": narrow(prices), "cut_steps": steps}
     return {"kind": "line", "bits": BITS}, sections, bound
 
 
 def _cover(
     certificate: Cover, graph: Graph, reader: Reader, alphas: list[int]
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]], Fraction]:
-    cover = np.maximum(_dyadic(certificate.cover, "the cover"), 0)
+    cover = np.maximum(dyadic(certificate.cover, "the cover"), 0)
     if len(cover) != graph.nodes:
         raise InputError(f"there must be {graph.nodes} numbers in the cover, got {len(cover)}")
     for _ in range(4):
         room, needed = cover_room(graph, reader, alphas[0], BITS, cover)
         if not (room < 0).any():
             bound = 1 - Fraction(sum(cover.tolist()), 1 << BITS)
-            return {"kind": "cover", "bits": BITS}, {"cover": _narrow(cover)}, bound
+            return {"kind": "cover", "bits": BITS}, {"cover": narrow(cover)}, bound
         # Everything by the same factor: the condition is homogeneous.
         short = max(
             Fraction(int(needed[k]), int(room[k] + needed[k]))
@@ -249,7 +249,12 @@ def _cover(
     raise CheckFailed("the cover does not cover the prior, and not only by rounding")
 
 
-def _dyadic(values: ArrayLike, what: str) -> NDArray[Any]:
+def dyadic(values: ArrayLike, what: str) -> NDArray[Any]:
+    """Round floats down to whole multiples of 2^-BITS.
+
+    >>> dyadic([0.5], "prices").tolist() == [1 << 59]
+    True
+    """
     floats = np.asarray(values, np.float64).ravel()
     if not np.isfinite(floats).all():
         raise InputError(f"{what} must be finite")
@@ -259,6 +264,11 @@ def _dyadic(values: ArrayLike, what: str) -> NDArray[Any]:
     return np.array([int(x) for x in np.floor(scaled)], object)
 
 
-def _narrow(values: NDArray[Any]) -> NDArray[Any]:
+def narrow(values: NDArray[Any]) -> NDArray[Any]:
+    """Return integers of any size in 64 bits where all of them fit.
+
+    >>> narrow(np.array([1, 2], object)).dtype, narrow(np.array([1 << 70], object)).dtype
+    (dtype('int64'), dtype('O'))
+    """
     small = not len(values) or max(abs(int(values.max())), abs(int(values.min()))) < 1 << 62
     return values.astype(np.int64) if small else values

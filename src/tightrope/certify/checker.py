@@ -12,8 +12,17 @@ r"""Check a mechanism file in integers: privacy, rows, loss, optimality.
   multipliers need not be listed: from the leaves on, every answer hands what it has left to the
   next one towards a root; on a *line* this is summed up for all guesses at once. For binary loss a
   *cover* y >= 0 with ``Σ_i y_i·α^d(i,k) >= π_k`` does the same: ``π_k·x_k <= Σ_i y_i·x_i``.
+  On a tree so does a *roof* v >= π with ``v_h >= α·v_i`` on edges: with Φ[i,h] = α^d(i,h) and
+  y = Φ⁻¹v, seen from any k, ``Σ_i y_i·x_i = v_k·x_k + Σ (v_c - α·v_p)·(x_c - α·x_p)/(1 - α²)``
+  over children c and parents p, and the sum of y is ``Σ_j v_j·(1 - (deg_j - 1)·α)/(1 + α)``.
   A reader who fears the worst loses at least as much as under any prior over the answers
   that are possible, so there the file names such a prior.
+* *Limit.* An attacker who gains a_w(i) by doing w under answer i gains ``V = Σ_x max_w a_w·x``
+  over the outputs x, which the file states. Under a limit on V the proof names θ >= 0 and for
+  each guess k choices q_k(w) >= 0 of sum θ, and adds ``Σ_w q_k(w)·a_w(i)`` to the costs
+  ``π_i·loss(i,k)``: summed over the columns that is at most θ·V, so the loss of a mechanism with
+  ``V <= v`` is at least ``Σ λ_i - θ·v``. Under a limit on the loss, V is least: there the costs
+  are counted θ times and the choices sum to 1.
 
 Weights are a matrix (``dense``) or a rule (``levels``): ``W[i,o] = w[d(i,o)]·Z[o]``, and what
 is missing to 2^bits goes to one output. The rule is private when w falls by no more than p/q
@@ -35,6 +44,7 @@ from typing import Any
 
 from tightrope.certify.container import Container, Damaged, need, number
 from tightrope.certify.exponentials import level_bounds, ln_bounds
+from tightrope.certify.limit import Limit
 from tightrope.certify.neighbours import Graph, read_graph
 from tightrope.certify.optimality import Reader, lower_bound
 from tightrope.certify.weights import Weights
@@ -56,6 +66,7 @@ class Report:
     reasons: list[str] = field(default_factory=list)
     checked: list[str] = field(default_factory=list)
     digest: str | None = None
+    under: str | None = None
 
 
 def check(source: str | os.PathLike[str] | bytes) -> Report:
@@ -66,7 +77,7 @@ def check(source: str | os.PathLike[str] | bytes) -> Report:
     """
     reasons: list[str] = []
     checked: list[str] = []
-    ratio, gap, digest = None, None, None
+    ratio, gap, under, digest = None, None, None, None
     private = False
     try:
         file = Container(source)
@@ -95,10 +106,14 @@ def check(source: str | os.PathLike[str] | bytes) -> Report:
                     f"{weights.outputs} outputs; rows sum to 2^{weights.bits}"
                 )
             if file.header.get("consumer") is not None:
-                gap = check_loss(file, graph, weights, alphas, checked)
+                gap, under = check_loss(file, graph, weights, alphas, checked)
         except Damaged as damage:
             reasons.append(str(damage))
-    return Report(private, None if reasons else gap, ratio, reasons, checked, digest)
+        except OverflowError:
+            reasons.append("a number of the file is too large to mean anything")
+    if reasons:
+        gap = under = None
+    return Report(private, gap, ratio, reasons, checked, digest, under)
 
 
 def check_ratios(file: Container) -> tuple[list[tuple[int, int]], list[int]]:
@@ -192,24 +207,33 @@ def check_labels(file: Container, nodes: int, outputs: int) -> None:
 
 def check_loss(
     file: Container, graph: Graph, weights: Weights, alphas: Sequence[int], checked: list[str]
-) -> Fraction | None:
-    """Check the stated loss and bound; return how far the loss is above the bound.
+) -> tuple[Fraction | None, str | None]:
+    """Check the stated loss, limit and bound; return what it is above the bound, and the limit.
 
     >>> check_loss.__name__
     'check_loss'
     """
     reader = Reader(file, graph, weights.outputs)
-    loss, stated = reader.expected(weights), file.number("expected_loss")
-    off = float(loss - stated)
-    need(loss == stated, f"loss: the weights have {float(loss):.12g}, {off:+.3g} from the stated")
-    checked.append(f"the expected loss is {float(loss):.12g}")
+    value, stated = reader.expected(weights), file.number("expected_loss")
+    off = float(value - stated)
+    need(value == stated, f"loss: the weights have {float(value):.12g}, {off:+.3g} from the stated")
+    what = "expected loss" if reader.support is None else "worst loss"
+    checked.append(f"the {what} is {float(value):.12g}")
+    limit, under, counted = None, None, Fraction(0)
+    if file.header.get("limit") is not None:
+        limit = Limit(file, reader)
+        under, what, value = limit.kept(file, weights, value, checked)
     if file.header.get("certificate") is None:
-        return None
-    bound, stated = lower_bound(file, graph, reader, list(alphas)), file.number("bound")
+        return None, under
+    if limit is not None:
+        reader, counted = limit, limit.weigh(file)
+    bound = lower_bound(file, graph, reader, list(alphas)) - counted
+    stated = file.number("bound")
     off = float(bound - stated)
     need(bound == stated, f"bound: {float(bound):.12g} is proved, {off:+.3g} from the stated")
-    checked.append(f"no private mechanism has an expected loss below {float(bound):.12g}")
-    return loss - bound
+    others = "no private mechanism" if under is None else f"no private mechanism with {under}"
+    checked.append(f"the {what} of {others} is below {float(bound):.12g}")
+    return value - bound, under
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -228,6 +252,7 @@ def main(arguments: Sequence[str]) -> int:
     lines += [f"FAILS: {line}" for line in report.reasons]
     lines.append(f"private: {'yes' if report.private else 'no'}")
     lines.append(f"optimal within: {'not known' if within is None else f'{float(within):.3g}'}")
+    lines += [f"among mechanisms with {report.under}"] if report.under else []
     sys.stdout.write("\n".join(lines) + "\n")
     return 1 if report.reasons else 0
 

@@ -15,6 +15,7 @@ from tightrope.certify.checker import check_ratios
 from tightrope.certify.container import Container, Damaged
 from tightrope.certify.encode import box_of, describe_labels, encode
 from tightrope.certify.levels import Levels, levels_of
+from tightrope.certify.limited import Limited, limited_sections
 from tightrope.certify.mechanism import Mechanism
 from tightrope.certify.neighbours import Graph, read_graph
 from tightrope.certify.optimality import Reader
@@ -42,7 +43,7 @@ def certify(
     neighbours: str = "change-one",
     consumer: Any = None,
     guess_of: ArrayLike | None = None,
-    certificate: Certificate | None = None,
+    certificate: Certificate | Limited | None = None,
     provenance: Mapping[str, str] | None = None,
 ) -> Mechanism:
     r"""Turn a channel into a mechanism whose privacy is proved in integers.
@@ -67,7 +68,8 @@ def certify(
     guess_of
         For each column of the channel the guess the reader makes; the column itself by default.
     certificate
-        The proof of optimality, in floats: :class:`Prices` or :class:`Cover`. It is made exact.
+        The proof of optimality, in floats: :class:`Prices`, :class:`Cover` and the like, or a
+        limit with the proof under it: :class:`Limited`. It is made exact.
     provenance
         What else to say about where the design comes from.
 
@@ -155,7 +157,7 @@ def certify(
 
 
 def _check_sizes(
-    channel: Channel, graph: AnswerGraph, consumer: Any, certificate: Certificate | None
+    channel: Channel, graph: AnswerGraph, consumer: Any, certificate: Certificate | Limited | None
 ) -> None:
     if channel.shape[0] != graph.size:
         raise InputError(
@@ -218,13 +220,13 @@ def _add_consumer(
     consumer: Any,
     guess_of: ArrayLike | None,
     kept: NDArray[np.int64] | range,
-    certificate: Certificate | None,
+    certificate: Certificate | Limited | None,
 ) -> None:
     """Write the consumer, its exact loss and the certificate made exact."""
     kept = np.asarray(kept)
     guesses = np.asarray(guess_of, np.int64)[kept] if guess_of is not None else kept
     same = np.array_equal(guesses, np.arange(len(kept)))
-    mix = None if certificate is None else certificate.mix
+    mix = getattr(certificate, "mix", None)
     data = reader_data(consumer, size, mix, None if same else guesses)
     header["consumer"] = data.fields
     sections |= data.sections
@@ -236,7 +238,9 @@ def _add_consumer(
         weights = Weights(file, graph, ratios)
         reader = Reader(file, graph, weights.outputs)
         header["expected_loss"] = str(reader.expected(weights))
-        if certificate is not None:
+        if isinstance(certificate, Limited):
+            limited_sections(certificate, header, sections, (graph, weights, reader), alphas)
+        elif certificate is not None:
             fields, more, bound = certificate_sections(certificate, graph, reader, alphas)
             header["certificate"], header["bound"] = fields, str(bound)
             sections |= more

@@ -22,6 +22,7 @@ PARTS = (
     "weights",
     "elimination",
     "optimality",
+    "limit",
     "checker",
 )
 

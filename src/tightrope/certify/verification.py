@@ -25,7 +25,8 @@ class Verification:
     private
         Whether the weights are private for ε, the rows are sound and the bytes untouched.
     optimal_within
-        The expected loss less the proved bound, exactly; ``None`` without a sound certificate.
+        The expected loss (or the vulnerability, where loss is limited) less the proved bound,
+        exactly; ``None`` without a sound certificate.
     ratio
         The p/q that probabilities of neighbours may differ by.
     reasons
@@ -34,6 +35,8 @@ class Verification:
         What was found to hold.
     digest
         The SHA-256 digest of the bytes.
+    under
+        The limit that the mechanism keeps, in words; no mechanism that keeps it is below the bound.
 
     Examples
     --------
@@ -47,6 +50,7 @@ class Verification:
     reasons: tuple[str, ...]
     checked: tuple[str, ...]
     digest: str | None
+    under: str | None = None
 
     def __bool__(self) -> bool:
         return not self.reasons
@@ -65,12 +69,14 @@ class Verification:
             "reasons": list(self.reasons),
             "checked": list(self.checked),
             "digest": self.digest,
+            "under": self.under,
         }
 
     def __str__(self) -> str:
         lines = [f"private: {'yes' if self.private else 'no'}"]
         if self.optimal_within is not None:
-            lines.append(f"optimal within {float(self.optimal_within):.3g}")
+            under = f" with {self.under}" if self.under else ""
+            lines.append(f"optimal within {float(self.optimal_within):.3g}{under}")
         lines += [f"holds: {line}" for line in self.checked]
         lines += [f"fails: {line}" for line in self.reasons]
         return "\n".join(lines)
@@ -121,4 +127,5 @@ def verify(mechanism: str | os.PathLike[str] | bytes | Mechanism) -> Verificatio
         tuple(report.reasons),
         tuple(report.checked),
         report.digest,
+        report.under,
     )

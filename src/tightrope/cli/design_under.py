@@ -133,7 +133,8 @@ def under_limit(
         from tightrope.certify import write
         from tightrope.proofs import prove
 
-        proved = prove(found, asked)
+        with progress_bar("proving", as_json) as done:
+            proved = prove(found, asked, done)
         data |= {"out": str(write(proved, out)), "digest": proved.digest}
 
     def draw(console: Console) -> None:
@@ -143,7 +144,7 @@ def under_limit(
             f"no {found.minimised} below": f"{found.bound:.9g}  (gap {found.gap:.2g})",
         }
         if out is not None:
-            rows["written to"] = f"{out}  (check its privacy: tightrope verify {out})"
+            rows["written to"] = f"{out}  (check it: tightrope verify {out})"
         facts_table(console, f"{asked.text} with the least {found.minimised}", rows)
         if not found.certified:
             how = "stopped early" if found.stopped else "the proof did not close"

@@ -59,9 +59,10 @@ def verify(
 
     def draw(console: Console) -> None:
         within = found.optimal_within
+        under = f" with {found.under}" if found.under else ""
         rows = {
             "private": "yes" if found.private else "no",
-            "optimal within": "not proved" if within is None else f"{float(within):.3g}",
+            "optimal within": ("not proved" if within is None else f"{float(within):.3g}") + under,
             "ratio": found.ratio or "not known",
             "digest": found.digest or "not known",
         }

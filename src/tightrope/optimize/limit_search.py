@@ -27,8 +27,9 @@ LIMITED_ENTRIES = 6_000_000
 #: With one the plain program is tried first up to this many entries: the master program of the
 #: engine has a row for each guess and action here, which takes its advantage away.
 FIRST_ENTRIES = 400_000
-#: A limit is kept up to this part of it; what is beyond is mixed away.
-LIMIT_ROUNDING = 1e-14
+#: The design stays this part of a limit below it where that costs little, so that it keeps the
+#: limit when it is rounded to integers.
+HAIR = 1e-12
 #: Mixing away more than this would cost more than it mends: the limit is at its very least.
 MOST_MIXED = 1e-6
 
@@ -172,12 +173,18 @@ class Search:
 
         Solvers keep a limit up to their tolerance only; both quantities are convex.
         """
-        measure = self.vulnerability if self.max_loss is None else self.loss
-        over, room = measure(matrix) - limit, limit - measure(spare)
-        if over <= LIMIT_ROUNDING * abs(limit):
+        measure, other = self.vulnerability, self.loss
+        if self.max_loss is not None:
+            measure, other = other, measure
+        has, least = measure(matrix), measure(spare)
+        if has <= least:
             return matrix
-        share = over / (over + room) if room > 0 else 1.0
-        return (1 - share) * matrix + share * spare if share <= MOST_MIXED else matrix
+        needed, hair = (has - limit) / (has - least), HAIR * abs(limit) / (has - least)
+        value, dear = other(matrix), other(spare) - other(matrix)
+        share = needed + (min(hair, self.gap / 8 * abs(value) / dear) if dear > 0 else hair)
+        if not 0 < share <= 1 or needed > MOST_MIXED:
+            return matrix
+        return (1 - share) * matrix + share * spare
 
     @property
     def _entries(self) -> int:

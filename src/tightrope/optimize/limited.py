@@ -32,13 +32,13 @@ from typing import Literal
 
 import numpy as np
 
-from tightrope.consumers import Bayesian
+from tightrope.consumers import Bayesian, MatrixLoss, Prior
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
+from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.faces import Face
 from tightrope.optimize.objective import TOTAL, Side
-from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Floats, Ints, Problem
 
 Minimised = Literal["loss", "vulnerability"]
@@ -121,15 +121,21 @@ class LimitCertificate:
             return np.asarray(own + self.weight * taken)
         return np.asarray(self.weight * own + taken)
 
+    def plain(self) -> Certificate:
+        r"""Return the prices as they are for a reader whose costs are :math:`\hat c_k`."""
+        if self.epsilon is None:
+            raise InputError("without a privacy level a limit has no plain certificate")
+        size = self.graph.size
+        reader = Bayesian(Prior.uniform(size), MatrixLoss(size * self.costs()))
+        return Certificate(self.graph, self.epsilon, reader, self.prices)
+
     def checked_bound(self) -> float:
         """Price every guess again and return the bound that the certificate proves."""
-        costs = self.costs()
         if self.epsilon is None:
-            lowered = np.minimum(self.prices, costs.min(axis=1))
-            return float(lowered.sum()) - self.weight * self.limit
-        problem = Problem.of(self.graph, self.epsilon, self.consumer).weighed(costs)
-        found = price(problem, pricer_for(problem), self.prices, problem.guesses)
-        return found.bound - self.weight * self.limit
+            proved = float(np.minimum(self.prices, self.costs().min(axis=1)).sum())
+        else:
+            proved = self.plain().checked_bound()
+        return proved - self.weight * self.limit
 
 
 @dataclass(frozen=True, eq=False)
