@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import InputError, whole_number
-from tightrope.graphs.base import AnswerGraph
+from tightrope.graphs.base import AnswerGraph, frozen
 from tightrope.graphs.lines import Band
 
 
@@ -57,6 +57,11 @@ class CappedBand(Band):
         """Return the nodes adjacent to a node."""
         near = super().neighbours(i)
         return near[near <= self.cap] if i > self.cap else near
+
+    def edge_array(self) -> NDArray[np.int64]:
+        """Return all edges as an array of shape (edges, 2), each pair increasing (read-only)."""
+        edges = super().edge_array()
+        return frozen(edges[edges[:, 0] <= self.cap])
 
     def degree(self, i: int) -> int:
         """Return the number of neighbours of a node."""

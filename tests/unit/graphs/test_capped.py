@@ -55,3 +55,10 @@ def test_sizes_must_be_positive(kind: type[CappedBand]) -> None:
         kind(0, 2)
     with pytest.raises(InputError, match="at least 1"):
         kind(2, 0)
+
+
+@pytest.mark.parametrize(("people", "width"), [(1, 1), (1, 4), (4, 3), (3, 1)])
+def test_edges_at_once_are_those_one_by_one(people: int, width: int) -> None:
+    graph = CappedBand(people, width)
+    assert list(map(tuple, graph.edge_array().tolist())) == list(graph.edges())
+    assert graph.edge_array().shape == (graph.edge_count, 2)
