@@ -67,8 +67,8 @@ def design(
         str | None,
         typer.Option(
             metavar="R",
-            help="Force a route: geometric, tree, regular, symmetric, candidate, orbits, rays, "
-            "plain.",
+            help="Force a route: geometric, tree, regular, symmetric, candidate, dual, "
+            "orbits, rays, plain.",
         ),
     ] = None,
     gap: Annotated[

@@ -39,6 +39,8 @@ def symmetries(graph: AnswerGraph, consumer: Consumer) -> AutomorphismGroup | No
         colours = consumer.prior.probabilities
     elif isinstance(consumer, RiskAverse):
         colours = even_on(consumer.support, graph.size)
+    if colours is not None and len(np.unique(colours)) == graph.size:
+        return None
     try:
         group = automorphism_group(graph, node_colours=colours, pair_colours=pairs)
     except TightropeError:

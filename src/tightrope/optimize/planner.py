@@ -49,7 +49,7 @@ class Route:
     Examples
     --------
     >>> [route.name for route in ROUTES]
-    ['geometric', 'tree', 'regular', 'symmetric', 'candidate', 'orbits', 'rays', 'plain']
+    ['geometric', 'tree', 'regular', 'symmetric', 'candidate', 'dual', 'orbits', 'rays', 'plain']
     """
 
     name: str
@@ -63,6 +63,7 @@ ROUTES: tuple[Route, ...] = (
     Route("regular", closed_forms.accepts_regular, closed_forms.solve_regular),
     Route("symmetric", closed_forms.accepts_symmetric, closed_forms.solve_symmetric),
     Route("candidate", closed_forms.accepts_candidate, closed_forms.solve_candidate),
+    Route("dual", solvers.accepts_dual, solvers.solve_dual),
     Route("orbits", solvers.accepts_orbits, solvers.solve_orbits),
     Route("rays", solvers.accepts_rays, solvers.solve_rays),
     Route("plain", solvers.accepts_plain, solvers.solve_plain),

@@ -1,4 +1,4 @@
-"""Routes that search: the program on orbits, the ray engine, and the plain program."""
+"""Routes that search: the dual program, the engine on orbits and rays, the plain program."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tightrope.consumers import Bayesian, RiskAverse
 from tightrope.errors import TooLarge
 from tightrope.optimize.approach import run_approach
 from tightrope.optimize.certificate import Certificate
+from tightrope.optimize.dual import dual_variables, solve_dual_program
 from tightrope.optimize.engine import EngineResult, relative_gap
 from tightrope.optimize.faces import Face
 from tightrope.optimize.minimax import reweighed, solve_worst_program
@@ -25,6 +26,8 @@ from tightrope.optimize.problem import Floats, Problem
 from tightrope.optimize.result import Design
 from tightrope.optimize.task import Task
 
+#: Most multipliers of the dual program; beyond, the engine is quicker.
+DUAL_VARIABLES = 8_000
 #: Largest number of answers for which the engine is started.
 ENGINE_ANSWERS = 4000
 #: Gaps below this are not worth a polish.
@@ -34,6 +37,47 @@ POLISHED_GAP = 1e-11
 GIVEN_AWAY = (1e-12, 1e-11, 1e-10, 1e-9)
 #: How far a proved bound may lie above the loss by rounding; beyond it one of them is wrong.
 BOUND_ROUNDING = 1e-9
+
+
+def accepts_dual(task: Task) -> tuple[bool, str]:
+    """Whether the answers are few enough for the dual program.
+
+    >>> from tightrope.graphs import Band
+    >>> task = Task.of(Band(5, 2), 1, prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
+    >>> accepts_dual(task)
+    (True, 'few answers: prices and their proof by one linear program')
+    >>> accepts_dual(Task.of(Band(99, 2), 1, prior="uniform", loss="absolute"))
+    (False, 'the dual program would have 19500 multipliers, more than 8000')
+    """
+    if isinstance(task.consumer, RiskAverse):
+        return False, "the dual program is for a consumer with a prior"
+    if task.graph.size > ENGINE_ANSWERS:
+        return False, f"{task.graph.size} answers are more than {ENGINE_ANSWERS}"
+    count = dual_variables(_on_orbits(task))
+    if count > DUAL_VARIABLES:
+        return False, f"the dual program would have {count} multipliers, more than {DUAL_VARIABLES}"
+    return True, "few answers: prices and their proof by one linear program"
+
+
+def solve_dual(task: Task, reason: str) -> Design:
+    """Solve the dual program, and take exact rays from its multipliers.
+
+    >>> from tightrope.graphs import Band
+    >>> task = Task.of(Band(7, 2), 1, prior="uniform", loss="absolute")
+    >>> solve_dual(task, "dual").certified
+    True
+    """
+    problem, group = task.problem, task.symmetries
+    found = solve_dual_program(_on_orbits(task))
+    columns = found.columns if group is None else expanded(found.columns, group)
+    mixed = mixture(problem, {k: _positive(x, problem) for k, x in columns.items()})
+    proof = _best_proof(task, mixed, task.objective.first, found.prices, found.bound)
+    return finished(task, "dual", reason, mixed, *proof)
+
+
+def _on_orbits(task: Task) -> Problem:
+    """Return the problem with one guess for each orbit, where there are symmetries."""
+    return task.problem if task.symmetries is None else reduced(task.problem, task.symmetries)
 
 
 def accepts_orbits(task: Task) -> tuple[bool, str]:
@@ -60,7 +104,7 @@ def solve_orbits(task: Task, reason: str) -> Design:
     """
     group = task.symmetries
     assert group is not None
-    objective = replace(task.objective, problem=reduced(task.problem, group))
+    objective = replace(task.objective, problem=_on_orbits(task))
     found = _searched(task, objective)
     return _from_engine(task, "orbits", reason, found, expanded(found.columns, group))
 

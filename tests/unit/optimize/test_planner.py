@@ -24,8 +24,9 @@ def consumer(graph, prior="uniform", loss="binary"):
         (Star(4), "ln(4)", "0.6,0.1,0.1,0.1,0.1", "binary", "tree"),
         (Clique(4), 1, "0.28,0.24,0.24,0.24", "binary", "regular"),
         (Band(6, 2), 1, "0.3,0.2,0.2,0.1,0.1,0.1", "binary", "candidate"),
-        (Band(6, 2), 1, "uniform", "absolute", "orbits"),
-        (Band(6, 2), 1, "0.3,0.2,0.2,0.1,0.1,0.1", "absolute", "rays"),
+        (Band(6, 2), 1, "0.3,0.2,0.2,0.1,0.1,0.1", "absolute", "dual"),
+        (Band(60, 3), 1, "uniform", "absolute", "orbits"),
+        (Band(40, 4), 1, "binomial(.3)", "absolute", "rays"),
     ],
 )
 def test_the_cheapest_route_is_taken(graph, level, prior, loss, route) -> None:
@@ -65,7 +66,7 @@ def test_refusals_name_the_condition_that_fails(graph, prior, loss, route, why) 
 def test_every_route_explains_itself() -> None:
     rows = explain_routes(Star(3), 1)
     assert [name for name, _, _ in rows] == [
-        "geometric", "tree", "regular", "symmetric", "candidate", "orbits", "rays", "plain",
+        "geometric", "tree", "regular", "symmetric", "candidate", "dual", "orbits", "rays", "plain",
     ]  # fmt: skip
     assert all(why for _, _, why in rows)
 
@@ -118,7 +119,7 @@ def test_a_callback_stops_the_search_with_a_gap() -> None:
         seen.append(progress)
         return True
 
-    found = design(graph, 1, consumer(graph, prior, "absolute"), progress=stop)
+    found = design(graph, 1, consumer(graph, prior, "absolute"), route="rays", progress=stop)
     assert len(seen) == 1
     assert found.stopped
     assert not found.certified

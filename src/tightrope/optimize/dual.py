@@ -1,0 +1,140 @@
+r"""Few answers: the prices of all of them by one linear program.
+
+The dual of the optimal-mechanism problem asks for prices :math:`\lambda` and, for each guess k,
+edge multipliers :math:`y_k \ge 0` that prove them,
+
+.. math:: \max \sum_i \lambda_i \quad\text{with}\quad
+   \lambda + \sum_{i \to h} y_{k,ih} (e_h - \alpha^{|ih|} e_i) \le c_k,
+
+and its own multipliers are the columns. The simplex method starts where every column falls as
+fast as it can from its anchor, which is near the end already; and the multipliers are the proof,
+so nothing is left to be priced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tightrope.optimize.faces import TIGHT_TOLERANCE
+from tightrope.optimize.problem import Floats, Ints, Problem
+from tightrope.optimize.simplex import Solved, minimise
+
+
+@dataclass(frozen=True, eq=False)
+class DualSolution:
+    """Columns as the solver found them, and prices that are proved.
+
+    Parameters
+    ----------
+    columns
+        The numerical column of each guess in use.
+    prices
+        Prices that the multipliers prove, up to rounding.
+
+    Examples
+    --------
+    >>> DualSolution({}, np.ones(2)).bound
+    2.0
+    """
+
+    columns: dict[int, Floats]
+    prices: Floats
+
+    @property
+    def bound(self) -> float:
+        """What no private mechanism is below."""
+        return float(self.prices.sum())
+
+
+def dual_variables(problem: Problem) -> int:
+    """Return the number of multipliers: two for each edge and guess.
+
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Band
+    >>> dual_variables(Problem(Band(3), Epsilon.of(1), np.ones((3, 3))))
+    12
+    """
+    return 2 * len(problem.edges) * len(problem.useful)
+
+
+def solve_dual_program(problem: Problem) -> DualSolution:
+    """Solve the program for the guesses that are useful; the others prove themselves.
+
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Cycle
+    >>> costs = (np.ones((4, 4)) - np.eye(4)) / 4
+    >>> found = solve_dual_program(Problem(Cycle(4), Epsilon.of("ln(2)"), costs))
+    >>> round(found.bound, 9), found.columns[0].round(6).tolist()
+    (0.555555556, [0.444444, 0.222222, 0.111111, 0.222222])
+    """
+    n, guesses = problem.size, problem.useful
+    start, end = np.concatenate([problem.edges, problem.edges[:, ::-1]]).T
+    fall = problem.alpha ** np.tile(problem.lengths, 2).astype(float)
+    costs = problem.costs[:, guesses].T
+    unit, solved = _solved(problem, costs, start, end, fall)
+    many = len(guesses) * len(start)
+    y = unit * np.maximum(solved.values[:many].reshape(len(guesses), -1), 0.0)
+    each = n * np.arange(len(guesses))[:, None]
+    covered = np.bincount((each + end).ravel(), y.ravel(), costs.size)
+    covered -= np.bincount((each + start).ravel(), (y * fall).ravel(), costs.size)
+    prices = unit * solved.values[many:][problem.classes]
+    # Whatever y is: lowered by what the worst entry is short of, the prices are proved.
+    prices = prices - max(float((covered.reshape(costs.shape) + prices - costs).max()), 0.0)
+    weight = dict(zip(problem.guesses.tolist(), problem.multiplicity.tolist(), strict=True))
+    found = solved.duals.reshape(len(guesses), n)
+    columns = {k: x / weight[k] for k, x in zip(guesses.tolist(), found, strict=True)}
+    return DualSolution(columns, prices)
+
+
+def _solved(
+    problem: Problem, costs: Floats, start: Ints, end: Ints, fall: Floats
+) -> tuple[float, Solved]:
+    """Solve the program in a unit of cost, its rows turned round to have lower bounds."""
+    from scipy.sparse import csc_array
+
+    count, n = costs.shape
+    each = n * np.arange(count)[:, None]
+    pairs = (each[:, :, None] + np.stack([start, end], axis=1)).ravel()
+    signs = np.tile(np.stack([fall, -np.ones(len(fall))], axis=1).ravel(), count)
+    order = np.argsort(problem.classes, kind="stable")
+    sizes = problem.class_sizes
+    by_class = [(each + nodes).ravel() for nodes in np.split(order, np.cumsum(sizes)[:-1])]
+    ends = len(pairs) + count * np.cumsum([0, *sizes])
+    matrix = csc_array(
+        (
+            np.concatenate([signs, -np.ones(count * n)]),
+            np.concatenate([pairs, *by_class]),
+            np.concatenate([np.arange(0, len(pairs), 2), ends]),
+        ),
+        shape=(count * n, len(pairs) // 2 + len(sizes)),
+    )
+    unit = max(float(np.abs(costs).mean()), 1e-300)
+    return unit, minimise(
+        np.concatenate([np.zeros(len(pairs) // 2), -sizes]),
+        matrix,
+        -costs.ravel() / unit,
+        np.full(costs.size, np.inf),
+        free=len(sizes),
+        basis=_steepest(problem, start, end),
+    )
+
+
+def _steepest(problem: Problem, start: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """Return the basis at which every column falls as fast as it can from its anchor."""
+    n, anchors = problem.size, problem.anchors[problem.useful]
+    far = problem.distances[anchors]
+    step = np.tile(problem.lengths, 2)
+    tight = np.abs(far[:, start] + step - far[:, end]) <= TIGHT_TOLERANCE
+    guess, edge = np.nonzero(tight)
+    _, tree = np.unique(n * guess + end[edge], return_index=True)
+    columns = np.zeros(tight.size + len(problem.class_sizes), np.int64)
+    columns[len(start) * guess[tree] + edge[tree]] = 1
+    # A guess has one number more: the price of its anchor, or what the second one has to spare.
+    priced, first = np.unique(problem.classes[anchors], return_index=True)
+    columns[tight.size + priced] = 1
+    rows = np.zeros((len(anchors), n), np.int64)
+    others = np.setdiff1d(np.arange(len(anchors)), first)
+    rows[others, anchors[others]] = 1
+    return columns, rows.ravel()
