@@ -1,11 +1,13 @@
 """The frame of the command line: help, JSON, errors, exit codes."""
 
+import io
 import subprocess
 import sys
 
 import pytest
 
 import tightrope
+from tightrope.cli.output import progress_bar
 
 
 def is_one_line(run):
@@ -66,7 +68,31 @@ def test_an_interrupt_is_one_line(run, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tightrope.graphs.facts.graph_facts", stopped)
-    assert run("graph", "path(3)").code == 130
+    assert run("graph", "path(3)") == (130, "", "tightrope: interrupted\n")
+    monkeypatch.setattr("tightrope.optimize.limit_search.minimise", lambda *_, **__: stopped())
+    words = ["cycle(5)", "--epsilon", "1", "--max-vulnerability", "0.3"]
+    assert run("design", *words) == (130, "", "tightrope: interrupted\n")
+
+
+def test_long_work_shows_the_time_that_passes_before_any_share_is_known(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    shown = Terminal()
+    monkeypatch.setattr("sys.stderr", shown)
+    with progress_bar("searching"):
+        pass
+    assert "searching" in shown.getvalue()
+    assert "0:00:00" in shown.getvalue()
+    with progress_bar("searching") as done:
+        done(0.5)
+    assert "50%" in shown.getvalue()
+    before = shown.getvalue()
+    with progress_bar("searching", as_json=True) as done:
+        done(0.5)
+    assert shown.getvalue() == before
 
 
 def test_a_closed_pipe_is_no_error():

@@ -38,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = app(args=words, prog_name="tightrope", standalone_mode=False)
         sys.stdout.flush()
+        if code == INTERRUPTED:  # what the argument parser makes of an interruption
+            raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except CheckFailed as failed:
         return _complain(str(failed), CHECK_FAILED)

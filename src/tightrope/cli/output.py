@@ -124,7 +124,8 @@ def paragraphs(console: Console, sentences: Iterable[str]) -> None:
 def progress_bar(what: str, as_json: bool = False) -> Iterator[Callable[[float], None]]:
     """Show a bar on standard error while long work runs; gives a callable for the share done.
 
-    Nothing is drawn when standard error is not a terminal or JSON was asked for.
+    Until the first share is known the bar only moves, beside the time that has passed. Nothing
+    is drawn when standard error is not a terminal or JSON was asked for.
 
     >>> with progress_bar("solving") as done:
     ...     done(0.5)
@@ -133,8 +134,9 @@ def progress_bar(what: str, as_json: bool = False) -> Iterator[Callable[[float],
         yield lambda share: None
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress, TimeElapsedColumn
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=1.0)
-        yield lambda share: bar.update(task, completed=share)
+    columns = (*Progress.get_default_columns(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda share: bar.update(task, total=1.0, completed=share)

@@ -229,7 +229,7 @@ class Search:
         lower[:n], lower[ends] = total, -limit / unit * TOTAL
         upper = np.full(matrix.shape[0], np.inf)
         upper[:n] = total
-        found = minimise(cost, matrix, lower, upper, free=guesses)
+        found = minimise(cost, matrix, lower, upper, free=guesses, watched=True)
         weight = max(0.0, float(found.duals[ends]) / unit)
         choices = np.maximum(found.duals[n:ends], 0.0).reshape(guesses, actions)
         shares = choices.sum(axis=1, keepdims=True)

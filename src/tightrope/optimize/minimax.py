@@ -119,6 +119,7 @@ def solve_worst_program(
         np.append(total, np.zeros(free)),
         np.append(total, np.full(free, np.inf)),
         free=1,
+        watched=True,
     )
     share = np.maximum(found.duals[n : n + len(support)], 0.0)
     prior = np.zeros(n)

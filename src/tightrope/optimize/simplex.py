@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +43,7 @@ def minimise(
     *,
     free: int = 0,
     basis: tuple[Ints, Ints] | None = None,
+    watched: bool = False,
 ) -> Solved:
     r"""Minimise :math:`c \cdot x` with :math:`l \le A x \le u` and :math:`x \ge 0`.
 
@@ -53,6 +55,9 @@ def minimise(
         How many of the last variables have no sign.
     basis
         For variables and rows 1 where they are basic: where the primal simplex method starts.
+    watched
+        Whether an interruption (Ctrl-C) ends the search at once, and not after it: for programs
+        that take long.
 
     Examples
     --------
@@ -89,7 +94,8 @@ def minimise(
     if basis is not None:
         _start_from(solver, basis)
     optimal = highspy.HighsModelStatus.kOptimal
-    solver.run()
+    run = functools.partial(_watched, solver) if watched else solver.run
+    run()
     for presolve, tolerance in (("on", 1e-10), ("off", 1e-9), ("on", 1e-7)):
         if solver.getModelStatus() == optimal:
             break
@@ -102,7 +108,7 @@ def minimise(
         # Huge multipliers stop the dual simplex method; smaller costs get round that.
         scale /= 100
         solver.changeColsCost(total, np.arange(total, dtype=np.int32), cost * scale)
-        solver.run()
+        run()
     if solver.getModelStatus() != optimal:
         status = solver.modelStatusToString(solver.getModelStatus())
         raise CheckFailed(f"the linear program was not solved ({status}): try the plain route")
@@ -116,6 +122,19 @@ def minimise(
         basic_rows=np.array([int(s) == basic for s in found.row_status], np.int64),
         iterations=max(info.simplex_iteration_count, 0),
     )
+
+
+def _watched(solver: Any) -> None:
+    """Run a solver in a thread of its own, which an interruption ends."""
+    solver.HandleUserInterrupt = True
+    solver.startSolve()
+    try:
+        while not solver.wait(0.1)[0]:
+            pass
+    except KeyboardInterrupt:
+        solver.cancelSolve()
+        solver.wait()
+        raise
 
 
 def _start_from(solver: Any, basis: tuple[Ints, Ints]) -> None:
