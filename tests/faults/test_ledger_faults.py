@@ -278,3 +278,49 @@ def test_accidents_are_refused_by_the_database(address):
         with pytest.raises(LedgerError, match="never changed or removed"):
             ledger.store.write(lambda connection, s=statement: connection.exec_driver_sql(s))
     assert ledger.verify().intact
+
+
+# -- balances that were damaged -------------------------------------------------------------
+
+
+ACCOUNT = "where name = 'account:table people'"
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "says"),
+    [
+        (f"update ledger_state set value = '{{' {ACCOUNT}", "new", "table people is damaged"),
+        (f"update ledger_state set value = '[]' {ACCOUNT}", "new", "table people is damaged"),
+        ("update ledger_state set value = '{}'", "old", "request:old is damaged"),
+        ("delete from ledger_state where name = 'head'", "new", "the end of the ledger"),
+        ("delete from ledger_entries where position > 4", "new", "the end of the ledger"),
+        ("update ledger_entries set body = 'x' where position > 4", "new", "the end of the ledger"),
+        ("delete from ledger_entries", "new", "the end of the ledger"),
+        # An answer is not given from a damaged entry, nor drawn anew.
+        ("update ledger_entries set body = 'x' where position > 4", "old", "entry 5 was altered"),
+    ],
+)
+def test_nothing_is_added_to_a_damaged_ledger(tmp_path, change, key, says):
+    path = tmp_path / "ledger.db"
+    ledger = opened(path)
+    spend(ledger, "old")
+    with closing(unguarded(path)) as raw:
+        raw.executescript(change)
+        raw.commit()
+        before = raw.execute("select * from ledger_entries").fetchall()
+    with pytest.raises(LedgerError, match=says):
+        spend(ledger, key)
+    with closing(sqlite3.connect(path)) as raw:
+        assert raw.execute("select * from ledger_entries").fetchall() == before
+    assert not ledger.verify().intact
+
+
+def test_a_ledger_that_lost_its_number(tmp_path):
+    path = tmp_path / "ledger.db"
+    ledger = opened(path)
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute("delete from ledger_state where name = 'ledger'")
+        raw.commit()
+    with pytest.raises(LedgerError, match="lost its number"):
+        _ = ledger.id
+    assert ledger.verify().reasons == ("the stored ledger is not what the entries say",)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tightrope import Epsilon
 from tightrope.certify import certify, write
 from tightrope.channels import GeometricChannel, ScaledPhi
 from tightrope.errors import CheckFailed, InputError
@@ -21,6 +22,7 @@ from tightrope.release import (
     release,
     verify_receipt,
 )
+from tightrope.release.amounts import charge_of
 
 CENSUS = Path(__file__).resolve().parents[2] / "examples" / "data"
 PEOPLE = "select count(*) from people"
@@ -215,6 +217,86 @@ def test_parts_compose_in_parallel(counting, people):
     for part in ("north", "south"):
         done = ask(near, people, user="bob", part=("region", part), facts=facts, ledger="two.db")
     assert Ledger("two.db").account("table people").spent == done.charged
+
+
+def test_parts_that_are_drawn_anew_are_paid_anew(counting, people):
+    """Otherwise north could be asked about twice for the price of once, as north and as south."""
+    facts = FACTS.replace("population = 40", 'population = 40\nneighbours = "add-remove"')
+    facts = facts.partition("[users.ann]")[0]
+    swapped = facts.replace('north = ["north"], south = ["south"]', 'north = ["south"], south = '
+                            '["north"]')  # fmt: skip
+    made = certify(GeometricChannel(41, "ln(2)"), Band(41), "ln(2)", query="count(40)",
+                   neighbours="add-remove")  # fmt: skip
+    ledger = Ledger.create("parts.db")
+    for text, part, parts_paid in ((facts, "north", 1), (facts, "south", 1), (swapped, "south", 2)):
+        done = release(made, data=people, sql=PEOPLE, ledger=ledger, facts=parse_facts(text),
+                       part=("region", part))  # fmt: skip
+        assert ledger.account("table people").spent == parts_paid * done.charged
+
+
+def test_the_same_table_in_other_letters_has_no_second_budget(run, counting, people):
+    asked = words(counting, people, "--budget", "2")
+    assert run(*asked).code == 0
+    refused = run(*[word.replace("from people", "from People") for word in asked])
+    assert refused.code == 2
+    assert "table people has one" in refused.err
+    assert list(run("ledger", "show", "ledger.db", "--json").data["accounts"]) == ["table people"]
+
+
+def test_an_answer_that_cannot_be_handed_over_is_not_paid_for(run, counting, people, monkeypatch):
+    asked = words(counting, people, "--budget", "2")
+    told = run(*asked, "--receipt", "nowhere/r.json")
+    assert told.code == 2
+    assert "nothing was released" in told.err
+    assert not Path("ledger.db").exists()
+    Path("bad.key").write_text("junk")
+    monkeypatch.setenv("TIGHTROPE_KEY", "bad.key")
+    told = run(*asked)
+    assert told.code == 2
+    assert "not a signing key" in told.err
+    assert run("ledger", "show", "ledger.db", "--json").data["accounts"] == {}
+
+
+def test_one_signing_key_serves_several_ledgers(run, counting, people, monkeypatch):
+    monkeypatch.setenv("TIGHTROPE_KEY", "our.key")
+    asked = words(counting, people, "--budget", "2")
+    for name in ("one.db", "two.db"):
+        assert run(*[word.replace("ledger.db", name) for word in asked]).code == 0
+
+
+def test_who_gave_no_key_is_told_the_one_that_was_paid_with(counting, people, monkeypatch):
+    ask = {"data": people, "sql": PEOPLE, "ledger": "ledger.db", "budget": 2}
+    with monkeypatch.context() as broken:
+        broken.setattr("tightrope.release.sources.Source.run", _breaks_off)
+        with pytest.raises(SourceFailed, match=r"broke off \(key [0-9a-f]{32}\)") as failed:
+            release(counting, **ask)
+    key = str(failed.value)[-33:-1]
+    assert Ledger("ledger.db").ticket(key).phase == "charged"
+    assert release(counting, **ask, key=key).remaining == 2 - charge_of(Epsilon.of("ln(2)"))
+
+
+def _breaks_off(self, sql):
+    raise SourceFailed("it broke off")
+
+
+def test_an_interrupt_before_the_charge_frees_the_reservation(counting, people, monkeypatch):
+    def interrupted(data, table):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tightrope.release.releasing.open_source", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        release(counting, data=people, sql=PEOPLE, ledger="ledger.db", budget=2)
+    assert Ledger("ledger.db").account("table people").spent == 0
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '{"1": {"fraction": "1/0"}}', '{"1": {"a": 1}}'])
+def test_answers_that_are_none(run, counting, people, text):
+    Path("answers.json").write_text(text)
+    more = ("--query", "count(40)", "--answers", "answers.json", "--otherwise", "3")
+    told = run(*words(counting, people, "--budget", "2", *more))
+    assert told.code == 2
+    assert len(told.err.splitlines()) == 1
+    assert not Path("ledger.db").exists()
 
 
 def test_the_facts_and_the_ledger_must_agree(counting, people):

@@ -98,7 +98,8 @@ def verify_ledger(
     from tightrope.release.ledger import Ledger
 
     ledger = Ledger(url)
-    anchors = [*anchors_of_receipts(receipt or [], ledger.id), *map(read_anchor, head or [])]
+    seen = anchors_of_receipts(receipt, ledger.id) if receipt else []
+    anchors = [*seen, *map(read_anchor, head or [])]
     report = ledger.verify(anchors)
     data = {
         "intact": report.intact,
@@ -141,6 +142,7 @@ def export_ledger(
     ...
     tightrope.release.addresses.LedgerError: no-such-ledger.db: there is no ledger here; ...
     """
+    from tightrope.files import write_text
     from tightrope.release.ledger import Ledger
 
     ledger = Ledger(url)
@@ -151,9 +153,7 @@ def export_ledger(
         for entry in ledger.entries():
             sys.stdout.write(json.dumps(entry.as_dict()) + "\n")
         return
-    with out.open("w", encoding="utf-8") as file:
-        for entry in ledger.entries():
-            file.write(json.dumps(entry.as_dict()) + "\n")
+    write_text(out, "".join(json.dumps(entry.as_dict()) + "\n" for entry in ledger.entries()))
 
 
 def set_budget(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -110,6 +111,8 @@ def release(
     from tightrope.release.receipts import write_receipt
     from tightrope.release.releasing import release as do_release
 
+    if receipt is not None and (receipt.is_dir() or not os.access(receipt.parent, os.W_OK)):
+        raise InputError(f"{receipt}: the receipt cannot be written there; nothing was released")
     known = facts if facts is not None else Path(FACTS_FILE)
     columns = {declared.name: declared for declared in map(read_column, column or [])}
     done = do_release(
@@ -125,8 +128,6 @@ def release(
         part=_part(part),
         declared=_declared(query, answers, otherwise),
     )
-    if receipt is not None:
-        write_receipt(done.receipt, receipt)
 
     def draw(console: Console) -> None:
         rows = {
@@ -139,6 +140,8 @@ def release(
         facts_table(console, f"{done.receipt['query']}  ({done.receipt['neighbours']})", rows)
 
     show(as_json, done.as_dict(), draw)
+    if receipt is not None:
+        write_receipt(done.receipt, receipt)
 
 
 def _shown_answer(answer: Any, groups: tuple[Any, ...]) -> str:
@@ -175,13 +178,14 @@ def _declared(
 
     try:
         mapping = json.loads(read_text(answers))
-        last = read_label(json.loads(otherwise))
-    except json.JSONDecodeError:
-        if not otherwise.strip():
-            raise InputError("--otherwise must be an answer") from None
-        mapping, last = json.loads(read_text(answers)), otherwise
+    except (json.JSONDecodeError, RecursionError):
+        mapping = None
     if not isinstance(mapping, dict):
         raise InputError(f"{answers}: this must be a JSON object from results to answers")
+    try:
+        last = read_label(json.loads(otherwise))
+    except (json.JSONDecodeError, RecursionError):
+        last = otherwise
     return DeclaredQuestion(
         query, {text: read_label(label) for text, label in mapping.items()}, last
     )

@@ -22,7 +22,7 @@ from fractions import Fraction
 from typing import Any
 
 from tightrope.errors import InputError
-from tightrope.release.amounts import amount_text, read_amount, shown
+from tightrope.release.amounts import amount_text, read_amount, shown, stored_text
 
 State = MutableMapping[str, dict[str, Any]]
 
@@ -154,10 +154,10 @@ class Account:
     def as_dict(self) -> dict[str, Any]:
         """Return the account as it stands in the state."""
         return {
-            "budget": amount_text(self.budget),
-            "whole": amount_text(self.whole),
+            "budget": stored_text(self.budget),
+            "whole": stored_text(self.whole),
             "partitions": {
-                name: {"width": width, "parts": {p: amount_text(a) for p, a in parts.items()}}
+                name: {"width": width, "parts": {p: stored_text(a) for p, a in parts.items()}}
                 for name, (width, parts) in self.partitions.items()
             },
         }

@@ -58,6 +58,26 @@ def amount_text(amount: Fraction) -> str:
     return str(amount)
 
 
+def stored_text(amount: Fraction) -> str:
+    """Write an amount for a ledger, or refuse one that could not be read again.
+
+    >>> stored_text(Fraction(1, 3))
+    '1/3'
+    >>> stored_text(Fraction(1, 3**5000))
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: an amount in a ledger has at most 2000 digits, and the sum of ...
+    """
+    digits = (amount.numerator.bit_length() + amount.denominator.bit_length()) * 0.30103
+    text = amount_text(amount) if digits < DIGIT_LIMIT + 2 else ""
+    if not text or len(text) > DIGIT_LIMIT:
+        raise InputError(
+            f"an amount in a ledger has at most {DIGIT_LIMIT} digits, and the sum of this ε and "
+            "what is spent has more: use an ε that is written with fewer digits"
+        )
+    return text
+
+
 def read_amount(text: object) -> Fraction:
     """Read an amount as the ledger writes it.
 

@@ -18,7 +18,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from tightrope.errors import InputError
 from tightrope.release.shapes import OTHER, Kind, Shape
 
 
@@ -79,7 +78,7 @@ def groups_answer(shape: Shape, rows: Sequence[Sequence[Any]]) -> tuple[int, ...
 
     >>> from tightrope.release.facts import Column, Table
     >>> region = Column("region", "text", values=("N", "S"))
-    >>> groups_answer(Shape(Kind.GROUPS, Table("people", 10), column=region), [("S", 4), ("N", 3)])
+    >>> groups_answer(Shape(Kind.GROUPS, Table("people", 10), column=region), [(1, 4), (0, 3)])
     (3, 4, 3)
     """
     left = shape.table.needed_population()
@@ -101,25 +100,12 @@ def groups_answer(shape: Shape, rows: Sequence[Sequence[Any]]) -> tuple[int, ...
 
 
 def _by_group(shape: Shape, rows: Sequence[Sequence[Any]]) -> dict[Any, int]:
-    column = shape.column
-    if column is None or column.values is None:
-        raise InputError("groups need their possible values")
-    names = {_plain(value, column.type): value for value in column.values}
+    names = shape._values(shape._grouped())
     found: dict[Any, int] = {}
-    for name, number in rows:
-        value = names.get(_plain(name, column.type), column.other)
-        if value is not None:
-            found[value] = found.get(value, 0) + int(number)
+    for place, number in rows:
+        if place >= 0:
+            found[names[place]] = int(number)
     return found
-
-
-def _plain(value: Any, type_: str) -> Any:
-    """Make values comparable that databases return in different ways (1 or True, say)."""
-    if value is None:
-        return None
-    if type_ == "boolean":
-        return bool(value) if isinstance(value, bool | int) else value
-    return str(value) if type_ == "text" else value
 
 
 def mapped_answer(value: Any, answers: Mapping[str, Hashable], otherwise: Hashable) -> Hashable:
@@ -128,6 +114,6 @@ def mapped_answer(value: Any, answers: Mapping[str, Hashable], otherwise: Hashab
     >>> mapped_answer(3.0, {"3": "three"}, "many"), mapped_answer(None, {"3": "three"}, "many")
     ('three', 'many')
     """
-    if isinstance(value, float | Decimal) and value == value and value == int(value):
+    if isinstance(value, float | Decimal) and Decimal(value).is_finite() and value == int(value):
         value = int(value)
     return answers.get(str(value), otherwise)

@@ -105,7 +105,10 @@ class ConditionReader:
                     f"columns {first.name!r} ({first.type}) and {second.name!r} ({second.type}) "
                     "cannot be compared like this"
                 )
-            return kind(this=quoted(first.name), expression=quoted(second.name))
+            both = [quoted(first.name), quoted(second.name)]
+            if "number" in (first.type, second.type):
+                both = [exp.cast(one, "DOUBLE") for one in both]
+            return kind(this=both[0], expression=both[1])
         if isinstance(left, exp.Column):
             column = self._column(left)
             constant = self._constant(right, column, ordered)
@@ -173,8 +176,12 @@ class ConditionReader:
             node, sign = node.this, -1
         if column.type in ("integer", "number") and isinstance(node, exp.Literal):
             if not node.is_string and _is_number(node.this):
-                literal = exp.Literal.number(node.this)
-                return literal if sign > 0 else exp.Neg(this=literal)
+                literal: Any = exp.Literal.number(node.this)
+                literal = literal if sign > 0 else exp.Neg(this=literal)
+                # As a decimal of many digits it would have the column cast to its kind, which
+                # fails on a row whose number is too large for it. Doubles take every number.
+                is_whole = column.type == "integer" and "." not in node.this
+                return literal if is_whole else exp.cast(literal, "DOUBLE")
         elif sign > 0 and column.type == "boolean" and isinstance(node, exp.Boolean):
             return exp.Boolean(this=bool(node.this))
         elif sign > 0 and column.type == "text" and _is_text(node):

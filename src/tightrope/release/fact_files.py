@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -234,23 +235,31 @@ def _partition(name: str, entry: Any, place: str, columns: Mapping[str, Column])
     }
     if not parts:
         raise InputError(f"{place}.parts must name at least one part")
-    owners: dict[Value, str] = {}
+    owners: dict[Value, tuple[str, Value]] = {}
     for part, values in parts.items():
         for value in values:
             if columns[column].type != _guess(None, (value,)):
                 raise InputError(
                     f"{place}.parts.{part}: {value!r} is not of the type of column {column!r}"
                 )
-            if value in owners:
+            owner, alike = owners.setdefault(_folded(value), (part, value))
+            if owner != part:
+                also = "" if alike == value else f", and {alike!r} is the same to some databases"
                 raise InputError(
-                    f"{place}.parts must be disjoint: {value!r} is in {owners[value]!r} and "
-                    f"{part!r}"
+                    f"{place}.parts must be disjoint: {value!r} is in {owner!r} and {part!r}{also}"
                 )
-            owners[value] = part
     fixed = data.get("fixed", False)
     if not isinstance(fixed, bool):
         raise InputError(f"{place}.fixed must be true or false, got {fixed!r}")
     return Partition(name, column, parts, fixed)
+
+
+def _folded(value: Value) -> Value:
+    """Return the same text for all that a collation may take for it: case, accents, blanks."""
+    if not isinstance(value, str):
+        return value
+    apart = unicodedata.normalize("NFKD", value.casefold())
+    return "".join(sign for sign in apart if not unicodedata.combining(sign)).strip()
 
 
 def _budget(value: Any, place: str) -> Any:

@@ -35,6 +35,7 @@ from typing import Any
 
 from tightrope.errors import InputError
 from tightrope.queries import Neighbours
+from tightrope.release.chain import digest
 
 #: What a column may hold.
 TYPES = ("integer", "number", "text", "boolean", "date")
@@ -102,6 +103,16 @@ class Partition:
     column: str
     parts: Mapping[str, tuple[Value, ...]]
     fixed: bool = False
+
+    @property
+    def account(self) -> str:
+        """The name in a ledger: parts that are drawn anew are another partition there.
+
+        >>> Partition("region", "region", {"north": ("N",)}).account
+        'region e0ebda1b'
+        """
+        parts = {part: list(values) for part, values in self.parts.items()}
+        return f"{self.name} {digest([self.column, parts, self.fixed])[:8]}"
 
     def width(self, neighbours: Neighbours) -> int:
         """Return how many parts one person's step can touch.

@@ -39,9 +39,14 @@ def read_label(value: Any) -> Hashable:
     if isinstance(value, list):
         return tuple(read_label(part) for part in value)
     if isinstance(value, dict):
-        if set(value) == {"fraction"}:
-            return Fraction(value["fraction"])
-        if set(value) == {"decimal"}:
-            return float(value["decimal"])
-        raise InputError("an answer is a number, a text or a list of them, got an object")
+        try:
+            if set(value) == {"fraction"}:
+                return Fraction(value["fraction"])
+            if set(value) == {"decimal"}:
+                return float(value["decimal"])
+        except (ValueError, TypeError, ArithmeticError):
+            pass
+        raise InputError(
+            f"an answer is a number, a text or a list of them, got the object {value!r:.60}"
+        )
     return value  # type: ignore[no-any-return]

@@ -39,7 +39,7 @@ from tightrope.release.accounts import (
 from tightrope.release.addresses import LedgerError
 from tightrope.release.amounts import amount_text, budget_of
 from tightrope.release.chain import Entry, digest
-from tightrope.release.receipts import key_path
+from tightrope.release.receipts import key_beside
 from tightrope.release.store import Store
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Ledger:
         """
         store = Store(url)
         if not store.exists and store.file is not None:
-            lost = key_path(store.file, "")
+            lost = key_beside(store.file)
             if lost.exists() and not store.exists:
                 raise LedgerError(
                     f"{store.name}: the ledger is gone but its key {lost.name} is here: put the "
@@ -138,7 +138,10 @@ class Ledger:
     def id(self) -> str:
         """The number that this ledger got when it was made."""
         with self.store.reading() as connection:
-            return str(self.store.state(connection)["ledger"]["id"])
+            known = self.store.state(connection).get("ledger")
+        if known is None:
+            raise LedgerError(f"{self.store.name}: the ledger has lost its number")
+        return str(known["id"])
 
     def account(self, name: str) -> Account | None:
         """Return the account of ``table NAME`` or ``user NAME``, if it has a budget."""
@@ -287,8 +290,14 @@ class Ledger:
 
 
 def _append(store: Store, connection: Connection, body: Mapping[str, Any]) -> Entry:
-    entry = Entry.after(store.last(connection), body)
-    state = store.state(connection)
+    last, state = store.last(connection), store.state(connection)
+    end = None if last is None else {"position": last.position, "hash": last.hash}
+    if state.get("head") != end or not (last is None or last.is_whole):
+        raise LedgerError(
+            f"{store.name}: the end of the ledger was altered, so nothing is added to it: "
+            "'tightrope ledger verify' says what is wrong"
+        )
+    entry = Entry.after(last, body)
     apply_entry(state, entry.position, body)
     store.append(connection, entry)
     state["head"] = {"position": entry.position, "hash": entry.hash}

@@ -133,12 +133,12 @@ def check_ledger(ledger: Ledger, anchors: Sequence[tuple[int, str]] = ()) -> Led
             if replay.is_hopeless:
                 break
         stored = ledger.store.state(connection)
-        names = list(stored)
-        try:
-            kept = {name: stored[name] for name in names}
-        except ValueError:
-            kept = {}
-            replay.reasons.append("the stored balances are unreadable")
+        kept: dict[str, Any] = {}
+        for name in list(stored):
+            try:
+                kept[name] = stored[name]
+            except LedgerError:
+                kept[name] = "damaged"
     if not replay.position:
         replay.reasons.append("the ledger has no entries")
     replay.state["head"] = {"position": replay.position, "hash": replay.hash}

@@ -30,7 +30,7 @@ def charges_of(epsilon: Epsilon, shape: Shape, user: str | None) -> list[Charge]
     else:
         partition, part = shape.part
         width = partition.width(shape.table.neighbours)
-        charges = [Charge(account, amount, partition.name, part, width)]
+        charges = [Charge(account, amount, partition.account, part, width)]
     return charges if user is None else [*charges, Charge(f"user {user}", amount)]
 
 
@@ -62,6 +62,12 @@ def set_budgets(
             if budget is None:
                 raise InputError(
                     f"{name} has no budget: set one in the public facts, or give budget"
+                )
+            alike = [other for other in book.accounts() if other.lower() == name.lower()]
+            if alike:
+                raise InputError(
+                    f"{name} has no budget, {alike[0]} has one: write the name as it stands in "
+                    "the ledger, because the same people have one budget"
                 )
             book.set_budget(name, budget, new=True)
         elif budget is not None and account.budget != budget:

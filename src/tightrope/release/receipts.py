@@ -95,9 +95,18 @@ def key_path(ledger_file: Path | None, ledger_id: str) -> Path:
     if KEY_VARIABLE in os.environ:
         return Path(os.environ[KEY_VARIABLE])
     if ledger_file is not None:
-        return ledger_file.with_name(ledger_file.name + ".key")
+        return key_beside(ledger_file)
     home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(home) / "tightrope" / f"{ledger_id}.key"
+
+
+def key_beside(ledger_file: Path) -> Path:
+    """Return where the key of a ledger's file is, unless the environment names another.
+
+    >>> key_beside(Path("ledger.db")).name
+    'ledger.db.key'
+    """
+    return ledger_file.with_name(ledger_file.name + ".key")
 
 
 def receipt_of(entry: Entry, ledger_id: str, key: SigningKey) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tightrope.epsilon import Epsilon
-from tightrope.errors import CheckFailed, InputError, TightropeError
+from tightrope.errors import CheckFailed, InputError
 from tightrope.release.accounts import RESERVED, Charge
+from tightrope.release.addresses import LedgerError
 from tightrope.release.amounts import amount_text, budget_of
 from tightrope.release.answers import answer_of, mapped_answer
 from tightrope.release.fact_files import read_facts
@@ -24,7 +25,7 @@ from tightrope.release.receipts import SigningKey, key_path, receipt_of
 from tightrope.release.shape_reader import read_shape
 from tightrope.release.shape_sql import shape_sql
 from tightrope.release.shapes import Kind, Shape
-from tightrope.release.sources import Source, dialect_of, open_source
+from tightrope.release.sources import Source, SourceFailed, dialect_of, open_source
 
 if TYPE_CHECKING:
     from tightrope.certify import Mechanism
@@ -189,15 +190,21 @@ def release(
         )
     asked = budget_of(budget) if budget is not None else shape.table.budget
     book = ledger if isinstance(ledger, Ledger) else open_ledger(ledger, asked)
+    # An answer that could not be signed would be paid for in vain.
+    signing = SigningKey(key_path(book.store.file, book.id))
     charges = charges_of(judged.epsilon, shape, user)
     set_budgets(book, known, shape.table, asked, user)
     name = key if key is not None else secrets.token_hex(16)
-    request = _request(judged, shape, place, user, declared)
+    request = _request(judged, shape, user, declared)
     ticket = book.reserve(name, request, charges)
     fresh = not ticket.is_released
     if fresh:
-        ticket = _answer(book, ticket, judged, shape, place, request, charges, declared)
-    return _finished(book, ticket, judged.epsilon, charges, shape, fresh)
+        try:
+            ticket = _answer(book, ticket, judged, shape, place, request, charges, declared)
+        except (SourceFailed, LedgerError) as failed:
+            # Whoever named no key needs the one that was made up.
+            raise failed if key is not None else type(failed)(f"{failed} (key {name})") from None
+    return _finished(book, ticket, judged.epsilon, charges, shape, fresh, signing)
 
 
 def checked_mechanism(mechanism: Mechanism | str | Path) -> Mechanism:
@@ -288,7 +295,7 @@ def _answer(
             source.check_columns(_columns(shape))
             book.charge(ticket.key)
             truth = _truth(source, shape, declared)
-    except TightropeError:
+    except BaseException:  # an interrupt too: nobody may know the key that was made up
         if ticket.phase == RESERVED:
             _free(book, ticket.key)
         raise
@@ -324,16 +331,15 @@ def _finished(
     charges: list[Charge],
     shape: Shape,
     fresh: bool,
+    signing: SigningKey,
 ) -> Release:
-    number = book.id
-    key = SigningKey(key_path(book.store.file, number))
     return Release(
         answer=read_label(ticket.entry.body["answer"]),
         groups=shape.groups if shape.kind in (Kind.GROUPS, Kind.MOST) else (),
         epsilon=epsilon,
         charged=charges[0].amount,
         remaining=book.remaining(charges[0].account),
-        receipt=receipt_of(ticket.entry, number, key),
+        receipt=receipt_of(ticket.entry, book.id, signing),
         key=ticket.key,
         fresh=fresh,
     )
@@ -350,7 +356,6 @@ def _columns(shape: Shape) -> list[Column]:
 def _request(
     mechanism: Mechanism,
     shape: Shape,
-    place: Any,
     user: str | None,
     declared: DeclaredQuestion | None,
 ) -> dict[str, Any]:

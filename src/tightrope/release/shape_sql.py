@@ -1,6 +1,6 @@
 """From a shape to the SQL that is run: every rule that privacy rests on is part of it.
 
-- Only declared groups are asked for.
+- Only declared groups are asked for, and which of them a row is in depends on that row alone.
 - Values are moved to the nearest declared bound before they are added up.
 - Where one person may have several rows, ``ROW_NUMBER`` over that person's rows keeps as many
   as the ``contributions`` rule allows. Which ones are kept depends on that person's rows alone.
@@ -9,9 +9,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tightrope.release.conditions import constant, quoted
+from tightrope.release.facts import Value
 from tightrope.release.shapes import Kind, Shape
 
 if TYPE_CHECKING:
@@ -46,9 +48,9 @@ def shape_sql(shape: Shape, dialect: str, relation: str | None = None) -> str:
     where = _all_rows(shape)
     source = _source(shape, where, relation or shape.table.relation or shape.table.name)
     if shape.kind in (Kind.GROUPS, Kind.MOST) and shape.column is not None:
-        key = quoted(shape.column.name)
-        number = exp.alias_(exp.Count(this=exp.Star()), "a1", quoted=True)
-        select = exp.select(key, number).from_(source).group_by(key.copy())
+        key = _group(shape.column.name, shape._values(shape.column), shape.column.other)
+        named = [exp.alias_(key, "a0", quoted=True), exp.alias_(exp.Count(this=exp.Star()), "a1")]
+        select = exp.select(*named).from_(source).group_by(key.copy())
     else:
         named = [
             exp.alias_(target, f"a{place}", quoted=True)
@@ -60,16 +62,36 @@ def shape_sql(shape: Shape, dialect: str, relation: str | None = None) -> str:
         select = select.where(number)
     elif where is not None:
         select = select.where(where)
-    if dialect == "sqlite":
-        select = select.transform(_text_of_date)
+    if dialect in _BARE:
+        select = select.transform(_without_cast, _BARE[dialect])
     return select.sql(dialect=dialect)
 
 
-def _text_of_date(node: Any) -> Any:
-    """Take the cast off a date: SQLite keeps dates as texts, and would cast to a number."""
+#: Casts that a database is better off without. SQLite keeps dates as texts, and would cast them to
+#: numbers. It compares numbers of all kinds as they are, and so does PostgreSQL, where a number
+#: may be too large for DOUBLE.
+_BARE = {"sqlite": ("date", "double"), "postgres": ("double",)}
+
+
+def _without_cast(node: Any, kinds: tuple[str, ...]) -> Any:
     from sqlglot import exp
 
-    return node.this if isinstance(node, exp.Cast) and node.to.is_type("date") else node
+    return node.this if isinstance(node, exp.Cast) and node.to.is_type(*kinds) else node
+
+
+def _group(column: str, values: Sequence[Value], other: Value | None) -> exp.Expression:
+    """Return the place of a row's group among the values, or -1.
+
+    The database groups by this number and not by the column: where a collation takes "North" for
+    "north", the name that it shows for such a group would depend on everybody's row.
+    """
+    from sqlglot import exp
+
+    place = exp.case()
+    for number, value in enumerate(values):
+        same = exp.EQ(this=quoted(column), expression=constant(value))
+        place = place.when(same, constant(number), copy=False)
+    return place.else_(constant(-1 if other is None else values.index(other)), copy=False)
 
 
 def _targets(shape: Shape, dialect: str) -> list[Any]:

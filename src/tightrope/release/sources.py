@@ -7,17 +7,22 @@ that Tightrope built is run on it. Looking at the columns reads the catalogue, n
 from __future__ import annotations
 
 import importlib.util
+import re
+import socket
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from tightrope.errors import InputError, TightropeError
 from tightrope.release.facts import Column, Table
 from tightrope.release.text_files import TEXT_FILES, text_file_query
 
+#: Seconds to wait for a Spark Connect server, and the port where one listens.
+CONNECT_SECONDS, SPARK_PORT = 5, 15002
 _PARQUET_FILES = (".parquet", ".pq")
 _KNOWN = (
     "a CSV or Parquet file, duckdb:///FILE, sqlite:///FILE, postgresql://…, polars:FILE, "
@@ -148,7 +153,7 @@ def dialect_of(data: Any) -> str:
     if isinstance(data, str | Path):
         text = str(data)
         for start, dialect in _DIALECTS:
-            if text.startswith(start):
+            if text.lower().startswith(start):
                 return dialect
         return "sqlite" if text.lower().endswith((".sqlite", ".sqlite3", ".db")) else "duckdb"
     if type(data).__name__ == "SparkSession":
@@ -156,10 +161,11 @@ def dialect_of(data: Any) -> str:
     return _backend_dialect(data) if _is_backend(data) else "duckdb"
 
 
+_POSTGRES, _SPARK = ("postgresql://", "postgres://"), ("spark:", "spark+remote:")
 _DIALECTS = (
-    ("postgres", "postgres"),
+    (_POSTGRES, "postgres"),
     ("sqlite:", "sqlite"),
-    ("spark", "spark"),
+    (_SPARK, "spark"),
     ("polars:", "duckdb"),
 )
 
@@ -188,9 +194,9 @@ def _by_address(text: str, table: Table, relation: str) -> Source:
     import ibis
 
     lower = text.lower()
-    if lower.startswith(("postgresql://", "postgres://")):
+    if lower.startswith(_POSTGRES):
         return _postgres(text, relation)
-    if lower.startswith("spark"):
+    if lower.startswith(_SPARK):
         return _spark_address(text, relation)
     if lower.startswith("polars:"):
         return _polars(_file(text.partition(":")[2]), relation)
@@ -198,6 +204,8 @@ def _by_address(text: str, table: Table, relation: str) -> Source:
         path = _file(text.partition("://")[2].removeprefix("/") if "://" in text else text)
         backend = ibis.sqlite.connect(path)
         backend.con.execute("PRAGMA query_only = ON")
+        # A text that is no UTF-8 is somebody's; it must not end the question.
+        backend.con.text_factory = lambda raw: raw.decode(errors="replace")
         return _sqlite(backend, relation, text)
     if lower.startswith("duckdb:") or lower.endswith((".duckdb", ".ddb")):
         path = _file(text.partition("://")[2].removeprefix("/") if "://" in text else text)
@@ -249,6 +257,7 @@ def _postgres(text: str, relation: str) -> Source:
 
     connection = psycopg.connect(text.replace("postgres://", "postgresql://", 1), autocommit=True)
     connection.execute("SET default_transaction_read_only = on")
+    connection.execute("SET standard_conforming_strings = on")  # as the SQL is written
     backend = ibis.postgres.from_connection(connection)
     name = psycopg.conninfo.make_conninfo(text, password=None)
     return Source(
@@ -264,9 +273,11 @@ def _postgres(text: str, relation: str) -> Source:
 def _polars(path: str, relation: str) -> Source:
     import ibis
 
+    if not path.lower().endswith(_PARQUET_FILES):
+        # Polars would guess the types of a text file from its rows.
+        raise InputError(f"polars: reads Parquet files; give {path!r} without polars:")
     backend = ibis.polars.connect()
-    read = backend.read_csv if path.lower().endswith(TEXT_FILES) else backend.read_parquet
-    read(path, table_name=relation)
+    backend.read_parquet(path, table_name=relation)
     return Source(
         path,
         "duckdb",
@@ -281,12 +292,14 @@ def _spark_address(text: str, relation: str) -> Source:
     from pyspark.sql import SparkSession
 
     kind, _, rest = text.partition(":")
-    if kind == "spark+remote":
+    if kind.lower() == "spark+remote":
         # Without it Spark Connect may end the whole process instead of raising an error.
         if importlib.util.find_spec("grpc") is None:
-            raise InputError(f"{text} cannot be opened: Spark Connect needs the package grpcio")
-        session = SparkSession.builder.remote(f"sc:{rest}").getOrCreate()
-        return _spark(session, relation, text, lambda: None)
+            raise InputError(f"{_name(text)} cannot be opened: Spark Connect needs grpcio")
+        _check_answers(text)
+        # A session of its own: one that is there already may be at another server.
+        session = SparkSession.builder.remote(f"sc:{rest}").create()
+        return _spark(session, relation, _name(text), session.stop)
     builder = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false")
     session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
     if rest.lower().endswith(_PARQUET_FILES):
@@ -294,6 +307,18 @@ def _spark_address(text: str, relation: str) -> Source:
     elif rest:
         relation = rest
     return _spark(session, relation, text, lambda: None)
+
+
+def _check_answers(text: str) -> None:
+    """Refuse an address where nobody listens: Spark Connect would try it for minutes."""
+    place = urlsplit(text.partition(";")[0])
+    try:
+        address = (place.hostname or "localhost", place.port or SPARK_PORT)
+        socket.create_connection(address, timeout=CONNECT_SECONDS).close()
+    except (OSError, ValueError):
+        raise InputError(
+            f"{_name(text)}: no Spark Connect server answers there within {CONNECT_SECONDS} s"
+        ) from None
 
 
 def _spark(session: Any, relation: str, name: str, close: Callable[[], None]) -> Source:
@@ -361,7 +386,8 @@ def _name(data: Any) -> str:
         return type(data).__name__
     text = str(data)
     scheme, separator, rest = text.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}" if separator else text
+    # What may hold a password or a token is left out.
+    return f"{scheme}://{re.split('[;?]', rest.rpartition('@')[2])[0]}" if separator else text
 
 
 def _line(problem: BaseException) -> str:

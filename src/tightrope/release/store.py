@@ -39,6 +39,15 @@ BATCH = 1000
 
 _Result = TypeVar("_Result")
 
+_LOOK = "nothing more is written; 'tightrope ledger verify' says what is wrong"
+#: What the objects of the state hold, by the first word of their names.
+_PARTS = {
+    "ledger": {"id", "version"},
+    "head": {"position", "hash"},
+    "account": {"budget", "whole", "partitions"},
+    "request": {"phase", "request", "charges", "reserve"},
+}
+
 _GUARDS = {
     "sqlite": [
         f"CREATE TRIGGER ledger_no_{verb} BEFORE {verb} ON ledger_entries "
@@ -173,8 +182,11 @@ class Store:
         query = self._entries.select().where(self._entries.c.position == position)
         row = connection.execute(query).first()
         if row is None:
-            raise LedgerError(f"{self.name}: entry {position} is missing: run ledger verify")
-        return _entry(row)
+            raise LedgerError(f"{self.name}: entry {position} is missing: {_LOOK}")
+        found = _entry(row)
+        if not found.is_whole:
+            raise LedgerError(f"{self.name}: entry {position} was altered: {_LOOK}")
+        return found
 
     def entries(self, connection: Connection) -> Iterator[Entry]:
         """Walk through all entries in the order of their positions."""
@@ -281,7 +293,7 @@ class StoredState(MutableMapping[str, dict[str, Any]]):
         if name not in self._seen:
             query = self._table.select().where(self._table.c.name == name)
             row = self._connection.execute(query).first()
-            self._seen[name] = None if row is None else json.loads(row.value)
+            self._seen[name] = None if row is None else _stored(name, row.value)
         found = self._seen[name]
         if found is None:
             raise KeyError(name)
@@ -310,6 +322,16 @@ class StoredState(MutableMapping[str, dict[str, Any]]):
             if done.rowcount == 0:
                 self._connection.execute(self._table.insert().values(name=name, value=text))
         self._changed.clear()
+
+
+def _stored(name: str, text: str) -> dict[str, Any]:
+    try:
+        value: dict[str, Any] = json.loads(text)
+        if _PARTS[name.partition(":")[0]] <= value.keys():
+            return value
+    except (ValueError, KeyError, AttributeError):
+        pass
+    raise LedgerError(f"the stored {name} is damaged: {_LOOK}")
 
 
 def _entry(row: Any) -> Entry:

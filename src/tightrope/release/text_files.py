@@ -42,6 +42,10 @@ def text_file_query(path: str, table: Table) -> str:
     tabs = ".tsv" in path.lower()
     header = _header(path, "\t" if tabs else ",")
     declared = [column for column in table.columns.values() if column.name in header]
+    if table.columns and not declared:
+        # What is there instead is not shown: it may be somebody's row.
+        names = ", ".join(table.columns)
+        raise InputError(f"{path}: the first line names none of the declared columns ({names})")
     selected = ", ".join(
         f"TRY_CAST({_name(column.name)} AS {_TYPES[column.type]}) AS {_name(column.name)}"
         for column in declared
@@ -63,10 +67,10 @@ def _header(path: str, delimiter: str) -> list[str]:
         # As bytes: a reader of text would decode rows ahead of the first line's end.
         with opener(first[0], "rb") as file:
             line = file.readline(HEADER_LIMIT).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError):
+        names = next(csv.reader([line], delimiter=delimiter), [])
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error):
         raise InputError(f"{path}: the first line cannot be read") from None
-    names = next(csv.reader([line], delimiter=delimiter), [])
-    if not names or len(set(names)) < len(names) or not all(names):
+    if not names or len(set(names)) < len(names) or not all(n and n.isprintable() for n in names):
         raise InputError(f"{path}: the first line must name the columns, each once")
     return names
 

@@ -30,8 +30,9 @@ def numbers(shape, table):
     """What the database would return for a table, computed in Python."""
     declared = REGION.values
     if shape.kind in (Kind.GROUPS, Kind.MOST):
-        kept = [g for g, *_ in table if shape.column.other is not None or g in declared]
-        return list(Counter(kept).items())
+        other = -1 if shape.column.other is None else declared.index(shape.column.other)
+        places = [declared.index(g) if g in declared else other for g, *_ in table]
+        return list(Counter(places).items())
     if shape.kind is Kind.SUM:
         return [(sum(min(max(score, 0), 3) for _, score, *_ in table), len(table))]
     if shape.kind is Kind.COUNTS:

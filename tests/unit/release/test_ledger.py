@@ -47,6 +47,17 @@ def test_over_budget_says_requested_remaining_and_difference(ledger):
     assert ledger.verify().intact
 
 
+def test_a_sum_of_too_many_digits_is_refused_before_it_is_written(ledger):
+    """Each of these fits into an account alone; their sum could not be read again."""
+    for number in (1, 3):
+        ledger.reserve(f"k{number}", {}, [Charge(TABLE, Fraction(1, 10**450 + number))])
+    with pytest.raises(InputError, match="at most 2000 digits"):
+        ledger.reserve("k7", {}, [Charge(TABLE, Fraction(1, 10**450 + 7))])
+    assert ledger.ticket("k7") is None
+    ledger.reserve("plain", {}, [Charge(TABLE, Fraction(1, 2))])
+    assert ledger.verify().intact
+
+
 def test_both_accounts_pay_or_none(ledger):
     ledger.set_budget("user alice", "1/4")
     with pytest.raises(OverBudget, match="user alice"):

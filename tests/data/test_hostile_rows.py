@@ -1,0 +1,171 @@
+"""No row decides what becomes of the other rows, and none makes a question fail or speak."""
+
+import sqlite3
+from decimal import Decimal
+
+import duckdb
+import psycopg
+import pytest
+from tests.data.conftest import FACTS
+
+from tightrope.errors import InputError
+from tightrope.release import parse_facts
+from tightrope.release.answers import answer_of, mapped_answer
+from tightrope.release.shape_reader import read_shape
+from tightrope.release.shape_sql import shape_sql
+from tightrope.release.sources import dialect_of, open_source
+
+PEOPLE = parse_facts(FACTS)
+GROUPS = "select region, count(*) from people group by region"
+
+
+def answered(place, sql, facts=PEOPLE):
+    shape = read_shape(sql, facts, dialect_of(place))
+    with open_source(place, shape.table) as opened:
+        opened.check_columns([shape.table.columns[name] for name in shape.used])
+        return answer_of(shape, opened.run(shape_sql(shape, opened.dialect, opened.relation)))
+
+
+# -- databases that take two texts for one --------------------------------------------------
+
+
+def in_sqlite(request, folder, names):
+    path = folder / "people.sqlite"
+    db = sqlite3.connect(path)
+    db.execute("create table people (region text collate nocase)")
+    db.executemany("insert into people values (?)", names)
+    db.commit()
+    db.close()
+    return f"sqlite:///{path}"
+
+
+def in_duckdb(request, folder, names):
+    path = folder / "people.duckdb"
+    with duckdb.connect(str(path)) as db:
+        db.execute("create table people (region varchar collate nocase)")
+        db.executemany("insert into people values (?)", names)
+    return f"duckdb:///{path}"
+
+
+def in_postgresql(request, folder, names):
+    address = request.getfixturevalue("server").new_database("collations")
+    with psycopg.connect(address) as db:
+        db.execute(
+            "create collation blind (provider = icu, locale = 'und-u-ks-level1', "
+            "deterministic = false)"
+        )
+        db.execute("create table people (region text collate blind)")
+        db.cursor().executemany("insert into people values (%s)", names)
+    return address
+
+
+@pytest.mark.parametrize("kept", [in_sqlite, in_duckdb, in_postgresql])
+@pytest.mark.parametrize("first", [True, False])
+def test_one_row_does_not_rename_the_group_of_all(request, tmp_path, kept, first):
+    others, one = [("north",)] * 20, [("NORTH",)]
+    place = kept(request, tmp_path, one + others if first else others + one)
+    north, *rest = answered(place, GROUPS)
+    assert north in (20, 21)  # with or without the one: never a step of twenty
+    assert rest == [0, 0]
+    most = GROUPS.replace(", count(*)", "", 1) + " order by count(*) desc limit 1"
+    assert answered(place, most) == 0
+
+
+def test_parts_that_some_database_takes_for_one_are_refused():
+    for alike in ("NORTH", "north ", "nórth"):
+        with pytest.raises(InputError, match=r"must be disjoint.*the same to some databases"):
+            parse_facts(FACTS.replace('"south", "west"]', f'"south", "{alike}"]', 2))
+
+
+# -- numbers that do not fit each other -----------------------------------------------------
+
+LONG = "0.1234567890123456789012345678901234567"
+
+
+@pytest.mark.parametrize("age", [3, 12, 10**18])
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        (f"age > {LONG}", 2),
+        (f"age between -{LONG} and {LONG}", 0),
+        (f"age in ({LONG}, 1)", 1),
+        (f"height > {LONG}", 2),
+        ("age > height", 1),
+    ],
+)
+def test_no_number_is_too_large_for_a_constant(tmp_path, age, condition, holds):
+    path = tmp_path / "people.duckdb"
+    with duckdb.connect(str(path)) as db:
+        db.execute("create table people (age bigint, height decimal(38, 30))")
+        db.execute("insert into people values (?, 1.5), (1, 2.5)", [age])
+    facts = parse_facts(FACTS.replace("smoker =", 'height = { type = "number" }\nsmoker ='))
+    sql = f"select count(*) from people where {condition}"
+    assert answered(f"duckdb:///{path}", sql, facts) == holds
+
+
+@pytest.mark.parametrize("value", [float("inf"), Decimal("-Infinity"), float("nan"), None, b"3"])
+def test_every_value_has_an_answer(value):
+    assert mapped_answer(value, {"3": "three"}, "many") == "many"
+
+
+# -- texts ----------------------------------------------------------------------------------
+
+
+def test_a_text_that_is_no_utf8_ends_nothing(tmp_path):
+    path = tmp_path / "people.sqlite"
+    db = sqlite3.connect(path)
+    db.execute("create table people (region text)")
+    db.execute("insert into people values ('north'), (cast(x'ff41' as text))")
+    db.commit()
+    db.close()
+    facts = parse_facts(FACTS.replace('"west"] }', '"west"], other = "west" }', 1))
+    assert answered(f"sqlite:///{path}", GROUPS, facts) == (1, 0, 1)
+    with open_source(f"sqlite:///{path}", PEOPLE.table("people")) as opened:
+        assert opened.run("select max(region) from people") == [("�A",)]
+
+
+def test_a_backslash_ends_no_text(server):
+    address = server.new_database("backslash")
+    with psycopg.connect(address) as db:
+        db.execute("create table people (region text)")
+        db.execute("insert into people values ('north'), (%s)", ["\\"])
+        db.execute('alter database "backslash" set standard_conforming_strings = off')
+    assert answered(address, r"select count(*) from people where region = '\'") == 1
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"31,Ann\n44,Bob\n", b"31,Ann\r44,Bob\r", "31,Ann\n".encode("utf-16"), b"31,\x00Ann\n"],
+)
+def test_a_first_line_that_is_a_row_is_not_shown(tmp_path, raw):
+    path = tmp_path / "people.csv"
+    path.write_bytes(raw)
+    with pytest.raises(InputError, match="the first line") as refused:
+        answered(str(path), "select count(*) from people where age > 3")
+    assert "Ann" not in str(refused.value)
+    assert "31" not in str(refused.value)
+
+
+def test_polars_does_not_guess_types_from_rows(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("age\n31\n")
+    with pytest.raises(InputError, match="polars: reads Parquet files"):
+        answered(f"polars:{path}", "select count(*) from people")
+
+
+@pytest.mark.parametrize("name", ["sparkling.csv", "postgres.csv"])
+def test_a_file_is_known_by_its_end_and_not_by_its_beginning(tmp_path, name, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text("age\n31\n44\n")
+    assert dialect_of(name) == "duckdb"
+    assert answered(name, "select count(*) from people where age > 40") == 1
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["postgresql://me:hush@127.0.0.1:1/db", "postgresql://127.0.0.1:1/db?password=hush&user=me"],
+)
+def test_no_password_is_shown(address):
+    with pytest.raises(InputError, match="cannot be opened") as refused:
+        answered(address, "select count(*) from people")
+    assert "hush" not in str(refused.value)
