@@ -115,9 +115,10 @@ class ProofPanel(Panel):
         self._verdict.set_text(f"{name}: {'everything holds' if good else 'NOT to be trusted'}")
         self._verdict.classes(replace="tr-good" if good else "tr-bad")
         within = found["optimal_within"]
+        under = f" with {found['under']}" if found["under"] else ""
         rows = {
             "private": "yes" if found["private"] else "no",
-            "optimal within": "not proved" if within is None else f"{within:.3g}",
+            "optimal within": ("not proved" if within is None else f"{within:.3g}") + under,
             "ratio": str(found["ratio"] or "not known"),
             "digest": str(found["digest"] or "not known"),
         }
