@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
@@ -46,7 +47,11 @@ def studio(tmp_path_factory):
             text=True,
         )
         with process:
-            yield json.loads(process.stdout.readline())["url"]
+            url = json.loads(process.stdout.readline())["url"]
+            # What is answered before the page is loaded ends when it is.
+            with urlopen(url, timeout=PATIENCE / 1000) as answer:
+                answer.read()
+            yield url
             process.terminate()
             process.wait(30)
     assert (folder / "errors").read_text() == ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate
 from operator import mul
 
@@ -19,6 +20,9 @@ from tightrope.consumers.numerals import to_exact, to_float
 from tightrope.consumers.priors import DensePrior, Prior
 from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs.base import ROW_LIMIT
+
+#: Numerators and denominators of the ratios.
+Terms = Callable[[], tuple[list[int], list[int]]]
 
 
 def binomial(size: int, p: float | str | Fraction) -> DensePrior:
@@ -34,7 +38,7 @@ def binomial(size: int, p: float | str | Fraction) -> DensePrior:
     k = np.arange(last)
     return _from_ratios(
         (last - k) / (k + 1) * float(chance / (1 - chance)),
-        lambda: ([(last - j) * a for j in range(last)], [(j + 1) * (b - a) for j in range(last)]),
+        partial(_heads, last, a, b - a),
     )
 
 
@@ -52,7 +56,7 @@ def geometric(size: int, p: float | str | Fraction) -> DensePrior:
     miss = 1 - chance
     return _from_ratios(
         np.full(last, float(miss)),
-        lambda: ([miss.numerator] * last, [miss.denominator] * last),
+        partial(_misses, last, miss.numerator, miss.denominator),
     )
 
 
@@ -69,8 +73,23 @@ def poisson(size: int, mean: float | str | Fraction) -> DensePrior:
     k = np.arange(last)
     return _from_ratios(
         float(rate) / (k + 1),
-        lambda: ([a] * last, [(j + 1) * b for j in range(last)]),
+        partial(_arrivals, last, a, b),
     )
+
+
+# Named functions, since a prior is sent from one process to another and takes its rule along.
+
+
+def _heads(last: int, a: int, b: int) -> tuple[list[int], list[int]]:
+    return [(last - j) * a for j in range(last)], [(j + 1) * b for j in range(last)]
+
+
+def _misses(last: int, a: int, b: int) -> tuple[list[int], list[int]]:
+    return [a] * last, [b] * last
+
+
+def _arrivals(last: int, a: int, b: int) -> tuple[list[int], list[int]]:
+    return [a] * last, [(j + 1) * b for j in range(last)]
 
 
 def _size(size: int) -> int:
@@ -87,9 +106,7 @@ def _parameter(value: float | str | Fraction, what: str, low: int, high: int) ->
     return to_exact(value)
 
 
-def _from_ratios(
-    ratios: NDArray[np.float64], terms: Callable[[], tuple[list[int], list[int]]]
-) -> DensePrior:
+def _from_ratios(ratios: NDArray[np.float64], terms: Terms) -> DensePrior:
     """Return the prior with falling ratios ``above[k] / below[k]`` of consecutive entries."""
     # Logarithms are summed outwards from the mode, where the probability is: there the partial
     # sums are small, so that a million answers lose no digits that count.
@@ -98,13 +115,13 @@ def _from_ratios(
     right = np.cumsum(logs[mode:])
     left = np.cumsum(-logs[:mode][::-1])[::-1]
     weights = np.exp(np.concatenate([left, [0.0], right]))
+    return DensePrior.by_rule(weights / weights.sum(), partial(_exactly, terms))
 
-    def exact() -> tuple[Fraction, ...]:
-        above, below = terms()
-        rising = list(accumulate(above, mul, initial=1))
-        falling = list(accumulate(reversed(below), mul, initial=1))[::-1]
-        whole = [up * down for up, down in zip(rising, falling, strict=True)]
-        total = sum(whole)
-        return tuple(Fraction(weight, total) for weight in whole)
 
-    return DensePrior.by_rule(weights / weights.sum(), exact)
+def _exactly(terms: Terms) -> tuple[Fraction, ...]:
+    above, below = terms()
+    rising = list(accumulate(above, mul, initial=1))
+    falling = list(accumulate(reversed(below), mul, initial=1))[::-1]
+    whole = [up * down for up, down in zip(rising, falling, strict=True)]
+    total = sum(whole)
+    return tuple(Fraction(weight, total) for weight in whole)

@@ -6,7 +6,7 @@ import functools
 import re
 import tempfile
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
@@ -86,20 +86,19 @@ def consumer_of(reader: Reader, query: Query) -> Consumer:
     >>> consumer_of(Reader("mayor", prior="binomial(.3)"), query_in(State()))
     <Bayesian mayor: DensePrior over 6 answers, binary loss>
     """
-    from tightrope.consumers import Consumer, loss, prior, support
+    from tightrope.consumers import Consumer, RiskAverse, loss, prior, support
 
     refuse_files("prior", reader.prior)
     refuse_files("loss", reader.loss)
     with blame("loss"):
         cost = loss(reader.loss, query.graph)
-    knows: dict[str, Any]
     if reader.is_risk_averse:
         with blame("support"):
-            knows = {"support": support(reader.support, query.graph)}
-    else:
-        with blame("prior"):
-            knows = {"prior": prior(reader.prior, query.graph)}
-    return Consumer.of(query.graph, **knows, loss=cost, name=reader.name)
+            possible = support(reader.support, query.graph)
+        return RiskAverse(possible, cost, name=reader.name)
+    with blame("prior"):
+        known = prior(reader.prior, query.graph)
+    return Consumer.of(query.graph, prior=known, loss=cost, name=reader.name)
 
 
 def safe_name(name: str, fallback: str) -> str:

@@ -47,16 +47,14 @@ def context() -> Any:
 
 
 def warm_up() -> None:
-    """Start the prepared process, so that the first job does not wait for it.
+    """Start the prepared process, so that the first job does not wait for it; return at once.
 
     >>> warm_up()
     """
-    process = context().Process(target=_nothing, daemon=True)
-    process.start()
+    if context().get_start_method() == "forkserver":
+        from multiprocessing.forkserver import ensure_running
 
-
-def _nothing() -> None:
-    """Be started."""
+        ensure_running()
 
 
 class Job:

@@ -96,7 +96,9 @@ class Page:
         self.results: dict[str, list[dict[str, Any]]] = {}
         self.client: Client | None = None
         self.panels: dict[str, Panel] = {}
-        self._fields: dict[str, Callable[[str | None], None]] = {}
+        self._fields: dict[str, tuple[Callable[[str | None], None], str]] = {}
+        self._wrong: set[str] = set()
+        self._building = ""
         self._last = ("", 0.0)
         self._wrong_link = ""
         try:
@@ -132,7 +134,7 @@ class Page:
             .props("transition-prev=fade transition-next=fade transition-duration=80")
         ):
             for made in panels(self):
-                self.panels[made.name] = made
+                self.panels[made.name], self._building = made, made.name
                 with ui.tab_panel(made.name):
                     made.build()
         self._build_dialog()
@@ -147,13 +149,15 @@ class Page:
         self._show(frozenset(State.__dataclass_fields__))
 
     def _build_header(self) -> None:
+        self._marks: dict[str, ui.tab] = {}
         ui.label("Tightrope").classes("text-weight-bold").style("font-size: 17px")
         with ui.tabs().props("dense no-caps inline-label").classes("col-auto") as self._tabs:
             for number, (name, title) in enumerate(
                 zip(PANELS, ("Question", "Privacy", "Readers", "Mechanism", "Proof & release"),
                     strict=True), 1,
             ):  # fmt: skip
-                ui.tab(name, label=f"{number} {title}").props(f'title="Alt+{number}"')
+                self._marks[name] = ui.tab(name, label=f"{number} {title}")
+                self._marks[name].props(f'title="Alt+{number}"')
         self._summary = ui.label().classes("tr-summary col").style("color: inherit; opacity: .8")
         self._undo = self._button("undo", "Undo (Ctrl+Z)", self.undo)
         self._redo = self._button("redo", "Redo (Ctrl+Y)", self.redo)
@@ -240,13 +244,14 @@ class Page:
 
     def field(self, name: str, show: Callable[[str | None], None]) -> None:
         """Say how an error of a field is shown; ``None`` takes it away."""
-        self._fields[name] = show
+        self._fields[name] = show, self._building
 
     def complain(self, name: str, message: str) -> None:
-        """Show an error beside its field."""
-        show = self._fields.get(name)
-        if show is not None:
-            show(message)
+        """Show an error beside its field, and a mark on the tab of the field's panel."""
+        if name in self._fields:
+            self._fields[name][0](message)
+            self._wrong.add(name)
+            self._mark()
         elif self.client is not None:
             with self.client:
                 ui.notify(message, type="negative", multi_line=True, close_button=True)
@@ -255,7 +260,14 @@ class Page:
         """Take away the errors of fields."""
         for name in names:
             if name in self._fields:
-                self._fields[name](None)
+                self._fields[name][0](None)
+        self._wrong.difference_update(names)
+        self._mark()
+
+    def _mark(self) -> None:
+        wrong = {self._fields[name][1] for name in self._wrong}
+        for panel, tab in self._marks.items():
+            tab.classes(**{"add" if panel in wrong else "remove": "tr-wrong"})
 
     # -- taking things away ---------------------------------------------------------------
 

@@ -17,6 +17,8 @@ from tightrope.studio.work import Drawing
 #: Colours that can be told apart by everybody (Okabe and Ito).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8c6bb1")
 TEAL, GREY = "#0f9d8a", "#8a94a0"
+#: Most rows and outputs with a number in each cell.
+NUMBERED = 10
 #: The end of the ε axis.
 LAST_LEVEL = 5.0
 
@@ -31,7 +33,7 @@ def _figure(data: list[dict[str, Any]], **layout: Any) -> Figure:
         "plot_bgcolor": "rgba(0,0,0,0)",
         "showlegend": False,
         "autosize": True,
-        "font": {"size": 12},
+        "font": {"size": 12, "family": 'system-ui, "DejaVu Sans", sans-serif'},
     }
     settings = {"displayModeBar": False, "responsive": True}
     return {"data": data, "layout": {**plain, **layout}, "config": settings}
@@ -80,7 +82,7 @@ def graph_picture(
     >>> from tightrope.studio.work import drawing_of
     >>> ring = drawing_of(query_of("cycle(4)", "", "change-one").graph)
     >>> [trace["mode"] for trace in graph_picture(ring)["data"]]
-    ['lines', 'markers+text']
+    ['lines', 'markers+text', 'markers']
     """
     place = {node: k for k, node in enumerate(drawing.nodes)}
     flat = is_flat(drawing)
@@ -106,23 +108,41 @@ def graph_picture(
                 "hoverinfo": "name",
             }
         )
-    written = len(xs) <= 40
     colours = [COLOURS[parts[n] % len(COLOURS)] if parts else TEAL for n in drawing.nodes]
-    dots: dict[str, Any] = {
-        "type": "scatter",
-        "mode": "markers+text" if written else "markers",
-        "x": xs,
-        "y": ys,
-        "marker": {"size": size, "color": colours, "line": {"color": "white", "width": 1}},
-        "hovertext": [safe(name) for name in drawing.names],
-        "hoverinfo": "text",
-    }
-    if written:
-        shown = [safe(name if len(name) <= 8 else f"{name[:7]}…") for name in drawing.names]
-        dots |= {"text": shown, "textposition": "bottom center" if flat else "top center"}
-    data.append(dots)
-    wide = _hidden() | {"range": _margin(xs)}
-    high = _hidden() | ({"range": _arc_range(drawing)} if flat else {"range": _margin(ys)})
+    if len(xs) <= 40:
+        # Behind the dots, and as large as the outermost ring, so that no ring covers a name.
+        room = size + (7 * len(groups) + 4 if groups else 0)
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "markers+text",
+                "x": xs,
+                "y": ys,
+                "marker": {"size": room, "color": "rgba(0,0,0,0)"},
+                "text": [
+                    safe(name if len(name) <= 8 else f"{name[:7]}…") for name in drawing.names
+                ],
+                "textposition": _sides(drawing, flat),
+                "hoverinfo": "skip",
+            }
+        )
+    data.append(
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "x": xs,
+            "y": ys,
+            "marker": {"size": size, "color": colours, "line": {"color": "white", "width": 1}},
+            "hovertext": [safe(name) for name in drawing.names],
+            "hoverinfo": "text",
+        }
+    )
+    wide = _hidden() | {"range": _margin(xs, 0.18 + 0.06 * len(groups))}
+    high = _hidden() | (
+        {"range": _arc_range(drawing)}
+        if flat
+        else {"range": _margin(ys, 0.18 + 0.06 * len(groups))}
+    )
     if not flat:
         high |= {"scaleanchor": "x"}
     return _figure(data, xaxis=wide, yaxis=high, margin={"l": 4, "r": 4, "t": 4, "b": 4})
@@ -147,9 +167,21 @@ def is_flat(drawing: Drawing) -> bool:
     return len({round(y, 9) for _, y in drawing.points}) == 1
 
 
-def _margin(values: Sequence[float]) -> list[float]:
+def _sides(drawing: Drawing, flat: bool) -> list[str]:
+    """Return where the names stand: outside a circle of answers, else below or above."""
+    points = drawing.points
+    if flat or any(abs(math.hypot(x, y) - 1) > 0.01 for x, y in points):
+        return ["bottom center" if flat else "top center"] * len(points)
+    return [
+        f"{'top' if y > 0.38 else 'bottom' if y < -0.38 else 'middle'} "
+        f"{'right' if x > 0.38 else 'left' if x < -0.38 else 'center'}"
+        for x, y in points
+    ]
+
+
+def _margin(values: Sequence[float], part: float) -> list[float]:
     low, high = min(values), max(values)
-    extra = 0.18 * (high - low) or 1.0
+    extra = part * (high - low) or 1.0
     return [low - extra, high + extra]
 
 
@@ -187,22 +219,23 @@ def _lines(
             "opacity": opacity, "hoverinfo": "skip"}  # fmt: skip
 
 
-def level_picture(intervals: Sequence[Sequence[float | None]], level: float) -> Figure:
+def level_picture(intervals: Sequence[Sequence[float | None]], level: float | None) -> Figure:
     """Draw the ε axis: shaded where the tight-constraints mechanism exists, a mark at ε.
 
     >>> len(level_picture([[0.7, None]], 1.0)["layout"]["shapes"])
     2
     """
-    end = max(LAST_LEVEL, 1.1 * level)
+    end = max(LAST_LEVEL, 1.1 * (level or 0))
     shapes: list[dict[str, Any]] = [
         {"type": "rect", "xref": "x", "yref": "paper", "x0": low,
          "x1": end if high is None else high, "y0": 0, "y1": 1, "fillcolor": TEAL,
          "opacity": 0.3, "line": {"width": 0}}
         for low, high in intervals
     ]  # fmt: skip
-    mark = {"color": COLOURS[1], "width": 3}
-    shapes.append({"type": "line", "xref": "x", "yref": "paper", "x0": level, "x1": level,
-                   "y0": 0, "y1": 1, "line": mark})  # fmt: skip
+    if level is not None:
+        mark = {"color": COLOURS[1], "width": 3}
+        shapes.append({"type": "line", "xref": "x", "yref": "paper", "x0": level, "x1": level,
+                       "y0": 0, "y1": 1, "line": mark})  # fmt: skip
     ends = [edge for pair in intervals for edge in pair if edge]
     note = [
         {"x": edge, "y": 1.0, "yref": "paper", "text": f"{edge:.4g}", "showarrow": False,
@@ -230,14 +263,15 @@ def bars_picture(bars: Sequence[Compared], is_binary: bool) -> Figure:
     colours = [known.get(bar.name, COLOURS[0]) for bar in drawn]
     trace = {
         "type": "bar", "orientation": "h", "x": values, "y": [bar.name for bar in drawn],
-        "text": [f"{value:.6g}" for value in values], "textposition": "auto",
-        "marker": {"color": colours}, "hovertemplate": "%{y}: %{x:.12g}<extra></extra>",
+        "text": [f"{value:.6g}" for value in values], "textposition": "outside",
+        "cliponaxis": False, "marker": {"color": colours},
+        "hovertemplate": "%{y}: %{x:.12g}<extra></extra>",
     }  # fmt: skip
     words = "chance of a right answer" if is_binary else "expected loss"
     return _figure(
         [trace],
-        xaxis=_axis(title={"text": words}, rangemode="tozero", fixedrange=True),
-        yaxis={"autorange": "reversed", "automargin": True, "fixedrange": True},
+        xaxis=_axis(title={"text": words}, range=[0, 1.18 * max(values)], fixedrange=True),
+        yaxis={"autorange": "reversed", "automargin": True, "fixedrange": True, "ticksuffix": " "},
         bargap=0.35,
     )
 
@@ -261,10 +295,13 @@ def heat_picture(heat: Heat, logarithmic: bool = False) -> Figure:
     trace: dict[str, Any] = {
         "type": "heatmap", "z": shown, "colorscale": "Cividis", "xgap": 0, "ygap": 0,
         "x": list(range(len(heat.outputs))), "y": list(range(len(heat.rows))),
-        "colorbar": {"thickness": 12, "title": {"text": "log₁₀" if logarithmic else ""}},
+        "colorbar": {"thickness": 12, "title": {"text": "log₁₀ p" if logarithmic else "p"}},
     }  # fmt: skip
     if hover is not None:
-        trace |= {"text": hover, "hoverinfo": "text"}
+        trace |= {"hovertext": hover, "hoverinfo": "text"}
+        if max(len(heat.rows), len(heat.outputs)) <= NUMBERED:
+            written = [[f"{value:.3g}" for value in row] for row in heat.values]
+            trace |= {"text": written, "texttemplate": "%{text}"}
     else:
         trace |= {"hovertemplate": "block %{y}, %{x}: largest %{z:.6g}<extra></extra>"}
     return _figure(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 import secrets
 import socket
 from dataclasses import dataclass, field
@@ -10,6 +12,7 @@ from typing import Any
 
 from tightrope.errors import InputError
 from tightrope.studio.guard import Application, Guard
+from tightrope.studio.opening import Opening
 
 #: Addresses of this machine alone.
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -49,16 +52,22 @@ class Settings:
 
 
 def application(settings: Settings) -> Application:
-    """Return the studio as an ASGI application behind its guard.
+    """Return the studio as an ASGI application behind its guard; the page is loaded when it runs.
 
     >>> type(application(Settings(token="secret"))).__name__
     'Guard'
     """
-    try:
-        from fastapi import FastAPI
-        from nicegui import ui
-    except ImportError:
-        raise InputError("the studio needs NiceGUI: pip install 'tightrope[studio]'") from None
+    if importlib.util.find_spec("nicegui") is None:
+        raise InputError("the studio needs NiceGUI: pip install 'tightrope[studio]'")
+    return Guard(Opening(functools.partial(_load, settings)), settings.token)
+
+
+def _load(settings: Settings) -> Application:
+    """Return the page as an application. This loads most of the library."""
+    from fastapi import FastAPI
+    from nicegui import ui
+
+    import tightrope.studio.panels  # noqa: F401  (now, and not in front of the first visitor)
     from tightrope.studio.page import register
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
@@ -69,9 +78,11 @@ def application(settings: Settings) -> Application:
         favicon=Path(__file__).with_name("favicon.svg"),
         dark=None,
         reconnect_timeout=10.0,
+        # The style sheet needs one of its rules: compiling them in the browser takes long.
+        tailwind=False,
         show_welcome_message=False,
     )
-    return Guard(app, settings.token)
+    return app
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -100,11 +111,12 @@ def serve(settings: Settings, bound: socket.socket) -> None:
     >>> serve  # doctest: +ELLIPSIS
     <function serve at ...>
     """
+    app = application(settings)
     import uvicorn
 
     from tightrope.studio.jobs import warm_up
 
     warm_up()
-    options: dict[str, Any] = {"log_level": "warning", "ws_max_size": 2**24, "access_log": False}
-    server = uvicorn.Server(uvicorn.Config(application(settings), **options))
+    options: dict[str, Any] = {"log_level": "warning", "ws_max_size": 2**24, "lifespan": "on"}
+    server = uvicorn.Server(uvicorn.Config(app, **options))
     server.run(sockets=[bound])

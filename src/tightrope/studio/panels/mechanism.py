@@ -15,7 +15,9 @@ from tightrope.studio.refusal import Refused
 from tightrope.studio.state import State
 from tightrope.studio.work import Shown
 
-ROUTES = ("", "geometric", "tree", "regular", "symmetric", "candidate", "orbits", "rays", "plain")
+ROUTES = (
+    "", "geometric", "tree", "regular", "symmetric", "candidate", "dual", "orbits", "rays", "plain",
+)  # fmt: skip
 #: The answers that a state determines; the rest of it does not matter for a design.
 MATTERS = frozenset({"question", "graph", "neighbours", "epsilon", "readers", "route"})
 
@@ -34,6 +36,12 @@ class MechanismPanel(Panel):
         self._heat: Heat | None = None
         with card(""):
             self._build_controls()
+        with card("No mechanism yet") as self._empty:
+            self._plan = ui.label().props("data-plan")
+            ui.label(
+                "Then: its probabilities, how it compares with known mechanisms, why none is "
+                "better, and whether it serves every reader."
+            ).classes("tr-note")
         with ui.element("div").classes("tr-columns tr-even") as self._body:
             with card("Mechanism", "Each row is a true answer; colour is the probability of the "
                       "reported output. Hover for exact values; drag to zoom."):  # fmt: skip
@@ -83,12 +91,18 @@ class MechanismPanel(Panel):
             self._route = ui.select(names, label="Route", value="", on_change=self._routed)
             self._route.props("outlined dense options-dense").style("min-width: 180px")
             self.page.field("route", lambda message: setattr(self._route, "error", message))
-            self._status = ui.label("Not designed yet.").classes("tr-note col").props("data-status")
+            self._status = ui.label().classes("tr-note col").props("data-status")
             self._keep = ui.button("Keep best so far", on_click=self._stop).props("outline no-caps")
             self._cancel = ui.button("Cancel", on_click=self._end).props("outline no-caps")
         self._bar = ui.linear_progress(show_value=False).props("indeterminate")
         self.error_label("design")
         self._busy(False)
+
+    def _say(self, words: str, wrong: bool = False) -> None:
+        self._status.set_text(words)
+        self._status.classes(
+            add="tr-error" if wrong else "tr-note", remove="tr-note" if wrong else "tr-error"
+        )
 
     def _busy(self, busy: bool) -> None:
         for part in (self._keep, self._cancel, self._bar):
@@ -117,14 +131,14 @@ class MechanismPanel(Panel):
     async def _design(self, state: State) -> None:
         self.page.forgive("design", "route", "universal", "page")
         self._busy(True)
-        self._status.set_text("designing …")
+        self._say("designing …")
         try:
             made: Outcome = await self.page.slots.run("design", make, state, progress=self._told)
         except Ended:
             self._status.set_text("Cancelled.")
             return
         except Refused as refused:
-            self._status.set_text(f"No mechanism: {refused.message}")
+            self._say(f"No mechanism: {refused.message}", wrong=True)
             raise
         finally:
             self._busy(False)
@@ -137,7 +151,9 @@ class MechanismPanel(Panel):
         self.page.start(self._judge(state))
 
     def _told(self, now: Any) -> None:
-        if isinstance(now, str):
+        if isinstance(now, float):
+            self._status.set_text(f"proving {now:.0%} …")
+        elif isinstance(now, str):
             self._status.set_text(f"{now} …")
         else:
             self._status.set_text(
@@ -211,21 +227,28 @@ class MechanismPanel(Panel):
         self._routes.clear()
         made = self.page.outcome
         if made is None:
+            self._say("")
+            self._plan.set_text(
+                f"Design finds the private mechanism that serves {state.reader.name} best: "
+                f"{state.asked} at ε = {state.epsilon}, {state.reader.loss} loss."
+            )
             return
         old = any(getattr(made.state, name) != getattr(state, name) for name in MATTERS)
         shown = f"{made.state.asked}, ε = {made.state.epsilon}"
-        self._status.set_text(f"Shown: {shown}. The fields have changed." if old else "")
+        self._say(f"Shown: {shown}. The fields have changed: design again." if old else "")
         for box in (self._body, self._more):
             box.style("opacity: .55" if old else "opacity: 1")
 
     def _show_outcome(self, made: Outcome) -> None:
         told = made.json
+        self._empty.set_visibility(False)
         self._body.set_visibility(True)
         self._more.set_visibility(True)
         for box in (self._body, self._more):
             box.style("opacity: 1")
         proved = "proved optimal" if told["certified"] else (
-            "stopped early" if told["stopped"] else "the proof did not close")  # fmt: skip
+            "stopped early, the file proves privacy" if told["stopped"]
+            else "the proof did not close")  # fmt: skip
         self._status.set_text(f"Done in {told['seconds']:.3g} s: {proved}.")
         rows = {"route": told["route"], "why": told["reason"]}
         if made.is_binary:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -115,5 +116,11 @@ def uploader(label: str, action: Callable[[Any], Any], accept: str, name: str) -
     >>> uploader.__name__
     'uploader'
     """
-    made = ui.upload(label=label, auto_upload=True, max_file_size=50_000_000, on_upload=action)
+    made = ui.upload(auto_upload=True, max_file_size=50_000_000, on_upload=action)
+    # The whole place is one button with a name; Quasar's own is an icon in a corner.
+    made.add_slot(
+        "header",
+        '<q-btn type="a" flat dense no-caps align="left" icon="upload_file" class="tr-upload" '
+        f'label="{html.escape(label)}" @click="props.pickFiles"><q-uploader-add-trigger /></q-btn>',
+    )
     return made.props(f'accept="{accept}" flat data-upload="{name}"')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,9 @@ from tightrope.studio.pictures import LAST_LEVEL, level_picture
 from tightrope.studio.refusal import Refused
 from tightrope.studio.state import State
 from tightrope.studio.work import Shown, existence, level_words
+
+#: A level this near to an end of the range where something exists is not told from it.
+EDGE = 1e-6
 
 
 class PrivacyPanel(Panel):
@@ -28,6 +32,7 @@ class PrivacyPanel(Panel):
         self._exists: dict[str, Any] | None = None
         self._level: dict[str, Any] | None = None
         self._slider_text = ""
+        self._blank = False
         with ui.element("div").classes("tr-columns tr-two"):
             with card("Privacy level"):
                 self._text = ui.input("ε", placeholder="0.5 or ln(2)", on_change=self._typed)
@@ -72,8 +77,17 @@ class PrivacyPanel(Panel):
 
     def _typed(self) -> None:
         text = str(self._text.value or "").strip()
-        if text:
+        if not text:
+            self._blank = True
+            self.page.start(self._refuse_blank())
+        elif text != self.page.state.epsilon:
             self.page.change(replace(self.page.state, epsilon=text))
+        elif self._blank:
+            self.page.start(self.show(self.page.state, frozenset({"epsilon"})))
+
+    async def _refuse_blank(self) -> None:
+        # Later than the change itself, which takes away the error of the field.
+        raise Refused("epsilon", "Write a level such as 0.5 or ln(2).")
 
     def _slid(self, event: Any) -> None:
         # The slider also moves when the text is set; only a hand may write the text.
@@ -84,6 +98,7 @@ class PrivacyPanel(Panel):
     def _counted(self) -> None:
         people, values = self._people.value, self._values.value
         if people is None or values is None:
+            self.page.complain("people", "Both numbers are needed.")
             return
         self.page.change(replace(self.page.state, individuals=int(people), values=int(values)))
 
@@ -98,19 +113,30 @@ class PrivacyPanel(Panel):
             try:
                 self._exists = None
                 self._exists = await self.page.slots.run("exists", existence, state)
+                self._draw()
+            except Refused as refused:
+                self._draw()
+                self._note.set_text(f"Not known for this question: {refused.message}")
+                raise
             finally:
                 self._waiting.set_visibility(False)
-                self._draw()
 
     def _show_level(self, state: State) -> None:
         self._text.set_value(state.epsilon)
         self._people.set_value(state.individuals)
         self._values.set_value(state.values)
         self.page.forgive("epsilon", "people")
+        self._blank = False
         try:
             found: Shown = level_words(state)
         except Refused as refused:
             self.page.complain(refused.field, refused.message)
+            # Numbers of another level beside this field would be taken for its own.
+            self._words.clear()
+            for label in self._numbers:
+                label.set_text("–")
+            self._level = None
+            self._draw()
             return
         self._level = found.json
         value = min(max(round(float(found.json["epsilon"]), 2), 0.01), LAST_LEVEL)
@@ -126,19 +152,25 @@ class PrivacyPanel(Panel):
         self._draw()
 
     def _draw(self) -> None:
-        level = self._level
-        if level is None:
-            return
         found = self._exists
-        self._plot.update_figure(
-            level_picture(found["intervals"] if found else [], level["epsilon"])
-        )
-        self.page.results["privacy"] = [found, level] if found else [level]
+        level = None if self._level is None else float(self._level["epsilon"])
+        self._plot.update_figure(level_picture(found["intervals"] if found else [], level))
+        self.page.results["privacy"] = [told for told in (found, self._level) if told]
         if found is None:
             self._note.set_text("")
             return
         spans = [f"{low:.6g} … {'∞' if high is None else f'{high:.6g}'}"
                  for low, high in found["intervals"]]  # fmt: skip
         sure = "nothing is missed" if found["exact"] else f"samples {found['resolution']:.2g} apart"
-        where = ", ".join(spans) or "nowhere in the range"
-        self._note.set_text(f"ε in {where}. Decided by {found['method']} ({sure}).")
+        where = f"Shaded: ε in {', '.join(spans)}." if spans else "Nowhere in the range."
+        here = "" if level is None else f"{_words_at(found['intervals'], level)} "
+        self._note.set_text(f"{here}{where} Decided by {found['method']} ({sure}).")
+
+
+def _words_at(intervals: list[list[float | None]], level: float) -> str:
+    """Say whether a level lies in one of the intervals."""
+    ends = [(low or 0.0, math.inf if high is None else high) for low, high in intervals]
+    if any(abs(level - end) < EDGE for pair in ends for end in pair):
+        return "The chosen ε is an end of the range."
+    inside = any(low < level < high for low, high in ends)
+    return f"It {'exists' if inside else 'does not exist'} at the chosen ε."

@@ -32,6 +32,7 @@ class QuestionPanel(Panel):
     def build(self) -> None:
         """Create the elements."""
         self._sketch = Sketch()
+        self._blank = False
         with ui.element("div").classes("tr-columns tr-two"):
             with ui.element("div").classes("tr-stack"):
                 self._build_form()
@@ -84,7 +85,7 @@ class QuestionPanel(Panel):
         ).classes("tr-draw")
         self._canvas.props("data-canvas")
         self._edges = ui.input("Edges", placeholder="0-1, 1-2, 2-0", on_change=self._listed)
-        self._edges.props("outlined dense debounce=500").classes("w-full")
+        self._edges.props("outlined dense stack-label debounce=500").classes("w-full")
         with ui.row().style("gap: 6px"):
             ui.button("Clear", on_click=self._cleared).props("flat dense no-caps")
             ui.label("or type the edges above").classes("tr-note self-center")
@@ -99,8 +100,13 @@ class QuestionPanel(Panel):
     def _typed(self) -> None:
         text = str(self._text.value or "").strip()
         state = self.page.state
-        if text and (text != state.question or state.graph):
+        if not text and not state.graph:
+            self._blank = True
+            self.page.complain("question", "Write a query such as sum(150,5), or pick an example.")
+        elif text and (text != state.question or state.graph):
             self.page.change(replace(state, question=text, graph=""))
+        elif text and self._blank:
+            self.page.start(self.show(state, frozenset({"question"})))
 
     def _picked(self) -> None:
         if self._family.value:
@@ -158,6 +164,7 @@ class QuestionPanel(Panel):
         elif not state.graph and "neighbours" not in changed:
             self._way.set_value("pick")
         self.page.forgive("question")
+        self._blank = False
         self._waiting.set_visibility(True)
         try:
             found: Shown = await self.page.slots.run("facts", question_facts, state)

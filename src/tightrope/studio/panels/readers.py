@@ -42,6 +42,7 @@ class ReadersPanel(Panel):
         self._place = 0
         self._corners: list[list[float]] = []
         self._weights: list[ui.slider] = []
+        self._shares: list[ui.label] = []
         self._shown_names: list[str] = []
         self._setting = False
         self._chips: tuple[Any, ...] = ()
@@ -88,7 +89,7 @@ class ReadersPanel(Panel):
             with ui.row().style("gap: 6px") as self._presets:
                 for text in PRESETS:
                     ui.button(text, on_click=lambda text=text: self._set(prior=text)).props(
-                        "outline dense no-caps size=sm"
+                        "outline dense no-caps size=12px"
                     )
             self._file = uploader("Prior from a file (CSV or JSON)", self._uploaded, ".csv,.json",
                                   "prior")  # fmt: skip
@@ -192,11 +193,15 @@ class ReadersPanel(Panel):
             self._show_form(state)
         self.page.forgive("prior", "support", "loss", "regret")
         self._show_kind()
-        if self._reader.is_risk_averse:
-            alone = replace(state, readers=(self._reader,))
-            await self.page.slots.run("prior", check_reader, alone)
-        else:
-            await self._show_prior(state)
+        try:
+            if self._reader.is_risk_averse:
+                alone = replace(state, readers=(self._reader,))
+                await self.page.slots.run("prior", check_reader, alone)
+            else:
+                await self._show_prior(state)
+        except Refused as refused:
+            self._show_nothing(refused)
+            raise
         if len(state.readers) > 1:
             found = await self.page.slots.run("regret", regrets, state)
             told = self.page.results.get("readers", [])[:1]
@@ -206,6 +211,15 @@ class ReadersPanel(Panel):
             self._regret.clear()
             with self._regret:
                 ui.label("Add a second reader to compare.").classes("tr-note")
+
+    def _show_nothing(self, refused: Refused) -> None:
+        """Take away what belongs to another prior, and say why there is nothing."""
+        self.page.results.pop("readers", None)
+        for box in (self._simplex, self._plot, self._hint):
+            box.set_visibility(False)
+        self._regret.clear()
+        self._show_sliders([], [])
+        facts(self._facts, {"not known": refused.message})
 
     def _show_form(self, state: State) -> None:
         reader = self._reader
@@ -226,18 +240,18 @@ class ReadersPanel(Panel):
             for place, one in enumerate(state.readers):
                 look = "unelevated" if place == self._place else "outline"
                 ui.button(one.name, on_click=lambda place=place: self._choose(place)).props(
-                    f"{look} dense no-caps size=sm"
+                    f"{look} dense no-caps size=12px"
                 )
             ui.button(icon="add", on_click=self._add).props(
-                'flat dense round size=sm aria-label="Add a reader"'
+                'flat dense round size=12px aria-label="Add a reader"'
             )
             if len(state.readers) > 1:
                 ui.button(icon="delete", on_click=self._remove).props(
-                    'flat dense round size=sm aria-label="Remove this reader"'
+                    'flat dense round size=12px aria-label="Remove this reader"'
                 )
             if self._place:
                 ui.button("design for this one", on_click=self._first).props(
-                    "flat dense no-caps size=sm"
+                    "flat dense no-caps size=12px"
                 )
 
     def _show_kind(self) -> None:
@@ -278,7 +292,9 @@ class ReadersPanel(Panel):
         if len(self._weights) != len(weights) or self._shown_names != names:
             self._make_sliders(names if weights else [])
             self._shown_names = names
-        elif simplex.weights_text([int(s.value) for s in self._weights]) == self._reader.prior:
+        for label, share in zip(self._shares, shares, strict=True):
+            label.set_text(f"{100 * share:.3g} %")
+        if simplex.weights_text([int(s.value) for s in self._weights]) == self._reader.prior:
             return  # the sliders themselves made this prior
         self._setting = True
         for slider, weight in zip(self._weights, weights, strict=True):
@@ -286,7 +302,7 @@ class ReadersPanel(Panel):
         self._setting = False
 
     def _make_sliders(self, names: list[str]) -> None:
-        self._weights = []
+        self._weights, self._shares = [], []
         self._sliders.clear()
         with self._sliders:
             for number, name in enumerate(names):
@@ -296,6 +312,8 @@ class ReadersPanel(Panel):
                     slider.props(f'dense aria-label="weight {number}" throttle=60')
                     slider.on_value_change(self._weighted)
                     self._weights.append(slider)
+                    share = ui.label().classes("tr-note").style("width: 52px; text-align: right")
+                    self._shares.append(share)
 
     def _show_regret(self, state: State, found: dict[str, Any]) -> None:
         common = found["common"]
@@ -309,7 +327,7 @@ class ReadersPanel(Panel):
         with self._regret:
             ui.label(
                 f"No mechanism keeps the worst regret below {_small(common['bound'])}. "
-                f"{common['reason']}"
+                f"{common['reason'][:1].upper()}{common['reason'][1:]}."
             ).classes("tr-note q-mt-sm")
             if not common["certified"]:
                 raise Refused("regret", "the bound and the regret found are still apart")

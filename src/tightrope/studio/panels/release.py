@@ -48,7 +48,7 @@ class ReleaseCard:
             )
             self._sql = self._input("sql", "Question", "select count(*) from people where age > 65")
             self._columns = self._input("columns", "Columns used", "age:0..120; region:north,south")
-            with ui.row().classes("w-full no-wrap tr-row").style("gap: 10px"):
+            with ui.element("div").classes("tr-fields w-full"):
                 self._ledger = self._input("ledger", "Ledger", "ledger.db")
                 self._budget = self._input("budget", "Budget, for a new table", "2")
                 self._key = self._input("key", "Request key", "new")

@@ -1,0 +1,64 @@
+"""Designs as the page asks for them: sent between processes, stopped early, for any reader."""
+
+import pickle
+
+import pytest
+
+from tightrope.certify import Mechanism, verify
+from tightrope.studio import Reader, State
+from tightrope.studio.asking import consumer_of, query_in
+from tightrope.studio.making import make
+from tightrope.studio.panels.readers import LOSSES, PRESETS
+
+#: No closed form fits, and the proof has multipliers for each guess.
+UNEVEN = State(
+    question="counts(2,2)",
+    epsilon="0.5",
+    readers=(Reader(prior="1/45,2/45,3/45,4/45,5/45,6/45,7/45,8/45,9/45", loss="distance"),),
+    route="rays",
+)
+
+
+@pytest.mark.parametrize("prior", PRESETS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_design_for_each_button_reaches_the_page(prior, loss):
+    made = make(State(question="count(3)", readers=(Reader(prior=prior, loss=loss),)))
+    back = pickle.loads(pickle.dumps(made))
+    assert back.mechanism == made.mechanism != b""
+    assert back.design.consumer.prior.exact == made.design.consumer.prior.exact
+
+
+def test_a_support_names_answers_and_not_their_places():
+    graph = '{"nodes": [2, 0, 1], "edges": [[2, 0], [0, 1]]}'
+    state = State(graph=graph, readers=(Reader(support="0"),))
+    assert consumer_of(state.reader, query_in(state)).support.tolist() == [1]
+
+
+@pytest.mark.parametrize("question", ["counts(2,2)", "mean(3,2)"])
+def test_whoever_fears_the_worst_may_ask_about_anything(question):
+    assert make(State(question=question, readers=(Reader(support="all"),))).mechanism
+
+
+def stop_at(kind):
+    def told(now):
+        return isinstance(now, kind)
+
+    return told
+
+
+@pytest.mark.parametrize("kind", [object, float])
+def test_what_is_stopped_has_a_file_that_proves_privacy(kind):
+    made = make(UNEVEN, stop_at(kind))
+    found = verify(made.mechanism)
+    assert found.private
+    assert found.optimal_within is None
+    # Stopped while it searched, or only while it proved.
+    assert made.json["stopped"] == (kind is object)
+    assert Mechanism(made.mechanism).query == "counts(2,2)"
+
+
+def test_what_is_not_stopped_has_one_that_proves_the_loss_too():
+    shares = []
+    made = make(UNEVEN, lambda now: shares.append(now) if isinstance(now, float) else None)
+    assert verify(made.mechanism).optimal_within < 1e-9
+    assert shares[-1] == 1.0
