@@ -109,7 +109,7 @@ class Mechanism:
 
     @property
     def bound(self) -> Fraction | None:
-        """The stated lower bound of the loss of every private mechanism."""
+        """The stated lower bound of the loss (or what else is least) of every such mechanism."""
         return self._number("bound")
 
     def _number(self, name: str) -> Fraction | None:
