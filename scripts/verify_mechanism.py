@@ -400,21 +400,28 @@ def box_sums(box: list[list[int]], steps: list[int], levels: list[int], z: Array
     r"""Return ``Σ_o levels[d(i,o)]·z[o]`` for all i, d = max ⌈\|i_k - o_k\| / steps_k⌉, exactly.
 
     Summed by parts: ``Σ_d (levels[d] - levels[d+1])·(sum of z in the box of radius d)``. The
-    last level goes on for ever. Products are kept in four limbs of 31 bits.
+    last level goes on for ever. Factors are cut into limbs of 38 bits and levels into limbs of 62;
+    products are kept in four limbs of 31.
     """
-    table = z.reshape([size for size, _ in box])
-    need(sum(z.tolist()) < 1 << 62, "the factors are too large")
+    mass = sum(z.tolist())
+    need(mass < 1 << 100, "the factors are too large")
     need(len(levels) * z.size <= WORK_LIMIT, "too many levels for so many answers")
-    for axis in range(table.ndim):
-        sums = np.cumsum(table, axis)
-        table = np.concatenate([np.zeros_like(np.take(sums, [0], axis)), sums], axis)
     falls = [above - below for above, below in pairwise(levels)]
-    need(all(0 <= fall < 1 << 62 for fall in falls), "levels must fall, each by less than 2^62")
+    need(all(0 <= fall < 1 << 124 for fall in falls), "levels must fall, each by less than 2^124")
     rows = max(1, BLOCK // 64 * box[0][0] // z.size)  # blocks that stay close to the processor
-    blocks = (np.arange(at, min(at + rows, box[0][0])) for at in range(0, box[0][0], rows))
-    total = np.concatenate([_block_sums(box, steps, falls, table, first) for first in blocks])
-    total += levels[-1] * sum(z.tolist())
-    return np.asarray(total, dtype=object)
+    blocks = [np.arange(at, min(at + rows, box[0][0])) for at in range(0, box[0][0], rows)]
+    total = np.full(z.size, levels[-1] * mass, object)
+    cuts = [(z, 0)] if mass < 1 << 62 else [(z & (1 << 38) - 1, 0), (z >> 38, 38)]
+    for part, up in cuts:
+        table = part.astype(np.int64).reshape([size for size, _ in box])
+        for axis in range(table.ndim):
+            sums = np.cumsum(table, axis)
+            table = np.concatenate([np.zeros_like(np.take(sums, [0], axis)), sums], axis)
+        for place in (0, 62) if max(falls, default=0) >> 62 else (0,):
+            some = [fall >> place & (1 << 62) - 1 for fall in falls]
+            found = [_block_sums(box, steps, some, table, first) for first in blocks]
+            total += np.concatenate(found) * (1 << up + place)
+    return total
 
 
 def _block_sums(
@@ -496,7 +503,7 @@ class Weights:
         need(sound and all(0 < s < 1 << 40 for s in self.steps), "the steps must be positive")
         self.rest_at: int = file.get("rest", int, told)
         need(0 <= self.rest_at < self.outputs, "the output of the rest does not exist")
-        self.factors = file.whole("factors", self.outputs, 0, 1 << 62)
+        self.factors = file.whole("factors", self.outputs, 0, 1 << 100)
 
     @functools.cached_property
     def rest(self) -> Array:
@@ -699,26 +706,30 @@ class Tree:
 class Side:
     r"""Sums over the answers from j on of a line, the one at distance t times α^t.
 
-    ``costs`` are c_i and guess k costs ``c_i·|i - k|^power``. All sums are times 2^62, from below
-    and from above, so that a difference of them can be bounded.
+    ``costs`` are c_i and guess k costs ``c_i·|i - k|^power``. All sums are times 2^62 and rounded
+    down; each step loses less than 1, so over m answers Σ α^t lacks at most m and Σ t·α^t m².
     """
 
     def __init__(self, costs: list[int], prices: list[int], alpha: int, power: int) -> None:
         n, self.power = len(costs), power
         self.owed = [0] * (n + 1)
         self.low: list[list[int]] = [[0] * (n + 1) for _ in range(power + 1)]
-        self.high: list[list[int]] = [[0] * (n + 1) for _ in range(power + 1)]
+        zeroth, first, last = self.low[0], self.low[1], self.low[-1]
         for j in range(n - 1, -1, -1):
             self.owed[j] = (prices[j] << 62) - (-alpha * self.owed[j + 1] >> 62)
-            for bound, up in ((self.low, 0), (self.high, (1 << 62) - 1)):
-                far = [sums[j + 1] for sums in bound]  # Σ t^p becomes Σ (t+1)^p
-                moved = [far[0], far[0] + far[1], far[0] + 2 * far[1] + far[-1]]
-                for p, sums in enumerate(bound):
-                    sums[j] = moved[p] * alpha + up >> 62
-                bound[0][j] += costs[j] << 62
+            a, b = zeroth[j + 1], first[j + 1]  # Σ t^p becomes Σ (t+1)^p
+            zeroth[j] = (a * alpha >> 62) + (costs[j] << 62)
+            first[j] = (a + b) * alpha >> 62
+            if power == 2:
+                last[j] = (a + 2 * b + last[j + 1]) * alpha >> 62
         self.powers = [1 << 62]
         while self.powers[-1] and len(self.powers) <= n:
             self.powers.append(self.powers[-1] * alpha >> 62)
+
+    def high(self, p: int, j: int) -> int:
+        """Bound the sum from j on from above, for p = 0 or 1."""
+        many = len(self.owed) - 1 - j
+        return self.low[p][j] + (many * many if p else many)
 
     def beyond(self, p: int, j: int, k: int) -> int:
         """Bound ``α^(k-j)·(sum from k on)`` from below."""
@@ -729,19 +740,19 @@ class Side:
         """Bound the cost of guess k over the answers from j on, from below."""
         gap = abs(k - j)
         if self.power == 2:
-            first = self.low[1][j] if k <= j else -self.high[1][j]
+            first = self.low[1][j] if k <= j else -self.high(1, j)
             return self.low[2][j] + 2 * gap * first + gap * gap * self.low[0][j]
         if k <= j:
             return self.low[1][j] + gap * self.low[0][j]
-        return gap * self.low[0][j] - self.high[1][j] + 2 * self.beyond(1, j, k)
+        return gap * self.low[0][j] - self.high(1, j) + 2 * self.beyond(1, j, k)
 
     def rise(self, j: int, k: int) -> int:
         """Bound from above, or by 0, what guess k costs more than guess k - 1 from j on."""
         if k <= j:
             return 0
         if self.power == 2:
-            return max(0, (2 * (k - j) - 1) * self.high[0][j] - 2 * self.low[1][j])
-        return max(0, self.high[0][j] - 2 * self.beyond(0, j, k))
+            return max(0, (2 * (k - j) - 1) * self.high(0, j) - 2 * self.low[1][j])
+        return max(0, self.high(0, j) - 2 * self.beyond(0, j, k))
 
     def room(self, j: int, k: int) -> int:
         """Bound from below what is left from j on for guess k and for every guess before it.
@@ -835,19 +846,20 @@ class Reader:
     def expected(self, weights: Weights) -> Fraction:
         """Return the expected loss (the worst one over a set of possible answers), exactly."""
         each = np.zeros(self.n, np.int64).astype(object)
-        moved = np.flatnonzero(self.guess_of != np.arange(weights.outputs)).tolist()
-        same = not moved
-        if weights.kind == "radial" and self.binary and same:
+        shift = self.guess_of - np.arange(weights.outputs)
+        if weights.kind == "radial" and self.binary and not shift.any():
             each += weights.total - weights.levels[0]
-        elif weights.kind == "levels" and self.binary and same:
-            each += weights.total - weights.levels[0] * weights.factors.astype(object)
-            each[weights.rest_at] -= weights.rest_of(weights.rest_at)
-        elif self.power and weights.by_line() and len(moved) * self.n <= 1 << 25:
-            each = far_sums(weights.levels, weights.steps[0], weights.factors, self.power)
-            each = each * self.factor + self.losses(weights.rest_at) * weights.rest
-            for o in moved:  # outputs that make the reader guess something else
-                change = self.losses(int(self.guess_of[o])) - self.losses(o)
-                each += change * weights.column_by_rule(o)
+        elif self.binary and (weights.by_line() or (weights.kind == "levels" and not shift.any())):
+            depth = np.minimum(-(-abs(shift) // weights.steps[0]), len(weights.levels) - 1)
+            right = np.array(weights.levels, object)[depth] * weights.factors
+            np.add.at(each, self.guess_of, right)
+            last = int(self.guess_of[weights.rest_at])
+            each[last] += weights.rest_of(last)
+            each = weights.total - each
+        elif self.power and weights.by_line():
+            sums = far_sums(weights.levels, weights.steps[0], weights.factors, shift, self.power)
+            at_rest = self.losses(int(self.guess_of[weights.rest_at]))
+            each = sums * self.factor + at_rest * weights.rest
         else:
             need(self.binary or self.n * weights.outputs <= 1 << 27, "too many losses to add up")
             for start, block in weights.columns():
@@ -865,31 +877,61 @@ class Reader:
         return Fraction(found, weights.total * self.unit * self.prior_total)
 
 
-def far_sums(levels: list[int], step: int, z: Array, power: int) -> Array:
-    r"""Return ``Σ_o levels[⌈\|i-o\|/step⌉]·z[o]·\|i-o\|^power`` for all i, exactly.
+def far_sums(levels: list[int], step: int, z: Array, shift: Array, power: int) -> Array:
+    r"""Return ``Σ_o levels[⌈\|i-o\|/step⌉]·z[o]·\|i-o-shift[o]\|^power`` for all i, exactly.
 
-    The last level goes on for ever and is added up by moments; the others are a convolution of
-    integers below 2^19, whose sums stay below 2^62.
+    The last level goes on for ever and is added up by moments. The others are convolutions in
+    t = i - o: with m for the shift ``(t-m)² = t² - 2tm + m²``, and ``\|t-m\|`` is
+    ``\|m\| - t·sgn(m)`` where m is out of reach, else ``\|t\| - m·sgn(t) + \|m\|·[t=0]`` and
+    between 0 and m 2(\|m\|-\|t\|) more.
     """
-    n, last = len(z), levels[-1]
+    n, last, z = len(z), levels[-1], z.astype(object)
     reach = min(n, step * (len(levels) - 1) + 1)
-    need(2 * reach * n <= WORK_LIMIT >> 3, "too many levels to add up losses")
-    half = [(levels[-(-t // step)] - last) * t**power for t in range(reach)]
-    kernel = np.array([*half[:0:-1], *half], object)
-    node, many = np.arange(n).astype(object), z.astype(object)
+    node, many = np.arange(n).astype(object), np.zeros(n, np.int64).astype(object)
+    np.add.at(many, np.arange(n) + shift, z)
     sums = [np.cumsum(many * node**p) for p in range(power + 1)]
     if power == 1:
         far = node * (2 * sums[0] - sums[0][-1]) - (2 * sums[1] - sums[1][-1])
     else:
         far = node * node * sums[0][-1] - 2 * node * sums[1][-1] + sums[2][-1]
-    total = far * last
-    small = (1 << 19) - 1
-    for a in range(0, 63, 19):
-        part = ((z >> a) & small).astype(np.int64)
-        for b in range(0, max(half).bit_length(), 19):
-            near = np.convolve(part, ((kernel >> b) & small).astype(np.int64))
-            total += near[reach - 1 : reach - 1 + n].astype(object) * (1 << (a + b))
-    return np.asarray(total)
+    half = np.array([levels[-(-t // step)] - last for t in range(reach)], object)
+    kernel, t = np.concatenate([half[:0:-1], half]), np.arange(1 - reach, reach)
+    if power == 2:
+        parts = [(kernel * t * t, z), (kernel * t, z * shift * -2), (kernel, z * shift * shift)]
+        return np.asarray(far * last + sum(convolved(*part) for part in parts))
+    out, inside = z * (abs(shift) >= reach), shift * (abs(shift) < reach)
+    need(int(abs(inside).sum()) <= 1 << 25, "too many guesses away from their outputs")
+    parts = [(kernel * abs(t), z - out), (kernel * np.sign(t), -z * inside)]
+    parts += [(kernel, out * abs(shift)), (kernel * t, -out * np.sign(shift))]
+    total = np.asarray(far * last + half[0] * z * abs(inside))
+    total += sum(convolved(*part) for part in parts)
+    for side in (1, -1):
+        some = np.flatnonzero(side * inside > 1)
+        for d in range(1, int(abs(inside).max(initial=0))):
+            some = some[side * inside[some] > d]
+            total[some + side * d] += z[some] * (side * inside[some] - d) * (2 * half[d])
+    return total
+
+
+def convolved(kernel: Array, values: Array) -> Array:
+    """Return the middle of a convolution, from limbs so short that sums stay below 2^62."""
+    limb, pieces = (58 - len(kernel).bit_length()) // 2, []
+    for array in (values, kernel):
+        sign, size = np.sign(array).astype(np.int64), np.asarray(abs(array), object)
+        places = range(0, int(size.max()).bit_length(), limb)
+        need(len(places) <= 16, "the weights are too wide to add up losses")
+        pieces.append([(a, (size >> a & (1 << limb) - 1).astype(np.int64) * sign) for a in places])
+    work = len(pieces[0]) * len(pieces[1]) * len(kernel) * len(values)
+    need(work <= WORK_LIMIT << 1, "too many levels for so many answers: losses are not added up")
+    sums: dict[int, Array] = {}
+    for a, one in pieces[0]:
+        for b, other in pieces[1]:
+            sums[a + b] = sums.get(a + b, 0) + np.convolve(one, other)
+    start = len(kernel) // 2
+    total = np.zeros(len(values), np.int64).astype(object)
+    for place, found in sums.items():
+        total += found[start : start + len(values)].astype(object) * (1 << place)
+    return total
 
 
 def lower_bound(file: Container, graph: Graph, reader: Reader, alphas: list[int]) -> Fraction:
@@ -898,9 +940,12 @@ def lower_bound(file: Container, graph: Graph, reader: Reader, alphas: list[int]
     bits: int = file.get("bits", int, told)
     need(0 < bits <= 400, "the certificate needs 1 to 400 bits")
     kind = file.get("kind", str, told)
-    need(kind in ("cover", "multipliers", "tree", "line"), "unknown kind of certificate")
+    need(kind in ("cover", "roof", "multipliers", "tree", "line"), "unknown kind of certificate")
     if kind == "cover":
         return _cover(file, graph, reader, alphas[0], bits)
+    if kind == "roof":
+        roof = file.whole("roof", graph.nodes).astype(object)
+        return under_roof(graph, reader, alphas[0], bits, roof)
     need(kind == "line" or graph.nodes * reader.guesses <= 1 << 26, "too many conditions to check")
     prices = file.whole("prices", graph.nodes, None).astype(object)
     if kind != "multipliers":
@@ -1025,6 +1070,23 @@ def _cover(file: Container, graph: Graph, reader: Reader, alpha: int, bits: int)
         short = float(Fraction(-room[k], reader.prior_total << (62 + bits)))
         need(False, f"certificate: answer {k} is not covered, short by {short:.3g}")
     return 1 - Fraction(sum(cover.tolist()), 1 << bits)
+
+
+def under_roof(graph: Graph, reader: Reader, alpha: int, bits: int, roof: Array) -> Fraction:
+    """Return the bound of a roof: v >= π, and ``v_h >= α·v_i`` on every edge of a tree."""
+    need(reader.binary, "certificate: a roof is for binary loss")
+    tree = Tree(graph)
+    need(not any(tree.ratio), "certificate: under a roof all edges are of length 1")
+    low = np.flatnonzero(reader.prior * (1 << bits) > roof * reader.prior_total).tolist()
+    need(not low, f"certificate: the roof is below the prior at answer {low[:1]}")
+    child = np.array(tree.order[1:], np.int64)
+    parent = np.array(tree.parent, np.int64)[child]
+    for one, other in ((child, parent), (parent, child)):
+        steep = one[roof[one] * alpha > roof[other] * (1 << 62)].tolist()
+        need(not steep, f"certificate: the roof is too steep at answer {steep[:1]}")
+    degree = np.bincount(np.concatenate([child, parent]), minlength=graph.nodes)
+    right = sum((roof * ((1 << 62) - (degree - 1).astype(object) * alpha)).tolist())
+    return 1 - Fraction(right, (1 << 62) + alpha << bits)
 
 
 # -- a limit on vulnerability or loss -----------------------------------------------------

@@ -12,12 +12,21 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.certify import Cover, Limited, LinePrices, Mechanism, Prices, TreePrices, certify
+from tightrope.certify import (
+    Cover,
+    Limited,
+    LinePrices,
+    Mechanism,
+    Prices,
+    Roof,
+    TreePrices,
+    certify,
+)
 from tightrope.certify.optimality import LINE_LIMIT
 from tightrope.certify.readers import distance_rule
 from tightrope.certify.rounding import LISTED_WEIGHTS
 from tightrope.channels import Channel, GeometricChannel
-from tightrope.consumers import Bayesian, CoordinateLoss, RiskAverse
+from tightrope.consumers import Bayesian, RiskAverse
 from tightrope.consumers.line_remap import line_remap
 from tightrope.errors import InputError
 from tightrope.graphs import Band
@@ -117,11 +126,11 @@ def _stored(design: Design) -> tuple[Channel, NDArray[np.int64] | None]:
     to list, the file holds the noise and says what the reader guesses.
     """
     rows, columns = design.channel.shape
-    loss, reader = design.consumer.loss, design.consumer
-    large = rows * columns > LISTED_WEIGHTS and isinstance(design.general, GeometricChannel)
-    if large and isinstance(reader, Bayesian) and isinstance(loss, CoordinateLoss):
-        found = line_remap(reader, design.epsilon.alpha)
-        if found is not None and not isinstance(design.channel, GeometricChannel):
+    noise = isinstance(design.general, GeometricChannel)
+    noise = noise and not isinstance(design.channel, GeometricChannel)
+    if noise and rows * columns > LISTED_WEIGHTS and isinstance(design.consumer, Bayesian):
+        found = line_remap(design.consumer, design.epsilon.alpha)
+        if found is not None:
             return design.general, found.guess
     return design.channel, _guesses(design)
 
@@ -137,7 +146,7 @@ def _guesses(design: Design | LimitedDesign) -> NDArray[np.int64] | None:
 
 def _certificate(
     design: Design, progress: Callable[[float], None] | None
-) -> Prices | Cover | TreePrices | LinePrices | None:
+) -> Prices | Cover | Roof | TreePrices | LinePrices | None:
     proof = design.certificate
     if proof is None:
         return None
@@ -148,6 +157,10 @@ def _certificate(
         cover = prior - proof.prices
         if cover.min() >= -NEGLIGIBLE and _covers(design, cover, prior):
             return Cover(np.maximum(cover, 0), mix)
+        # Where geometric noise on a tree exists, its prices are those of the roof.
+        tree = design.graph.is_tree and not design.graph.has_lengths
+        if tree and design.epsilon.alpha * (design.graph.max_degree - 1) <= 1:
+            return Roof(mix)
     by_rule = _by_rule(proof, mix)
     if by_rule is not None:
         return by_rule
@@ -178,9 +191,9 @@ def _by_rule(proof: Certificate, mix: NDArray[np.float64] | None) -> TreePrices 
     """Return prices alone where they determine the multipliers: on paths and trees."""
     graph, consumer, alpha = proof.graph, proof.consumer, proof.epsilon.alpha
     n, loss = graph.size, consumer.loss
-    if isinstance(graph, Band) and graph.width == 1 and isinstance(loss, CoordinateLoss):
+    if isinstance(graph, Band) and graph.width == 1 and distance_rule(loss, n) is not None:
         remap = line_remap(consumer, alpha) if 1 < n <= LINE_LIMIT else None
-        if remap is not None and distance_rule(loss, n) is not None:
+        if remap is not None:
             return LinePrices(line_prices(remap.values, alpha), mix)
     if not graph.is_tree or n * loss.guess_count > TREE_PAIRS:
         return None

@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tightrope.certify.certificates import Cover, LinePrices, Prices, TreePrices
+    from tightrope.certify.certificates import Cover, LinePrices, Prices, Roof, TreePrices
     from tightrope.certify.limited import Limited
     from tightrope.certify.make import certify
     from tightrope.certify.mechanism import Mechanism, read, write
@@ -26,6 +26,7 @@ _PUBLIC = {
     "LinePrices": "certificates",
     "Mechanism": "mechanism",
     "Prices": "certificates",
+    "Roof": "certificates",
     "TreePrices": "certificates",
     "Verification": "verification",
     "certify": "make",
@@ -41,6 +42,7 @@ __all__ = [
     "LinePrices",
     "Mechanism",
     "Prices",
+    "Roof",
     "TreePrices",
     "Verification",
     "certify",

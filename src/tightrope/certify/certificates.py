@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.certify.elimination import Side, line_rooms
+from tightrope.certify.elimination import Side, Tree, line_rooms
 from tightrope.certify.neighbours import Graph
 from tightrope.certify.optimality import (
     Reader,
@@ -23,6 +23,7 @@ from tightrope.certify.optimality import (
     cover_room,
     line_numbers,
     tree_rooms,
+    under_roof,
 )
 from tightrope.errors import CheckFailed, InputError
 
@@ -82,6 +83,26 @@ class Cover:
 
 
 @dataclass(frozen=True)
+class Roof:
+    r"""The least v on a tree with :math:`v \ge \pi` and :math:`v_h \ge \alpha v_i` on edges.
+
+    It bounds binary utility by the sum of :math:`\Phi^{-1}v`, and needs no solver.
+
+    Attributes
+    ----------
+    mix
+        For a risk-averse consumer, the prior over the support that is under the roof.
+
+    Examples
+    --------
+    >>> Roof().mix is None
+    True
+    """
+
+    mix: ArrayLike | None = None
+
+
+@dataclass(frozen=True)
 class TreePrices:
     """Prices on a tree: what each guess leaves is sent to its root, so nothing more is listed.
 
@@ -126,7 +147,7 @@ class LinePrices:
     mix: ArrayLike | None = None
 
 
-Certificate = Prices | Cover | TreePrices | LinePrices
+Certificate = Prices | Cover | Roof | TreePrices | LinePrices
 
 
 def certificate_sections(
@@ -139,6 +160,8 @@ def certificate_sections(
     """
     if isinstance(certificate, Cover):
         return _cover(certificate, graph, reader, alphas)
+    if isinstance(certificate, Roof):
+        return _roof(graph, reader, alphas[0])
     prices = dyadic(certificate.prices, "prices")
     if len(prices) != graph.nodes:
         raise InputError(f"there must be {graph.nodes} prices, got {len(prices)}")
@@ -224,6 +247,20 @@ def _on_line(
     steps = np.diff(np.array([-1, *cuts], np.int64))
     sections = {"prices": narrow(prices), "cut_steps": steps}
     return {"kind": "line", "bits": BITS}, sections, bound
+
+
+def _roof(
+    graph: Graph, reader: Reader, alpha: int
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]], Fraction]:
+    """Raise the prior to its roof: from the leaves to the root and back."""
+    tree, total = Tree(graph), reader.prior_total
+    roof = [-((-weight << BITS) // total) for weight in reader.prior.tolist()]
+    links = [(c, tree.parent[c]) for c in tree.order[1:]]
+    for i, h in [*reversed(links), *((p, c) for c, p in links)]:
+        roof[h] = max(roof[h], -(-roof[i] * alpha >> 62))
+    found = np.array(roof, object)
+    bound = under_roof(graph, reader, alpha, BITS, found)
+    return {"kind": "roof", "bits": BITS}, {"roof": found}, bound
 
 
 def _cover(

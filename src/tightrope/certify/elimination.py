@@ -69,8 +69,8 @@ class Tree:
 class Side:
     r"""Sums over the answers from j on of a line, the one at distance t times α^t.
 
-    ``costs`` are c_i and guess k costs ``c_i·|i - k|^power``. All sums are times 2^62, from below
-    and from above, so that a difference of them can be bounded.
+    ``costs`` are c_i and guess k costs ``c_i·|i - k|^power``. All sums are times 2^62 and rounded
+    down; each step loses less than 1, so over m answers Σ α^t lacks at most m and Σ t·α^t m².
 
     >>> side = Side([1, 1, 1], [0, 0, 0], 1 << 61, 1)
     >>> [side.least(0, k) / 2**62 for k in (0, 1, 2)], side.least(2, 0) / 2**62
@@ -81,18 +81,22 @@ class Side:
         n, self.power = len(costs), power
         self.owed = [0] * (n + 1)
         self.low: list[list[int]] = [[0] * (n + 1) for _ in range(power + 1)]
-        self.high: list[list[int]] = [[0] * (n + 1) for _ in range(power + 1)]
+        zeroth, first, last = self.low[0], self.low[1], self.low[-1]
         for j in range(n - 1, -1, -1):
             self.owed[j] = (prices[j] << 62) - (-alpha * self.owed[j + 1] >> 62)
-            for bound, up in ((self.low, 0), (self.high, (1 << 62) - 1)):
-                far = [sums[j + 1] for sums in bound]  # Σ t^p becomes Σ (t+1)^p
-                moved = [far[0], far[0] + far[1], far[0] + 2 * far[1] + far[-1]]
-                for p, sums in enumerate(bound):
-                    sums[j] = moved[p] * alpha + up >> 62
-                bound[0][j] += costs[j] << 62
+            a, b = zeroth[j + 1], first[j + 1]  # Σ t^p becomes Σ (t+1)^p
+            zeroth[j] = (a * alpha >> 62) + (costs[j] << 62)
+            first[j] = (a + b) * alpha >> 62
+            if power == 2:
+                last[j] = (a + 2 * b + last[j + 1]) * alpha >> 62
         self.powers = [1 << 62]
         while self.powers[-1] and len(self.powers) <= n:
             self.powers.append(self.powers[-1] * alpha >> 62)
+
+    def high(self, p: int, j: int) -> int:
+        """Bound the sum from j on from above, for p = 0 or 1."""
+        many = len(self.owed) - 1 - j
+        return self.low[p][j] + (many * many if p else many)
 
     def beyond(self, p: int, j: int, k: int) -> int:
         """Bound ``α^(k-j)·(sum from k on)`` from below."""
@@ -103,19 +107,19 @@ class Side:
         """Bound the cost of guess k over the answers from j on, from below."""
         gap = abs(k - j)
         if self.power == 2:
-            first = self.low[1][j] if k <= j else -self.high[1][j]
+            first = self.low[1][j] if k <= j else -self.high(1, j)
             return self.low[2][j] + 2 * gap * first + gap * gap * self.low[0][j]
         if k <= j:
             return self.low[1][j] + gap * self.low[0][j]
-        return gap * self.low[0][j] - self.high[1][j] + 2 * self.beyond(1, j, k)
+        return gap * self.low[0][j] - self.high(1, j) + 2 * self.beyond(1, j, k)
 
     def rise(self, j: int, k: int) -> int:
         """Bound from above, or by 0, what guess k costs more than guess k - 1 from j on."""
         if k <= j:
             return 0
         if self.power == 2:
-            return max(0, (2 * (k - j) - 1) * self.high[0][j] - 2 * self.low[1][j])
-        return max(0, self.high[0][j] - 2 * self.beyond(0, j, k))
+            return max(0, (2 * (k - j) - 1) * self.high(0, j) - 2 * self.low[1][j])
+        return max(0, self.high(0, j) - 2 * self.beyond(0, j, k))
 
     def room(self, j: int, k: int) -> int:
         """Bound from below what is left from j on for guess k and for every guess before it.

@@ -123,8 +123,7 @@ def describe_labels(labels: Any, count: int, sizes: list[int] | None) -> dict[st
     sample = range(count) if count <= LISTED_LABELS else _spread(count)
     found = [labels(i) for i in sample]
     if all(isinstance(x, int | Fraction) and not isinstance(x, bool) for x in found):
-        start = Fraction(found[0])
-        step = Fraction(found[1]) - start if count > 1 else Fraction(1)
+        start, step = found[0], found[1] - found[0] if count > 1 else 1
         if step and all(start + i * step == x for i, x in zip(sample, found, strict=True)):
             return {"start": str(start), "step": str(step)}
     if sizes and all(x == _digits(i, sizes) for i, x in zip(sample, found, strict=True)):

@@ -12,8 +12,10 @@ Scaled Φ has steps as wide as its edges (r = 1); the geometric mechanism has st
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,14 +59,16 @@ class Levels:
 
     steps: tuple[int, ...]
     levels: tuple[int, ...]
-    factors: NDArray[np.int64]
+    factors: NDArray[Any]
     rest: int
     bits: int
     moved: float
 
 
-def level_table(ratio: Fraction, reach: int, alpha: float, most: int) -> tuple[int, ...]:
-    r"""Return falling integers with :math:`w_d\,q \le w_{d+r}\,p`, from :math:`2^{60}` down.
+def level_table(
+    ratio: Fraction, reach: int, alpha: float, most: int, bits: int = LEVEL_BITS
+) -> tuple[int, ...]:
+    r"""Return falling integers with :math:`w_d\,q \le w_{d+r}\,p`, from :math:`2^{bits}` down.
 
     Parameters
     ----------
@@ -76,6 +80,8 @@ def level_table(ratio: Fraction, reach: int, alpha: float, most: int) -> tuple[i
         The wanted factor from one level to the next.
     most
         No distance is larger than this.
+    bits
+        Logarithm of the first level.
 
     Examples
     --------
@@ -83,7 +89,7 @@ def level_table(ratio: Fraction, reach: int, alpha: float, most: int) -> tuple[i
     ((1152921504606846976, 576460752303423488), (2, 1))
     """
     p, q = ratio.numerator, ratio.denominator
-    table = [round(alpha**d * 2**LEVEL_BITS) for d in range(reach)]
+    table = [round(Fraction(alpha**d) * 2**bits) for d in range(reach)]
     while len(table) <= most:
         table.append(-(-table[-reach] * q // p))
         if table[-1] == table[-1 - reach]:
@@ -92,8 +98,13 @@ def level_table(ratio: Fraction, reach: int, alpha: float, most: int) -> tuple[i
     return tuple(table[: table.index(table[-1]) + 1])
 
 
-def levels_of(channel: Channel, box: list[list[int]], epsilon: Epsilon) -> Levels | None:
+def levels_of(
+    channel: Channel, box: list[list[int]], epsilon: Epsilon, power: int = 0
+) -> Levels | None:
     """Return the rule of a channel on a box, or ``None`` when it has no such rule.
+
+    Losses may grow with this power of the distance: rounding then counts that much more, and the
+    numbers have as many more binary places.
 
     Examples
     --------
@@ -106,24 +117,44 @@ def levels_of(channel: Channel, box: list[list[int]], epsilon: Epsilon) -> Level
     if channel.shape[0] == 1 or getattr(channel, "epsilon", None) != epsilon:
         return None
     if isinstance(channel, ScaledPhi):
-        own = _box(channel)
+        own, spare = _box(channel), 0
         if own != box:
             return None
         steps = tuple(width for _, width in box)
-        reach, alpha, scale = 1, epsilon.alpha, channel.scale
+        reach, alpha, mass = 1, epsilon.alpha, float(channel.scale.sum())
+        factors = _rounded(channel.scale)
         most = max(-(-(size - 1) // width) for size, width in box)
     elif isinstance(channel, GeometricChannel) and len(box) == 1 and box[0][1] == channel.width:
         steps, reach, alpha = (1,), channel.width, channel.ratio
-        scale, most = channel.column_maxima(), channel.size - 1
+        mass, most = channel.column_maxima_sum(), channel.size - 1
+        spare, factors = 0, _rounded(channel.column_maxima())
+        if channel.width == 1:
+            spare, factors = power * most.bit_length(), _on_path(channel.size, epsilon.ratio)
     else:
         return None
-    table = level_table(epsilon.ratio, reach, alpha, most)
+    table = level_table(epsilon.ratio, reach, alpha, most, LEVEL_BITS + spare)
     if len(table) * channel.shape[0] > WORK_LIMIT:
         raise TooLarge(
             f"{len(table)} levels for {channel.shape[0]} answers are more than a checker will "
             "add up: take a larger ε"
         )
-    return _fill(box, steps, table, scale, epsilon.ratio)
+    return _fill(box, steps, table, factors, mass, epsilon.ratio)
+
+
+def _rounded(scale: NDArray[np.float64]) -> Callable[[Fraction], NDArray[Any]]:
+    return lambda unit: np.floor(scale * float(unit)).astype(np.int64)
+
+
+def _on_path(size: int, ratio: Fraction) -> Callable[[Fraction], NDArray[Any]]:
+    """Geometric noise on a path has two factors, p/(p+q) at the ends and (p-q)/(p+q) between."""
+    outer, inner = ratio / (ratio + 1), (ratio - 1) / (ratio + 1)
+
+    def factors(unit: Fraction) -> NDArray[Any]:
+        found = np.full(size, int(outer * unit))
+        found[1:-1] = int(inner * unit)
+        return found
+
+    return factors
 
 
 def _box(channel: ScaledPhi) -> list[list[int]] | None:
@@ -136,21 +167,23 @@ def _fill(
     box: list[list[int]],
     steps: tuple[int, ...],
     table: tuple[int, ...],
-    scale: NDArray[np.float64],
+    factors_of: Callable[[Fraction], NDArray[Any]],
+    mass: float,
     ratio: Fraction,
 ) -> Levels | None:
     """Choose the factors so that the rest is positive and flat."""
-    bits = FACTOR_BITS - int(np.ceil(np.log2(float(scale.sum()) + 1)))
-    total = 1 << (LEVEL_BITS + bits)
+    first = table[0].bit_length() - 1
+    bits = FACTOR_BITS + first - LEVEL_BITS - int(np.ceil(np.log2(mass + 1)))
+    total = 1 << (first + bits)
     reserve = 0.0
     for _ in range(3):
-        factors = np.floor(scale * (1 - reserve) * 2.0**bits).astype(np.int64)
+        factors = factors_of((1 - Fraction(reserve)) * 2**bits)
         rest = total - box_sums(box, list(steps), list(table), factors)
         low, high = int(rest.min()), int(rest.max())
         if low >= 0 and high * ratio.denominator <= low * ratio.numerator:
             moved = high / total + 2.0 ** (1 - bits)
             at = int(factors.argmax())
-            found = Levels(steps, table, factors, at, LEVEL_BITS + bits, moved)
+            found = Levels(steps, table, factors, at, first + bits, moved)
             if moved > MOVED_LIMIT:
                 break
             return found

@@ -20,7 +20,7 @@ from tightrope.certify.mechanism import Mechanism
 from tightrope.certify.neighbours import Graph, read_graph
 from tightrope.certify.optimality import Reader
 from tightrope.certify.radial import Radial, radial_of, symmetric_of
-from tightrope.certify.readers import reader_data
+from tightrope.certify.readers import distance_rule, reader_data
 from tightrope.certify.rounding import LISTED_WEIGHTS, round_channel
 from tightrope.certify.verification import verify
 from tightrope.certify.weights import Weights
@@ -117,7 +117,8 @@ def certify(
     rule = None
     listed = guess_of is not None and graph.size * channel.shape[1] <= LISTED_WEIGHTS
     if box is not None and graph.size >= RULE_FROM and not listed:
-        rule = levels_of(channel, box, level)
+        by = None if consumer is None else distance_rule(consumer.loss, graph.size)
+        rule = levels_of(channel, box, level, by[0] if by else 0)
     kept: NDArray[np.int64] | range
     if radial is not None:
         kept, moved = range(graph.size), radial.moved

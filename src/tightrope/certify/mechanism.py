@@ -231,9 +231,23 @@ class _RuleChannel(Channel):
         self.mechanism = mechanism
         self.shape = mechanism.shape
 
+    @functools.cached_property
+    def _rule(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Levels and factors of a rule, and what each row lacks, in floats."""
+        rule, total = self.mechanism._weights, self.mechanism.total
+        levels = np.array([level / rule.levels[0] for level in rule.levels])
+        factors = rule.factors.astype(object) * rule.levels[0] / total
+        return levels, factors.astype(float), (rule.rest / total).astype(float)
+
     def row(self, i: int) -> NDArray[np.float64]:
         """Return row i in floats."""
         self._check_input(i)
+        rule = self.mechanism._weights
+        if rule.kind == "levels":
+            levels, factors, rest = self._rule
+            row = levels[rule.depths(int(i))] * factors
+            row[rule.rest_at] += rest[i]
+            return row
         return (self.mechanism.row_weights(i).astype(object) / self.mechanism.total).astype(float)
 
     def column(self, o: int) -> NDArray[np.float64]:
@@ -241,10 +255,11 @@ class _RuleChannel(Channel):
         self._check_output(o)
         weights = self.mechanism._weights
         if weights.kind == "levels":
-            found = weights.column_by_rule(o)
-        else:
-            blocks = self.mechanism.column_blocks()
-            found = next(b[:, o - s] for s, b in blocks if s <= o < s + b.shape[1])
+            levels, factors, rest = self._rule
+            column: NDArray[np.float64] = levels[weights.depths(int(o))] * factors[o]
+            return column + rest if o == weights.rest_at else column
+        blocks = self.mechanism.column_blocks()
+        found = next(b[:, o - s] for s, b in blocks if s <= o < s + b.shape[1])
         return (found.astype(object) / self.mechanism.total).astype(float)
 
     def input_label(self, i: int) -> Hashable:

@@ -176,24 +176,31 @@ def box_sums(box: list[list[int]], steps: list[int], levels: list[int], z: Array
     r"""Return ``Σ_o levels[d(i,o)]·z[o]`` for all i, d = max ⌈\|i_k - o_k\| / steps_k⌉, exactly.
 
     Summed by parts: ``Σ_d (levels[d] - levels[d+1])·(sum of z in the box of radius d)``. The
-    last level goes on for ever. Products are kept in four limbs of 31 bits.
+    last level goes on for ever. Factors are cut into limbs of 38 bits and levels into limbs of 62;
+    products are kept in four limbs of 31.
 
     >>> box_sums([[3, 1]], [1], [4, 2, 1], np.array([1, 1, 1])).tolist()
     [7, 8, 7]
     """
-    table = z.reshape([size for size, _ in box])
-    need(sum(z.tolist()) < 1 << 62, "the factors are too large")
+    mass = sum(z.tolist())
+    need(mass < 1 << 100, "the factors are too large")
     need(len(levels) * z.size <= WORK_LIMIT, "too many levels for so many answers")
-    for axis in range(table.ndim):
-        sums = np.cumsum(table, axis)
-        table = np.concatenate([np.zeros_like(np.take(sums, [0], axis)), sums], axis)
     falls = [above - below for above, below in pairwise(levels)]
-    need(all(0 <= fall < 1 << 62 for fall in falls), "levels must fall, each by less than 2^62")
+    need(all(0 <= fall < 1 << 124 for fall in falls), "levels must fall, each by less than 2^124")
     rows = max(1, BLOCK // 64 * box[0][0] // z.size)  # blocks that stay close to the processor
-    blocks = (np.arange(at, min(at + rows, box[0][0])) for at in range(0, box[0][0], rows))
-    total = np.concatenate([_block_sums(box, steps, falls, table, first) for first in blocks])
-    total += levels[-1] * sum(z.tolist())
-    return np.asarray(total, dtype=object)
+    blocks = [np.arange(at, min(at + rows, box[0][0])) for at in range(0, box[0][0], rows)]
+    total = np.full(z.size, levels[-1] * mass, object)
+    cuts = [(z, 0)] if mass < 1 << 62 else [(z & (1 << 38) - 1, 0), (z >> 38, 38)]
+    for part, up in cuts:
+        table = part.astype(np.int64).reshape([size for size, _ in box])
+        for axis in range(table.ndim):
+            sums = np.cumsum(table, axis)
+            table = np.concatenate([np.zeros_like(np.take(sums, [0], axis)), sums], axis)
+        for place in (0, 62) if max(falls, default=0) >> 62 else (0,):
+            some = [fall >> place & (1 << 62) - 1 for fall in falls]
+            found = [_block_sums(box, steps, some, table, first) for first in blocks]
+            total += np.concatenate(found) * (1 << up + place)
+    return total
 
 
 def _block_sums(

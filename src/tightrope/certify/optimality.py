@@ -79,19 +79,20 @@ class Reader:
     def expected(self, weights: Weights) -> Fraction:
         """Return the expected loss (the worst one over a set of possible answers), exactly."""
         each = np.zeros(self.n, np.int64).astype(object)
-        moved = np.flatnonzero(self.guess_of != np.arange(weights.outputs)).tolist()
-        same = not moved
-        if weights.kind == "radial" and self.binary and same:
+        shift = self.guess_of - np.arange(weights.outputs)
+        if weights.kind == "radial" and self.binary and not shift.any():
             each += weights.total - weights.levels[0]
-        elif weights.kind == "levels" and self.binary and same:
-            each += weights.total - weights.levels[0] * weights.factors.astype(object)
-            each[weights.rest_at] -= weights.rest_of(weights.rest_at)
-        elif self.power and weights.by_line() and len(moved) * self.n <= 1 << 25:
-            each = far_sums(weights.levels, weights.steps[0], weights.factors, self.power)
-            each = each * self.factor + self.losses(weights.rest_at) * weights.rest
-            for o in moved:  # outputs that make the reader guess something else
-                change = self.losses(int(self.guess_of[o])) - self.losses(o)
-                each += change * weights.column_by_rule(o)
+        elif self.binary and (weights.by_line() or (weights.kind == "levels" and not shift.any())):
+            depth = np.minimum(-(-abs(shift) // weights.steps[0]), len(weights.levels) - 1)
+            right = np.array(weights.levels, object)[depth] * weights.factors
+            np.add.at(each, self.guess_of, right)
+            last = int(self.guess_of[weights.rest_at])
+            each[last] += weights.rest_of(last)
+            each = weights.total - each
+        elif self.power and weights.by_line():
+            sums = far_sums(weights.levels, weights.steps[0], weights.factors, shift, self.power)
+            at_rest = self.losses(int(self.guess_of[weights.rest_at]))
+            each = sums * self.factor + at_rest * weights.rest
         else:
             need(self.binary or self.n * weights.outputs <= 1 << 27, "too many losses to add up")
             for start, block in weights.columns():
@@ -109,34 +110,70 @@ class Reader:
         return Fraction(found, weights.total * self.unit * self.prior_total)
 
 
-def far_sums(levels: list[int], step: int, z: Array, power: int) -> Array:
-    r"""Return ``Σ_o levels[⌈\|i-o\|/step⌉]·z[o]·\|i-o\|^power`` for all i, exactly.
+def far_sums(levels: list[int], step: int, z: Array, shift: Array, power: int) -> Array:
+    r"""Return ``Σ_o levels[⌈\|i-o\|/step⌉]·z[o]·\|i-o-shift[o]\|^power`` for all i, exactly.
 
-    The last level goes on for ever and is added up by moments; the others are a convolution of
-    integers below 2^19, whose sums stay below 2^62.
+    The last level goes on for ever and is added up by moments. The others are convolutions in
+    t = i - o: with m for the shift ``(t-m)² = t² - 2tm + m²``, and ``\|t-m\|`` is
+    ``\|m\| - t·sgn(m)`` where m is out of reach, else ``\|t\| - m·sgn(t) + \|m\|·[t=0]`` and
+    between 0 and m 2(\|m\|-\|t\|) more.
 
-    >>> far_sums([4, 2, 1], 1, np.array([1, 1, 1, 1]), 1).tolist()
+    >>> far_sums([4, 2, 1], 1, np.array([1, 1, 1, 1]), np.zeros(4, int), 1).tolist()
     [7, 6, 6, 7]
+    >>> far_sums([4, 2, 1], 1, np.array([1, 1, 1, 1]), np.array([1, 1, 0, -2]), 1).tolist()
+    [11, 6, 3, 13]
     """
-    n, last = len(z), levels[-1]
+    n, last, z = len(z), levels[-1], z.astype(object)
     reach = min(n, step * (len(levels) - 1) + 1)
-    need(2 * reach * n <= WORK_LIMIT >> 3, "too many levels to add up losses")
-    half = [(levels[-(-t // step)] - last) * t**power for t in range(reach)]
-    kernel = np.array([*half[:0:-1], *half], object)
-    node, many = np.arange(n).astype(object), z.astype(object)
+    node, many = np.arange(n).astype(object), np.zeros(n, np.int64).astype(object)
+    np.add.at(many, np.arange(n) + shift, z)
     sums = [np.cumsum(many * node**p) for p in range(power + 1)]
     if power == 1:
         far = node * (2 * sums[0] - sums[0][-1]) - (2 * sums[1] - sums[1][-1])
     else:
         far = node * node * sums[0][-1] - 2 * node * sums[1][-1] + sums[2][-1]
-    total = far * last
-    small = (1 << 19) - 1
-    for a in range(0, 63, 19):
-        part = ((z >> a) & small).astype(np.int64)
-        for b in range(0, max(half).bit_length(), 19):
-            near = np.convolve(part, ((kernel >> b) & small).astype(np.int64))
-            total += near[reach - 1 : reach - 1 + n].astype(object) * (1 << (a + b))
-    return np.asarray(total)
+    half = np.array([levels[-(-t // step)] - last for t in range(reach)], object)
+    kernel, t = np.concatenate([half[:0:-1], half]), np.arange(1 - reach, reach)
+    if power == 2:
+        parts = [(kernel * t * t, z), (kernel * t, z * shift * -2), (kernel, z * shift * shift)]
+        return np.asarray(far * last + sum(convolved(*part) for part in parts))
+    out, inside = z * (abs(shift) >= reach), shift * (abs(shift) < reach)
+    need(int(abs(inside).sum()) <= 1 << 25, "too many guesses away from their outputs")
+    parts = [(kernel * abs(t), z - out), (kernel * np.sign(t), -z * inside)]
+    parts += [(kernel, out * abs(shift)), (kernel * t, -out * np.sign(shift))]
+    total = np.asarray(far * last + half[0] * z * abs(inside))
+    total += sum(convolved(*part) for part in parts)
+    for side in (1, -1):
+        some = np.flatnonzero(side * inside > 1)
+        for d in range(1, int(abs(inside).max(initial=0))):
+            some = some[side * inside[some] > d]
+            total[some + side * d] += z[some] * (side * inside[some] - d) * (2 * half[d])
+    return total
+
+
+def convolved(kernel: Array, values: Array) -> Array:
+    """Return the middle of a convolution, from limbs so short that sums stay below 2^62.
+
+    >>> convolved(np.array([1, 0, -1], object), np.array([1 << 70, 2, 3], object)).tolist()
+    [2, -1180591620717411303421, -2]
+    """
+    limb, pieces = (58 - len(kernel).bit_length()) // 2, []
+    for array in (values, kernel):
+        sign, size = np.sign(array).astype(np.int64), np.asarray(abs(array), object)
+        places = range(0, int(size.max()).bit_length(), limb)
+        need(len(places) <= 16, "the weights are too wide to add up losses")
+        pieces.append([(a, (size >> a & (1 << limb) - 1).astype(np.int64) * sign) for a in places])
+    work = len(pieces[0]) * len(pieces[1]) * len(kernel) * len(values)
+    need(work <= WORK_LIMIT << 1, "too many levels for so many answers: losses are not added up")
+    sums: dict[int, Array] = {}
+    for a, one in pieces[0]:
+        for b, other in pieces[1]:
+            sums[a + b] = sums.get(a + b, 0) + np.convolve(one, other)
+    start = len(kernel) // 2
+    total = np.zeros(len(values), np.int64).astype(object)
+    for place, found in sums.items():
+        total += found[start : start + len(values)].astype(object) * (1 << place)
+    return total
 
 
 def lower_bound(file: Container, graph: Graph, reader: Reader, alphas: list[int]) -> Fraction:
@@ -149,9 +186,12 @@ def lower_bound(file: Container, graph: Graph, reader: Reader, alphas: list[int]
     bits: int = file.get("bits", int, told)
     need(0 < bits <= 400, "the certificate needs 1 to 400 bits")
     kind = file.get("kind", str, told)
-    need(kind in ("cover", "multipliers", "tree", "line"), "unknown kind of certificate")
+    need(kind in ("cover", "roof", "multipliers", "tree", "line"), "unknown kind of certificate")
     if kind == "cover":
         return _cover(file, graph, reader, alphas[0], bits)
+    if kind == "roof":
+        roof = file.whole("roof", graph.nodes).astype(object)
+        return under_roof(graph, reader, alphas[0], bits, roof)
     need(kind == "line" or graph.nodes * reader.guesses <= 1 << 26, "too many conditions to check")
     prices = file.whole("prices", graph.nodes, None).astype(object)
     if kind != "multipliers":
@@ -292,3 +332,24 @@ def _cover(file: Container, graph: Graph, reader: Reader, alpha: int, bits: int)
         short = float(Fraction(-room[k], reader.prior_total << (62 + bits)))
         need(False, f"certificate: answer {k} is not covered, short by {short:.3g}")
     return 1 - Fraction(sum(cover.tolist()), 1 << bits)
+
+
+def under_roof(graph: Graph, reader: Reader, alpha: int, bits: int, roof: Array) -> Fraction:
+    """Return the bound of a roof: v >= π, and ``v_h >= α·v_i`` on every edge of a tree.
+
+    >>> under_roof.__name__
+    'under_roof'
+    """
+    need(reader.binary, "certificate: a roof is for binary loss")
+    tree = Tree(graph)
+    need(not any(tree.ratio), "certificate: under a roof all edges are of length 1")
+    low = np.flatnonzero(reader.prior * (1 << bits) > roof * reader.prior_total).tolist()
+    need(not low, f"certificate: the roof is below the prior at answer {low[:1]}")
+    child = np.array(tree.order[1:], np.int64)
+    parent = np.array(tree.parent, np.int64)[child]
+    for one, other in ((child, parent), (parent, child)):
+        steep = one[roof[one] * alpha > roof[other] * (1 << 62)].tolist()
+        need(not steep, f"certificate: the roof is too steep at answer {steep[:1]}")
+    degree = np.bincount(np.concatenate([child, parent]), minlength=graph.nodes)
+    right = sum((roof * ((1 << 62) - (degree - 1).astype(object) * alpha)).tolist())
+    return 1 - Fraction(right, (1 << 62) + alpha << bits)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import InputError, TooLarge
+from tightrope.graphs import Band
 
 #: Denominator of a prior whose own would be too large.
 DYADIC = 1 << 61
@@ -115,7 +116,8 @@ def _prior(prior: Any) -> tuple[int, NDArray[Any]]:
 
 
 def _dyadic(values: list[Any]) -> tuple[int, NDArray[Any]]:
-    counts = np.array([round(Fraction(value) * DYADIC) for value in values], object)
+    ratios = (value.as_integer_ratio() for value in values)
+    counts = np.array([(2 * p * DYADIC + q) // (2 * q) for p, q in ratios], object)
     counts[int(counts.argmax())] += DYADIC - sum(counts.tolist())
     return DYADIC, counts.astype(np.int64)
 
@@ -126,10 +128,12 @@ def distance_rule(loss: Any, size: int) -> tuple[int, Fraction] | None:
     >>> from types import SimpleNamespace as Plain
     >>> halves = np.arange(3.0)[:, None] / 2
     >>> exact = lambda i, k: Fraction(abs(i - k), 2)
-    >>> distance_rule(Plain(power=1, guess_count=3, coordinates=halves, exact=exact), 3)
+    >>> distance_rule(Plain(name="", power=1, guess_count=3, coordinates=halves, exact=exact), 3)
     (1, Fraction(1, 2))
     """
-    power = getattr(loss, "power", None)
+    power, graph = getattr(loss, "power", None), getattr(loss, "graph", None)
+    if loss.name == "distance" and type(graph) is Band and graph.width == 1 and size == graph.size:
+        return 1, Fraction(1)
     if power not in (1, 2) or loss.guess_count != size or size < 2:
         return None
     line = np.asarray(loss.coordinates)

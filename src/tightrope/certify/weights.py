@@ -72,7 +72,7 @@ class Weights:
         need(sound and all(0 < s < 1 << 40 for s in self.steps), "the steps must be positive")
         self.rest_at: int = file.get("rest", int, told)
         need(0 <= self.rest_at < self.outputs, "the output of the rest does not exist")
-        self.factors = file.whole("factors", self.outputs, 0, 1 << 62)
+        self.factors = file.whole("factors", self.outputs, 0, 1 << 100)
 
     @functools.cached_property
     def rest(self) -> Array:

@@ -52,12 +52,15 @@ def test_distances_of_listed_graphs(graph):
 
 
 @pytest.mark.parametrize("graph", BOXES, ids=lambda g: g.name)
-@pytest.mark.parametrize("bits", [5, 40])
-def test_box_sums_are_exact(graph, bits):
+@pytest.mark.parametrize("bits", [5, 40, 90])
+@pytest.mark.parametrize("height", [61, 120])
+def test_box_sums_are_exact(graph, bits, height):
     rng = np.random.default_rng(bits)
     box = box_of(graph)
-    z = rng.integers(0, 1 << bits, graph.size)
+    z = rng.integers(0, 1 << min(bits, 60), graph.size)
+    z = z.astype(object) * (1 << 30) + z // 7 if bits > 60 else z
     levels = sorted(rng.integers(1, 1 << 61, 4).tolist(), reverse=True)
+    levels = [(level << height - 61) + (level >> 3) for level in levels]
     found = box_sums(box, [width for _, width in box], levels, z)
     for i in range(graph.size):
         far = np.minimum(graph.distances_from(i), 3).tolist()
@@ -73,7 +76,9 @@ def test_box_sums_with_steps_other_than_widths():
 
 def test_factors_that_could_overflow_are_refused():
     with pytest.raises(Damaged, match="too large"):
-        box_sums([[4, 1]], [1], [2, 1], np.full(4, 1 << 61))
+        box_sums([[4, 1]], [1], [2, 1], np.full(4, 1 << 98))
+    with pytest.raises(Damaged, match="less than 2\\^124"):
+        box_sums([[4, 1]], [1], [1 << 125, 1], np.ones(4, np.int64))
     with pytest.raises(Damaged, match="levels must fall"):
         box_sums([[4, 1]], [1], [1, 2], np.ones(4, np.int64))
 

@@ -5,11 +5,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tightrope.certify import Cover, Prices, certify, verify
+from tightrope.certify import Cover, Prices, Roof, certify, verify
+from tightrope.certify.container import Container, Damaged
+from tightrope.certify.encode import encode
+from tightrope.certify.optimality import convolved, far_sums
 from tightrope.channels import GeometricChannel, IntegerChannel, ScaledPhi, rational
 from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, InputError
-from tightrope.graphs import Band, Clique, petersen
+from tightrope.graphs import Band, Clique, ExplicitGraph, petersen
+from tightrope.optimize import design
+from tightrope.proofs import prove
+from tightrope.queries import query
 
 RESPONSE = [["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]]
 
@@ -126,3 +132,81 @@ def test_the_certificate_is_needed_for_a_claim_of_optimality():
     made = certify(rational(RESPONSE), Clique(3), "ln(2)", consumer=Consumer.of(Clique(3)))
     assert verify(made).optimal_within is None
     assert verify(made).reasons == ()
+
+
+def test_a_work_too_large_is_refused_before_it_is_begun():
+    levels = list(range(1 << 17, 0, -1))
+    with pytest.raises(Damaged, match="too many levels"):
+        far_sums(levels, 1, np.ones(1 << 17, np.int64), np.zeros(1 << 17, np.int64), 1)
+    wide = np.array([1 << 500], object)
+    with pytest.raises(Damaged, match="too wide"):
+        convolved(wide, wide)
+    levels = [1 << 60 >> d // 100 for d in range(6001)]
+    with pytest.raises(Damaged, match="away from their outputs"):
+        far_sums(levels, 1, np.ones(12_000, int), np.repeat([5999, -5999], 6000), 1)
+
+
+# -- roofs ---------------------------------------------------------------------------------
+
+
+def under(text, prior, level="ln(3)"):
+    """A tree, its best mechanism for binary loss and the file that proves it."""
+    graph = query(text).graph
+    consumer = Consumer.of(graph, prior=prior)
+    found = design(graph, level, consumer)
+    return found, prove(found)
+
+
+@pytest.mark.parametrize("text", ["path(7)", "tree(2,2)", "star(4)"])
+def test_a_roof_proves_trees_of_few_branches_and_needs_no_prices(text):
+    size = query(text).graph.size
+    prior = np.where(np.arange(size) % 2, 1.0, 0.01)
+    found, made = under(text, (prior / prior.sum()).tolist())
+    assert made.header["certificate"]["kind"] == "roof"
+    assert 0 <= verify(made).optimal_within < 1e-12
+    assert float(made.bound) == pytest.approx(found.bound, abs=1e-12)
+
+
+def test_a_roof_that_is_low_or_steep_is_noticed():
+    """Every number of it matters: lower it breaks a rule, higher the stated bound."""
+    _, made = under("path(6)", [0.6, 0.03, 0.02, 0.05, 0.1, 0.2])
+    file = Container(made.to_bytes())
+    header = {name: value for name, value in file.header.items() if name != "sections"}
+    for node in range(6):
+        for change in (-(1 << 30), 1 << 30):
+            sections = {name: np.concatenate(list(file.chunks(name))) for name in file.places}
+            sections["roof"][node] += change
+            said = verify(encode(header, sections, 6)).reasons
+            assert len(said) == 1
+            expected = ("certificate: the roof is",) if change < 0 else ("bound", "certificate")
+            assert said[0].startswith(expected), (node, said)
+
+
+def test_a_roof_is_for_binary_loss_and_trees_with_edges_of_one_length():
+    with pytest.raises(CheckFailed, match="for binary loss"):
+        certify(
+            GeometricChannel(4, 1),
+            Band(4),
+            1,
+            consumer=Consumer.of(Band(4), loss="absolute"),
+            certificate=Roof(),
+        )
+    with pytest.raises(CheckFailed, match="no tree"):
+        certify(
+            rational(RESPONSE),
+            Clique(3),
+            "ln(2)",
+            consumer=Consumer.of(Clique(3)),
+            certificate=Roof(),
+        )
+    graph = ExplicitGraph([(0, 1), (1, 2)], lengths=[1.0, 2.0])
+    response = [["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]]
+    with pytest.raises(CheckFailed, match="length 1"):
+        certify(rational(response), graph, "ln(2)", consumer=Consumer.of(graph), certificate=Roof())
+
+
+def test_a_tree_of_many_branches_keeps_its_prices():
+    """There the roof is a bound, but no mechanism reaches it."""
+    _, made = under("star(4)", [0.2] * 5, "0.5")
+    assert made.header["certificate"]["kind"] != "roof"
+    assert verify(made).optimal_within < 1e-9
