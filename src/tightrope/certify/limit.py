@@ -39,7 +39,8 @@ class Limit(Reader):
         if "attack" in file.places:
             actions = file.get("actions", int, self.told)
             self.parts = file.get("attack_denominator", int, self.told)
-            need(0 < actions * self.n <= PAIR_LIMIT and self.parts > 0, "no such attacker")
+            sound = 0 < actions * self.n <= PAIR_LIMIT and 0 < self.parts < 1 << 512
+            need(sound, "no such attacker")
             listed = file.whole("attack", actions * self.n, None).astype(object)
             self.attack = listed.reshape(actions, self.n)
         work = self.attack.size * max(self.guesses, len(reader.guess_of))
@@ -74,7 +75,8 @@ class Limit(Reader):
         told: dict[str, Any] = file.get("certificate", dict)
         bits: int = file.get("bits", int, told)
         weight: int = file.get("weight", int, told)
-        need(0 < bits <= 400 and weight >= 0, "certificate: a limit needs a weight of at least 0")
+        sound = 0 < bits <= 400 and 0 <= weight < 1 << 512
+        need(sound, "certificate: the weight of a limit must be at least 0")
         one, actions = 1 << bits, len(self.attack)
         self.times, share = (one, weight) if self.limited == "vulnerability" else (weight, one)
         listed = file.whole("choices", self.guesses * actions, 0).astype(object)

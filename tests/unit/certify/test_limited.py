@@ -92,6 +92,7 @@ def test_every_changed_number_is_noticed(made):
         {"certificate": {**proof, "weight": 0}},
         {"certificate": {**proof, "weight": -1}},
         {"certificate": {**proof, "weight": 0.5}},
+        {"certificate": {**proof, "weight": 10**400}},
         {"certificate": {**proof, "bits": proof["bits"] - 1}},
         {"certificate": {**proof, "bits": 0}},
         {"certificate": {**proof, "kind": "cover"}},
@@ -101,7 +102,7 @@ def test_every_changed_number_is_noticed(made):
         {"expected_loss": "9" * 1999},
     ]
     if "attack_denominator" in limit:
-        for parts_of_one in (limit["attack_denominator"] + 1, 0):
+        for parts_of_one in (limit["attack_denominator"] + 1, 0, 10**400):
             headers.append({"limit": {**limit, "attack_denominator": parts_of_one}})
         headers.append({"limit": {**limit, "actions": limit["actions"] + 1}})
     for one in filter(None, headers):
