@@ -218,7 +218,7 @@ def smallest_entry(graph: AnswerGraph, enough: float = -math.inf) -> Callable[[f
     """
     graph._check_row("a vector over the answers")
     structure = structure_of(graph)
-    if graph.size <= CELL_LIMIT and not isinstance(structure, BandStructure):
+    if graph.size <= CELL_LIMIT and not isinstance(structure, BandStructure | PlaneStructure):
         cells = cells_of(graph)
         return lambda epsilon: float(cells.solve(math.exp(-epsilon)).min())
 
@@ -226,7 +226,7 @@ def smallest_entry(graph: AnswerGraph, enough: float = -math.inf) -> Callable[[f
 
     def least(epsilon: float) -> float:
         alpha = math.exp(-epsilon)
-        # On a plane short rows are quicker; it falls back on classes by itself.
+        # On a plane short rows are quicker.
         if isinstance(structure, LatticeStructure) and not isinstance(structure, PlaneStructure):
             classes = structure._by_classes(alpha, ones)
             if classes is not None:

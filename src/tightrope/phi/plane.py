@@ -30,12 +30,16 @@ from tightrope.phi.structure import Alpha
 SHORTEST_SIDE = 8
 #: Longest side, beside the other: in a narrow strip most diagonals lie outside.
 LONGEST_SIDES = 4
-#: Largest α at which short rows are solved; beyond it they take too many steps.
+#: Largest α at which short rows are solved by iterations; beyond it they take too many steps.
 SHORT_ROWS_ALPHA = 0.85
+#: Most short rows that are eliminated: where iterations would do, and beyond.
+ELIMINATED, MOST_ELIMINATED = 15_000, 150_000
 #: Most steps on short rows.
 SHORT_ROWS_STEPS = 300
-#: Entries of a combined row below this are zeros, rounded.
-_ZERO = 1e-14
+#: Largest entry beside a pivot on the diagonal at which it is still taken, inverted.
+PIVOT = 1e-3
+#: Largest residual of what elimination finds at a larger α.
+RESIDUAL = 1e-7
 #: How far from its answer a combined row reaches.
 _REACH = 3
 
@@ -56,6 +60,10 @@ class PlaneStructure(LatticeStructure):
     >>> plane.apply(0.5, np.eye(72)[0]).reshape(9, 8)[1, :3].round(6).tolist()
     [0.5, 0.5, 0.25]
     """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.words = "rows made short along the diagonals"
 
     def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
         r"""Return :math:`\Phi x` by recurrences along the diagonals."""
@@ -83,15 +91,19 @@ class PlaneStructure(LatticeStructure):
         return place.astype(np.int32), (side, 2, side)
 
     def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
-        """Solve the short rows where few steps do, otherwise by conjugate gradients."""
+        """Solve the short rows where they are few or few steps do, else by conjugate gradients."""
         b = np.asarray(b, np.float64)
-        if b.ndim == 1 and b.any() and alpha <= SHORT_ROWS_ALPHA:
+        if b.ndim == 1 and b.any():
             grid = b.reshape(self.shape)
             alike = np.array_equal(grid, grid[::-1]) and np.array_equal(grid, grid[:, ::-1])
             found = ShortRows(self.shape, alpha, mirrored=alike).solve(grid)
-            if found is not None:
+            if found is not None and (alpha <= SHORT_ROWS_ALPHA or self._fits(alpha, found, b)):
                 return found.ravel()
         return super().solve(alpha, b)
+
+    def _fits(self, alpha: float, found: Floats, b: Floats) -> bool:
+        left = self.apply(alpha, found.ravel()) - b
+        return bool(np.abs(left).max() <= RESIDUAL * np.abs(b).max())
 
 
 class ShortRows:
@@ -115,26 +127,34 @@ class ShortRows:
     """
 
     def __init__(self, shape: tuple[int, ...], alpha: float, mirrored: bool = False) -> None:
-        self.shape, self.mirrored = shape, mirrored
+        self.shape, self.mirrored, self._alpha = shape, mirrored, alpha
         self.kept = tuple((side + 1) // 2 for side in shape) if mirrored else shape
         self._rights: list[Part] = []
         self._lefts: list[Part] = []
         margin = _REACH if mirrored else 0
         sides = tuple(side + margin for side in self.kept)
         edges = (-1, 0) if mirrored else (-1, 0, 1)
+        # Near α = 1 the rows nearly cancel.
+        rate = np.longdouble(alpha)
         for zones in ((a, b) for a in edges for b in edges):
-            rows = _combination(alpha, zones)
+            rows = _combination(rate, zones)
             spans = [
                 _span(zone, side, mirrored) for zone, side in zip(zones, self.kept, strict=True)
             ]
             self._rights += _parts(rows, spans, sides)
-            self._lefts += _parts(_combined_row(alpha, rows), spans, sides)
+            self._lefts += _parts(_combined_row(rate, rows), spans, sides)
 
     def solve(self, b: Floats) -> Floats | None:
         """Return x with Φx = b, or ``None`` when that takes too many steps."""
         from scipy.sparse.linalg import LinearOperator, bicgstab
 
         size = self.kept[0] * self.kept[1]
+        exchanged = self.kept[0] == self.kept[1] and np.array_equal(b, b.T)
+        steep = self._alpha > SHORT_ROWS_ALPHA
+        if size // (2 if exchanged else 1) <= (MOST_ELIMINATED if steep else ELIMINATED):
+            return self._eliminated(b, exchanged)
+        if steep:
+            return None
         short = LinearOperator(
             (size, size), lambda x: self.product(x.reshape(self.kept)).ravel(), dtype=np.float64
         )
@@ -142,8 +162,41 @@ class ShortRows:
         x, left = bicgstab(short, right, rtol=ITERATIVE_TOLERANCE, maxiter=SHORT_ROWS_STEPS)
         if left:
             return None
-        found = x.reshape(self.kept)
-        return self._beyond(found, tuple(self.shape)) if self.mirrored else found
+        return self._whole(x.reshape(self.kept))
+
+    def _eliminated(self, b: Floats, exchanged: bool) -> Floats:
+        """Return x by elimination; where the coordinates may change places, from half of it."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.linalg import splu
+
+        own = np.arange(self.kept[0] * self.kept[1]).reshape(self.kept)
+        _, first, number = np.unique(
+            np.minimum(own, own.T) if exchanged else own, return_index=True, return_inverse=True
+        )
+        number = number.reshape(self.kept)
+        chosen, grid = own == first[number], self._margined(number)
+        row, column, entry = [], [], []
+        for (rows, columns), steps, weight in self._lefts:
+            kept = chosen[rows, columns]
+            for dx, dy in steps:
+                far = grid[rows.start + dx : rows.stop + dx, columns.start + dy : columns.stop + dy]
+                row.append(number[rows, columns][kept])
+                column.append(far[kept])
+                entry.append(np.full(len(row[-1]), weight))
+        place = np.concatenate(row), np.concatenate(column)
+        matrix = coo_array((np.concatenate(entry), place), (len(first), len(first))).tocsc()
+        # Pivots on the diagonal keep the order that leaves few entries.
+        symmetric = {"SymmetricMode": True}
+        factors = splu(matrix, "MMD_AT_PLUS_A", diag_pivot_thresh=PIVOT, options=symmetric)
+        found = factors.solve(self.combined(b).ravel()[first])
+        return self._whole(found[number])
+
+    def _whole(self, part: Floats) -> Floats:
+        return self._beyond(part, tuple(self.shape)) if self.mirrored else part
+
+    def _margined(self, part: NDArray[Any]) -> NDArray[Any]:
+        """Continue a vector as far as rows reach beyond what is kept of it."""
+        return self._beyond(part, tuple(n + _REACH for n in self.kept)) if self.mirrored else part
 
     def combined(self, b: Floats) -> Floats:
         """Return the combinations of the entries of a whole right-hand side."""
@@ -153,7 +206,7 @@ class ShortRows:
         """Return the product of the short rows with a vector, or with a quarter of it."""
         return self._sum(self._lefts, x)
 
-    def _beyond(self, part: Floats, sides: tuple[int, ...]) -> Floats:
+    def _beyond(self, part: NDArray[Any], sides: tuple[int, ...]) -> NDArray[Any]:
         """Continue a quarter of a vector up to longer sides: what lies beyond is mirrored."""
         for axis, side in enumerate(sides):
             far = np.arange(self.kept[axis], side)
@@ -162,7 +215,7 @@ class ShortRows:
         return part
 
     def _sum(self, parts: list[Part], x: Floats) -> Floats:
-        grid = self._beyond(x, tuple(n + _REACH for n in self.kept)) if self.mirrored else x
+        grid = self._margined(x)
         out = np.zeros(self.kept)
         for (rows, columns), steps, weight in parts:
             far = [
@@ -211,7 +264,7 @@ def _both_ways(rate: Any, wave: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
-def _combination(alpha: float, zones: Step) -> dict[Step, float]:
+def _combination(alpha: Any, zones: Step) -> dict[Step, Any]:
     """Return which rows are added with which weights, by the edges that are near.
 
     Everything is divided by (1-α)², but for a corner by 1-α: what is left is of order 1.
@@ -227,28 +280,32 @@ def _combination(alpha: float, zones: Step) -> dict[Step, float]:
         inward = -(zones[0] + zones[1])
         steps = [(inward, 1), (inward, -1)] if zones[0] else [(1, inward), (-1, inward)]
         both = [{(0, 0): 1.0, step: -alpha} for step in steps]
-    made: dict[Step, float] = {}
+    made: dict[Step, Any] = {}
     for (a, one), (b, other) in itertools.product(both[0].items(), both[1].items()):
         at = (a[0] + b[0], a[1] + b[1])
         made[at] = made.get(at, 0.0) + one * other
     return _scaled(made, 1 / (1 - alpha) ** 2)
 
 
-def _scaled(parts: Mapping[Step, float], factor: float) -> dict[Step, float]:
+def _scaled(parts: Mapping[Step, Any], factor: Any) -> dict[Step, Any]:
     return {step: weight * factor for step, weight in parts.items()}
 
 
-def _combined_row(alpha: float, parts: Mapping[Step, float]) -> dict[Step, float]:
+def _combined_row(alpha: Any, parts: Mapping[Step, Any]) -> dict[Step, Any]:
     """Return the entries near its own answer that a combination of rows leaves."""
-    found = {}
-    for x, y in itertools.product(range(-_REACH, _REACH + 1), repeat=2):
-        weight = sum(w * alpha ** max(abs(x - dx), abs(y - dy)) for (dx, dy), w in parts.items())
-        if abs(weight) > _ZERO:
-            found[x, y] = weight
-    return found
+    near = np.array(list(itertools.product(range(-_REACH, _REACH + 1), repeat=2)))
+    weights = np.array(list(parts.values()))
+    far = np.abs(near[:, None] - np.array(list(parts))).max(axis=2)
+    entries = alpha**far @ weights
+    zero = 8 * np.finfo(weights.dtype).eps * np.abs(weights).sum()
+    return {
+        (x, y): entry
+        for (x, y), entry in zip(near.tolist(), entries, strict=True)
+        if abs(entry) > zero
+    }
 
 
-def _parts(weights: Mapping[Step, float], spans: list[slice], shape: tuple[int, ...]) -> list[Part]:
+def _parts(weights: Mapping[Step, Any], spans: list[slice], shape: tuple[int, ...]) -> list[Part]:
     """Put the steps of a zone together that have the same weight and leave from the same answers.
 
     A step counts only for the answers from which it stays inside the box.
@@ -258,10 +315,10 @@ def _parts(weights: Mapping[Step, float], spans: list[slice], shape: tuple[int, 
         low = [max(span.start, -d) for span, d in zip(spans, step, strict=True)]
         high = [min(s.stop, n - d) for s, d, n in zip(spans, step, shape, strict=True)]
         if low[0] < high[0] and low[1] < high[1]:
-            found.setdefault((low[0], high[0], low[1], high[1], round(weight, 15)), []).append(step)
+            found.setdefault((low[0], high[0], low[1], high[1], float(weight)), []).append(step)
     return [
-        ((slice(a, b), slice(c, d)), tuple(steps), weights[steps[0]])
-        for (a, b, c, d, _), steps in found.items()
+        ((slice(a, b), slice(c, d)), tuple(steps), weight)
+        for (a, b, c, d, weight), steps in found.items()
     ]
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tightrope.graphs import Band, StrongProduct
-from tightrope.phi import Phi
+from tightrope.phi import Phi, plane
 from tightrope.phi.lattice import LatticeStructure, lattice_of
-from tightrope.phi.plane import SHORT_ROWS_ALPHA, PlaneStructure, ShortRows, plane_of
+from tightrope.phi.plane import PlaneStructure, ShortRows, plane_of
 
 SHAPES = [(8, 8), (9, 8), (8, 13), (21, 22)]
 shapes = pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -52,10 +52,10 @@ def test_short_rows_are_combinations_of_rows_of_the_matrix(
 @shapes
 @alphas
 def test_solutions(shape: tuple[int, int], alpha: float) -> None:
-    plane, phi = plane_of(counts(shape)), matrix(shape, alpha)
+    short, phi = plane_of(counts(shape)), matrix(shape, alpha)
     for b in (np.ones(len(phi)), np.random.default_rng(4).normal(size=len(phi))):
-        assert phi @ plane.solve(alpha, b) == pytest.approx(b, abs=1e-10)
-    assert not plane.solve(alpha, np.zeros(len(phi))).any()
+        assert phi @ short.solve(alpha, b) == pytest.approx(b, abs=1e-10)
+    assert not short.solve(alpha, np.zeros(len(phi))).any()
 
 
 @shapes
@@ -67,12 +67,33 @@ def test_a_quarter_gives_the_whole(shape: tuple[int, int]) -> None:
     assert ShortRows(shape, 0.3, mirrored=True).solve(random) != pytest.approx(whole, abs=1e-3)
 
 
-def test_where_short_rows_take_too_long_conjugate_gradients_do() -> None:
-    graph, alpha = counts((40, 40)), SHORT_ROWS_ALPHA + 0.3
-    assert ShortRows((40, 40), 0.97).solve(np.ones((40, 40))) is None
-    plane, plain = plane_of(graph), lattice_of(graph)
-    b = np.ones(1600)
-    assert plane.solve(alpha, b) == pytest.approx(plain.solve(alpha, b), abs=1e-9)
+def test_coordinates_that_may_change_places_halve_the_rows() -> None:
+    random = np.random.default_rng(6).normal(size=(12, 12))
+    rows = ShortRows((12, 12), 0.4)
+    assert matrix((12, 12), 0.4) @ rows.solve(random + random.T).ravel() == pytest.approx(
+        (random + random.T).ravel(), abs=1e-11
+    )
+    # Halved nevertheless, a vector that is not alike has another solution.
+    wrong = matrix((12, 12), 0.4) @ rows._eliminated(random, exchanged=True).ravel()
+    assert np.abs(wrong - random.ravel()).max() > 1e-3
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.8])
+def test_many_rows_are_solved_by_iterations(alpha: float, monkeypatch) -> None:
+    b = np.random.default_rng(7).normal(size=(21, 22))
+    eliminated = ShortRows((21, 22), alpha).solve(b)
+    monkeypatch.setattr(plane, "ELIMINATED", 0)
+    assert ShortRows((21, 22), alpha).solve(b) == pytest.approx(eliminated, abs=1e-8)
+
+
+@pytest.mark.parametrize("alpha", [0.86, 0.97, 0.999])
+def test_where_iterations_take_too_long_rows_are_eliminated(alpha: float, monkeypatch) -> None:
+    graph, b = counts((40, 40)), np.ones(1600)
+    found = plane_of(graph).solve(alpha, b)
+    assert found == pytest.approx(lattice_of(graph).solve(alpha, b), abs=1e-7)
+    monkeypatch.setattr(plane, "MOST_ELIMINATED", 0)
+    assert ShortRows((40, 40), alpha).solve(np.ones((40, 40))) is None
+    assert plane_of(graph).solve(alpha, b) == pytest.approx(found, abs=1e-7)
 
 
 @pytest.mark.parametrize(
