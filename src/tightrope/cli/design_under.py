@@ -73,7 +73,7 @@ def under_consumers(
                 f"regret {reader['regret']:.3g}"
             )
         if out is not None:
-            rows["written to"] = f"{out}  (check it: tightrope verify {out})"
+            rows["written to"] = f"{out}  (check its privacy: tightrope verify {out})"
         facts_table(console, f"one mechanism for {len(readers)} readers of {asked.text}", rows)
         if not found.certified:
             how = "stopped early" if found.stopped else "the proof did not close"
