@@ -2,6 +2,7 @@
 
 import datetime
 import os
+import socket
 import sqlite3
 import warnings
 
@@ -84,7 +85,7 @@ def server():
 
 @pytest.fixture(scope="session")
 def spark(parquet, tmp_path_factory):
-    """A local session that has the table."""
+    """A local session that has the table, and is a Spark Connect server too."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -102,6 +103,9 @@ def spark(parquet, tmp_path_factory):
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("spark")))
+            .config("spark.plugins", "org.apache.spark.sql.connect.SparkConnectPlugin")
+            .config("spark.connect.grpc.binding.address", "127.0.0.1")
+            .config("spark.connect.grpc.binding.port", str(free_port()))
             .getOrCreate()
         )
         session.sparkContext.setLogLevel("ERROR")
@@ -135,6 +139,11 @@ def sqlite(tmp_path_factory):
     db.commit()
     db.close()
     return f"sqlite:///{path}"
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return listening.getsockname()[1]
 
 
 SOURCES = ["duckdb", "parquet", "csv", "polars", "sqlite", "postgresql"]

@@ -1,16 +1,22 @@
 """Spark answers like every other source."""
 
+import json
+import subprocess
 import sys
 
 import pytest
 from tests.data import test_sources as suite
+from tests.data.conftest import FACTS
 
-from tightrope import InputError
+from tightrope import Epsilon, InputError
+from tightrope.certify import write
+from tightrope.release import Ledger
+from tightrope.release.amounts import charge_of
 from tightrope.release.facts import Table
 from tightrope.release.sources import open_source
 
 
-def test_spark(spark, counting, tmp_path):
+def test_spark(spark, parquet, counting, tmp_path):
     """One test, so that one worker starts one session, which costs more than all the questions."""
     suite.test_every_shape_has_its_true_answer(spark)
     suite.test_a_part_is_a_condition(spark)
@@ -19,6 +25,38 @@ def test_spark(spark, counting, tmp_path):
     suite.test_one_release_path(spark, counting, tmp_path / "released")
     suite.test_wrong_columns_are_refused_before_anything_is_charged(
         spark, counting, tmp_path / "refused"
+    )
+    a_release_by_spark_connect(spark, parquet, counting, tmp_path)
+
+
+def a_release_by_spark_connect(spark, parquet, counting, folder):
+    """From a process of its own: one that has a session cannot have a remote one beside it."""
+    port = spark.conf.get("spark.connect.grpc.binding.port")
+    spark.sql(f"create table everybody using parquet location '{parquet}'")
+    facts = FACTS.replace("[tables.people]", '[tables.people]\nrelation = "everybody"')
+    (folder / "tightrope.toml").write_text(facts)
+    write(counting, folder / "count.tightrope")
+    sql = "select count(*) from people where age > 20.5"
+    said = []
+    for address in (f"127.0.0.1:{port}", "127.0.0.1:1/;token=hush"):
+        words = ["release", "count.tightrope", "--data", f"spark+remote://{address}", "--json"]
+        ran = subprocess.run(
+            [sys.executable, "-m", "tightrope", *words, "--sql", sql, "--ledger", "ledger.db"],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=folder,
+            timeout=120,
+        )
+        assert "hush" not in ran.stdout + ran.stderr
+        said.append(ran)
+    done, refused = said
+    assert done.returncode == 0, done.stderr
+    assert 0 <= json.loads(done.stdout)["answer"] <= 150
+    assert refused.returncode == 2
+    assert "no Spark Connect server answers there" in refused.stderr
+    assert Ledger(folder / "ledger.db").account("table people").spent == charge_of(
+        Epsilon.of("ln(2)")
     )
 
 

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import socket
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from tightrope.errors import InputError, TightropeError
 from tightrope.release.facts import Column, Table
 from tightrope.release.text_files import TEXT_FILES, text_file_query
 
-#: Seconds to wait for a Spark Connect server, and the port where one listens.
-CONNECT_SECONDS, SPARK_PORT = 5, 15002
 _PARQUET_FILES = (".parquet", ".pq")
 _KNOWN = (
     "a CSV or Parquet file, duckdb:///FILE, sqlite:///FILE, postgresql://…, polars:FILE, "
@@ -296,9 +292,9 @@ def _spark_address(text: str, relation: str) -> Source:
         # Without it Spark Connect may end the whole process instead of raising an error.
         if importlib.util.find_spec("grpc") is None:
             raise InputError(f"{_name(text)} cannot be opened: Spark Connect needs grpcio")
-        _check_answers(text)
         # A session of its own: one that is there already may be at another server.
         session = SparkSession.builder.remote(f"sc:{rest}").create()
+        _check_answers(session, _name(text))
         return _spark(session, relation, _name(text), session.stop)
     builder = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false")
     session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
@@ -309,16 +305,18 @@ def _spark_address(text: str, relation: str) -> Source:
     return _spark(session, relation, text, lambda: None)
 
 
-def _check_answers(text: str) -> None:
-    """Refuse an address where nobody listens: Spark Connect would try it for minutes."""
-    place = urlsplit(text.partition(";")[0])
+def _check_answers(session: Any, name: str) -> None:
+    """Ask a Spark Connect server for its version, once: it would be asked for minutes."""
+    client = session.client
+    patience = client.get_retry_policies()
+    client.set_retry_policies([])
     try:
-        address = (place.hostname or "localhost", place.port or SPARK_PORT)
-        socket.create_connection(address, timeout=CONNECT_SECONDS).close()
-    except (OSError, ValueError):
+        _ = session.version
+    except Exception:
         raise InputError(
-            f"{_name(text)}: no Spark Connect server answers there within {CONNECT_SECONDS} s"
+            f"{name}: no Spark Connect server answers there (with a token it must speak TLS)"
         ) from None
+    client.set_retry_policies(patience)
 
 
 def _spark(session: Any, relation: str, name: str, close: Callable[[], None]) -> Source:
