@@ -272,10 +272,12 @@ def _in_floats(first: Channel, second: Channel, tolerance: float) -> Derivation:
     x_all, y_all = first.matrix(), second.matrix()
     x_live, y_live = x_all.max(axis=0) > 0, y_all.max(axis=0) > 0
     x, y = x_all[:, x_live], y_all[:, y_live]
-    remap = _solved_remap(x, y)
+    remap, gains = _solved_remap(x, y)
     route = "independent columns: one remap at most"
-    gains: NDArray[np.float64] | None = None
-    if remap is None or _distance(x, y, remap) > tolerance:
+    near = remap is not None and _distance(x, y, remap) <= tolerance
+    # No remap is nearer to X than the margin of a witness.
+    far = gains is not None and _float_witness(gains, x, y).margin > tolerance
+    if remap is None or not (near or far):
         found = search_remap(x, y)
         remap = found.remap / found.remap.sum(axis=1, keepdims=True)
         gains = found.gains
@@ -291,17 +293,31 @@ def _in_floats(first: Channel, second: Channel, tolerance: float) -> Derivation:
     return Derivation(False, None, witness, False, distance, tolerance, route)
 
 
-def _solved_remap(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Return the only candidate when the columns of y are independent in floats."""
+def _solved_remap(
+    x: NDArray[np.float64], y: NDArray[np.float64]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Return the only candidate when the columns of y are independent in floats.
+
+    And the gains that forbid it, where it has negative entries: a guess for the worst of them.
+    """
     if y.shape[1] > y.shape[0]:
-        return None
+        return None, None
     tops_x, tops_y = x.max(axis=0), y.max(axis=0)
     solved, _, rank, _ = np.linalg.lstsq(y / tops_y, x / tops_x, rcond=None)
     if rank < y.shape[1]:
-        return None
-    remap = np.maximum(solved * tops_x / tops_y[:, None], 0.0)
+        return None, None
+    entries = solved * tops_x / tops_y[:, None]
+    gains = None
+    if entries.min() < 0:
+        # v·y is the o-th unit vector, so v·x_w is the entry of the remap.
+        inverse = np.linalg.pinv(y / tops_y) / tops_y[:, None]
+        share = entries / np.abs(inverse).sum(axis=1, keepdims=True)
+        o, w = np.unravel_index(share.argmin(), share.shape)
+        gains = np.zeros_like(x)
+        gains[:, w] = -inverse[o]
+    remap = np.maximum(entries, 0.0)
     sums = remap.sum(axis=1, keepdims=True)
-    return np.asarray(remap / sums) if (sums > 0).all() else None
+    return (np.asarray(remap / sums) if (sums > 0).all() else None), gains
 
 
 def _distance(x: NDArray[np.float64], y: NDArray[np.float64], remap: NDArray[np.float64]) -> float:

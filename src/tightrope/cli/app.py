@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, get_type_hints
 
 import typer
 
@@ -73,6 +73,12 @@ def help_text(command: Callable[..., None]) -> str:
     return "\n\n".join(f"\b\n{p}" if "\n  " in p else p for p in paragraphs)
 
 
+def _register(group: typer.Typer, command: Callable[..., None], name: str | None = None) -> None:
+    # The argument parser reads the annotations four times: they are evaluated once.
+    command.__annotations__ = get_type_hints(command, include_extras=True)
+    group.command(name, help=help_text(command))(command)
+
+
 for command in (
     graph,
     exists,
@@ -95,11 +101,11 @@ for command in (
     papers,
     studio,
 ):
-    app.command(help=help_text(command))(command)
+    _register(app, command)
 
 ledger = typer.Typer(
     help="Show, verify and export the ledger of spent budget.", no_args_is_help=True
 )
 for word, step in LEDGER_COMMANDS.items():
-    ledger.command(word, help=help_text(step))(step)
+    _register(ledger, step, word)
 app.add_typer(ledger, name="ledger")
