@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 #: Most answers that are drawn, in a row or otherwise; of a larger graph, those nearest to the
 #: centre.
 DRAWN_IN_A_ROW, DRAWN = 31, 120
+#: The font size of labels, and the width of a node in a row that holds one, in points.
+LABEL_SIZE, ROOM_FOR_A_LABEL = 8, 15
 #: The part of the width of the axes across which answers in a row are spread.
 ROW_PART = 0.84
 
@@ -55,7 +57,6 @@ def plot_graph(
     """
     from tightrope.report.files import new_axes
 
-    axes = new_axes() if ax is None else ax
     if limit is None:
         limit = DRAWN_IN_A_ROW if isinstance(graph, Band) else DRAWN
     nodes, edges = nearest_part(graph, centre, limit)
@@ -63,30 +64,40 @@ def plot_graph(
         points = layout(graph, nodes, edges)
     else:
         points = np.asarray(places, dtype=float)[nodes]
+    row = _on_a_line(points)
+    if ax is None:
+        bent = any(abs(points[a, 0] - points[b, 0]) > 1 for a, b in edges)
+        axes = new_axes(*((7.6, 2.6 if bent else 1.6) if row else (6.4, 4.8)))
+    else:
+        axes = ax
     distance = np.array([graph.distance(centre, i) for i in nodes], dtype=float)
-    _draw_edges(axes, points, edges, bent=_on_a_line(points))
+    _draw_edges(axes, points, edges, bent=row)
     size = float(np.clip(6000 / len(nodes), 25, 420))
-    if _on_a_line(points):
-        # In a row the width of the picture is shared out, so that no node covers another.
-        size = min(size, (_row_width(axes) / len(nodes)) ** 2)
+    if row:
+        # The width of the picture is shared out, so that edges are seen between the nodes.
+        size = min(size, (0.7 * _row_width(axes) / len(nodes)) ** 2)
     dots = axes.scatter(
         points[:, 0], points[:, 1], s=size, c=distance, cmap="cividis", vmin=0,
         edgecolors="black", linewidths=0.6, zorder=2,
     )  # fmt: skip
     if len(nodes) <= 40:
-        _write_labels(axes, graph, nodes, points, distance)
+        texts = [short_label(graph.label(node)) for node in nodes]
+        if row and size < ROOM_FOR_A_LABEL**2:
+            _write_below(axes, texts, points, size)
+        else:
+            _write_inside(axes, texts, points, distance)
     bar = axes.figure.colorbar(dots, ax=axes, shrink=0.8)
     bar.set_label(f"distance from {short_label(graph.label(centre))}")
     if not graph.has_lengths:
         from matplotlib.ticker import MaxNLocator
 
-        bar.locator = MaxNLocator(integer=True, nbins=8)
+        bar.locator = MaxNLocator(integer=True, nbins=4 if row else 8)
         bar.update_ticks()
     shown = f"{graph.size:,} answers"
     if len(nodes) < graph.size:
         shown += f", the {len(nodes)} nearest to {short_label(graph.label(centre))}"
     axes.set_title(f"{graph.name}: {shown}")
-    axes.set_aspect("equal" if not _on_a_line(points) else "auto")
+    axes.set_aspect("auto" if row else "equal")
     axes.margins(0.08)
     axes.set_axis_off()
     return axes
@@ -121,18 +132,21 @@ def _draw_edges(
     axes.add_collection(LineCollection(list(lines), colors="0.55", linewidths=0.8, zorder=1))
 
 
-def _write_labels(
-    axes: Axes,
-    graph: AnswerGraph,
-    nodes: list[int],
-    points: NDArray[np.float64],
-    distance: NDArray[np.float64],
+def _write_below(axes: Axes, texts: list[str], points: NDArray[np.float64], size: float) -> None:
+    """Write below small nodes in a row as many labels as stand beside each other."""
+    needed = 0.75 * LABEL_SIZE * (max(map(len, texts)) + 0.5)
+    step = math.ceil(needed * len(texts) / _row_width(axes))
+    for text, spot in list(zip(texts, points, strict=True))[::step]:
+        axes.annotate(
+            text, spot, (0, -0.5 * math.sqrt(size) - 2), textcoords="offset points",
+            ha="center", va="top", fontsize=LABEL_SIZE,
+        )  # fmt: skip
+
+
+def _write_inside(
+    axes: Axes, texts: list[str], points: NDArray[np.float64], distance: NDArray[np.float64]
 ) -> None:
-    texts = [short_label(graph.label(node)) for node in nodes]
-    longest = max(map(len, texts))
-    size = 8 if longest <= 3 else 6.5
-    if _on_a_line(points):
-        size = min(size, _row_width(axes) / (0.62 * longest * len(nodes)))
+    size = LABEL_SIZE if max(map(len, texts)) <= 3 else 6.5
     for text, spot, far in zip(texts, points, distance / max(distance.max(), 1), strict=True):
         axes.annotate(
             text, spot, ha="center", va="center", fontsize=size, zorder=3,

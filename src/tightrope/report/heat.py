@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 DRAWN = 300
 #: Most rows and columns with a number in each cell, and with a label at each.
 NUMBERED, LABELLED = 10, 25
+#: Most characters that stand beside each other below the map; more of them are turned.
+WRITTEN_ACROSS = 85
 #: Largest denominator of a fraction that is written into a cell.
 DENOMINATOR = 100
 
@@ -98,7 +100,7 @@ def _write_ticks(
         step = max(1, -(-len(places) // LABELLED))
         chosen = range(0, len(places), step)
         axis.set_ticks(list(chosen), [labels[k] for k in chosen])
-        if turned and max(len(labels[k]) for k in chosen) > 4:
+        if turned and len(chosen) * max(len(labels[k]) + 1 for k in chosen) > WRITTEN_ACROSS:
             axis.set_tick_params(rotation=90)
 
     write(axes.yaxis, rows, [short_label(channel.input_label(int(i))) for i in rows], False)

@@ -45,8 +45,9 @@ def layout(
             turn = np.linspace(-0.8 * math.pi, 0.8 * math.pi, len(nodes))
             return np.column_stack([np.sin(turn), np.cos(turn)])
         return np.array([(i, 0.0) for i in nodes])
-    if _is_plane(graph):
-        return np.array([graph.digits(i) for i in nodes], dtype=float)
+    if _is_counts(graph):
+        steps = np.array(TWO_VALUES)[: len(graph.factors)]
+        return np.asarray(np.array([graph.digits(i) for i in nodes], dtype=float) @ steps)
     if graph.is_cycle or graph.is_clique:
         step = 2 * math.pi / len(nodes)
         return np.array([(math.sin(step * k), math.cos(step * k)) for k in range(len(nodes))])
@@ -62,11 +63,11 @@ def layout(
     return np.array([spot[k] for k in range(len(nodes))])
 
 
-def _is_plane(graph: AnswerGraph) -> TypeGuard[ProductGraph]:
-    """Whether the answers are pairs of numbers."""
+def _is_counts(graph: AnswerGraph) -> TypeGuard[ProductGraph]:
+    """Whether the answers are pairs or triples of numbers."""
     return (
         isinstance(graph, ProductGraph)
-        and len(graph.factors) == 2
+        and len(graph.factors) in (2, 3)
         and all(isinstance(factor, Band) for factor in graph.factors)
     )
 

@@ -34,17 +34,27 @@ if TYPE_CHECKING:
 WRITTEN = 12
 
 STYLE = """
-body{font:16px/1.5 system-ui,sans-serif;color:#111;background:#fff;max-width:60rem;margin:2rem auto;
-padding:0 1rem}
+:root{color-scheme:light dark;--ink:#111;--faint:#444;--paper:#fff;--line:#bbb;--code:#f3f3f3;
+--bar:#0072B2}
+@media screen and (prefers-color-scheme:dark){:root{--ink:#e6ebf0;--faint:#a3afbb;--paper:#10161c;
+--line:#4a5866;--code:#1f2933;--bar:#56B4E9}figure svg{border-radius:8px}}
+body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:60rem;
+margin:2rem auto;padding:0 1rem}
 h1{font-size:1.6rem;margin-bottom:.2rem}h2{font-size:1.2rem;margin-top:2rem;
-border-bottom:1px solid #999}
+border-bottom:1px solid var(--line)}
 table{border-collapse:collapse;margin:.6rem 0}th,td{padding:.25rem .7rem;text-align:left;
-border-bottom:1px solid #ccc}
-td.n{text-align:right;font-variant-numeric:tabular-nums}tr.best{font-weight:bold}
-figure{margin:1rem 0}figure svg{max-width:100%;height:auto}figcaption{color:#444;font-size:.9rem}
-code,pre{font-family:ui-monospace,monospace;background:#f3f3f3;padding:.1rem .3rem}
+vertical-align:top;overflow-wrap:anywhere;border-bottom:1px solid var(--line)}th{font-weight:500;
+overflow-wrap:normal}
+td.n{text-align:right;font-variant-numeric:tabular-nums;overflow-wrap:normal}
+tr.best *{font-weight:bold}
+figure{margin:1rem 0}figure svg{max-width:100%;height:auto}
+figcaption{color:var(--faint);font-size:.9rem}
+code,pre{font-family:ui-monospace,monospace;background:var(--code);padding:.1rem .3rem}
 pre{padding:.6rem;white-space:pre-wrap}
-.meter{height:.8rem;background:#0072B2;display:inline-block}
+.bars td{vertical-align:middle}.bars td:last-child{width:12rem}
+.meter{height:.8rem;background:var(--bar);display:block;
+print-color-adjust:exact;-webkit-print-color-adjust:exact}
+@media(max-width:40rem){.bars td:last-child{display:none}}
 @media print{body{margin:0;max-width:none;font-size:11pt}h2{break-after:avoid}
 figure,table{break-inside:avoid}}
 """
@@ -137,10 +147,11 @@ def _comparison(design: Design) -> str:
     top = max(abs(value) for _, value, _ in values) or 1.0
     rows = "".join(
         f'<tr class="{kind}"><th>{escape(name)}</th><td class="n">{_number(value)}</td>'
-        f'<td><span class="meter" style="width:{12 * abs(value) / top:.2f}rem"></span></td></tr>'
+        f'<td><span class="meter" style="width:{100 * abs(value) / top:.2f}%"></span></td></tr>'
         for name, value, kind in values
     )
-    return f"<h2>Compared with others (loss, shorter is better)</h2><table>{rows}</table>"
+    title = "Compared with others (loss: less is better)"
+    return f'<h2>{title}</h2><table class="bars">{rows}</table>'
 
 
 def _leakage(design: Design) -> str:

@@ -12,6 +12,9 @@ from tightrope.report.palette import strokes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: The longest name that stands level below its bars.
+NAME_ACROSS = 12
+
 
 def plot_regret(many: ManyDesign, ax: Axes | None = None) -> Axes:
     """Draw the loss of each consumer under the shared mechanism beside its own optimum.
@@ -50,7 +53,11 @@ def plot_regret(many: ManyDesign, ax: Axes | None = None) -> Axes:
             f"+{max(regret, 0.0):.2g}", (float(place) + 0.2, lost), ha="center", va="bottom",
             fontsize=8,
         )  # fmt: skip
-    axes.set_xticks(places, names, rotation=0 if len(names) <= 6 else 45)
+    axes.set_xticks(places, names)
+    if max(map(len, names)) > NAME_ACROSS or len(names) > 6:
+        axes.tick_params("x", rotation=30)
+        for label in axes.get_xticklabels():
+            label.set(ha="right", rotation_mode="anchor")
     axes.set_ylabel("expected loss")
     axes.set_title(f"{many.graph.name}, ε = {many.epsilon}: worst regret {many.worst_regret:.3g}")
     axes.margins(y=0.15)

@@ -60,7 +60,7 @@ def test_the_page_has_every_part() -> None:
         "The question",
         "The mechanism",
         "What the reader gets",
-        "Compared with others (loss, shorter is better)",
+        "Compared with others (loss: less is better)",
         "What it leaks",
         "Proofs, and how to check them",
     ]

@@ -1,5 +1,7 @@
 """Plots: what is on the axes, and what is refused."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -143,6 +145,46 @@ def test_regret_of_many_consumers() -> None:
     heights = [bar.get_height() for bar in axes.patches]
     assert heights[:2] == pytest.approx(many.optima)
     assert heights[2:] == pytest.approx(many.losses)
+
+
+def overlaps(axes, drawn) -> int:
+    """Count the texts that cover one of their neighbours in the picture."""
+    figure = axes.get_figure()
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in drawn if text.get_text()]
+    assert len(boxes) > 4
+    return sum(one.overlaps(two) for one, two in pairwise(boxes))
+
+
+@pytest.mark.parametrize(
+    "graph", [Band(6), Band(31), Band(31, 3), Band(700, 5), Band(25, label=lambda k: 1000 * k)]
+)
+def test_names_of_answers_in_a_row_do_not_cover_each_other(graph) -> None:
+    axes = plot_graph(graph)
+    assert overlaps(axes, axes.texts) == 0
+    assert min(text.get_fontsize() for text in axes.texts) >= 6.5
+
+
+@pytest.mark.parametrize("size", [10, 25, 1000])
+def test_ticks_of_a_heat_map_do_not_cover_each_other(size) -> None:
+    axes = plot_channel(GeometricChannel(size, "ln(2)"))
+    assert overlaps(axes, axes.get_xticklabels()) == 0
+    assert overlaps(axes, axes.get_yticklabels()) == 0
+
+
+def test_long_names_of_readers_are_turned() -> None:
+    graph = Clique(3)
+    name = "the press and the public"
+    two = [Consumer.of(graph, prior="uniform", loss="binary", name=f"{name} {k}") for k in range(2)]
+    axes = plot_regret(design_many(graph, "ln(2)", two))
+    assert {label.get_rotation() for label in axes.get_xticklabels()} == {30}
+
+
+def test_triples_of_counts_stand_apart() -> None:
+    graph = tr.query("counts(2,3)").graph
+    points = layout(graph, list(range(27)), [])
+    gaps = np.linalg.norm(points[:, None] - points[None], axis=2)[~np.eye(27, dtype=bool)]
+    assert gaps.min() > 0.12 * np.ptp(points[:, 0])
 
 
 def test_given_places_are_kept() -> None:
