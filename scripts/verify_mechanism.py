@@ -81,6 +81,8 @@ class Container:
         if isinstance(source, bytes):
             self.stream = io.BytesIO(source)
         else:
+            if os.path.exists(source) and not os.path.isfile(source):  # a pipe would be waited for
+                raise OSError(22, "this is not a regular file", os.fspath(source))
             self.stream = open(source, "rb")  # noqa: SIM115 - open as long as this lives
         self.size = self.stream.seek(0, os.SEEK_END)
         need(self.size >= 48, f"not a mechanism file: it is only {self.size} bytes long")

@@ -27,7 +27,7 @@ EXACT_BITS = 4096
 #: Range of ε accepted: below it the ratio is 1 to working accuracy, above it nothing is private.
 SMALLEST, LARGEST = 1e-12, 500
 
-_NUMBER = r"\d+(?:\.\d*)?(?:[eE][+-]?\d{1,3})?|\.\d+(?:[eE][+-]?\d{1,3})?"
+_NUMBER = r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?|\.[0-9]+(?:[eE][+-]?[0-9]{1,3})?"
 _TEXT = re.compile(
     rf"\s*(?:(?P<times>{_NUMBER})\s*(?:/\s*(?P<under>{_NUMBER})\s*)?\*\s*)?"
     rf"(?:ln\(\s*(?P<base>{_NUMBER})(?:\s*/\s*(?P<below>{_NUMBER}))?\s*\)"

@@ -49,6 +49,8 @@ def cycle_labelling(graph: AnswerGraph, cycle: tuple[int, ...]) -> tuple[int, ..
     labels[list(cycle)] = range(length)
     layer = [cycle[0]]
     for label in range(1, length):
+        if labels.min() >= 0:
+            break
         following = {int(u) for node in layer for u in graph.neighbours(node) if labels[u] < 0}
         labels[list(following)] = label
         layer = [cycle[label], *sorted(following)]

@@ -79,6 +79,9 @@ def read_channel(path: str | os.PathLike[str]) -> Channel:
 
 def _rows(path: Path) -> list[list[str]]:
     try:
+        # Whoever opens a pipe waits for its writer.
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path}: this is not a regular file")
         if path.stat().st_size > FILE_LIMIT:
             raise TooLarge(f"{path}: a matrix file may have at most {FILE_LIMIT} bytes")
         with path.open(newline="", encoding="utf-8-sig") as file:

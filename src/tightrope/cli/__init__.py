@@ -35,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from tightrope.cli.app import app
 
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if words in ([], ["ledger"]):  # asking for nothing is no mistake
+        words.append("--help")
     try:
         code = app(args=words, prog_name="tightrope", standalone_mode=False)
         sys.stdout.flush()

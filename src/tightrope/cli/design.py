@@ -170,7 +170,9 @@ def _draw(console: Console, title: str, epsilon: str, found: Design, data: dict[
     rows = {"expected loss": f"{found.expected_loss:.9g}"}
     if binary:
         rows["right answer"] = f"with probability {found.utility:.9g}"
-    rows["no mechanism below"] = f"{found.bound:.9g}  (gap {found.gap:.2g})"
+    # No loss is negative but a listed one; what rounding takes off a bound of 0 is in the gap.
+    bound = 0.0 if -1e-12 < found.bound < 0 <= found.expected_loss else found.bound
+    rows["no mechanism below"] = f"{bound:.9g}  (gap {found.gap:.2g})"
     rows |= {f"{name} noise": _compared(value, found) for name, value in found.baselines.items()}
     rows["route"] = f"{found.route}: {found.reason}"
     rows["time"] = f"{found.seconds:.3g} s"

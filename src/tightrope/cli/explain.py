@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tightrope.cli.output import AsJson, paragraphs, show
+from tightrope.cli.output import AsJson, paragraphs, progress_bar, show
+
+if TYPE_CHECKING:
+    from tightrope.epsilon import Epsilon
+    from tightrope.graphs import AnswerGraph
 
 
 def explain(
@@ -57,13 +62,25 @@ def explain(
     from tightrope.leakage.explain import explain as explain_level
     from tightrope.queries import query
 
-    found = explain_level(
-        epsilon=epsilon,
-        individuals=individuals,
-        values=values,
-        max_bits=max_bits,
-        max_success=max_success,
-        min_utility=min_utility,
-        graph=None if question is None else query(question).graph,
-    )
+    graph = None if question is None else query(question).graph
+    with progress_bar("designing", as_json):
+        found = explain_level(
+            epsilon=epsilon,
+            individuals=individuals,
+            values=values,
+            max_bits=max_bits,
+            max_success=max_success,
+            min_utility=min_utility,
+            graph=graph,
+            best=None if graph is None else _designed(graph),
+        )
     show(as_json, found.as_dict(), lambda console: paragraphs(console, found.sentences))
+
+
+def _designed(graph: AnswerGraph) -> Callable[[Epsilon], float] | None:
+    """Return how to find the best utility at an ε where no closed form gives it."""
+    if graph.is_path or graph.constant_ball_sizes is not None:
+        return None
+    from tightrope.optimize import design
+
+    return lambda level: design(graph, level).utility

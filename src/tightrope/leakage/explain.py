@@ -3,6 +3,7 @@ r"""What an ε means, in words, and which ε a limit in words allows."""
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,6 +121,7 @@ def explain(
     max_success: float | None = None,
     min_utility: float | None = None,
     graph: AnswerGraph | None = None,
+    best: Callable[[Epsilon], float] | None = None,
 ) -> Explanation:
     r"""Say what an ε means, or find the ε that limits allow and say what it means.
 
@@ -143,6 +145,8 @@ def explain(
         Chance wanted that the true answer is reported, for the uniform prior.
     graph
         The answer graph for ``min_utility``.
+    best
+        The utility that can be reached at an ε, where a graph has no closed form for it.
 
     Examples
     --------
@@ -154,24 +158,27 @@ def explain(
     Traceback (most recent call last):
     ...
     tightrope.errors.InputError: give one of: an ε; a limit on bits or on success; a wanted
-    utility with a graph (got none)
+    utility with a question (got none)
     """
     limits = [
         name for name, value in (("bits", max_bits), ("success", max_success)) if value is not None
     ]
     ways = [epsilon is not None, max_bits is not None or max_success is not None]
     ways.append(min_utility is not None)
-    if sum(ways) != 1 or (min_utility is not None and graph is None):
-        got = "none" if not any(ways) else "more than one, or a utility without a graph"
+    if sum(ways) != 1:
         raise InputError(
-            "give one of: an ε; a limit on bits or on success; a wanted utility with a graph "
-            f"(got {got})"
+            "give one of: an ε; a limit on bits or on success; a wanted utility with a question "
+            f"(got {sum(ways) or 'none'})"
+        )
+    if (min_utility is None) != (graph is None):
+        raise InputError(
+            "a wanted utility and the question that it is wanted for go together: give both or none"
         )
     chosen_by = ""
     if epsilon is not None:
         level = Epsilon.of(epsilon)
     elif min_utility is not None and graph is not None:
-        level = epsilon_for_utility(min_utility, graph)
+        level = epsilon_for_utility(min_utility, graph, best=best)
         chosen_by = (
             f"The smallest ε at which the true answer of {graph.name} can be reported with "
             f"probability {min_utility:.6g} is {level}."

@@ -309,7 +309,10 @@ def _candidate(task: Task) -> Floats:
 def _tight(task: Task, route: str, reason: str) -> Design:
     assert task.tight is not None
     prior = task.bayesian.prior.probabilities
-    guess = np.asarray(best_remap(task.tight, task.bayesian).guess)
+    if task.bayesian.prior.is_uniform:  # then a column is highest at its own answer
+        guess = np.where(task.tight.z > 0, np.arange(len(prior)), 0)
+    else:
+        guess = np.asarray(best_remap(task.tight, task.bayesian).guess)
     phi = Phi(task.graph, task.epsilon)
     v = reach(phi, prior)
     loss = 1 - float(task.tight.z @ v)

@@ -15,8 +15,9 @@ from typing import Any
 from tightrope.channels import Channel
 from tightrope.consumers import Consumer, RiskAverse, expected_loss
 from tightrope.epsilon import Epsilon
-from tightrope.errors import CheckFailed, InputError, TightropeError
+from tightrope.errors import CheckFailed, InputError, TightropeError, TooLarge
 from tightrope.graphs import AnswerGraph
+from tightrope.graphs.base import ROW_LIMIT
 from tightrope.mechanisms import exponential, geometric
 from tightrope.optimize import closed_forms, solvers
 from tightrope.optimize.engine import Callback
@@ -111,6 +112,11 @@ def design(
     """
     clock = time.perf_counter()
     task = _task(query, epsilon, consumer, gap, progress, warm)
+    if task.graph.size > ROW_LIMIT:
+        raise TooLarge(
+            f"a design lists a price for each answer, at most {ROW_LIMIT}, and {task.graph.name} "
+            f"has {task.graph.size}: analyse or certify a named mechanism, which needs no list"
+        )
     found = _routed(task, route)
     baselines = _baselines(task, found)
     return replace(found, baselines=baselines, seconds=time.perf_counter() - clock)

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightrope.errors import InputError
+from tightrope.errors import InputError, TooLarge
 
 #: Accuracy of the ends of intervals found by bisection.
 END_ACCURACY = 1e-10
 #: The step at which the published thresholds were looked for [A, §6].
 PUBLISHED_STEP = 0.01
+#: Most samples that a step may ask for.
+SAMPLE_LIMIT = 100_000
 
 #: An interval of ε; ``None`` as its end means that it has none.
 Interval = tuple[float, float | None]
@@ -217,6 +219,11 @@ def stepped(
     step = step or PUBLISHED_STEP
     start = step if low is None else low
     stop = sure if high is None else high
+    if (stop - start) / step > SAMPLE_LIMIT:
+        raise TooLarge(
+            f"steps of {step:g} from {start:g} to {stop:g} are more than {SAMPLE_LIMIT} samples: "
+            "take a larger step or a shorter range"
+        )
     first, last = math.ceil(start / step - 1e-9), math.ceil(stop / step - 1e-9)
     points = [round(k * step, 12) for k in range(max(first, 1), max(last, first) + 1)]
     holds = [least(point) >= -tolerance for point in points]

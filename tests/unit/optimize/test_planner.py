@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from tightrope.channels import is_private
-from tightrope.consumers import Consumer
-from tightrope.errors import InputError
+from tightrope.consumers import Consumer, expected_loss
+from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import Band, Clique, Cycle, ExplicitGraph, Star
 from tightrope.optimize import design, engine, explain_routes
 from tightrope.optimize.planner import _best_of
+from tightrope.queries import query
 
 
 def consumer(graph, prior="uniform", loss="binary"):
@@ -182,3 +183,26 @@ def test_two_uncertified_designs_make_one_from_the_better_halves() -> None:
         assert found.expected_loss == exact.expected_loss
         assert found.bound == exact.bound
     assert not _best_of(dear, replace(dear, bound=loose.bound)).certified
+
+
+def test_a_tree_of_hundreds_of_thousands_of_answers_is_never_gone_through_in_pairs() -> None:
+    found = design("tree(2,17)", 1, route="tree")
+    assert found.certified
+    assert found.channel.shape == (2**18 - 1, 2**18 - 1)
+
+
+@pytest.mark.parametrize("root", [1 / 40, 0.22], ids=["uniform", "root"])
+def test_a_tree_at_its_threshold_leaves_out_the_empty_outputs(root) -> None:
+    graph = query("tree(3,3)").graph
+    prior = [root, *[(1 - root) / 39] * 39]
+    consumer = Consumer.of(graph, prior="uniform" if root == 1 / 40 else prior, loss="binary")
+    found = design(graph, "ln(3)", consumer, route="tree")
+    # Inner nodes have weight 0: the 27 leaves are left, and the guess that nothing asks for.
+    assert found.channel.shape == (40, 28)
+    assert expected_loss(found.channel, consumer) == pytest.approx(found.expected_loss, abs=1e-14)
+
+
+def test_a_list_that_cannot_be_held_is_refused_by_its_size() -> None:
+    with pytest.raises(TooLarge, match="databases\\(20,4\\) has 1099511627776"):
+        design("databases(20,4)", 1)
+    assert design("databases(6,4)", 1).certified

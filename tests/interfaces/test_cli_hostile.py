@@ -1,0 +1,81 @@
+"""What strangers type: wrong, huge and half-finished requests end in one clear line."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+def is_one_line(run):
+    return run.out == "" and run.err.startswith("tightrope: ") and run.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [[], ["ledger"]], ids=["tightrope", "ledger"])
+def test_no_words_are_a_request_for_help(run, words):
+    shown = run(*words)
+    assert shown == run(*words, "--help")
+    assert (shown.code, shown.err) == (0, "")
+    assert shown.out.startswith("Usage: tightrope")
+    assert shown.out.count("\n") > 5
+
+
+def test_half_a_command_is_a_mistake(run):
+    refused = run("graph")
+    assert refused.code == 2
+    assert is_one_line(refused)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["design", "count(3)", "--epsilon", "٣"], "ε must look like"),
+        (["design", "count(3)", "--epsilon", "ln(０.５)"], "ε must look like"),
+        (["design", "databases(20,4)", "--epsilon", "1"], "has 1099511627776"),
+        (["design", "count(1000000000000)", "--epsilon", "1"], "has 1000000000001"),
+        (["exists", "sum(4,3)", "--tolerance", "1e-4", "--step", "1e-12"], "larger step"),
+        (["explain", "--min-utility", ".5"], "go together"),
+        (["explain", "--epsilon", "1", "--query", "count(3)"], "go together"),
+        (["explain", "--epsilon", "1", "--min-utility", ".5", "--query", "count(3)"], "got 2"),
+    ],
+)
+def test_refused_in_one_line(run, words, says):
+    refused = run(*words)
+    assert refused.code == 2
+    assert is_one_line(refused)
+    assert says in refused.err
+
+
+def test_a_step_that_is_large_enough_is_taken(run):
+    found = run("exists", "sum(4,3)", "--tolerance", "1e-4", "--step", "0.05", "--json").data
+    assert found["minimum"] == pytest.approx(0.55)
+
+
+def test_a_wanted_utility_on_a_graph_without_a_closed_form(run):
+    found = run("explain", "--min-utility", "0.3", "--query", "sum(6,2)", "--json").data
+    reached = run("design", "sum(6,2)", "--epsilon", found["epsilon_text"], "--json").data
+    below = run("design", "sum(6,2)", "--epsilon", str(found["epsilon"] - 1e-5), "--json").data
+    assert below["utility"] < 0.3 <= reached["utility"]
+
+
+def test_a_bound_of_zero_is_shown_as_zero(run):
+    known = run("design", "count(3)", "--epsilon", "1", "--prior", "1,0,0,0").out
+    open_ = run("design", "count(3)", "--epsilon", "1").out
+    assert "no mechanism below  0  (gap" in known
+    assert "no mechanism below  0.4034" in open_
+
+
+@pytest.mark.parametrize("command", ["analyse", "remap", "verify"])
+def test_a_pipe_is_not_waited_for(tmp_path, command):
+    pipe = tmp_path / "matrix.csv"
+    os.mkfifo(pipe)
+    question = [] if command == "verify" else ["--query", "count(3)"]
+    refused = subprocess.run(
+        [sys.executable, "-m", "tightrope", command, str(pipe), *question],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert refused.returncode == 2
+    assert refused.stderr == f"tightrope: {pipe}: this is not a regular file\n"
