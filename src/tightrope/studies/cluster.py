@@ -19,6 +19,7 @@ from typing import Any
 
 from tightrope import __version__
 from tightrope.errors import CheckFailed, InputError
+from tightrope.studies.build import build
 from tightrope.studies.designing import Row, design_chunk
 from tightrope.studies.study import Chunk
 
@@ -102,10 +103,10 @@ def _stream(
         except Exception as problem:
             lost.append(_why(problem, chunk, where))
         else:
-            if version != __version__:
+            if version != build():
                 raise CheckFailed(
-                    f"a worker has tightrope {version}, this is {__version__}: install the same "
-                    "version everywhere"
+                    f"a worker has tightrope {version}, this is {build()}: install the same "
+                    "code everywhere"
                 )
             yield chunk, rows
         try:
@@ -203,7 +204,10 @@ def _interrupts_kept_from_children() -> Iterator[None]:
 @contextlib.contextmanager
 def _logs_off() -> Iterator[None]:
     """Keep Dask from writing: what matters is raised."""
-    loggers = [logging.getLogger(name) for name in ("distributed", "tornado", "asyncio")]
+    with contextlib.suppress(ImportError):
+        import distributed  # noqa: F401  gives each of its loggers a level of its own
+    known = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    loggers = [logging.getLogger(name) for name in (*known, "tornado", "asyncio")]
     before = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.CRITICAL + 1)

@@ -6,12 +6,12 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-from tightrope import __version__
 from tightrope.consumers import Consumer
 from tightrope.errors import TightropeError
 from tightrope.graphs import AnswerGraph
 from tightrope.optimize import Design, design
 from tightrope.queries import query as read_query
+from tightrope.studies.build import build
 from tightrope.studies.study import Chunk
 
 #: One design of a study; see ``tightrope.studies.COLUMNS`` for what stands in it.
@@ -19,14 +19,14 @@ Row = dict[str, Any]
 
 
 def design_chunk(chunk: Chunk) -> tuple[str, list[Row]]:
-    """Compute a chunk; return the version that did it, and the rows.
+    """Compute a chunk; return the version and code that did it, and the rows.
 
     >>> from tightrope.studies import Study
     >>> version, rows = design_chunk(next(Study.of("path(4)", "ln(2),ln(3)").chunks()))
     >>> [(row["route"], round(row["expected_loss"], 6)) for row in rows]
     [('geometric', 0.5), ('geometric', 0.375)]
     """
-    return __version__, list(rows_of(chunk))
+    return build(), list(rows_of(chunk))
 
 
 def rows_of(chunk: Chunk) -> Iterator[Row]:

@@ -15,7 +15,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tightrope import __version__
 from tightrope.consumers import loss as read_loss
 from tightrope.consumers import prior as read_prior
 from tightrope.epsilon import Epsilon
@@ -24,6 +23,7 @@ from tightrope.graphs import AnswerGraph
 from tightrope.optimize import ROUTES
 from tightrope.queries import Neighbours
 from tightrope.queries import query as read_query
+from tightrope.studies.build import build
 from tightrope.studies.levels import levels
 
 #: Levels in one chunk: within it each design starts from its neighbour, so more is faster on one
@@ -206,7 +206,7 @@ class Study:
         """Return the description as a dictionary that JSON can hold."""
         return {
             "format": FORMAT,
-            "tightrope": __version__,
+            "tightrope": build(),
             "queries": list(self.queries),
             "neighbours": self.neighbours,
             "epsilons": [str(level) for level in self.epsilons],
@@ -273,17 +273,25 @@ class _Reader:
     def __init__(self, study: Study) -> None:
         self.study = study
         self.known: dict[tuple[str, ...], Any] = {}
-        for text, digest in study.files:
+        self._check_files()
+
+    def _check_files(self) -> None:
+        for text, digest in self.study.files:
             if _digest(text) != digest:
                 raise InputError(f"the file of {text} has changed since the study was described")
 
     def values(self, query: str, prior: str, loss: str) -> tuple[Any, Any, Any]:
+        before = len(self.known)
         question = self._graph(query) if _names_a_file(query) else query
-        return (
+        found = (
             question,
             self._value(prior, query, read_prior),
             self._value(loss, query, read_loss),
         )
+        if len(self.known) > before:
+            # Hours may lie between the first question and this one.
+            self._check_files()
+        return found
 
     def _graph(self, text: str) -> AnswerGraph:
         if (text,) not in self.known:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tightrope import InputError
+from tightrope import InputError, __version__
 from tightrope.errors import CheckFailed
 from tightrope.studies import Store, Study, described_in, design_chunk, read_rows, store
 
@@ -98,6 +98,14 @@ def test_a_store_of_another_study_is_refused(out: Path) -> None:
     fill(out, sorted(PARTS))
     finish(out)
     with pytest.raises(InputError, match=ANOTHER), Store(OTHER, out):
+        pass
+
+
+def test_a_store_of_other_code_is_refused(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same version, in a checkout that has moved on: old rows and new are not mixed."""
+    fill(out, [0])
+    monkeypatch.setattr("tightrope.studies.study.build", lambda: f"{__version__}+other")
+    with pytest.raises(InputError, match=rf"this is {__version__}\+other"), Store(STUDY, out):
         pass
 
 

@@ -114,6 +114,15 @@ def test_files_travel_as_values(files: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert (row["query"], row["prior"]) == ("graph:ring.csv", "file:known.csv")
 
 
+def test_a_file_that_changes_while_the_study_runs(files: Path) -> None:
+    study = Study.of(["graph:ring.csv", "clique(3)"], "1", priors="file:known.csv")
+    chunks = study.chunks()
+    assert next(chunks).query == "graph:ring.csv"
+    Path("known.csv").write_text("0.25\n0.25\n0.5\n")
+    with pytest.raises(InputError, match=r"file:known\.csv has changed"):
+        next(chunks)
+
+
 @pytest.mark.parametrize("name", ["ring.csv", "known.csv", "cost.csv"])
 def test_the_content_of_files_belongs_to_the_study(files: Path, name: str) -> None:
     before = from_files()
