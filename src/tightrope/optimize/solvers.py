@@ -27,7 +27,7 @@ from tightrope.optimize.result import Design
 from tightrope.optimize.task import Task
 
 #: Most multipliers of the dual program; beyond, the engine is quicker.
-DUAL_VARIABLES = 8_000
+DUAL_VARIABLES = 10_000
 #: Largest number of answers for which the engine is started.
 ENGINE_ANSWERS = 4000
 #: Gaps below this are not worth a polish.
@@ -47,7 +47,7 @@ def accepts_dual(task: Task) -> tuple[bool, str]:
     >>> accepts_dual(task)
     (True, 'few answers: prices and their proof by one linear program')
     >>> accepts_dual(Task.of(Band(99, 2), 1, prior="uniform", loss="absolute"))
-    (False, 'the dual program would have 19500 multipliers, more than 8000')
+    (False, 'the dual program would have 19500 multipliers, more than 10000')
     """
     if isinstance(task.consumer, RiskAverse):
         return False, "the dual program is for a consumer with a prior"
