@@ -188,6 +188,9 @@ def _draw(console: Console, title: str, epsilon: str, found: Design, data: dict[
 
 def _compared(value: float, found: Design) -> str:
     lost = value - found.expected_loss
-    if found.expected_loss <= 0 or lost <= 1e-9 * max(value, 1e-300):
-        return f"{value:.9g}" + ("  (as good)" if lost <= 1e-9 * max(abs(value), 1e-300) else "")
-    return f"{value:.9g}  ({100 * lost / found.expected_loss:.3g} % worse)"
+    if abs(lost) <= 1e-9 * max(abs(value), 1e-300):
+        return f"{value:.9g}  (as good)"
+    if found.expected_loss <= 0:
+        return f"{value:.9g}"
+    share = 100 * abs(lost) / found.expected_loss
+    return f"{value:.9g}  ({share:.3g} % {'worse' if lost > 0 else 'better'})"

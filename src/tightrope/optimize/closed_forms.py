@@ -327,19 +327,26 @@ def _finished(
     theorem = "" if route == "candidate" else reason
     lam, bound = task.proved(lam, theorem)
     proof = Certificate(task.graph, task.epsilon, task.reader, lam, theorem)
-    if (guess == np.arange(noise.shape[1])).all():
-        channel: Channel = noise
-    else:
-        used, target = np.unique(guess, return_inverse=True)
-        channel = remap(
-            noise, DeterministicChannel(target.astype(np.int64), task.guess_labels(used))
-        )
     return task.answered(
         route,
         reason,
         loss=loss,
         bound=min(bound, loss) if bound - loss <= 1e-12 * abs(loss) else bound,
-        channel=channel,
+        channel=guessed(task, noise, guess),
         general=noise,
         certificate=proof,
     )
+
+
+def guessed(task: Task, noise: Channel, guess: Ints) -> Channel:
+    """Return noise whose outputs are the guesses that they stand for.
+
+    >>> from tightrope.graphs import Band
+    >>> task = Task.of(Band(3), 1, prior="0.1,0.8,0.1", loss="binary")
+    >>> guessed(task, exponential(Band(3), 1), np.array([1, 1, 2])).outputs
+    [1, 2]
+    """
+    if (guess == np.arange(noise.shape[1])).all():
+        return noise
+    used, target = np.unique(guess, return_inverse=True)
+    return remap(noise, DeterministicChannel(target.astype(np.int64), task.guess_labels(used)))

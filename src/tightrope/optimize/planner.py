@@ -7,13 +7,13 @@ route ends with the same certificate: prices that bound the loss of every privat
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from tightrope.channels import Channel
-from tightrope.consumers import Consumer, RiskAverse, expected_loss
+from tightrope.consumers import Consumer, RiskAverse, best_remap, expected_loss
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TightropeError, TooLarge
 from tightrope.graphs import AnswerGraph
@@ -28,6 +28,11 @@ from tightrope.optimize.task import Task
 
 #: Most entries of the plain program when another engine has an answer, if with a larger gap.
 SECOND_TRY = 300_000
+#: The mechanisms that a design is compared with.
+NOISE: dict[str, Callable[[AnswerGraph, Epsilon], Channel]] = {
+    "geometric": geometric,
+    "exponential": exponential,
+}
 #: Largest number of entries of a baseline mechanism that is evaluated for comparison.
 BASELINE_ENTRIES = 4_000_000
 #: The same for a risk-averse consumer, whose best remap is a linear program.
@@ -119,6 +124,8 @@ def design(
         )
     found = _routed(task, route)
     baselines = _baselines(task, found)
+    if found.stopped:
+        found = _no_worse_than_noise(task, found, baselines)
     return replace(found, baselines=baselines, seconds=time.perf_counter() - clock)
 
 
@@ -229,19 +236,33 @@ def graph_of(query: Any) -> AnswerGraph:
 def _baselines(task: Task, found: Design) -> dict[str, float]:
     """Return the loss of geometric and exponential noise with their best remaps."""
     values: dict[str, float] = {}
-    makers: Sequence[tuple[str, Callable[[], Channel]]] = (
-        ("geometric", lambda: geometric(task.graph, task.epsilon)),
-        ("exponential", lambda: exponential(task.graph, task.epsilon)),
-    )
     averse = isinstance(task.consumer, RiskAverse)
     if task.graph.size**2 > (REMAPPED_ENTRIES if averse else BASELINE_ENTRIES):
         return {found.route: found.expected_loss} if found.route == "geometric" else {}
-    for name, make in makers:
+    for name, make in NOISE.items():
         try:
+            noise = make(task.graph, task.epsilon)
             if isinstance(task.consumer, RiskAverse):
-                values[name] = minimax_remap(make(), task.consumer).worst_loss
+                values[name] = minimax_remap(noise, task.consumer).worst_loss
             else:
-                values[name] = float(expected_loss(make(), task.bayesian))
+                values[name] = float(expected_loss(noise, task.bayesian))
         except TightropeError:
             continue
     return values
+
+
+def _no_worse_than_noise(task: Task, found: Design, baselines: dict[str, float]) -> Design:
+    """Return what a search had when it was stopped, or plain noise where that is better."""
+    losses = {} if isinstance(task.consumer, RiskAverse) else baselines
+    name = min(losses, key=lambda name: losses[name], default=None)
+    if name is None or losses[name] >= found.expected_loss:
+        return found
+    noise = NOISE[name](task.graph, task.epsilon)
+    best = best_remap(noise, task.bayesian)
+    return replace(
+        found,
+        reason=f"stopped early, when {name} noise with the best remap was still better",
+        expected_loss=best.expected_loss,
+        channel=closed_forms.guessed(task, noise, best.guess),
+        general=noise,
+    )

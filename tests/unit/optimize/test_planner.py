@@ -10,7 +10,7 @@ from tightrope.consumers import Consumer, expected_loss
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import Band, Clique, Cycle, ExplicitGraph, Star
 from tightrope.optimize import design, engine, explain_routes
-from tightrope.optimize.planner import _best_of
+from tightrope.optimize.planner import _best_of, _no_worse_than_noise, _task
 from tightrope.queries import query
 
 
@@ -206,3 +206,21 @@ def test_a_list_that_cannot_be_held_is_refused_by_its_size() -> None:
     with pytest.raises(TooLarge, match="databases\\(20,4\\) has 1099511627776"):
         design("databases(20,4)", 1)
     assert design("databases(6,4)", 1).certified
+
+
+@pytest.mark.parametrize(("loss", "kept"), [(0.99, "geometric"), (0.5, "search")])
+def test_a_stopped_search_hands_out_nothing_worse_than_noise(loss, kept) -> None:
+    graph = Band(20, 3)
+    reader = consumer(graph, "binomial(.3)")
+    best = design(graph, 1, reader)
+    early = replace(best, expected_loss=loss, stopped=True)
+    task = _task(graph, 1, reader, 1e-9, None, None)
+    found = _no_worse_than_noise(task, early, best.baselines)
+    if kept == "search":
+        assert found is early
+        return
+    assert found.expected_loss == pytest.approx(best.baselines["geometric"], abs=1e-14)
+    assert expected_loss(found.channel, reader) == pytest.approx(found.expected_loss, abs=1e-14)
+    assert is_private(found.channel, graph, 1)
+    assert (found.stopped, found.bound) == (True, best.bound)
+    assert "geometric" in found.reason
