@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,23 @@ def write_text(path: str | Path, text: str) -> None:
         Path(path).write_text(text, encoding="utf-8", newline="")
     except (OSError, ValueError) as refused:
         raise InputError(f"{str(path)[:80]!r} cannot be written: {_reason(refused)}") from None
+
+
+def check_goals(*paths: str | Path | None) -> None:
+    """Refuse files that could not be written, before the work for them is done.
+
+    >>> check_goals(None, "no such folder/graph.csv")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: the folder 'no such folder' does not exist
+    """
+    for place in (Path(path) for path in paths if path is not None):
+        if place.is_dir():
+            raise InputError(f"{place}: this is a folder, not a file")
+        if not place.parent.is_dir():
+            raise InputError(f"the folder {str(place.parent)!r} does not exist")
+        if not os.access(place.parent, os.W_OK):
+            raise InputError(f"the folder {str(place.parent)!r} cannot be written to")
 
 
 def read_json(path: str | Path) -> Any:

@@ -1,5 +1,6 @@
 """What strangers type: wrong, huge and half-finished requests end in one clear line."""
 
+import json
 import os
 import subprocess
 import sys
@@ -79,3 +80,61 @@ def test_a_pipe_is_not_waited_for(tmp_path, command):
     )
     assert refused.returncode == 2
     assert refused.stderr == f"tightrope: {pipe}: this is not a regular file\n"
+
+
+@pytest.mark.parametrize(
+    ("goal", "says"),
+    [("", "this is a folder"), (".", "this is a folder"), ("no/such/x", "does not exist")],
+)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["design", "count(3)", "--epsilon", "1", "--out"],
+        ["design", "count(3)", "--epsilon", "1", "--report"],
+        ["certify", "geometric:count(3)", "--epsilon", "1", "--out"],
+        ["generalise", "geometric:count(3)", "--epsilon", "1", "--out"],
+    ],
+    ids=["out", "report", "certify", "generalise"],
+)
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(
+    run, monkeypatch, tmp_path, words, goal, says
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tightrope.queries.query", lambda *_, **__: pytest.fail("too late"))
+    refused = run(*words, goal)
+    assert refused.code == 2
+    assert is_one_line(refused)
+    assert says in refused.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def in_a_shell(line, **settings):
+    words = f"{sys.executable} -m tightrope {line}"
+    return subprocess.run(
+        ["/bin/sh", "-c", words],
+        check=False,
+        capture_output=True,
+        timeout=120,
+        env={**os.environ, **settings},
+    )
+
+
+@pytest.mark.parametrize("form", ["", "--json"])
+def test_letters_that_the_terminal_cannot_write_are_spelled_out(form):
+    found = in_a_shell(f"explain --epsilon 1 {form}", PYTHONIOENCODING="ascii")
+    assert (found.returncode, found.stderr) == (0, b"")
+    text = found.stdout.decode("ascii")
+    assert "\\u03b5 = 1: whatever" in text
+    if form:
+        assert json.loads(text)["sentences"][0].startswith("ε = 1")
+
+
+@pytest.mark.parametrize("form", ["", "--json"])
+@pytest.mark.parametrize(
+    ("goal", "code", "says"),
+    [(">&-", 0, b""), ("> /dev/full", 2, b"tightrope: output: No space left on device\n")],
+    ids=["closed", "full"],
+)
+def test_output_that_goes_nowhere(form, goal, code, says):
+    found = in_a_shell(f"graph petersen {form} {goal}")
+    assert (found.returncode, found.stderr) == (code, says)

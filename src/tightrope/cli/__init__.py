@@ -37,9 +37,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words in ([], ["ledger"]):  # asking for nothing is no mistake
         words.append("--help")
+    if hasattr(sys.stdout, "reconfigure"):  # as on standard error: no letter ends a command
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = app(args=words, prog_name="tightrope", standalone_mode=False)
-        sys.stdout.flush()
+        print(end="", flush=True)
         if code == INTERRUPTED:  # what the argument parser makes of an interruption
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
@@ -58,8 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         if hasattr(problem, "format_message"):  # what the argument parser raises
             return _complain(_usage(problem, words), BAD_INPUT)
-        if isinstance(problem, OSError) and problem.filename is not None:
-            return _complain(f"{problem.filename}: {problem.strerror}", BAD_INPUT)
+        if isinstance(problem, OSError) and problem.strerror:
+            return _complain(f"{problem.filename or 'output'}: {problem.strerror}", BAD_INPUT)
         if isinstance(problem, MemoryError):
             return _complain("not enough memory for this request", BAD_INPUT)
         return _complain(

@@ -38,7 +38,9 @@ def certify(
     """
     from tightrope.certify import certify as prove
     from tightrope.certify import write
+    from tightrope.files import check_goals
 
+    check_goals(out)
     loaded = load(mechanism, epsilon, question, neighbours)
     if loaded.epsilon is None:
         raise InputError("a matrix does not say how private it is meant to be: add --epsilon")

@@ -99,12 +99,14 @@ def design(
     {"query": "choice(3)", "neighbours": "change-one", "route": "regular", ...}
     """
     from tightrope.consumers import Consumer
+    from tightrope.files import check_goals, write_text
     from tightrope.optimize import Progress
     from tightrope.optimize import design as find
     from tightrope.queries import query
 
     if risk_averse is not None and prior != "uniform":
         raise InputError("a risk-averse reader has no prior: leave out --prior or --risk-averse")
+    check_goals(out, report)
     asked = query(question, neighbours=neighbours)
     limited = max_vulnerability is not None or max_loss is not None
     if consumers is not None or limited:
@@ -146,7 +148,6 @@ def design(
         data["out"] = str(write(proved, out))
         data["digest"] = proved.digest
     if report is not None:
-        from tightrope.files import write_text
         from tightrope.report import html_report
 
         write_text(report, html_report(found))

@@ -40,7 +40,9 @@ def generalise(
     """
     from tightrope.channels import DenseChannel
     from tightrope.channels.generality import make_maximally_general
+    from tightrope.files import check_goals
 
+    check_goals(out)
     loaded = load(mechanism, epsilon, question, neighbours)
     if loaded.epsilon is None:
         raise InputError("splitting needs the level that the mechanism keeps to: add --epsilon")

@@ -81,7 +81,8 @@ def show(as_json: bool, data: Mapping[str, Any], draw: Callable[[Console], None]
     {"nodes": 3}
     """
     if as_json:
-        print(json.dumps(plain(data), ensure_ascii=False, allow_nan=False))
+        unicode = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
+        print(json.dumps(plain(data), ensure_ascii=not unicode, allow_nan=False))
         return
     from rich.console import Console
 
