@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.certify.neighbours import NODE_LIMIT, WORK_LIMIT, box_sums
+from tightrope.certify.container import Damaged
+from tightrope.certify.neighbours import NODE_LIMIT, box_sums
 from tightrope.certify.rounding import MOVED_LIMIT
 from tightrope.channels import Channel, GeometricChannel, ScaledPhi
 from tightrope.epsilon import Epsilon
@@ -117,7 +118,7 @@ def levels_of(
     if channel.shape[0] == 1 or getattr(channel, "epsilon", None) != epsilon:
         return None
     if isinstance(channel, ScaledPhi):
-        own, spare = _box(channel), 0
+        own, spare, units = _box(channel), 0, 0.0
         if own != box:
             return None
         steps = tuple(width for _, width in box)
@@ -127,18 +128,21 @@ def levels_of(
     elif isinstance(channel, GeometricChannel) and len(box) == 1 and box[0][1] == channel.width:
         steps, reach, alpha = (1,), channel.width, channel.ratio
         mass, most = channel.column_maxima_sum(), channel.size - 1
-        spare, factors = 0, _rounded(channel.column_maxima())
+        spare, units, factors = 0, 0.0, _rounded(channel.column_maxima())
         if channel.width == 1:
             spare, factors = power * most.bit_length(), _on_path(channel.size, epsilon.ratio)
+            # Rounding down leaves less than one unit for each output in reach.
+            units = 3 / (channel.column_maxima().min() * (1 - alpha))
     else:
         return None
     table = level_table(epsilon.ratio, reach, alpha, most, LEVEL_BITS + spare)
-    if len(table) * channel.shape[0] > WORK_LIMIT:
+    try:
+        return _fill(box, steps, table, factors, mass, epsilon.ratio, units)
+    except Damaged:
         raise TooLarge(
             f"{len(table)} levels for {channel.shape[0]} answers are more than a checker will "
             "add up: take a larger ε"
-        )
-    return _fill(box, steps, table, factors, mass, epsilon.ratio)
+        ) from None
 
 
 def _rounded(scale: NDArray[np.float64]) -> Callable[[Fraction], NDArray[Any]]:
@@ -170,12 +174,13 @@ def _fill(
     factors_of: Callable[[Fraction], NDArray[Any]],
     mass: float,
     ratio: Fraction,
+    units: float,
 ) -> Levels | None:
-    """Choose the factors so that the rest is positive and flat."""
+    """Choose the factors so that the rest, of some units at first, is positive and flat."""
     first = table[0].bit_length() - 1
     bits = FACTOR_BITS + first - LEVEL_BITS - int(np.ceil(np.log2(mass + 1)))
     total = 1 << (first + bits)
-    reserve = 0.0
+    reserve = units * 2.0**-bits
     for _ in range(3):
         factors = factors_of((1 - Fraction(reserve)) * 2**bits)
         rest = total - box_sums(box, list(steps), list(table), factors)

@@ -176,8 +176,8 @@ def box_sums(box: list[list[int]], steps: list[int], levels: list[int], z: Array
     r"""Return ``Σ_o levels[d(i,o)]·z[o]`` for all i, d = max ⌈\|i_k - o_k\| / steps_k⌉, exactly.
 
     Summed by parts: ``Σ_d (levels[d] - levels[d+1])·(sum of z in the box of radius d)``. The
-    last level goes on for ever. Factors are cut into limbs of 38 bits and levels into limbs of 62;
-    products are kept in four limbs of 31.
+    last level goes on for ever. Products are kept in four limbs of 31 bits; wider numbers, which
+    only a line may have, are convolved.
 
     >>> box_sums([[3, 1]], [1], [4, 2, 1], np.array([1, 1, 1])).tolist()
     [7, 8, 7]
@@ -187,19 +187,45 @@ def box_sums(box: list[list[int]], steps: list[int], levels: list[int], z: Array
     need(len(levels) * z.size <= WORK_LIMIT, "too many levels for so many answers")
     falls = [above - below for above, below in pairwise(levels)]
     need(all(0 <= fall < 1 << 124 for fall in falls), "levels must fall, each by less than 2^124")
+    if mass >> 62 or max(falls, default=0) >> 62:
+        need(len(box) == 1, "the factors are too large")
+        reach = min(z.size, steps[0] * len(falls) + 1)
+        half = [levels[-(-t // steps[0])] - levels[-1] for t in range(reach)]
+        near = convolved(np.array([*half[:0:-1], *half], object), z.astype(object))
+        return np.asarray(near + levels[-1] * mass)
+    table = z.astype(np.int64).reshape([size for size, _ in box])
+    for axis in range(table.ndim):
+        sums = np.cumsum(table, axis)
+        table = np.concatenate([np.zeros_like(np.take(sums, [0], axis)), sums], axis)
     rows = max(1, BLOCK // 64 * box[0][0] // z.size)  # blocks that stay close to the processor
-    blocks = [np.arange(at, min(at + rows, box[0][0])) for at in range(0, box[0][0], rows)]
-    total = np.full(z.size, levels[-1] * mass, object)
-    cuts = [(z, 0)] if mass < 1 << 62 else [(z & (1 << 38) - 1, 0), (z >> 38, 38)]
-    for part, up in cuts:
-        table = part.astype(np.int64).reshape([size for size, _ in box])
-        for axis in range(table.ndim):
-            sums = np.cumsum(table, axis)
-            table = np.concatenate([np.zeros_like(np.take(sums, [0], axis)), sums], axis)
-        for place in (0, 62) if max(falls, default=0) >> 62 else (0,):
-            some = [fall >> place & (1 << 62) - 1 for fall in falls]
-            found = [_block_sums(box, steps, some, table, first) for first in blocks]
-            total += np.concatenate(found) * (1 << up + place)
+    blocks = (np.arange(at, min(at + rows, box[0][0])) for at in range(0, box[0][0], rows))
+    total = np.concatenate([_block_sums(box, steps, falls, table, first) for first in blocks])
+    total += levels[-1] * mass
+    return np.asarray(total, dtype=object)
+
+
+def convolved(kernel: Array, values: Array) -> Array:
+    """Return the middle of a convolution, from limbs so short that sums stay below 2^62.
+
+    >>> convolved(np.array([1, 0, -1], object), np.array([1 << 70, 2, 3], object)).tolist()
+    [2, -1180591620717411303421, -2]
+    """
+    limb, n = (58 - len(kernel).bit_length()) // 2, len(values)
+    pieces = []
+    for array in (values, kernel):
+        sign, size = np.sign(array).astype(np.int64), np.asarray(abs(array), object)
+        count = -(-int(size.max()).bit_length() // limb)
+        need(count <= 16, "the weights are too wide to be added up")
+        cuts = (size >> limb * a & (1 << limb) - 1 for a in range(count))
+        pieces.append([cut.astype(np.int64) * sign for cut in cuts])
+    one, other = pieces
+    work = len(one) * len(other) * len(kernel) * n
+    need(work <= WORK_LIMIT << 1, "too many levels for so many answers: a larger ε has fewer")
+    total, start = np.zeros(n, np.int64).astype(object), len(kernel) // 2
+    for place in range(len(one) + len(other) - 1 if work else 0):
+        pairs = range(max(0, place - len(other) + 1), min(place + 1, len(one)))
+        parts = (np.convolve(one[a], other[place - a])[start : start + n] for a in pairs)
+        total += sum(parts, np.zeros(n, np.int64)).astype(object) * (1 << limb * place)
     return total
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tightrope.certify.container import Array, Container, need
 from tightrope.certify.elimination import Tree, line_rooms
-from tightrope.certify.neighbours import PAIR_LIMIT, WORK_LIMIT, Graph, box_sums
+from tightrope.certify.neighbours import PAIR_LIMIT, Graph, box_sums, convolved
 from tightrope.certify.weights import Weights
 
 # -- loss and optimality ------------------------------------------------------------------
@@ -148,31 +148,6 @@ def far_sums(levels: list[int], step: int, z: Array, shift: Array, power: int) -
         for d in range(1, int(abs(inside).max(initial=0))):
             some = some[side * inside[some] > d]
             total[some + side * d] += z[some] * (side * inside[some] - d) * (2 * half[d])
-    return total
-
-
-def convolved(kernel: Array, values: Array) -> Array:
-    """Return the middle of a convolution, from limbs so short that sums stay below 2^62.
-
-    >>> convolved(np.array([1, 0, -1], object), np.array([1 << 70, 2, 3], object)).tolist()
-    [2, -1180591620717411303421, -2]
-    """
-    limb, pieces = (58 - len(kernel).bit_length()) // 2, []
-    for array in (values, kernel):
-        sign, size = np.sign(array).astype(np.int64), np.asarray(abs(array), object)
-        places = range(0, int(size.max()).bit_length(), limb)
-        need(len(places) <= 16, "the weights are too wide to add up losses")
-        pieces.append([(a, (size >> a & (1 << limb) - 1).astype(np.int64) * sign) for a in places])
-    work = len(pieces[0]) * len(pieces[1]) * len(kernel) * len(values)
-    need(work <= WORK_LIMIT << 1, "too many levels for so many answers: losses are not added up")
-    sums: dict[int, Array] = {}
-    for a, one in pieces[0]:
-        for b, other in pieces[1]:
-            sums[a + b] = sums.get(a + b, 0) + np.convolve(one, other)
-    start = len(kernel) // 2
-    total = np.zeros(len(values), np.int64).astype(object)
-    for place, found in sums.items():
-        total += found[start : start + len(values)].astype(object) * (1 << place)
     return total
 
 

@@ -8,7 +8,7 @@ import pytest
 from tightrope.certify.levels import level_table, levels_of
 from tightrope.channels import Channel, GeometricChannel, ScaledPhi
 from tightrope.epsilon import Epsilon
-from tightrope.errors import CheckFailed
+from tightrope.errors import CheckFailed, TooLarge
 from tightrope.graphs import Band, Clique
 
 
@@ -47,3 +47,18 @@ def test_rows_that_do_not_sum_to_one_closely_enough_are_refused():
     tops[size // 2] *= 1 + 3e-9
     with pytest.raises(CheckFailed, match="differ from 1"):
         levels_of(ScaledPhi(Band(size), level, tops), [[size, 1]], level)
+
+
+@pytest.mark.parametrize("power", [0, 1, 2])
+def test_losses_that_grow_with_the_distance_have_finer_rules(power):
+    """What rounding moves may travel across the whole line, and counts that much more."""
+    level = Epsilon.of("ln(3)")
+    found = levels_of(GeometricChannel(3000, level), [[3000, 1]], level, power)
+    assert found.levels[0] == 1 << (60 + 12 * power)
+    assert found.moved < 1e-13 / 3000**power
+
+
+def test_more_levels_than_a_checker_adds_up_are_refused_before_it_tries():
+    level = Epsilon.of("0.001")
+    with pytest.raises(TooLarge, match=r"levels for 100000 answers .* take a larger"):
+        levels_of(GeometricChannel(100_000, level), [[100_000, 1]], level, 1)

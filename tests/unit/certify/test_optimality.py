@@ -8,7 +8,8 @@ import pytest
 from tightrope.certify import Cover, Prices, Roof, certify, verify
 from tightrope.certify.container import Container, Damaged
 from tightrope.certify.encode import encode
-from tightrope.certify.optimality import convolved, far_sums
+from tightrope.certify.neighbours import convolved
+from tightrope.certify.optimality import far_sums
 from tightrope.channels import GeometricChannel, IntegerChannel, ScaledPhi, rational
 from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, InputError
