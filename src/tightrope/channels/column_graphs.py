@@ -12,11 +12,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.channels.base import Channel
+from tightrope.channels.geometric import GeometricChannel
 from tightrope.channels.integer import IntegerChannel
 from tightrope.channels.kronecker import KroneckerChannel
 from tightrope.channels.privacy import allowed_ratio
@@ -24,7 +26,7 @@ from tightrope.channels.scaled_phi import ScaledPhi
 from tightrope.channels.worst import log_ratio
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
-from tightrope.graphs import AnswerGraph, CartesianProduct
+from tightrope.graphs import AnswerGraph, Band, CartesianProduct
 
 #: How far the logarithm of a ratio may lie from ε times the edge's length and count as tight.
 TIGHT_TOLERANCE = 1e-9
@@ -187,8 +189,9 @@ def maximally_general(
     r"""Decide whether every column graph is connected [D, Thm 3.3.3; C, Thm 2.6].
 
     Outputs that never occur are passed over. A scaled Φ is decided by rule: the edges of
-    shortest paths to the output are tight. So is a Kronecker product on a Cartesian product,
-    where an edge is tight iff it is tight for its own coordinate.
+    shortest paths to the output are tight. So is geometric noise on a path, where every edge is,
+    and a Kronecker product on a Cartesian product, where an edge is tight iff it is tight for
+    its own coordinate.
 
     Parameters
     ----------
@@ -218,6 +221,8 @@ def maximally_general(
         return Generality(True, None, None, math.inf)
     if isinstance(channel, ScaledPhi) and channel.graph is graph and channel.epsilon == level:
         return Generality(True, None, None, math.inf)
+    if _is_noise_on_a_path(channel, graph) and channel.epsilon == level:
+        return Generality(True, None, None, math.inf)
     if isinstance(channel, KroneckerChannel) and isinstance(graph, CartesianProduct):
         coordinates = list(zip(channel.factors, graph.factors, strict=False))
         if len(channel.factors) == len(graph.factors) and all(
@@ -233,6 +238,12 @@ def maximally_general(
         if not found.connected:
             return Generality(False, o, found.parts, nearest)
     return Generality(True, None, None, nearest)
+
+
+def _is_noise_on_a_path(channel: Channel, graph: AnswerGraph) -> TypeGuard[GeometricChannel]:
+    """Whether every edge is tight by rule: far from an output, floats are too small to tell."""
+    path = isinstance(graph, Band) and graph.width == 1
+    return path and isinstance(channel, GeometricChannel) and channel.width == 1
 
 
 def _of_coordinates(

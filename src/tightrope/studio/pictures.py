@@ -19,6 +19,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8
 TEAL, GREY = "#0f9d8a", "#8a94a0"
 #: Most rows and outputs with a number in each cell.
 NUMBERED = 10
+#: Most names in a small picture of a graph, beside those of marked answers.
+NAMED_IN_SMALL = 20
 #: The end of the ε axis.
 LAST_LEVEL = 5.0
 
@@ -62,6 +64,7 @@ def graph_picture(
     groups: Sequence[Sequence[int]] = (),
     tight: Sequence[tuple[int, int]] | None = None,
     parts: Sequence[int] | None = None,
+    small: bool = False,
 ) -> Figure:
     """Draw an answer graph.
 
@@ -75,6 +78,8 @@ def graph_picture(
         Edges to draw heavily, by nodes; the others become faint.
     parts
         A number for each node that chooses its colour.
+    small
+        Whether there is little room: then of many names every second or third is written.
 
     Examples
     --------
@@ -112,17 +117,20 @@ def graph_picture(
     if len(xs) <= 40:
         # Behind the dots, and as large as the outermost ring, so that no ring covers a name.
         room = size + (7 * len(groups) + 4 if groups else 0)
+        marked = {node for nodes in groups for node in nodes}
+        step = math.ceil(len(xs) / NAMED_IN_SMALL) if small else 1
+        chosen = [k for k, n in enumerate(drawing.nodes) if k % step == 0 or n in marked]
+        sides = _sides(drawing, flat)
+        short = [name if len(name) <= 8 else f"{name[:7]}…" for name in drawing.names]
         data.append(
             {
                 "type": "scatter",
                 "mode": "markers+text",
-                "x": xs,
-                "y": ys,
+                "x": [xs[k] for k in chosen],
+                "y": [ys[k] for k in chosen],
                 "marker": {"size": room, "color": "rgba(0,0,0,0)"},
-                "text": [
-                    safe(name if len(name) <= 8 else f"{name[:7]}…") for name in drawing.names
-                ],
-                "textposition": _sides(drawing, flat),
+                "text": [safe(short[k]) for k in chosen],
+                "textposition": [sides[k] for k in chosen],
                 "hoverinfo": "skip",
             }
         )
@@ -270,7 +278,7 @@ def bars_picture(bars: Sequence[Compared], is_binary: bool) -> Figure:
     words = "chance of a right answer" if is_binary else "expected loss"
     return _figure(
         [trace],
-        xaxis=_axis(title={"text": words}, range=[0, 1.18 * max(values)], fixedrange=True),
+        xaxis=_axis(title={"text": words}, range=[0, 1.18 * max(values) or 1], fixedrange=True),
         yaxis={"autorange": "reversed", "automargin": True, "fixedrange": True, "ticksuffix": " "},
         bargap=0.35,
     )
@@ -306,7 +314,7 @@ def heat_picture(heat: Heat, logarithmic: bool = False) -> Figure:
         trace |= {"hovertemplate": "block %{y}, %{x}: largest %{z:.6g}<extra></extra>"}
     return _figure(
         [trace],
-        xaxis=_ticks(heat.outputs, "reported"),
+        xaxis=_ticks(heat.outputs, "reported") | {"tickangle": 0},
         yaxis=_ticks(heat.rows, "true answer") | {"autorange": "reversed", "automargin": True},
         margin={"l": 56, "r": 8, "t": 8, "b": 44},
     )
@@ -317,8 +325,8 @@ def _hover(heat: Heat, i: int, o: int, exact: str) -> str:
     return f"true {answer} → reported {output}<br>{heat.values[i][o]:.6g} = {exact}"
 
 
-def _ticks(names: Sequence[str], title: str) -> dict[str, Any]:
-    step = max(1, len(names) // 12)
+def _ticks(names: Sequence[str], title: str, most: int = 12) -> dict[str, Any]:
+    step = max(1, math.ceil(len(names) / most))
     places = list(range(0, len(names), step))
     texts = [safe(names[k].split(" … ")[0])[:12] for k in places]
     return {"tickvals": places, "ticktext": texts, "title": {"text": title}, "showgrid": False}
@@ -335,7 +343,7 @@ def prior_picture(shares: Sequence[float], names: Sequence[str]) -> Figure:
              "hovertemplate": "%{hovertext}: %{y:.6g}<extra></extra>"}  # fmt: skip
     return _figure(
         [trace],
-        xaxis=_ticks(names, "answer") | {"fixedrange": True},
-        yaxis=_axis(rangemode="tozero", fixedrange=True),
+        xaxis=_ticks(names, "answer", 8) | {"fixedrange": True, "tickangle": 0},
+        yaxis=_axis(rangemode="tozero", fixedrange=True, automargin=True),
         bargap=0.15,
     )

@@ -42,6 +42,12 @@ def test_products_are_decided_by_their_coordinates() -> None:
     assert maximally_general(Channel(product.matrix()), graph, 1)
 
 
+def test_noise_that_underflows_is_as_general_as_any() -> None:
+    assert GeometricChannel(1000, 1).row(0).min() == 0
+    assert maximally_general(GeometricChannel(1000, 1), Band(1000), 1)
+    assert not maximally_general(GeometricChannel(6, 1, width=2), Band(6, 2), 1)
+
+
 def test_another_graph_or_level_is_looked_through() -> None:
     assert not maximally_general(GeometricChannel(6, 1), Cycle(6), 5)
     assert not maximally_general(GeometricChannel(6, 1), Band(6), 1.001)

@@ -183,7 +183,7 @@ class MechanismPanel(Panel):
                 ui.label(f"It is the {told['mechanism']} mechanism.").classes("tr-note")
         if found.drawing is not None:
             self._witness.style(f"height: {150 if is_flat(found.drawing) else 260}px")
-            self._witness.update_figure(graph_picture(found.drawing, groups=supports))
+            self._witness.update_figure(graph_picture(found.drawing, groups=supports, small=True))
 
     async def _load_heat(self, window: Window | None) -> None:
         made = self.page.outcome
@@ -279,7 +279,7 @@ class MechanismPanel(Panel):
         column = made.columns[int(chosen)]
         self._column.style(f"height: {150 if is_flat(made.drawing) else 260}px")
         self._column.update_figure(
-            graph_picture(made.drawing, tight=column.edges, parts=column.parts)
+            graph_picture(made.drawing, tight=column.edges, parts=column.parts, small=True)
         )
 
     def _draw_heat(self) -> None:

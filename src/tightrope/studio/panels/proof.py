@@ -93,6 +93,8 @@ class ProofPanel(Panel):
         made = self.page.outcome
         if made is not None:
             self.page.forgive("verify")
+            self._verdict.set_text("checking …")
+            self._verdict.classes(replace="tr-note")
             found = await self.page.slots.run("verify", judge, made.mechanism)
             given = self.page.results.get("proof", [])[2:]
             self.page.results["proof"] = [made.json, found, *given]

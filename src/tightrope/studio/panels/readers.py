@@ -54,6 +54,10 @@ class ReadersPanel(Panel):
                     card("What this reader knows"),
                     ui.element("div").classes("tr-columns tr-even"),
                 ):
+                    self._list = ui.label(
+                        "No prior: any of the answers thought possible may be true, and the worst "
+                        "of them counts."
+                    ).classes("tr-note")
                     with ui.column().classes("w-full").style("gap: 4px"):
                         self._simplex = ui.interactive_image(
                             size=(simplex.WIDTH, simplex.HEIGHT), on_mouse=self._dragged,
@@ -259,6 +263,7 @@ class ReadersPanel(Panel):
         for box in (self._prior, self._presets, self._file, self._facts, self._sliders):
             box.set_visibility(not averse)
         self._support.set_visibility(averse)
+        self._list.set_visibility(averse)
         if averse:
             for box in (self._simplex, self._plot, self._hint):
                 box.set_visibility(False)

@@ -124,10 +124,12 @@ class ReleaseCard:
         asked = replace(given, data=self._uploads.get(given.data, given.data))
         self._button.set_enabled(False)
         self._answer.set_text("")
+        facts(self._told, {"asking": "the ledger is charged, then the table is read …"})
         try:
             found = await page.slots.run("release", give, made.mechanism, asked)
         finally:
             self._button.set_enabled(True)
+            self._told.clear()
             page.start(self._show_accounts())
         self._receipt = found.pop("receipt")
         self._last = replace(given, key=found["key"])
