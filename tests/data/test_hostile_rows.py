@@ -71,6 +71,13 @@ def test_one_row_does_not_rename_the_group_of_all(request, tmp_path, kept, first
     assert answered(place, most) == 0
 
 
+def test_more_groups_than_can_be_compared_are_refused():
+    many = ", ".join(f'"{number}"' for number in range(2001))
+    facts = parse_facts(FACTS.replace('"north", "south", "west"] }', many + "] }", 1))
+    with pytest.raises(InputError, match="at most 2000 groups, column 'region' has 2001"):
+        shape_sql(read_shape(GROUPS, facts), "duckdb")
+
+
 def test_parts_that_some_database_takes_for_one_are_refused():
     for alike in ("NORTH", "north ", "nórth"):
         with pytest.raises(InputError, match=r"must be disjoint.*the same to some databases"):

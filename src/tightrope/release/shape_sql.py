@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tightrope.errors import InputError
 from tightrope.release.conditions import constant, quoted
 from tightrope.release.facts import Value
 from tightrope.release.shapes import Kind, Shape
@@ -19,6 +20,8 @@ from tightrope.release.shapes import Kind, Shape
 if TYPE_CHECKING:
     from sqlglot import exp
 
+#: Most groups of one question: each is a comparison for every row.
+GROUP_LIMIT = 2000
 #: The name of the column that numbers one person's rows.
 NUMBER = "tightrope_row"
 
@@ -87,6 +90,11 @@ def _group(column: str, values: Sequence[Value], other: Value | None) -> exp.Exp
     """
     from sqlglot import exp
 
+    if len(values) > GROUP_LIMIT:
+        raise InputError(
+            f"a question has at most {GROUP_LIMIT} groups, column {column!r} has {len(values)} "
+            "values: make larger groups in a view"
+        )
     place = exp.case()
     for number, value in enumerate(values):
         same = exp.EQ(this=quoted(column), expression=constant(value))
@@ -156,9 +164,10 @@ def _all_rows(shape: Shape) -> Any:
     if shape.people and shape.table.person is not None:
         present = exp.Is(this=quoted(shape.table.person), expression=exp.null())
         conditions.append(exp.Not(this=present))
-    grouped = shape.kind in (Kind.GROUPS, Kind.MOST) and shape.column is not None
-    if grouped and shape.column is not None and shape.column.other is None:
-        conditions.append(_one_of(shape.column.name, shape._values(shape.column)))
+    grouped = shape.column if shape.kind in (Kind.GROUPS, Kind.MOST) else None
+    if shape.enforced and grouped is not None and grouped.other is None:
+        # The row of a person that counts is one in a declared group, if there is one.
+        conditions.append(_one_of(grouped.name, shape._values(grouped)))
     return exp.and_(*conditions) if conditions else None
 
 
