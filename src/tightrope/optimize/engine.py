@@ -19,7 +19,8 @@ from tightrope.optimize.objective import ExpectedLoss, Objective
 from tightrope.optimize.pricing import Pricer, Prices, price, pricer_for
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 
-#: While the gap is larger than this, all faces are opened around their guess instead.
+#: While the gap is larger than this, all faces are opened around their guess instead; on trees,
+#: where that takes few variables and rounds are many, as long as it helps.
 OPENING_GAP = 0.6
 #: Part of a ray's gain that the ray must keep to be cut off to the neighbourhood of its guess.
 LOCAL_SHARE = 0.9
@@ -33,7 +34,8 @@ HALVINGS = 4
 FEW_VARIABLES = 1000
 #: Most rounds before the engine stops with the gap it has.
 MOST_ROUNDS = 200
-#: Rounds without progress after which the engine stops, once only rounding can be in the way.
+#: Rounds without progress after which no guess is parked, and after which the engine stops once
+#: only rounding can be in the way.
 PATIENCE = 3
 STUCK_GAP = 1e-6
 
@@ -128,6 +130,7 @@ def run_engine(
     master: MasterSolution | None = None
     basis: MasterSolution | None = None
     parked: dict[int, Face] = {}
+    opening = 0.0 if problem.graph.is_tree else OPENING_GAP
     radius, idle, last, now, stopped = 0.0, 0, np.inf, np.inf, False
     rounds = 0
     for rounds in range(1, MOST_ROUNDS + 1):
@@ -154,7 +157,7 @@ def run_engine(
             break
         if now <= gap / 2 or (idle >= PATIENCE and now < STUCK_GAP):
             break
-        if now > OPENING_GAP and rounds > 1 and start is None and not idle:
+        if now > opening and rounds > 1 and start is None and not idle:
             radius += 1
             grown = _opened(faces, problem, radius)
         else:
@@ -168,7 +171,8 @@ def run_engine(
         label_all(grown.values())
         variables = sum(face.dimension for face in grown.values())
         basis = master if variables <= WARM_GROWTH * solved.variables else None
-        if objective.may_park:
+        # Parking while nothing gets better may go round in circles.
+        if objective.may_park and idle < PATIENCE:
             for k in set(faces).difference(changed):
                 if faces[k].dimension > 1 and solved.is_idle(k):
                     parked[k] = grown.pop(k)

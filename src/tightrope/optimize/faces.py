@@ -115,8 +115,8 @@ class Face:
     def rows(self) -> tuple[Ints, Ints, Floats, Ints]:
         r"""The privacy rows :math:`\alpha^{e} u_a \le u_b`: a, b, :math:`\alpha^e`, and an edge.
 
-        Of several edges between two components only the sharpest is kept. Edge number m + e is
-        edge e in the other direction.
+        Of several edges between two components only the sharpest is kept, in the order of a and
+        b. Edge number m + e is edge e in the other direction.
         """
         edges, lengths = self.problem.edges, self.problem.lengths
         i = np.concatenate([edges[:, 0], edges[:, 1]])
@@ -132,12 +132,6 @@ class Face:
         keep = order[first]
         factor = self.problem.alpha ** exponent[keep].astype(float)
         return a[keep], b[keep], factor, between[keep]
-
-    @functools.cached_property
-    def row_numbers(self) -> dict[tuple[int, int], int]:
-        """Where the row between two components is."""
-        a, b, _, _ = self.rows
-        return {pair: r for r, pair in enumerate(zip(a.tolist(), b.tolist(), strict=True))}
 
     def column(self, values: Floats) -> Floats:
         """Return the column of the channel that the variables stand for.

@@ -89,7 +89,7 @@ def solve_master(
         np.concatenate([sums, np.zeros(rows), side.lower * side.total]),
         np.concatenate([sums, np.full(rows + len(side.lower), np.inf)]),
         free=len(side.extra),
-        basis=_carried(faces, before) if before is not None and same else None,
+        basis=_carried(faces, before, start, row_start) if before is not None and same else None,
     )
     return _read(problem, faces, side, solved, start, row_start)
 
@@ -157,57 +157,49 @@ def _assemble(
     return matrix, np.concatenate([*costs, side.extra])
 
 
-def _carried(faces: dict[int, Face], before: MasterSolution) -> tuple[Ints, Ints]:
-    """Translate a basis to faces that contain the earlier ones."""
-    cols, rows = [], [before.sum_status]
-    for k, face in faces.items():
-        old = before.faces.get(k)
-        if old is face:
-            cols.append(before.col_status[k])
-            rows.append(before.row_status[k])
-        elif old is None:
-            cols.append(np.full(face.dimension, _LOWER))
-            rows.append(np.full(len(face.rows[0]), _BASIC))
-        else:
-            col, row = _split(old, face, before.col_status[k], before.row_status[k])
-            cols.append(col)
-            rows.append(row)
-    cols.append(before.extra_status)
-    rows.append(before.side_status)
-    return np.concatenate(cols), np.concatenate(rows)
+def _carried(
+    faces: dict[int, Face], before: MasterSolution, start: Ints, row_start: Ints
+) -> tuple[Ints, Ints]:
+    """Translate a basis to faces that contain the earlier ones.
 
-
-def _split(old: Face, new: Face, old_cols: Ints, old_rows: Ints) -> tuple[Ints, Ints]:
-    """Return the basis of one block after its components fell apart.
-
-    The parts of a component stay in proportion, held by a spanning tree of rows at equality;
-    a row that was at equality stays so between the parts that its edge joins.
+    Where a component fell apart its parts stay in proportion, held by a spanning tree of rows
+    at equality; a row that was at equality stays so between the parts that its edge joins.
     """
-    parent = np.empty(new.dimension, np.int64)
-    parent[new.component] = old.component
-    cols = np.full(new.dimension, _BASIC)
-    idle = np.flatnonzero(old_cols == _LOWER)
-    _, first = np.unique(parent, return_index=True)
-    cols[first[idle]] = _LOWER
-    rows = np.full(len(new.rows[0]), _BASIC)
-    edges, number = old.problem.edges, new.row_numbers
-    count = len(edges)
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import minimum_spanning_tree
 
-    sets = np.arange(new.dimension)
-
-    def find(x: int) -> int:
-        while sets[x] != x:
-            sets[x] = sets[sets[x]]
-            x = int(sets[x])
-        return x
-
-    for e in np.flatnonzero((old.tight != 0) & (new.tight == 0)).tolist():
-        i, j = edges[e] if old.tight[e] > 0 else edges[e][::-1]
-        a, b = int(new.component[i]), int(new.component[j])
-        if a != b and (low := find(a)) != (high := find(b)):
-            sets[low] = high
-            rows[number[a, b]] = _LOWER
-    for e in old.rows[3][old_rows == _LOWER].tolist():
-        i, j = edges[e] if e < count else edges[e - count][::-1]
-        rows[number[int(new.component[i]), int(new.component[j])]] = _LOWER
-    return cols, rows
+    total = int(start[-1])
+    cols, rows = np.full(total, _LOWER), np.full(int(row_start[-1]), _BASIC)
+    edges = next(iter(faces.values())).problem.edges
+    # Every edge in both directions, numbered as in the rows of a face.
+    ways = np.concatenate([edges, edges[:, ::-1]])
+    pairs, held, equal = [], [], []
+    for q, (k, face) in enumerate(faces.items()):
+        pairs.append((start[q] + face.rows[0]) * total + start[q] + face.rows[1])
+        if (old := before.faces.get(k)) is None:
+            continue
+        parts, block = cols[start[q] : start[q + 1]], slice(row_start[q], row_start[q + 1])
+        if old is face:
+            parts[:], rows[block] = before.col_status[k], before.row_status[k]
+            continue
+        parts[:] = _BASIC
+        _, first = np.unique(old.component, return_index=True)
+        parts[face.component[first[before.col_status[k] == _LOWER]]] = _LOWER
+        here = start[q] + face.component
+        freed = np.flatnonzero((old.tight != 0) & (face.tight == 0))
+        freed = np.where(old.tight[freed] > 0, freed, freed + len(edges))
+        freed = freed[here[ways[freed, 0]] != here[ways[freed, 1]]]
+        held.append(np.column_stack([here[ways[freed]], freed % len(edges)]))
+        equal.append(here[ways[old.rows[3][before.row_status[k] == _LOWER]]])
+    if held:
+        a, b, edge = np.concatenate(held).T
+        # Of several edges between two parts the first, and first edges first in the tree.
+        _, first = np.unique(a * total + b, return_index=True)
+        joined = csr_array((edge[first] + 1.0, (a[first], b[first])), (total, total))
+        tree = np.stack(minimum_spanning_tree(joined).nonzero(), axis=1)
+        a, b = np.concatenate([tree, *equal]).T
+        rows[np.searchsorted(np.concatenate(pairs), a * total + b)] = _LOWER
+    return (
+        np.concatenate([cols, before.extra_status]),
+        np.concatenate([before.sum_status, rows, before.side_status]),
+    )

@@ -81,16 +81,23 @@ def minimise(
         ("dual_feasibility_tolerance", 1e-10),
     ):
         solver.setOptionValue(option, value)
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = total, len(lower)
-    lp.col_cost_ = cost * scale
-    lp.col_lower_ = np.append(np.zeros(total - free), np.full(free, -highspy.kHighsInf))
-    lp.col_upper_ = np.full(total, highspy.kHighsInf)
-    lp.row_lower_, lp.row_upper_ = lower, upper
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
-    lp.a_matrix_.value_ = matrix.data
-    solver.passModel(lp)
+    solver.passModel(
+        total,
+        len(lower),
+        matrix.nnz,
+        int(highspy.MatrixFormat.kColwise),
+        int(highspy.ObjSense.kMinimize),
+        0.0,
+        cost * scale,
+        np.append(np.zeros(total - free), np.full(free, -np.inf)),
+        np.full(total, np.inf),
+        lower,
+        upper,
+        matrix.indptr,
+        matrix.indices,
+        matrix.data,
+        np.zeros(total, np.int32),
+    )
     if basis is not None:
         _start_from(solver, basis)
     optimal = highspy.HighsModelStatus.kOptimal
@@ -112,14 +119,17 @@ def minimise(
     if solver.getModelStatus() != optimal:
         status = solver.modelStatusToString(solver.getModelStatus())
         raise CheckFailed(f"the linear program was not solved ({status}): try the plain route")
-    solution, found, info = solver.getSolution(), solver.getBasis(), solver.getInfo()
-    basic = int(highspy.HighsBasisStatus.kBasic)
+    solution, info = solver.getSolution(), solver.getInfo()
+    # Numbers of variables, and of rows as -1, -2, …
+    basic = solver.getBasicVariables()[1]
+    is_basic = np.zeros(total + len(lower), np.int64)
+    is_basic[np.where(basic >= 0, basic, total - 1 - basic)] = 1
     return Solved(
         value=info.objective_function_value / scale,
         values=np.array(solution.col_value),
         duals=np.array(solution.row_dual) / scale,
-        basic_columns=np.array([int(s) == basic for s in found.col_status], np.int64),
-        basic_rows=np.array([int(s) == basic for s in found.row_status], np.int64),
+        basic_columns=is_basic[:total],
+        basic_rows=is_basic[total:],
         iterations=max(info.simplex_iteration_count, 0),
     )
 
@@ -140,10 +150,10 @@ def _watched(solver: Any) -> None:
 def _start_from(solver: Any, basis: tuple[Ints, Ints]) -> None:
     import highspy
 
-    kinds = (highspy.HighsBasisStatus.kLower, highspy.HighsBasisStatus.kBasic)
+    status = highspy.HighsBasisStatus
+    kinds = np.array([status.kLower, status.kBasic], object)
     given = highspy.HighsBasis()
-    given.col_status = [kinds[s] for s in basis[0]]
-    given.row_status = [kinds[s] for s in basis[1]]
+    given.col_status, given.row_status = (kinds[part].tolist() for part in basis)
     given.valid = True
     solver.setBasis(given)
     solver.setOptionValue("simplex_strategy", 4)
