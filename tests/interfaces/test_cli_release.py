@@ -4,6 +4,7 @@ import json
 import sqlite3
 from fractions import Fraction
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -139,6 +140,20 @@ def test_a_changed_receipt_fails(run, counting, people):
     assert run("ledger", "verify", "ledger.db", "--receipt", "r.json").code == 1
 
 
+def test_a_receipt_signed_by_somebody_else_fails(run, counting, people, monkeypatch):
+    asked = words(counting, people, "--budget", "2", "--receipt", "r.json", "--json")
+    key = run(*asked).data["receipt"]["public_key"]
+    assert run("verify", "r.json", "--signer", key, "--json").data["genuine"]
+    monkeypatch.setenv("TIGHTROPE_KEY", "forger.key")
+    for name in ("one.db", "two.db"):  # one key may serve several ledgers
+        assert run(*[word.replace("ledger.db", name) for word in asked]).code == 0
+    assert run("verify", "r.json").code == 0  # whole in itself, whoever signed it
+    told = run("verify", "r.json", "--signer", key)
+    assert told.code == 1
+    assert "another key than the one expected" in told.out
+    assert run("verify", str(counting), "--signer", key).code == 2
+
+
 def test_a_damaged_ledger_fails(run, counting, people):
     run(*words(counting, people, "--budget", "3"))
     raw = sqlite3.connect("ledger.db")
@@ -221,10 +236,8 @@ def test_parts_compose_in_parallel(counting, people):
 
 def test_parts_that_are_drawn_anew_are_paid_anew(counting, people):
     """Otherwise north could be asked about twice for the price of once, as north and as south."""
-    facts = FACTS.replace("population = 40", 'population = 40\nneighbours = "add-remove"')
-    facts = facts.partition("[users.ann]")[0]
-    swapped = facts.replace('north = ["north"], south = ["south"]', 'north = ["south"], south = '
-                            '["north"]')  # fmt: skip
+    facts = FACTS.partition("[users.ann]")[0].replace("budget", 'neighbours = "add-remove"\nbudget')
+    swapped = facts.replace('{ north = ["north"], south', '{ south = ["north"], north')
     made = certify(GeometricChannel(41, "ln(2)"), Band(41), "ln(2)", query="count(40)",
                    neighbours="add-remove")  # fmt: skip
     ledger = Ledger.create("parts.db")
@@ -257,17 +270,12 @@ def test_an_answer_that_cannot_be_handed_over_is_not_paid_for(run, counting, peo
     assert run("ledger", "show", "ledger.db", "--json").data["accounts"] == {}
 
 
-def test_one_signing_key_serves_several_ledgers(run, counting, people, monkeypatch):
-    monkeypatch.setenv("TIGHTROPE_KEY", "our.key")
-    asked = words(counting, people, "--budget", "2")
-    for name in ("one.db", "two.db"):
-        assert run(*[word.replace("ledger.db", name) for word in asked]).code == 0
-
-
 def test_who_gave_no_key_is_told_the_one_that_was_paid_with(counting, people, monkeypatch):
     ask = {"data": people, "sql": PEOPLE, "ledger": "ledger.db", "budget": 2}
     with monkeypatch.context() as broken:
-        broken.setattr("tightrope.release.sources.Source.run", _breaks_off)
+        broken.setattr(
+            "tightrope.release.sources.Source.run", Mock(side_effect=SourceFailed("it broke off"))
+        )
         with pytest.raises(SourceFailed, match=r"broke off \(key [0-9a-f]{32}\)") as failed:
             release(counting, **ask)
     key = str(failed.value)[-33:-1]
@@ -275,15 +283,9 @@ def test_who_gave_no_key_is_told_the_one_that_was_paid_with(counting, people, mo
     assert release(counting, **ask, key=key).remaining == 2 - charge_of(Epsilon.of("ln(2)"))
 
 
-def _breaks_off(self, sql):
-    raise SourceFailed("it broke off")
-
-
 def test_an_interrupt_before_the_charge_frees_the_reservation(counting, people, monkeypatch):
-    def interrupted(data, table):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("tightrope.release.releasing.open_source", interrupted)
+    ends = Mock(side_effect=KeyboardInterrupt)
+    monkeypatch.setattr("tightrope.release.releasing.open_source", ends)
     with pytest.raises(KeyboardInterrupt):
         release(counting, data=people, sql=PEOPLE, ledger="ledger.db", budget=2)
     assert Ledger("ledger.db").account("table people").spent == 0

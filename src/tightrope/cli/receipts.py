@@ -28,7 +28,7 @@ def is_receipt(file: Path) -> bool:
         return False
 
 
-def show_receipt(file: Path, as_json: bool) -> None:
+def show_receipt(file: Path, as_json: bool, signer: str | None = None) -> None:
     """Check a receipt and show what it says; exit with 1 when it is not genuine.
 
     >>> show_receipt(Path("no-such-file"), True)
@@ -39,7 +39,7 @@ def show_receipt(file: Path, as_json: bool) -> None:
     from tightrope.release.receipts import read_receipt, verify_receipt
 
     receipt = read_receipt(file)
-    check = verify_receipt(receipt)
+    check = verify_receipt(receipt, signer)
     names = ("answer", "query", "neighbours", "epsilon", "mechanism", "ledger", "position", "time")
     said = {name: receipt.get(name) for name in names}
     data = {
@@ -52,7 +52,8 @@ def show_receipt(file: Path, as_json: bool) -> None:
     def draw(console: Console) -> None:
         rows = {"genuine": "yes" if check.genuine else "no"}
         rows |= {name: str(value) for name, value in said.items()}
-        rows["public key"] = f"{check.public_key} (is it the publisher's?)"
+        doubt = " (is it the publisher's? give theirs with --signer)" if signer is None else ""
+        rows["public key"] = check.public_key + doubt
         facts_table(console, f"receipt {file.name}", rows)
         paragraphs(console, [f"FAILS: {reason}." for reason in check.reasons])
 

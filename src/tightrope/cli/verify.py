@@ -28,6 +28,10 @@ def verify(
             "check enters.",
         ),
     ] = False,
+    signer: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="For a receipt: the public key of its publisher."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a mechanism file: privacy, rows, labels, digest, loss and optimality.
@@ -51,8 +55,10 @@ def verify(
     if file is None:
         raise InputError("name the mechanism file to verify")
     if is_receipt(file):
-        show_receipt(file, as_json)
+        show_receipt(file, as_json, signer)
         return
+    if signer is not None:
+        raise InputError(f"--signer goes with a receipt, and {file} is none")
     from tightrope.certify.verification import verify as judge
 
     found = judge(file)
