@@ -84,3 +84,17 @@ def test_lights_are_turned_off_and_on(tab, picture):
     tab.press("Dark or light")
     tab.wait("body.body--light")
     assert tab.page.evaluate(PAPER) == light
+
+
+def test_report_is_dark_in_the_dark_and_light_on_paper(chromium):
+    from tightrope.optimize import design
+    from tightrope.report import html_report
+
+    page = chromium.new_page(viewport={"width": 400, "height": 800}, color_scheme="dark")
+    page.set_content(html_report(design("sum(4,2)", "ln(2)")))
+    assert page.evaluate(PAPER) == "rgb(16, 22, 28)"
+    assert page.evaluate(SCROLLS) == 0
+    page.emulate_media(media="print")
+    assert page.evaluate(PAPER) == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(17, 17, 17)"
+    page.close()
