@@ -18,13 +18,15 @@ from tightrope.channels import IntegerChannel, is_private, rational
 from tightrope.channels.derive import derivable
 from tightrope.consumers import Loss
 from tightrope.epsilon import Epsilon
-from tightrope.errors import CheckFailed, InputError
+from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 
 #: Largest number of entries of a mechanism that is written out for the whole graph.
 EXTENSION_LIMIT = 20_000
 #: Largest number of nodes for which the labellings are made.
 LABELLING_LIMIT = 200_000
+#: Largest work of a proof: the length of the cycle squared times the bits of e^ε (half a minute).
+PROOF_LIMIT = 200_000_000
 
 
 def cycle_labelling(graph: AnswerGraph, cycle: tuple[int, ...]) -> tuple[int, ...]:
@@ -48,11 +50,13 @@ def cycle_labelling(graph: AnswerGraph, cycle: tuple[int, ...]) -> tuple[int, ..
     labels = np.full(graph.size, -1)
     labels[list(cycle)] = range(length)
     layer = [cycle[0]]
+    left = graph.size - length
     for label in range(1, length):
-        if labels.min() >= 0:
+        if not left:
             break
         following = {int(u) for node in layer for u in graph.neighbours(node) if labels[u] < 0}
         labels[list(following)] = label
+        left -= len(following)
         layer = [cycle[label], *sorted(following)]
     labels[labels < 0] = length - 1
     return tuple(labels.tolist())
@@ -112,10 +116,19 @@ def refute_by_cycle(
     if kind == "risk-averse" and m % 2 == 0:
         raise InputError(f"an even cycle refutes nothing for risk-averse consumers, got {m} nodes")
     alpha = 1 / level.ratio
+    bits = alpha.numerator.bit_length() + alpha.denominator.bit_length()
+    if m * m * bits > PROOF_LIMIT:
+        raise TooLarge(
+            f"a proof in fractions on a shortest cycle of {m} nodes would take too long at ε = "
+            f"{level}: ask for a shorter cycle, or a level such as ln(2)"
+        )
     ring = [min(k, m - k) for k in range(m)]
     whole = sum((alpha**d for d in ring), Fraction(0))
-    first = [[alpha ** ring[(o - i) % m] / whole for o in range(m)] for i in range(m)]
+    around = [alpha**d / whole for d in ring]
     few = 2 if m == 3 or kind == "risk-averse" else 3
+    # The other rows are needed only where the mechanism is extended to the whole graph.
+    rows_made = m if graph.size * m <= EXTENSION_LIMIT else few
+    first = [[around[(o - i) % m] for o in range(m)] for i in range(rows_made)]
     second = _line_rows(alpha, few)
     failed = derivable(rational(second), rational(first[:few]))
     if failed:

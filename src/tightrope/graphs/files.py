@@ -30,7 +30,9 @@ from tightrope.graphs.listing import Listing
 #: How deeply lists in a label may be nested in a JSON file.
 LABEL_DEPTH = 10
 #: Names of the columns in the first line of an edge list.
-_HEADERS = (["from", "to"], ["from", "to", "length"], ["source", "target"])
+_HEADERS = tuple(
+    [*ends, *more] for ends in (("from", "to"), ("source", "target")) for more in ((), ("length",))
+)
 
 
 def read_graph(path: str | Path) -> ExplicitGraph:

@@ -8,7 +8,7 @@ from tightrope.axioms import cycle_labelling, refute_by_cycle
 from tightrope.axioms.cycles import neighbours_differ_by_one
 from tightrope.channels import is_private
 from tightrope.consumers import expected_loss
-from tightrope.errors import CheckFailed, InputError
+from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import Clique, Cycle, ExplicitGraph, petersen
 from tightrope.graphs.shapes import shortest_cycle
 
@@ -58,3 +58,14 @@ def test_as_dict_is_readable():
     assert told["consumers"][0]["optimal_loss"] == Fraction(1, 2)
     assert told["labellings"] == [[0, 1, 2], [0, 1, 1]]
     assert told["failing_derivation"]["gain_first"] > told["failing_derivation"]["gain_second"]
+
+
+@pytest.mark.parametrize(("m", "level"), [(100_000, "ln(2)"), (5000, 0.5)])
+def test_a_proof_that_would_take_hours_is_refused(m, level):
+    with pytest.raises(TooLarge, match=f"cycle of {m} nodes"):
+        refute_by_cycle(Cycle(m), tuple(range(m)), level)
+
+
+def test_a_long_cycle_is_refuted_without_its_whole_mechanism():
+    proof = refute_by_cycle(Cycle(1500), tuple(range(1500)), "ln(2)")
+    assert (proof.mechanisms, proof.derivation.derivable) == ((), False)

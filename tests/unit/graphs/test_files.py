@@ -35,6 +35,7 @@ GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
         ("a.csv", "a,b\nb,c", ["a", "b", "c"], [[0, 1], [1, 2]], [1, 1]),
         ("a.CSV", "FROM,To,Length\r\na,b,2.5\r\n", ["a", "b"], [[0, 1]], [2.5]),
         ("a.csv", "source,target\n5,7\n\n7,6\n", [5, 7, 6], [[0, 1], [1, 2]], [1, 1]),
+        ("a.csv", "Source,Target,Length\n5,7,2\n7,6,3\n", [5, 7, 6], [[0, 1], [1, 2]], [2, 3]),
         ("a.csv", "5,7\n7,06\n", ["5", "7", "06"], [[0, 1], [1, 2]], [1, 1]),
         ("a.csv", "from,to\nonly,\n", ["only"], [], []),
         ("a.csv", "\ufefffrom,to\né,ü\n", ["é", "ü"], [[0, 1]], [1]),
@@ -73,7 +74,7 @@ GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
             [1],
         ),
     ],
-    ids=range(14),
+    ids=range(15),
 )
 def test_read(
     tmp_path: Path, name: str, content: str, labels: list, edges: list, lengths: list
