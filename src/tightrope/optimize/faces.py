@@ -139,10 +139,13 @@ class Face:
         Variables that drown in the solver's tolerance are replaced by the least that privacy
         asks for, given the others.
         """
+        column = self.shape * values[self.component]
         sure = values > DROWNED
+        # A tiny variable may stand for large entries: a ray is 1 at its anchor, not at its peak.
+        sure[self.component[column > DROWNED]] = True
+        column = column * sure[self.component]
         if sure.all() or not sure.any():
-            return self.shape * (values * sure)[self.component]
-        column = self.shape * (values * sure)[self.component]
+            return column
         known = np.flatnonzero(column > 0)
         return np.asarray((column[known][:, None] * self.problem.rates[known]).max(axis=0))
 

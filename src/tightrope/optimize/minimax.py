@@ -128,13 +128,18 @@ def solve_worst_program(
 
 
 def reweighed(
-    problem: Problem, consumer: RiskAverse, mixed: Mixture, lost: Callable[[Mixture], float]
+    problem: Problem,
+    consumer: RiskAverse,
+    mixed: Mixture,
+    lost: Callable[[Mixture], float],
+    enough: float = -np.inf,
 ) -> Mixture:
     """Weigh the rays of a mixture afresh, to the least worst loss that they allow.
 
     Numerical columns that are taken apart into exact rays lose a little where entries are far
     apart in size. The steepest ray of each guess in use joins, so that the sums can be kept, and
-    rays that pricing still finds. The mixture that ``lost`` finds best is returned.
+    rays that pricing still finds, until no more than ``enough`` is lost. The mixture that ``lost``
+    finds best is returned.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.consumers import Consumer
@@ -152,13 +157,15 @@ def reweighed(
     steep = problem.distances[problem.anchors[used]].astype(mixed.heights.dtype)
     heights = np.concatenate([mixed.heights, steep])
     guesses = np.concatenate([mixed.guesses, used])
-    pricer, best = pricer_for(problem), mixed
+    pricer, best, basis = pricer_for(problem), mixed, None
     for _ in range(FINISHING_ROUNDS):
         try:
-            weights, prior, prices = _over_rays(problem, consumer, heights, guesses)
+            weights, prior, prices, basis = _over_rays(problem, consumer, heights, guesses, basis)
         except CheckFailed:
             break
         best = min(best, weighed(problem, heights, guesses, weights), key=lost)
+        if lost(best) <= enough:
+            break
         # Rays that got lost when the columns were taken apart are found again by pricing.
         aim = problem.weighed(prior[:, None] * losses)
         found = price(aim, pricer, prices, problem.guesses)
@@ -171,9 +178,16 @@ def reweighed(
 
 
 def _over_rays(
-    problem: Problem, consumer: RiskAverse, heights: Heights, guesses: Ints
-) -> tuple[Floats, Floats, Floats]:
-    """Return the best weights of rays, the worst prior and the prices."""
+    problem: Problem,
+    consumer: RiskAverse,
+    heights: Heights,
+    guesses: Ints,
+    basis: tuple[Ints, Ints] | None,
+) -> tuple[Floats, Floats, Floats, tuple[Ints, Ints]]:
+    """Return the best weights of rays, the worst prior, the prices, and the basis.
+
+    The basis of a program over the first of the rays is where the next one starts.
+    """
     from scipy.sparse import csc_array
 
     support = consumer.support
@@ -185,14 +199,19 @@ def _over_rays(
     matrix = np.zeros((n + rows, len(rays) + 1))
     matrix[:n, :-1], matrix[n:, :-1], matrix[n:, -1] = rays.T, -lost.T / unit, 1.0
     total = np.full(n, TOTAL)
+    if basis is not None:
+        joined = np.zeros(len(rays) + 1 - len(basis[0]), np.int64)
+        basis = np.concatenate([basis[0][:-1], joined, basis[0][-1:]]), basis[1]
     found = minimise(
         np.append(np.zeros(len(rays)), unit),
         csc_array(matrix),
         np.append(total, np.zeros(rows)),
         np.append(total, np.full(rows, np.inf)),
         free=1,
+        basis=basis,
     )
     share = np.maximum(found.duals[n:], 0.0)
     prior = np.zeros(n)
     prior[support] = share / share.sum() if share.sum() > 0 else 1 / rows
-    return np.maximum(found.values[:-1], 0.0) / (TOTAL * size), prior, found.duals[:n]
+    weights = np.maximum(found.values[:-1], 0.0) / (TOTAL * size)
+    return weights, prior, found.duals[:n], (found.basic_columns, found.basic_rows)

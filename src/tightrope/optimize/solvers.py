@@ -144,10 +144,9 @@ def _from_engine(
 ) -> Design:
     """Take the columns apart into rays, and keep how the engine came to them."""
     mixed = mixture(task.problem, columns)
-    if isinstance(task.consumer, RiskAverse) and (
-        relative_gap(_loss(task, mixed), found.bound) > task.gap / 10
-    ):
-        mixed = reweighed(task.problem, task.consumer, mixed, _lost_by(task))
+    enough = found.bound + task.gap / 10 * abs(found.bound)
+    if isinstance(task.consumer, RiskAverse) and _loss(task, mixed) > enough:
+        mixed = reweighed(task.problem, task.consumer, mixed, _lost_by(task), enough)
     proof = _best_proof(task, mixed, found.multipliers, found.prices, found.bound)
     faces = found.master.faces
     return finished(task, route, reason, mixed, *proof, found.stopped, found.rounds, faces)

@@ -10,6 +10,7 @@ from tightrope.consumers import Consumer
 from tightrope.graphs import AnswerGraph, Band, ExplicitGraph
 from tightrope.optimize import design
 from tightrope.optimize.engine import MOST_ROUNDS, first_faces
+from tightrope.optimize.faces import Face
 from tightrope.optimize.master import solve_master
 from tightrope.optimize.problem import Problem
 
@@ -41,3 +42,12 @@ def test_a_carried_basis_is_the_same_solution_in_larger_faces(graph: AnswerGraph
     assert warm.value == pytest.approx(cold.value, rel=1e-9)
     assert warm.value < before.value
     assert warm.iterations < cold.iterations
+
+
+def test_a_tiny_variable_of_a_towering_ray_is_not_lost() -> None:
+    problem = Problem(Band(19), Epsilon.of("ln(2)"), np.ones((19, 19)))
+    towering = Face.of_ray(problem, -np.arange(19))
+    column = towering.joined_with(-np.maximum(np.arange(19), 1)).column(np.array([0.0, 1e-10]))
+    assert column[-1] == pytest.approx(1e-10 * 2.0**18)
+    drowned = Face.of_ray(problem, np.arange(19)).column(np.array([1e-10]))
+    assert not drowned.any()
