@@ -164,11 +164,18 @@ class Ledger:
 
     def set_budget(self, name: str, budget: Fraction | float | str, *, new: bool = False) -> None:
         """Set the budget of an account; ``new`` leaves one that has a budget as it is."""
-        amount = budget_of(budget)
+        amount, stored = budget_of(budget), f"account:{name}"
         _check_account(name)
 
         def work(connection: Connection) -> None:
-            known = account_of(self.store.state(connection), name)
+            state = self.store.state(connection)
+            known = account_of(state, name)
+            alike = [] if known else [one for one in state if one.lower() == stored.lower()]
+            if alike:
+                raise InputError(
+                    f"{name} has no budget, {alike[0].partition(':')[2]} has one: write the name "
+                    "as it stands in the ledger, because the same people have one budget"
+                )
             if known is None or (not new and known.budget != amount):
                 body = {"kind": "budget", "account": name, "amount": amount_text(amount)}
                 _append(self.store, connection, body)

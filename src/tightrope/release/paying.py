@@ -63,12 +63,6 @@ def set_budgets(
                 raise InputError(
                     f"{name} has no budget: set one in the public facts, or give budget"
                 )
-            alike = [other for other in book.accounts() if other.lower() == name.lower()]
-            if alike:
-                raise InputError(
-                    f"{name} has no budget, {alike[0]} has one: write the name as it stands in "
-                    "the ledger, because the same people have one budget"
-                )
             book.set_budget(name, budget, new=True)
         elif budget is not None and account.budget != budget:
             raise InputError(
