@@ -163,10 +163,8 @@ class Prior(ABC):
         >>> Prior.point(3, 1).probabilities.tolist()
         [0.0, 1.0, 0.0]
         """
-        if not 0 <= node < whole_number(size, "the number of answers"):
-            raise InputError(f"node must be in 0 … {size - 1}, got {node}")
-        values = np.zeros(size)
-        values[node] = 1
+        values = np.zeros(whole_number(size, "the number of answers"))
+        values[whole_number(node, "node", 0, size - 1)] = 1
         return DensePrior(values)
 
     @staticmethod

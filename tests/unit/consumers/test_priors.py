@@ -106,8 +106,11 @@ def test_a_size_is_a_whole_number(size: object) -> None:
 def test_point() -> None:
     assert Prior.point(3, 2).support.tolist() == [2]
     assert Prior.point(3, 2).entropy == 0
-    with pytest.raises(InputError, match="node must be in 0 … 2, got 3"):
-        Prior.point(3, 3)
+    for wrong in (3, 1.5, -1, "a"):
+        with pytest.raises(
+            InputError, match=f"node must be a whole number from 0 to 2, got {wrong!r}"
+        ):
+            Prior.point(3, wrong)
 
 
 def test_families_follow_their_formulas() -> None:
