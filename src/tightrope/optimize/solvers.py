@@ -30,8 +30,10 @@ from tightrope.optimize.task import Task
 DUAL_VARIABLES = 10_000
 #: Largest number of answers for which the engine is started.
 ENGINE_ANSWERS = 4000
-#: Gaps below this are not worth a polish.
+#: Gaps below this are not worth a polish, and no polish closes gaps above the other: a search
+#: that was stopped early should not price a dozen times more.
 POLISHED_GAP = 1e-11
+WIDE_GAP = 1e-3
 #: Answers whose price, or largest cost, is below this part of the mean one are tried at no price
 #: when the last digits are proved.
 GIVEN_AWAY = (1e-12, 1e-11, 1e-10, 1e-9)
@@ -178,7 +180,8 @@ def _best_proof(
     reader = task.with_prior(multipliers) if averse else task.bayesian
     problem = task.objective.weighed(multipliers)
     loss = _loss(task, mixed)
-    if relative_gap(loss, bound) <= POLISHED_GAP:
+    gap = relative_gap(loss, bound)
+    if gap <= POLISHED_GAP or WIDE_GAP < gap < np.inf:
         return reader, prices, bound
     pricer, costs = pricer_for(problem), problem.costs.max(axis=1)
     for tried in (prices, polished(problem, mixed, prices)):
