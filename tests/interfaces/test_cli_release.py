@@ -8,11 +8,14 @@ from unittest.mock import Mock
 
 import pytest
 
-from tightrope import Epsilon
-from tightrope.certify import certify, write
+from tightrope import Epsilon, proofs
+from tightrope.certify import certify, make, write
 from tightrope.channels import GeometricChannel, ScaledPhi
+from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, InputError
 from tightrope.graphs import Band, Clique
+from tightrope.optimize import design
+from tightrope.queries import query
 from tightrope.release import (
     Column,
     DeclaredQuestion,
@@ -254,6 +257,36 @@ def test_the_same_table_in_other_letters_has_no_second_budget(run, counting, peo
     assert refused.code == 2
     assert "table people has one" in refused.err
     assert list(run("ledger", "show", "ledger.db", "--json").data["accounts"]) == ["table people"]
+
+
+@pytest.mark.parametrize("place", ["people.csv", "polars:people.parquet", "spark:people.parquet",
+                                   "spark:lake.people"])  # fmt: skip
+def test_a_file_has_no_second_budget_under_another_name(run, counting, people, place):
+    asked = words(counting, place, "--budget", "2")
+    refused = run(*[word.replace("from people", "from nobody") for word in asked])
+    assert refused.code == 2
+    assert "is called people" in refused.err
+    assert not Path("ledger.db").exists()
+
+
+def test_a_rule_with_a_remap_beside_it_releases_the_guess_too(run, people, tmp_path, monkeypatch):
+    """A large count by rule is noise alone: its reader needs the remap that the file holds."""
+    for module in (make, proofs):
+        monkeypatch.setattr(module, "LISTED_WEIGHTS", 1)
+    monkeypatch.setattr(make, "RULE_FROM", 2)
+    count = query("count(40)")
+    sure = Consumer.of(count.graph, prior=[0.0] * 7 + [1.0] + [0.0] * 33, loss="absolute")
+    made = write(proofs.prove(design(count, "ln(2)", sure), count), tmp_path / "sure.tightrope")
+    done = run(*words(made, people, "--budget", "2", "--json", "--key", "a")).data
+    assert done["guess"] == 7
+    again = run(*words(made, people, "--key", "a")).out
+    assert ("best guess from it" in again) == (done["answer"] != 7)
+
+
+def test_other_answers_are_their_own_guess(run, counting, people):
+    done = run(*words(counting, people, "--budget", "2", "--json", "--key", "a")).data
+    assert done["guess"] == done["answer"]
+    assert "best guess" not in run(*words(counting, people, "--key", "a")).out
 
 
 def test_an_answer_that_cannot_be_handed_over_is_not_paid_for(run, counting, people, monkeypatch):

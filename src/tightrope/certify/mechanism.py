@@ -166,6 +166,23 @@ class Mechanism:
         """Return what is reported for output o."""
         return self._label("outputs", o, self.shape[1])
 
+    def guess(self, answer: Hashable) -> Hashable:
+        """Return what the reader for whom the file is made takes a released answer for.
+
+        Listed weights are remapped already. A rule is noise alone, and the file says beside it
+        what its reader guesses.
+        """
+        if self._guess_of is None:
+            return answer
+        return self.input_label(int(self._guess_of[self.input_index(answer)]))
+
+    @functools.cached_property
+    def _guess_of(self) -> NDArray[Any] | None:
+        rows, outputs = self.shape
+        if self.kind == "dense" or "guess_of" not in self._file.places or rows != outputs:
+            return None
+        return self._file.whole("guess_of", outputs, 0, rows)
+
     def input_index(self, label: Hashable) -> int:
         """Return the row of a true answer."""
         told = self.header["inputs"]

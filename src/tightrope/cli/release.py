@@ -132,6 +132,7 @@ def release(
     def draw(console: Console) -> None:
         rows = {
             "answer": _shown_answer(done.answer, done.groups),
+            **({} if done.guess == done.answer else {"best guess from it": str(done.guess)}),
             "ε": str(done.epsilon),
             "remaining": f"{shown(done.remaining)} of the budget of table {done.receipt['table']}",
             "key": done.key if done.fresh else f"{done.key} (answered before: nothing charged)",

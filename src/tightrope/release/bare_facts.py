@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tightrope.errors import InputError
 from tightrope.queries import Neighbours
 from tightrope.release.fact_files import column_from
 from tightrope.release.facts import Column, Facts, Table
+from tightrope.release.sources import PARQUET_FILES, dialect_of
+from tightrope.release.text_files import TEXT_FILES
 
 if TYPE_CHECKING:
     from tightrope.certify import Mechanism
@@ -18,21 +21,31 @@ _POPULATED = re.compile(r"(?:count|sum|histogram|counts|count_mod)\((\d+)")
 
 
 def facts_of_mechanism(
-    mechanism: Mechanism, sql: Any, dialect: str, columns: Mapping[str, Column]
+    mechanism: Mechanism, sql: Any, data: Any, columns: Mapping[str, Column]
 ) -> Facts:
     """Return facts about the one table that a question names.
 
-    The population and the neighbour relation are those of the mechanism's query.
+    The population and the neighbour relation are those of the mechanism's query. A table has
+    one name, as its budget goes by it: a file is called by its own.
 
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import GeometricChannel
     >>> from tightrope.graphs import Band
     >>> made = certify(GeometricChannel(6, "ln(2)"), Band(6), "ln(2)", query="count(5)")
-    >>> facts_of_mechanism(made, "select count(*) from visits", "duckdb", {}).tables["visits"]
+    >>> facts_of_mechanism(made, "select count(*) from visits", "visits.csv", {}).tables["visits"]
     Table(name='visits', population=5, ...)
+    >>> facts_of_mechanism(made, "select count(*) from others", "visits.csv", {})
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: without public facts the table in visits.csv is called visits, ...
     """
     found = _POPULATED.match(mechanism.query)
-    name = _table_name(sql, dialect)
+    name, own = _table_name(sql, dialect_of(data)), _own_name(data)
+    if own is not None and name.casefold() != own.casefold():
+        raise InputError(
+            f"without public facts the table in {data} is called {own}, so that it has one "
+            f"budget; got {name}: write FROM {own}, or name the table in public facts"
+        )
     table = Table(
         name=name,
         population=int(found[1]) if found else None,
@@ -65,6 +78,17 @@ def read_column(text: str) -> Column:
     if all(re.fullmatch(r"-?\d+", value) for value in values):
         values = [int(value) for value in values]
     return column_from(name, {"values": values}, name)
+
+
+def _own_name(data: Any) -> str | None:
+    """Return the name of the only table that an address holds, or nothing where SQL chooses."""
+    if not isinstance(data, str | Path):
+        return None
+    held = re.sub(r"^(polars|spark):", "", str(data), flags=re.IGNORECASE)
+    for ending in sorted(TEXT_FILES + PARQUET_FILES, key=len, reverse=True):
+        if held.lower().endswith(ending):
+            return Path(held).name[: -len(ending)]
+    return held.rpartition(".")[2] or None if held != str(data) else None
 
 
 def _table_name(sql: Any, dialect: str) -> str:

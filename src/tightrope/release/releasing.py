@@ -45,6 +45,8 @@ class Release:
     ----------
     answer
         The reported output.
+    guess
+        What the mechanism's reader takes it for, where the file holds noise and a remap.
     groups
         The names behind the places of the answer, for questions about groups.
     epsilon
@@ -62,11 +64,12 @@ class Release:
 
     Examples
     --------
-    >>> Release(3, (), Epsilon.of(1), Fraction(1), Fraction(2), {}, "k", True).answer
+    >>> Release(3, 3, (), Epsilon.of(1), Fraction(1), Fraction(2), {}, "k", True).answer
     3
     """
 
     answer: Hashable
+    guess: Hashable
     groups: tuple[Any, ...]
     epsilon: Epsilon
     charged: Fraction
@@ -79,6 +82,7 @@ class Release:
         """Return what ``tightrope release`` prints as JSON."""
         return {
             "answer": self.answer,
+            "guess": self.guess,
             "groups": self.groups or None,
             "epsilon": str(self.epsilon),
             "charged": amount_text(self.charged),
@@ -204,7 +208,7 @@ def release(
         except (SourceFailed, LedgerError) as failed:
             # Whoever named no key needs the one that was made up.
             raise failed if key is not None else type(failed)(f"{failed} (key {name})") from None
-    return _finished(book, ticket, judged.epsilon, charges, shape, fresh, signing)
+    return _finished(book, ticket, judged, charges, shape, fresh, signing)
 
 
 def checked_mechanism(mechanism: Mechanism | str | Path) -> Mechanism:
@@ -327,16 +331,18 @@ def _truth(source: Source, shape: Shape, declared: DeclaredQuestion | None) -> H
 def _finished(
     book: Ledger,
     ticket: Ticket,
-    epsilon: Epsilon,
+    mechanism: Mechanism,
     charges: list[Charge],
     shape: Shape,
     fresh: bool,
     signing: SigningKey,
 ) -> Release:
+    answer = read_label(ticket.entry.body["answer"])
     return Release(
-        answer=read_label(ticket.entry.body["answer"]),
+        answer=answer,
+        guess=mechanism.guess(answer),
         groups=shape.groups if shape.kind in (Kind.GROUPS, Kind.MOST) else (),
-        epsilon=epsilon,
+        epsilon=mechanism.epsilon,
         charged=charges[0].amount,
         remaining=book.remaining(charges[0].account),
         receipt=receipt_of(ticket.entry, book.id, signing),
@@ -391,4 +397,4 @@ def _facts(
         return read_facts(facts)
     from tightrope.release.bare_facts import facts_of_mechanism
 
-    return facts_of_mechanism(mechanism, sql, dialect_of(data), columns or {})
+    return facts_of_mechanism(mechanism, sql, data, columns or {})

@@ -19,7 +19,7 @@ from tightrope.errors import InputError, TightropeError
 from tightrope.release.facts import Column, Table
 from tightrope.release.text_files import TEXT_FILES, text_file_query
 
-_PARQUET_FILES = (".parquet", ".pq")
+PARQUET_FILES = (".parquet", ".pq")
 _KNOWN = (
     "a CSV or Parquet file, duckdb:///FILE, sqlite:///FILE, postgresql://…, polars:FILE, "
     "spark:FILE, spark:TABLE or spark+remote://HOST"
@@ -206,7 +206,7 @@ def _by_address(text: str, table: Table, relation: str) -> Source:
     if lower.startswith("duckdb:") or lower.endswith((".duckdb", ".ddb")):
         path = _file(text.partition("://")[2].removeprefix("/") if "://" in text else text)
         return _duckdb(ibis.duckdb.connect(path, read_only=True), relation, text)
-    if lower.endswith(TEXT_FILES + _PARQUET_FILES):
+    if lower.endswith(TEXT_FILES + PARQUET_FILES):
         return _file_in_duckdb(_file(text, several=True), table, relation)
     raise InputError(f"data must be {_KNOWN}; got {text[:80]!r}")
 
@@ -217,7 +217,7 @@ def _file_in_duckdb(path: str, table: Table, relation: str) -> Source:
 
     backend = ibis.duckdb.connect()
     view = exp.to_identifier(relation.rsplit(".", maxsplit=1)[-1], quoted=True).sql("duckdb")
-    if path.lower().endswith(_PARQUET_FILES):
+    if path.lower().endswith(PARQUET_FILES):
         query = f"SELECT * FROM read_parquet({exp.Literal.string(path).sql('duckdb')})"
     else:
         query = text_file_query(path, table)
@@ -269,7 +269,7 @@ def _postgres(text: str, relation: str) -> Source:
 def _polars(path: str, relation: str) -> Source:
     import ibis
 
-    if not path.lower().endswith(_PARQUET_FILES):
+    if not path.lower().endswith(PARQUET_FILES):
         # Polars would guess the types of a text file from its rows.
         raise InputError(f"polars: reads Parquet files; give {path!r} without polars:")
     backend = ibis.polars.connect()
@@ -298,7 +298,7 @@ def _spark_address(text: str, relation: str) -> Source:
         return _spark(session, relation, _name(text), session.stop)
     builder = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false")
     session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
-    if rest.lower().endswith(_PARQUET_FILES):
+    if rest.lower().endswith(PARQUET_FILES):
         session.read.parquet(_file(rest)).createOrReplaceTempView(relation)
     elif rest:
         relation = rest

@@ -74,6 +74,8 @@ def give(mechanism: bytes, asked: Asked) -> dict[str, Any]:
         if named
         else name_of(done.answer)
     )
+    if done.guess != done.answer:
+        answer += f", best guess from it: {name_of(done.guess)}"
     told: dict[str, Any] = plain({
         "answer": answer,
         "charged": shown(done.charged),
