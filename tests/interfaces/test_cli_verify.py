@@ -97,3 +97,12 @@ def test_audit_and_its_alarm(run, file, monkeypatch):
     monkeypatch.setattr(Sampler, "draw_indices", lambda self, count: [0] * count)
     assert run(*words).code == 1
     assert "ALARM" in run(*words[:-1]).out
+
+
+def test_json_that_is_no_receipt_says_only_that(run, tmp_path):
+    file = tmp_path / "other.json"
+    file.write_text("{}")
+    found = run("verify", str(file))
+    assert found.code == 1
+    assert "this is not a receipt" in found.out
+    assert "None" not in found.out

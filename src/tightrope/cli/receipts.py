@@ -51,9 +51,10 @@ def show_receipt(file: Path, as_json: bool, signer: str | None = None) -> None:
 
     def draw(console: Console) -> None:
         rows = {"genuine": "yes" if check.genuine else "no"}
-        rows |= {name: str(value) for name, value in said.items()}
-        doubt = " (is it the publisher's? give theirs with --signer)" if signer is None else ""
-        rows["public key"] = check.public_key + doubt
+        rows |= {name: str(value) for name, value in said.items() if value is not None}
+        if check.public_key:
+            doubt = " (is it the publisher's? give theirs with --signer)" if signer is None else ""
+            rows["public key"] = check.public_key + doubt
         facts_table(console, f"receipt {file.name}", rows)
         paragraphs(console, [f"FAILS: {reason}." for reason in check.reasons])
 

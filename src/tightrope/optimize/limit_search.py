@@ -110,8 +110,8 @@ class Search:
         if not np.isfinite(limit) or limit < least - 1e-12 * abs(least):
             kind = "vulnerability" if self.max_loss is None else "loss"
             raise InputError(
-                f"the limit on {kind} must be at least {_rounded_up(least):.9g}, which {whose}, "
-                f"got {limit}"
+                f"the limit on {kind} must be finite and at least {_rounded_up(least):.9g}, which "
+                f"{whose}, got {limit}"
             )
         if self.level is None or self._entries <= FIRST_ENTRIES:
             matrix, certificate = self._program(limit)
