@@ -94,7 +94,7 @@ def _mixed(problem: Problem, columns: dict[int, Floats], tolerance: float) -> Mi
     heights, guesses, first = [], [], []
     for k, column in columns.items():
         if column.max() > SMALLEST_COLUMN:
-            for ray, weight in peeled(problem, k, column, tolerance):
+            for ray, weight in peeled(problem, column, tolerance):
                 heights.append(ray)
                 guesses.append(k)
                 first.append(weight)
@@ -117,34 +117,36 @@ def weighed(problem: Problem, heights: Heights, guesses: Ints, first: Floats) ->
 
 
 def peeled(
-    problem: Problem, guess: int, column: Floats, tolerance: float = SLACK_TOLERANCES[0]
+    problem: Problem, column: Floats, tolerance: float = SLACK_TOLERANCES[0]
 ) -> list[tuple[Heights, float]]:
     """Take a column apart into rays of its face, one after the other.
 
     Each ray is subtracted as often as the cone allows; that makes another edge tight, so
-    there are at most as many rays as the face has dimensions.
+    there are at most as many rays as the face has dimensions. A ray falls from where most is
+    left: elsewhere it would take what rounding errors are made of.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Band
     >>> problem = Problem(Band(2), Epsilon.of("ln(2)"), np.ones((2, 2)))
-    >>> [(h.tolist(), w) for h, w in peeled(problem, 0, np.array([1.0, 1.0]))]
-    [([0, 1], 0.666...), ([0, -1], 0.333...)]
+    >>> [(h.tolist(), w) for h, w in peeled(problem, np.array([1.0, 1.0]))]
+    [([0, 1], 0.666...), ([1, 0], 0.666...)]
     """
     edges = problem.edges
     i = np.concatenate([edges[:, 0], edges[:, 1]])
     j = np.concatenate([edges[:, 1], edges[:, 0]])
     factor = problem.alpha ** np.tile(problem.lengths, 2).astype(float)
-    anchor = int(problem.anchors[guess])
     left = column.copy()
     if (left[j] < (1 - tolerance) * factor * left[i]).any():
         # Tiny entries are noise to the solver: the least private column above has none.
         left = (problem.rates * left).max(axis=1)
     found: list[tuple[Heights, float]] = []
+    tight = np.zeros(len(edges), np.int8)
     for _ in range(problem.size):
         slack = (left[j] - factor * left[i]) / np.maximum(left[j], 1e-300)
-        tight = np.where(slack[: len(edges)] <= tolerance, 1, 0)
-        tight = np.where(slack[len(edges) :] <= tolerance, -1, tight).astype(np.int8)
-        heights = _steepest_in_face(problem, tight, anchor)
+        # What was tight stays so: where little is left, rounding errors would hide it.
+        tight[(tight == 0) & (slack[: len(edges)] <= tolerance)] = 1
+        tight[(tight == 0) & (slack[len(edges) :] <= tolerance)] = -1
+        heights = _steepest_in_face(problem, tight, int(left.argmax()))
         step = np.abs(heights[edges[:, 1]] - heights[edges[:, 0]])
         if (step > problem.lengths + TIGHT_TOLERANCE).any():
             # Noise made edges look tight that cannot all be: take the nearest column below.
@@ -152,8 +154,9 @@ def peeled(
         ray = problem.alpha ** heights.astype(float)
         ray_slack = ray[j] - factor * ray[i]
         room = left[j] - factor * left[i]
-        moving = ray_slack > 1e-12 * ray[j]
-        most = float((room[moving] / ray_slack[moving]).min(initial=np.inf))
+        moving = np.flatnonzero(ray_slack > 1e-12 * ray[j])
+        ratios = room[moving] / ray_slack[moving]
+        most = float(ratios.min(initial=np.inf))
         if not np.isfinite(most) or most >= (1 - 1e-9) * float((left / ray).min()):
             found.append((heights, float((left / ray).min())))
             break
@@ -162,6 +165,10 @@ def peeled(
         left = left - most * ray
         if left.max() <= SMALLEST_COLUMN or left.min() <= 0:
             break
+        way, edge = divmod(int(moving[ratios.argmin()]), len(edges))
+        if tight[edge]:
+            break
+        tight[edge] = -1 if way else 1
     return found
 
 

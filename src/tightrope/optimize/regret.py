@@ -180,7 +180,7 @@ def _first_rays(problem: Problem, own: Sequence[Design]) -> Heights:
     for one in own:
         matrix = np.asarray(one.general.matrix())
         for column in matrix.T[matrix.max(axis=0) > SMALLEST_COLUMN]:
-            rays += [ray for ray, _ in peeled(problem, 0, column)]
+            rays += [ray for ray, _ in peeled(problem, column)]
     return np.array(rays)
 
 
