@@ -8,6 +8,7 @@ workers need neither the files of the study nor a folder to write to.
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import math
 import signal
@@ -170,13 +171,17 @@ def _client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
                 )
             yield open_ones.enter_context(Client(cluster))
             return
-        try:
+        client = None
+        with contextlib.suppress(Exception):  # whatever listens there may answer anything
             client = Client(scheduler, timeout=CONNECT_SECONDS, name="tightrope")
-        except Exception:  # whatever listens there may answer anything
+        if client is None:
+            # A half-made client closes itself when it is collected. Later, in a thread that Dask
+            # is just starting, it would wait for that thread, and the thread for it.
+            gc.collect()
             raise InputError(
                 f"no Dask scheduler answers at {scheduler} within {CONNECT_SECONDS} s: start one "
                 "with 'dask scheduler', or use --workers for processes here"
-            ) from None
+            )
         open_ones.callback(client.close, timeout=CONNECT_SECONDS)
         if not client.nthreads():
             try:

@@ -1,5 +1,6 @@
 """Chunks on Dask: real processes, real sockets, and what is said when they fail."""
 
+import gc
 import json
 import logging
 import os
@@ -12,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import dask
-import distributed  # noqa: F401  (its settings are loaded with it, and must stay)
+import distributed
 import psutil
 import pytest
 
@@ -170,6 +171,9 @@ def test_somebody_else_answers() -> None:
         finally:
             other.kill()
             other.wait()
+    # One that is left half made would be closed wherever it is collected, and may block there.
+    clients = [one for one in gc.get_objects() if isinstance(one, distributed.Client)]
+    assert [one.status for one in clients if one.status == "connecting"] == []
 
 
 @pytest.mark.parametrize("text", ["", "host:8786", "http://host", "tcp:/host"])
