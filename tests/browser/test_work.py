@@ -12,7 +12,7 @@ from tightrope.studio import Reader, State
 from tightrope.studio.takeaway import PANELS
 
 #: Takes many seconds.
-LONG = State(question="sum(100,4)", epsilon="0.5", readers=(Reader(prior="binomial(.3)"),))
+LONG = State(question="sum(250,4)", epsilon="0.5", readers=(Reader(prior="binomial(.3)"),))
 
 
 def test_design_is_cancelled(tab):
@@ -53,7 +53,7 @@ def test_tabs_do_not_disturb_each_other(tabs):
     assert json.loads(two.takeaway("JSON"))["query"] == "cycle(5)"
     assert one.page.get_by_role("button", name="Cancel").is_visible()
     one.turn(1)
-    one.holds("Query", "sum(100,4)")
+    one.holds("Query", "sum(250,4)")
     one.turn(4)
     one.press("Cancel")
     one.wait("[data-status] >> text=Cancelled")
