@@ -126,7 +126,7 @@ class Search:
             raise CheckFailed(
                 f"the search under the limit {limit} failed: raise it a little ({failed})"
             ) from failed
-        matrix = self._matrix(mixture(problem, found.columns))
+        matrix = self._matrix(mixture(problem, found.columns, sharp=True))
         certificate = objective.certificate(self.consumer, found.multipliers, found.prices)
         return self._kept(matrix, spare, limit), certificate, found.stopped
 
@@ -157,7 +157,7 @@ class Search:
             return None, matrix
         problem = self._problem
         found = run_engine(problem, gap=min(self.gap, 1e-9))
-        return found.master.faces, self._matrix(mixture(problem, found.columns))
+        return found.master.faces, self._matrix(mixture(problem, found.columns, sharp=True))
 
     def _matrix(self, mixed: Mixture) -> Floats:
         """Return the columns of the guesses from a mixture of rays."""
@@ -259,7 +259,9 @@ class Search:
             for k in range(guesses)
             if columns[:, k].max() > SMALLEST_COLUMN
         }
-        return self._matrix(mixture(problem, rays)), replace(proof, prices=checked.lowered)
+        return self._matrix(mixture(problem, rays, sharp=True)), replace(
+            proof, prices=checked.lowered
+        )
 
 
 def _rounded_up(value: float) -> float:

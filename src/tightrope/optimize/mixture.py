@@ -69,8 +69,11 @@ class Mixture:
         return float((self.weights * times) @ costs) + flat
 
 
-def mixture(problem: Problem, columns: dict[int, Floats]) -> Mixture:
+def mixture(problem: Problem, columns: dict[int, Floats], *, sharp: bool = False) -> Mixture:
     """Write the columns as a mixture of rays.
+
+    The sharpest tolerance comes first where rays of tiny weight matter as such, as they do close
+    to a limit; else it is tried last, as it takes noise for rays.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Band
@@ -80,7 +83,7 @@ def mixture(problem: Problem, columns: dict[int, Floats]) -> Mixture:
     3.0
     """
     best: Mixture | None = None
-    for tolerance in SLACK_TOLERANCES:
+    for tolerance in reversed(SLACK_TOLERANCES) if sharp else SLACK_TOLERANCES:
         mixed = _mixed(problem, columns, tolerance)
         if best is None or mixed.rest.max() < best.rest.max():
             best = mixed
