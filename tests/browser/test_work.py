@@ -86,8 +86,9 @@ def test_server_answers_while_a_design_runs(tabs):
     one.fill("ε", "ln(3)")
     one.wait("text=at most 3 times")
     one.turn(4)
-    assert one.page.get_by_role("button", name="Cancel").is_visible()
+    one.page.get_by_role("button", name="Cancel").wait_for()  # panels slide in
     one.press("Cancel")
+    one.wait("[data-status] >> text=Cancelled")
 
 
 # -- taking things away -------------------------------------------------------------------
