@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,9 +17,9 @@ from tightrope.cli.output import (
     QueryText,
     facts_table,
     paragraphs,
-    progress_bar,
     show,
 )
+from tightrope.cli.searching import searching, written
 from tightrope.errors import InputError
 
 if TYPE_CHECKING:
@@ -100,7 +99,6 @@ def design(
     """
     from tightrope.consumers import Consumer
     from tightrope.files import check_goals, write_text
-    from tightrope.optimize import Progress
     from tightrope.optimize import design as find
     from tightrope.queries import query
 
@@ -127,26 +125,14 @@ def design(
         if risk_averse is None
         else Consumer.of(asked.graph, support=risk_averse, loss=loss)
     )
-    with progress_bar("searching", as_json) as done:
-
-        def told(now: Progress) -> None:
-            reached = math.log(max(now.gap, gap)) / math.log(gap) if now.gap < 1 else 0.0
-            done(min(1.0, reached))
-
+    with searching(gap, as_json) as told:
         found = find(asked, level, who, route, gap, told)
     data: dict[str, Any] = {
         "query": asked.text,
         "neighbours": asked.neighbours.value,
         **found.as_dict(),
     }
-    if out is not None:
-        from tightrope.certify import write
-        from tightrope.proofs import prove
-
-        with progress_bar("proving", as_json) as done:
-            proved = prove(found, asked, done)
-        data["out"] = str(write(proved, out))
-        data["digest"] = proved.digest
+    data |= written(found, asked, out, as_json)
     if report is not None:
         from tightrope.report import html_report
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tightrope.cli.output import facts_table, paragraphs, progress_bar, show
+from tightrope.cli.output import facts_table, show
+from tightrope.cli.searching import doubt, searching, written
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,17 +30,11 @@ def under_consumers(
     {"query": "path(3)", "route": "regret", ...}
     """
     from tightrope.consumers import read_consumers
-    from tightrope.optimize import Progress
     from tightrope.optimize.regret import design_many
 
     readers = read_consumers(file, asked.graph)
     start = time.perf_counter()
-    with progress_bar("searching", as_json) as done:
-
-        def told(now: Progress) -> None:
-            reached = math.log(max(now.gap, gap)) / math.log(gap) if now.gap < 1 else 0.0
-            done(min(1.0, reached))
-
+    with searching(gap, as_json) as told:
         found = design_many(asked, epsilon, readers, gap, told)
     facts = found.as_dict()
     worst = float(found.losses.max())
@@ -54,12 +48,7 @@ def under_consumers(
         "baselines": {},
         **facts,
     }
-    if out is not None:
-        from tightrope.certify import write
-        from tightrope.proofs import prove
-
-        proved = prove(found, asked)
-        data |= {"out": str(write(proved, out)), "digest": proved.digest}
+    data |= written(found, asked, out, as_json)
 
     def draw(console: Console) -> None:
         rows = {
@@ -75,9 +64,7 @@ def under_consumers(
         if out is not None:
             rows["written to"] = f"{out}  (check its privacy: tightrope verify {out})"
         facts_table(console, f"one mechanism for {len(readers)} readers of {asked.text}", rows)
-        if not found.certified:
-            how = "stopped early" if found.stopped else "the proof did not close"
-            paragraphs(console, [f"Not proved best: {how}; no mechanism is below the bound above."])
+        doubt(console, found)
 
     show(as_json, data, draw)
 
@@ -100,17 +87,11 @@ def under_limit(
     {"query": "clique(3)", "route": "limited", ...}
     """
     from tightrope.consumers import Consumer
-    from tightrope.optimize import Progress
     from tightrope.optimize.limits import design_limited
 
     who = Consumer.of(asked.graph, prior=prior, loss=loss)
     start = time.perf_counter()
-    with progress_bar("searching", as_json) as done:
-
-        def told(now: Progress) -> None:
-            reached = math.log(max(now.gap, gap)) / math.log(gap) if now.gap < 1 else 0.0
-            done(min(1.0, reached))
-
+    with searching(gap, as_json) as told:
         found = design_limited(
             asked,
             who,
@@ -129,13 +110,7 @@ def under_limit(
         "baselines": {},
         **found.as_dict(),
     }
-    if out is not None:
-        from tightrope.certify import write
-        from tightrope.proofs import prove
-
-        with progress_bar("proving", as_json) as done:
-            proved = prove(found, asked, done)
-        data |= {"out": str(write(proved, out)), "digest": proved.digest}
+    data |= written(found, asked, out, as_json)
 
     def draw(console: Console) -> None:
         rows = {
@@ -146,8 +121,6 @@ def under_limit(
         if out is not None:
             rows["written to"] = f"{out}  (check it: tightrope verify {out})"
         facts_table(console, f"{asked.text} with the least {found.minimised}", rows)
-        if not found.certified:
-            how = "stopped early" if found.stopped else "the proof did not close"
-            paragraphs(console, [f"Not proved best: {how}; no mechanism is below the bound above."])
+        doubt(console, found)
 
     show(as_json, data, draw)

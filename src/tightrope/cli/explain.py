@@ -79,7 +79,9 @@ def explain(
 
 def _designed(graph: AnswerGraph) -> Callable[[Epsilon], float] | None:
     """Return how to find the best utility at an ε where no closed form gives it."""
-    if graph.is_path or graph.constant_ball_sizes is not None:
+    from tightrope.leakage.choose import best_utility
+
+    if best_utility(graph) is not None:
         return None
     from tightrope.optimize import design
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -105,14 +104,17 @@ def release(
     ...
     tightrope.errors.InputError: no-such.tightrope: No such file or directory
     """
+    from tightrope.files import check_goals
     from tightrope.release.amounts import shown
     from tightrope.release.bare_facts import read_column
     from tightrope.release.fact_files import FACTS_FILE
     from tightrope.release.receipts import write_receipt
     from tightrope.release.releasing import release as do_release
 
-    if receipt is not None and (receipt.is_dir() or not os.access(receipt.parent, os.W_OK)):
-        raise InputError(f"{receipt}: the receipt cannot be written there; nothing was released")
+    try:
+        check_goals(receipt)
+    except InputError as refused:
+        raise InputError(f"{refused}; nothing was released") from None
     known = facts if facts is not None else Path(FACTS_FILE)
     columns = {declared.name: declared for declared in map(read_column, column or [])}
     done = do_release(

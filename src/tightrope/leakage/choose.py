@@ -140,7 +140,12 @@ def epsilon_for_utility(
     >>> str(epsilon_for_utility(2 / 7, Clique(6)))
     '0.693148'
     """
-    reached = best or _best_utility(graph)
+    reached = best or best_utility(graph)
+    if reached is None:
+        raise InputError(
+            f"the best utility has a closed form on paths and where all ball sizes are equal, not "
+            f"on {graph.name}: pass best=, for instance the utility of designs at an ε"
+        )
     if not 1 / graph.size < utility < 1:
         raise InputError(
             f"a utility must be above 1/{graph.size} (reached without any release) and below 1, "
@@ -159,7 +164,13 @@ def epsilon_for_utility(
     return Epsilon.of(str(grid))
 
 
-def _best_utility(graph: AnswerGraph) -> Callable[[Epsilon], float]:
+def best_utility(graph: AnswerGraph) -> Callable[[Epsilon], float] | None:
+    """Return the best utility at an ε as a closed form, or ``None`` where there is none.
+
+    >>> from tightrope.graphs import Band, Star
+    >>> best_utility(Band(6))(Epsilon.of("ln(2)")).__round__(6), best_utility(Star(3))
+    (0.444444, None)
+    """
     if graph.constant_ball_sizes is not None:
         return lambda epsilon: utility_bound(graph, epsilon)
     if graph.is_path:
@@ -170,10 +181,7 @@ def _best_utility(graph: AnswerGraph) -> Callable[[Epsilon], float]:
             return (2 + (n - 2) * (1 - alpha)) / (n * (1 + alpha))
 
         return on_a_path
-    raise InputError(
-        f"the best utility has a closed form on paths and where all ball sizes are equal, not on "
-        f"{graph.name}: pass best=, for instance the utility of designs at an ε"
-    )
+    return None
 
 
 def _rounded_down(value: float, holds: Callable[[Epsilon], bool]) -> Epsilon:

@@ -15,7 +15,7 @@ from tightrope.optimize.approach import run_approach
 from tightrope.optimize.engine import Callback, run_engine
 from tightrope.optimize.faces import Face
 from tightrope.optimize.limited import LimitCertificate, LimitedLoss, Minimised
-from tightrope.optimize.mixture import SMALLEST_COLUMN, Mixture, mixture
+from tightrope.optimize.mixture import Mixture, mixture, private_above
 from tightrope.optimize.objective import TOTAL
 from tightrope.optimize.plain import privacy_rows
 from tightrope.optimize.pricing import price, pricer_for
@@ -254,14 +254,9 @@ class Search:
         problem = self._problem
         weighed = problem.weighed(proof.costs())
         checked = price(weighed, pricer_for(problem), proof.prices, problem.guesses)
-        rays = {
-            k: (problem.rates * columns[:, k]).max(axis=1)
-            for k in range(guesses)
-            if columns[:, k].max() > SMALLEST_COLUMN
-        }
-        return self._matrix(mixture(problem, rays, sharp=True)), replace(
-            proof, prices=checked.lowered
-        )
+        above = private_above(problem, dict(enumerate(columns.T)))
+        mixed = mixture(problem, above, sharp=True)
+        return self._matrix(mixed), replace(proof, prices=checked.lowered)
 
 
 def _rounded_up(value: float) -> float:

@@ -93,6 +93,22 @@ def mixture(problem: Problem, columns: dict[int, Floats], *, sharp: bool = False
     return best
 
 
+def private_above(problem: Problem, columns: dict[int, Floats]) -> dict[int, Floats]:
+    """Return the least private column above each numerical one, which may hold zeros and worse.
+
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Band
+    >>> problem = Problem(Band(3), Epsilon.of("ln(2)"), np.ones((3, 2)))
+    >>> private_above(problem, {0: np.array([0.8, 0.5, -1e-9]), 1: np.zeros(3)})[0].tolist()
+    [0.8, 0.5, 0.25]
+    """
+    return {
+        k: (problem.rates * np.maximum(column, 0.0)).max(axis=1)
+        for k, column in columns.items()
+        if column.max() > SMALLEST_COLUMN
+    }
+
+
 def _mixed(problem: Problem, columns: dict[int, Floats], tolerance: float) -> Mixture:
     heights, guesses, first = [], [], []
     for k, column in columns.items():

@@ -17,9 +17,9 @@ from tightrope.optimize.dual import dual_variables, solve_dual_program
 from tightrope.optimize.engine import EngineResult, relative_gap
 from tightrope.optimize.faces import Face
 from tightrope.optimize.minimax import reweighed, solve_worst_program
-from tightrope.optimize.mixture import Mixture, mixture, polished
+from tightrope.optimize.mixture import Mixture, mixture, polished, private_above
 from tightrope.optimize.objective import Objective
-from tightrope.optimize.orbits import expanded, reduced
+from tightrope.optimize.orbits import expanded
 from tightrope.optimize.plain import PLAIN_ENTRIES, plain_entries, solve_plain_program
 from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Floats, Problem
@@ -55,7 +55,7 @@ def accepts_dual(task: Task) -> tuple[bool, str]:
         return False, "the dual program is for a consumer with a prior"
     if task.graph.size > ENGINE_ANSWERS:
         return False, f"{task.graph.size} answers are more than {ENGINE_ANSWERS}"
-    count = dual_variables(_on_orbits(task))
+    count = dual_variables(task.on_orbits)
     if count > DUAL_VARIABLES:
         return False, f"the dual program would have {count} multipliers, more than {DUAL_VARIABLES}"
     return True, "few answers: prices and their proof by one linear program"
@@ -70,16 +70,11 @@ def solve_dual(task: Task, reason: str) -> Design:
     True
     """
     problem, group = task.problem, task.symmetries
-    found = solve_dual_program(_on_orbits(task))
+    found = solve_dual_program(task.on_orbits)
     columns = found.columns if group is None else expanded(found.columns, group)
-    mixed = mixture(problem, {k: _positive(x, problem) for k, x in columns.items()})
+    mixed = mixture(problem, private_above(problem, columns))
     proof = _best_proof(task, mixed, task.objective.first, found.prices, found.bound)
     return finished(task, "dual", reason, mixed, *proof)
-
-
-def _on_orbits(task: Task) -> Problem:
-    """Return the problem with one guess for each orbit, where there are symmetries."""
-    return task.problem if task.symmetries is None else reduced(task.problem, task.symmetries)
 
 
 def accepts_orbits(task: Task) -> tuple[bool, str]:
@@ -106,7 +101,7 @@ def solve_orbits(task: Task, reason: str) -> Design:
     """
     group = task.symmetries
     assert group is not None
-    objective = replace(task.objective, problem=_on_orbits(task))
+    objective = replace(task.objective, problem=task.on_orbits)
     found = _searched(task, objective)
     return _from_engine(task, "orbits", reason, found, expanded(found.columns, group))
 
@@ -231,17 +226,9 @@ def solve_plain(task: Task, reason: str) -> Design:
     else:
         found = solve_plain_program(problem)
         matrix, multipliers, prices = found.matrix, task.objective.first, found.prices
-    columns = {k: _positive(matrix[:, k], problem) for k in range(matrix.shape[1])}
-    mixed = mixture(problem, {k: x for k, x in columns.items() if x.max() > 0})
+    mixed = mixture(problem, private_above(problem, dict(enumerate(matrix.T))))
     proof = _best_proof(task, mixed, multipliers, prices, -np.inf)
     return finished(task, "plain", reason, mixed, *proof)
-
-
-def _positive(column: Floats, problem: Problem) -> Floats:
-    """Return the least private column above a numerical one, which may hold zeros and worse."""
-    if column.max() <= 1e-11:
-        return np.zeros(len(column))
-    return np.asarray((problem.rates * np.maximum(column, 0.0)).max(axis=1))
 
 
 def _started(task: Task, problem: Problem) -> dict[int, Face] | None:

@@ -16,12 +16,12 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.automorphisms import AutomorphismGroup
-from tightrope.mechanisms.tight import NoTightConstraints, TightConstraints, tight_constraints
+from tightrope.mechanisms.tight import TightConstraints, tight_constraints
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.engine import Callback
 from tightrope.optimize.faces import Face
 from tightrope.optimize.objective import ExpectedLoss, MinimaxLoss, even_on
-from tightrope.optimize.orbits import symmetries
+from tightrope.optimize.orbits import reduced, symmetries
 from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Floats, Problem
 from tightrope.optimize.result import Design
@@ -102,8 +102,6 @@ class Task:
         """The tight-constraints mechanism, or ``None`` where it does not exist."""
         try:
             return tight_constraints(self.graph, self.epsilon)
-        except NoTightConstraints:
-            return None
         except InputError:
             return None
 
@@ -123,6 +121,11 @@ class Task:
     def symmetries(self) -> AutomorphismGroup | None:
         """The symmetries of the graph that keep prior (or support) and loss, if any."""
         return symmetries(self.graph, self.consumer)
+
+    @functools.cached_property
+    def on_orbits(self) -> Problem:
+        """The problem with one guess for each orbit, where there are symmetries."""
+        return self.problem if self.symmetries is None else reduced(self.problem, self.symmetries)
 
     def proved(self, prices: Floats, theorem: str) -> tuple[Floats, float]:
         """Return prices and the bound they prove: priced again, or by theorem when it is large.

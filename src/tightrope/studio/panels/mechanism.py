@@ -6,6 +6,7 @@ from typing import Any
 
 from nicegui import ui
 
+from tightrope.optimize import ROUTES
 from tightrope.studio.heat import Heat, Window, heat_of
 from tightrope.studio.jobs import Ended
 from tightrope.studio.making import Outcome, make, routes, universal
@@ -15,9 +16,8 @@ from tightrope.studio.refusal import Refused
 from tightrope.studio.state import State
 from tightrope.studio.work import Shown
 
-ROUTES = (
-    "", "geometric", "tree", "regular", "symmetric", "candidate", "dual", "orbits", "rays", "plain",
-)  # fmt: skip
+#: The routes that may be forced; none is the planner's choice.
+FORCED = ("", *(route.name for route in ROUTES))
 #: The answers that a state determines; the rest of it does not matter for a design.
 MATTERS = frozenset({"question", "graph", "neighbours", "epsilon", "readers", "route"})
 
@@ -87,7 +87,7 @@ class MechanismPanel(Panel):
         with ui.row().classes("w-full items-center no-wrap tr-row").style("gap: 14px"):
             self._button = ui.button("Design", icon="architecture", on_click=self.act)
             self._button.props('unelevated no-caps title="Ctrl+Enter"')
-            names = {name: name or "planner's choice" for name in ROUTES}
+            names = {name: name or "planner's choice" for name in FORCED}
             self._route = ui.select(names, label="Route", value="", on_change=self._routed)
             self._route.props("outlined dense options-dense").style("min-width: 180px")
             self.page.field("route", lambda message: setattr(self._route, "error", message))
@@ -222,7 +222,7 @@ class MechanismPanel(Panel):
         """Show a state of which these fields changed."""
         if not changed & MATTERS:
             return
-        self._route.set_value(state.route if state.route in ROUTES else "")
+        self._route.set_value(state.route if state.route in FORCED else "")
         self.page.forgive("route", "design")
         self._routes.clear()
         made = self.page.outcome
