@@ -77,7 +77,7 @@ def tightrope(bulk: bool, optimal: bool = False) -> Work:
     import tightrope as tr
     from tightrope.certify import certify
     from tightrope.channels import GeometricChannel
-    from tightrope.graphs import Band
+    from tightrope.graphs import PathPower
     from tightrope.release import Sampler
 
     if optimal:
@@ -86,7 +86,7 @@ def tightrope(bulk: bool, optimal: bool = False) -> Work:
         sampler = Sampler(tr.prove(tr.design(graph, epsilon="ln(2)", consumer=reader)), TRUTH)
     else:
         size = PEOPLE + 1
-        made = certify(GeometricChannel(size, "1"), Band(size), "1", query=f"count({PEOPLE})")
+        made = certify(GeometricChannel(size, "1"), PathPower(size), "1", query=f"count({PEOPLE})")
         sampler = Sampler(made, TRUTH)
     if bulk:
         many = 100_000

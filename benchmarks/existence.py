@@ -84,9 +84,9 @@ COMPARISON = Comparison(
 
 
 def _graph(kind: str, size: int) -> Any:
-    from tightrope.graphs import Band, StrongProduct
+    from tightrope.graphs import PathPower, StrongProduct
 
-    return Band(size, 5) if kind == "sum" else StrongProduct([Band(round(size**0.5))] * 2)
+    return PathPower(size, 5) if kind == "sum" else StrongProduct([PathPower(round(size**0.5))] * 2)
 
 
 def tightrope(kind: str, size: int, search: bool = False) -> Work:

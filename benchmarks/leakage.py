@@ -68,7 +68,7 @@ def _value(found: Any) -> dict[str, Any]:
 def tightrope(measure: str, size: int) -> Work:
     from tightrope import leakage
     from tightrope.channels import Channel, smallest_epsilon
-    from tightrope.graphs import Band
+    from tightrope.graphs import PathPower
 
     matrix, prior, gains = _problem(measure, size)
     channel = Channel(matrix)
@@ -82,7 +82,7 @@ def tightrope(measure: str, size: int) -> Work:
             },
         )
     if measure == "smallest-epsilon":
-        return Work(lambda: float(smallest_epsilon(channel, Band(size))), _value)
+        return Work(lambda: float(smallest_epsilon(channel, PathPower(size))), _value)
     calls = {
         "min-entropy": lambda: leakage.min_entropy_leakage(channel),
         "posterior": lambda: leakage.posterior_vulnerability(channel, prior),

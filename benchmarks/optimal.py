@@ -135,16 +135,16 @@ def tightrope(family: str, size: int, loss: str, prior: str, epsilon: str = LEVE
 
 def _graph(family: str, size: int) -> Any:
     from benchmarks.problems import edges_of
-    from tightrope.graphs import Band, Cycle, ExplicitGraph, StrongProduct
+    from tightrope.graphs import Cycle, ExplicitGraph, PathPower, StrongProduct
 
     if family == "sum(150,5)":
-        return Band(size, 5)
+        return PathPower(size, 5)
     if family in ("path", "band"):
-        return Band(size, 1 if family == "path" else 3)
+        return PathPower(size, 1 if family == "path" else 3)
     if family == "cycle":
         return Cycle(size)
     if family == "counts":
-        return StrongProduct([Band(round(size**0.5))] * 2)
+        return StrongProduct([PathPower(round(size**0.5))] * 2)
     return ExplicitGraph(edges_of(family, size))
 
 

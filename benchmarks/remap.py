@@ -53,9 +53,9 @@ def tightrope(size: int, loss: str, rule: bool) -> Work:
     from benchmarks.problems import prior_of, truncated_geometric
     from tightrope.channels import Channel, GeometricChannel
     from tightrope.consumers import Consumer, best_remap
-    from tightrope.graphs import Band
+    from tightrope.graphs import PathPower
 
-    graph = Band(size)
+    graph = PathPower(size)
     reader = Consumer.of(graph, prior=prior_of("random", size), loss=loss)
     channel = (
         GeometricChannel(size, "ln(2)") if rule else Channel(truncated_geometric(size, 0.6931472))

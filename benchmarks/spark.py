@@ -29,7 +29,7 @@ import psutil
 import tightrope as tr
 from tightrope.certify import certify, write
 from tightrope.channels import GeometricChannel
-from tightrope.graphs import Band
+from tightrope.graphs import PathPower
 from tightrope.release import parse_facts
 from tightrope.release.shape_reader import read_shape
 from tightrope.release.shape_sql import shape_sql
@@ -147,7 +147,7 @@ def main() -> None:
         noise = GeometricChannel(POPULATION + 1, "ln(2)")
         question = f"count({POPULATION})"
         made = certify(
-            noise, Band(POPULATION + 1), "ln(2)", query=question, neighbours="add-remove"
+            noise, PathPower(POPULATION + 1), "ln(2)", query=question, neighbours="add-remove"
         )
         mechanism = write(made, folder / "count.tightrope")
         start = time.perf_counter()

@@ -63,10 +63,10 @@ def tightrope(kind: str, size: int) -> Work:
     import tightrope as tr
     from benchmarks.problems import prior_of
     from tightrope.certify import certify, verify, write
-    from tightrope.graphs import Band
+    from tightrope.graphs import PathPower
     from tightrope.mechanisms import geometric, tight_constraints
 
-    graph = Band(size, {"path": 1, "band": 3}.get(kind, 5))
+    graph = PathPower(size, {"path": 1, "band": 3}.get(kind, 5))
     if kind in ("path", "band"):
         reader = tr.Consumer.of(graph, prior=prior_of("random", size), loss="absolute")
         made = tr.prove(tr.design(graph, "ln(2)", reader))

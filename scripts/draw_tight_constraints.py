@@ -13,7 +13,7 @@ from matplotlib import pyplot as plt
 
 import tightrope as tr
 from tightrope.consumers.regular_levels import region_corners
-from tightrope.graphs import Band, Cycle
+from tightrope.graphs import Cycle, PathPower
 from tightrope.mechanisms.tight import utility_curve
 from tightrope.phi import Phi, exists
 
@@ -56,7 +56,7 @@ def utilities() -> None:
 def regions() -> None:
     axes = plt.subplots(1, 2, figsize=(7, 3))[1]
     corners = np.array([[0, 0], [1, 0], [0.5, 3**0.5 / 2]])
-    for axis, graph in zip(axes, (Band(3), Cycle(3)), strict=True):
+    for axis, graph in zip(axes, (PathPower(3), Cycle(3)), strict=True):
         axis.fill(*corners.T, facecolor="none", edgecolor="grey")
         for level, colour in (("ln(5)", "#cfe8e6"), ("ln(2)", "#4db6ac")):
             axis.fill(

@@ -29,7 +29,7 @@ from tightrope.channels import Channel, GeometricChannel
 from tightrope.consumers import Bayesian, RiskAverse
 from tightrope.consumers.line_remap import line_remap
 from tightrope.errors import InputError
-from tightrope.graphs import Band
+from tightrope.graphs import PathPower
 from tightrope.optimize import Certificate, Design, LimitedDesign, ManyDesign
 from tightrope.optimize.closed_forms import line_prices
 from tightrope.optimize.pricing import price, pricer_for
@@ -191,7 +191,7 @@ def _by_rule(proof: Certificate, mix: NDArray[np.float64] | None) -> TreePrices 
     """Return prices alone where they determine the multipliers: on paths and trees."""
     graph, consumer, alpha = proof.graph, proof.consumer, proof.epsilon.alpha
     n, loss = graph.size, consumer.loss
-    if isinstance(graph, Band) and graph.width == 1 and distance_rule(loss, n) is not None:
+    if isinstance(graph, PathPower) and graph.width == 1 and distance_rule(loss, n) is not None:
         remap = line_remap(consumer, alpha) if 1 < n <= LINE_LIMIT else None
         if remap is not None:
             return LinePrices(line_prices(remap.values, alpha), mix)

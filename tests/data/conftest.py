@@ -13,7 +13,7 @@ from tests.servers import Server
 
 from tightrope.certify import certify
 from tightrope.channels import GeometricChannel
-from tightrope.graphs import Band
+from tightrope.graphs import PathPower
 
 #: id, age, region, smoker, born. Some ids and ages are missing, some ages absurd.
 ROWS = [
@@ -172,4 +172,4 @@ def source(request, parquet, tmp_path_factory):
 def counting():
     """A mechanism for counts of the people in the table."""
     noise = GeometricChannel(151, "ln(2)")
-    return certify(noise, Band(151), "ln(2)", query="count(150)", neighbours="add-remove")
+    return certify(noise, PathPower(151), "ln(2)", query="count(150)", neighbours="add-remove")

@@ -18,7 +18,7 @@ from tightrope.certify.encode import encode
 from tightrope.channels import GeometricChannel
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError
-from tightrope.graphs import Band
+from tightrope.graphs import PathPower
 from tightrope.optimize import design
 from tightrope.proofs import prove
 from tightrope.queries import query
@@ -29,7 +29,7 @@ MEMORY = 100 << 20
 
 @pytest.fixture(scope="module")
 def made():
-    return certify(GeometricChannel(6, "ln(2)"), Band(6), "ln(2)", query="count(5)")
+    return certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
 
 
 def parts(made):

@@ -15,7 +15,7 @@ import pytest
 
 from tightrope.certify import certify, write
 from tightrope.channels import GeometricChannel
-from tightrope.graphs import Band
+from tightrope.graphs import PathPower
 from tightrope.release import Ledger
 from tightrope.release.amounts import budget_of
 
@@ -41,7 +41,7 @@ def tmp_path(tmp_path: Path) -> Iterator[Path]:
 
 def play(tmp_path: Path, address: str, **work: object) -> dict:
     """Let the nursery do its work; everything it needs is made here."""
-    made = certify(GeometricChannel(101, "ln(2)"), Band(101), "ln(2)", query="count(100)")
+    made = certify(GeometricChannel(101, "ln(2)"), PathPower(101), "ln(2)", query="count(100)")
     people = tmp_path / "people.sqlite"
     with sqlite3.connect(people) as table:
         table.execute("create table people (id integer)")

@@ -13,7 +13,7 @@ from tightrope.certify import certify, make, write
 from tightrope.channels import GeometricChannel, ScaledPhi
 from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, InputError
-from tightrope.graphs import Band, Clique
+from tightrope.graphs import Clique, PathPower
 from tightrope.optimize import design
 from tightrope.queries import query
 from tightrope.release import (
@@ -54,7 +54,7 @@ def _folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def counting(tmp_path):
-    made = certify(GeometricChannel(41, "ln(2)"), Band(41), "ln(2)", query="count(40)")
+    made = certify(GeometricChannel(41, "ln(2)"), PathPower(41), "ln(2)", query="count(40)")
     return write(made, tmp_path / "count.tightrope")
 
 
@@ -230,7 +230,7 @@ def test_parts_compose_in_parallel(counting, people):
     # Under change-one a person may move from one part to the other: both count.
     assert Ledger("ledger.db").account("table people").spent == 2 * done.charged
     facts = parse_facts(FACTS.replace('budget = "5', 'neighbours = "add-remove"\nbudget = "5'))
-    near = certify(GeometricChannel(41, "ln(2)"), Band(41), "ln(2)", query="count(40)",
+    near = certify(GeometricChannel(41, "ln(2)"), PathPower(41), "ln(2)", query="count(40)",
                    neighbours="add-remove")  # fmt: skip
     for part in ("north", "south"):
         done = ask(near, people, user="bob", part=("region", part), facts=facts, ledger="two.db")
@@ -241,7 +241,7 @@ def test_parts_that_are_drawn_anew_are_paid_anew(counting, people):
     """Otherwise north could be asked about twice for the price of once, as north and as south."""
     facts = FACTS.partition("[users.ann]")[0].replace("budget", 'neighbours = "add-remove"\nbudget')
     swapped = facts.replace('{ north = ["north"], south', '{ south = ["north"], north')
-    made = certify(GeometricChannel(41, "ln(2)"), Band(41), "ln(2)", query="count(40)",
+    made = certify(GeometricChannel(41, "ln(2)"), PathPower(41), "ln(2)", query="count(40)",
                    neighbours="add-remove")  # fmt: skip
     ledger = Ledger.create("parts.db")
     for text, part, parts_paid in ((facts, "north", 1), (facts, "south", 1), (swapped, "south", 2)):
@@ -395,7 +395,7 @@ def test_groups_have_names(people, run):
 
 
 def test_an_answer_graph_of_ones_own(people, run):
-    made = certify(GeometricChannel(3, "ln(2)"), Band(3), "ln(2)", query="path(3)")
+    made = certify(GeometricChannel(3, "ln(2)"), PathPower(3), "ln(2)", query="path(3)")
     path = write(made, "path.tightrope")
     Path("answers.json").write_text('{"72": 2, "0": 0}')
     done = run(
@@ -417,7 +417,7 @@ def test_an_answer_graph_of_ones_own(people, run):
 
 
 def test_the_example_table(run, tmp_path):
-    made = certify(GeometricChannel(2501, "1/2"), Band(2501), "1/2", query="count(2500)",
+    made = certify(GeometricChannel(2501, "1/2"), PathPower(2501), "1/2", query="count(2500)",
                    neighbours="add-remove")  # fmt: skip
     path = write(made, tmp_path / "count.tightrope")
     done = run(

@@ -4,7 +4,7 @@ import pytest
 
 from tightrope.certify import certify, checker_script, read, verify
 from tightrope.channels import GeometricChannel
-from tightrope.graphs import Band
+from tightrope.graphs import PathPower
 from tightrope.release.sampler import Sampler
 
 
@@ -19,7 +19,7 @@ def file(run, tmp_path):
 def test_certify_writes_what_the_library_makes(run, file):
     made = certify(
         GeometricChannel(6, "ln(2)"),
-        Band(6),
+        PathPower(6),
         "ln(2)",
         query="count(5)",
         provenance={"mechanism": "geometric:count(5)"},

@@ -5,7 +5,7 @@ import pytest
 import tightrope as tr
 from tightrope.channels import DenseChannel, GeometricChannel
 from tightrope.consumers import Prior
-from tightrope.graphs import Band, Cycle, Databases, ExplicitGraph
+from tightrope.graphs import Cycle, Databases, ExplicitGraph, PathPower
 from tightrope.optimize import design
 
 BAD = "<script>alert(1)</script>"
@@ -15,7 +15,7 @@ BAD = "<script>alert(1)</script>"
     "thing",
     [
         Cycle(5),
-        Band(10**6, 5),
+        PathPower(10**6, 5),
         Databases(20, range(4)),
         GeometricChannel(3, 1),
         GeometricChannel(10**6, 1),

@@ -13,7 +13,7 @@ from tightrope.consumers.regular_bounds import (
     uniform_leakage_bits,
 )
 from tightrope.consumers.regular_levels import leakage_curves, region_corners, regular_levels
-from tightrope.graphs import Band, CartesianProduct, Clique, Cycle, FoldedCube, StrongProduct
+from tightrope.graphs import CartesianProduct, Clique, Cycle, FoldedCube, PathPower, StrongProduct
 from tightrope.mechanisms.tight import NoTightConstraints, tight_constraints, utility_curve
 from tightrope.phi import Phi, certified_at, exists, singular_epsilons
 
@@ -48,7 +48,7 @@ def test_definition_6_corner_priors_of_example_2() -> None:
     assert region_corners(counts, "ln(2)")[0] == pytest.approx([0.4, 0.2, 0.2, 0.2])
 
 
-@pytest.mark.parametrize("graph", [Band(3), Cycle(3)], ids=str)
+@pytest.mark.parametrize("graph", [PathPower(3), Cycle(3)], ids=str)
 def test_figure_2_the_region_grows_with_epsilon(graph) -> None:  # type: ignore[no-untyped-def]
     def area(epsilon: str) -> float:
         a, b, c = region_corners(graph, epsilon)
@@ -64,7 +64,7 @@ def test_figure_2_the_region_grows_with_epsilon(graph) -> None:  # type: ignore[
 def test_theorem_1_is_met_by_the_tight_constraints_mechanism() -> None:
     prior = np.linspace(1, 1.2, 31)
     prior /= prior.sum()
-    graph = Band(31, 2)
+    graph = PathPower(31, 2)
     found = regularity(prior, graph, 1)
     assert found.regular
     made = tight_constraints(graph, 1)
@@ -106,12 +106,12 @@ def test_figure_4() -> None:
 
 def test_lemma_4_the_uniform_prior_and_existence() -> None:
     for epsilon in (0.3, 0.5, 0.7, 1.0):
-        uniform = regularity(tr.Prior.uniform(16), Band(16, 3), epsilon).regular
-        assert uniform == exists(Band(16, 3)).contains(epsilon)
+        uniform = regularity(tr.Prior.uniform(16), PathPower(16, 3), epsilon).regular
+        assert uniform == exists(PathPower(16, 3)).contains(epsilon)
 
 
 def test_section_5_counting_and_symmetric_queries_for_every_epsilon() -> None:
-    assert exists(Band(31)).intervals == ((0.0, None),)
+    assert exists(PathPower(31)).intervals == ((0.0, None),)
     assert exists(Cycle(8)).intervals == ((0.0, None),)
     assert exists(CartesianProduct([Clique(3)] * 4)).intervals == ((0.0, None),)
 
@@ -163,7 +163,7 @@ def test_section_6_existence_is_not_always_an_up_set() -> None:
 
 
 def test_counts_2_2_threshold() -> None:
-    graph = StrongProduct([Band(3), Band(3)])
+    graph = StrongProduct([PathPower(3), PathPower(3)])
     assert math.exp(-exists(graph).minimum) == pytest.approx(math.sqrt(5) - 2, abs=1e-14)
 
 

@@ -14,10 +14,10 @@ from tightrope.consumers import Prior
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import (
-    Band,
     Clique,
     Cycle,
     Databases,
+    PathPower,
     chang,
     hypercube,
     petersen,
@@ -70,7 +70,7 @@ def test_proposition_5_either_symmetry_makes_ball_sizes_constant() -> None:
     assert petersen().constant_ball_sizes == (1, 3, 6)
     assert chang().constant_ball_sizes == (1, 12, 15)
     assert truncated_tetrahedron().constant_ball_sizes == (1, 3, 4, 4)
-    assert Band(6).constant_ball_sizes is None
+    assert PathPower(6).constant_ball_sizes is None
 
 
 def test_propositions_13_and_14_databases_have_both_symmetries() -> None:
@@ -219,7 +219,7 @@ def test_theorems_27_and_28_the_exponential_mechanism_meets_the_bound(
 
 def test_theorem_27_refuses_a_path() -> None:
     with pytest.raises(InputError, match=r"ball sizes.*path\(6\)"):
-        utility_bound(Band(6), 1)
+        utility_bound(PathPower(6), 1)
 
 
 def _table(text: str) -> list[list[Fraction]]:
@@ -259,7 +259,7 @@ def test_table_2_and_example_31() -> None:
 
 
 def test_remark_29_the_smaller_the_added_set_the_better() -> None:
-    votes = Band(6)
+    votes = PathPower(6)
     line, round_about, all_alike = (
         posterior_vulnerability(make(votes, LN2)) for make in (geometric, ring, randomized_response)
     )

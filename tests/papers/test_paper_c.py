@@ -22,7 +22,7 @@ from tightrope.channels import (
     restrict,
 )
 from tightrope.consumers import Consumer, expected_loss
-from tightrope.graphs import Band, Clique, Cycle, ExplicitGraph, Star
+from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star
 from tightrope.graphs.shapes import shortest_cycle
 from tightrope.mechanisms import randomized_response
 from tightrope.queries import query
@@ -47,7 +47,7 @@ def test_thm_2_6_examples(size):
     """Randomised response is maximally general on the clique, geometric noise on the path."""
     assert maximally_general(response(size, Fraction(1, 2)), Clique(size), "ln(2)")
     assert maximally_general(randomized_response(size, 1), Clique(size), 1)
-    assert maximally_general(GeometricChannel(size, 1), Band(size), 1)
+    assert maximally_general(GeometricChannel(size, 1), PathPower(size), 1)
     coarse = rational([["3/5", "2/5"]] + [["2/5", "3/5"]] * (size - 1))
     assert not maximally_general(coarse, Clique(size), "ln(2)")
     made = make_maximally_general(coarse, Clique(size), "ln(2)")
@@ -60,7 +60,7 @@ def test_thm_2_6_examples(size):
 def test_thm_2_7_geometric_noise_serves_every_bayesian_consumer(loss):
     rng = np.random.default_rng(0)
     for n, alpha in ((3, 0.2), (5, 0.5), (6, 0.8)):
-        graph, rays = Band(n), all_rays(Band(n), alpha)
+        graph, rays = PathPower(n), all_rays(PathPower(n), alpha)
         geometric = GeometricChannel(n, -math.log(alpha))
         for _ in range(5):
             consumer = Consumer.of(graph, prior=rng.dirichlet(np.full(n, 0.5)), loss=loss)
@@ -71,7 +71,7 @@ def test_thm_2_7_geometric_noise_serves_every_bayesian_consumer(loss):
 @pytest.mark.parametrize("loss", ["binary", "absolute"])
 def test_thm_2_8_and_every_risk_averse_one(loss):
     """All risk-averse consumers at once have no regret under one mechanism on a path."""
-    graph = Band(4)
+    graph = PathPower(4)
     people = [
         Consumer.of(graph, support=list(s), loss=loss)
         for k in (2, 3, 4)

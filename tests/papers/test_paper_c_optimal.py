@@ -7,7 +7,7 @@ import pytest
 
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer
-from tightrope.graphs import Band, Clique
+from tightrope.graphs import Clique, PathPower
 from tightrope.optimize import design
 
 RATIOS = (Fraction(5, 4), Fraction(3, 2), Fraction(2), Fraction(4), Fraction(10))
@@ -41,15 +41,15 @@ def test_observation_3_1_fails_for_another_prior() -> None:
 def test_geometric_is_optimal_for_every_consumer_of_a_count(loss: str) -> None:
     rng = np.random.default_rng(3)
     for _ in range(5):
-        consumer = Consumer.of(Band(8), prior=rng.dirichlet(np.ones(8)).tolist(), loss=loss)
-        found = design(Band(8), "ln(2)", consumer)
-        engine = design(Band(8), "ln(2)", consumer, route="rays")
+        consumer = Consumer.of(PathPower(8), prior=rng.dirichlet(np.ones(8)).tolist(), loss=loss)
+        found = design(PathPower(8), "ln(2)", consumer)
+        engine = design(PathPower(8), "ln(2)", consumer, route="rays")
         assert found.route == "geometric"
         assert engine.expected_loss == pytest.approx(found.expected_loss, abs=1e-10)
-        assert is_private(engine.channel, Band(8), "ln(2)")
+        assert is_private(engine.channel, PathPower(8), "ln(2)")
 
 
 def test_a_loss_that_is_not_monotone_leaves_the_route() -> None:
     loss = np.array([[0, 2, 1, 1], [1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 2, 0.0]])
     consumer = Consumer(prior=[0.25] * 4, loss=loss)
-    assert design(Band(4), "ln(2)", consumer).route != "geometric"
+    assert design(PathPower(4), "ln(2)", consumer).route != "geometric"

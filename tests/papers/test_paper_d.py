@@ -27,7 +27,7 @@ from tightrope.channels import (
 )
 from tightrope.channels.dobrushin import dobrushin
 from tightrope.consumers import Consumer, expected_loss
-from tightrope.graphs import Band, Clique, Cycle, Star, petersen
+from tightrope.graphs import Clique, Cycle, PathPower, Star, petersen
 
 # -- section 2 ----------------------------------------------------------------------------
 
@@ -43,8 +43,8 @@ def test_section_2_1_bounds():
 
 def test_identity_is_allowed_by_the_laxest_definition_only():
     identity = IntegerChannel([[1, 0], [0, 1]])
-    assert is_generic_private(identity, Band(2), TableBound([(0, 1), (1, 1)]))
-    assert not is_generic_private(identity, Band(2), TableBound([(0, "999/1000"), (1, 1)]))
+    assert is_generic_private(identity, PathPower(2), TableBound([(0, 1), (1, 1)]))
+    assert not is_generic_private(identity, PathPower(2), TableBound([(0, "999/1000"), (1, 1)]))
 
 
 def test_prop_2_1_4():
@@ -95,7 +95,7 @@ def test_thm_2_3_1_any_concave_function_will_do():
 def test_example_3_2_1_expected_loss_ignores_generality():
     """A lossy remap may lower the loss of an output taken as it is."""
     geometric = GeometricChannel(3, "ln(2)")
-    consumer = Consumer.of(Band(3), prior="0.05,0.9,0.05", loss="absolute")
+    consumer = Consumer.of(PathPower(3), prior="0.05,0.9,0.05", loss="absolute")
     taken = expected_loss(geometric, consumer, range(3))
     assert expected_loss(geometric, consumer, [1, 1, 1]) < taken
 
@@ -131,18 +131,18 @@ def test_lemma_3_3_5_values(nodes, growth):
     else:
         formula = -2 * growth ** (-(nodes - 2) / 2) / (1 + growth)
     assert computed == pytest.approx(formula, abs=1e-9)
-    assert dobrushin_optimum(Band(nodes), math.log(growth)).value == pytest.approx(formula)
+    assert dobrushin_optimum(PathPower(nodes), math.log(growth)).value == pytest.approx(formula)
 
 
 def test_lemma_3_3_8_counts_nodes_as_length():
     """Its conditions for even d = 2, read literally, allow a mechanism that is not optimal."""
     e = Fraction(2)
     literal = rational([[1 / (1 + e), e / (1 + e)]] * 2 + [[e / (1 + e), 1 / (1 + e)]])
-    assert is_private(literal, Band(3), "ln(2)")
+    assert is_private(literal, PathPower(3), "ln(2)")
     # j = 2 … d/2+1 is j = 2 alone: the last step is tight for both outputs, as the lemma asks.
     for o in range(2):
         assert literal.fraction(2, o) / literal.fraction(1, o) in (e, 1 / e)
-    best = dobrushin_optimum(Band(3), "ln(2)")
+    best = dobrushin_optimum(PathPower(3), "ln(2)")
     assert best.exact == Fraction(-1, 2)
     assert dobrushin(literal).value == pytest.approx(-2 / 3)
 
@@ -150,7 +150,7 @@ def test_lemma_3_3_8_counts_nodes_as_length():
 @pytest.mark.parametrize("graph", [Clique(5), Cycle(6), Cycle(7), Star(4), petersen()])
 def test_lemma_3_3_7_only_the_diameter_counts(graph):
     best = dobrushin_optimum(graph, "ln(3)")
-    on_a_path = dobrushin_optimum(Band(int(graph.diameter) + 1), "ln(3)")
+    on_a_path = dobrushin_optimum(PathPower(int(graph.diameter) + 1), "ln(3)")
     assert best.exact == on_a_path.exact
     assert graph.distance(*best.pair) == graph.diameter
 
@@ -158,7 +158,7 @@ def test_lemma_3_3_7_only_the_diameter_counts(graph):
 def test_the_geometric_mechanism_is_dobrushin_optimal():
     for n in range(2, 8):
         value = dobrushin(GeometricChannel(n, "ln(2)")).value
-        assert value == pytest.approx(dobrushin_optimum(Band(n), "ln(2)").value, abs=1e-12)
+        assert value == pytest.approx(dobrushin_optimum(PathPower(n), "ln(2)").value, abs=1e-12)
 
 
 # -- appendix B ---------------------------------------------------------------------------
@@ -178,11 +178,11 @@ def test_appendix_b_maxima_over_all_pairs_give_negative_probabilities():
     a = (e / adjacent2 - 1) / (e / adjacent1 * e / adjacent2 - 1)
     assert 0 < a < 1
     channel = rational([["1/6", "5/6"], ["2/6", "4/6"], ["3/6", "3/6"]])
-    made = make_maximally_general(channel, Band(3), "ln(2)")
-    assert maximally_general(made.channel, Band(3), "ln(2)")
+    made = make_maximally_general(channel, PathPower(3), "ln(2)")
+    assert maximally_general(made.channel, PathPower(3), "ln(2)")
 
 
 def test_appendix_b_outputs_stay_below_the_number_of_spanning_trees():
     """A tree has one spanning tree with 2 directions for each edge: at most 2^(n-1) rays."""
-    made = make_maximally_general(IntegerChannel([[1]] * 5), Band(5), "ln(2)")
+    made = make_maximally_general(IntegerChannel([[1]] * 5), PathPower(5), "ln(2)")
     assert made.channel.shape[1] <= 2**4

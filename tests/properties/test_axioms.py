@@ -11,10 +11,10 @@ from tightrope.axioms.generic import likelihood_curve
 from tightrope.axioms.predicates import _corners
 from tightrope.channels import cascade, is_private, mixture, rational, smallest_epsilon
 from tightrope.epsilon import Epsilon
-from tightrope.graphs import Band, ExplicitGraph
+from tightrope.graphs import ExplicitGraph, PathPower
 
 ROWS = 3
-UNIT = Band(ROWS)
+UNIT = PathPower(ROWS)
 METRIC = ExplicitGraph([(0, 1), (1, 2), (0, 2)], lengths=[1.0, 2.0, 2.0])
 
 

@@ -15,7 +15,7 @@ from tightrope.channels import Channel, GeometricChannel, ScaledPhi, is_private,
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed
-from tightrope.graphs import Band, Clique, Cycle, ExplicitGraph, Star, StrongProduct, petersen
+from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star, StrongProduct, petersen
 from tightrope.optimize import design
 from tightrope.proofs import prove
 
@@ -48,12 +48,12 @@ def prices_of_clique():
 
 def by_rule(monkeypatch):
     monkeypatch.setattr(make, "RULE_FROM", 2)
-    graph = StrongProduct([Band(4), Band(3)])
-    consumer = Consumer.of(Band(9, 2))
+    graph = StrongProduct([PathPower(4), PathPower(3)])
+    consumer = Consumer.of(PathPower(9, 2))
     return [
         certify(
             GeometricChannel(9, "1", 2),
-            Band(9, 2),
+            PathPower(9, 2),
             "1",
             query="band",
             consumer=consumer,
@@ -82,13 +82,13 @@ def listed():
     lengths = ExplicitGraph([(0, 1), (1, 2), (2, 3)], lengths=[1, 2.5, 0.5])
     far = np.exp(-lengths.distance_matrix())
     return [
-        certify(GeometricChannel(6, "ln(2)"), Band(6), "ln(2)", query="count(5)"),
+        certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)"),
         certify(
             GeometricChannel(6, "0.7"),
-            Band(6),
+            PathPower(6),
             "0.7",
             query="count(5)",
-            consumer=Consumer.of(Band(6), prior="binomial(.3)", loss="absolute"),
+            consumer=Consumer.of(PathPower(6), prior="binomial(.3)", loss="absolute"),
         ),
         certify(ScaledPhi(petersen(), "ln(2)", 1 / 4), petersen(), "ln(2)"),
         certify(
@@ -111,7 +111,7 @@ def mechanisms():
 
 def proved_by_prices():
     """Certificates of prices alone: sums from both ends on a path, elimination on a tree."""
-    path, star = Band(6), Star(3)
+    path, star = PathPower(6), Star(3)
     return [
         prove(design(path, "ln(2)", Consumer.of(path, prior="binomial(.4)", loss="absolute"))),
         prove(design(star, "1", Consumer.of(star, prior="0.1,0.2,0.3,0.4", loss="distance"))),
@@ -301,7 +301,9 @@ def test_exactly_at_the_bound_passes_and_one_unit_over_fails(over):
     weights = np.array([[1 << 61, 1 << 61], [(1 << 61) + (1 << 60), 1 << 60]])
     weights[1, 1] -= over
     weights[1, 0] += over
-    made = certify(rational([["1/2", "1/2"], ["3/4", "1/4"]]), Band(2), "ln(2)", query="path(2)")
+    made = certify(
+        rational([["1/2", "1/2"], ["3/4", "1/4"]]), PathPower(2), "ln(2)", query="path(2)"
+    )
     header, sections = unpack(made)
     header["weights"]["bits"] = 62
     sections["weights"] = weights.T
@@ -313,7 +315,7 @@ def test_exactly_at_the_bound_passes_and_one_unit_over_fails(over):
         assert found.reasons[0].endswith("by 2")
 
 
-graphs = st.sampled_from([Band(5), Band(6, 2), Clique(4), Cycle(5), Star(3), petersen()])
+graphs = st.sampled_from([PathPower(5), PathPower(6, 2), Clique(4), Cycle(5), Star(3), petersen()])
 
 
 @settings(max_examples=60)
@@ -351,11 +353,11 @@ def test_zeros_beside_non_zeros_of_a_solver_are_repaired_or_refused():
     true = GeometricChannel(n, level).matrix()
     cut = np.where(true < 1e-12, 0.0, true)
     cut[:, 0] += 1 - cut.sum(axis=1)
-    assert not is_private(Channel(cut), Band(n), level)
-    made = certify(Channel(cut), Band(n), level)
+    assert not is_private(Channel(cut), PathPower(n), level)
+    made = certify(Channel(cut), PathPower(n), level)
     assert verify(made).private
     assert truly_private(made)
     rough = np.where(true < 1e-6, 0.0, true)
     rough[:, 0] += 1 - rough.sum(axis=1)
     with pytest.raises(CheckFailed, match=r"not private: output \d+ has probability"):
-        certify(Channel(rough), Band(n), level)
+        certify(Channel(rough), PathPower(n), level)

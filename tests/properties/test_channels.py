@@ -28,11 +28,11 @@ from tightrope.channels.privacy import allowed_ratio
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import (
     AnswerGraph,
-    Band,
     CartesianProduct,
     Clique,
     Cycle,
     ExplicitGraph,
+    PathPower,
     Star,
     StrongProduct,
 )
@@ -56,7 +56,7 @@ def trees_with_chords(draw: st.DrawFn, size: int) -> ExplicitGraph:
 def graphs(draw: st.DrawFn, least: int = 2, most: int = 6) -> AnswerGraph:
     size = draw(st.integers(least, most))
     families = [
-        st.builds(Band, st.just(size), st.integers(1, size)),
+        st.builds(PathPower, st.just(size), st.integers(1, size)),
         st.just(Clique(size)),
         st.just(Star(size - 1)),
         trees_with_chords(size),

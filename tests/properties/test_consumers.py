@@ -24,7 +24,7 @@ from tightrope.consumers import (
     worst_loss,
 )
 from tightrope.errors import InputError
-from tightrope.graphs import AnswerGraph, Band, Clique, Cycle, ExplicitGraph, StrongProduct
+from tightrope.graphs import AnswerGraph, Clique, Cycle, ExplicitGraph, PathPower, StrongProduct
 
 SMALL = settings(max_examples=60)
 ACCURACY = 1e-12
@@ -47,9 +47,9 @@ def graphs(draw: st.DrawFn) -> AnswerGraph:
     kind = draw(st.sampled_from(["band", "clique", "cycle", "pairs"]))
     size = draw(st.integers(3, 6))
     if kind == "band":
-        return Band(size, draw(st.integers(1, 4)))
+        return PathPower(size, draw(st.integers(1, 4)))
     if kind == "pairs":
-        return StrongProduct([Band(2), Band(3)])
+        return StrongProduct([PathPower(2), PathPower(3)])
     return Clique(size) if kind == "clique" else Cycle(size)
 
 
@@ -179,7 +179,7 @@ def test_a_prior_survives_a_file(numbers: list[Fraction], random: object) -> Non
 def test_any_text_is_a_prior_or_one_clear_line(text: str) -> None:
     found, message = None, ""
     try:
-        found = prior(text, Band(2))
+        found = prior(text, PathPower(2))
     except InputError as wrong:
         message = str(wrong)
     if found is None:
@@ -204,7 +204,7 @@ def test_any_numbers_are_a_prior_or_one_clear_line(numbers: list[float]) -> None
 @given(st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=4, max_size=4))
 def test_monotone_is_the_definition(rows: list[list[int]]) -> None:
     cost = Loss(rows)
-    found = is_monotone(cost, Band(4))
+    found = is_monotone(cost, PathPower(4))
     triples = [
         (i, k, far)
         for i in range(4)

@@ -19,9 +19,9 @@ from tightrope.channels import (
     rational,
 )
 from tightrope.channels.dobrushin import dobrushin
-from tightrope.graphs import Band, Clique, Cycle, Star
+from tightrope.graphs import Clique, Cycle, PathPower, Star
 
-GRAPHS = [Band(2), Band(3), Band(4), Clique(3), Cycle(4), Star(3), Band(4, 2)]
+GRAPHS = [PathPower(2), PathPower(3), PathPower(4), Clique(3), Cycle(4), Star(3), PathPower(4, 2)]
 
 
 FEW, SOME = st.integers(1, 4), st.integers(1, 5)
@@ -146,8 +146,8 @@ def test_nothing_private_is_strictly_above_a_maximal_mechanism(one, two, fifths)
 def test_the_two_directions_are_both_met():
     """The properties above are not empty: some mechanisms are maximal and some are not."""
     maximal = rational([["2/3", "1/3"], ["1/3", "2/3"]])
-    assert maximally_general(maximal, Band(2), "ln(2)")
+    assert maximally_general(maximal, PathPower(2), "ln(2)")
     coarse = rational([["3/5", "2/5"], ["2/5", "3/5"]])
-    assert not maximally_general(coarse, Band(2), "ln(2)")
+    assert not maximally_general(coarse, PathPower(2), "ln(2)")
     assert derivable(coarse, maximal)
     assert np.isclose(dobrushin(maximal).value, -2 / 3)

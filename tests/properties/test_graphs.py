@@ -26,12 +26,12 @@ from tightrope import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import (
     AnswerGraph,
-    Band,
     CartesianProduct,
     Clique,
     Cycle,
     ExplicitGraph,
     FoldedCube,
+    PathPower,
     Star,
     StrongProduct,
 )
@@ -223,7 +223,7 @@ factors = st.sampled_from(
         Clique(4),
         Cycle(4),
         Cycle(5),
-        Band(3),
+        PathPower(3),
         Star(2),
         FoldedCube(4),
     ]
@@ -284,7 +284,7 @@ def test_tree_order_puts_parents_first(graph: ExplicitGraph, data: st.DataObject
 
 @given(st.integers(1, 9), st.booleans(), st.data())
 def test_orders_along_paths_and_cycles(size: int, ring: bool, data: st.DataObject) -> None:
-    graph, places = data.draw(relabelled(Cycle(size + 2) if ring else Band(size)))
+    graph, places = data.draw(relabelled(Cycle(size + 2) if ring else PathPower(size)))
     order = cycle_order(graph) if ring else path_order(graph)
     assert sorted(order.tolist()) == list(range(graph.size))
     for i, j in itertools.pairwise(order.tolist()):
@@ -322,7 +322,7 @@ def test_private_with_more_edges_is_private_without_them(
 
 
 def test_private_on_the_line_need_not_be_private_on_the_ring() -> None:
-    line = Band(6)
+    line = PathPower(6)
     steep = np.exp(-0.5 * np.abs(np.subtract.outer(np.arange(6), np.arange(6))))
     ends = np.abs(np.log(steep[0]) - np.log(steep[5])).max()
     assert worst_ratio(steep, line) <= 0.5 + 1e-12

@@ -16,11 +16,11 @@ from tightrope.channels.privacy import is_private, smallest_epsilon
 from tightrope.consumers import Prior, ProductPrior
 from tightrope.graphs import (
     AnswerGraph,
-    Band,
     CartesianProduct,
     Clique,
     Cycle,
     Databases,
+    PathPower,
     Star,
     petersen,
     truncated_tetrahedron,
@@ -88,7 +88,7 @@ SYMMETRIC: list[AnswerGraph] = [
     truncated_tetrahedron(),
     Databases(2, range(3)),
 ]
-GRAPHS = [*SYMMETRIC, Band(5), Band(6, 2), Star(4)]
+GRAPHS = [*SYMMETRIC, PathPower(5), PathPower(6, 2), Star(4)]
 
 
 @st.composite
@@ -229,7 +229,7 @@ def _check_equalised(
 def test_the_strongest_pull_by_rule(
     size: int, width: int, epsilon: float, data: st.DataObject
 ) -> None:
-    graph, prior = Band(size, width), data.draw(priors(size))
+    graph, prior = PathPower(size, width), data.draw(priors(size))
     level = ScaledPhi(Clique(1), epsilon, 1.0).epsilon
     expected = (prior.probabilities[:, None] * np.exp(-epsilon * graph.distance_matrix())).max(0)
     assert strongest_pull(graph, level, prior) == pytest.approx(expected)
@@ -316,7 +316,7 @@ def test_the_posteriors_average_to_the_prior(case: tuple[Channel, Prior]) -> Non
 
 
 @settings(max_examples=15)
-@given(private_channels([Clique(3), Cycle(5), Band(4)]), st.integers(1, 3))
+@given(private_channels([Clique(3), Cycle(5), PathPower(4)]), st.integers(1, 3))
 def test_no_private_channel_with_few_outputs_leaks_more_than_the_program_says(
     case: tuple[DenseChannel, AnswerGraph, float], outputs: int
 ) -> None:
@@ -335,7 +335,7 @@ def test_a_channel_that_is_not_private_breaks_the_bound() -> None:
 
 
 def test_averaging_over_distances_without_symmetry_would_break_privacy() -> None:
-    graph = Band(6)
+    graph = PathPower(6)
     matrix = maxima_on_diagonal(geometric(graph, "ln(2)")).matrix()
     distances = graph.distance_matrix()
     means = np.array([matrix[distances == d].mean() for d in range(6)])

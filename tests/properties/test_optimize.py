@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from tightrope import Epsilon
 from tightrope.channels import is_private
 from tightrope.consumers import Bayesian, Consumer, RiskAverse, worst_loss
-from tightrope.graphs import Band, Clique, Cycle, ExplicitGraph, Star
+from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star
 from tightrope.optimize import design, explain_routes
 from tightrope.optimize.plain import solve_plain_program
 from tightrope.optimize.problem import Problem
@@ -25,7 +25,7 @@ def graphs(draw):
     kind = draw(st.sampled_from(["band", "cycle", "star", "clique", "random", "random", "lengths"]))
     n = draw(st.integers(3, 9))
     if kind == "band":
-        return Band(n, draw(st.integers(1, 3)))
+        return PathPower(n, draw(st.integers(1, 3)))
     if kind == "cycle":
         return Cycle(n)
     if kind == "star":
@@ -113,11 +113,13 @@ def test_edge_multipliers_prove_every_guess(data) -> None:
 def test_geometric_noise_is_recovered_on_paths(n, loss, data) -> None:
     weights = data.draw(st.lists(st.integers(0, 9), min_size=n, max_size=n).filter(any))
     prior = (np.array(weights, float) / sum(weights)).tolist()
-    consumer = Consumer.of(Band(n), prior=prior, loss=loss)
-    found = design(Band(n), "ln(2)", consumer)
+    consumer = Consumer.of(PathPower(n), prior=prior, loss=loss)
+    found = design(PathPower(n), "ln(2)", consumer)
     assert found.route == "geometric"
     assert found.expected_loss == pytest.approx(found.baselines["geometric"], abs=1e-12)
-    assert found.expected_loss == pytest.approx(reference(Band(n), "ln(2)", consumer), abs=1e-8)
+    assert found.expected_loss == pytest.approx(
+        reference(PathPower(n), "ln(2)", consumer), abs=1e-8
+    )
 
 
 @st.composite
@@ -185,14 +187,14 @@ def test_risk_averse_routes_agree_with_the_plain_program(data) -> None:
 @given(st.integers(2, 12), st.sampled_from(["absolute", "squared", "binary"]), st.data())
 def test_geometric_noise_serves_the_risk_averse_on_paths(n, loss, data) -> None:
     support = sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1)))
-    consumer = Consumer.of(Band(n), support=support, loss=loss)
-    found = design(Band(n), data.draw(st.sampled_from(LEVELS)), consumer)
+    consumer = Consumer.of(PathPower(n), support=support, loss=loss)
+    found = design(PathPower(n), data.draw(st.sampled_from(LEVELS)), consumer)
     assert found.route == "geometric"
     assert found.expected_loss - found.bound <= 1e-9 * max(found.expected_loss, 1e-3)
 
 
 def test_a_false_worst_prior_proves_less() -> None:
-    graph = Band(7, 2)
+    graph = PathPower(7, 2)
     found = design(graph, "ln(2)", Consumer.of(graph, support=[0, 1, 6], loss="absolute"))
     assert found.certified
     prior = found.certificate.consumer.prior.probabilities[::-1]

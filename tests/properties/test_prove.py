@@ -8,7 +8,7 @@ from tests.properties.strategies import connected_graphs
 
 from tightrope.certify import verify
 from tightrope.consumers import Consumer
-from tightrope.graphs import Band, ExplicitGraph
+from tightrope.graphs import ExplicitGraph, PathPower
 from tightrope.optimize import design
 from tightrope.proofs import prove
 from tightrope.queries import query
@@ -92,11 +92,13 @@ def test_counts_carry_a_proof_of_prices_alone(data):
         st.lists(st.sampled_from([0, 1, 2, 9, 1000]), min_size=size, max_size=size).filter(any)
     )
     consumer = Consumer.of(
-        Band(size),
+        PathPower(size),
         prior=(np.array(weights) / sum(weights)).tolist(),
         loss=data.draw(st.sampled_from(["absolute", "squared"])),
     )
-    made = prove(design(Band(size), data.draw(st.sampled_from(["0.05", "ln(2)", 3])), consumer))
+    made = prove(
+        design(PathPower(size), data.draw(st.sampled_from(["0.05", "ln(2)", 3])), consumer)
+    )
     verdict = verify(made)
     assert made.header["certificate"]["kind"] == "line"
     assert verdict.reasons == ()

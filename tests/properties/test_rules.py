@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tightrope.graphs import AnswerGraph, Band, CartesianProduct, Clique, Star, StrongProduct
+from tightrope.graphs import AnswerGraph, CartesianProduct, Clique, PathPower, Star, StrongProduct
 from tightrope.queries import Neighbours, query
 
 TEXTS = [
@@ -55,7 +55,7 @@ def test_rules_agree_with_search(text: str, relation: str) -> None:
 
 
 factors = st.one_of(
-    st.builds(Band, st.integers(1, 4), st.integers(1, 3)),
+    st.builds(PathPower, st.integers(1, 4), st.integers(1, 3)),
     st.builds(Clique, st.integers(1, 4)),
     st.builds(Star, st.integers(1, 3)),
 )
@@ -72,7 +72,7 @@ def test_products_agree_with_search(
 
 
 def test_a_wrong_rule_is_noticed() -> None:
-    class Wrong(Band):
+    class Wrong(PathPower):
         def degree(self, i: int) -> int:
             """Forget the band's ends."""
             return 2 * self.width

@@ -52,8 +52,8 @@ class GenericCheck:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> found = is_generic_private(IntegerChannel([[3, 1], [1, 3]]), Band(2), "ln(2)")
+    >>> from tightrope.graphs import PathPower
+    >>> found = is_generic_private(IntegerChannel([[3, 1], [1, 3]]), PathPower(2), "ln(2)")
     >>> found.private, found.pair, found.outputs, found.margin
     (False, (0, 1), (1,), Fraction(-1, 4))
     """
@@ -98,11 +98,11 @@ def is_generic_private(
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> leaky = IntegerChannel([[9, 0, 1], [0, 9, 1]])
-    >>> bool(is_generic_private(leaky, Band(2), ApproximateBound(1, "0.9")))
+    >>> bool(is_generic_private(leaky, PathPower(2), ApproximateBound(1, "0.9")))
     True
-    >>> bool(is_generic_private(leaky, Band(2), ApproximateBound(1, "0.89")))
+    >>> bool(is_generic_private(leaky, PathPower(2), ApproximateBound(1, "0.89")))
     False
     """
     _check_sizes(channel, graph)
@@ -191,8 +191,8 @@ class PrivacyCurve:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> curve = PrivacyCurve(IntegerChannel([[9, 0, 1], [0, 9, 1]]), Band(2))
+    >>> from tightrope.graphs import PathPower
+    >>> curve = PrivacyCurve(IntegerChannel([[9, 0, 1], [0, 9, 1]]), PathPower(2))
     >>> curve.delta(1), curve.epsilon(0.9), curve.epsilon(0.5)
     (0.9, 0.0, inf)
     """

@@ -64,8 +64,8 @@ class DobrushinOptimum:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> dobrushin_optimum(Band(5), "ln(2)").exact
+    >>> from tightrope.graphs import PathPower
+    >>> dobrushin_optimum(PathPower(5), "ln(2)").exact
     Fraction(-1, 4)
     """
 

@@ -114,8 +114,8 @@ def tree_certificate(
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> round(tree_certificate(Band(3), [0.25, 0.5, 0.25], "ln(2)").bound, 6)
+    >>> from tightrope.graphs import PathPower
+    >>> round(tree_certificate(PathPower(3), [0.25, 0.5, 0.25], "ln(2)").bound, 6)
     0.5
     """
     level = float(Epsilon.of(epsilon))

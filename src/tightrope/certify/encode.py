@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tightrope.certify.container import MAGIC, VERSION
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import AnswerGraph, Band, Clique, StrongProduct
+from tightrope.graphs import AnswerGraph, Clique, PathPower, StrongProduct
 
 #: Number of integers in one chunk of a section (rounded down to whole columns of weights).
 CHUNK = 1 << 20
@@ -87,10 +87,10 @@ def _raw(flat: NDArray[Any], width: int) -> bytes:
 def box_of(graph: AnswerGraph) -> list[list[int]] | None:
     """Return sizes and widths when neighbours are those within a box, else ``None``.
 
-    >>> box_of(Band(751, 5)), box_of(Clique(4)), box_of(StrongProduct([Band(31), Band(31)]))
+    >>> box_of(PathPower(751, 5)), box_of(Clique(4)), box_of(StrongProduct([PathPower(31)] * 2))
     ([[751, 5]], [[4, 3]], [[31, 1], [31, 1]])
     """
-    if type(graph) is Band:
+    if type(graph) is PathPower:
         return [[graph.size, min(graph.width, max(graph.size - 1, 1))]]
     if type(graph) is Clique:
         return [[graph.size, max(graph.size - 1, 1)]]

@@ -76,8 +76,8 @@ def certify(
     Examples
     --------
     >>> from tightrope.channels import GeometricChannel
-    >>> from tightrope.graphs import Band
-    >>> made = certify(GeometricChannel(6, "ln(2)"), Band(6), "ln(2)", query="count(5)")
+    >>> from tightrope.graphs import PathPower
+    >>> made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
     >>> verify(made).private, made.total == 2**62
     (True, True)
     """

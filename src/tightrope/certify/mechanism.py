@@ -40,9 +40,9 @@ class Mechanism:
     --------
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import rational
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> response = rational([["3/4", "1/4"], ["1/4", "3/4"]])
-    >>> made = certify(response, Band(2), "ln(3)", query="path(2)")
+    >>> made = certify(response, PathPower(2), "ln(3)", query="path(2)")
     >>> made.shape, made.total, made.row_weights(0).tolist(), made.ratio
     ((2, 2), 4, [3, 1], Fraction(3, 1))
     """

@@ -51,8 +51,8 @@ def checker_script(mechanism: str | os.PathLike[str] | bytes | None = None) -> s
     (False, 1)
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import rational
-    >>> from tightrope.graphs import Band
-    >>> made = certify(rational([["3/4", "1/4"], ["1/4", "3/4"]]), Band(2), "ln(3)")
+    >>> from tightrope.graphs import PathPower
+    >>> made = certify(rational([["3/4", "1/4"], ["1/4", "3/4"]]), PathPower(2), "ln(3)")
     >>> short = checker_script(made.to_bytes())
     >>> len(short) < 0.6 * len(text), "class Side" in text, "class Side" in short
     (True, True, False)

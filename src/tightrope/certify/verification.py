@@ -98,8 +98,8 @@ def verify(mechanism: str | os.PathLike[str] | bytes | Mechanism) -> Verificatio
     --------
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import rational
-    >>> from tightrope.graphs import Band
-    >>> made = certify(rational([["3/4", "1/4"], ["1/4", "3/4"]]), Band(2), "ln(3)")
+    >>> from tightrope.graphs import PathPower
+    >>> made = certify(rational([["3/4", "1/4"], ["1/4", "3/4"]]), PathPower(2), "ln(3)")
     >>> verify(made).private
     True
     >>> verify(made.to_bytes()[:-1]).reasons

@@ -26,7 +26,7 @@ from tightrope.channels.scaled_phi import ScaledPhi
 from tightrope.channels.worst import log_ratio
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
-from tightrope.graphs import AnswerGraph, Band, CartesianProduct
+from tightrope.graphs import AnswerGraph, CartesianProduct, PathPower
 
 #: How far the logarithm of a ratio may lie from ε times the edge's length and count as tight.
 TIGHT_TOLERANCE = 1e-9
@@ -51,8 +51,8 @@ class ColumnGraph:
     Examples
     --------
     >>> from tightrope.channels import GeometricChannel
-    >>> from tightrope.graphs import Band
-    >>> found = column_graph(GeometricChannel(4, "ln(2)"), Band(4), "ln(2)", 1)
+    >>> from tightrope.graphs import PathPower
+    >>> found = column_graph(GeometricChannel(4, "ln(2)"), PathPower(4), "ln(2)", 1)
     >>> found.connected, found.edges.tolist()
     (True, [[1, 0], [1, 2], [2, 3]])
     """
@@ -88,8 +88,8 @@ class Generality:
     Examples
     --------
     >>> from tightrope.channels import Channel
-    >>> from tightrope.graphs import Band
-    >>> bool(maximally_general(Channel([[0.6, 0.4], [0.4, 0.6]]), Band(2), "ln(2)"))
+    >>> from tightrope.graphs import PathPower
+    >>> bool(maximally_general(Channel([[0.6, 0.4], [0.4, 0.6]]), PathPower(2), "ln(2)"))
     False
     """
 
@@ -208,10 +208,10 @@ def maximally_general(
     Examples
     --------
     >>> from tightrope.channels import GeometricChannel
-    >>> from tightrope.graphs import Band
-    >>> bool(maximally_general(GeometricChannel(6, "ln(2)"), Band(6), "ln(2)"))
+    >>> from tightrope.graphs import PathPower
+    >>> bool(maximally_general(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)"))
     True
-    >>> wide = maximally_general(GeometricChannel(6, "ln(2)", width=2), Band(6, 2), "ln(2)")
+    >>> wide = maximally_general(GeometricChannel(6, "ln(2)", width=2), PathPower(6, 2), "ln(2)")
     >>> wide.maximal, wide.output, wide.parts.tolist()
     (False, 0, [0, 1, 0, 1, 0, 1])
     """
@@ -242,7 +242,7 @@ def maximally_general(
 
 def _is_noise_on_a_path(channel: Channel, graph: AnswerGraph) -> TypeGuard[GeometricChannel]:
     """Whether every edge is tight by rule: far from an output, floats are too small to tell."""
-    path = isinstance(graph, Band) and graph.width == 1
+    path = isinstance(graph, PathPower) and graph.width == 1
     return path and isinstance(channel, GeometricChannel) and channel.width == 1
 
 

@@ -64,8 +64,8 @@ class Split:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> made = make_maximally_general(IntegerChannel([[1, 1], [1, 1]]), Band(2), "ln(2)")
+    >>> from tightrope.graphs import PathPower
+    >>> made = make_maximally_general(IntegerChannel([[1, 1], [1, 1]]), PathPower(2), "ln(2)")
     >>> made.steps[0].part, made.steps[0].up, made.steps[0].shares
     ((0,), Fraction(2, 1), (Fraction(1, 3), Fraction(1, 3)))
     """
@@ -103,8 +103,8 @@ class Generalised:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> made = make_maximally_general(IntegerChannel([[1, 1], [1, 1]]), Band(2), "ln(2)")
+    >>> from tightrope.graphs import PathPower
+    >>> made = make_maximally_general(IntegerChannel([[1, 1], [1, 1]]), PathPower(2), "ln(2)")
     >>> made.channel.shape, len(made.steps)
     ((2, 4), 2)
     """
@@ -135,9 +135,9 @@ def make_maximally_general(
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> coarse = IntegerChannel([[4, 3], [3, 4]])
-    >>> made = make_maximally_general(coarse, Band(2), "ln(2)")
+    >>> made = make_maximally_general(coarse, PathPower(2), "ln(2)")
     >>> cascade(made.channel, made.remap).fraction(0, 0)
     Fraction(4, 7)
     """

@@ -14,26 +14,26 @@ from numpy.typing import NDArray
 
 from tightrope.graphs import (
     AnswerGraph,
-    Band,
     CartesianProduct,
     Clique,
     Cycle,
+    PathPower,
     ProductGraph,
     Star,
     StrongProduct,
 )
-from tightrope.graphs.capped import CappedBand
+from tightrope.graphs.capped import CappedPathPower
 
 
 def has_rule(graph: AnswerGraph) -> bool:
     """Whether :func:`nearby_maxima` knows a rule for a graph.
 
-    >>> has_rule(Band(9, 2)), has_rule(Band(9, 2).explicit())
+    >>> has_rule(PathPower(9, 2)), has_rule(PathPower(9, 2).explicit())
     (True, False)
     """
     if type(graph) in (CartesianProduct, StrongProduct):
         return all(has_rule(factor) for factor in graph.factors)  # type: ignore[attr-defined]
-    return type(graph) in (Band, CappedBand, Clique, Cycle, Star)
+    return type(graph) in (PathPower, CappedPathPower, Clique, Cycle, Star)
 
 
 def nearby_maxima(graph: AnswerGraph, values: NDArray[Any]) -> NDArray[Any]:
@@ -49,14 +49,14 @@ def nearby_maxima(graph: AnswerGraph, values: NDArray[Any]) -> NDArray[Any]:
 
     Examples
     --------
-    >>> nearby_maxima(Band(5, 2), np.array([1, 0, 0, 0, 5])).tolist()
+    >>> nearby_maxima(PathPower(5, 2), np.array([1, 0, 0, 0, 5])).tolist()
     [1, 1, 5, 5, 5]
     """
     if isinstance(graph, ProductGraph):
         return _product(graph, values)
-    if isinstance(graph, CappedBand):
+    if isinstance(graph, CappedPathPower):
         return _capped(graph, values)
-    if isinstance(graph, Band):
+    if isinstance(graph, PathPower):
         return _window(values, min(graph.width, graph.size - 1))
     if isinstance(graph, Clique):
         return np.broadcast_to(values.max(axis=0), values.shape)
@@ -87,7 +87,7 @@ def _window(values: NDArray[Any], width: int) -> NDArray[Any]:
     return out
 
 
-def _capped(graph: CappedBand, values: NDArray[Any]) -> NDArray[Any]:
+def _capped(graph: CappedPathPower, values: NDArray[Any]) -> NDArray[Any]:
     out = _window(values, min(graph.width, graph.size - 1))
     # An answer above the cap sees only answers up to the cap, and itself.
     below = np.maximum.accumulate(values[graph.cap :: -1], axis=0)

@@ -47,8 +47,8 @@ class PrivacyCheck:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> bool(is_private(Channel([[1.0, 0.0], [0.5, 0.5]]), Band(2), 1))
+    >>> from tightrope.graphs import PathPower
+    >>> bool(is_private(Channel([[1.0, 0.0], [0.5, 0.5]]), PathPower(2), 1))
     False
     """
 
@@ -129,11 +129,12 @@ def is_private(
     Examples
     --------
     >>> from tightrope.channels import GeometricChannel, rational
-    >>> from tightrope.graphs import Band
-    >>> check = is_private(rational([["2/3", "1/3"], ["1/3", "2/3"]]), Band(2), "ln(2)")
+    >>> from tightrope.graphs import PathPower
+    >>> check = is_private(rational([["2/3", "1/3"], ["1/3", "2/3"]]), PathPower(2), "ln(2)")
     >>> check.private, check.ratio, check.allowed, check.margin, check.exact
     (True, Fraction(2, 1), Fraction(2, 1), 0.0, True)
-    >>> bool(is_private(GeometricChannel(1_000_001, "0.2", width=5), Band(1_000_001, 5), "0.2"))
+    >>> million = PathPower(1_000_001, 5)
+    >>> bool(is_private(GeometricChannel(1_000_001, "0.2", width=5), million, "0.2"))
     True
     """
     level = Epsilon.of(epsilon)

@@ -27,17 +27,17 @@ from tightrope.channels.worst import NOWHERE, Worst, search
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import (
     AnswerGraph,
-    Band,
     CartesianProduct,
     Clique,
     Cycle,
     Databases,
     ExplicitGraph,
+    PathPower,
     ProductGraph,
     Star,
     StrongProduct,
 )
-from tightrope.graphs.capped import CappedBand
+from tightrope.graphs.capped import CappedPathPower
 
 
 def worst_places(channel: Channel, graph: AnswerGraph) -> list[Worst]:
@@ -47,7 +47,7 @@ def worst_places(channel: Channel, graph: AnswerGraph) -> list[Worst]:
 
     Examples
     --------
-    >>> band = Band(1_000_001, 5)
+    >>> band = PathPower(1_000_001, 5)
     >>> worst_places(GeometricChannel(1_000_001, "1", width=5), band)[0].edge
     (0, 5)
     """
@@ -68,7 +68,7 @@ def worst_places(channel: Channel, graph: AnswerGraph) -> list[Worst]:
 def same_graph(first: AnswerGraph, second: AnswerGraph) -> bool:
     """Whether two graphs have the same numbered nodes and edges, as far as that is easily seen.
 
-    >>> same_graph(Band(5, 2), Band(5, 2)), same_graph(Band(5, 2), Band(5))
+    >>> same_graph(PathPower(5, 2), PathPower(5, 2)), same_graph(PathPower(5, 2), PathPower(5))
     (True, False)
     """
     if first is second:
@@ -83,13 +83,13 @@ def same_graph(first: AnswerGraph, second: AnswerGraph) -> bool:
         return len(first.factors) == len(second.factors) and all(
             map(same_graph, first.factors, second.factors)
         )
-    if isinstance(first, Band) and isinstance(second, Band):
-        return type(first) in (Band, CappedBand) and first.width == second.width
+    if isinstance(first, PathPower) and isinstance(second, PathPower):
+        return type(first) in (PathPower, CappedPathPower) and first.width == second.width
     return type(first) in (Clique, Cycle, Star)
 
 
 def _geometric(channel: GeometricChannel, graph: AnswerGraph) -> Worst:
-    if type(graph) in (Band, CappedBand):
+    if type(graph) in (PathPower, CappedPathPower):
         i, h, length = 0, min(graph.width, graph.size - 1), 1.0  # type: ignore[attr-defined]
     elif type(graph) in (Clique, Cycle, Star):
         i, h, length = 0, graph.size - 1, 1.0

@@ -100,8 +100,8 @@ def search(channel: Channel, graph: AnswerGraph) -> list[Worst]:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> search(IntegerChannel([[3, 1], [1, 3]]), Band(2))[0].ratio
+    >>> from tightrope.graphs import PathPower
+    >>> search(IntegerChannel([[3, 1], [1, 3]]), PathPower(2))[0].ratio
     Fraction(3, 1)
     """
     if graph.size == 1:
@@ -282,8 +282,8 @@ def _different(above: NDArray[Any], below: NDArray[Any]) -> NDArray[np.int64]:
 def check_sizes(channel: Channel, graph: AnswerGraph) -> None:
     """Refuse a channel that does not have one row for each node.
 
-    >>> from tightrope.graphs import Band
-    >>> check_sizes(Channel([[1.0]]), Band(2))
+    >>> from tightrope.graphs import PathPower
+    >>> check_sizes(Channel([[1.0]]), PathPower(2))
     Traceback (most recent call last):
     ...
     tightrope.errors.InputError: a channel on path(2) must have 2 rows, got 1

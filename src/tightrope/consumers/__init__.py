@@ -1,8 +1,8 @@
 """Consumers: what the readers of an answer know, and what a wrong guess costs them.
 
 >>> from tightrope.consumers import Consumer
->>> from tightrope.graphs import Band
->>> Consumer.of(Band(6), prior="binomial(.3)", loss="absolute").prior.maximum
+>>> from tightrope.graphs import PathPower
+>>> Consumer.of(PathPower(6), prior="binomial(.3)", loss="absolute").prior.maximum
 0.36015...
 """
 

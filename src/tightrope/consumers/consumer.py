@@ -82,10 +82,10 @@ class Consumer:
 
         Examples
         --------
-        >>> from tightrope.graphs import Band
-        >>> Consumer.of(Band(6), prior="binomial(.3)", loss="absolute")
+        >>> from tightrope.graphs import PathPower
+        >>> Consumer.of(PathPower(6), prior="binomial(.3)", loss="absolute")
         <Bayesian: DensePrior over 6 answers, absolute loss>
-        >>> Consumer.of(Band(6), support="2..4").support.tolist()
+        >>> Consumer.of(PathPower(6), support="2..4").support.tolist()
         [2, 3, 4]
         """
         from tightrope.consumers.loss_text import loss as read_loss

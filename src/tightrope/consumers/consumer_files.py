@@ -34,11 +34,11 @@ def read_consumers(path: str | Path, graph: AnswerGraph) -> tuple[Consumer, ...]
     Examples
     --------
     >>> import tempfile
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
     ...     _ = file.write("name,prior,support,loss\nmayor,binomial(.3),,absolute\n")
     ...     _ = file.write("press,,0..2,binary\n"), file.flush()
-    ...     read_consumers(file.name, Band(6))
+    ...     read_consumers(file.name, PathPower(6))
     (<Bayesian mayor: DensePrior over 6 answers, absolute loss>,
      <RiskAverse press: 3 of 6 answers, binary loss>)
     """

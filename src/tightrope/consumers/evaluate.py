@@ -88,9 +88,9 @@ def best_remap(channel: Channel, consumer: Consumer) -> Remap:
     Examples
     --------
     >>> from tightrope.consumers import Consumer
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> path = Channel([[0.6, 0.2, 0.2], [0.3, 0.4, 0.3], [0.2, 0.2, 0.6]])
-    >>> sure_of_the_middle = Consumer.of(Band(3), prior="0.1,0.8,0.1", loss="absolute")
+    >>> sure_of_the_middle = Consumer.of(PathPower(3), prior="0.1,0.8,0.1", loss="absolute")
     >>> best_remap(path, sure_of_the_middle).guess.tolist()
     [1, 1, 1]
     """

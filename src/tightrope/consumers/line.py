@@ -9,21 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import InputError
-from tightrope.graphs import AnswerGraph, Band, ExplicitGraph, path_order
+from tightrope.graphs import AnswerGraph, ExplicitGraph, PathPower, path_order
 
 
 def on_a_line(graph: AnswerGraph) -> bool:
     """Whether the nodes are numbered along a line, so that "the k-th answer" means something.
 
-    True for counts, sums, means and paths (:class:`~tightrope.graphs.Band`), and for listed
+    True for counts, sums, means and paths (:class:`~tightrope.graphs.PathPower`), and for listed
     graphs whose labels are rising numbers and whose neighbourhoods are intervals. Cliques,
     cycles, stars and products have no such order, even where their labels are numbers.
 
     >>> from tightrope.graphs import Clique
-    >>> on_a_line(Band(16, 5)), on_a_line(Clique(3))
+    >>> on_a_line(PathPower(16, 5)), on_a_line(Clique(3))
     (True, False)
     """
-    if isinstance(graph, Band):
+    if isinstance(graph, PathPower):
         return True
     if not isinstance(graph, ExplicitGraph):
         return False

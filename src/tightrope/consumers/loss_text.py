@@ -42,12 +42,12 @@ def loss(value: Any, graph: AnswerGraph, *, folder: str | Path = ".") -> Loss:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> loss("squared", Band(4)).row(0).tolist()
+    >>> from tightrope.graphs import PathPower
+    >>> loss("squared", PathPower(4)).row(0).tolist()
     [0.0, 1.0, 4.0, 9.0]
-    >>> loss(lambda truth, guess: max(0, truth - guess), Band(3)).row(2).tolist()
+    >>> loss(lambda truth, guess: max(0, truth - guess), PathPower(3)).row(2).tolist()
     [2.0, 1.0, 0.0]
-    >>> loss("cubic", Band(4))
+    >>> loss("cubic", PathPower(4))
     Traceback (most recent call last):
     ...
     tightrope.errors.TextError: expected binary, absolute, squared, distance or file:FILE

@@ -17,7 +17,7 @@ from tightrope.consumers.losses import Loss
 from tightrope.consumers.named_losses import BinaryLoss, CoordinateLoss, DistanceLoss
 from tightrope.consumers.numerals import to_exact
 from tightrope.errors import InputError
-from tightrope.graphs import AnswerGraph, Band
+from tightrope.graphs import AnswerGraph, PathPower
 
 
 class Monotone(NamedTuple):
@@ -64,9 +64,9 @@ def is_monotone(loss: Loss, graph: AnswerGraph) -> Monotone:
     Examples
     --------
     >>> from tightrope.consumers import loss
-    >>> is_monotone(loss("squared", Band(5)), Band(5)).result
+    >>> is_monotone(loss("squared", PathPower(5)), PathPower(5)).result
     True
-    >>> is_monotone(Loss([[0, 2, 1], [1, 0, 1], [2, 1, 0]]), Band(3)).witness
+    >>> is_monotone(Loss([[0, 2, 1], [1, 0, 1], [2, 1, 0]]), PathPower(3)).witness
     (0, 1, 2)
     """
     order = line_order(graph)
@@ -78,7 +78,7 @@ def is_monotone(loss: Loss, graph: AnswerGraph) -> Monotone:
     if isinstance(loss, BinaryLoss) or loss.size == 1:
         return Monotone(True, None, True, None)
     in_order = bool((np.diff(order) == 1).all())
-    if isinstance(loss, DistanceLoss) and type(loss.graph) is Band and in_order:
+    if isinstance(loss, DistanceLoss) and type(loss.graph) is PathPower and in_order:
         return Monotone(True, None, True, None)
     if isinstance(loss, CoordinateLoss) and loss.coordinates.shape[1] == 1:
         return _by_coordinates(loss, order)

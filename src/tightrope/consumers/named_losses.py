@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tightrope.consumers.losses import Loss
 from tightrope.consumers.numerals import to_exact
 from tightrope.errors import InputError
-from tightrope.graphs import AnswerGraph, Band, Clique, ProductGraph
+from tightrope.graphs import AnswerGraph, Clique, PathPower, ProductGraph
 
 
 class _GraphLoss(Loss):
@@ -39,8 +39,8 @@ class BinaryLoss(_GraphLoss):
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> BinaryLoss(Band(4)).row(2).tolist()
+    >>> from tightrope.graphs import PathPower
+    >>> BinaryLoss(PathPower(4)).row(2).tolist()
     [1.0, 1.0, 0.0, 1.0]
     """
 
@@ -93,8 +93,8 @@ class DistanceLoss(_GraphLoss):
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> DistanceLoss(Band(6, 2)).row(0).tolist()
+    >>> from tightrope.graphs import PathPower
+    >>> DistanceLoss(PathPower(6, 2)).row(0).tolist()
     [0.0, 1.0, 1.0, 2.0, 2.0, 3.0]
     """
 
@@ -127,7 +127,7 @@ class DistanceLoss(_GraphLoss):
 
     def expected(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         r"""Return :math:`\sum_i w_{io}\,d(i,k)`; on a band from sums of the weights."""
-        if type(self.graph) is not Band:
+        if type(self.graph) is not PathPower:
             return super().expected(weights)
         width = self.graph.width
         return _one_sided(weights, width) + _one_sided(weights[::-1], width)[::-1]
@@ -148,10 +148,10 @@ class CoordinateLoss(_GraphLoss):
 
     Examples
     --------
-    >>> from tightrope.graphs import Band, StrongProduct
-    >>> CoordinateLoss(Band(4), 2).row(1).tolist()
+    >>> from tightrope.graphs import PathPower, StrongProduct
+    >>> CoordinateLoss(PathPower(4), 2).row(1).tolist()
     [1.0, 0.0, 1.0, 4.0]
-    >>> counts = StrongProduct([Band(3), Band(3)])
+    >>> counts = StrongProduct([PathPower(3), PathPower(3)])
     >>> CoordinateLoss(counts, 1).at(counts.index((0, 0)), counts.index((2, 1)))
     3.0
     """

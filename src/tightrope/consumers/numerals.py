@@ -86,8 +86,8 @@ def find_answer(graph: AnswerGraph, label: object) -> int:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band, StrongProduct
-    >>> find_answer(StrongProduct([Band(3), Band(3)]), "(2, 0)")
+    >>> from tightrope.graphs import PathPower, StrongProduct
+    >>> find_answer(StrongProduct([PathPower(3), PathPower(3)]), "(2, 0)")
     6
     """
     if isinstance(label, str) and label.isascii() and label.isdecimal() and len(label) < 19:

@@ -54,14 +54,14 @@ def prior(value: Any, graph: AnswerGraph, *, folder: str | Path = ".") -> Prior:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band, CartesianProduct, Clique
-    >>> prior("binomial(1/2)", Band(3)).exact
+    >>> from tightrope.graphs import PathPower, CartesianProduct, Clique
+    >>> prior("binomial(1/2)", PathPower(3)).exact
     (Fraction(1, 4), Fraction(1, 2), Fraction(1, 4))
     >>> prior({1: 0.75, 0: 0.25}, Clique(2)).probabilities.tolist()
     [0.25, 0.75]
     >>> prior("product(.3,.27,.23,.2)", CartesianProduct([Clique(4)] * 20)).size == 4**20
     True
-    >>> prior("binomial(.3", Band(3))
+    >>> prior("binomial(.3", PathPower(3))
     Traceback (most recent call last):
     ...
     tightrope.errors.TextError: expected ',' or ')' at character 12 of 'binomial(.3': binomial(.3▸

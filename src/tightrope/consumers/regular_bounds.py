@@ -83,8 +83,8 @@ def ratio_bound(graph: AnswerGraph, epsilon: Level, i: int, j: int) -> float:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> round(ratio_bound(Band(5), "ln(2)", 0, 3), 12)
+    >>> from tightrope.graphs import PathPower
+    >>> round(ratio_bound(PathPower(5), "ln(2)", 0, 3), 12)
     8.0
     """
     return math.exp(float(Epsilon.of(epsilon)) * graph.distance(i, j))

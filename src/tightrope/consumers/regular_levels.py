@@ -185,8 +185,8 @@ def region_corners(graph: AnswerGraph, epsilon: Level) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> region_corners(Band(3), "ln(2)").round(4).tolist()
+    >>> from tightrope.graphs import PathPower
+    >>> region_corners(PathPower(3), "ln(2)").round(4).tolist()
     [[0.5714, 0.2857, 0.1429], [0.25, 0.5, 0.25], [0.1429, 0.2857, 0.5714]]
     """
     rows = [corner_prior(graph, epsilon, i).probabilities for i in range(graph.size)]

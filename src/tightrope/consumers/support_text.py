@@ -25,8 +25,8 @@ def support(value: Any, graph: AnswerGraph) -> list[int]:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> support("0,3..5", Band(8)), support([7], Band(8))
+    >>> from tightrope.graphs import PathPower
+    >>> support("0,3..5", PathPower(8)), support([7], PathPower(8))
     ([0, 3, 4, 5], [7])
     """
     if isinstance(value, str):

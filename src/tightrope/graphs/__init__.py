@@ -1,20 +1,20 @@
 """Answer graphs: who can be told apart, and how far.
 
->>> from tightrope.graphs import Band, ExplicitGraph
->>> Band(751, 5).diameter
+>>> from tightrope.graphs import PathPower, ExplicitGraph
+>>> PathPower(751, 5).diameter
 150
 """
 
 from tightrope.graphs.adjacencies import add_adjacencies, close_ring
 from tightrope.graphs.automorphisms import AutomorphismGroup, automorphism_group, pair_orbits
 from tightrope.graphs.base import AnswerGraph
-from tightrope.graphs.capped import CappedBand, CappedCounts
+from tightrope.graphs.capped import CappedCounts, CappedPathPower
 from tightrope.graphs.complete import Clique
 from tightrope.graphs.databases import Databases
 from tightrope.graphs.explicit import ExplicitGraph
 from tightrope.graphs.files import read_graph, write_graph
 from tightrope.graphs.histograms import AddRemoveHistograms, HistogramGraph, Histograms
-from tightrope.graphs.lines import Band, Cycle, Star
+from tightrope.graphs.lines import Cycle, PathPower, Star
 from tightrope.graphs.means import mean_graph
 from tightrope.graphs.medians import AddRemoveMedians, EitherMedians, MedianGraph
 from tightrope.graphs.named import (
@@ -46,9 +46,8 @@ __all__ = [
     "AnswerGraph",
     "AutomorphismGroup",
     "BalancedTree",
-    "Band",
-    "CappedBand",
     "CappedCounts",
+    "CappedPathPower",
     "CartesianProduct",
     "Clique",
     "Cycle",
@@ -60,6 +59,7 @@ __all__ = [
     "Histograms",
     "IntersectionNumbers",
     "MedianGraph",
+    "PathPower",
     "PointsGraph",
     "ProductGraph",
     "Star",

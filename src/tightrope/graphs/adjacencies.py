@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from tightrope.errors import InputError
 from tightrope.graphs.base import AnswerGraph
 from tightrope.graphs.explicit import ExplicitGraph
-from tightrope.graphs.lines import Band
+from tightrope.graphs.lines import PathPower
 from tightrope.graphs.shapes import path_order
 
 
@@ -46,8 +46,8 @@ def add_adjacencies(
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> ring = add_adjacencies(Band(6), [(0, 5)])
+    >>> from tightrope.graphs import PathPower
+    >>> ring = add_adjacencies(PathPower(6), [(0, 5)])
     >>> ring.is_cycle, ring.distance(0, 5)
     (True, 1)
     """
@@ -73,9 +73,9 @@ def close_ring(graph: AnswerGraph) -> ExplicitGraph:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> from tightrope.graphs.symmetry import is_vertex_transitive
-    >>> is_vertex_transitive(Band(6)), is_vertex_transitive(close_ring(Band(6)))
+    >>> is_vertex_transitive(PathPower(6)), is_vertex_transitive(close_ring(PathPower(6)))
     (False, True)
     """
     graph._check_unit("rings")
@@ -83,6 +83,6 @@ def close_ring(graph: AnswerGraph) -> ExplicitGraph:
         raise InputError(
             f"a ring is closed from a line of at least 3 answers, but {graph.name} is none"
         )
-    order: Any = (0, graph.size - 1) if isinstance(graph, Band) else path_order(graph)
+    order: Any = (0, graph.size - 1) if isinstance(graph, PathPower) else path_order(graph)
     ends = (int(order[0]), int(order[-1]))
     return add_adjacencies(graph, [ends], name=f"{graph.name} closed to a ring")

@@ -108,10 +108,10 @@ def automorphism_group(
 
     Examples
     --------
-    >>> from tightrope.graphs import Band, CartesianProduct, Clique
+    >>> from tightrope.graphs import PathPower, CartesianProduct, Clique
     >>> automorphism_group(CartesianProduct([Clique(2)] * 4)).order
     384
-    >>> automorphism_group(Band(5), node_colours=[0.1, 0.2, 0.3, 0.2, 0.2]).order
+    >>> automorphism_group(PathPower(5), node_colours=[0.1, 0.2, 0.3, 0.2, 0.2]).order
     1
     """
     whole = coloured_graph(graph, node_colours, pair_colours)
@@ -134,8 +134,8 @@ def acts_transitively(graph: AnswerGraph) -> bool:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band, Cycle
-    >>> acts_transitively(Cycle(6).explicit()), acts_transitively(Band(6).explicit())
+    >>> from tightrope.graphs import PathPower, Cycle
+    >>> acts_transitively(Cycle(6).explicit()), acts_transitively(PathPower(6).explicit())
     (True, False)
     """
     if graph.min_degree != graph.max_degree:

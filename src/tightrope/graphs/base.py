@@ -62,8 +62,8 @@ class AnswerGraph(ABC):
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> graph = Band(16, 5)                   # answers 0…15, neighbours differ by at most 5
+    >>> from tightrope.graphs import PathPower
+    >>> graph = PathPower(16, 5)                   # answers 0…15, neighbours differ by at most 5
     >>> graph.distance(0, 11), graph.diameter, graph.degree(0)
     (3, 3, 5)
     """

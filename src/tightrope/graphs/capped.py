@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from tightrope.errors import InputError, whole_number
 from tightrope.graphs.base import AnswerGraph, frozen
-from tightrope.graphs.lines import Band
+from tightrope.graphs.lines import PathPower
 
 
-class CappedBand(Band):
+class CappedPathPower(PathPower):
     r"""Sums of at most ``people`` values from 0 … ``width``, where one person comes or goes.
 
     Like the band of ``people · width + 1`` answers, except that the ``width`` largest answers
@@ -28,7 +28,7 @@ class CappedBand(Band):
 
     Examples
     --------
-    >>> graph = CappedBand(3, 5)
+    >>> graph = CappedPathPower(3, 5)
     >>> graph.size, graph.distance(14, 15), graph.distance(10, 15), graph.neighbours(15)
     (16, 2, 1, array([10]))
     """

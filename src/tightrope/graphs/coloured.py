@@ -40,8 +40,8 @@ class ColouredGraph:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> path = coloured_graph(Band(3), node_colours=[0.2, 0.6, 0.2])
+    >>> from tightrope.graphs import PathPower
+    >>> path = coloured_graph(PathPower(3), node_colours=[0.2, 0.6, 0.2])
     >>> path.ends.tolist(), path.colours.tolist()
     ([1, 0, 2, 1], [0, 1, 0])
     >>> path.keeps((np.array([0, 2]), np.array([2, 0])))

@@ -75,8 +75,8 @@ class GraphFacts:
 def graph_facts(graph: AnswerGraph) -> GraphFacts:
     """Collect the facts of a graph, by rule where the family has one.
 
-    >>> from tightrope.graphs import Band
-    >>> facts = graph_facts(Band(751, 5))
+    >>> from tightrope.graphs import PathPower
+    >>> facts = graph_facts(PathPower(751, 5))
     >>> facts.diameter, facts.girth, facts.vertex_transitive
     (150, 3, False)
     """

@@ -80,9 +80,9 @@ def write_graph(graph: AnswerGraph, path: str | Path) -> None:
     Examples
     --------
     >>> import tempfile
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_graph(Band(3), f"{folder}/line.json")
+    ...     write_graph(PathPower(3), f"{folder}/line.json")
     ...     print(Path(folder, "line.json").read_text())
     {"name": "path(3)", "nodes": [0, 1, 2], "edges": [[0, 1], [1, 2]]}
     """

@@ -170,8 +170,8 @@ def graphml_text(graph: ExplicitGraph, path: str | Path) -> str:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> parse_graphml(graphml_text(Band(4).explicit(), "line.graphml"), "line.graphml").is_path
+    >>> from tightrope.graphs import PathPower
+    >>> parse_graphml(graphml_text(PathPower(4).explicit(), "line.graphml"), "line.graphml").is_path
     True
     """
     names = label_texts(graph.labels, path)

@@ -91,8 +91,8 @@ def largest_distance(adjacency: csr_array, lengths: bool) -> float:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> largest_distance(Band(100).explicit().adjacency, lengths=False)
+    >>> from tightrope.graphs import PathPower
+    >>> largest_distance(PathPower(100).explicit().adjacency, lengths=False)
     99
     """
     size = adjacency.shape[0]

@@ -12,7 +12,7 @@ from tightrope.errors import InputError, whole_number
 from tightrope.graphs.base import AnswerGraph, frozen
 
 
-class Band(AnswerGraph):
+class PathPower(AnswerGraph):
     r"""Answers on a line, adjacent when they differ by at most ``width``.
 
     :math:`d(i, j) = \lceil |i-j| / w \rceil`. Width 1 is a path, width :math:`\ge n-1` a clique;
@@ -33,7 +33,7 @@ class Band(AnswerGraph):
 
     Examples
     --------
-    >>> Band(751, 5).ball_sizes(0)[:3], Band(751, 5).diameter
+    >>> PathPower(751, 5).ball_sizes(0)[:3], PathPower(751, 5).diameter
     ((1, 5, 5), 150)
     """
 
@@ -48,7 +48,7 @@ class Band(AnswerGraph):
     ) -> None:
         self.size = whole_number(size, "the number of answers")
         self.width = whole_number(width, "the width of a band")
-        self.name = name or (f"path({size})" if width == 1 else f"band({size},{width})")
+        self.name = name or (f"path({size})" if width == 1 else f"path_power({size},{width})")
         self._label, self._index = label, index
 
     def label(self, i: int) -> Hashable:

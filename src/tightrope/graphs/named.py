@@ -14,7 +14,7 @@ from tightrope.errors import InputError, whole_number
 from tightrope.graphs.base import AnswerGraph
 from tightrope.graphs.complete import Clique
 from tightrope.graphs.explicit import ExplicitGraph
-from tightrope.graphs.lines import Band
+from tightrope.graphs.lines import PathPower
 from tightrope.graphs.products import CartesianProduct
 
 
@@ -232,7 +232,7 @@ def grid(*sides: int) -> CartesianProduct:
     >>> grid(3, 4).diameter, grid(2, 2, 2).size
     (5, 8)
     """
-    lines = {side: Band(side) for side in set(sides)}
+    lines = {side: PathPower(side) for side in set(sides)}
     name = f"grid({','.join(map(str, sides))})"
     return CartesianProduct([lines[side] for side in sides], name=name)
 

@@ -24,8 +24,8 @@ from tightrope.graphs.base import AnswerGraph
 class ProductGraph(AnswerGraph):
     """What the two kinds of product share: numbering, labels and combined rows.
 
-    >>> from tightrope.graphs import Band, CartesianProduct
-    >>> isinstance(CartesianProduct([Band(2), Band(3)]), ProductGraph)
+    >>> from tightrope.graphs import PathPower, CartesianProduct
+    >>> isinstance(CartesianProduct([PathPower(2), PathPower(3)]), ProductGraph)
     True
     """
 
@@ -170,8 +170,8 @@ class StrongProduct(ProductGraph):
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> counts = StrongProduct([Band(31), Band(31)])
+    >>> from tightrope.graphs import PathPower
+    >>> counts = StrongProduct([PathPower(31), PathPower(31)])
     >>> counts.size, counts.edge_count, counts.distance(counts.index((0, 5)), counts.index((9, 3)))
     (961, 3660, 9)
     """

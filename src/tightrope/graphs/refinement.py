@@ -50,9 +50,9 @@ class Refinement:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> from tightrope.graphs.coloured import coloured_graph
-    >>> refinement = Refinement(coloured_graph(Band(5)))
+    >>> refinement = Refinement(coloured_graph(PathPower(5)))
     >>> colours, trace = refinement.refine(refinement.start)
     >>> len(np.unique(colours)), bool(colours[0] == colours[4])
     (3, True)

@@ -74,10 +74,10 @@ def intersection_numbers(graph: AnswerGraph) -> IntersectionNumbers | None:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band, CartesianProduct, Clique
+    >>> from tightrope.graphs import PathPower, CartesianProduct, Clique
     >>> intersection_numbers(CartesianProduct([Clique(4)] * 20)).b[:3]
     (60, 57, 54)
-    >>> intersection_numbers(Band(10)) is None
+    >>> intersection_numbers(PathPower(10)) is None
     True
     """
     if graph.has_lengths or graph.min_degree != graph.max_degree:

@@ -30,8 +30,8 @@ def girth(graph: AnswerGraph) -> int | None:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band, Cycle, petersen
-    >>> girth(petersen()), girth(Cycle(1_000_000)), girth(Band(9)), girth(Band(9, 2))
+    >>> from tightrope.graphs import PathPower, Cycle, petersen
+    >>> girth(petersen()), girth(Cycle(1_000_000)), girth(PathPower(9)), girth(PathPower(9, 2))
     (5, 1000000, None, 3)
     """
     if not graph.is_tree and graph.is_cycle:
@@ -217,8 +217,8 @@ def tree_order(graph: AnswerGraph, root: int = 0) -> TreeOrder:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> tree_order(Band(4), 2).order.tolist()
+    >>> from tightrope.graphs import PathPower
+    >>> tree_order(PathPower(4), 2).order.tolist()
     [2, 1, 3, 0]
     """
     graph._check_node(root)

@@ -74,14 +74,14 @@ def symmetry(graph: AnswerGraph) -> Symmetry:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band, chang, truncated_tetrahedron
+    >>> from tightrope.graphs import PathPower, chang, truncated_tetrahedron
     >>> found = symmetry(chang())
     >>> found.distance_regular, found.vertex_transitive
     (IntersectionNumbers(b=(12, 5, 0), c=(0, 1, 4)), False)
     >>> found = symmetry(truncated_tetrahedron())
     >>> found.distance_regular, found.vertex_transitive
     (None, True)
-    >>> symmetry(Band(751, 5)).reason
+    >>> symmetry(PathPower(751, 5)).reason
     'degrees differ (5 … 10), so neither'
     """
     transitive, reason = _transitivity(graph)

@@ -44,9 +44,9 @@ class Analysis:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> from tightrope.mechanisms import geometric
-    >>> found = analyse(geometric(Band(6), "ln(2)"), Band(6))
+    >>> found = analyse(geometric(PathPower(6), "ln(2)"), PathPower(6))
     >>> round(found.utility, 6), round(found.min_capacity_bits, 6), found.maximally_general
     (0.444444, 1.415037, True)
     """

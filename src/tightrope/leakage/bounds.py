@@ -155,10 +155,10 @@ def graph_bound(graph: AnswerGraph, epsilon: Epsilon | float | str) -> Bound:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band, Clique
+    >>> from tightrope.graphs import PathPower, Clique
     >>> round(graph_bound(Clique(3), 1.35).bits, 4)
     0.9823
-    >>> graph_bound(Band(6), 1)
+    >>> graph_bound(PathPower(6), 1)
     Traceback (most recent call last):
     ...
     tightrope.errors.InputError: this bound needs every answer to see the same ball sizes (as in

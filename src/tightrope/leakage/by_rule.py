@@ -23,7 +23,7 @@ from tightrope.channels import Channel, GeometricChannel, KroneckerChannel, Scal
 from tightrope.channels.powers import log_alpha_sum
 from tightrope.consumers import Prior, ProductPrior
 from tightrope.epsilon import Epsilon
-from tightrope.graphs import AnswerGraph, Band, CartesianProduct
+from tightrope.graphs import AnswerGraph, CartesianProduct, PathPower
 
 Array = NDArray[np.float64]
 
@@ -102,7 +102,7 @@ def weighted_maxima_sum(channel: Channel, prior: Prior) -> float | None:
     0.583333
     """
     if isinstance(channel, GeometricChannel):
-        line = Band(channel.size)
+        line = PathPower(channel.size)
         pull = _pull_on_band(prior.probabilities, line.width, channel.step)
         return float(channel.column_maxima() @ pull)
     if isinstance(channel, ScaledPhi) and not channel.graph.has_lengths:
@@ -161,7 +161,7 @@ def strongest_pull(graph: AnswerGraph, epsilon: Epsilon, prior: Prior) -> Array:
     pi = prior.probabilities
     if prior.is_uniform:
         return np.array(pi)
-    if isinstance(graph, Band):
+    if isinstance(graph, PathPower):
         return _pull_on_band(pi, graph.width, float(epsilon))
     return _pull_by_search(graph, float(epsilon), pi)
 

@@ -134,8 +134,8 @@ def epsilon_for_utility(
 
     Examples
     --------
-    >>> from tightrope.graphs import Band, Clique
-    >>> str(epsilon_for_utility(4 / 9, Band(6)))
+    >>> from tightrope.graphs import PathPower, Clique
+    >>> str(epsilon_for_utility(4 / 9, PathPower(6)))
     '0.693148'
     >>> str(epsilon_for_utility(2 / 7, Clique(6)))
     '0.693148'
@@ -167,8 +167,8 @@ def epsilon_for_utility(
 def best_utility(graph: AnswerGraph) -> Callable[[Epsilon], float] | None:
     """Return the best utility at an ε as a closed form, or ``None`` where there is none.
 
-    >>> from tightrope.graphs import Band, Star
-    >>> best_utility(Band(6))(Epsilon.of("ln(2)")).__round__(6), best_utility(Star(3))
+    >>> from tightrope.graphs import PathPower, Star
+    >>> best_utility(PathPower(6))(Epsilon.of("ln(2)")).__round__(6), best_utility(Star(3))
     (0.444444, None)
     """
     if graph.constant_ball_sizes is not None:

@@ -87,9 +87,9 @@ def parallel_composition(
     Examples
     --------
     >>> from tightrope.channels import Channel
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> one, two = Channel([[0.5, 0.5], [0.25, 0.75]]), Channel([[0.5, 0.5], [0.75, 0.25]])
-    >>> found = parallel_composition(one, two, graph=Band(2))
+    >>> found = parallel_composition(one, two, graph=PathPower(2))
     >>> round(found.vulnerability, 6), round(math.exp(found.epsilon), 6)
     (0.65625, 4.0)
     """
@@ -137,9 +137,9 @@ def cascade_composition(
     Examples
     --------
     >>> from tightrope.channels import Channel
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> response = Channel([[0.75, 0.25], [0.25, 0.75]])
-    >>> found = cascade_composition(response, response, graph=Band(2))
+    >>> found = cascade_composition(response, response, graph=PathPower(2))
     >>> found.vulnerability, round(math.exp(found.epsilon), 6)
     (0.625, 1.666667)
     """

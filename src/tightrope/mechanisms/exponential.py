@@ -32,8 +32,8 @@ class ExponentialChannel(Channel):
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> ExponentialChannel(Band(3), "ln(4)").row(0).round(4).tolist()
+    >>> from tightrope.graphs import PathPower
+    >>> ExponentialChannel(PathPower(3), "ln(4)").row(0).round(4).tolist()
     [0.5714, 0.2857, 0.1429]
     """
 

@@ -9,8 +9,8 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import (
     AnswerGraph,
-    Band,
     Clique,
+    PathPower,
     ProductGraph,
     StrongProduct,
 )
@@ -38,8 +38,8 @@ def geometric(graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str) -> 
 
     Examples
     --------
-    >>> from tightrope.graphs import Band, Clique
-    >>> geometric(Band(6), "ln(2)").row(0).round(4).tolist()
+    >>> from tightrope.graphs import PathPower, Clique
+    >>> geometric(PathPower(6), "ln(2)").row(0).round(4).tolist()
     [0.6667, 0.1667, 0.0833, 0.0417, 0.0208, 0.0208]
     >>> geometric(Clique(6), "ln(2)").row(0).round(3).tolist()
     [0.535, 0.06, 0.052, 0.046, 0.04, 0.267]
@@ -56,8 +56,8 @@ def geometric(graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str) -> 
 def line_width(graph: AnswerGraph) -> int:
     """Return how far apart two neighbouring answers lie in node order, at most.
 
-    >>> from tightrope.graphs import Band, Clique, Cycle
-    >>> line_width(Band(751, 5)), line_width(Clique(6)), line_width(Cycle(8))
+    >>> from tightrope.graphs import PathPower, Clique, Cycle
+    >>> line_width(PathPower(751, 5)), line_width(Clique(6)), line_width(Cycle(8))
     (5, 5, 7)
     """
     if graph.has_lengths:
@@ -67,7 +67,7 @@ def line_width(graph: AnswerGraph) -> int:
         )
     if graph.size == 1:
         return 1
-    if isinstance(graph, Band):
+    if isinstance(graph, PathPower):
         return min(graph.width, graph.size - 1)
     if isinstance(graph, Clique):
         return graph.size - 1

@@ -31,9 +31,9 @@ class NamedMechanism:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> named = mechanism("geometric:count(5)")
-    >>> named.kind, named.question, named.build(Band(6), "ln(2)").shape
+    >>> named.kind, named.question, named.build(PathPower(6), "ln(2)").shape
     ('geometric', 'count(5)', (6, 6))
     """
 

@@ -62,8 +62,8 @@ def ring(answers: int | AnswerGraph, epsilon: Epsilon | float | Fraction | str) 
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> (ring(Band(6), "ln(2)").row(1) * 21).round(9).tolist()
+    >>> from tightrope.graphs import PathPower
+    >>> (ring(PathPower(6), "ln(2)").row(1) * 21).round(9).tolist()
     [4.0, 8.0, 4.0, 2.0, 1.0, 2.0]
     """
     if not isinstance(answers, AnswerGraph):

@@ -88,8 +88,8 @@ class TightConstraints(ScaledPhi):
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> counting = tight_constraints(Band(6), "ln(2)")      # the geometric mechanism
+    >>> from tightrope.graphs import PathPower
+    >>> counting = tight_constraints(PathPower(6), "ln(2)")      # the geometric mechanism
     >>> counting.row(0).round(4).tolist()
     [0.6667, 0.1667, 0.0833, 0.0417, 0.0208, 0.0208]
     """
@@ -119,8 +119,8 @@ class TightConstraints(ScaledPhi):
 
         Examples
         --------
-        >>> from tightrope.graphs import Band
-        >>> sums = tight_constraints(Band(6, 2), 1)
+        >>> from tightrope.graphs import PathPower
+        >>> sums = tight_constraints(PathPower(6, 2), 1)
         >>> sums.is_optimal_for([0.3, 0.2, 0.2, 0.1, 0.1, 0.1]).verdict     # not regular
         'yes'
         >>> sums.is_optimal_for([0.2, 0.2, 0.1, 0.1, 0.2, 0.2]).verdict
@@ -153,8 +153,8 @@ def tight_constraints(
 
     Examples
     --------
-    >>> from tightrope.graphs import Band, Clique, CartesianProduct
-    >>> round(tight_constraints(Band(751, 5), 1).uniform_utility, 6)
+    >>> from tightrope.graphs import PathPower, Clique, CartesianProduct
+    >>> round(tight_constraints(PathPower(751, 5), 1).uniform_utility, 6)
     0.148323
     >>> people = tight_constraints(CartesianProduct([Clique(4)] * 20), "ln(2)")
     >>> round(people.constant_scale / 0.4**20, 12)
@@ -239,8 +239,8 @@ class UtilityCurve:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> curve = utility_curve(Band(751, 5), [0.8, 1, 1.3])
+    >>> from tightrope.graphs import PathPower
+    >>> curve = utility_curve(PathPower(751, 5), [0.8, 1, 1.3])
     >>> curve.epsilons, [round(u, 6) for u in curve.tight]
     ((1, 1.3), [0.148323, 0.212412])
     """
@@ -255,8 +255,8 @@ def utility_curve(graph: AnswerGraph, epsilons: list[float]) -> UtilityCurve:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band, StrongProduct
-    >>> curve = utility_curve(StrongProduct([Band(31), Band(31)]), [1.2])
+    >>> from tightrope.graphs import PathPower, StrongProduct
+    >>> curve = utility_curve(StrongProduct([PathPower(31), PathPower(31)]), [1.2])
     >>> round(curve.tight[0], 6), round(curve.geometric[0], 6)
     (0.189963, 0.098705)
     """

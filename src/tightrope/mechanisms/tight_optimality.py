@@ -121,8 +121,8 @@ def candidate_test(
 def reach(phi: Phi, prior: NDArray[np.float64]) -> NDArray[np.float64]:
     r"""Return :math:`v_j = \max_i \pi_i \alpha^{d(i,j)}`.
 
-    >>> from tightrope.graphs import Band
-    >>> reach(Phi(Band(4), "ln(2)"), np.array([0.8, 0.1, 0.1, 0.0])).tolist()
+    >>> from tightrope.graphs import PathPower
+    >>> reach(Phi(PathPower(4), "ln(2)"), np.array([0.8, 0.1, 0.1, 0.0])).tolist()
     [0.8, 0.4, 0.2, 0.1]
     """
     from tightrope.phi.trees import TreeStructure

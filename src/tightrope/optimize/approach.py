@@ -58,10 +58,10 @@ def run_approach(
     --------
     >>> from tightrope import Epsilon
     >>> from tightrope.consumers import Consumer
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> from tightrope.optimize.objective import MinimaxLoss
-    >>> consumer = Consumer.of(Band(9, 2), support="all", loss="absolute")
-    >>> found = run_approach(MinimaxLoss.of(Band(9, 2), Epsilon.of("ln(2)"), consumer))
+    >>> consumer = Consumer.of(PathPower(9, 2), support="all", loss="absolute")
+    >>> found = run_approach(MinimaxLoss.of(PathPower(9, 2), Epsilon.of("ln(2)"), consumer))
     >>> found.value - found.bound < 1e-9
     True
     """

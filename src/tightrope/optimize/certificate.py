@@ -108,8 +108,8 @@ class Certificate:
         """Return the edge multipliers of one guess: by rule on trees, else by a linear program.
 
         >>> from tightrope.consumers import Consumer
-        >>> from tightrope.graphs import Band
-        >>> consumer = Consumer.of(graph := Band(2), prior="uniform", loss="binary")
+        >>> from tightrope.graphs import PathPower
+        >>> consumer = Consumer.of(graph := PathPower(2), prior="uniform", loss="binary")
         >>> proof = Certificate(graph, Epsilon.of("ln(2)"), consumer, np.full(2, 1 / 6))
         >>> proof.multipliers(0).forward.round(6).tolist()
         [0.333333]

@@ -16,7 +16,7 @@ from tightrope.consumers import (
 from tightrope.consumers.line import on_a_line
 from tightrope.consumers.line_remap import line_remap
 from tightrope.errors import TightropeError
-from tightrope.graphs import AnswerGraph, Band, path_order
+from tightrope.graphs import AnswerGraph, PathPower, path_order
 from tightrope.mechanisms import exponential, geometric
 from tightrope.mechanisms.tight_optimality import reach
 from tightrope.optimize.certificate import Certificate
@@ -34,8 +34,8 @@ REGULAR_TOLERANCE = 1e-12
 def accepts_geometric(task: Task) -> tuple[bool, str]:
     """Whether the graph is a path and the loss monotone.
 
-    >>> from tightrope.graphs import Band
-    >>> task = Task.of(Band(4), 1, prior="uniform", loss="absolute")
+    >>> from tightrope.graphs import PathPower
+    >>> task = Task.of(PathPower(4), 1, prior="uniform", loss="absolute")
     >>> accepts_geometric(task)[0]
     True
     """
@@ -53,7 +53,7 @@ def accepts_geometric(task: Task) -> tuple[bool, str]:
 
 def _is_monotone(graph: AnswerGraph, loss: Loss) -> bool:
     """Monotone along the path; numbers that go up with the answers need no comparing."""
-    if isinstance(graph, Band) and isinstance(loss, CoordinateLoss):
+    if isinstance(graph, PathPower) and isinstance(loss, CoordinateLoss):
         line = loss.coordinates
         if line.shape[1] == 1 and (np.diff(line[:, 0]) > 0).all():
             return True
@@ -68,7 +68,7 @@ def _is_monotone(graph: AnswerGraph, loss: Loss) -> bool:
 
 def _along(graph: AnswerGraph) -> Ints:
     """Return the nodes of a path from one end to the other; a band needs no walk."""
-    return np.arange(graph.size) if isinstance(graph, Band) else path_order(graph)
+    return np.arange(graph.size) if isinstance(graph, PathPower) else path_order(graph)
 
 
 def solve_geometric(task: Task, reason: str) -> Design:
@@ -76,19 +76,19 @@ def solve_geometric(task: Task, reason: str) -> Design:
 
     For a risk-averse consumer the remap is random [C, Thm 2.8].
 
-    >>> from tightrope.graphs import Band
-    >>> task = Task.of(Band(5), 1, prior="binomial(.3)", loss="squared")
+    >>> from tightrope.graphs import PathPower
+    >>> task = Task.of(PathPower(5), 1, prior="binomial(.3)", loss="squared")
     >>> solve_geometric(task, "path").gap < 1e-12
     True
     """
     graph, alpha = task.graph, task.alpha
     order = _along(graph)
-    in_order = isinstance(graph, Band) or bool((np.diff(order) == 1).all())
+    in_order = isinstance(graph, PathPower) or bool((np.diff(order) == 1).all())
     noise: Channel
     if in_order:
-        noise = geometric(Band(graph.size, label=graph.label, index=graph.index), task.epsilon)
+        noise = geometric(PathPower(graph.size, label=graph.label, index=graph.index), task.epsilon)
     else:
-        line = geometric(Band(graph.size), task.epsilon).matrix()
+        line = geometric(PathPower(graph.size), task.epsilon).matrix()
         place = np.argsort(order)
         noise = DenseChannel(line[np.ix_(place, place)], inputs=graph.labels, outputs=graph.labels)
     if isinstance(task.consumer, RiskAverse):
@@ -273,8 +273,8 @@ def solve_symmetric(task: Task, reason: str) -> Design:
 def accepts_candidate(task: Task) -> tuple[bool, str]:
     """Whether tight constraints exist and the loss is binary; the prices decide the rest.
 
-    >>> from tightrope.graphs import Band
-    >>> task = Task.of(Band(6, 2), 1, prior="0.3,0.2,0.2,0.1,0.1,0.1", loss="binary")
+    >>> from tightrope.graphs import PathPower
+    >>> task = Task.of(PathPower(6, 2), 1, prior="0.3,0.2,0.2,0.1,0.1,0.1", loss="binary")
     >>> accepts_candidate(task)[0]
     True
     """
@@ -293,8 +293,8 @@ def accepts_candidate(task: Task) -> tuple[bool, str]:
 def solve_candidate(task: Task, reason: str) -> Design:
     r"""Tight constraints outside the regular region, with the prices :math:`\pi - \Phi^{-1}v`.
 
-    >>> from tightrope.graphs import Band
-    >>> task = Task.of(Band(6, 2), 1, prior="0.3,0.2,0.2,0.1,0.1,0.1", loss="binary")
+    >>> from tightrope.graphs import PathPower
+    >>> task = Task.of(PathPower(6, 2), 1, prior="0.3,0.2,0.2,0.1,0.1,0.1", loss="binary")
     >>> solve_candidate(task, "candidate").certified
     True
     """
@@ -341,9 +341,9 @@ def _finished(
 def guessed(task: Task, noise: Channel, guess: Ints) -> Channel:
     """Return noise whose outputs are the guesses that they stand for.
 
-    >>> from tightrope.graphs import Band
-    >>> task = Task.of(Band(3), 1, prior="0.1,0.8,0.1", loss="binary")
-    >>> guessed(task, exponential(Band(3), 1), np.array([1, 1, 2])).outputs
+    >>> from tightrope.graphs import PathPower
+    >>> task = Task.of(PathPower(3), 1, prior="0.1,0.8,0.1", loss="binary")
+    >>> guessed(task, exponential(PathPower(3), 1), np.array([1, 1, 2])).outputs
     [1, 2]
     """
     if (guess == np.arange(noise.shape[1])).all():

@@ -52,8 +52,8 @@ def dual_variables(problem: Problem) -> int:
     """Return the number of multipliers: two for each edge and guess.
 
     >>> from tightrope import Epsilon
-    >>> from tightrope.graphs import Band
-    >>> dual_variables(Problem(Band(3), Epsilon.of(1), np.ones((3, 3))))
+    >>> from tightrope.graphs import PathPower
+    >>> dual_variables(Problem(PathPower(3), Epsilon.of(1), np.ones((3, 3))))
     12
     """
     return 2 * len(problem.edges) * len(problem.useful)

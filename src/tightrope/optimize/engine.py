@@ -110,9 +110,9 @@ def run_engine(
     Examples
     --------
     >>> from tightrope import Epsilon
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> costs = np.abs(np.subtract.outer(np.arange(9), np.arange(9))) / 9
-    >>> found = run_engine(Problem(Band(9, 2), Epsilon.of("ln(2)"), costs))
+    >>> found = run_engine(Problem(PathPower(9, 2), Epsilon.of("ln(2)"), costs))
     >>> found.value - found.bound < 1e-9
     True
     """
@@ -264,8 +264,8 @@ def first_faces(problem: Problem, guesses: Ints) -> dict[int, Face]:
     The regions cover all answers, and with the flat ray a mechanism always exists.
 
     >>> from tightrope import Epsilon
-    >>> from tightrope.graphs import Band
-    >>> problem = Problem(Band(3), Epsilon.of(1), np.ones((3, 3)) - np.eye(3))
+    >>> from tightrope.graphs import PathPower
+    >>> problem = Problem(PathPower(3), Epsilon.of(1), np.ones((3, 3)) - np.eye(3))
     >>> [face.dimension for face in first_faces(problem, problem.guesses).values()]
     [3, 1, 1]
     """
@@ -322,8 +322,8 @@ def localised(
     small: what a ray does far from its guess is mostly noise of prices that are still wrong.
 
     >>> from tightrope import Epsilon
-    >>> from tightrope.graphs import Band
-    >>> problem = Problem(Band(5), Epsilon.of("ln(2)"), np.ones((5, 5)))
+    >>> from tightrope.graphs import PathPower
+    >>> problem = Problem(PathPower(5), Epsilon.of("ln(2)"), np.ones((5, 5)))
     >>> weights = np.array([1, -4, 1, 1, 1.0])
     >>> localised(problem, 0, np.array([0, -1, 0, 0, 0]), weights, -4.0).tolist()
     [0, -1, 0, 1, 2]

@@ -34,8 +34,8 @@ def tight_edges(problem: Problem, heights: Heights) -> Tight:
     """Return for each edge (i, j) the sign of the height difference where it is tight, else 0.
 
     >>> from tightrope import Epsilon
-    >>> from tightrope.graphs import Band
-    >>> problem = Problem(Band(4), Epsilon.of(1), np.ones((4, 4)))
+    >>> from tightrope.graphs import PathPower
+    >>> problem = Problem(PathPower(4), Epsilon.of(1), np.ones((4, 4)))
     >>> tight_edges(problem, np.array([0, 1, 1, 0])).tolist()
     [1, 0, -1]
     """
@@ -60,8 +60,8 @@ class Face:
     Examples
     --------
     >>> from tightrope import Epsilon
-    >>> from tightrope.graphs import Band
-    >>> problem = Problem(Band(4), Epsilon.of(1), np.ones((4, 4)))
+    >>> from tightrope.graphs import PathPower
+    >>> problem = Problem(PathPower(4), Epsilon.of(1), np.ones((4, 4)))
     >>> ray = Face.of_ray(problem, np.array([0, 1, 2, 3]))
     >>> ray.dimension, ray.joined_with(np.array([2, 1, 0, 1])).dimension
     (1, 3)
@@ -154,8 +154,8 @@ def label_all(faces: Iterable[Face]) -> None:
     """Find the components of many faces of one problem at once, which is much faster.
 
     >>> from tightrope import Epsilon
-    >>> from tightrope.graphs import Band
-    >>> problem = Problem(Band(4), Epsilon.of(1), np.ones((4, 4)))
+    >>> from tightrope.graphs import PathPower
+    >>> problem = Problem(PathPower(4), Epsilon.of(1), np.ones((4, 4)))
     >>> faces = [Face.of_ray(problem, np.array(h)) for h in ([0, 1, 2, 3], [0, 0, 1, 1])]
     >>> label_all(faces)
     >>> [face.dimension for face in faces]

@@ -50,11 +50,11 @@ def solve_universal(task: Task, route: str, reason: str, noise: Channel) -> Desi
 
     >>> from tightrope import Epsilon
     >>> from tightrope.consumers import Consumer
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> from tightrope.mechanisms import geometric
-    >>> consumer = Consumer.of(Band(5), support=[0, 1, 4], loss="absolute")
-    >>> task = Task(Band(5), Epsilon.of(1), consumer)
-    >>> solve_universal(task, "geometric", "a path", geometric(Band(5), 1)).certified
+    >>> consumer = Consumer.of(PathPower(5), support=[0, 1, 4], loss="absolute")
+    >>> task = Task(PathPower(5), Epsilon.of(1), consumer)
+    >>> solve_universal(task, "geometric", "a path", geometric(PathPower(5), 1)).certified
     True
     """
     consumer = task.consumer

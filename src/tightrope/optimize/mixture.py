@@ -76,8 +76,8 @@ def mixture(problem: Problem, columns: dict[int, Floats], *, sharp: bool = False
     to a limit; else it is tried last, as it takes noise for rays.
 
     >>> from tightrope import Epsilon
-    >>> from tightrope.graphs import Band
-    >>> problem = Problem(Band(3), Epsilon.of("ln(2)"), np.ones((3, 2)))
+    >>> from tightrope.graphs import PathPower
+    >>> problem = Problem(PathPower(3), Epsilon.of("ln(2)"), np.ones((3, 2)))
     >>> mixed = mixture(problem, {0: np.array([0.5, 0.25, 0.2]), 1: np.array([0.5, 0.75, 0.8])})
     >>> mixed.loss(problem).__round__(9)
     3.0
@@ -97,8 +97,8 @@ def private_above(problem: Problem, columns: dict[int, Floats]) -> dict[int, Flo
     """Return the least private column above each numerical one, which may hold zeros and worse.
 
     >>> from tightrope import Epsilon
-    >>> from tightrope.graphs import Band
-    >>> problem = Problem(Band(3), Epsilon.of("ln(2)"), np.ones((3, 2)))
+    >>> from tightrope.graphs import PathPower
+    >>> problem = Problem(PathPower(3), Epsilon.of("ln(2)"), np.ones((3, 2)))
     >>> private_above(problem, {0: np.array([0.8, 0.5, -1e-9]), 1: np.zeros(3)})[0].tolist()
     [0.8, 0.5, 0.25]
     """
@@ -145,8 +145,8 @@ def peeled(
     left: elsewhere it would take what rounding errors are made of.
 
     >>> from tightrope import Epsilon
-    >>> from tightrope.graphs import Band
-    >>> problem = Problem(Band(2), Epsilon.of("ln(2)"), np.ones((2, 2)))
+    >>> from tightrope.graphs import PathPower
+    >>> problem = Problem(PathPower(2), Epsilon.of("ln(2)"), np.ones((2, 2)))
     >>> [(h.tolist(), w) for h, w in peeled(problem, np.array([1.0, 1.0]))]
     [([0, 1], 0.666...), ([1, 0], 0.666...)]
     """

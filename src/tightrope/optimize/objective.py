@@ -109,8 +109,8 @@ class ExpectedLoss:
     """The expected loss of a Bayesian consumer: the costs of the problem, no side rows.
 
     >>> from tightrope import Epsilon
-    >>> from tightrope.graphs import Band
-    >>> aim = ExpectedLoss(Problem(Band(2), Epsilon.of(1), np.ones((2, 2))))
+    >>> from tightrope.graphs import PathPower
+    >>> aim = ExpectedLoss(Problem(PathPower(2), Epsilon.of(1), np.ones((2, 2))))
     >>> aim.weighed(aim.first) is aim.problem
     True
     """
@@ -157,9 +157,9 @@ class MinimaxLoss:
     Examples
     --------
     >>> from tightrope.consumers import Consumer
-    >>> from tightrope.graphs import Band
-    >>> consumer = Consumer.of(Band(3), support=[0, 1], loss="binary")
-    >>> aim = MinimaxLoss.of(Band(3), Epsilon.of(1), consumer)
+    >>> from tightrope.graphs import PathPower
+    >>> consumer = Consumer.of(PathPower(3), support=[0, 1], loss="binary")
+    >>> aim = MinimaxLoss.of(PathPower(3), Epsilon.of(1), consumer)
     >>> aim.weighed(np.array([0.5, 0.25, 0.25])).costs[1].tolist()
     [0.25, 0.0, 0.25]
     """

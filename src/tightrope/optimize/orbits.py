@@ -26,8 +26,8 @@ def symmetries(graph: AnswerGraph, consumer: Consumer) -> AutomorphismGroup | No
     For a risk-averse consumer they keep the support: the worst prior can be averaged too.
 
     >>> from tightrope.consumers import Consumer
-    >>> from tightrope.graphs import Band
-    >>> symmetries(Band(5), Consumer.of(Band(5), prior="uniform", loss="absolute")).order
+    >>> from tightrope.graphs import PathPower
+    >>> symmetries(PathPower(5), Consumer.of(PathPower(5), prior="uniform", loss="absolute")).order
     2
     """
     loss = consumer.loss

@@ -36,8 +36,8 @@ def plain_entries(problem: Problem) -> int:
     """Return the number of non-zero entries of the plain program.
 
     >>> from tightrope import Epsilon
-    >>> from tightrope.graphs import Band
-    >>> plain_entries(Problem(Band(3), Epsilon.of(1), np.ones((3, 3))))
+    >>> from tightrope.graphs import PathPower
+    >>> plain_entries(Problem(PathPower(3), Epsilon.of(1), np.ones((3, 3))))
     33
     """
     guesses = int(problem.costs.shape[1])
@@ -48,8 +48,8 @@ def privacy_rows(problem: Problem) -> Any:
     r"""Return the rows :math:`x_h - \alpha^{|e|} x_i \ge 0` of one column, for both directions.
 
     >>> from tightrope import Epsilon
-    >>> from tightrope.graphs import Band
-    >>> privacy_rows(Problem(Band(2), Epsilon.of("ln(2)"), np.ones((2, 1)))).toarray().tolist()
+    >>> from tightrope.graphs import PathPower
+    >>> privacy_rows(Problem(PathPower(2), Epsilon.of("ln(2)"), np.ones((2, 1)))).toarray().tolist()
     [[-0.5, 1.0], [1.0, -0.5]]
     """
     from scipy.sparse import coo_array

@@ -27,7 +27,7 @@ class _Moves(NamedTuple):
 
 
 class BandPricer:
-    """Cheapest rays on ``Band(size, width)``.
+    """Cheapest rays on ``PathPower(size, width)``.
 
     Examples
     --------

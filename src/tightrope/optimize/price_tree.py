@@ -69,8 +69,8 @@ class TreePricer:
 def rooted(graph: AnswerGraph) -> tuple[Ints, Heights, Ints]:
     """Return parents, lengths of the edges to them, and the nodes in order from the root 0.
 
-    >>> from tightrope.graphs import Band
-    >>> [part.tolist() for part in rooted(Band(3))]
+    >>> from tightrope.graphs import PathPower
+    >>> [part.tolist() for part in rooted(PathPower(3))]
     [[-1, 0, 1], [0, 1, 1], [0, 1, 2]]
     """
     parent = np.full(graph.size, -1, np.int64)

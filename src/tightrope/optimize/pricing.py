@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.graphs import Band, cycle_order
+from tightrope.graphs import PathPower, cycle_order
 from tightrope.optimize.price_band import BandPricer
 from tightrope.optimize.price_clique import CliquePricer
 from tightrope.optimize.price_cut import CutPricer
@@ -58,8 +58,8 @@ class Prices:
     Examples
     --------
     >>> from tightrope import Epsilon
-    >>> from tightrope.graphs import Band
-    >>> problem = Problem(Band(2), Epsilon.of("ln(2)"), np.array([[0.0, 0.5], [0.5, 0.0]]))
+    >>> from tightrope.graphs import PathPower
+    >>> problem = Problem(PathPower(2), Epsilon.of("ln(2)"), np.array([[0.0, 0.5], [0.5, 0.0]]))
     >>> price(problem, pricer_for(problem), np.array([0.1, 0.1]), problem.guesses).bound
     0.199999...
     """
@@ -93,7 +93,7 @@ def pricer_for(problem: Problem) -> Pricer:
     >>> costs = np.ones((4, 4)) - np.eye(4)
     >>> kite = ExplicitGraph([(0, 1), (1, 2), (2, 0), (2, 3)])
     >>> [type(pricer_for(Problem(g, Epsilon.of(1), costs))).__name__
-    ...  for g in (Band(4, 2), Star(3), Clique(4), Cycle(4), kite)]
+    ...  for g in (PathPower(4, 2), Star(3), Clique(4), Cycle(4), kite)]
     ['BandPricer', 'TreePricer', 'CliquePricer', 'CyclePricer', 'LinearPricer']
     >>> type(pricer_for(Problem(kite, Epsilon.of(3), costs))).__name__
     'CutPricer'
@@ -101,7 +101,7 @@ def pricer_for(problem: Problem) -> Pricer:
     graph = problem.graph
     if graph.size == 1 or graph.is_tree:
         return TreePricer(graph, problem.alpha)
-    if isinstance(graph, Band) and graph.width <= WIDEST_BAND and graph.size > graph.width + 1:
+    if isinstance(graph, PathPower) and graph.width <= WIDEST_BAND and graph.size > graph.width + 1:
         return BandPricer(graph.size, graph.width, problem.alpha)
     if graph.is_clique and not graph.has_lengths:
         return CliquePricer(graph.size, problem.alpha)

@@ -56,8 +56,8 @@ class Problem:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> problem = Problem(Band(3), Epsilon.of("ln(2)"), np.ones((3, 3)) - np.eye(3))
+    >>> from tightrope.graphs import PathPower
+    >>> problem = Problem(PathPower(3), Epsilon.of("ln(2)"), np.ones((3, 3)) - np.eye(3))
     >>> problem.alpha, problem.anchors.tolist()
     (0.5, [0, 1, 2])
     """
@@ -91,9 +91,9 @@ class Problem:
     def of(cls, graph: AnswerGraph, epsilon: Epsilon, consumer: Bayesian) -> Problem:
         """Take the costs from a Bayesian consumer.
 
-        >>> from tightrope.graphs import Band
+        >>> from tightrope.graphs import PathPower
         >>> from tightrope.consumers import Consumer
-        >>> consumer = Consumer.of(graph := Band(3), prior="uniform", loss="binary")
+        >>> consumer = Consumer.of(graph := PathPower(3), prior="uniform", loss="binary")
         >>> Problem.of(graph, Epsilon.of(1), consumer).costs.sum().round(12)
         np.float64(2.0)
         """
@@ -108,8 +108,8 @@ class Problem:
     def weighed(self, costs: Floats) -> Problem:
         """Return the problem with other costs, but the anchors and regions of these.
 
-        >>> from tightrope.graphs import Band
-        >>> problem = Problem(Band(2), Epsilon.of(1), np.array([[0.0, 1.0], [1.0, 0.0]]))
+        >>> from tightrope.graphs import PathPower
+        >>> problem = Problem(PathPower(2), Epsilon.of(1), np.array([[0.0, 1.0], [1.0, 0.0]]))
         >>> problem.weighed(np.zeros((2, 2))).anchors.tolist()
         [0, 1]
         """

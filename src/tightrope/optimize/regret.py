@@ -68,9 +68,9 @@ class ManyDesign:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> two = [Consumer.of(Band(3), prior="uniform", loss=l) for l in ("binary", "absolute")]
-    >>> design_many(Band(3), "ln(2)", two).worst_regret
+    >>> from tightrope.graphs import PathPower
+    >>> two = [Consumer.of(PathPower(3), prior="uniform", loss=l) for l in ("binary", "absolute")]
+    >>> design_many(PathPower(3), "ln(2)", two).worst_regret
     0.0
     """
 

@@ -44,11 +44,11 @@ BOUND_ROUNDING = 1e-9
 def accepts_dual(task: Task) -> tuple[bool, str]:
     """Whether the answers are few enough for the dual program.
 
-    >>> from tightrope.graphs import Band
-    >>> task = Task.of(Band(5, 2), 1, prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
+    >>> from tightrope.graphs import PathPower
+    >>> task = Task.of(PathPower(5, 2), 1, prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
     >>> accepts_dual(task)
     (True, 'few answers: prices and their proof by one linear program')
-    >>> accepts_dual(Task.of(Band(99, 2), 1, prior="uniform", loss="absolute"))
+    >>> accepts_dual(Task.of(PathPower(99, 2), 1, prior="uniform", loss="absolute"))
     (False, 'the dual program would have 19500 multipliers, more than 10000')
     """
     if isinstance(task.consumer, RiskAverse):
@@ -64,8 +64,8 @@ def accepts_dual(task: Task) -> tuple[bool, str]:
 def solve_dual(task: Task, reason: str) -> Design:
     """Solve the dual program, and take exact rays from its multipliers.
 
-    >>> from tightrope.graphs import Band
-    >>> task = Task.of(Band(7, 2), 1, prior="uniform", loss="absolute")
+    >>> from tightrope.graphs import PathPower
+    >>> task = Task.of(PathPower(7, 2), 1, prior="uniform", loss="absolute")
     >>> solve_dual(task, "dual").certified
     True
     """
@@ -80,8 +80,8 @@ def solve_dual(task: Task, reason: str) -> Design:
 def accepts_orbits(task: Task) -> tuple[bool, str]:
     """Whether some symmetry of the graph keeps prior and loss.
 
-    >>> from tightrope.graphs import Band
-    >>> task = Task.of(Band(5, 2), 1, prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
+    >>> from tightrope.graphs import PathPower
+    >>> task = Task.of(PathPower(5, 2), 1, prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
     >>> accepts_orbits(task)
     (False, 'no symmetry of the graph keeps prior and loss')
     """
@@ -94,8 +94,8 @@ def accepts_orbits(task: Task) -> tuple[bool, str]:
 def solve_orbits(task: Task, reason: str) -> Design:
     """Run the engine on orbits and spread its columns over them.
 
-    >>> from tightrope.graphs import Band
-    >>> task = Task.of(Band(7, 2), 1, prior="uniform", loss="absolute")
+    >>> from tightrope.graphs import PathPower
+    >>> task = Task.of(PathPower(7, 2), 1, prior="uniform", loss="absolute")
     >>> solve_orbits(task, "orbits").certified
     True
     """
@@ -109,8 +109,8 @@ def solve_orbits(task: Task, reason: str) -> Design:
 def accepts_rays(task: Task) -> tuple[bool, str]:
     """Whether the graph is small enough for the engine.
 
-    >>> from tightrope.graphs import Band
-    >>> task = Task.of(Band(5, 2), 1, prior="uniform", loss="absolute")
+    >>> from tightrope.graphs import PathPower
+    >>> task = Task.of(PathPower(5, 2), 1, prior="uniform", loss="absolute")
     >>> accepts_rays(task)[0]
     True
     """
@@ -122,8 +122,8 @@ def accepts_rays(task: Task) -> tuple[bool, str]:
 def solve_rays(task: Task, reason: str) -> Design:
     """Run the engine.
 
-    >>> from tightrope.graphs import Band
-    >>> task = Task.of(Band(5, 2), 1, prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
+    >>> from tightrope.graphs import PathPower
+    >>> task = Task.of(PathPower(5, 2), 1, prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
     >>> solve_rays(task, "rays").certified
     True
     """
@@ -197,8 +197,8 @@ def _best_proof(
 def accepts_plain(task: Task) -> tuple[bool, str]:
     """Whether the plain program fits.
 
-    >>> from tightrope.graphs import Band
-    >>> task = Task.of(Band(5, 2), 1, prior="uniform", loss="absolute")
+    >>> from tightrope.graphs import PathPower
+    >>> task = Task.of(PathPower(5, 2), 1, prior="uniform", loss="absolute")
     >>> accepts_plain(task)[0]
     True
     """
@@ -214,8 +214,8 @@ def accepts_plain(task: Task) -> tuple[bool, str]:
 def solve_plain(task: Task, reason: str) -> Design:
     """Solve the plain program, and take exact rays and checked prices from its solution.
 
-    >>> from tightrope.graphs import Band
-    >>> task = Task.of(Band(5, 2), 1, prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
+    >>> from tightrope.graphs import PathPower
+    >>> task = Task.of(PathPower(5, 2), 1, prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
     >>> solve_plain(task, "plain").certified
     True
     """

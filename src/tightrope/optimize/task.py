@@ -36,8 +36,8 @@ class Task:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> task = Task.of(Band(4), 1, prior="uniform", loss="binary")
+    >>> from tightrope.graphs import PathPower
+    >>> task = Task.of(PathPower(4), 1, prior="uniform", loss="binary")
     >>> task.is_binary, task.tight is not None
     (True, True)
     """

@@ -11,12 +11,12 @@ from tightrope.consumers.regular import regularity
 from tightrope.consumers.regular_levels import region_corners
 from tightrope.graphs import (
     AnswerGraph,
-    Band,
     CartesianProduct,
     Clique,
     Cycle,
     ExplicitGraph,
     FoldedCube,
+    PathPower,
     chang,
     truncated_tetrahedron,
 )
@@ -102,7 +102,7 @@ def _optimal() -> Found:
     test=f"{_TESTS}::test_lemma_4_the_uniform_prior_and_existence",
 )
 def _lemma_4() -> Found:
-    graph = Band(16, 3)
+    graph = PathPower(16, 3)
     found = exists(graph)
     agreed = [
         regularity(Prior.uniform(16), graph, epsilon).regular == found.contains(epsilon)

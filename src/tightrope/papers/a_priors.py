@@ -12,7 +12,7 @@ from tightrope.consumers import Consumer, DensePrior, best_remap, utility
 from tightrope.consumers.regular import corner_prior, regularity
 from tightrope.consumers.regular_bounds import entry_bounds, ratio_bound, uniform_leakage_bits
 from tightrope.consumers.regular_levels import leakage_curves, region_corners, regular_levels
-from tightrope.graphs import AnswerGraph, Band, Clique, Cycle, petersen
+from tightrope.graphs import AnswerGraph, Clique, Cycle, PathPower, petersen
 from tightrope.leakage import min_entropy_leakage
 from tightrope.mechanisms import exponential, geometric
 from tightrope.papers.claims import Book, Found
@@ -186,7 +186,7 @@ def _convexity() -> Found:
     test=f"{_TESTS}::test_figure_2_the_region_grows_with_epsilon",
 )
 def _regions_grow() -> Found:
-    for graph in (Band(3), Cycle(3)):
+    for graph in (PathPower(3), Cycle(3)):
         for corner in region_corners(graph, _LEVEL_2):
             if not regularity(corner / corner.sum(), graph, _LEVEL_5).regular:
                 return Found(False, f"not on {graph.name}")

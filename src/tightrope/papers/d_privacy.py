@@ -17,7 +17,7 @@ from tightrope.axioms import (
     log_odds_bound,
 )
 from tightrope.channels import Channel, DenseChannel, IntegerChannel, is_private, mixture, remap
-from tightrope.graphs import Band, Clique
+from tightrope.graphs import Clique, PathPower
 from tightrope.mechanisms import exponential, geometric
 from tightrope.papers.claims import Book, Found
 from tightrope.queries import query
@@ -31,7 +31,7 @@ _LN2 = "ln(2)"
 def _tried(seed: int, share: float) -> Channel:
     """Return geometric noise on five answers, sharpened so that privacy may fail."""
     random = np.random.default_rng(seed)
-    rows = (1 - share) * geometric(Band(5), _LN2).matrix()
+    rows = (1 - share) * geometric(PathPower(5), _LN2).matrix()
     return DenseChannel(rows + share * np.eye(5)[random.integers(5, size=5)])
 
 
@@ -82,8 +82,8 @@ def _generic() -> Found:
     agreed, private = 0, 0
     for seed in range(20):
         channel = _tried(seed, (0.0, 0.01, 0.2)[seed % 3])
-        plain = is_private(channel, Band(5), _LN2).private
-        agreed += plain == is_generic_private(channel, Band(5), bound).private
+        plain = is_private(channel, PathPower(5), _LN2).private
+        agreed += plain == is_generic_private(channel, PathPower(5), bound).private
         private += plain
     return Found(agreed == 20, f"both tests agree on {agreed} of 20 channels, {private} private")
 
@@ -102,7 +102,7 @@ def _approximate() -> Found:
         chance = channel.matrix() @ sets.T
         direct = (chance[:-1] <= 2 * chance[1:] + delta + 1e-12).all()
         direct &= (chance[1:] <= 2 * chance[:-1] + delta + 1e-12).all()
-        found = is_generic_private(channel, Band(5), ApproximateBound(_LN2, delta)).private
+        found = is_generic_private(channel, PathPower(5), ApproximateBound(_LN2, delta)).private
         agreed += bool(direct) == found
     return Found(agreed == 20, f"as by all 32 sets of outputs, {agreed} of 20 channels")
 
@@ -128,7 +128,7 @@ def _log_odds() -> Found:
     gap = math.inf
     for t in (0.2, 0.4, math.log(2) - 1e-9, 0.7):
         bound = log_odds_bound(ApproximateBound(_LN2), t)
-        channel = geometric(Band(5), _LN2)
+        channel = geometric(PathPower(5), _LN2)
         for i in range(4):
             moved = log_odds(channel, i, i + 1, t)
             gap = min(gap, bound.towards - moved.towards, bound.away - moved.away)

@@ -23,7 +23,7 @@ from tightrope.channels.derive import derivable
 from tightrope.channels.dobrushin import dobrushin
 from tightrope.channels.generality import make_maximally_general
 from tightrope.consumers import Consumer, expected_loss
-from tightrope.graphs import Band, Clique, petersen
+from tightrope.graphs import Clique, PathPower, petersen
 from tightrope.mechanisms import exponential, geometric
 from tightrope.optimize import design
 from tightrope.papers.claims import Book, Found
@@ -71,7 +71,7 @@ def _lossy() -> Found:
 )
 def _determinant() -> Found:
     random = np.random.default_rng(14)
-    noise = geometric(Band(4), _LN2)
+    noise = geometric(PathPower(4), _LN2)
     start = float(determinant_utility(noise))
     after = [
         float(
@@ -92,7 +92,7 @@ def _determinant() -> Found:
 )
 def _dobrushin_monotone() -> Found:
     random = np.random.default_rng(15)
-    noise = geometric(Band(4), _LN2)
+    noise = geometric(PathPower(4), _LN2)
     start = dobrushin(noise).value
     after = [
         dobrushin(remap(noise, DenseChannel(random.dirichlet(np.ones(6) / 4, size=4)))).value
@@ -147,7 +147,7 @@ def _generalise() -> Found:
 )
 def _trees() -> Found:
     response = IntegerChannel([[2, 1], [1, 2]])
-    general = maximally_general(response, Band(2), _LN2).maximal
+    general = maximally_general(response, PathPower(2), _LN2).maximal
     return Found(response.shape[1] if general else 0, "outputs of randomised response at ln 2")
 
 
@@ -170,7 +170,7 @@ def _ratios() -> Found:
 
     everywhere, adjacent = share([(0, 2), (1, 2)]), share([(1, 2)])
     channel = rational([[x, 1 - x] for x in column])
-    split = make_maximally_general(channel, Band(3), _LN2).steps[0].shares
+    split = make_maximally_general(channel, PathPower(3), _LN2).steps[0].shares
     detail = f"{everywhere} over all pairs, {adjacent} over adjacent ones"
     return Found(0 <= everywhere <= 1 or adjacent not in split, detail)
 
@@ -183,7 +183,7 @@ def _ratios() -> Found:
     test=f"{_TESTS}::test_lemma_3_3_5_values",
 )
 def _odd() -> Found:
-    return Found(dobrushin_optimum(Band(5), _LN2).exact)
+    return Found(dobrushin_optimum(PathPower(5), _LN2).exact)
 
 
 @book.claim(
@@ -194,7 +194,7 @@ def _odd() -> Found:
     test=f"{_TESTS}::test_lemma_3_3_5_values",
 )
 def _even() -> Found:
-    return Found(dobrushin_optimum(Band(6), _LN2).exact)
+    return Found(dobrushin_optimum(PathPower(6), _LN2).exact)
 
 
 @book.claim(
@@ -205,7 +205,10 @@ def _even() -> Found:
 )
 def _geometric_optimal() -> Found:
     worst = max(
-        abs(dobrushin(geometric(Band(n), _LN2)).value - dobrushin_optimum(Band(n), _LN2).value)
+        abs(
+            dobrushin(geometric(PathPower(n), _LN2)).value
+            - dobrushin_optimum(PathPower(n), _LN2).value
+        )
         for n in range(2, 9)
     )
     return Found(worst < 1e-12, "for 2 to 8 answers")
@@ -234,7 +237,7 @@ def _far_apart() -> Found:
     "-2e^{-ε(d-1)/2}/(1+e^ε).",
 )
 def _length_and_nodes() -> Found:
-    return Found(dobrushin_optimum(Band(3), _LN2).exact, "reached by geometric noise")
+    return Found(dobrushin_optimum(PathPower(3), _LN2).exact, "reached by geometric noise")
 
 
 @book.claim(

@@ -1,8 +1,8 @@
 """Φ, the matrix of privacy constraints, as an operator, and what follows from solving with it.
 
->>> from tightrope.graphs import Band
+>>> from tightrope.graphs import PathPower
 >>> from tightrope.phi import Phi
->>> Phi(Band(751, 5), 1).solve_ones().least
+>>> Phi(PathPower(751, 5), 1).solve_ones().least
 (5, 0.01135114916957...)
 """
 

@@ -95,8 +95,8 @@ def _eliminated(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 def single_cells(graph: AnswerGraph) -> Cells:
     """Return the partition in which every answer is its own cell.
 
-    >>> from tightrope.graphs import Band
-    >>> single_cells(Band(2)).quotient(0.5).tolist()
+    >>> from tightrope.graphs import PathPower
+    >>> single_cells(PathPower(2)).quotient(0.5).tolist()
     [[1.0, 0.5], [0.5, 1.0]]
     """
     lengths, code = _distances_by_code(graph.distance_matrix())
@@ -108,10 +108,10 @@ def single_cells(graph: AnswerGraph) -> Cells:
 def cells_of(graph: AnswerGraph) -> Cells:
     """Return the coarsest equitable partition of a graph's distances.
 
-    >>> from tightrope.graphs import Band, StrongProduct, petersen
-    >>> cells_of(petersen()).size, cells_of(Band(10)).size
+    >>> from tightrope.graphs import PathPower, StrongProduct, petersen
+    >>> cells_of(petersen()).size, cells_of(PathPower(10)).size
     (1, 5)
-    >>> cells_of(StrongProduct([Band(31), Band(31)])).size
+    >>> cells_of(StrongProduct([PathPower(31), PathPower(31)])).size
     136
     """
     graph._check_matrix("the cells")

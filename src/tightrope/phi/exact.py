@@ -42,9 +42,9 @@ ROOT_WIDTH = Fraction(1, 2**60)
 def fits_exactly(cells: Cells) -> bool:
     """Whether the polynomials are small enough.
 
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> from tightrope.phi.cells import cells_of
-    >>> fits_exactly(cells_of(Band(9, 2))), fits_exactly(cells_of(Band(90)))
+    >>> fits_exactly(cells_of(PathPower(9, 2))), fits_exactly(cells_of(PathPower(90)))
     (True, False)
     """
     whole = bool((cells.lengths == np.floor(cells.lengths)).all())
@@ -128,9 +128,9 @@ class Piece:
 def determinant(cells: Cells) -> Polynomial:
     r"""Return :math:`\det Q(\alpha)` as an integer polynomial.
 
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> from tightrope.phi.cells import cells_of
-    >>> determinant(cells_of(Band(2)))
+    >>> determinant(cells_of(PathPower(2)))
     (1, 1)
     """
     exponents = [int(x) for x in cells.lengths]

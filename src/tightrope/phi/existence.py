@@ -24,7 +24,7 @@ from fractions import Fraction
 import numpy as np
 
 from tightrope.epsilon import Epsilon
-from tightrope.graphs import AnswerGraph, Band, CartesianProduct, StrongProduct
+from tightrope.graphs import AnswerGraph, CartesianProduct, PathPower, StrongProduct
 from tightrope.phi.cells import CELL_LIMIT, cells_of
 from tightrope.phi.exact import CELLS_LIMIT, fits_exactly, pieces
 from tightrope.phi.lattice import LatticeStructure
@@ -82,13 +82,13 @@ def exists(
 
     Examples
     --------
-    >>> from tightrope.graphs import Band, StrongProduct
-    >>> found = exists(Band(751, 5))
+    >>> from tightrope.graphs import PathPower, StrongProduct
+    >>> found = exists(PathPower(751, 5))
     >>> round(found.minimum, 6), found.is_up_set
     (0.968133, True)
-    >>> exists(Band(751, 5), tolerance=1e-4).minimum
+    >>> exists(PathPower(751, 5), tolerance=1e-4).minimum
     0.8
-    >>> exists(StrongProduct([Band(3), Band(3)])).exact       # α = √5 - 2
+    >>> exists(StrongProduct([PathPower(3), PathPower(3)])).exact       # α = √5 - 2
     True
     """
     check_range(low, high, tolerance, step)
@@ -108,8 +108,8 @@ def exists(
 def always_above(graph: AnswerGraph) -> float:
     r"""Return an ε from which on every row of Φ sums to at most 2, so that z ≥ 0.
 
-    >>> from tightrope.graphs import Band
-    >>> round(always_above(Band(751, 5)), 6), round(math.log(11), 6)
+    >>> from tightrope.graphs import PathPower
+    >>> round(always_above(PathPower(751, 5)), 6), round(math.log(11), 6)
     (2.397895, 2.397895)
     """
     graph._check_row("a vector over the answers")
@@ -130,7 +130,7 @@ def always_above(graph: AnswerGraph) -> float:
 def _largest_row_sum(graph: AnswerGraph) -> Callable[[float], float]:
     """Return the rule from α to the largest sum of a row of Φ."""
     bands = graph.factors if isinstance(graph, StrongProduct) else (graph,)
-    if all(type(band) is Band for band in bands):
+    if all(type(band) is PathPower for band in bands):
         # In the middle every ball is largest: of a strong product it is a product of balls.
         sides = tuple(band.size for band in bands)
         middle = int(np.ravel_multi_index(tuple(side // 2 for side in sides), sides))
@@ -148,8 +148,8 @@ def _largest_row_sum(graph: AnswerGraph) -> Callable[[float], float]:
 def nearest_level(graph: AnswerGraph, epsilon: float) -> float:
     """Return an ε that works near one that does not; above it when there are many answers.
 
-    >>> from tightrope.graphs import Band
-    >>> round(nearest_level(Band(751, 5), 0.9), 6)
+    >>> from tightrope.graphs import PathPower
+    >>> round(nearest_level(PathPower(751, 5), 0.9), 6)
     0.968133
     """
     if graph.size < MANY_ANSWERS:
@@ -182,7 +182,7 @@ def _by_polynomials(graph: AnswerGraph) -> Existence | None:
     if graph.has_lengths or graph.size > CELL_LIMIT:
         return None
     # On a line only the two ends may be exchanged: half as many cells as answers.
-    if isinstance(graph, Band) and not graph.is_clique and graph.size > 2 * CELLS_LIMIT:
+    if isinstance(graph, PathPower) and not graph.is_clique and graph.size > 2 * CELLS_LIMIT:
         return None
     cells = cells_of(graph)
     if not fits_exactly(cells):
@@ -212,8 +212,8 @@ def smallest_entry(graph: AnswerGraph, enough: float = -math.inf) -> Callable[[f
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> smallest_entry(Band(751, 5))(0.9) < 0 < smallest_entry(Band(751, 5))(1)
+    >>> from tightrope.graphs import PathPower
+    >>> smallest_entry(PathPower(751, 5))(0.9) < 0 < smallest_entry(PathPower(751, 5))(1)
     True
     """
     graph._check_row("a vector over the answers")
@@ -266,8 +266,8 @@ _by_samples = functools.lru_cache(maxsize=32)(_samples)
 def certified_at(graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str) -> bool | None:
     """Return whether z is positive, with proof: yes, no, or ``None`` when undecided.
 
-    >>> from tightrope.graphs import Band
-    >>> certified_at(Band(751, 5), 0.96814), certified_at(Band(751, 5), 0.96813)
+    >>> from tightrope.graphs import PathPower
+    >>> certified_at(PathPower(751, 5), 0.96814), certified_at(PathPower(751, 5), 0.96813)
     (True, False)
     """
     return Phi(graph, epsilon).solve_ones().positive

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import CheckFailed
-from tightrope.graphs import AnswerGraph, Band, Clique, Histograms, StrongProduct
+from tightrope.graphs import AnswerGraph, Clique, Histograms, PathPower, StrongProduct
 from tightrope.phi.dense import VERIFIED_LIMIT, DenseStructure
 from tightrope.phi.folded import CLASS_LIMIT, FOLDED_ENTRIES, Folded
 from tightrope.phi.structure import Alpha, Structure
@@ -62,8 +62,8 @@ class LatticeStructure(Structure):
     Examples
     --------
     >>> import numpy as np
-    >>> from tightrope.graphs import Band, StrongProduct
-    >>> counts = lattice_of(StrongProduct([Band(3), Band(3)]))
+    >>> from tightrope.graphs import PathPower, StrongProduct
+    >>> counts = lattice_of(StrongProduct([PathPower(3), PathPower(3)]))
     >>> counts.apply(0.5, np.eye(9)[0]).round(6).tolist()
     [1.0, 0.5, 0.25, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25]
     """
@@ -205,8 +205,8 @@ class LatticeStructure(Structure):
 def lattice_of(graph: AnswerGraph) -> LatticeStructure | None:
     """Return the lattice of a bundle of sums or counts, or ``None`` for another graph.
 
-    >>> from tightrope.graphs import Band, Cycle
-    >>> lattice_of(Band(10, 8)).shape, lattice_of(Cycle(5))
+    >>> from tightrope.graphs import PathPower, Cycle
+    >>> lattice_of(PathPower(10, 8)).shape, lattice_of(Cycle(5))
     ((10,), None)
     """
     if type(graph) is Histograms:
@@ -214,8 +214,8 @@ def lattice_of(graph: AnswerGraph) -> LatticeStructure | None:
     parts = graph.factors if isinstance(graph, StrongProduct) else (graph,)
     widths = []
     for part in parts:
-        # Kinds of band with other distances are subclasses of Band.
-        if type(part) is Band:
+        # Kinds of band with other distances are subclasses of PathPower.
+        if type(part) is PathPower:
             widths.append(part.width)
         elif isinstance(part, Clique):
             widths.append(part.size)

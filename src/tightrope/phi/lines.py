@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.graphs import Band
+from tightrope.graphs import PathPower
 from tightrope.phi.dense import VERIFIED_LIMIT, DenseStructure
 from tightrope.phi.structure import Alpha, Structure
 
@@ -70,7 +70,7 @@ class BandStructure(Structure):
         if floor is not None:
             return 1 / floor
         if self.size <= VERIFIED_LIMIT:
-            return DenseStructure(Band(self.size, self.width)).inverse_norm(alpha)
+            return DenseStructure(PathPower(self.size, self.width)).inverse_norm(alpha)
         return None
 
 

@@ -30,8 +30,8 @@ class Phi:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> phi = Phi(Band(1_000_001, 5), 1)
+    >>> from tightrope.graphs import PathPower
+    >>> phi = Phi(PathPower(1_000_001, 5), 1)
     >>> solution = phi.solve_ones()
     >>> round(float(solution.values.mean()), 6), solution.positive
     (0.146634, True)

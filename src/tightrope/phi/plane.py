@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.graphs import AnswerGraph, Band, StrongProduct
+from tightrope.graphs import AnswerGraph, PathPower, StrongProduct
 from tightrope.phi.lattice import ITERATIVE_TOLERANCE, LatticeStructure, lattice_of
 from tightrope.phi.structure import Alpha
 
@@ -55,8 +55,8 @@ class PlaneStructure(LatticeStructure):
     Examples
     --------
     >>> import numpy as np
-    >>> from tightrope.graphs import Band, StrongProduct
-    >>> plane = plane_of(StrongProduct([Band(9), Band(8)]))
+    >>> from tightrope.graphs import PathPower, StrongProduct
+    >>> plane = plane_of(StrongProduct([PathPower(9), PathPower(8)]))
     >>> plane.apply(0.5, np.eye(72)[0]).reshape(9, 8)[1, :3].round(6).tolist()
     [0.5, 0.5, 0.25]
     """
@@ -234,14 +234,14 @@ class ShortRows:
 def plane_of(graph: AnswerGraph) -> PlaneStructure | None:
     """Return the plane of two counts, or ``None`` for another graph.
 
-    >>> from tightrope.graphs import Band, StrongProduct
-    >>> plane_of(StrongProduct([Band(9), Band(9, 2)])) is None
+    >>> from tightrope.graphs import PathPower, StrongProduct
+    >>> plane_of(StrongProduct([PathPower(9), PathPower(9, 2)])) is None
     True
     """
     if not isinstance(graph, StrongProduct) or len(graph.factors) != 2:
         return None
     for side in graph.factors:
-        if type(side) is not Band or side.width != 1 or side.size < SHORTEST_SIDE:
+        if type(side) is not PathPower or side.width != 1 or side.size < SHORTEST_SIDE:
             return None
     lattice = lattice_of(graph)
     short, long = sorted(side.size for side in graph.factors)

@@ -36,8 +36,8 @@ class SingularLevels:
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> singular_epsilons(Band(5)).epsilons
+    >>> from tightrope.graphs import PathPower
+    >>> singular_epsilons(PathPower(5)).epsilons
     ()
     """
 

@@ -103,9 +103,9 @@ def solve(phi: Phi, b: NDArray[np.float64]) -> Solution:
     r"""Solve :math:`\Phi x = b` and improve the solution until its signs are certain.
 
     >>> import numpy as np
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> from tightrope.phi import Phi
-    >>> found = solve(Phi(Band(751, 5), 1), np.ones(751))
+    >>> found = solve(Phi(PathPower(751, 5), 1), np.ones(751))
     >>> found.error < 1e-12, found.signs_certain
     (True, True)
     """

@@ -62,15 +62,15 @@ class Structure(ABC):
 def structure_of(graph: AnswerGraph) -> Structure:
     """Return the cheapest structure that describes the graph.
 
-    >>> from tightrope.graphs import Band, CartesianProduct, Clique, StrongProduct
-    >>> structure_of(Band(751, 5)).words
+    >>> from tightrope.graphs import PathPower, CartesianProduct, Clique, StrongProduct
+    >>> structure_of(PathPower(751, 5)).words
     'banded elimination'
-    >>> structure_of(StrongProduct([Band(31)] * 3)).words
+    >>> structure_of(StrongProduct([PathPower(31)] * 3)).words
     'conjugate gradients on FFT products'
     >>> structure_of(CartesianProduct([Clique(4)] * 5)).words
     'factor by factor (closed form)'
     """
-    from tightrope.graphs import Band, CartesianProduct, Clique, Cycle
+    from tightrope.graphs import CartesianProduct, Clique, Cycle, PathPower
     from tightrope.phi.dense import DenseStructure
     from tightrope.phi.kronecker import KroneckerStructure
     from tightrope.phi.lattice import lattice_of
@@ -83,7 +83,7 @@ def structure_of(graph: AnswerGraph) -> Structure:
     if isinstance(graph, Cycle):
         return CycleStructure(graph.size)
     # Kinds of band with other distances are subclasses, and have other structures.
-    if type(graph) is Band and BandStructure.fits(graph.size, graph.width):
+    if type(graph) is PathPower and BandStructure.fits(graph.size, graph.width):
         return BandStructure(graph.size, graph.width)
     if isinstance(graph, CartesianProduct):
         return KroneckerStructure([structure_of(factor) for factor in graph.factors])

@@ -14,15 +14,15 @@ from tightrope.graphs import (
     AddRemoveMedians,
     AnswerGraph,
     BalancedTree,
-    Band,
-    CappedBand,
     CappedCounts,
+    CappedPathPower,
     Clique,
     Cycle,
     Databases,
     EitherMedians,
     FoldedCube,
     Histograms,
+    PathPower,
     Star,
     StrongProduct,
     mean_graph,
@@ -47,7 +47,7 @@ def count(near: Neighbours, n: int) -> Query:
     True
     """
     text = f"count({n})"
-    return Query(text, Band(n + 1, name=text), near, n, range(2), sum)
+    return Query(text, PathPower(n + 1, name=text), near, n, range(2), sum)
 
 
 def total(near: Neighbours, u: int, v: int) -> Query:
@@ -57,9 +57,9 @@ def total(near: Neighbours, u: int, v: int) -> Query:
     150
     """
     text = f"sum({u},{v})"
-    graph: AnswerGraph = Band(u * v + 1, v, name=text)
+    graph: AnswerGraph = PathPower(u * v + 1, v, name=text)
     if not near.allows_change and v > 1:
-        graph = CappedBand(u, v, name=text)
+        graph = CappedPathPower(u, v, name=text)
     return Query(text, graph, near, u, range(v + 1), sum)
 
 
@@ -106,7 +106,7 @@ def counts(near: Neighbours, n: int, k: int) -> Query:
     text = f"counts({n},{k})"
     _check_digits(k * math.log10(n + 1), text, k)
     graph: AnswerGraph = (
-        StrongProduct([Band(n + 1)] * k, name=text)
+        StrongProduct([PathPower(n + 1)] * k, name=text)
         if near.allows_change
         else CappedCounts(n, k, name=text)
     )
@@ -139,7 +139,7 @@ def count_mod(near: Neighbours, n: int, m: int) -> Query:
     """
     text = f"count_mod({n},{m})"
     closed = n >= m > 2
-    graph: AnswerGraph = Cycle(m, name=text) if closed else Band(min(n + 1, m), name=text)
+    graph: AnswerGraph = Cycle(m, name=text) if closed else PathPower(min(n + 1, m), name=text)
     return Query(text, graph, near, n, range(2), partial(functions.count_modulo, modulus=m))
 
 
@@ -188,7 +188,7 @@ def plain(near: Neighbours, family: str, *sizes: int) -> Query:
     if family == "grid":
         _check_digits(sum(map(math.log10, sizes)), text, len(sizes))
     makers: dict[str, Any] = {
-        "path": Band,
+        "path": PathPower,
         "cycle": Cycle,
         "clique": Clique,
         "tree": BalancedTree,
@@ -198,10 +198,10 @@ def plain(near: Neighbours, family: str, *sizes: int) -> Query:
     return Query(text, graph, near)
 
 
-def _fractions(size: int, width: int, below: int, text: str) -> Band:
+def _fractions(size: int, width: int, below: int, text: str) -> PathPower:
     """Return a band whose node s stands for the fraction s/below."""
     label = partial(Fraction, denominator=below)
-    return Band(size, width, name=text, label=label, index=partial(_numerator, below))
+    return PathPower(size, width, name=text, label=label, index=partial(_numerator, below))
 
 
 def _numerator(below: int, label: Any) -> int:

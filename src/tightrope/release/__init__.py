@@ -4,9 +4,9 @@ The room is also the function: ``tr.release(mechanism, data=…, sql=…, ledger
 
 >>> from tightrope.certify import certify
 >>> from tightrope.channels import GeometricChannel
->>> from tightrope.graphs import Band
+>>> from tightrope.graphs import PathPower
 >>> from tightrope.release import Sampler
->>> made = certify(GeometricChannel(6, "ln(2)"), Band(6), "ln(2)", query="count(5)")
+>>> made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
 >>> Sampler(made, 3).draw() in range(6)
 True
 """

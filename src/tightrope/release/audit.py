@@ -140,8 +140,8 @@ def audit(
     --------
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import GeometricChannel
-    >>> from tightrope.graphs import Band
-    >>> made = certify(GeometricChannel(6, "ln(2)"), Band(6), "ln(2)", query="count(5)")
+    >>> from tightrope.graphs import PathPower
+    >>> made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
     >>> found = audit(made, draws=2000, timed=2000, rows=[0, 3])
     >>> [row.passed for row in found.rows]
     [True, True]
@@ -208,8 +208,8 @@ def time_draws(sampler: Sampler, count: int) -> tuple[NDArray[np.int64], NDArray
 
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import GeometricChannel
-    >>> from tightrope.graphs import Band
-    >>> made = certify(GeometricChannel(6, "ln(2)"), Band(6), "ln(2)")
+    >>> from tightrope.graphs import PathPower
+    >>> made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)")
     >>> [len(part) for part in time_draws(Sampler(made, 3), 200)]
     [200, 200]
     """

@@ -32,8 +32,8 @@ def log_probabilities(mechanism: Mechanism, row: int) -> dict[Hashable, float]:
     --------
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import rational
-    >>> from tightrope.graphs import Band
-    >>> coin = certify(rational([["3/4", "1/4"], ["1/4", "3/4"]]), Band(2), "ln(3)")
+    >>> from tightrope.graphs import PathPower
+    >>> coin = certify(rational([["3/4", "1/4"], ["1/4", "3/4"]]), PathPower(2), "ln(3)")
     >>> log_probabilities(coin, 0)
     {0: -0.28768207245178..., 1: -1.38629436111989...}
     """
@@ -72,8 +72,8 @@ def write_log_probabilities(
     >>> import tempfile
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import rational
-    >>> from tightrope.graphs import Band
-    >>> coin = certify(rational([["3/4", "1/4"], ["1/4", "3/4"]]), Band(2), "ln(3)")
+    >>> from tightrope.graphs import PathPower
+    >>> coin = certify(rational([["3/4", "1/4"], ["1/4", "3/4"]]), PathPower(2), "ln(3)")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = write_log_probabilities(coin, Path(folder, "coin.csv"))
     ...     path.read_text().splitlines()[:2]
@@ -103,8 +103,8 @@ def privacy_map(mechanism: Mechanism, distance: float) -> float:
     --------
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import GeometricChannel
-    >>> from tightrope.graphs import Band
-    >>> made = certify(GeometricChannel(11, "0.5", 5), Band(11, 5), "0.5", query="sum(2,5)")
+    >>> from tightrope.graphs import PathPower
+    >>> made = certify(GeometricChannel(11, "0.5", 5), PathPower(11, 5), "0.5", query="sum(2,5)")
     >>> privacy_map(made, 0), privacy_map(made, 6)
     (0.0, 1.0)
     """

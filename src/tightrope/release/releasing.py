@@ -169,8 +169,8 @@ def release(
     >>> import tempfile, pyarrow
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import GeometricChannel
-    >>> from tightrope.graphs import Band
-    >>> made = certify(GeometricChannel(6, "ln(2)"), Band(6), "ln(2)", query="count(5)")
+    >>> from tightrope.graphs import PathPower
+    >>> made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
     >>> people = pyarrow.table({"age": [31, 44, 27]})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     answer = release(
@@ -248,9 +248,9 @@ def understand(
 
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import GeometricChannel
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> from tightrope.release.facts import Table
-    >>> made = certify(GeometricChannel(6, "ln(2)"), Band(6), "ln(2)", query="count(5)")
+    >>> made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
     >>> understand(made, "select count(*) from people", Facts({"people": Table("people", 9)}))
     Traceback (most recent call last):
     ...

@@ -53,8 +53,8 @@ class Sampler:
     --------
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import rational
-    >>> from tightrope.graphs import Band
-    >>> coin = certify(rational([["3/4", "1/4"], ["1/4", "3/4"]]), Band(2), "ln(3)")
+    >>> from tightrope.graphs import PathPower
+    >>> coin = certify(rational([["3/4", "1/4"], ["1/4", "3/4"]]), PathPower(2), "ln(3)")
     >>> sampler = Sampler(coin, 0)
     >>> sampler.bits, sampler.comparisons, sampler.draw() in (0, 1)
     (2, 1, True)
@@ -98,8 +98,8 @@ class Sampler:
 
         >>> from tightrope.certify import certify
         >>> from tightrope.channels import GeometricChannel
-        >>> from tightrope.graphs import Band
-        >>> made = certify(GeometricChannel(6, "ln(2)"), Band(6), "ln(2)")
+        >>> from tightrope.graphs import PathPower
+        >>> made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)")
         >>> len(Sampler(made, 3).draw_indices(1000))
         1000
         """

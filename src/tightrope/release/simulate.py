@@ -34,8 +34,8 @@ class Simulation:
     --------
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import GeometricChannel
-    >>> from tightrope.graphs import Band
-    >>> made = certify(GeometricChannel(6, "ln(2)"), Band(6), "ln(2)", query="count(5)")
+    >>> from tightrope.graphs import PathPower
+    >>> made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
     >>> simulate(made, 3, 4, seed=1).receipt()
     Traceback (most recent call last):
     ...
@@ -84,8 +84,8 @@ def simulate(mechanism: Mechanism, row: int, count: int, *, seed: int) -> Simula
     --------
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import GeometricChannel
-    >>> from tightrope.graphs import Band
-    >>> made = certify(GeometricChannel(6, "ln(2)"), Band(6), "ln(2)", query="count(5)")
+    >>> from tightrope.graphs import PathPower
+    >>> made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
     >>> simulate(made, 3, 4, seed=1).outputs == simulate(made, 3, 4, seed=1).outputs
     True
     """

@@ -34,9 +34,9 @@ def plot_utility(
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> from tightrope.mechanisms.tight import utility_curve
-    >>> plot_utility(utility_curve(Band(7, 2), [1.0, 1.5])).get_ylabel()
+    >>> plot_utility(utility_curve(PathPower(7, 2), [1.0, 1.5])).get_ylabel()
     'probability of a right guess (uniform prior)'
     """
     from tightrope.report.files import new_axes
@@ -119,11 +119,11 @@ def shade_existence(existence: Existence, ax: Axes, *, name: str = "mechanism ex
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> from tightrope.phi import exists
     >>> from tightrope.report.files import new_axes
     >>> axes = new_axes()
-    >>> shade_existence(exists(Band(7, 2)), axes) is axes
+    >>> shade_existence(exists(PathPower(7, 2)), axes) is axes
     True
     """
     left, right = ax.get_xlim()

@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.graphs import AnswerGraph, Band, Databases, FoldedCube, ProductGraph
+from tightrope.graphs import AnswerGraph, Databases, FoldedCube, PathPower, ProductGraph
 
 #: Steps on paper for coordinates with two values: a cube and its kin as one knows them.
 TWO_VALUES = ((1.0, 0.0), (0.0, 1.0), (0.44, 0.3), (1.75, -0.55), (0.2, -0.14))
@@ -36,11 +36,11 @@ def layout(
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> layout(Band(3), [0, 1, 2], [(0, 1), (1, 2)]).tolist()
+    >>> from tightrope.graphs import PathPower
+    >>> layout(PathPower(3), [0, 1, 2], [(0, 1), (1, 2)]).tolist()
     [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]
     """
-    if isinstance(graph, Band) and graph.width < graph.size - 1:
+    if isinstance(graph, PathPower) and graph.width < graph.size - 1:
         if spread and graph.width > 1:
             turn = np.linspace(-0.8 * math.pi, 0.8 * math.pi, len(nodes))
             return np.column_stack([np.sin(turn), np.cos(turn)])
@@ -68,7 +68,7 @@ def _is_counts(graph: AnswerGraph) -> TypeGuard[ProductGraph]:
     return (
         isinstance(graph, ProductGraph)
         and len(graph.factors) in (2, 3)
-        and all(isinstance(factor, Band) for factor in graph.factors)
+        and all(isinstance(factor, PathPower) for factor in graph.factors)
     )
 
 

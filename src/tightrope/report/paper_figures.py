@@ -16,12 +16,12 @@ from tightrope.consumers.regular_levels import leakage_curves, regular_levels
 from tightrope.errors import InputError
 from tightrope.graphs import (
     AnswerGraph,
-    Band,
     Clique,
     Cycle,
     Databases,
     ExplicitGraph,
     FoldedCube,
+    PathPower,
     chang,
     hypercube,
     petersen,
@@ -135,7 +135,7 @@ def _a1() -> Figure:
 
 def _a2() -> Figure:
     return [
-        lambda ax: plot_region(Band(3), ax, epsilons=(_LN5, _LN2)),
+        lambda ax: plot_region(PathPower(3), ax, epsilons=(_LN5, _LN2)),
         lambda ax: plot_region(Cycle(3), ax, epsilons=(_LN5, _LN2)),
     ], 2
 

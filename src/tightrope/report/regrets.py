@@ -29,10 +29,10 @@ def plot_regret(many: ManyDesign, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from tightrope.consumers import Consumer
-    >>> from tightrope.graphs import Band
+    >>> from tightrope.graphs import PathPower
     >>> from tightrope.optimize import design_many
-    >>> two = [Consumer.of(Band(3), prior="uniform", loss=l) for l in ("binary", "absolute")]
-    >>> plot_regret(design_many(Band(3), "ln(2)", two)).get_ylabel()
+    >>> two = [Consumer.of(PathPower(3), prior="uniform", loss=l) for l in ("binary", "absolute")]
+    >>> plot_regret(design_many(PathPower(3), "ln(2)", two)).get_ylabel()
     'expected loss'
     """
     from tightrope.report.files import new_axes

@@ -47,8 +47,8 @@ def plot_region(
 
     Examples
     --------
-    >>> from tightrope.graphs import Band
-    >>> plot_region(Band(3), prior=[0.2, 0.3, 0.5]).get_title()
+    >>> from tightrope.graphs import PathPower
+    >>> plot_region(PathPower(3), prior=[0.2, 0.3, 0.5]).get_title()
     'regular priors of path(3)'
     """
     from tightrope.report.files import new_axes

@@ -48,8 +48,8 @@ def plot_column_graph(
     Examples
     --------
     >>> from tightrope.channels import GeometricChannel
-    >>> from tightrope.graphs import Band
-    >>> axes = plot_column_graph(GeometricChannel(4, "ln(2)"), graph=Band(4), epsilon="ln(2)")
+    >>> from tightrope.graphs import PathPower
+    >>> axes = plot_column_graph(GeometricChannel(4, "ln(2)"), graph=PathPower(4), epsilon="ln(2)")
     >>> axes.get_title()
     'output 0: connected'
     """

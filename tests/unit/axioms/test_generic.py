@@ -17,7 +17,7 @@ from tightrope.axioms import (
 from tightrope.axioms.generic import likelihood_curve
 from tightrope.channels import Channel, GeometricChannel, IntegerChannel, is_private
 from tightrope.errors import InputError
-from tightrope.graphs import Band, Clique, ExplicitGraph
+from tightrope.graphs import Clique, ExplicitGraph, PathPower
 
 
 def all_sets(count):
@@ -53,7 +53,7 @@ def random_channel(seed, rows=3, columns=6):
     ],
 )
 def test_ratios_decide_about_all_sets(seed, bound):
-    channel, graph = random_channel(seed), Band(3)
+    channel, graph = random_channel(seed), PathPower(3)
     found = is_generic_private(channel, graph, bound)
     assert found.exact
     assert found.margin == least_margin(channel, graph, bound)
@@ -72,12 +72,12 @@ def test_pure_privacy_agrees_with_the_direct_check():
 
 def test_floats_need_a_tolerance():
     geometric = GeometricChannel(6, 1)
-    found = is_generic_private(geometric, Band(6), 1)
+    found = is_generic_private(geometric, PathPower(6), 1)
     assert found
     assert not found.exact
     assert abs(found.margin) < 1e-12
-    assert not is_generic_private(geometric, Band(6), 0.999)
-    assert is_generic_private(geometric, Band(6), FunctionBound(lambda a: min(1, a + 0.5)))
+    assert not is_generic_private(geometric, PathPower(6), 0.999)
+    assert is_generic_private(geometric, PathPower(6), FunctionBound(lambda a: min(1, a + 0.5)))
 
 
 def test_each_pair_may_have_its_own_bound():
@@ -87,8 +87,8 @@ def test_each_pair_may_have_its_own_bound():
     def rule(i, h):
         return lax if {i, h} == {0, 1} else strict
 
-    assert is_generic_private(channel, Band(3), rule)
-    found = is_generic_private(channel, Band(3), lambda i, h: strict)
+    assert is_generic_private(channel, PathPower(3), rule)
+    found = is_generic_private(channel, PathPower(3), lambda i, h: strict)
     assert not found
     assert set(found.pair) == {0, 1}
 
@@ -127,11 +127,11 @@ def test_the_curve_is_the_smallest_delta():
 
 
 def test_the_curve_of_a_pure_mechanism_ends_at_its_level():
-    curve = PrivacyCurve(GeometricChannel(5, "ln(2)"), Band(5))
+    curve = PrivacyCurve(GeometricChannel(5, "ln(2)"), PathPower(5))
     assert curve.epsilon(0) == pytest.approx(math.log(2))
     assert curve.delta("ln(2)") == pytest.approx(0, abs=1e-15)
     assert curve.delta(0) > 0.1
-    assert PrivacyCurve(Channel([[1.0, 0.0], [0.0, 1.0]]), Band(2)).epsilon(0.5) == math.inf
+    assert PrivacyCurve(Channel([[1.0, 0.0], [0.0, 1.0]]), PathPower(2)).epsilon(0.5) == math.inf
 
 
 def test_zero_probabilities_come_first():
@@ -141,8 +141,8 @@ def test_zero_probabilities_come_first():
 
 def test_refusals():
     with pytest.raises(InputError, match="one row for each"):
-        is_generic_private(IntegerChannel([[1], [1]]), Band(3), 1)
-    curve = PrivacyCurve(IntegerChannel([[1], [1]]), Band(2))
+        is_generic_private(IntegerChannel([[1], [1]]), PathPower(3), 1)
+    curve = PrivacyCurve(IntegerChannel([[1], [1]]), PathPower(2))
     with pytest.raises(InputError, match="not negative"):
         curve.delta(-1.0)
     with pytest.raises(InputError, match="δ"):

@@ -15,7 +15,7 @@ from tightrope.axioms import (
 )
 from tightrope.channels import Channel
 from tightrope.errors import InputError
-from tightrope.graphs import Band
+from tightrope.graphs import PathPower
 
 
 def test_a_pure_bound_is_sharp_at_its_level_and_empty_above():
@@ -40,7 +40,7 @@ def test_the_bound_holds_for_channels(seed):
         TableBound([(0, "0.3"), ("0.4", "0.9"), (1, 1)]),
         FunctionBound(lambda a: a**0.4),
     ):
-        if not is_generic_private(channel, Band(2), bound):
+        if not is_generic_private(channel, PathPower(2), bound):
             continue
         for shift in (0.1, 0.5, 1.0, 2.0):
             most, real = log_odds_bound(bound, shift), log_odds(channel, 0, 1, shift)

@@ -17,13 +17,22 @@ from tightrope.channels import (
 )
 from tightrope.channels.dobrushin import dobrushin
 from tightrope.errors import InputError
-from tightrope.graphs import Band, Clique, Cycle, ExplicitGraph, Star, grid, hypercube, petersen
+from tightrope.graphs import (
+    Clique,
+    Cycle,
+    ExplicitGraph,
+    PathPower,
+    Star,
+    grid,
+    hypercube,
+    petersen,
+)
 
 
 @pytest.mark.parametrize(
     "graph",
-    [Band(2), Band(3), Band(6), Band(7), Clique(4), Cycle(5), Cycle(8), Star(4), petersen(),
-     grid(3, 4), hypercube(3), Band(9, 2)],
+    [PathPower(2), PathPower(3), PathPower(6), PathPower(7), Clique(4), Cycle(5), Cycle(8), Star(4),
+     petersen(), grid(3, 4), hypercube(3), PathPower(9, 2)],
 )  # fmt: skip
 @pytest.mark.parametrize("epsilon", ["ln(2)", "1/2"])
 def test_the_optimum_is_reached_by_a_private_mechanism(graph, epsilon):
@@ -60,13 +69,13 @@ def largest(nodes, alpha):
 @pytest.mark.parametrize("nodes", range(2, 10))
 @pytest.mark.parametrize("alpha", [0.3, 0.5, 0.8])
 def test_no_mechanism_on_a_path_is_better(nodes, alpha):
-    best = dobrushin_optimum(Band(nodes), -math.log(alpha))
+    best = dobrushin_optimum(PathPower(nodes), -math.log(alpha))
     assert largest(nodes, alpha) == pytest.approx(best.value, abs=1e-9)
 
 
 def test_geometric_noise_reaches_it():
     for n in (4, 5, 9):
-        best = dobrushin_optimum(Band(n), 1).value
+        best = dobrushin_optimum(PathPower(n), 1).value
         assert dobrushin(GeometricChannel(n, 1)).value == pytest.approx(best, abs=1e-12)
         assert dobrushin(GeometricChannel(n, 0.9)).value < best - 1e-3
 

@@ -11,7 +11,7 @@ from tightrope.axioms.trees import tree_mechanism
 from tightrope.channels import GeometricChannel
 from tightrope.consumers import Consumer, expected_loss
 from tightrope.errors import TooLarge
-from tightrope.graphs import Band, Clique, Cycle, ExplicitGraph, Star
+from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star
 
 
 def plain_optimum(graph, alpha, consumer):
@@ -35,7 +35,14 @@ def plain_optimum(graph, alpha, consumer):
 
 @pytest.mark.parametrize(
     ("graph", "count"),
-    [(Band(2), 2), (Band(5), 16), (Star(3), 8), (Clique(3), 6), (Clique(4), 14), (Cycle(4), 6)],
+    [
+        (PathPower(2), 2),
+        (PathPower(5), 16),
+        (Star(3), 8),
+        (Clique(3), 6),
+        (Clique(4), 14),
+        (Cycle(4), 6),
+    ],
 )
 def test_counts(graph, count):
     rays = all_rays(graph, 0.5)
@@ -47,7 +54,7 @@ def test_counts(graph, count):
 
 
 @pytest.mark.parametrize("loss", ["binary", "distance"])
-@pytest.mark.parametrize("graph", [Band(4), Star(3), Clique(4), Cycle(5), Band(5, 2)])
+@pytest.mark.parametrize("graph", [PathPower(4), Star(3), Clique(4), Cycle(5), PathPower(5, 2)])
 def test_rays_give_the_optimum(graph, loss):
     rng = np.random.default_rng(0)
     for alpha in (0.3, 0.7):
@@ -57,7 +64,7 @@ def test_rays_give_the_optimum(graph, loss):
 
 
 def test_all_are_served_on_a_path():
-    graph, rng = Band(4), np.random.default_rng(1)
+    graph, rng = PathPower(4), np.random.default_rng(1)
     people = [
         Consumer.of(graph, prior=rng.dirichlet(np.ones(4)), loss=kind)
         for kind in ("binary", "absolute", "squared")
@@ -105,6 +112,6 @@ def test_minimax_duality_on_a_tree():
 
 def test_refusals():
     with pytest.raises(TooLarge, match="rays of 10"):
-        all_rays(Band(10), 0.5)
+        all_rays(PathPower(10), 0.5)
     with pytest.raises(ValueError, match="length 1"):
         all_rays(ExplicitGraph([(0, 1)], lengths=[2.0]), 0.5)

@@ -11,12 +11,16 @@ from tightrope.axioms.rays import all_rays, together
 from tightrope.axioms.trees import star_optimum
 from tightrope.consumers import Consumer, utility
 from tightrope.errors import InputError
-from tightrope.graphs import Band, Cycle, ExplicitGraph, Star
+from tightrope.graphs import Cycle, ExplicitGraph, PathPower, Star
 
 
 @pytest.mark.parametrize(
     "graph",
-    [Band(6), Star(4), ExplicitGraph([(0, 1), (1, 2), (1, 3), (3, 4)], lengths=[1, 2, 0.5, 3.0])],
+    [
+        PathPower(6),
+        Star(4),
+        ExplicitGraph([(0, 1), (1, 2), (1, 3), (3, 4)], lengths=[1, 2, 0.5, 3.0]),
+    ],
 )
 def test_weights_solve_the_system(graph):
     z = tree_weights(graph, 0.8)
@@ -75,4 +79,4 @@ def test_only_trees():
     with pytest.raises(InputError, match="Δ - 1"):
         tree_mechanism(Star(4), "ln(2)")
     with pytest.raises(InputError, match="probabilities"):
-        tree_certificate(Band(3), [0.5, 0.5], 1)
+        tree_certificate(PathPower(3), [0.5, 0.5], 1)

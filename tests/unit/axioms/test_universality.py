@@ -7,7 +7,7 @@ from tightrope.axioms import Refutation, Universal, universality
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError
-from tightrope.graphs import Band, Clique, ExplicitGraph, Star
+from tightrope.graphs import Clique, ExplicitGraph, PathPower, Star
 from tightrope.queries import query
 
 
@@ -62,7 +62,7 @@ def test_a_path_in_any_order_of_its_nodes():
 
 def test_a_loss_that_is_not_monotone_is_not_served_on_a_path():
     loss = [[0, 2, 1], [1, 0, 1], [2, 1, 0]]
-    found = universality(Band(3), "ln(2)", loss)
+    found = universality(PathPower(3), "ln(2)", loss)
     assert found.theorem != "C, Thm 2.7"
 
 
@@ -97,7 +97,7 @@ def test_without_a_search_a_case_stays_open():
 
 
 def test_found_consumers_really_conflict():
-    found = universality(Band(5, 2), 1, "absolute")
+    found = universality(PathPower(5, 2), 1, "absolute")
     proof = found.witness
     assert not proof.exact
     assert proof.together < proof.apart

@@ -18,7 +18,7 @@ from tightrope.certify.optimality import far_sums
 from tightrope.channels import GeometricChannel, rational
 from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, InputError
-from tightrope.graphs import Band, Cycle, ExplicitGraph
+from tightrope.graphs import Cycle, ExplicitGraph, PathPower
 from tightrope.optimize import design
 from tightrope.proofs import prove
 from tightrope.queries import query
@@ -203,7 +203,7 @@ PRIORS = ["uniform", "binomial(.3)", "geometric(.5)", "0.4,0,0,0.1,0,0,0,0.2,0.3
 @pytest.mark.parametrize("loss", ["absolute", "squared"])
 @pytest.mark.parametrize("level", ["0.1", "ln(2)", "2"])
 def test_paths_prove_all_guesses_at_once(prior, loss, level):
-    graph = Band(9)
+    graph = PathPower(9)
     if prior == "random":
         prior = np.random.default_rng(len(loss)).dirichlet(np.full(9, 0.3)).tolist()
     consumer = Consumer.of(graph, prior=prior, loss=loss)
@@ -232,7 +232,7 @@ def test_thousands_of_answers_fit_into_a_few_thousand_bytes():
 
 
 def test_labels_in_steps_other_than_one():
-    graph = Band(5, label=lambda i: Fraction(i, 3) + 2, index=None)
+    graph = PathPower(5, label=lambda i: Fraction(i, 3) + 2, index=None)
     made = prove(design(graph, 1, Consumer.of(graph, loss="squared")))
     told = made.header["consumer"]
     assert (told["loss_power"], told["loss_factor"], told["loss_denominator"]) == (2, 1, 9)
@@ -240,7 +240,7 @@ def test_labels_in_steps_other_than_one():
 
 
 def test_answers_in_uneven_steps_keep_their_list():
-    graph = Band(4, label=lambda i: i * i, index=None)
+    graph = PathPower(4, label=lambda i: i * i, index=None)
     consumer = Consumer.of(graph, loss="absolute")
     made = prove(design(graph, 1, consumer))
     assert "loss_power" not in made.header["consumer"]
@@ -284,25 +284,25 @@ def test_a_line_is_for_losses_by_distance():
     with pytest.raises(CheckFailed, match="a line needs a path"):
         certify(
             GeometricChannel(4, 1),
-            Band(4),
+            PathPower(4),
             1,
-            consumer=Consumer.of(Band(4)),
+            consumer=Consumer.of(PathPower(4)),
             certificate=LinePrices([0.1] * 4),
         )
     with pytest.raises(CheckFailed, match="a line needs a path"):
         certify(
             rational([["1/4"] * 4] * 4),
-            Band(4, 2),
+            PathPower(4, 2),
             1,
-            consumer=Consumer.of(Band(4), loss="absolute"),
+            consumer=Consumer.of(PathPower(4), loss="absolute"),
             certificate=LinePrices([0.1] * 4),
         )
     with pytest.raises(InputError, match="4 prices"):
         certify(
             GeometricChannel(4, 1),
-            Band(4),
+            PathPower(4),
             1,
-            consumer=Consumer.of(Band(4), loss="absolute"),
+            consumer=Consumer.of(PathPower(4), loss="absolute"),
             certificate=LinePrices([0.1] * 3),
         )
 
@@ -353,7 +353,7 @@ def test_noise_too_large_to_remap_is_stored_with_what_the_reader_guesses(monkeyp
     monkeypatch.setattr(make, "RULE_FROM", 2)
     monkeypatch.setattr(make, "LISTED_WEIGHTS", 1)
     monkeypatch.setattr(proofs, "LISTED_WEIGHTS", 1)
-    graph = Band(13)
+    graph = PathPower(13)
     consumer = Consumer.of(graph, prior="binomial(.4)", loss=loss)
     found = design(graph, "0.3", consumer)
     made = prove(found)
@@ -380,7 +380,7 @@ def test_noise_too_large_to_remap_is_stored_with_what_the_reader_guesses(monkeyp
 def test_ten_thousand_answers_and_any_prior_are_proved(loss, kind):
     """Most outputs are remapped here; nothing of the size of the matrix is ever looked at."""
     prior = np.random.default_rng(0).dirichlet(np.ones(10_000))
-    graph = Band(10_000)
+    graph = PathPower(10_000)
     made = prove(design(graph, "ln(2)", Consumer.of(graph, prior=prior.tolist(), loss=loss)))
     assert made.header["certificate"]["kind"] == kind
     assert len(made.to_bytes()) < 200_000

@@ -9,7 +9,7 @@ from tightrope.certify.levels import level_table, levels_of
 from tightrope.channels import Channel, GeometricChannel, ScaledPhi
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, TooLarge
-from tightrope.graphs import Band, Clique
+from tightrope.graphs import Clique, PathPower
 
 
 @pytest.mark.parametrize(("text", "reach"), [("ln(2)", 1), ("0.01", 1), ("1", 5), ("5", 3)])
@@ -42,11 +42,11 @@ def test_rows_that_do_not_sum_to_one_closely_enough_are_refused():
     size, level = 2000, Epsilon.of("1")
     channel = GeometricChannel(size, level)
     tops = channel.column_maxima()
-    near = ScaledPhi(Band(size), level, tops * (1 + 5e-10))
+    near = ScaledPhi(PathPower(size), level, tops * (1 + 5e-10))
     assert levels_of(near, [[size, 1]], level) is not None
     tops[size // 2] *= 1 + 3e-9
     with pytest.raises(CheckFailed, match="differ from 1"):
-        levels_of(ScaledPhi(Band(size), level, tops), [[size, 1]], level)
+        levels_of(ScaledPhi(PathPower(size), level, tops), [[size, 1]], level)
 
 
 @pytest.mark.parametrize("power", [0, 1, 2])

@@ -11,7 +11,7 @@ from tightrope.certify.encode import encode
 from tightrope.channels import rational
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError
-from tightrope.graphs import Band, Clique
+from tightrope.graphs import Clique, PathPower
 from tightrope.optimize import design_limited
 from tightrope.proofs import prove
 from tightrope.queries import query
@@ -163,7 +163,7 @@ def test_a_limit_without_a_proof_is_checked_and_claims_no_optimality():
 
 
 def test_a_design_without_a_privacy_level_has_no_file():
-    found = design_limited(Band(3), max_vulnerability=0.5)
+    found = design_limited(PathPower(3), max_vulnerability=0.5)
     with pytest.raises(InputError, match="needs a privacy level"):
         prove(found)
     with pytest.raises(InputError, match="no plain certificate"):

@@ -14,7 +14,7 @@ from tightrope.certify.encode import encode
 from tightrope.channels import Channel, GeometricChannel, IntegerChannel, ScaledPhi, rational
 from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, InputError, TooLarge
-from tightrope.graphs import Band, Clique, Cycle, ExplicitGraph, hypercube
+from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, hypercube
 from tightrope.mechanisms import tight_constraints
 
 QUERIES = [
@@ -66,22 +66,22 @@ def test_lengths_of_edges_have_their_own_ratios():
 
 
 def test_integers_with_a_power_of_two_as_total_are_kept():
-    made = certify(IntegerChannel([[3, 1], [1, 3]]), Band(2), "ln(3)")
+    made = certify(IntegerChannel([[3, 1], [1, 3]]), PathPower(2), "ln(3)")
     assert made.total == 4
     assert made.channel().weights.tolist() == [[3, 1], [1, 3]]
     wide = IntegerChannel([[3 << 100, 1 << 100], [1 << 100, 3 << 100]])
-    assert certify(wide, Band(2), "ln(3)").row_weights(0).tolist() == [3 << 100, 1 << 100]
+    assert certify(wide, PathPower(2), "ln(3)").row_weights(0).tolist() == [3 << 100, 1 << 100]
 
 
 def test_integers_with_another_total_are_rounded():
-    made = certify(rational([["2/3", "1/3"], ["1/3", "2/3"]]), Band(2), "ln(2)")
+    made = certify(rational([["2/3", "1/3"], ["1/3", "2/3"]]), PathPower(2), "ln(2)")
     assert made.total == 2**62
     assert verify(made).private
 
 
 def test_outputs_that_never_occur_are_left_out():
     never = Channel([[0.5, 0.0, 0.5], [0.5, 0.0, 0.5]], outputs=["a", "b", "c"])
-    made = certify(never, Band(2), "1")
+    made = certify(never, PathPower(2), "1")
     assert [made.output_label(o) for o in range(2)] == ["a", "c"]
 
 
@@ -183,7 +183,7 @@ def test_more_databases_than_can_be_listed():
 
 def test_listed_weights_cannot_hide_behind_a_rule_of_the_graph():
     """A cycle by rule lists no edges: listed weights would be checked against none."""
-    made = certify(GeometricChannel(6, "ln(2)"), Band(6), "ln(2)", query="six")
+    made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="six")
     file = Container(made.to_bytes())
     header = {k: v for k, v in file.header.items() if k != "sections"}
     header["graph"] = {"cycle": [6]}
@@ -201,24 +201,24 @@ def test_a_hypercube_is_listed():
 
 def test_rows_and_answers_must_agree():
     with pytest.raises(InputError, match="one row for each of the 5 answers"):
-        certify(GeometricChannel(4, 1), Band(5), 1)
+        certify(GeometricChannel(4, 1), PathPower(5), 1)
     with pytest.raises(InputError, match="the consumer speaks of 3"):
-        certify(GeometricChannel(4, 1), Band(4), 1, consumer=Consumer.of(Band(3)))
+        certify(GeometricChannel(4, 1), PathPower(4), 1, consumer=Consumer.of(PathPower(3)))
 
 
 def test_a_query_that_means_another_graph_is_refused():
     with pytest.raises(CheckFailed, match=r"query: count\(9\)"):
-        certify(GeometricChannel(4, 1), Band(4), 1, query="count(9)")
+        certify(GeometricChannel(4, 1), PathPower(4), 1, query="count(9)")
 
 
 def test_the_same_design_has_the_same_bytes():
-    first, second = (certify(GeometricChannel(6, "0.3"), Band(6), "0.3") for _ in range(2))
+    first, second = (certify(GeometricChannel(6, "0.3"), PathPower(6), "0.3") for _ in range(2))
     assert first.digest == second.digest
     assert first.to_bytes() == second.to_bytes()
 
 
 def test_files_are_written_whole_and_read_lazily(tmp_path):
-    made = certify(GeometricChannel(6, "0.3"), Band(6), "0.3", query="count(5)")
+    made = certify(GeometricChannel(6, "0.3"), PathPower(6), "0.3", query="count(5)")
     path = write(made, tmp_path / "count.tightrope")
     assert [p.name for p in tmp_path.iterdir()] == ["count.tightrope"]
     again = read(path)
@@ -241,7 +241,7 @@ def test_a_damaged_file_is_refused_when_it_is_opened():
 
 def test_small_epsilon_and_large_epsilon():
     for level in ("0.000001", "40"):
-        made = certify(GeometricChannel(5, level), Band(5), level)
+        made = certify(GeometricChannel(5, level), PathPower(5), level)
         assert verify(made).private
         assert float(made.header["provenance"]["moved"]) < 1e-9
 
@@ -268,7 +268,7 @@ def test_checking_needs_nothing_but_numpy(tmp_path):
 
 
 def test_the_gap_is_printed_as_a_float_that_is_not_too_small():
-    found = verify(certify(GeometricChannel(3, 1), Band(3), 1))
+    found = verify(certify(GeometricChannel(3, 1), PathPower(3), 1))
     assert found.as_dict()["optimal_within"] is None
     assert "private: yes" in str(found)
     gap = Fraction(1, 3)

@@ -8,9 +8,24 @@ import pytest
 from tightrope.certify.container import Damaged
 from tightrope.certify.encode import box_of
 from tightrope.certify.neighbours import Graph, box_sums
-from tightrope.graphs import Band, CappedBand, Clique, Cycle, ExplicitGraph, StrongProduct, petersen
+from tightrope.graphs import (
+    CappedPathPower,
+    Clique,
+    Cycle,
+    ExplicitGraph,
+    PathPower,
+    StrongProduct,
+    petersen,
+)
 
-BOXES = [Band(1), Band(2), Band(7), Band(9, 3), Clique(5), StrongProduct([Band(4), Band(3, 2)])]
+BOXES = [
+    PathPower(1),
+    PathPower(2),
+    PathPower(7),
+    PathPower(9, 3),
+    Clique(5),
+    StrongProduct([PathPower(4), PathPower(3, 2)]),
+]
 
 
 def checker_graph(graph):
@@ -32,9 +47,9 @@ def test_neighbours_agree(graph):
 
 def test_which_graphs_are_boxes():
     assert box_of(Cycle(5)) is None
-    assert box_of(CappedBand(4, 2)) is None  # a subgraph of a band
-    assert box_of(StrongProduct([Band(4), Cycle(3)])) is None
-    assert box_of(Band(3, 17)) == [[3, 2]]
+    assert box_of(CappedPathPower(4, 2)) is None  # a subgraph of a band
+    assert box_of(StrongProduct([PathPower(4), Cycle(3)])) is None
+    assert box_of(PathPower(3, 17)) == [[3, 2]]
 
 
 @pytest.mark.parametrize("graph", BOXES[1:], ids=lambda g: g.name)
@@ -97,7 +112,7 @@ def test_lengths_choose_their_ratio():
 
 def test_wide_integers_stay_exact():
     big = np.array([[2**70], [2**63], [2**90 + 1]], object)
-    found = checker_graph(Band(3)).smallest_near(big)
+    found = checker_graph(PathPower(3)).smallest_near(big)
     assert found.ravel().tolist() == [2**63] * 3
     assert all(type(x) is int for x in found.ravel().tolist())
     assert all(type(x) is int for x in found.ravel())

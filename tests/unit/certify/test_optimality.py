@@ -13,7 +13,7 @@ from tightrope.certify.optimality import far_sums
 from tightrope.channels import GeometricChannel, IntegerChannel, ScaledPhi, rational
 from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, InputError
-from tightrope.graphs import Band, Clique, ExplicitGraph, petersen
+from tightrope.graphs import Clique, ExplicitGraph, PathPower, petersen
 from tightrope.optimize import design
 from tightrope.proofs import prove
 from tightrope.queries import query
@@ -78,7 +78,7 @@ def test_a_cover_proves_the_exponential_mechanism_of_symmetric_graphs(graph):
 @pytest.mark.parametrize("loss", ["binary", "absolute", "squared"])
 @pytest.mark.parametrize("prior", ["uniform", "binomial(.3)", "0.1,0.2,0.2,0.2,0.2,0.1"])
 def test_the_stated_loss_is_the_loss_of_the_design(loss, prior):
-    graph = Band(6)
+    graph = PathPower(6)
     consumer = Consumer.of(graph, prior=prior, loss=loss)
     channel = GeometricChannel(6, "0.7")
     made = certify(channel, graph, "0.7", query="count(5)", consumer=consumer)
@@ -88,9 +88,9 @@ def test_the_stated_loss_is_the_loss_of_the_design(loss, prior):
 
 
 def test_guesses_other_than_the_outputs():
-    consumer = Consumer.of(Band(2), loss=[[0, 1, 0.25], [1, 0, 0.25]])
+    consumer = Consumer.of(PathPower(2), loss=[[0, 1, 0.25], [1, 0, 0.25]])
     three = IntegerChannel([[4, 2, 2], [2, 4, 2]])
-    made = certify(three, Band(2), "ln(2)", consumer=consumer, guess_of=[1, 0, 2])
+    made = certify(three, PathPower(2), "ln(2)", consumer=consumer, guess_of=[1, 0, 2])
     # Half the time the wrong way round, a quarter of the time a pass.
     assert made.expected_loss == Fraction(1, 2) + Fraction(1, 4) * Fraction(1, 4)
 
@@ -118,11 +118,11 @@ def test_what_makes_no_certificate():
         certify(rational(RESPONSE), Clique(3), "ln(2)", certificate=Prices([np.nan] * 3), **asked)
     with pytest.raises(CheckFailed, match="does not cover"):
         certify(rational(RESPONSE), Clique(3), "ln(2)", certificate=Cover([0.01] * 3), **asked)
-    line = Consumer.of(Band(4))
+    line = Consumer.of(PathPower(4))
     with pytest.raises(InputError, match="multipliers join neighbours"):
         certify(
             GeometricChannel(4, 1),
-            Band(4),
+            PathPower(4),
             1,
             consumer=line,
             certificate=Prices([0.1] * 4, [0], [0], [2], [0.1]),
@@ -187,9 +187,9 @@ def test_a_roof_is_for_binary_loss_and_trees_with_edges_of_one_length():
     with pytest.raises(CheckFailed, match="for binary loss"):
         certify(
             GeometricChannel(4, 1),
-            Band(4),
+            PathPower(4),
             1,
-            consumer=Consumer.of(Band(4), loss="absolute"),
+            consumer=Consumer.of(PathPower(4), loss="absolute"),
             certificate=Roof(),
         )
     with pytest.raises(CheckFailed, match="no tree"):

@@ -12,7 +12,7 @@ from tightrope.certify.container import Container
 from tightrope.certify.encode import encode
 from tightrope.channels import GeometricChannel
 from tightrope.consumers import Consumer
-from tightrope.graphs import Band
+from tightrope.graphs import PathPower
 from tightrope.optimize import design
 from tightrope.proofs import prove
 from tightrope.queries import query
@@ -26,7 +26,7 @@ def test_the_shipped_script_is_the_checker():
 
 
 def test_it_runs_without_the_package(tmp_path):
-    made = certify(GeometricChannel(6, "ln(2)"), Band(6), "ln(2)", query="count(5)")
+    made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
     good = write(made, tmp_path / "good.tightrope")
     bad = tmp_path / "bad.tightrope"
     data = bytearray(good.read_bytes())
@@ -77,7 +77,7 @@ def test_a_copy_cut_to_one_file_judges_as_the_whole_does(tmp_path, text, loss):
 
 def test_a_cut_copy_refuses_files_of_another_kind(tmp_path):
     asked = query("count(5)")
-    private = certify(GeometricChannel(6, "ln(2)"), Band(6), "ln(2)", query="count(5)")
+    private = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
     proved = prove(design(asked, "ln(2)", Consumer.of(asked.graph, loss="absolute")), asked)
     script = tmp_path / "cut.py"
     script.write_text(checker_script(private.to_bytes()), encoding="utf-8")

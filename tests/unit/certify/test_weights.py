@@ -7,7 +7,7 @@ from tightrope.certify import certify, make, mechanism
 from tightrope.certify.container import Container
 from tightrope.certify.weights import exceeds
 from tightrope.channels import DenseChannel, GeometricChannel
-from tightrope.graphs import Band
+from tightrope.graphs import PathPower
 
 
 @pytest.mark.parametrize("p", [2, 3, 2**31 - 1, 2**31, 2**200 + 1])
@@ -23,7 +23,7 @@ def test_exceeds_agrees_with_python_integers(p):
 
 def test_rows_and_columns_by_rule_agree(monkeypatch):
     monkeypatch.setattr(make, "RULE_FROM", 2)
-    made = certify(GeometricChannel(9, "1", 2), Band(9, 2), "1", query="band")
+    made = certify(GeometricChannel(9, "1", 2), PathPower(9, 2), "1", query="band")
     assert made.kind == "levels"
     columns = np.concatenate([block for _, block in made.column_blocks()], axis=1)
     for i in range(9):
@@ -36,7 +36,7 @@ def test_rows_and_columns_by_rule_agree(monkeypatch):
 @pytest.mark.parametrize(("kept", "times"), [(1 << 27, 1), (0, 9)])
 def test_listed_weights_are_unpacked_once_where_they_fit(monkeypatch, kept, times):
     matrix = GeometricChannel(9, "1").matrix()
-    made = certify(DenseChannel(matrix), Band(9), "1", query="count(8)")
+    made = certify(DenseChannel(matrix), PathPower(9), "1", query="count(8)")
     asked = []
     chunks = Container.chunks
     monkeypatch.setattr(

@@ -28,7 +28,7 @@ from tightrope.channels.views import (
     SelectedRows,
 )
 from tightrope.errors import InputError
-from tightrope.graphs import Band
+from tightrope.graphs import PathPower
 
 X = Channel([[0.5, 0.25, 0.25], [0.125, 0.5, 0.375]], inputs="ab")
 R = Channel([[1, 0], [0.5, 0.5], [0.25, 0.75]], outputs="xy")
@@ -217,8 +217,12 @@ def test_parallel_shows_both_outputs() -> None:
 
 def test_the_level_of_both_is_at_most_the_sum_and_may_be_less() -> None:
     response = IntegerChannel([[2, 1], [1, 2]])
-    assert smallest_epsilon(parallel(response, response), Band(2)).ratio == 4
+    assert smallest_epsilon(parallel(response, response), PathPower(2)).ratio == 4
     left = IntegerChannel([[2, 1, 3], [1, 1, 4], [1, 1, 4]])
     right = IntegerChannel([[1, 1, 4], [1, 1, 4], [2, 1, 3]])
-    assert smallest_epsilon(left, Band(3)).ratio == smallest_epsilon(right, Band(3)).ratio == 2
-    assert smallest_epsilon(parallel(left, right), Band(3)).ratio == 2
+    assert (
+        smallest_epsilon(left, PathPower(3)).ratio
+        == smallest_epsilon(right, PathPower(3)).ratio
+        == 2
+    )
+    assert smallest_epsilon(parallel(left, right), PathPower(3)).ratio == 2

@@ -19,20 +19,20 @@ from tightrope.channels import (
     rational,
 )
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import Band, Clique, Cycle, ExplicitGraph
+from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower
 
 
 def test_integer_columns_are_tight_exactly_or_not_at_all():
     exact = IntegerChannel([[2, 1], [1, 2]])
-    found = column_graph(exact, Band(2), "ln(2)", 0)
+    found = column_graph(exact, PathPower(2), "ln(2)", 0)
     assert found.exact
     assert found.edges.tolist() == [[0, 1]]
     near = IntegerChannel([[2 * 10**15, 10**15], [10**15 + 1, 2 * 10**15 - 1]])
-    assert not column_graph(near, Band(2), "ln(2)", 0).connected
-    assert 0 < column_graph(near, Band(2), "ln(2)", 0).nearest < 1e-14
-    assert column_graph(near, Band(2), "ln(2)", 0, tolerance=1e-9).connected
-    assert maximally_general(exact, Band(2), "ln(2)")
-    assert not maximally_general(near, Band(2), "ln(2)")
+    assert not column_graph(near, PathPower(2), "ln(2)", 0).connected
+    assert 0 < column_graph(near, PathPower(2), "ln(2)", 0).nearest < 1e-14
+    assert column_graph(near, PathPower(2), "ln(2)", 0, tolerance=1e-9).connected
+    assert maximally_general(exact, PathPower(2), "ln(2)")
+    assert not maximally_general(near, PathPower(2), "ln(2)")
 
 
 def test_lengths_of_edges_count_in_column_graphs():
@@ -42,14 +42,14 @@ def test_lengths_of_edges_count_in_column_graphs():
 
 
 def test_a_silent_mechanism_becomes_randomised_response():
-    made = make_maximally_general(IntegerChannel([[1], [1]]), Band(2), "ln(3)")
+    made = make_maximally_general(IntegerChannel([[1], [1]]), PathPower(2), "ln(3)")
     assert sorted(made.channel.weights.tolist()) == [[1, 3], [3, 1]]
     (step,) = made.steps
     assert (step.up, step.down, step.shares) == (3, 3, (Fraction(1, 4), Fraction(1, 4)))
     assert "rows {0}" in str(step)
 
 
-@pytest.mark.parametrize("graph", [Band(4), Cycle(5), Clique(4), Band(5, 2)])
+@pytest.mark.parametrize("graph", [PathPower(4), Cycle(5), Clique(4), PathPower(5, 2)])
 def test_a_coarse_mechanism_becomes_maximally_general(graph):
     coarse = rational([["1/2", "1/2"] if i % 2 else ["2/5", "3/5"] for i in range(graph.size)])
     assert not maximally_general(coarse, graph, "ln(2)")
@@ -63,7 +63,9 @@ def test_a_coarse_mechanism_becomes_maximally_general(graph):
 
 
 def test_every_step_adds_up():
-    made = make_maximally_general(rational([["1/3", "2/3"], ["1/2", "1/2"]] * 2), Band(4), "ln(2)")
+    made = make_maximally_general(
+        rational([["1/3", "2/3"], ["1/2", "1/2"]] * 2), PathPower(4), "ln(2)"
+    )
     for step in made.steps:
         assert tuple(map(sum, zip(*step.columns, strict=True))) == step.column
         assert step.up > 1
@@ -74,7 +76,7 @@ def test_every_step_adds_up():
 def test_ratios_over_all_pairs_would_break_privacy():
     """[D, App B] takes the largest ratio over all pairs between the parts: too little growth
     is left to reach tightness, or too much where the largest ratio is far below 1."""
-    graph = Band(3)
+    graph = PathPower(3)
     column = [Fraction(1), Fraction(2), Fraction(3)]
     # Parts {0, 1} and {2}: the edge 1-2 has ratio 3/2, the pair 0-2 has ratio 3.
     over_all = Fraction(2) / max(column[2] / column[0], column[2] / column[1])
@@ -95,19 +97,19 @@ def test_floats_and_lengths():
 
 def test_what_is_maximal_stays():
     geometric = GeometricChannel(5, "ln(2)")
-    made = make_maximally_general(geometric, Band(5), "ln(2)")
+    made = make_maximally_general(geometric, PathPower(5), "ln(2)")
     assert made.steps == ()
     assert np.allclose(made.channel.matrix(), geometric.matrix())
-    zero = make_maximally_general(IntegerChannel([[2, 0, 1], [1, 0, 2]]), Band(2), "ln(2)")
+    zero = make_maximally_general(IntegerChannel([[2, 0, 1], [1, 0, 2]]), PathPower(2), "ln(2)")
     assert zero.channel.shape == (2, 3)
 
 
 def test_refusals():
     with pytest.raises(InputError, match="private"):
-        make_maximally_general(IntegerChannel([[3, 1], [1, 3]]), Band(2), "ln(2)")
+        make_maximally_general(IntegerChannel([[3, 1], [1, 3]]), PathPower(2), "ln(2)")
 
 
 def test_too_many_splits_are_refused(monkeypatch):
     monkeypatch.setitem(make_maximally_general.__globals__, "SPLIT_LIMIT", 3)
     with pytest.raises(TooLarge, match="more than 3 splits"):
-        make_maximally_general(IntegerChannel([[1]] * 6), Band(6), "ln(2)")
+        make_maximally_general(IntegerChannel([[1]] * 6), PathPower(6), "ln(2)")

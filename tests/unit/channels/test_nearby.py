@@ -6,25 +6,25 @@ import pytest
 from tightrope.channels.nearby import has_rule, nearby_maxima
 from tightrope.graphs import (
     AnswerGraph,
-    Band,
     CartesianProduct,
     Clique,
     Cycle,
+    PathPower,
     Star,
     StrongProduct,
 )
-from tightrope.graphs.capped import CappedBand
+from tightrope.graphs.capped import CappedPathPower
 
 GRAPHS = [
-    *[Band(n, w) for n in (1, 2, 7, 8) for w in (1, 2, 3, 5, 9)],
-    *[CappedBand(u, v) for u in (1, 2, 3) for v in (1, 2, 4)],
+    *[PathPower(n, w) for n in (1, 2, 7, 8) for w in (1, 2, 3, 5, 9)],
+    *[CappedPathPower(u, v) for u in (1, 2, 3) for v in (1, 2, 4)],
     Clique(5),
     Cycle(3),
     Cycle(6),
     Star(4),
-    CartesianProduct([Band(3), Clique(3), Cycle(4)]),
-    StrongProduct([Band(4), Band(3, 2)]),
-    StrongProduct([Band(3), CartesianProduct([Band(2), Band(3)])]),
+    CartesianProduct([PathPower(3), Clique(3), Cycle(4)]),
+    StrongProduct([PathPower(4), PathPower(3, 2)]),
+    StrongProduct([PathPower(3), CartesianProduct([PathPower(2), PathPower(3)])]),
 ]
 
 
@@ -40,8 +40,8 @@ def test_maxima_equal_those_over_listed_neighbours(graph: AnswerGraph, kind: typ
 
 
 def test_other_graphs_have_no_rule() -> None:
-    listed = Band(4).explicit()
+    listed = PathPower(4).explicit()
     assert not has_rule(listed)
-    assert not has_rule(StrongProduct([listed, Band(2)]))
+    assert not has_rule(StrongProduct([listed, PathPower(2)]))
     with pytest.raises(NotImplementedError):
         nearby_maxima(listed, np.ones(4))

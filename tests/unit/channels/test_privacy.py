@@ -23,15 +23,15 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import (
     AnswerGraph,
-    Band,
     CartesianProduct,
     Clique,
     Cycle,
     ExplicitGraph,
+    PathPower,
     Star,
     StrongProduct,
 )
-from tightrope.graphs.capped import CappedBand
+from tightrope.graphs.capped import CappedPathPower
 
 # -- integers -----------------------------------------------------------------------------
 
@@ -39,12 +39,12 @@ from tightrope.graphs.capped import CappedBand
 @pytest.mark.parametrize("scale", [1, 2**40, 2**70])
 def test_integers_are_decided_at_the_bound(scale: int) -> None:
     at = IntegerChannel([[2 * scale, scale, 4 * scale], [scale, 2 * scale, 4 * scale]])
-    check = is_private(at, Band(2), "ln(2)")
+    check = is_private(at, PathPower(2), "ln(2)")
     assert check.private
     assert check.exact
     assert (check.ratio, check.allowed, check.margin) == (2, 2, 0)
     over = IntegerChannel([[2 * scale + 1, scale, 4 * scale - 1], [scale, 2 * scale, 4 * scale]])
-    check = is_private(over, Band(2), "ln(2)")
+    check = is_private(over, PathPower(2), "ln(2)")
     assert not check.private
     assert (check.edge, check.output) == ((0, 1), 0)
     assert check.ratio == Fraction(2 * scale + 1, scale)
@@ -55,9 +55,9 @@ def test_the_ratio_of_epsilon_is_the_bound() -> None:
     ratio = Epsilon.of("0.5").ratio
     p, q = ratio.numerator, ratio.denominator
     at = IntegerChannel([[p, q], [q, p]])
-    assert is_private(at, Band(2), 0.5).margin == 0
+    assert is_private(at, PathPower(2), 0.5).margin == 0
     over = IntegerChannel([[p * 10**20 + 1, q * 10**20], [q * 10**20, p * 10**20 + 1]])
-    check = is_private(over, Band(2), 0.5)
+    check = is_private(over, PathPower(2), 0.5)
     assert not check
     assert -1e-20 < check.margin < 0
 
@@ -68,17 +68,17 @@ def test_a_zero_beside_a_non_zero_is_an_infinite_ratio() -> None:
         Channel([[0.5, 0.5, 0], [0.5, 0.5, 0], [0, 0.5, 0.5]]),
         IntegerChannel([[2**70, 2**70, 0], [2**70, 2**70, 0], [0, 2**70, 2**70]]),
     ):
-        check = is_private(channel, Band(3), 400)
+        check = is_private(channel, PathPower(3), 400)
         assert not check
         assert check.ratio == math.inf
         assert check.edge in ((1, 2), (2, 1))
-        assert smallest_epsilon(channel, Band(3)).value == math.inf
-        assert smallest_epsilon(channel, Band(3).explicit()).value == math.inf
+        assert smallest_epsilon(channel, PathPower(3)).value == math.inf
+        assert smallest_epsilon(channel, PathPower(3).explicit()).value == math.inf
 
 
 def test_zeros_beside_zeros_break_nothing() -> None:
     for channel in (Channel([[1, 0], [1, 0]]), IntegerChannel([[1, 0], [1, 0]])):
-        for graph in (Band(2), Band(2).explicit()):
+        for graph in (PathPower(2), PathPower(2).explicit()):
             found = smallest_epsilon(channel, graph)
             assert (found.value, found.ratio) == (0, 1)
 
@@ -93,7 +93,7 @@ def test_close_ratios_are_told_apart_in_integers() -> None:
 
 def test_ratios_beyond_the_range_of_floats() -> None:
     huge = 10**400
-    found = smallest_epsilon(IntegerChannel([[huge, 1], [1, huge]]), Band(2))
+    found = smallest_epsilon(IntegerChannel([[huge, 1], [1, huge]]), PathPower(2))
     assert found.ratio == huge
     assert found.value == pytest.approx(400 * math.log(10))
 
@@ -125,26 +125,26 @@ def test_allowed_ratios_are_never_above_the_bound() -> None:
 def test_floats_have_a_named_tolerance_and_show_the_margin() -> None:
     x = math.exp(0.5)
     channel = Channel([[x / (1 + x), 1 / (1 + x)], [1 / (1 + x), x / (1 + x)]])
-    check = is_private(channel, Band(2), 0.5)
+    check = is_private(channel, PathPower(2), 0.5)
     assert check.private
     assert not check.exact
     assert check.tolerance == PRIVACY_TOLERANCE
     assert abs(check.margin) < 1e-15
-    assert is_private(channel, Band(2), 0.5 - 1e-10)
-    assert not is_private(channel, Band(2), 0.5 - 1e-8)
-    assert not is_private(channel, Band(2), 0.5 - 1e-10, tolerance=0)
-    assert is_private(channel, Band(2), 0.6).margin == pytest.approx(0.1)
+    assert is_private(channel, PathPower(2), 0.5 - 1e-10)
+    assert not is_private(channel, PathPower(2), 0.5 - 1e-8)
+    assert not is_private(channel, PathPower(2), 0.5 - 1e-10, tolerance=0)
+    assert is_private(channel, PathPower(2), 0.6).margin == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize(
     "graph",
     [
-        Band(12, 3),
+        PathPower(12, 3),
         Cycle(12),
         Clique(12),
         Star(11),
-        CappedBand(11, 1),
-        StrongProduct([Band(4), Band(3)]),
+        CappedPathPower(11, 1),
+        StrongProduct([PathPower(4), PathPower(3)]),
     ],
     ids=lambda g: g.name,
 )
@@ -174,7 +174,7 @@ def test_blocks_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> Non
     asked = [
         (c, g)
         for c in (integer, Channel(integer.matrix()))
-        for g in (Band(9, 2), Cycle(9).explicit())
+        for g in (PathPower(9, 2), Cycle(9).explicit())
     ]
     before = [search(*pair) for pair in asked]
     for size in (1, 9, 20):
@@ -184,22 +184,22 @@ def test_blocks_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_one_answer_is_always_private() -> None:
-    check = is_private(Channel([[0.3, 0.7]]), Band(1), 0.1)
+    check = is_private(Channel([[0.3, 0.7]]), PathPower(1), 0.1)
     assert check
     assert check.edge is None
     assert "only one answer" in str(check)
-    assert smallest_epsilon(IntegerChannel([[1, 2]]), Band(1)).value == 0
+    assert smallest_epsilon(IntegerChannel([[1, 2]]), PathPower(1)).value == 0
 
 
 def test_rows_must_match_the_graph() -> None:
     with pytest.raises(InputError, match=r"path\(3\) must have 3 rows, got 2"):
-        is_private(Channel([[1, 0], [0, 1]]), Band(3), 1)
+        is_private(Channel([[1, 0], [0, 1]]), PathPower(3), 1)
     with pytest.raises(InputError, match="ε must be positive"):
-        is_private(Channel([[1, 0], [0, 1]]), Band(2), -1)
+        is_private(Channel([[1, 0], [0, 1]]), PathPower(2), -1)
 
 
 def test_a_check_says_where() -> None:
-    text = str(is_private(IntegerChannel([[3, 1], [1, 3]]), Band(2), "ln(2)"))
+    text = str(is_private(IntegerChannel([[3, 1], [1, 3]]), PathPower(2), "ln(2)"))
     assert text == (
         "not private (exact): at worst output 1 is 3 times as likely for row 1 as for row 0, "
         "margin -0.405"
@@ -212,14 +212,14 @@ def test_a_check_says_where() -> None:
 @pytest.mark.parametrize(
     "graph",
     [
-        Band(8),
-        Band(8, 3),
-        Band(8, 20),
+        PathPower(8),
+        PathPower(8, 3),
+        PathPower(8, 20),
         Clique(8),
         Cycle(8),
         Star(7),
-        CappedBand(7, 1),
-        Band(8, 2).explicit(),
+        CappedPathPower(7, 1),
+        PathPower(8, 2).explicit(),
     ],
     ids=lambda g: f"{type(g).__name__}-{g.name}",
 )
@@ -237,11 +237,11 @@ def test_geometric_by_rule_equals_its_matrix(graph: AnswerGraph) -> None:
 def test_geometric_at_its_own_level_is_decided_without_rounding() -> None:
     size = 1_000_001
     channel = GeometricChannel(size, "0.3", width=5)
-    check = is_private(channel, Band(size, 5), "0.3")
+    check = is_private(channel, PathPower(size, 5), "0.3")
     assert check.private
     assert (check.exact, check.margin) == (True, 0)
-    assert not is_private(channel, Band(size, 6), "0.3")
-    assert not is_private(channel, Band(size, 5), "0.29999999999999")
+    assert not is_private(channel, PathPower(size, 6), "0.3")
+    assert not is_private(channel, PathPower(size, 5), "0.29999999999999")
     assert is_private(GeometricChannel(6, "ln(2)", width=5), Clique(6), "ln(2)").margin == 0
 
 
@@ -276,7 +276,7 @@ def test_scaled_phi_with_lengths_and_zeros() -> None:
 def test_scaled_phi_on_another_graph_is_looked_through() -> None:
     channel = ScaledPhi(Clique(4), "ln(2)", 0.4)
     assert smallest_epsilon(channel, Cycle(4)).value == pytest.approx(math.log(2))
-    path = ScaledPhi(Band(4), "ln(2)", [2 / 3, 1 / 3, 1 / 3, 2 / 3])
+    path = ScaledPhi(PathPower(4), "ln(2)", [2 / 3, 1 / 3, 1 / 3, 2 / 3])
     assert smallest_epsilon(path, Cycle(4)).value == pytest.approx(3 * math.log(2))
 
 
@@ -284,7 +284,7 @@ def test_scaled_phi_on_another_graph_is_looked_through() -> None:
 def test_products_by_rule_equal_their_matrix(product: type) -> None:
     factors = [Channel([[0.5, 0.5], [0.25, 0.75]]), GeometricChannel(3, 0.4), IntegerChannel([[1]])]
     channel = KroneckerChannel(factors)
-    graph = product([Band(2), Band(3), Band(1)])
+    graph = product([PathPower(2), PathPower(3), PathPower(1)])
     by_rule = smallest_epsilon(channel, graph)
     searched = smallest_epsilon(Channel(channel.matrix()), graph)
     assert by_rule.value == pytest.approx(searched.value, rel=1e-12)
@@ -298,30 +298,34 @@ def test_products_by_rule_equal_their_matrix(product: type) -> None:
 def test_products_stay_exact() -> None:
     response = IntegerChannel([[2, 1], [1, 2]])
     crowd = KroneckerChannel([response] * 50)
-    check = is_private(crowd, CartesianProduct([Band(2)] * 50), "ln(2)")
+    check = is_private(crowd, CartesianProduct([PathPower(2)] * 50), "ln(2)")
     assert (check.exact, check.margin, check.ratio) == (True, 0, 2)
-    together = is_private(crowd, StrongProduct([Band(2)] * 50), "50*ln(2)")
+    together = is_private(crowd, StrongProduct([PathPower(2)] * 50), "50*ln(2)")
     assert (together.exact, together.margin, together.ratio) == (True, 0, 2**50)
     geometric = KroneckerChannel([GeometricChannel(31, "0.1"), GeometricChannel(31, "0.2")])
-    check = is_private(geometric, StrongProduct([Band(31)] * 2), "0.3")
+    check = is_private(geometric, StrongProduct([PathPower(31)] * 2), "0.3")
     assert (check.exact, check.margin, check.private) == (True, 0, True)
-    assert not is_private(geometric, StrongProduct([Band(31)] * 2), "0.2999999999999")
+    assert not is_private(geometric, StrongProduct([PathPower(31)] * 2), "0.2999999999999")
 
 
 def test_a_product_of_single_answers() -> None:
     one = Channel([[0.5, 0.5]])
     assert (
-        worst_places(KroneckerChannel([one, one]), CartesianProduct([Band(1)] * 2))[0].edge is None
+        worst_places(KroneckerChannel([one, one]), CartesianProduct([PathPower(1)] * 2))[0].edge
+        is None
     )
 
 
 def test_graphs_are_the_same_only_when_their_edges_are() -> None:
-    assert same_graph(CappedBand(3, 2), CappedBand(3, 2))
-    assert not same_graph(CappedBand(3, 2), Band(7, 2))
-    assert same_graph(CartesianProduct([Band(2), Band(3)]), CartesianProduct([Band(2), Band(3)]))
-    assert not same_graph(CartesianProduct([Band(4)]), StrongProduct([Band(4)]))
-    assert same_graph(Band(4).explicit(), Band(4).explicit())
-    assert not same_graph(Band(4).explicit(), Cycle(4).explicit())
+    assert same_graph(CappedPathPower(3, 2), CappedPathPower(3, 2))
+    assert not same_graph(CappedPathPower(3, 2), PathPower(7, 2))
+    assert same_graph(
+        CartesianProduct([PathPower(2), PathPower(3)]),
+        CartesianProduct([PathPower(2), PathPower(3)]),
+    )
+    assert not same_graph(CartesianProduct([PathPower(4)]), StrongProduct([PathPower(4)]))
+    assert same_graph(PathPower(4).explicit(), PathPower(4).explicit())
+    assert not same_graph(PathPower(4).explicit(), Cycle(4).explicit())
 
 
 def test_what_is_too_large_to_look_through_is_refused() -> None:
@@ -329,4 +333,4 @@ def test_what_is_too_large_to_look_through_is_refused() -> None:
     z = np.full(size, 1 / 3)
     z[[0, -1]] = 2 / 3
     with pytest.raises(TooLarge, match="looking through 100000 × 100000"):
-        smallest_epsilon(ScaledPhi(Band(size), "ln(2)", z), Band(size, 2))
+        smallest_epsilon(ScaledPhi(PathPower(size), "ln(2)", z), PathPower(size, 2))

@@ -6,7 +6,7 @@ import pytest
 from tightrope.channels import ScaledPhi
 from tightrope.channels.scaled_phi import CHECKED_ROWS
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import Band, CartesianProduct, Clique, Cycle, ExplicitGraph
+from tightrope.graphs import CartesianProduct, Clique, Cycle, ExplicitGraph, PathPower
 
 
 def weighting(graph: object, alpha: float) -> np.ndarray:
@@ -67,7 +67,7 @@ def test_databases_without_arrays() -> None:
 )
 def test_a_bad_scale_is_refused(scale: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        ScaledPhi(Band(3), "ln(2)", scale)
+        ScaledPhi(PathPower(3), "ln(2)", scale)
 
 
 def path_weighting(size: int) -> np.ndarray:
@@ -78,16 +78,16 @@ def path_weighting(size: int) -> np.ndarray:
 
 def test_some_rows_are_checked_on_a_large_graph() -> None:
     size = 100_000
-    channel = ScaledPhi(Band(size), "ln(2)", path_weighting(size))
+    channel = ScaledPhi(PathPower(size), "ln(2)", path_weighting(size))
     assert channel.checked_rows == CHECKED_ROWS
     assert abs(channel.row(777).sum() - 1) < 1e-12
     wrong = path_weighting(size)
     wrong[-1] += 1e-3
     with pytest.raises(InputError, match=f"row {size - 1} sums"):
-        ScaledPhi(Band(size), "ln(2)", wrong)
+        ScaledPhi(PathPower(size), "ln(2)", wrong)
 
 
 def test_a_graph_that_cannot_be_checked_is_refused() -> None:
-    grid = CartesianProduct([Band(10_000), Band(10_000)])
+    grid = CartesianProduct([PathPower(10_000), PathPower(10_000)])
     with pytest.raises(TooLarge, match="cannot be checked"):
         ScaledPhi(grid, 1, 0.1)

@@ -4,9 +4,9 @@ import pytest
 
 from tightrope.consumers import Bayesian, Consumer, Loss, Prior, RiskAverse, read_consumers, support
 from tightrope.errors import InputError, TextError, TooLarge
-from tightrope.graphs import Band, CartesianProduct, Clique, ExplicitGraph, StrongProduct
+from tightrope.graphs import CartesianProduct, Clique, ExplicitGraph, PathPower, StrongProduct
 
-PAIRS = StrongProduct([Band(2), Band(2)])
+PAIRS = StrongProduct([PathPower(2), PathPower(2)])
 
 
 def test_the_kind_follows_from_what_is_known() -> None:
@@ -56,15 +56,15 @@ def test_wrong_supports(nodes: list[int], message: str) -> None:
 
 
 def test_consumers_of_a_graph() -> None:
-    uniform = Consumer.of(Band(4))
+    uniform = Consumer.of(PathPower(4))
     assert isinstance(uniform, Bayesian)
     assert uniform.prior.is_uniform
     assert uniform.loss.name == "binary"
-    averse = Consumer.of(Band(4), support="1..2", loss="squared")
+    averse = Consumer.of(PathPower(4), support="1..2", loss="squared")
     assert isinstance(averse, RiskAverse)
     assert averse.support.tolist() == [1, 2]
     with pytest.raises(InputError, match="a prior or a support, got both"):
-        Consumer.of(Band(4), prior="uniform", support="all")
+        Consumer.of(PathPower(4), prior="uniform", support="all")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_consumers_of_a_graph() -> None:
     ],
 )
 def test_supports_in_text(text: str, nodes: list[int]) -> None:
-    assert support(text, Band(4)) == nodes
+    assert support(text, PathPower(4)) == nodes
 
 
 def test_supports_by_answers() -> None:
@@ -94,13 +94,13 @@ def test_supports_by_answers() -> None:
 )
 def test_support_errors_point_at_the_character(text: str, position: int) -> None:
     with pytest.raises(TextError) as caught:
-        support(text, Band(4))
+        support(text, PathPower(4))
     assert caught.value.position == position
 
 
 def test_a_support_is_a_list() -> None:
     with pytest.raises(InputError, match="a text or a list of answers, got 3"):
-        support(3, Band(4))
+        support(3, PathPower(4))
 
 
 LISTS = {
@@ -114,7 +114,7 @@ LISTS = {
 def test_lists_of_consumers(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(LISTS[name])
     (tmp_path / "l.csv").write_text("0,2\n1,0\n")
-    mayor, press = read_consumers(tmp_path / name, Band(2))
+    mayor, press = read_consumers(tmp_path / name, PathPower(2))
     assert isinstance(mayor, Bayesian)
     assert isinstance(press, RiskAverse)
     assert (mayor.name, mayor.loss.name, mayor.prior.maximum) == ("mayor", "absolute", 0.5)
@@ -124,7 +124,7 @@ def test_lists_of_consumers(tmp_path: Path, name: str) -> None:
 
 def test_defaults_in_lists(tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text('[{}, {"prior": {"1": 1, "0": 0}, "name": null}]')
-    first, second = read_consumers(tmp_path / "c.json", Band(2))
+    first, second = read_consumers(tmp_path / "c.json", PathPower(2))
     assert isinstance(first, Bayesian)
     assert isinstance(second, Bayesian)
     assert (first.name, first.prior.is_uniform, first.loss.name) == ("consumer 1", True, "binary")
@@ -155,5 +155,5 @@ def test_defaults_in_lists(tmp_path: Path) -> None:
 def test_wrong_lists(tmp_path: Path, name: str, content: str, message: str) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(InputError, match=message) as caught:
-        read_consumers(tmp_path / name, Band(2))
+        read_consumers(tmp_path / name, PathPower(2))
     assert "\n" not in str(caught.value)

@@ -22,7 +22,7 @@ from tightrope.consumers import (
     worst_loss,
 )
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import Band, CartesianProduct, Clique, ExplicitGraph
+from tightrope.graphs import CartesianProduct, Clique, ExplicitGraph, PathPower
 
 RESPONSE = Channel([[0.75, 0.25], [0.25, 0.75]])
 THREE = Channel([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]])
@@ -44,8 +44,8 @@ def slow_remap(channel: Channel, consumer: Bayesian) -> tuple[list[int], float]:
 
 
 @pytest.mark.parametrize("loss", ["binary", "absolute", "squared", "distance"])
-@pytest.mark.parametrize("graph", [Band(7), Band(7, 3), Clique(7)], ids=lambda g: g.name)
-def test_the_best_remap_is_the_definition(loss: str, graph: Band) -> None:
+@pytest.mark.parametrize("graph", [PathPower(7), PathPower(7, 3), Clique(7)], ids=lambda g: g.name)
+def test_the_best_remap_is_the_definition(loss: str, graph: PathPower) -> None:
     channel = random_channel(7, 9)
     prior = np.random.default_rng(2).dirichlet(np.ones(7))
     consumer = Consumer.of(graph, prior=prior, loss=loss)
@@ -65,7 +65,7 @@ def test_the_best_remap_is_the_definition(loss: str, graph: Band) -> None:
 def test_blocks_do_not_show(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
     channel = random_channel(8, 11)
     cost = np.random.default_rng(5).random((8, 4)) if loss == "matrix" else loss
-    consumer = Consumer.of(Band(8), prior="binomial(.4)", loss=cost)
+    consumer = Consumer.of(PathPower(8), prior="binomial(.4)", loss=cost)
     whole = best_remap(channel, consumer)
     monkeypatch.setattr(evaluate, "BLOCK_ENTRIES", 20)
     monkeypatch.setattr(losses, "BLOCK_ENTRIES", 20)
@@ -80,10 +80,10 @@ def test_blocks_do_not_show(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ties_go_to_the_smallest_guess() -> None:
     flat = Channel([[0.5, 0.5]] * 4)
     for loss in ("binary", "squared"):
-        consumer = Consumer.of(Band(4), loss=loss)
+        consumer = Consumer.of(PathPower(4), loss=loss)
         assert best_remap(flat, consumer).guess.tolist() == [0 if loss == "binary" else 1] * 2
     one_output_never_happens = Channel([[1.0, 0.0]] * 4)
-    assert best_remap(one_output_never_happens, Consumer.of(Band(4))).guess.tolist() == [0, 0]
+    assert best_remap(one_output_never_happens, Consumer.of(PathPower(4))).guess.tolist() == [0, 0]
 
 
 def test_a_row_that_cannot_happen_does_not_count() -> None:
@@ -103,7 +103,7 @@ def test_utility_gives_back_a_gain() -> None:
     gain = [[2, 0], [0, 1]]
     consumer = Consumer(prior=[0.5, 0.5], loss=Loss.from_gain(gain))
     assert utility(RESPONSE, consumer) == pytest.approx(0.75 + 0.375)
-    assert utility(RESPONSE, Consumer.of(Band(2), loss=[[0, 3], [3, 0]])) == -0.75
+    assert utility(RESPONSE, Consumer.of(PathPower(2), loss=[[0, 3], [3, 0]])) == -0.75
 
 
 def test_other_guesses_than_answers() -> None:
@@ -152,9 +152,12 @@ def test_channel_and_consumer_must_fit() -> None:
 
 def test_risk_averse_consumers_look_at_the_worst() -> None:
     channel = Channel([[0.75, 0.25, 0], [0.5, 0.25, 0.25], [0, 0.5, 0.5]])
-    consumer = Consumer.of(Band(3), support="all", loss="absolute")
+    consumer = Consumer.of(PathPower(3), support="all", loss="absolute")
     assert worst_loss(channel, consumer) == (0.75, 1)
-    assert worst_loss(channel, Consumer.of(Band(3), support="0,2", loss="absolute")) == (0.5, 2)
+    assert worst_loss(channel, Consumer.of(PathPower(3), support="0,2", loss="absolute")) == (
+        0.5,
+        2,
+    )
     assert worst_loss(channel, consumer, [1, 1, 1]) == (1, 0)
     assert worst_loss(channel, consumer, np.eye(3)[[1, 1, 1]]) == (1, 0)
     assert worst_loss(RESPONSE, RiskAverse([0], np.array([[0, 1, 5], [1, 0, 5]])), [0, 2]) == (
@@ -205,7 +208,7 @@ def test_edge_lengths_count_in_the_distance() -> None:
 @pytest.mark.parametrize("width", [1, 3])
 def test_geometric_noise_is_remapped_by_rule_as_by_its_matrix(loss, width):
     prior = np.random.default_rng(1).dirichlet(np.full(40, 0.3))
-    consumer = Consumer.of(Band(40), prior=prior, loss=loss)
+    consumer = Consumer.of(PathPower(40), prior=prior, loss=loss)
     noise = GeometricChannel(40, "ln(2)", width)
     by_rule, listed = best_remap(noise, consumer), best_remap(Channel(noise.matrix()), consumer)
     assert by_rule.guess.tolist() == listed.guess.tolist()
@@ -215,7 +218,7 @@ def test_geometric_noise_is_remapped_by_rule_as_by_its_matrix(loss, width):
 
 
 def test_a_million_answers_are_remapped_without_a_matrix():
-    consumer = Consumer.of(Band(10**6), prior="uniform", loss="absolute")
+    consumer = Consumer.of(PathPower(10**6), prior="uniform", loss="absolute")
     found = best_remap(GeometricChannel(10**6, "ln(2)"), consumer)
     # Σ d·2^-d noise on either side of an inner answer, (1/3)·2·2.
     assert found.expected_loss == pytest.approx(4 / 3, rel=1e-5)

@@ -15,16 +15,16 @@ from tightrope.consumers import (
 from tightrope.errors import InputError, TextError, TooLarge
 from tightrope.graphs import (
     AnswerGraph,
-    Band,
     CartesianProduct,
     Clique,
     Cycle,
     ExplicitGraph,
+    PathPower,
     StrongProduct,
 )
 
 CITIES = ExplicitGraph([(0, 1), (1, 2)], labels=["Oslo", "Rome", "Lima"], name="cities")
-PAIRS = StrongProduct([Band(3), Band(4)])
+PAIRS = StrongProduct([PathPower(3), PathPower(4)])
 TRIPLES = ExplicitGraph([(0, 1), (1, 2)], labels=[(0, 0, 3), (1, 1, 1), (2, 0, 1)], name="triples")
 HUGE = CartesianProduct([Clique(4)] * 20, name="databases(20,4)")
 
@@ -45,7 +45,7 @@ def by_hand(name: str, graph: AnswerGraph) -> np.ndarray:
 @pytest.mark.parametrize("name", ["binary", "absolute", "squared", "distance"])
 @pytest.mark.parametrize(
     "graph",
-    [Band(7, 2), Band(6, 9), Band(1), Band(2), Cycle(5), PAIRS, TRIPLES],
+    [PathPower(7, 2), PathPower(6, 9), PathPower(1), PathPower(2), Cycle(5), PAIRS, TRIPLES],
     ids=lambda graph: graph.name,
 )
 def test_named_losses_follow_their_definition(name: str, graph: AnswerGraph) -> None:
@@ -96,7 +96,7 @@ def test_numbers_are_needed_where_they_are_subtracted() -> None:
     with pytest.raises(InputError, match="finite numbers, got inf"):
         loss("squared", ExplicitGraph([(0, 1)], labels=[0.0, float("inf")])).row(0)
     with pytest.raises(InputError, match="power must be 1"):
-        CoordinateLoss(Band(3), 3)
+        CoordinateLoss(PathPower(3), 3)
 
 
 def test_a_matrix_may_have_other_guesses() -> None:
@@ -165,7 +165,7 @@ def test_wrong_functions() -> None:
     with pytest.raises(InputError, match="the loss at 'Oslo', 'Oslo': expected a number"):
         loss(lambda truth, guess: "much", CITIES)
     with pytest.raises(TooLarge, match="called 100000² times"):
-        loss(lambda truth, guess: 0, Band(100_000))
+        loss(lambda truth, guess: 0, PathPower(100_000))
 
 
 def test_values() -> None:
@@ -180,7 +180,7 @@ def test_values() -> None:
 @pytest.mark.parametrize("text", ["cubic", "", "Binary", "binary loss", "file"])
 def test_unknown_names(text: str) -> None:
     with pytest.raises(TextError, match="expected binary, absolute, squared, distance or file"):
-        loss(text, Band(3))
+        loss(text, PathPower(3))
 
 
 @pytest.mark.parametrize(

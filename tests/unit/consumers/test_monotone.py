@@ -6,7 +6,7 @@ import pytest
 from tightrope.consumers import Loss, is_monotone, loss
 from tightrope.consumers.line import line_order, on_a_line
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import AnswerGraph, Band, Clique, Cycle, ExplicitGraph
+from tightrope.graphs import AnswerGraph, Clique, Cycle, ExplicitGraph, PathPower
 
 SHUFFLED = ExplicitGraph([(0, 2), (2, 1), (1, 3)], name="shuffled")
 
@@ -19,21 +19,23 @@ def holds(made: Loss, order: list[int], witness: tuple[int, int, int]) -> bool:
 
 
 @pytest.mark.parametrize("name", ["binary", "absolute", "squared", "distance"])
-@pytest.mark.parametrize("graph", [Band(1), Band(2), Band(6), Band(9, 3)], ids=lambda g: g.name)
+@pytest.mark.parametrize(
+    "graph", [PathPower(1), PathPower(2), PathPower(6), PathPower(9, 3)], ids=lambda g: g.name
+)
 def test_named_losses_are_monotone_and_symmetric(name: str, graph: AnswerGraph) -> None:
     assert is_monotone(loss(name, graph), graph) == (True, None, True, None)
     assert is_monotone(Loss(loss(name, graph).matrix()), graph) == (True, None, True, None)
 
 
 def test_a_rule_needs_no_matrix() -> None:
-    graph = Band(20_000)
+    graph = PathPower(20_000)
     assert is_monotone(loss("squared", graph), graph).result
     with pytest.raises(TooLarge):
         loss("squared", graph).matrix()
 
 
 def test_thirds_are_compared_as_thirds() -> None:
-    graph = Band(7, label=lambda i: Fraction(i, 3), index=lambda x: int(x * 3))
+    graph = PathPower(7, label=lambda i: Fraction(i, 3), index=lambda x: int(x * 3))
     assert is_monotone(loss("absolute", graph), graph).symmetric
 
 
@@ -58,7 +60,7 @@ def test_numbers_that_turn_are_not_monotone(labels: list[int], name: str) -> Non
 
 
 def test_one_wrong_entry_is_found() -> None:
-    graph = Band(5)
+    graph = PathPower(5)
     matrix = loss("squared", graph).matrix()
     assert is_monotone(Loss(matrix), graph).result
     matrix[3, 0] = 3.999999
@@ -71,7 +73,7 @@ def test_one_wrong_entry_is_found() -> None:
 
 
 def test_one_sided_losses_are_monotone_but_not_symmetric() -> None:
-    found = is_monotone(loss(lambda i, k: max(0, i - k), Band(4)), Band(4))
+    found = is_monotone(loss(lambda i, k: max(0, i - k), PathPower(4)), PathPower(4))
     assert (found.result, found.symmetric, found.unequal) == (True, False, (1, 0, 2))
 
 
@@ -84,13 +86,13 @@ def test_the_line_counts_and_not_the_numbering() -> None:
     assert found.witness is not None
     assert holds(by_number, order, found.witness)
     # A band's distances follow its own numbering, not the line of another graph.
-    assert not is_monotone(loss("distance", Band(4)), SHUFFLED).result
+    assert not is_monotone(loss("distance", PathPower(4)), SHUFFLED).result
 
 
 def test_distances_are_compared_where_no_rule_holds() -> None:
-    from tightrope.graphs.capped import CappedBand
+    from tightrope.graphs.capped import CappedPathPower
 
-    graph = CappedBand(3, 3)
+    graph = CappedPathPower(3, 3)
     made = loss("distance", graph)
     found = is_monotone(made, graph)
     assert not found.result
@@ -103,7 +105,7 @@ def test_a_line_and_the_same_guesses_are_needed() -> None:
         with pytest.raises(InputError, match="answers on a line"):
             is_monotone(Loss.binary(graph.size), graph)
     with pytest.raises(InputError, match="as truths and as guesses, got 3 and 2"):
-        is_monotone(Loss(np.zeros((3, 2))), Band(3))
+        is_monotone(Loss(np.zeros((3, 2))), PathPower(3))
 
 
 def test_where_numbering_means_something() -> None:

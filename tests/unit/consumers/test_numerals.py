@@ -4,7 +4,7 @@ import pytest
 
 from tightrope.consumers.numerals import find_answer, read_exact, to_exact, to_float
 from tightrope.errors import InputError
-from tightrope.graphs import Band, ExplicitGraph, StrongProduct
+from tightrope.graphs import ExplicitGraph, PathPower, StrongProduct
 
 MIXED = ExplicitGraph([(0, 1), (1, 2), (2, 3)], labels=[7, "3", (1, "a"), 0.25], name="mixed")
 
@@ -37,7 +37,7 @@ def test_answers_of_any_kind(label: object, node: int) -> None:
 
 
 def test_tuples() -> None:
-    grid = StrongProduct([Band(3), Band(4)])
+    grid = StrongProduct([PathPower(3), PathPower(4)])
     for label in ((2, 1), [2, 1], "2,1", "(2, 1)", "[2,1]", ("2", "1")):
         assert find_answer(grid, label) == 9
 

@@ -8,17 +8,17 @@ from tightrope import files
 from tightrope.consumers import DensePrior, Prior, ProductPrior, UniformPrior, prior
 from tightrope.errors import InputError, TextError, TooLarge
 from tightrope.graphs import (
-    Band,
     CartesianProduct,
     Clique,
     Cycle,
     ExplicitGraph,
+    PathPower,
     Star,
     StrongProduct,
 )
 
 CITIES = ExplicitGraph([(0, 1), (1, 2)], labels=["Oslo", "Rome", "Lima"], name="cities")
-PAIRS = StrongProduct([Band(2), Band(2)], name="pairs")
+PAIRS = StrongProduct([PathPower(2), PathPower(2)], name="pairs")
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ PAIRS = StrongProduct([Band(2), Band(2)], name="pairs")
     ],
 )
 def test_texts(text: str, expected: tuple[Fraction, ...]) -> None:
-    assert prior(text, Band(4)).exact == expected
+    assert prior(text, PathPower(4)).exact == expected
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_texts(text: str, expected: tuple[Fraction, ...]) -> None:
 )
 def test_text_errors_point_at_the_character(text: str, position: int, message: str) -> None:
     with pytest.raises(TextError, match=message) as caught:
-        prior(text, Band(4))
+        prior(text, PathPower(4))
     assert caught.value.position == position
     assert "\n" not in str(caught.value)
 
@@ -80,7 +80,7 @@ def test_text_errors_point_at_the_character(text: str, position: int, message: s
 )
 def test_wrong_values(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        prior(text, Band(4))
+        prior(text, PathPower(4))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_wrong_values(text: str, message: str) -> None:
     [Clique(4), Cycle(4), Star(3), PAIRS, CITIES, ExplicitGraph([(0, 2), (2, 1)])],
     ids=lambda graph: graph.name,
 )
-def test_families_need_a_line(graph: Band) -> None:
+def test_families_need_a_line(graph: PathPower) -> None:
     with pytest.raises(InputError, match="needs answers on a line"):
         prior("binomial(.3)", graph)
 
@@ -119,7 +119,7 @@ def test_product_numbers_must_fit() -> None:
 
 
 def test_values() -> None:
-    graph = Band(2)
+    graph = PathPower(2)
     given = Prior([0.25, 0.75])
     assert prior(given, graph) is given
     assert prior(np.array([0.25, 0.75]), graph)[1] == 0.75
@@ -168,7 +168,7 @@ def test_files_with_other_labels(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text('"(0, 1)",0.4\n"0,0",0.3\n"[1,1]",0.2\n"1, 0",0.1\n')
     assert prior(f"file:{file}", PAIRS).probabilities.tolist() == [0.3, 0.4, 0.1, 0.2]
-    halves = Band(3, name="mean", label=lambda i: Fraction(i, 2), index=lambda x: int(x * 2))
+    halves = PathPower(3, name="mean", label=lambda i: Fraction(i, 2), index=lambda x: int(x * 2))
     file.write_text("0.5,0.25\n1,0.25\n0,0.5\n")
     assert prior(f"file:{file}", halves).probabilities.tolist() == [0.5, 0.25, 0.25]
     places = ExplicitGraph([(0, 1)], labels=[0.1, 0.7])

@@ -19,11 +19,11 @@ from tightrope.consumers.regular_levels import leakage_curves, region_corners, r
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import (
     AnswerGraph,
-    Band,
     CartesianProduct,
     Clique,
     Cycle,
     FoldedCube,
+    PathPower,
     Star,
 )
 from tightrope.phi import Phi
@@ -37,7 +37,7 @@ def databases(people: int) -> AnswerGraph:
 
 def test_a_mixture_of_corners_has_its_weights_as_coordinates() -> None:
     weights = np.array([0.1, 0.2, 0.3, 0.25, 0.15])
-    graph = Band(5, 2)
+    graph = PathPower(5, 2)
     mixed = weights @ region_corners(graph, 1.1)
     found = regularity(mixed, graph, 1.1)
     assert found.regular
@@ -51,12 +51,12 @@ def test_a_mixture_of_corners_has_its_weights_as_coordinates() -> None:
 
 def test_not_regular_comes_with_a_proof() -> None:
     prior = np.array([0.6, 0.1, 0.1, 0.1, 0.1])
-    found = regularity(prior, Band(5, 2), 1)
+    found = regularity(prior, PathPower(5, 2), 1)
     assert not found.regular
     assert found.certain
     assert found.margin < 0
     assert found.separating is not None
-    assert Phi(Band(5, 2), 1).matvec(found.separating).min() >= 0
+    assert Phi(PathPower(5, 2), 1).matvec(found.separating).min() >= 0
     assert prior @ found.separating < 0
 
 
@@ -130,7 +130,7 @@ def test_the_border_is_decided_in_fractions() -> None:
 )
 def test_bad_priors_are_refused_with_position_and_value(prior: list[float], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        regularity(prior, Band(3), 1)
+        regularity(prior, PathPower(3), 1)
 
 
 # -- bounds ---------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def test_the_bound_for_any_prior() -> None:
 def test_the_bound_by_rule_is_above_the_program() -> None:
     import tightrope.consumers.regular_bounds as bounds
 
-    graph = Band(40, 3)
+    graph = PathPower(40, 3)
     prior = np.random.default_rng(0).dirichlet(np.ones(40))
     phi = Phi(graph, 1)
     least = bound_from(phi, prior, None)
@@ -173,7 +173,7 @@ def test_no_corollary_without_a_regular_uniform_prior() -> None:
 
 
 def test_entries_and_ratios_of_corners_reach_their_bounds() -> None:
-    graph = Band(7, 2)
+    graph = PathPower(7, 2)
     for i in range(7):
         corner = corner_prior(graph, 0.8, i)
         low, high = entry_bounds(graph, 0.8, i)
@@ -187,16 +187,16 @@ def test_entries_and_ratios_of_corners_reach_their_bounds() -> None:
 
 def test_levels_exactly_and_by_samples() -> None:
     prior = np.array([0.15, 0.2, 0.3, 0.2, 0.15])
-    exact = regular_levels(prior, Band(5, 2))
+    exact = regular_levels(prior, PathPower(5, 2))
     assert exact.exact
     end = exact.minimum
-    assert regularity(prior, Band(5, 2), end + 1e-6).regular
-    assert not regularity(prior, Band(5, 2), end - 1e-6).regular
-    longer = regular_levels(np.full(61, 1 / 61), Band(61, 3))
+    assert regularity(prior, PathPower(5, 2), end + 1e-6).regular
+    assert not regularity(prior, PathPower(5, 2), end - 1e-6).regular
+    longer = regular_levels(np.full(61, 1 / 61), PathPower(61, 3))
     assert not longer.exact
     from tightrope.phi import exists
 
-    assert longer.minimum == pytest.approx(exists(Band(61, 3)).minimum, abs=1e-8)
+    assert longer.minimum == pytest.approx(exists(PathPower(61, 3)).minimum, abs=1e-8)
 
 
 def test_a_prior_with_a_zero_is_never_regular() -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import (
-    Band,
     Clique,
     Cycle,
     ExplicitGraph,
+    PathPower,
     Star,
     chang,
     grid,
@@ -162,8 +162,8 @@ def test_a_prior_breaks_symmetry() -> None:
 
 
 def test_probabilities_are_compared_exactly() -> None:
-    assert automorphism_group(Band(3), [0.3, 0.4, 0.3]).order == 2
-    assert automorphism_group(Band(3), [0.1 + 0.2, 0.4, 0.3]).order == 1
+    assert automorphism_group(PathPower(3), [0.3, 0.4, 0.3]).order == 2
+    assert automorphism_group(PathPower(3), [0.1 + 0.2, 0.4, 0.3]).order == 1
 
 
 def test_losses_break_symmetry() -> None:
@@ -206,7 +206,7 @@ def test_lengths_break_symmetry() -> None:
 )
 def test_colours_are_checked(colours: object, pairs: object, says: str) -> None:
     with pytest.raises(InputError, match=says):
-        automorphism_group(Band(3), colours, pairs)  # type: ignore[arg-type]
+        automorphism_group(PathPower(3), colours, pairs)  # type: ignore[arg-type]
 
 
 # -- orbits of pairs ----------------------------------------------------------------------
@@ -220,7 +220,7 @@ def test_orbits_of_pairs_of_distance_transitive_graphs_are_distances() -> None:
 
 
 def test_orbits_of_pairs_without_symmetry_are_single() -> None:
-    group = automorphism_group(Band(4), [1, 2, 3, 4])
+    group = automorphism_group(PathPower(4), [1, 2, 3, 4])
     assert pair_orbits(group).tolist() == np.arange(16).reshape(4, 4).tolist()
 
 
@@ -233,19 +233,19 @@ def test_truncated_tetrahedron_has_more_orbits_than_distances() -> None:
 
 
 def test_wrong_moves_do_not_pass() -> None:
-    path = coloured_graph(Band(3))
+    path = coloured_graph(PathPower(3))
     flip = (np.array([0, 2]), np.array([2, 0]))
     assert path.keeps(flip)
     assert not path.keeps((np.array([0, 1]), np.array([1, 0])))
     assert not path.keeps((np.array([0, 1]), np.array([2, 0])))
-    assert not coloured_graph(Band(3), [1, 2, 3]).keeps(flip)
+    assert not coloured_graph(PathPower(3), [1, 2, 3]).keeps(flip)
     lengths = ExplicitGraph([(0, 1), (1, 2)], lengths=[1, 2])
     assert not coloured_graph(lengths).keeps(flip)
 
 
 def test_limits_are_named() -> None:
     with pytest.raises(TooLarge, match=f"up to {SEARCH_NODES} answers"):
-        automorphism_group(Band(SEARCH_NODES + 1))
+        automorphism_group(PathPower(SEARCH_NODES + 1))
     with pytest.raises(TooLarge, match="use moves"):
         _ = AutomorphismGroup(10**6, 1, ((np.arange(2), np.arange(2)),) * 100).generators
     with pytest.raises(TooLarge, match="orbits of pairs"):

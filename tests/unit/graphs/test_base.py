@@ -5,16 +5,16 @@ import pytest
 
 from tightrope import AnswerGraph
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import Band, CartesianProduct, Clique, Cycle, ExplicitGraph, Star
+from tightrope.graphs import CartesianProduct, Clique, Cycle, ExplicitGraph, PathPower, Star
 from tightrope.graphs.base import MATRIX_LIMIT
 
 FAMILIES = [
-    Band(6),
-    Band(7, 3),
+    PathPower(6),
+    PathPower(7, 3),
     Cycle(5),
     Clique(4),
     Star(3),
-    CartesianProduct([Band(2), Cycle(3)]),
+    CartesianProduct([PathPower(2), Cycle(3)]),
 ]
 
 
@@ -79,10 +79,10 @@ def test_rules_equal_the_listed_graph(graph: AnswerGraph) -> None:
         (Clique(1), {"is_path", "is_tree", "is_clique"}),
         (Clique(2), {"is_path", "is_tree", "is_clique"}),
         (Clique(3), {"is_cycle", "is_clique"}),
-        (Band(5), {"is_path", "is_tree"}),
+        (PathPower(5), {"is_path", "is_tree"}),
         (Star(3), {"is_tree"}),
         (Cycle(7), {"is_cycle"}),
-        (Band(5, 2), set()),
+        (PathPower(5, 2), set()),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
@@ -95,16 +95,16 @@ def test_shapes(graph: AnswerGraph, shapes: set[str]) -> None:
 
 @pytest.mark.parametrize("node", [-1, 6, 1.0, "0", None, 10**30])
 def test_only_nodes_are_nodes(node: object) -> None:
-    for graph in (Band(6), Band(6).explicit(), Clique(6), Cycle(6)):
+    for graph in (PathPower(6), PathPower(6).explicit(), Clique(6), Cycle(6)):
         with pytest.raises(InputError, match="node must be in 0 … 5"):
             graph.distances_from(node)  # type: ignore[arg-type]
 
 
 def test_answers_and_nodes() -> None:
-    assert Band(6).index(3) == 3
+    assert PathPower(6).index(3) == 3
     for wrong in (6, -1, "3", 2.5, None):
         with pytest.raises(InputError, match="is not an answer of"):
-            Band(6).index(wrong)
+            PathPower(6).index(wrong)
 
 
 def test_arrays_are_read_only() -> None:
@@ -136,5 +136,5 @@ def test_what_would_not_fit_is_refused_with_its_size() -> None:
         with pytest.raises(TooLarge, match=r"1099511627776|longer than"):
             call()
     with pytest.raises(TooLarge, match=f"{MATRIX_LIMIT + 1}²"):
-        Band(MATRIX_LIMIT + 1).distance_matrix()
+        PathPower(MATRIX_LIMIT + 1).distance_matrix()
     assert huge.neighbours(0).size == 60

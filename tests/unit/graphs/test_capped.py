@@ -3,25 +3,25 @@
 import pytest
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import CappedBand, CappedCounts
+from tightrope.graphs import CappedCounts, CappedPathPower
 
 
 def test_full_databases_are_not_adjacent() -> None:
-    graph = CappedBand(3, 5)
+    graph = CappedPathPower(3, 5)
     assert graph.neighbours(15).tolist() == [10]
     assert graph.distance(14, 15) == graph.distance(15, 11) == 2
     assert graph.distance(10, 15) == 1
 
 
 def test_one_person_is_a_star() -> None:
-    graph = CappedBand(1, 4)
+    graph = CappedPathPower(1, 4)
     assert graph.is_tree
     assert graph.ball_sizes(0) == (1, 4)
     assert graph.ball_sizes(2) == (1, 1, 3)
 
 
 def test_a_large_sum_by_rule() -> None:
-    graph = CappedBand(200_000, 5)
+    graph = CappedPathPower(200_000, 5)
     assert (graph.size, graph.diameter, graph.edge_count) == (1_000_001, 200_000, 4_999_980)
     assert graph.constant_ball_sizes is None
 
@@ -49,8 +49,8 @@ def test_labels_that_are_no_counts(label: object) -> None:
         CappedCounts(3, 2).index(label)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("kind", [CappedBand, CappedCounts])
-def test_sizes_must_be_positive(kind: type[CappedBand]) -> None:
+@pytest.mark.parametrize("kind", [CappedPathPower, CappedCounts])
+def test_sizes_must_be_positive(kind: type[CappedPathPower]) -> None:
     with pytest.raises(InputError, match="number of people"):
         kind(0, 2)
     with pytest.raises(InputError, match="at least 1"):
@@ -59,6 +59,6 @@ def test_sizes_must_be_positive(kind: type[CappedBand]) -> None:
 
 @pytest.mark.parametrize(("people", "width"), [(1, 1), (1, 4), (4, 3), (3, 1)])
 def test_edges_at_once_are_those_one_by_one(people: int, width: int) -> None:
-    graph = CappedBand(people, width)
+    graph = CappedPathPower(people, width)
     assert list(map(tuple, graph.edge_array().tolist())) == list(graph.edges())
     assert graph.edge_array().shape == (graph.edge_count, 2)

@@ -13,7 +13,7 @@ import pytest
 
 from tightrope import AnswerGraph
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import Band, Cycle, ExplicitGraph, grid
+from tightrope.graphs import Cycle, ExplicitGraph, PathPower, grid
 from tightrope.graphs.explicit import MATRIX_KEPT
 from tightrope.graphs.hops import all_distances, largest_distance
 
@@ -156,13 +156,13 @@ def test_beyond_the_kept_matrix() -> None:
     assert np.array_equal(graph.distances_from(3), Cycle(MATRIX_KEPT + 1).distances_from(3))
     assert graph.distances_from(3) is graph.distances_from(3)
     assert graph.distance(3, 10) == 7
-    line = Band(20_000).explicit()
+    line = PathPower(20_000).explicit()
     assert line.diameter == 19_999
 
 
 def test_lengths_beyond_the_kept_matrix() -> None:
     size = MATRIX_KEPT + 10
-    line = Band(size)
+    line = PathPower(size)
     graph = ExplicitGraph(line.edge_array(), lengths=np.full(size - 1, 0.5))
     assert graph.diameter == (size - 1) / 2
     assert graph.distance(0, 4) == 2.0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import Band, Clique, Cycle, ExplicitGraph, StrongProduct, petersen
+from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, StrongProduct, petersen
 from tightrope.graphs.files import read_graph, write_graph
 
 
@@ -99,7 +99,7 @@ def test_the_name_is_the_files_or_its_own(tmp_path: Path) -> None:
     [
         ExplicitGraph(petersen().edge_array()),
         Clique(1),
-        Band(2),
+        PathPower(2),
         ExplicitGraph([(0, 2), (1, 2)], lengths=[0.1, 1e-9]),
         ExplicitGraph([(0, 1)], labels=["<&\"'>", "Ł, ö\u2028x"]),
         ExplicitGraph([(0, 1), (1, 2)], labels=[-5, 10**15, 0]),
@@ -116,7 +116,7 @@ def test_there_and_back(tmp_path: Path, graph: ExplicitGraph, ending: str) -> No
 
 
 def test_tuples_go_through_json(tmp_path: Path) -> None:
-    graph = StrongProduct([Band(2), Band(3)])
+    graph = StrongProduct([PathPower(2), PathPower(3)])
     write_graph(graph, tmp_path / "g.json")
     assert read_graph(tmp_path / "g.json").labels == graph.labels
 
@@ -161,10 +161,10 @@ def test_what_would_not_come_back_is_not_written(
 
 def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written"):
-        write_graph(Band(2), tmp_path / "missing" / "g.csv")
+        write_graph(PathPower(2), tmp_path / "missing" / "g.csv")
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(InputError, match="cannot be written"):
-        write_graph(Band(2), tmp_path / "folder.csv")
+        write_graph(PathPower(2), tmp_path / "folder.csv")
 
 
 # -- hostile files ------------------------------------------------------------------------

@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import AnswerGraph, Band, Clique, Cycle, Star
+from tightrope.graphs import AnswerGraph, Clique, Cycle, PathPower, Star
 
 
 def test_a_sum_of_150_values_up_to_5() -> None:
-    graph = Band(751, 5)
+    graph = PathPower(751, 5)
     assert (graph.size, graph.diameter, graph.edge_count) == (751, 150, 3740)
     assert all(graph.distance(0, j) == -(-j // 5) for j in range(751))
     assert graph.constant_ball_sizes is None
 
 
 def test_a_million_answers_without_a_list() -> None:
-    graph = Band(1_000_001, 5)
+    graph = PathPower(1_000_001, 5)
     assert (graph.diameter, graph.max_degree, graph.min_degree) == (200_000, 10, 5)
     assert graph.constant_ball_sizes is None
     assert len(graph.ball_sizes(0)) == 200_001
@@ -23,14 +23,14 @@ def test_a_million_answers_without_a_list() -> None:
 
 
 def test_a_wide_band_is_a_clique() -> None:
-    assert Band(4, 3).is_clique
-    assert Band(1_000_000, 999_999).constant_ball_sizes == (1, 999_999)
-    assert not Band(4, 2).is_clique
+    assert PathPower(4, 3).is_clique
+    assert PathPower(1_000_000, 999_999).constant_ball_sizes == (1, 999_999)
+    assert not PathPower(4, 2).is_clique
 
 
 def test_shapes() -> None:
-    assert Band(6).is_path
-    assert not Band(6, 2).is_path
+    assert PathPower(6).is_path
+    assert not PathPower(6, 2).is_path
     assert Cycle(8).is_cycle
     assert not Cycle(8).is_tree
     assert Cycle(3).is_clique
@@ -41,7 +41,7 @@ def test_shapes() -> None:
 
 
 def test_labels_by_rule() -> None:
-    graph = Band(5, 2, label=lambda s: f"#{s}", index=lambda label: int(str(label)[1:]))
+    graph = PathPower(5, 2, label=lambda s: f"#{s}", index=lambda label: int(str(label)[1:]))
     assert graph.labels == ["#0", "#1", "#2", "#3", "#4"]
     assert graph.index("#3") == 3
     for wrong in ("#9", "#x", 3):
@@ -49,7 +49,7 @@ def test_labels_by_rule() -> None:
             graph.index(wrong)
 
 
-@pytest.mark.parametrize("make", [Band, Clique, Star])
+@pytest.mark.parametrize("make", [PathPower, Clique, Star])
 @pytest.mark.parametrize("size", [0, -1, 2.5, True, "3", None])
 def test_sizes_must_be_whole_and_positive(make: type[AnswerGraph], size: object) -> None:
     with pytest.raises(InputError, match="whole number of at least 1"):
@@ -63,10 +63,10 @@ def test_a_ring_needs_three_answers() -> None:
 
 
 def test_numpy_sizes_are_whole_numbers() -> None:
-    assert Band(np.int64(4)).size == 4
+    assert PathPower(np.int64(4)).size == 4
 
 
-@pytest.mark.parametrize("graph", [Band(5), Cycle(5), Clique(5), Star(4)])
+@pytest.mark.parametrize("graph", [PathPower(5), Cycle(5), Clique(5), Star(4)])
 @pytest.mark.parametrize("node", [-1, 5])
 def test_nodes_outside_are_refused(graph: AnswerGraph, node: int) -> None:
     for ask in (graph.label, graph.degree, graph.neighbours, graph.distances_from):
@@ -76,7 +76,7 @@ def test_nodes_outside_are_refused(graph: AnswerGraph, node: int) -> None:
         graph.distance(0, node)
 
 
-@pytest.mark.parametrize("graph", [Band(10**15), Cycle(10**15), Clique(10**15), Star(10**15)])
+@pytest.mark.parametrize("graph", [PathPower(10**15), Cycle(10**15), Clique(10**15), Star(10**15)])
 def test_huge_graphs_answer_single_nodes_and_refuse_rows(graph: AnswerGraph) -> None:
     assert graph.distance(0, 10) >= 1
     assert graph.degree(1) >= 1
@@ -87,7 +87,7 @@ def test_huge_graphs_answer_single_nodes_and_refuse_rows(graph: AnswerGraph) -> 
         _ = graph.degrees
 
 
-@pytest.mark.parametrize("graph", [Band(10**15), Cycle(10**15)])
+@pytest.mark.parametrize("graph", [PathPower(10**15), Cycle(10**15)])
 def test_a_list_of_balls_that_does_not_fit_is_refused(graph: AnswerGraph) -> None:
     with pytest.raises(TooLarge, match="ball sizes"):
         graph.ball_sizes(0)
@@ -97,6 +97,6 @@ def test_a_list_of_balls_that_does_not_fit_is_refused(graph: AnswerGraph) -> Non
 
 @pytest.mark.parametrize(("size", "width"), [(1, 1), (2, 1), (6, 1), (7, 3), (5, 4), (4, 9)])
 def test_edges_of_a_band_at_once_are_those_one_by_one(size: int, width: int) -> None:
-    band = Band(size, width)
+    band = PathPower(size, width)
     assert list(map(tuple, band.edge_array().tolist())) == list(band.edges())
     assert band.edge_array().shape == (band.edge_count, 2)

@@ -3,7 +3,14 @@
 import pytest
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import Band, CartesianProduct, Clique, Cycle, ExplicitGraph, StrongProduct
+from tightrope.graphs import (
+    CartesianProduct,
+    Clique,
+    Cycle,
+    ExplicitGraph,
+    PathPower,
+    StrongProduct,
+)
 
 
 def test_databases_of_five_people_with_four_values() -> None:
@@ -25,14 +32,14 @@ def test_four_to_the_twenty_by_rule() -> None:
 
 
 def test_two_counts_of_thirty() -> None:
-    graph = StrongProduct([Band(31)] * 2)
+    graph = StrongProduct([PathPower(31)] * 2)
     assert (graph.size, graph.diameter, graph.edge_count) == (961, 30, 3660)
     assert graph.distance(graph.index((0, 5)), graph.index((9, 3))) == 9
     assert graph.constant_ball_sizes is None
 
 
 def test_factors_of_different_kinds() -> None:
-    graph = CartesianProduct([Cycle(5), Band(3), Cycle(5)])
+    graph = CartesianProduct([Cycle(5), PathPower(3), Cycle(5)])
     assert graph.diameter == 6
     assert graph.name == "cycle(5)□path(3)□cycle(5)"
     assert graph.constant_ball_sizes is None
@@ -40,7 +47,7 @@ def test_factors_of_different_kinds() -> None:
 
 
 def test_numbering_runs_fastest_in_the_last_factor() -> None:
-    graph = CartesianProduct([Band(2), Band(3)])
+    graph = CartesianProduct([PathPower(2), PathPower(3)])
     assert graph.labels == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
     assert graph.digits(4) == (1, 1)
     assert graph.node((1, 1)) == 4
@@ -49,7 +56,7 @@ def test_numbering_runs_fastest_in_the_last_factor() -> None:
 @pytest.mark.parametrize("label", [(0,), (0, 1, 2), 3, (0, 9), "ab"])
 def test_labels_that_are_no_answers(label: object) -> None:
     with pytest.raises(InputError):
-        CartesianProduct([Band(2), Band(3)]).index(label)  # type: ignore[arg-type]
+        CartesianProduct([PathPower(2), PathPower(3)]).index(label)  # type: ignore[arg-type]
 
 
 def test_products_refuse_nothing_and_lengths() -> None:
@@ -61,7 +68,7 @@ def test_products_refuse_nothing_and_lengths() -> None:
 
 @pytest.mark.parametrize("kind", [CartesianProduct, StrongProduct])
 def test_nodes_that_no_array_can_number(kind: type[CartesianProduct]) -> None:
-    graph = kind([Band(3)] * 60)
+    graph = kind([PathPower(3)] * 60)
     assert graph.distance(0, graph.size - 1) == graph.diameter
     with pytest.raises(TooLarge, match="cannot be numbered"):
         graph.neighbours(0)

@@ -8,7 +8,6 @@ from tightrope.graphs import (
     AddRemoveHistograms,
     AnswerGraph,
     BalancedTree,
-    Band,
     CartesianProduct,
     Clique,
     Cycle,
@@ -16,6 +15,7 @@ from tightrope.graphs import (
     ExplicitGraph,
     FoldedCube,
     Histograms,
+    PathPower,
     Star,
     StrongProduct,
     chang,
@@ -38,13 +38,13 @@ from tightrope.graphs.shapes import (
 @pytest.mark.parametrize(
     ("graph", "expected"),
     [
-        (Band(10**6), None),
+        (PathPower(10**6), None),
         (Star(10**5), None),
         (BalancedTree(2, 5), None),
         (Clique(2), None),
         (Clique(10**6), 3),
         (Cycle(10**6), 10**6),
-        (Band(10**6 + 1, 5), 3),
+        (PathPower(10**6 + 1, 5), 3),
         (Databases(20, range(4)), 3),
         (Databases(20, range(2)), 4),
         (Databases(20, range(4), change=False, absent=True), 4),
@@ -52,11 +52,11 @@ from tightrope.graphs.shapes import (
         (FoldedCube(30), 4),
         (FoldedCube(3), 3),
         (grid(1000, 1000), 4),
-        (StrongProduct([Band(10**4), Band(10**4)]), 3),
+        (StrongProduct([PathPower(10**4), PathPower(10**4)]), 3),
         (Histograms(50, 4), 3),
         (AddRemoveHistograms(50, 4), 4),
         (CartesianProduct([Cycle(7), Clique(1)]), 7),
-        (CartesianProduct([Cycle(7), Band(2)]), 4),
+        (CartesianProduct([Cycle(7), PathPower(2)]), 4),
         (petersen(), 5),
         (chang(), 3),
         (truncated_tetrahedron(), 3),
@@ -90,11 +90,11 @@ def test_orders_need_their_shape() -> None:
     with pytest.raises(InputError, match="needs a path"):
         path_order(Star(3))
     with pytest.raises(InputError, match="needs a cycle"):
-        cycle_order(Band(3))
+        cycle_order(PathPower(3))
     with pytest.raises(InputError, match="needs a tree"):
         tree_order(Cycle(3))
     with pytest.raises(InputError, match="node must be in"):
-        tree_order(Band(3), 3)
+        tree_order(PathPower(3), 3)
 
 
 def test_orders_of_small_graphs() -> None:
@@ -109,7 +109,7 @@ def test_orders_of_small_graphs() -> None:
 
 
 def test_a_line_is_closed_to_a_ring() -> None:
-    ring = close_ring(Band(6, name="count(5)"))
+    ring = close_ring(PathPower(6, name="count(5)"))
     assert ring.is_cycle
     assert ring.name == "count(5) closed to a ring"
     assert [ring.distance(0, j) for j in range(6)] == [0, 1, 2, 3, 2, 1]
@@ -118,7 +118,9 @@ def test_a_line_is_closed_to_a_ring() -> None:
     assert bent.labels == list("abcd")
 
 
-@pytest.mark.parametrize("graph", [Band(2), Cycle(5), Star(3), Band(5, 2)], ids=lambda g: g.name)
+@pytest.mark.parametrize(
+    "graph", [PathPower(2), Cycle(5), Star(3), PathPower(5, 2)], ids=lambda g: g.name
+)
 def test_only_lines_are_closed(graph: AnswerGraph) -> None:
     with pytest.raises(InputError, match="line of at least 3"):
         close_ring(graph)
@@ -132,10 +134,10 @@ def test_lines_with_lengths_are_not_closed() -> None:
 def test_more_edges() -> None:
     denser = add_adjacencies(Cycle(8), [(i, i + 4) for i in range(4)], name="Möbius ladder")
     assert (denser.edge_count, denser.diameter, denser.name) == (12, 2, "Möbius ladder")
-    assert add_adjacencies(Band(4), []).is_path
-    assert add_adjacencies(Band(4), [(0, 2)], lengths=[0.5]).distance(0, 2) == 0.5
+    assert add_adjacencies(PathPower(4), []).is_path
+    assert add_adjacencies(PathPower(4), [(0, 2)], lengths=[0.5]).distance(0, 2) == 0.5
     for wrong, says in [([(0, 1)], "given once"), ([(2, 2)], "itself"), ([(0, 9)], "got node 9")]:
         with pytest.raises(InputError, match=says):
-            add_adjacencies(Band(4), wrong)
+            add_adjacencies(PathPower(4), wrong)
     with pytest.raises(InputError, match="one length for each"):
-        add_adjacencies(Band(4), [(0, 2)], lengths=[1, 2])
+        add_adjacencies(PathPower(4), [(0, 2)], lengths=[1, 2])

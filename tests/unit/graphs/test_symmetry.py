@@ -7,7 +7,6 @@ from tightrope.errors import TooLarge
 from tightrope.graphs import (
     AddRemoveHistograms,
     AnswerGraph,
-    Band,
     CartesianProduct,
     Clique,
     Cycle,
@@ -15,6 +14,7 @@ from tightrope.graphs import (
     ExplicitGraph,
     FoldedCube,
     Histograms,
+    PathPower,
     Star,
     StrongProduct,
     chang,
@@ -134,10 +134,10 @@ def test_folded_cubes(dimension: int) -> None:
 @pytest.mark.parametrize(
     ("graph", "regular", "transitive"),
     [
-        (Band(2), True, True),
-        (Band(3), False, False),
-        (Band(5, 4), True, True),
-        (Band(5, 3), False, False),
+        (PathPower(2), True, True),
+        (PathPower(3), False, False),
+        (PathPower(5, 4), True, True),
+        (PathPower(5, 3), False, False),
         (Star(1), True, True),
         (Star(2), False, False),
         (grid(4, 4), False, False),
@@ -156,7 +156,7 @@ def test_folded_cubes(dimension: int) -> None:
         (StrongProduct([Clique(3), Clique(4)]), True, True),
         (StrongProduct([Cycle(5), Clique(2)]), False, True),
         (StrongProduct([Cycle(5), Clique(1)]), True, True),
-        (StrongProduct([Band(31), Band(31)]), False, False),
+        (StrongProduct([PathPower(31), PathPower(31)]), False, False),
     ],
     ids=lambda value: getattr(value, "name", str(value)),
 )
@@ -202,4 +202,4 @@ def test_too_large_without_a_rule() -> None:
 
 
 def test_different_degrees_decide_at_any_size() -> None:
-    assert symmetry(Band(1_000_001, 5)).reason == "degrees differ (5 … 10), so neither"
+    assert symmetry(PathPower(1_000_001, 5)).reason == "degrees differ (5 … 10), so neither"

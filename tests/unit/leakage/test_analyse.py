@@ -6,13 +6,13 @@ import pytest
 from tightrope.channels import Channel
 from tightrope.consumers import Prior, ProductPrior
 from tightrope.errors import InputError
-from tightrope.graphs import Band, Clique, Databases
+from tightrope.graphs import Clique, Databases, PathPower
 from tightrope.leakage import analyse, database_bound
 from tightrope.mechanisms import exponential, geometric, highest_leakage, randomized_response
 
 
 def test_the_keys_of_the_command() -> None:
-    found = analyse(geometric(Band(6), "ln(2)"), Band(6))
+    found = analyse(geometric(PathPower(6), "ln(2)"), PathPower(6))
     assert set(json.loads(json.dumps(found.as_dict()))) == {
         "utility",
         "min_entropy_leakage_bits",
@@ -37,7 +37,7 @@ def test_general_and_not() -> None:
 
 
 def test_a_channel_without_privacy() -> None:
-    found = analyse(Channel([[1.0, 0.0], [0.5, 0.5]]), Band(2))
+    found = analyse(Channel([[1.0, 0.0], [0.5, 0.5]]), PathPower(2))
     assert found.epsilon == math.inf
     assert found.as_dict()["epsilon"] is None
     assert found.maximally_general is None
@@ -45,7 +45,7 @@ def test_a_channel_without_privacy() -> None:
 
 
 def test_a_channel_that_tells_nothing() -> None:
-    found = analyse(Channel([[0.5, 0.5], [0.5, 0.5]]), Band(2))
+    found = analyse(Channel([[0.5, 0.5], [0.5, 0.5]]), PathPower(2))
     assert (found.epsilon, found.maximally_general, found.dobrushin) == (0, False, -1)
     assert found.min_capacity_bits == found.shannon_leakage_bits == 0
 
@@ -63,4 +63,4 @@ def test_databases_are_not_listed() -> None:
 
 def test_sizes_must_agree() -> None:
     with pytest.raises(InputError, match="one row for each of the 3 answers"):
-        analyse(Channel([[1.0], [1.0]]), Band(3))
+        analyse(Channel([[1.0], [1.0]]), PathPower(3))

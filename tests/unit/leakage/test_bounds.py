@@ -4,7 +4,7 @@ import pytest
 
 from tightrope.consumers import Prior, ProductPrior
 from tightrope.errors import InputError
-from tightrope.graphs import Band, Clique, Databases, Star
+from tightrope.graphs import Clique, Databases, PathPower, Star
 from tightrope.leakage import (
     database_bound,
     few_outputs_bound,
@@ -67,9 +67,9 @@ def test_a_regular_prior_has_a_smaller_bound_that_holds() -> None:
 
 
 def test_the_uniform_prior_on_a_path_is_regular() -> None:
-    bound = regular_prior_bound(Band(6), None, "ln(2)")
+    bound = regular_prior_bound(PathPower(6), None, "ln(2)")
     assert 2**bound.bits / 6 == pytest.approx(4 / 9)
-    assert posterior_vulnerability(geometric(Band(6), "ln(2)")) == pytest.approx(4 / 9)
+    assert posterior_vulnerability(geometric(PathPower(6), "ln(2)")) == pytest.approx(4 / 9)
 
 
 def test_what_the_theorems_do_not_cover_is_refused() -> None:
@@ -78,7 +78,7 @@ def test_what_the_theorems_do_not_cover_is_refused() -> None:
     with pytest.raises(InputError, match="ball sizes"):
         utility_bound(Star(3), 1)
     with pytest.raises(InputError, match="ball sizes"):
-        graph_bound(Band(4), 1)
+        graph_bound(PathPower(4), 1)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from tightrope.channels import Channel, KroneckerChannel
 from tightrope.consumers import Prior, ProductPrior
 from tightrope.epsilon import Epsilon
-from tightrope.graphs import Band, Clique, Databases, Star
+from tightrope.graphs import Clique, Databases, PathPower, Star
 from tightrope.leakage.by_rule import (
     parts,
     strongest_pull,
@@ -32,7 +32,7 @@ def test_what_does_not_split() -> None:
     crowd = KroneckerChannel([Channel(np.eye(2))] * 2)
     assert parts(crowd, Prior([0.7, 0.1, 0.1, 0.1])) is None
     assert parts(crowd, ProductPrior(Prior([0.4, 0.3, 0.2, 0.1]), 1)) is None
-    assert parts(geometric(Band(4), 1), Prior.uniform(4)) is None
+    assert parts(geometric(PathPower(4), 1), Prior.uniform(4)) is None
     assert (
         parts(exponential(Databases(2, range(2), absent=True, change=False), 1), Prior.uniform(9))
         is None
@@ -46,7 +46,7 @@ def test_rules_say_none_where_they_do_not_apply() -> None:
     assert symmetric_information(geometric(Clique(3), 1)) is None
 
 
-@pytest.mark.parametrize("graph", [Star(5), Databases(3, range(2)), Band(9, 3)], ids=str)
+@pytest.mark.parametrize("graph", [Star(5), Databases(3, range(2)), PathPower(9, 3)], ids=str)
 def test_the_pull_of_a_known_answer_falls_with_distance(graph: Star) -> None:
     pull = strongest_pull(graph, Epsilon.of(0.4), Prior.point(graph.size, 1))
     assert pull == pytest.approx(np.exp(-0.4 * graph.distances_from(1)))

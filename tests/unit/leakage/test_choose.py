@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
-from tightrope.graphs import Band, Clique, Cycle, Star
+from tightrope.graphs import Clique, Cycle, PathPower, Star
 from tightrope.leakage import (
     attacker_success,
     database_bound,
@@ -35,9 +35,9 @@ def test_the_limit_on_success_is_kept_and_used(v: int, share: float) -> None:
     assert attacker_success(v, level + 2.1 * STEP) > limit
 
 
-@pytest.mark.parametrize("graph", [Band(6), Clique(5), Cycle(9)], ids=str)
+@pytest.mark.parametrize("graph", [PathPower(6), Clique(5), Cycle(9)], ids=str)
 @pytest.mark.parametrize("wanted", [0.3, 0.5, 0.9])
-def test_the_utility_is_reached_and_not_before(graph: Band, wanted: float) -> None:
+def test_the_utility_is_reached_and_not_before(graph: PathPower, wanted: float) -> None:
     level = epsilon_for_utility(wanted, graph)
     n = graph.size
 
@@ -73,10 +73,10 @@ def test_success_with_side_information() -> None:
         lambda: epsilon_for_success(0.5, values=2),
         lambda: epsilon_for_success(1, values=2),
         lambda: epsilon_for_success(math.nan, values=2),
-        lambda: epsilon_for_utility(0.1, Band(5)),
-        lambda: epsilon_for_utility(1, Band(5)),
+        lambda: epsilon_for_utility(0.1, PathPower(5)),
+        lambda: epsilon_for_utility(1, PathPower(5)),
         lambda: epsilon_for_utility(0.5, Star(3)),
-        lambda: epsilon_for_utility(0.9, Band(5), best=lambda e: 0.5),
+        lambda: epsilon_for_utility(0.9, PathPower(5), best=lambda e: 0.5),
     ],
 )
 def test_limits_that_cannot_be_kept_are_refused(call) -> None:  # type: ignore[no-untyped-def]

@@ -5,7 +5,7 @@ import pytest
 
 from tightrope.channels import Channel, GeometricChannel, KroneckerChannel
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import Band, Clique, Databases
+from tightrope.graphs import Clique, Databases, PathPower
 from tightrope.leakage import parallel_composition, repeated_composition
 from tightrope.mechanisms import highest_leakage, randomized_response
 
@@ -13,9 +13,9 @@ from tightrope.mechanisms import highest_leakage, randomized_response
 def test_levels_do_not_simply_add_up() -> None:
     # One mechanism is worst towards answer 0, the other towards answer 1.
     up, down = Channel([[0.5, 0.5], [0.1, 0.9]]), Channel([[0.5, 0.5], [0.5, 0.5]])
-    found = parallel_composition(up, down, graph=Band(2))
+    found = parallel_composition(up, down, graph=PathPower(2))
     assert found.epsilon == pytest.approx(math.log(5))
-    path = Band(3)
+    path = PathPower(3)
     left = Channel([[0.8, 0.2], [0.2, 0.8], [0.2, 0.8]])
     right = Channel([[0.8, 0.2], [0.8, 0.2], [0.2, 0.8]])
     both = parallel_composition(left, right, graph=path)
@@ -49,7 +49,7 @@ def test_outputs_that_tell_the_same_are_one() -> None:
 
 
 def test_zeros_rule_answers_out() -> None:
-    found = repeated_composition(Channel([[1, 0], [0.5, 0.5]]), 3, graph=Band(2))
+    found = repeated_composition(Channel([[1, 0], [0.5, 0.5]]), 3, graph=PathPower(2))
     assert found.vulnerability == pytest.approx(0.5 + 0.5 * (1 - 1 / 8))
     assert found.epsilon == math.inf
 

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from tightrope.errors import InputError
-from tightrope.graphs import Band
+from tightrope.graphs import PathPower
 from tightrope.leakage import explain
 
 
@@ -46,7 +46,7 @@ def test_the_stricter_limit_counts() -> None:
 
 
 def test_a_wanted_utility() -> None:
-    found = explain(min_utility=0.5, graph=Band(21), individuals=20)
+    found = explain(min_utility=0.5, graph=PathPower(21), individuals=20)
     assert "path(21)" in found.sentences[0]
     assert 0.8 < float(found.epsilon) < 1.2
 
@@ -64,7 +64,7 @@ def test_json() -> None:
         {},
         {"epsilon": 1, "max_bits": 1},
         {"min_utility": 0.5},
-        {"epsilon": 1, "min_utility": 0.5, "graph": Band(3)},
+        {"epsilon": 1, "min_utility": 0.5, "graph": PathPower(3)},
         {"epsilon": 1, "values": 1},
         {"epsilon": 1, "individuals": 0},
         {"max_bits": 0},

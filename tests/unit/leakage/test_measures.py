@@ -6,7 +6,7 @@ import pytest
 from tightrope.channels import Channel, DenseChannel, GeometricChannel
 from tightrope.consumers import Prior, ProductPrior
 from tightrope.errors import InputError
-from tightrope.graphs import Band, Clique, Databases
+from tightrope.graphs import Clique, Databases, PathPower
 from tightrope.leakage import (
     g_leakage,
     min_capacity,
@@ -98,7 +98,7 @@ def test_a_prior_that_is_no_product_falls_back_to_the_rows() -> None:
 
 def test_the_prior_must_fit() -> None:
     with pytest.raises(InputError, match="must have 6 probabilities"):
-        posterior_vulnerability(geometric(Band(6), 1), [0.5, 0.5])
+        posterior_vulnerability(geometric(PathPower(6), 1), [0.5, 0.5])
 
 
 def test_a_ratio_of_gains_refuses_losses() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from tightrope.channels import Channel
 from tightrope.errors import InputError
-from tightrope.graphs import Band, Cycle, chang, truncated_tetrahedron
+from tightrope.graphs import Cycle, PathPower, chang, truncated_tetrahedron
 from tightrope.leakage import posterior_vulnerability
 from tightrope.leakage.transform import (
     average_over_automorphisms,
@@ -63,7 +63,7 @@ def test_conditions_are_checked() -> None:
     with pytest.raises(InputError, match="vertex-transitive"):
         average_over_automorphisms(Channel(np.eye(28)), chang())
     with pytest.raises(InputError, match="vertex-transitive"):
-        equalised(Channel(np.eye(4)), Band(4))
+        equalised(Channel(np.eye(4)), PathPower(4))
     with pytest.raises(InputError, match="4 × 4"):
         average_over_distances(identity, Cycle(4))
     with pytest.raises(InputError, match="on the diagonal"):

@@ -3,10 +3,15 @@ import pytest
 
 from tightrope.channels import ScaledPhi
 from tightrope.channels.privacy import is_private, smallest_epsilon
-from tightrope.graphs import AnswerGraph, Band, Cycle, Databases, ExplicitGraph, Star, petersen
+from tightrope.graphs import AnswerGraph, Cycle, Databases, ExplicitGraph, PathPower, Star, petersen
 from tightrope.mechanisms import ExponentialChannel, exponential
 
-UNEVEN = [Band(6), Band(9, 2), Star(4), ExplicitGraph([(0, 1), (1, 2)], lengths=[0.5, 2.0])]
+UNEVEN = [
+    PathPower(6),
+    PathPower(9, 2),
+    Star(4),
+    ExplicitGraph([(0, 1), (1, 2)], lengths=[0.5, 2.0]),
+]
 
 
 @pytest.mark.parametrize("graph", UNEVEN, ids=lambda graph: graph.name)
@@ -41,5 +46,5 @@ def test_on_even_graphs_it_is_a_scaled_phi(graph: AnswerGraph) -> None:
 
 
 def test_it_prints_what_it_is() -> None:
-    assert repr(exponential(Band(4), 1)) == "<ExponentialChannel path(4), ε = 1>"
-    assert exponential(Band(4), 1).inputs == [0, 1, 2, 3]
+    assert repr(exponential(PathPower(4), 1)) == "<ExponentialChannel path(4), ε = 1>"
+    assert exponential(PathPower(4), 1).inputs == [0, 1, 2, 3]

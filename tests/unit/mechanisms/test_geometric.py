@@ -6,11 +6,11 @@ from tightrope.channels.privacy import is_private, smallest_epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import (
     AnswerGraph,
-    Band,
     CartesianProduct,
     Clique,
     Cycle,
     ExplicitGraph,
+    PathPower,
     Star,
     StrongProduct,
     petersen,
@@ -18,15 +18,15 @@ from tightrope.graphs import (
 from tightrope.mechanisms import geometric, line_width
 
 GRAPHS = [
-    Band(1),
-    Band(6),
-    Band(16, 5),
+    PathPower(1),
+    PathPower(6),
+    PathPower(16, 5),
     Clique(6),
     Cycle(7),
     Star(3),
     petersen(),
-    StrongProduct([Band(4), Band(3)]),
-    CartesianProduct([Band(4), Clique(3)]),
+    StrongProduct([PathPower(4), PathPower(3)]),
+    CartesianProduct([PathPower(4), Clique(3)]),
 ]
 
 
@@ -38,20 +38,20 @@ def test_it_is_private_on_every_graph(graph: AnswerGraph) -> None:
     assert is_private(channel, graph, 0.7)
 
 
-@pytest.mark.parametrize("graph", [Band(6), Band(16, 5), Clique(6), Cycle(7)], ids=str)
+@pytest.mark.parametrize("graph", [PathPower(6), PathPower(16, 5), Clique(6), Cycle(7)], ids=str)
 def test_it_uses_the_whole_level(graph: AnswerGraph) -> None:
     assert smallest_epsilon(geometric(graph, 0.7), graph).value == pytest.approx(0.7)
     assert not is_private(geometric(graph, 0.7), graph, 0.69)
 
 
 def test_one_level_is_shared_where_one_person_moves_all_coordinates() -> None:
-    together = geometric(StrongProduct([Band(5), Band(5)]), 1)
-    alone = geometric(CartesianProduct([Band(5), Band(5)]), 1)
+    together = geometric(StrongProduct([PathPower(5), PathPower(5)]), 1)
+    alone = geometric(CartesianProduct([PathPower(5), PathPower(5)]), 1)
     assert isinstance(together, KroneckerChannel)
     assert isinstance(alone, KroneckerChannel)
     assert together.entry(0, 0) < alone.entry(0, 0)
     # Independent full-strength noise on both counts would not be private.
-    assert not is_private(alone, StrongProduct([Band(5), Band(5)]), 1)
+    assert not is_private(alone, StrongProduct([PathPower(5), PathPower(5)]), 1)
 
 
 def test_labels_are_the_answers() -> None:
@@ -61,7 +61,7 @@ def test_labels_are_the_answers() -> None:
 
 
 def test_sums_scale_by_the_largest_value() -> None:
-    channel = geometric(Band(751, 5), 1)
+    channel = geometric(PathPower(751, 5), 1)
     assert isinstance(channel, GeometricChannel)
     assert channel.width == 5
 

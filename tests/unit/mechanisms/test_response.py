@@ -2,12 +2,12 @@ import pytest
 
 from tightrope.channels.privacy import is_private
 from tightrope.errors import InputError
-from tightrope.graphs import Band, Clique, Cycle, ExplicitGraph, Star
+from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star
 from tightrope.mechanisms import randomized_response, ring
 
 
 def test_response_on_any_graph_treats_all_answers_as_neighbours() -> None:
-    for graph in (Band(5), Star(4), Clique(5)):
+    for graph in (PathPower(5), Star(4), Clique(5)):
         channel = randomized_response(graph, "ln(2)")
         assert (channel.row(0) * 6).round(9).tolist() == [2, 1, 1, 1, 1]
         assert is_private(channel, graph, "ln(2)")
@@ -31,7 +31,7 @@ def test_response_refuses_edges_shorter_than_one() -> None:
 def test_a_ring_is_private_on_ring_and_path() -> None:
     channel = ring(6, 1)
     assert is_private(channel, Cycle(6), 1)
-    assert is_private(channel, Band(6), 1)
+    assert is_private(channel, PathPower(6), 1)
     assert not is_private(channel, Clique(6), 1)
 
 

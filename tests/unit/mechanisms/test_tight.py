@@ -10,12 +10,12 @@ from tightrope.channels import Channel
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import (
     BalancedTree,
-    Band,
     CartesianProduct,
     Clique,
     Cycle,
     ExplicitGraph,
     FoldedCube,
+    PathPower,
     Star,
     StrongProduct,
 )
@@ -23,11 +23,11 @@ from tightrope.mechanisms.tight import NoTightConstraints, tight_constraints, ut
 
 
 def test_it_is_a_channel_with_tight_columns() -> None:
-    made = tight_constraints(Band(12, 3), 1)
+    made = tight_constraints(PathPower(12, 3), 1)
     assert isinstance(made, Channel)
     matrix = made.matrix()
     assert np.allclose(matrix.sum(axis=1), 1)
-    assert np.allclose(matrix, np.exp(-Band(12, 3).distance_matrix()) * made.z)
+    assert np.allclose(matrix, np.exp(-PathPower(12, 3).distance_matrix()) * made.z)
     assert made.unique
     assert made.certain
     assert made.residual < 1e-12
@@ -42,7 +42,7 @@ def test_queries_are_taken_for_their_graphs() -> None:
 def test_counting_gives_the_geometric_mechanism() -> None:
     from tightrope.mechanisms import geometric
 
-    graph = Band(9)
+    graph = PathPower(9)
     assert np.allclose(tight_constraints(graph, 0.7).matrix(), geometric(graph, 0.7).matrix())
 
 
@@ -88,7 +88,7 @@ def test_huge_symmetric_graphs_by_one_number() -> None:
 
 
 def test_a_million_answers() -> None:
-    made = tight_constraints(Band(1_000_000, 5), 1.3)
+    made = tight_constraints(PathPower(1_000_000, 5), 1.3)
     assert made.row(500_000).sum() == pytest.approx(1)
 
 
@@ -98,9 +98,9 @@ def test_a_million_answers() -> None:
 @pytest.mark.parametrize(
     ("graph", "epsilon"),
     [
-        (Band(6, 2), 1.0),
+        (PathPower(6, 2), 1.0),
         (ExplicitGraph([(0, 1), (1, 2), (2, 0), (2, 3)]), 1.2),
-        (StrongProduct([Band(3), Band(2)]), 1.5),
+        (StrongProduct([PathPower(3), PathPower(2)]), 1.5),
         (Cycle(5), 0.7),
         (Star(3), 0.9),
     ],
@@ -158,16 +158,16 @@ def test_large_trees_are_settled_at_once() -> None:
 
 
 def test_bad_priors_and_large_graphs_are_refused() -> None:
-    made = tight_constraints(Band(6, 2), 1)
+    made = tight_constraints(PathPower(6, 2), 1)
     with pytest.raises(InputError, match=r"-0\.1 at position 2"):
         made.is_optimal_for([0.5, 0.5, -0.1, 0.1, 0, 0])
     with pytest.raises(InputError, match=r"the sum 0\.999"):
         made.is_optimal_for([0.5, 0.499, 0, 0, 0, 0])
     with pytest.raises(TooLarge, match="linear programs"):
-        tight_constraints(Band(751, 5), 1).is_optimal_for(np.full(751, 1 / 751))
+        tight_constraints(PathPower(751, 5), 1).is_optimal_for(np.full(751, 1 / 751))
 
 
 def test_the_curve_leaves_out_levels_without_a_mechanism() -> None:
-    curve = utility_curve(Band(101, 5), [0.5, 0.9, 1.0, 1.2])
+    curve = utility_curve(PathPower(101, 5), [0.5, 0.9, 1.0, 1.2])
     assert curve.epsilons == (1.0, 1.2)
     assert all(t > g for t, g in zip(curve.tight, curve.geometric, strict=True))

@@ -7,13 +7,13 @@ from tightrope import Epsilon
 from tightrope.consumers import Consumer
 from tightrope.consumers.line_remap import line_remap
 from tightrope.errors import InputError
-from tightrope.graphs import Band, Cycle, Star
+from tightrope.graphs import Cycle, PathPower, Star
 from tightrope.optimize import Certificate, design
 from tightrope.optimize.mixture import mixture
 from tightrope.optimize.problem import Problem
 
 
-@pytest.mark.parametrize("graph", [Band(7, 2), Star(4), Cycle(6)])
+@pytest.mark.parametrize("graph", [PathPower(7, 2), Star(4), Cycle(6)])
 def test_raising_one_price_loses_more_than_it_gains(graph) -> None:
     prior = np.arange(1, graph.size + 1) / sum(range(graph.size + 2))
     consumer = Consumer.of(graph, prior=(prior / prior.sum()).tolist(), loss="binary")
@@ -30,7 +30,7 @@ def test_raising_one_price_loses_more_than_it_gains(graph) -> None:
 
 
 def test_multipliers_of_wrong_prices_fall_short() -> None:
-    graph = Band(5)
+    graph = PathPower(5)
     consumer = Consumer.of(graph, prior="uniform", loss="binary")
     good = design(graph, "ln(2)", consumer).certificate
     assert good is not None
@@ -40,7 +40,7 @@ def test_multipliers_of_wrong_prices_fall_short() -> None:
 
 
 def test_prices_must_be_finite_and_fit() -> None:
-    graph = Band(3)
+    graph = PathPower(3)
     consumer = Consumer.of(graph, prior="uniform", loss="binary")
     for prices in ([0.1, 0.2], [0.1, 0.2, float("nan")]):
         with pytest.raises(InputError, match="one finite price"):
@@ -49,7 +49,7 @@ def test_prices_must_be_finite_and_fit() -> None:
 
 def test_a_mixture_sums_to_one_whatever_the_columns_were() -> None:
     rng = np.random.default_rng(0)
-    graph = Band(8, 2)
+    graph = PathPower(8, 2)
     problem = Problem(graph, Epsilon.of("ln(2)"), rng.random((8, 8)))
     noise = np.exp(0.1 * rng.random((8, 8)))
     columns = {k: problem.rates[k] * noise[k] * 0.2 for k in range(8)}
@@ -69,7 +69,7 @@ def test_remaps_on_a_line_are_the_best_ones(loss: str) -> None:
         weights = rng.dirichlet(np.ones(n)) if n > 1 else np.ones(1)
         weights[rng.random(n) < 0.3] = 0
         weights = weights / weights.sum() if weights.sum() else np.full(n, 1 / n)
-        consumer = Consumer.of(Band(n), prior=weights.tolist(), loss=loss)
+        consumer = Consumer.of(PathPower(n), prior=weights.tolist(), loss=loss)
         found = line_remap(consumer, 0.7)
         if found is None:
             assert n == 1

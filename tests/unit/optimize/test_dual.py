@@ -9,7 +9,7 @@ from tightrope import Epsilon
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError
-from tightrope.graphs import Band, CartesianProduct, Cycle, ExplicitGraph, Star, StrongProduct
+from tightrope.graphs import CartesianProduct, Cycle, ExplicitGraph, PathPower, Star, StrongProduct
 from tightrope.optimize import design, dual
 from tightrope.optimize.dual import dual_variables, solve_dual_program
 from tightrope.optimize.pricing import price, pricer_for
@@ -17,11 +17,11 @@ from tightrope.optimize.problem import Problem
 
 LONG = ExplicitGraph([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4)], lengths=[1.0, 2.0, 1.5, 0.5, 1.0])
 GRAPHS = [
-    Band(12, 3),
+    PathPower(12, 3),
     Cycle(11),
     Star(5),
-    StrongProduct([Band(3)] * 2),
-    CartesianProduct([Band(2), Cycle(5)]),
+    StrongProduct([PathPower(3)] * 2),
+    CartesianProduct([PathPower(2), Cycle(5)]),
     LONG,
 ]
 
@@ -48,7 +48,7 @@ def test_it_is_private_certified_and_as_good_as_the_engine(graph, loss, prior, l
 def test_more_and_fewer_guesses_than_answers() -> None:
     rng = np.random.default_rng(5)
     for guesses in (2, 9):
-        problem = Problem(Band(5, 2), Epsilon.of("ln(2)"), rng.uniform(size=(5, guesses)))
+        problem = Problem(PathPower(5, 2), Epsilon.of("ln(2)"), rng.uniform(size=(5, guesses)))
         found = solve_dual_program(problem)
         assert sum(found.columns.values()) == pytest.approx(np.ones(5), abs=1e-9)
         lost = sum(problem.costs[:, k] @ x for k, x in found.columns.items())
@@ -65,7 +65,7 @@ def test_guesses_that_are_set_aside_are_proved_too() -> None:
 
 
 def test_prices_are_lowered_until_the_multipliers_prove_them(monkeypatch) -> None:
-    graph = Band(8, 2)
+    graph = PathPower(8, 2)
     problem = Problem.of(graph, Epsilon.of(1), reader(graph, "random", "absolute"))
     exact, real = solve_dual_program(problem).bound, dual.minimise
 
@@ -80,9 +80,9 @@ def test_prices_are_lowered_until_the_multipliers_prove_them(monkeypatch) -> Non
 
 
 def test_large_and_risk_averse_ones_are_refused() -> None:
-    graph = Band(60, 3)
+    graph = PathPower(60, 3)
     with pytest.raises(InputError, match="multipliers, more than"):
         design(graph, 1, reader(graph, "random", "absolute"), route="dual")
     with pytest.raises(InputError, match="a consumer with a prior"):
         design("cycle(5)", 1, Consumer.of(Cycle(5), support="all", loss="binary"), route="dual")
-    assert dual_variables(Problem(Band(4), Epsilon.of(1), np.ones((4, 2)))) == 12
+    assert dual_variables(Problem(PathPower(4), Epsilon.of(1), np.ones((4, 2)))) == 12

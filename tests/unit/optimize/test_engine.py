@@ -7,7 +7,7 @@ import pytest
 
 from tightrope import Epsilon
 from tightrope.consumers import Consumer
-from tightrope.graphs import AnswerGraph, Band, ExplicitGraph
+from tightrope.graphs import AnswerGraph, ExplicitGraph, PathPower
 from tightrope.optimize import design
 from tightrope.optimize.engine import MOST_ROUNDS, first_faces
 from tightrope.optimize.faces import Face
@@ -28,7 +28,7 @@ def test_a_random_tree_takes_few_rounds() -> None:
     assert found.rounds < MOST_ROUNDS / 10
 
 
-@pytest.mark.parametrize("graph", [_tree(25), Band(20, 3)], ids=["tree", "band"])
+@pytest.mark.parametrize("graph", [_tree(25), PathPower(20, 3)], ids=["tree", "band"])
 def test_a_carried_basis_is_the_same_solution_in_larger_faces(graph: AnswerGraph) -> None:
     n = graph.size
     costs = np.random.default_rng(1).dirichlet(np.ones(n))[:, None] * (1 - np.eye(n))
@@ -45,7 +45,7 @@ def test_a_carried_basis_is_the_same_solution_in_larger_faces(graph: AnswerGraph
 
 
 def test_a_tiny_variable_of_a_towering_ray_is_not_lost() -> None:
-    problem = Problem(Band(19), Epsilon.of("ln(2)"), np.ones((19, 19)))
+    problem = Problem(PathPower(19), Epsilon.of("ln(2)"), np.ones((19, 19)))
     towering = Face.of_ray(problem, -np.arange(19))
     column = towering.joined_with(-np.maximum(np.arange(19), 1)).column(np.array([0.0, 1e-10]))
     assert column[-1] == pytest.approx(1e-10 * 2.0**18)

@@ -8,7 +8,7 @@ import pytest
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError
-from tightrope.graphs import Band, Clique, Cycle
+from tightrope.graphs import Clique, Cycle, PathPower
 from tightrope.optimize import design, design_limited, limit_search, trade_off
 
 
@@ -21,7 +21,7 @@ def test_binary_loss_and_bayes_vulnerability_are_two_sides() -> None:
 
 @pytest.mark.parametrize("minimised", ["max_vulnerability", "max_loss"])
 def test_engine_and_plain_program_agree(monkeypatch, minimised) -> None:
-    graph = Band(12, 3)
+    graph = PathPower(12, 3)
     consumer = Consumer.of(graph, prior="binomial(.4)", loss="absolute")
     limit = {minimised: 0.24 if minimised == "max_vulnerability" else 1.3}
     plain = design_limited(graph, consumer, epsilon=1, **limit)
@@ -35,7 +35,7 @@ def test_engine_and_plain_program_agree(monkeypatch, minimised) -> None:
 @pytest.mark.parametrize("level", [None, "ln(2)"])
 @pytest.mark.parametrize("limit", ["max_vulnerability", "max_loss"])
 def test_what_is_claimed_is_proved_and_tampering_proves_less(level, limit) -> None:
-    graph = Band(6, 2)
+    graph = PathPower(6, 2)
     consumer = Consumer.of(graph, prior="0.1,0.3,0.1,0.2,0.1,0.2", loss="absolute")
     value = 0.34 if limit == "max_vulnerability" else 0.8 if level is None else 1.25
     found = design_limited(graph, consumer, epsilon=level, **{limit: value})
@@ -63,7 +63,7 @@ def test_what_is_claimed_is_proved_and_tampering_proves_less(level, limit) -> No
 
 def test_a_search_under_a_limit_can_be_stopped(monkeypatch) -> None:
     monkeypatch.setattr(limit_search, "FIRST_ENTRIES", 0)
-    graph = Band(16, 3)
+    graph = PathPower(16, 3)
     consumer = Consumer.of(graph, prior="binomial(.4)", loss="absolute")
     seen = []
     found = design_limited(
@@ -92,7 +92,7 @@ def test_both_limits_at_once() -> None:
 
 
 def test_least_vulnerability_under_a_loss_inverts_least_loss_under_a_vulnerability() -> None:
-    graph = Band(5, 2)
+    graph = PathPower(5, 2)
     consumer = Consumer.of(graph, prior="0.1,0.3,0.2,0.3,0.1", loss="absolute")
     one = design_limited(graph, consumer, max_vulnerability=0.6)
     other = design_limited(graph, consumer, max_loss=one.expected_loss)
@@ -101,7 +101,7 @@ def test_least_vulnerability_under_a_loss_inverts_least_loss_under_a_vulnerabili
 
 
 def test_the_curve_falls_and_is_convex() -> None:
-    graph = Band(4)
+    graph = PathPower(4)
     curve = trade_off(graph, Consumer.of(graph, prior="uniform", loss="absolute"), points=6)
     losses = [d.expected_loss for d in curve]
     assert losses == sorted(losses, reverse=True)
@@ -111,21 +111,21 @@ def test_the_curve_falls_and_is_convex() -> None:
 
 def test_an_attacker_of_ones_own() -> None:
     gain = np.array([[1, 1, 0, 0], [0, 0, 1, 1.0]])
-    found = design_limited(Band(4), max_vulnerability=0.5, gain=gain)
+    found = design_limited(PathPower(4), max_vulnerability=0.5, gain=gain)
     halves = np.asarray(found.channel.matrix())
     assert halves[:2].sum(axis=0) == pytest.approx(halves[2:].sum(axis=0), abs=1e-8)
 
 
 def test_requests_without_sense_are_refused() -> None:
     with pytest.raises(InputError, match="one limit"):
-        design_limited(Band(3))
+        design_limited(PathPower(3))
     with pytest.raises(InputError, match=r"at least 0\.333"):
-        design_limited(Band(3), max_vulnerability=0.2)
+        design_limited(PathPower(3), max_vulnerability=0.2)
     with pytest.raises(InputError, match=r"at least 0\.633.* at ε = 0\.1, got"):
-        design_limited(Band(3), epsilon=0.1, max_loss=0.01)
+        design_limited(PathPower(3), epsilon=0.1, max_loss=0.01)
     with pytest.raises(InputError, match="gap"):
-        design_limited(Band(3), max_loss=0.1, gap=0)
+        design_limited(PathPower(3), max_loss=0.1, gap=0)
     with pytest.raises(InputError, match="one finite column"):
-        design_limited(Band(3), max_vulnerability=0.9, gain=[[1, 0]])
+        design_limited(PathPower(3), max_vulnerability=0.9, gain=[[1, 0]])
     with pytest.raises(InputError, match="at least 2 points"):
-        trade_off(Band(3), points=1)
+        trade_off(PathPower(3), points=1)

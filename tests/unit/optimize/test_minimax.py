@@ -6,7 +6,7 @@ import pytest
 from tightrope.channels import Channel, is_private
 from tightrope.consumers import Consumer, Loss
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import Band, Clique, Cycle, Star
+from tightrope.graphs import Clique, Cycle, PathPower, Star
 from tightrope.mechanisms import geometric
 from tightrope.optimize import design, engine, minimax_remap
 
@@ -18,14 +18,14 @@ def averse(graph, support="all", loss="binary"):
 @pytest.mark.parametrize(
     ("graph", "level", "support", "loss", "route"),
     [
-        (Band(30), 1, "all", "absolute", "geometric"),
-        (Band(30), 1, "2..5", "squared", "geometric"),
+        (PathPower(30), 1, "all", "absolute", "geometric"),
+        (PathPower(30), 1, "2..5", "squared", "geometric"),
         (Star(4), "ln(4)", "1..3", "binary", "tree"),
         (Cycle(6), 1, "all", "binary", "symmetric"),
         (Cycle(7), 1, "all", "distance", "orbits"),
         (Cycle(7), 1, "0,1,3", "distance", "rays"),
-        (Band(20, 3), 1, "all", "absolute", "orbits"),
-        (Band(20, 3), 1, "0..12", "absolute", "rays"),
+        (PathPower(20, 3), 1, "all", "absolute", "orbits"),
+        (PathPower(20, 3), 1, "0..12", "absolute", "rays"),
     ],
 )
 def test_the_cheapest_route_is_taken(graph, level, support, loss, route) -> None:
@@ -45,7 +45,7 @@ def test_all_answers_of_a_ring_are_alike() -> None:
 
 
 def test_the_worst_prior_is_on_the_support() -> None:
-    graph = Band(12, 2)
+    graph = PathPower(12, 2)
     found = design(graph, 1, averse(graph, "3,4,9", "absolute"))
     prior = found.certificate.consumer.prior.probabilities
     assert set(np.flatnonzero(prior)) <= {3, 4, 9}
@@ -69,7 +69,7 @@ def test_refusals(support, route, why) -> None:
 
 
 def test_a_search_can_be_stopped() -> None:
-    graph = Band(20, 3)
+    graph = PathPower(20, 3)
     for rounds in (1, 2):
         seen = []
 
@@ -88,7 +88,7 @@ def test_a_search_can_be_stopped() -> None:
 def test_an_interrupt_returns_the_best_so_far(monkeypatch) -> None:
     from tightrope.optimize import approach
 
-    graph = Band(20, 3)
+    graph = PathPower(20, 3)
     real, calls = engine.solve_master, []
 
     def interrupted(*args):
@@ -104,8 +104,8 @@ def test_an_interrupt_returns_the_best_so_far(monkeypatch) -> None:
 
 
 def test_the_best_remap_has_a_worst_prior() -> None:
-    noise = geometric(Band(40), 0.5)
-    consumer = averse(Band(40), "0,5..20,39", "absolute")
+    noise = geometric(PathPower(40), 0.5)
+    consumer = averse(PathPower(40), "0,5..20,39", "absolute")
     found = minimax_remap(noise, consumer)
     assert found.worst_loss - found.bound <= 1e-10 * found.worst_loss
     reader = Consumer(prior=found.prior, loss=consumer.loss)
@@ -121,4 +121,4 @@ def test_remaps_without_sense_are_refused() -> None:
     with pytest.raises(InputError, match="same answers"):
         minimax_remap(two, averse(Clique(3)))
     with pytest.raises(TooLarge, match="fewer answers"):
-        minimax_remap(geometric(Band(3000), 1), averse(Band(3000)))
+        minimax_remap(geometric(PathPower(3000), 1), averse(PathPower(3000)))

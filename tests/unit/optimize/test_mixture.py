@@ -6,7 +6,7 @@ import pytest
 import tightrope as tr
 from tightrope import Epsilon
 from tightrope.consumers import Consumer
-from tightrope.graphs import Band, Cycle
+from tightrope.graphs import Cycle, PathPower
 from tightrope.optimize import design
 from tightrope.optimize.mixture import peeled
 from tightrope.optimize.problem import Problem
@@ -41,7 +41,7 @@ def test_noise_in_a_large_entry_is_not_hidden() -> None:
 def test_a_column_that_grows_away_from_its_guess_is_taken_apart() -> None:
     """What is left to 1 when others are used near the middle only: large at both ends."""
     n = 321
-    problem = Problem(Band(n, 3), Epsilon.of("0.7"), np.ones((n, n)) - np.eye(n))
+    problem = Problem(PathPower(n, 3), Epsilon.of("0.7"), np.ones((n, n)) - np.eye(n))
     column = 1 - 0.2 * problem.rates[[150, 155, 160, 166]].sum(axis=0)
     rays = peeled(problem, column, 1e-12)
     assert put_together(problem, rays) == pytest.approx(column, abs=1e-10)

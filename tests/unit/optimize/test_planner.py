@@ -8,7 +8,7 @@ import pytest
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer, expected_loss
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import Band, Clique, Cycle, ExplicitGraph, Star
+from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star
 from tightrope.optimize import design, engine, explain_routes
 from tightrope.optimize.planner import _best_of, _no_worse_than_noise, _task
 from tightrope.queries import query
@@ -21,13 +21,13 @@ def consumer(graph, prior="uniform", loss="binary"):
 @pytest.mark.parametrize(
     ("graph", "level", "prior", "loss", "route"),
     [
-        (Band(6), 1, "binomial(.3)", "squared", "geometric"),
+        (PathPower(6), 1, "binomial(.3)", "squared", "geometric"),
         (Star(4), "ln(4)", "0.6,0.1,0.1,0.1,0.1", "binary", "tree"),
         (Clique(4), 1, "0.28,0.24,0.24,0.24", "binary", "regular"),
-        (Band(6, 2), 1, "0.3,0.2,0.2,0.1,0.1,0.1", "binary", "candidate"),
-        (Band(6, 2), 1, "0.3,0.2,0.2,0.1,0.1,0.1", "absolute", "dual"),
-        (Band(60, 3), 1, "uniform", "absolute", "orbits"),
-        (Band(40, 4), 1, "binomial(.3)", "absolute", "rays"),
+        (PathPower(6, 2), 1, "0.3,0.2,0.2,0.1,0.1,0.1", "binary", "candidate"),
+        (PathPower(6, 2), 1, "0.3,0.2,0.2,0.1,0.1,0.1", "absolute", "dual"),
+        (PathPower(60, 3), 1, "uniform", "absolute", "orbits"),
+        (PathPower(40, 4), 1, "binomial(.3)", "absolute", "rays"),
     ],
 )
 def test_the_cheapest_route_is_taken(graph, level, prior, loss, route) -> None:
@@ -53,10 +53,10 @@ def test_symmetric_graphs_have_their_own_route() -> None:
         (Star(4), "uniform", "binary", "tree", "is above"),
         (Star(3), "uniform", "distance", "tree", "is not binary"),
         (Clique(3), "0.9,0.05,0.05", "binary", "regular", "not regular"),
-        (Band(4, 2), "uniform", "binary", "symmetric", "different sizes"),
+        (PathPower(4, 2), "uniform", "binary", "symmetric", "different sizes"),
         (Clique(3), "0.9,0.05,0.05", "binary", "symmetric", "not uniform"),
-        (Band(5, 2), "0.1,0.2,0.3,0.3,0.1", "absolute", "orbits", "no symmetry"),
-        (Band(5, 2), "uniform", "absolute", "candidate", "is not binary"),
+        (PathPower(5, 2), "0.1,0.2,0.3,0.3,0.1", "absolute", "orbits", "no symmetry"),
+        (PathPower(5, 2), "uniform", "absolute", "candidate", "is not binary"),
     ],
 )
 def test_refusals_name_the_condition_that_fails(graph, prior, loss, route, why) -> None:
@@ -73,7 +73,7 @@ def test_every_route_explains_itself() -> None:
 
 
 def test_nonsense_is_refused() -> None:
-    graph = Band(3)
+    graph = PathPower(3)
     for level in (0, -1, "ln(1)", float("nan")):
         with pytest.raises(InputError, match=r"ε|ln"):
             design(graph, level)
@@ -94,7 +94,7 @@ def test_nonsense_is_refused() -> None:
 
 
 def test_a_single_answer_needs_no_noise() -> None:
-    found = design(Band(1), 1)
+    found = design(PathPower(1), 1)
     assert found.expected_loss == 0
     assert found.channel.shape == (1, 1)
 
@@ -112,7 +112,7 @@ def test_an_unordered_path_is_a_path() -> None:
 
 
 def test_a_callback_stops_the_search_with_a_gap() -> None:
-    graph = Band(20, 3)
+    graph = PathPower(20, 3)
     prior = np.random.default_rng(0).dirichlet(np.ones(20)).tolist()
     seen = []
 
@@ -129,7 +129,7 @@ def test_a_callback_stops_the_search_with_a_gap() -> None:
 
 
 def test_an_interrupt_returns_the_best_so_far(monkeypatch) -> None:
-    graph = Band(20, 3)
+    graph = PathPower(20, 3)
     prior = np.random.default_rng(0).dirichlet(np.ones(20)).tolist()
     real, calls = engine.solve_master, []
 
@@ -146,7 +146,7 @@ def test_an_interrupt_returns_the_best_so_far(monkeypatch) -> None:
 
 
 def test_a_sweep_starts_from_its_neighbour() -> None:
-    graph = Band(25, 3)
+    graph = PathPower(25, 3)
     prior = np.random.default_rng(1).dirichlet(np.ones(25)).tolist()
     reader = consumer(graph, prior, "absolute")
     first = design(graph, 1, reader, route="rays")
@@ -210,7 +210,7 @@ def test_a_list_that_cannot_be_held_is_refused_by_its_size() -> None:
 
 @pytest.mark.parametrize(("loss", "kept"), [(0.99, "geometric"), (0.5, "search")])
 def test_a_stopped_search_hands_out_nothing_worse_than_noise(loss, kept) -> None:
-    graph = Band(20, 3)
+    graph = PathPower(20, 3)
     reader = consumer(graph, "binomial(.3)")
     best = design(graph, 1, reader)
     early = replace(best, expected_loss=loss, stopped=True)

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 import tightrope as tr
 from tightrope import Epsilon
 from tightrope.consumers import Consumer
-from tightrope.graphs import Band, Cycle, ExplicitGraph
+from tightrope.graphs import Cycle, ExplicitGraph, PathPower
 from tightrope.optimize import design, price_cut, pricing
 from tightrope.optimize.price_cut import CutPricer
 from tightrope.optimize.price_lp import LinearPricer
@@ -28,7 +28,7 @@ CUBE = explicit(nx.hypercube_graph(3))
 REGULAR = explicit(nx.random_regular_graph(3, 14, seed=2))
 
 
-def problem_on(graph: ExplicitGraph | Band, level: str = "ln(2)") -> Problem:
+def problem_on(graph: ExplicitGraph | PathPower, level: str = "ln(2)") -> Problem:
     n = graph.size
     return Problem(graph, Epsilon.of(level), np.ones((n, n)) - np.eye(n))
 
@@ -94,7 +94,7 @@ def test_a_search_that_is_cut_short_proves_less_but_nothing_wrong(monkeypatch) -
     assert not all(least_value(problem, weights[:, k], k) >= -1e-9 for k in range(n))
 
 
-@pytest.mark.parametrize("graph", [PETERSEN, CUBE, REGULAR, Band(9, 2)])
+@pytest.mark.parametrize("graph", [PETERSEN, CUBE, REGULAR, PathPower(9, 2)])
 def test_cuts_agree_with_other_pricers(graph) -> None:
     problem = problem_on(graph)
     rng = np.random.default_rng(graph.size)

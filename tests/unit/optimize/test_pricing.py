@@ -7,7 +7,7 @@ import pytest
 
 from tightrope import Epsilon
 from tightrope.consumers import Consumer
-from tightrope.graphs import Band, Clique, Cycle, ExplicitGraph, Star
+from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star
 from tightrope.optimize import design
 from tightrope.optimize import price_cycle as module
 from tightrope.optimize.price_cycle import CyclePricer
@@ -23,7 +23,18 @@ LONG = ExplicitGraph([(0, 1), (1, 2), (1, 3)], lengths=[0.5, 2.0, 1.25])
 
 @pytest.mark.parametrize(
     "graph",
-    [Band(9), Band(9, 2), Band(10, 3), Clique(6), Star(5), TREE, LONG, Cycle(7), Cycle(10), RING],
+    [
+        PathPower(9),
+        PathPower(9, 2),
+        PathPower(10, 3),
+        Clique(6),
+        Star(5),
+        TREE,
+        LONG,
+        Cycle(7),
+        Cycle(10),
+        RING,
+    ],
 )
 def test_structured_pricers_agree_with_the_linear_program(graph) -> None:
     rng = np.random.default_rng(graph.size)
@@ -40,7 +51,9 @@ def test_structured_pricers_agree_with_the_linear_program(graph) -> None:
         assert structured.bound <= prices.sum() + 1e-12
 
 
-@pytest.mark.parametrize("graph", [Band(9, 2), Clique(6), Star(5), LONG, Cycle(6), RING, LONG_RING])
+@pytest.mark.parametrize(
+    "graph", [PathPower(9, 2), Clique(6), Star(5), LONG, Cycle(6), RING, LONG_RING]
+)
 def test_rays_respect_every_edge_and_have_the_value_they_claim(graph) -> None:
     rng = np.random.default_rng(1)
     n = graph.size

@@ -11,7 +11,7 @@ from tightrope.channels import is_private
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
-from tightrope.graphs import Band, Cycle, ExplicitGraph
+from tightrope.graphs import Cycle, ExplicitGraph, PathPower
 from tightrope.optimize import ManyDesign, Progress, design, design_many, guess_tuples
 from tightrope.optimize.problem import Problem
 from tightrope.optimize.regret_search import search
@@ -41,7 +41,7 @@ def test_claim_4_4_has_a_positive_regret_on_the_cycle(level: str) -> None:
 
 def test_regret_vanishes_on_a_path() -> None:
     rng = np.random.default_rng(0)
-    graph = Band(6)
+    graph = PathPower(6)
     consumers = [
         Consumer.of(graph, prior=rng.dirichlet(np.ones(6)).tolist(), loss=loss)
         for loss in ["binary", "absolute", "squared", "binary", "absolute"] * 2
@@ -53,19 +53,19 @@ def test_regret_vanishes_on_a_path() -> None:
 
 
 def test_one_consumer_has_no_regret() -> None:
-    graph = Band(5, 2)
+    graph = PathPower(5, 2)
     found = design_many(graph, 1, [Consumer.of(graph, prior="0.1,0.3,0.2,0.3,0.1", loss="binary")])
     assert found.worst_regret <= 1e-9
 
 
 def test_requests_without_sense_are_refused() -> None:
-    graph = Band(4)
+    graph = PathPower(4)
     with pytest.raises(InputError, match="at least one consumer"):
         design_many(graph, 1, [])
     with pytest.raises(InputError, match="consumers with priors"):
         design_many(graph, 1, [Consumer.of(graph, support="all", loss="binary")])
     with pytest.raises(InputError, match="4 answers"):
-        design_many(graph, 1, [Consumer.of(Band(5), prior="uniform", loss="binary")])
+        design_many(graph, 1, [Consumer.of(PathPower(5), prior="uniform", loss="binary")])
 
 
 def all_rays(graph) -> np.ndarray:

@@ -9,12 +9,12 @@ from tightrope.errors import InputError
 from tightrope.graphs import (
     AnswerGraph,
     BalancedTree,
-    Band,
     CartesianProduct,
     Clique,
     Cycle,
     ExplicitGraph,
     Histograms,
+    PathPower,
     Star,
     StrongProduct,
     chang,
@@ -83,18 +83,22 @@ def test_trees(leaves: int) -> None:
     assert exists(tree).minimum == math.log(tree.max_degree - 1)
 
 
-@pytest.mark.parametrize("graph", [Band(50), Cycle(9), Clique(5), chang(), Band(2)], ids=str)
+@pytest.mark.parametrize(
+    "graph", [PathPower(50), Cycle(9), Clique(5), chang(), PathPower(2)], ids=str
+)
 def test_everywhere(graph: AnswerGraph) -> None:
     assert exists(graph).intervals == ((0.0, None),)
 
 
 def test_two_by_two_counts() -> None:
-    found = exists(StrongProduct([Band(3), Band(3)]))
+    found = exists(StrongProduct([PathPower(3), PathPower(3)]))
     assert found.exact
     assert found.minimum == pytest.approx(-math.log(math.sqrt(5) - 2), abs=1e-14)
 
 
-@pytest.mark.parametrize("graph", [Band(9, 2), Band(13, 4), Histograms(4, 3), Star(3)], ids=str)
+@pytest.mark.parametrize(
+    "graph", [PathPower(9, 2), PathPower(13, 4), Histograms(4, 3), Star(3)], ids=str
+)
 def test_exact_ends_are_changes_of_sign(graph: AnswerGraph) -> None:
     found = exists(graph)
     assert found.exact
@@ -105,30 +109,30 @@ def test_exact_ends_are_changes_of_sign(graph: AnswerGraph) -> None:
 def test_products_need_every_factor() -> None:
     found = exists(CartesianProduct([Star(4), GAP]))
     assert found.intervals == ((math.log(3), None),)
-    found = exists(CartesianProduct([Band(5), GAP]))
+    found = exists(CartesianProduct([PathPower(5), GAP]))
     assert len(found.intervals) == 2
     with pytest.raises(AssertionError):
-        assert least(CartesianProduct([Band(5), GAP]), 0.5) >= 0
+        assert least(CartesianProduct([PathPower(5), GAP]), 0.5) >= 0
 
 
 def test_a_range_that_ends_below_the_sure_level() -> None:
-    found = exists(Band(151, 5), low=0.5, high=1.2)
+    found = exists(PathPower(151, 5), low=0.5, high=1.2)
     assert found.searched == (0.5, 1.2)
     assert found.intervals == ((pytest.approx(0.968, abs=1e-2), 1.2),)
-    assert exists(Band(151, 5), low=0.5, high=0.6).intervals == ()
-    assert exists(Band(151, 5), low=0.5, high=0.6).minimum == math.inf
+    assert exists(PathPower(151, 5), low=0.5, high=0.6).intervals == ()
+    assert exists(PathPower(151, 5), low=0.5, high=0.6).minimum == math.inf
 
 
 def test_tolerance_is_on_the_uniform_prior_and_stepped() -> None:
-    found = exists(Band(751, 5), tolerance=1e-4)
+    found = exists(PathPower(751, 5), tolerance=1e-4)
     assert found.minimum == 0.8
-    assert least(Band(751, 5), 0.8) / 751 >= -1e-4 > least(Band(751, 5), 0.79) / 751
-    assert least(Band(751, 5), 0.8) < 0
-    assert exists(Band(751, 5), step=0.05).minimum == 1.0
+    assert least(PathPower(751, 5), 0.8) / 751 >= -1e-4 > least(PathPower(751, 5), 0.79) / 751
+    assert least(PathPower(751, 5), 0.8) < 0
+    assert exists(PathPower(751, 5), step=0.05).minimum == 1.0
 
 
 def test_always_above_is_safe() -> None:
-    for graph in (Band(40, 3), StrongProduct([Band(6), Band(6)]), GAP):
+    for graph in (PathPower(40, 3), StrongProduct([PathPower(6), PathPower(6)]), GAP):
         level = always_above(graph)
         assert Phi(graph, level).row_sums.max() == pytest.approx(2, abs=1e-6)
         assert least(graph, level) >= 0
@@ -136,15 +140,15 @@ def test_always_above_is_safe() -> None:
 
 
 def test_the_nearest_level_above_for_many_answers() -> None:
-    assert nearest_level(Band(60_000, 5), 0.9) == pytest.approx(0.968133, abs=2e-5)
+    assert nearest_level(PathPower(60_000, 5), 0.9) == pytest.approx(0.968133, abs=2e-5)
 
 
 def test_cells_keep_distances() -> None:
-    cells = cells_of(StrongProduct([Band(4), Band(4)]))
+    cells = cells_of(StrongProduct([PathPower(4), PathPower(4)]))
     assert cells.size == 3
     assert cells.counts.sum(axis=(0, 2)).tolist() == [16, 16, 16]
     with pytest.raises(AssertionError):
-        assert cells_of(Band(6)).size == 6
+        assert cells_of(PathPower(6)).size == 6
 
 
 @pytest.mark.parametrize(
@@ -152,4 +156,4 @@ def test_cells_keep_distances() -> None:
 )
 def test_bad_ranges_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(InputError):
-        exists(Band(9, 2), **wrong)  # type: ignore[arg-type]
+        exists(PathPower(9, 2), **wrong)  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tightrope.graphs import Band, StrongProduct
+from tightrope.graphs import PathPower, StrongProduct
 from tightrope.phi import Phi
 from tightrope.phi import lattice as lattice_file
 from tightrope.phi.cells import cells_of
@@ -11,10 +11,10 @@ from tightrope.phi.folded import Folded
 from tightrope.phi.lattice import lattice_of
 
 BOXES = [
-    StrongProduct([Band(5)] * 3),
-    StrongProduct([Band(6), Band(4), Band(6)]),
-    StrongProduct([Band(7, 2), Band(7, 3)]),
-    StrongProduct([Band(7, 2), Band(7, 2)]),
+    StrongProduct([PathPower(5)] * 3),
+    StrongProduct([PathPower(6), PathPower(4), PathPower(6)]),
+    StrongProduct([PathPower(7, 2), PathPower(7, 3)]),
+    StrongProduct([PathPower(7, 2), PathPower(7, 2)]),
 ]
 boxes = pytest.mark.parametrize("graph", BOXES, ids=str)
 
@@ -56,7 +56,7 @@ def test_a_vector_that_is_not_alike_is_not_folded() -> None:
 @pytest.mark.parametrize(("bundle", "epsilon"), [((16, 3), 0.02), ((16, 3), 0.5), ((9, 4), 0.1)])
 def test_small_levels_of_many_counts_are_solved(bundle: tuple[int, int], epsilon: float) -> None:
     """Φ is indefinite here, and iterations wander."""
-    graph = StrongProduct([Band(bundle[0])] * bundle[1])
+    graph = StrongProduct([PathPower(bundle[0])] * bundle[1])
     found = Phi(graph, epsilon).solve_ones()
     assert found.residual < 1e-9
     assert found.least[1] < -0.1
@@ -72,7 +72,7 @@ def test_too_many_classes_are_left_to_iterations(monkeypatch: pytest.MonkeyPatch
 
 def test_two_counts_at_a_tiny_level_fall_back_on_classes() -> None:
     """Conjugate gradients need thousands of steps here."""
-    graph = StrongProduct([Band(60)] * 2)
+    graph = StrongProduct([PathPower(60)] * 2)
     found = Phi(graph, 0.01).solve_ones()
     assert found.residual < 1e-9
     assert found.least[1] < -0.1

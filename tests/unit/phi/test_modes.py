@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tightrope.graphs import Band
+from tightrope.graphs import PathPower
 from tightrope.phi import exists
 from tightrope.phi.existence import smallest_entry
 from tightrope.phi.lines import BandStructure
@@ -51,11 +51,11 @@ def test_short_and_wide_bands_are_left_to_elimination(size: int, width: int) -> 
 
 def test_a_short_band_has_its_smallest_entry_by_elimination() -> None:
     wanted = BandStructure(19, 5).solve(np.exp(-0.8), np.ones(19)).min()
-    assert smallest_entry(Band(19, 5))(0.8) == pytest.approx(wanted)
+    assert smallest_entry(PathPower(19, 5))(0.8) == pytest.approx(wanted)
 
 
 def test_a_million_answers_have_the_threshold_of_a_thousand() -> None:
-    few, many = exists(Band(1001, 5)), exists(Band(1_000_001, 5))
+    few, many = exists(PathPower(1001, 5)), exists(PathPower(1_000_001, 5))
     assert many.minimum == pytest.approx(few.minimum, abs=2e-10)
     assert many.resolution == pytest.approx(few.resolution)
     assert many.is_up_set

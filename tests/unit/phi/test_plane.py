@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tightrope.graphs import Band, StrongProduct
+from tightrope.graphs import PathPower, StrongProduct
 from tightrope.phi import Phi, plane
 from tightrope.phi.lattice import LatticeStructure, lattice_of
 from tightrope.phi.plane import PlaneStructure, ShortRows, plane_of
@@ -14,7 +14,7 @@ alphas = pytest.mark.parametrize("alpha", [0.05, 0.3, 0.44, 0.8])
 
 
 def counts(shape: tuple[int, ...]) -> StrongProduct:
-    return StrongProduct([Band(side) for side in shape])
+    return StrongProduct([PathPower(side) for side in shape])
 
 
 def matrix(shape: tuple[int, ...], alpha: float) -> np.ndarray:
@@ -102,8 +102,8 @@ def test_where_iterations_take_too_long_rows_are_eliminated(alpha: float, monkey
         counts((7, 9)),
         counts((8, 33)),
         counts((8, 8, 8)),
-        StrongProduct([Band(9, 2), Band(9)]),
-        Band(81),
+        StrongProduct([PathPower(9, 2), PathPower(9)]),
+        PathPower(81),
     ],
     ids=str,
 )

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from tightrope.errors import InputError
-from tightrope.graphs import Band, Clique, ExplicitGraph, FoldedCube, Star, StrongProduct
+from tightrope.graphs import Clique, ExplicitGraph, FoldedCube, PathPower, Star, StrongProduct
 from tightrope.phi import Phi, singular_epsilons
 from tightrope.phi.rational import rational_ones, rational_solve
 
 
 def test_signs_are_proven_on_both_sides_of_the_threshold() -> None:
-    assert Phi(Band(751, 5), 0.96814).solve_ones().positive is True
-    assert Phi(Band(751, 5), 0.96813).solve_ones().positive is False
-    counts = StrongProduct([Band(31), Band(31)])
+    assert Phi(PathPower(751, 5), 0.96814).solve_ones().positive is True
+    assert Phi(PathPower(751, 5), 0.96813).solve_ones().positive is False
+    counts = StrongProduct([PathPower(31), PathPower(31)])
     assert Phi(counts, 1.13609).solve_ones().positive is True
     assert Phi(counts, 1.13607).solve_ones().positive is False
 
@@ -29,12 +29,12 @@ def test_a_zero_is_undecided_in_floats_and_zero_in_fractions() -> None:
 
 
 def test_fractions_agree_with_floats() -> None:
-    graph = StrongProduct([Band(3), Band(4)])
+    graph = StrongProduct([PathPower(3), PathPower(4)])
     phi = Phi(graph, "ln(3)")
     exact = rational_ones(graph, phi.epsilon)
     assert exact is not None
     assert np.allclose([float(z) for z in exact], phi.solve_ones().values)
-    assert rational_solve(Band(100), phi.epsilon, [1] * 100) is None
+    assert rational_solve(PathPower(100), phi.epsilon, [1] * 100) is None
 
 
 def test_a_singular_system_with_many_solutions() -> None:
@@ -59,9 +59,9 @@ def test_singular_levels() -> None:
     assert found.exact
     assert found.alphas == pytest.approx((1 / 3,))
     assert singular_epsilons(Clique(4)).epsilons == ()
-    wide = singular_epsilons(Band(31, 3))
+    wide = singular_epsilons(PathPower(31, 3))
     for epsilon in wide.epsilons:
-        values = np.linalg.eigvalsh(Phi(Band(31, 3), epsilon).matrix())
+        values = np.linalg.eigvalsh(Phi(PathPower(31, 3), epsilon).matrix())
         assert np.abs(values).min() < 1e-9
     assert wide.epsilons
 
@@ -86,4 +86,4 @@ def test_exact_and_sampled_singular_levels_agree() -> None:
 )
 def test_bad_vectors_are_refused(vector: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Phi(Band(3), 1).solve(vector)  # type: ignore[arg-type]
+        Phi(PathPower(3), 1).solve(vector)  # type: ignore[arg-type]

@@ -6,13 +6,13 @@ import pytest
 from tightrope.graphs import (
     AnswerGraph,
     BalancedTree,
-    Band,
     CartesianProduct,
     Clique,
     Cycle,
     ExplicitGraph,
     FoldedCube,
     Histograms,
+    PathPower,
     Star,
     StrongProduct,
     petersen,
@@ -26,22 +26,22 @@ from tightrope.phi.structure import structure_of
 KITE = ExplicitGraph([(0, 1), (1, 2), (2, 0), (2, 3)], name="kite")
 ROADS = ExplicitGraph([(0, 1), (1, 2), (2, 0)], lengths=[0.5, 1.25, 1.5], name="roads")
 GRAPHS = [
-    Band(1),
-    Band(2),
-    Band(9),
-    Band(20, 3),
-    Band(6, 3),
-    Band(7, 3),
-    Band(10, 8),
+    PathPower(1),
+    PathPower(2),
+    PathPower(9),
+    PathPower(20, 3),
+    PathPower(6, 3),
+    PathPower(7, 3),
+    PathPower(10, 8),
     Cycle(7),
     Cycle(8),
     Clique(5),
     Star(4),
     BalancedTree(3, 2),
-    CartesianProduct([Band(4, 2), Clique(3), Star(2)]),
-    StrongProduct([Band(5), Band(4)]),
-    StrongProduct([Band(5, 2), Band(4), Band(3)]),
-    StrongProduct([Band(3), Cycle(4)]),
+    CartesianProduct([PathPower(4, 2), Clique(3), Star(2)]),
+    StrongProduct([PathPower(5), PathPower(4)]),
+    StrongProduct([PathPower(5, 2), PathPower(4), PathPower(3)]),
+    StrongProduct([PathPower(3), Cycle(4)]),
     Histograms(5, 3),
     Histograms(3, 2, absent=True),
     FoldedCube(4),
@@ -84,7 +84,7 @@ def test_the_inverse_is_bounded_from_above(graph: AnswerGraph) -> None:
 def test_a_symbol_bounds_every_finite_band() -> None:
     for width in (1, 2, 5):
         floor = symbol_floor(0.3, (width,))
-        smallest = np.linalg.eigvalsh(Phi(Band(300, width), "ln(10/3)").matrix())[0]
+        smallest = np.linalg.eigvalsh(Phi(PathPower(300, width), "ln(10/3)").matrix())[0]
         assert floor is not None
         assert 0 < floor <= smallest
         # Long bands come close: the bound is not idle.
@@ -93,7 +93,7 @@ def test_a_symbol_bounds_every_finite_band() -> None:
 
 def test_no_symbol_where_sums_are_indefinite() -> None:
     assert symbol_floor(0.6, (5,)) is None
-    assert np.linalg.eigvalsh(0.6 ** Band(60, 5).distance_matrix())[0] < 0
+    assert np.linalg.eigvalsh(0.6 ** PathPower(60, 5).distance_matrix())[0] < 0
 
 
 def test_kinds_of_band_with_other_distances_are_not_taken_for_bands() -> None:
@@ -108,7 +108,7 @@ def _capped() -> AnswerGraph:
     import tightrope as tr
 
     graph = tr.query("sum(4,3)", neighbours="add-remove").graph
-    assert isinstance(graph, Band)
+    assert isinstance(graph, PathPower)
     return graph
 
 
@@ -124,7 +124,7 @@ def test_large_graphs_without_a_rule_are_refused() -> None:
 
 
 def test_a_million_sums() -> None:
-    solution = Phi(Band(1_000_000, 5), 1).solve_ones()
+    solution = Phi(PathPower(1_000_000, 5), 1).solve_ones()
     assert solution.positive is True
     assert solution.residual < 1e-14
     assert solution.values[500_000] == pytest.approx((1 - np.exp(-1)) / (1 + 9 * np.exp(-1)))

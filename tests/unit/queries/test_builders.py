@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from tightrope.errors import InputError
-from tightrope.graphs import Band, Clique, Cycle
+from tightrope.graphs import Clique, Cycle, PathPower
 from tightrope.queries import Neighbours, query
 
 RELATIONS = [near.value for near in Neighbours]
@@ -27,7 +27,13 @@ def test_sizes_and_diameters() -> None:
 
 @pytest.mark.parametrize(
     ("n", "m", "kind", "size"),
-    [(9, 4, Cycle, 4), (4, 4, Cycle, 4), (3, 4, Band, 4), (2, 4, Band, 3), (5, 2, Band, 2)],
+    [
+        (9, 4, Cycle, 4),
+        (4, 4, Cycle, 4),
+        (3, 4, PathPower, 4),
+        (2, 4, PathPower, 3),
+        (5, 2, PathPower, 2),
+    ],
 )
 def test_remainders(n: int, m: int, kind: type, size: int) -> None:
     """[C, fn. 5]."""

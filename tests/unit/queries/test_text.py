@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tightrope.errors import InputError, TextError, TooLarge
-from tightrope.graphs import Band
+from tightrope.graphs import PathPower
 from tightrope.queries import FAMILIES, Neighbours, parse, query
 
 
@@ -111,7 +111,7 @@ def test_graphs_and_points_from_files(tmp_path: Path) -> None:
 
 
 def test_graphs_are_wrapped() -> None:
-    assert query(Band(4)).graph.size == 4
+    assert query(PathPower(4)).graph.size == 4
     wrapped = query(nx.cycle_graph(5), "either")
     assert wrapped.graph.is_cycle
     assert wrapped.neighbours is Neighbours.EITHER

@@ -6,7 +6,7 @@ import pytest
 from tightrope.certify import certify
 from tightrope.channels import GeometricChannel
 from tightrope.errors import InputError
-from tightrope.graphs import Band
+from tightrope.graphs import PathPower
 from tightrope.release import audit as run_audit
 from tightrope.release.audit import check_row, spearman
 from tightrope.release.sampler import Sampler
@@ -14,7 +14,7 @@ from tightrope.release.sampler import Sampler
 
 @pytest.fixture(scope="module")
 def made():
-    return certify(GeometricChannel(6, "ln(2)"), Band(6), "ln(2)", query="count(5)")
+    return certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
 
 
 def test_a_sound_sampler_has_the_right_frequencies(made):

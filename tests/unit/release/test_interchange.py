@@ -10,14 +10,14 @@ import pytest
 from tightrope.certify import Mechanism, certify
 from tightrope.channels import GeometricChannel, IntegerChannel, ScaledPhi, rational
 from tightrope.errors import CheckFailed, InputError
-from tightrope.graphs import Band, petersen
+from tightrope.graphs import PathPower, petersen
 from tightrope.release import log_probabilities, opendp_measurement, write_log_probabilities
 from tightrope.release.interchange import privacy_map
 
 
 @pytest.fixture(scope="module")
 def sums():
-    return certify(GeometricChannel(11, "0.5", 5), Band(11, 5), "0.5", query="sum(2,5)")
+    return certify(GeometricChannel(11, "0.5", 5), PathPower(11, 5), "0.5", query="sum(2,5)")
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_the_loss_between_neighbours_is_at_most_epsilon(sums):
 
 
 def test_probabilities_close_to_one_keep_their_digits():
-    made = certify(IntegerChannel([[2**60 - 1, 1]] * 2), Band(2), "1")
+    made = certify(IntegerChannel([[2**60 - 1, 1]] * 2), PathPower(2), "1")
     assert log_probabilities(made, 0)[0] == pytest.approx(-(2.0**-60), rel=1e-12)
 
 
@@ -60,7 +60,7 @@ def test_the_file_holds_every_entry(sums, tmp_path):
 
 def test_the_privacy_map_counts_steps(sums):
     assert [privacy_map(sums, d) for d in (0, 1, 5, 6, 10, 1000)] == [0, 0.5, 0.5, 1, 1, 1.5]
-    logarithm = certify(GeometricChannel(6, "ln(3)"), Band(6), "ln(3)", query="count(5)")
+    logarithm = certify(GeometricChannel(6, "ln(3)"), PathPower(6), "ln(3)", query="count(5)")
     assert math.log(3) < privacy_map(logarithm, 1) < math.log(3) + 1e-14
     for wrong in (-1, math.nan):
         with pytest.raises(InputError, match="at least 0"):
@@ -82,7 +82,7 @@ def test_only_a_sound_mechanism_on_a_line_becomes_a_measurement(sums):
     listed = certify(ScaledPhi(petersen(), "ln(2)", 1 / 4), petersen(), "ln(2)")
     with pytest.raises(InputError, match="no distances on a line"):
         opendp_measurement(listed)
-    coin = certify(rational([["3/4", "1/4"], ["1/4", "3/4"]]), Band(2), "ln(3)")
+    coin = certify(rational([["3/4", "1/4"], ["1/4", "3/4"]]), PathPower(2), "ln(3)")
     data = bytearray(coin.to_bytes())
     data[-1] ^= 1
     with pytest.raises(CheckFailed, match="digest"):

@@ -11,12 +11,12 @@ import tightrope as tr
 from tightrope.certify import certify, make
 from tightrope.channels import GeometricChannel, IntegerChannel
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import Band, Clique
+from tightrope.graphs import Clique, PathPower
 from tightrope.release import Sampler
 
 
 def exact(weights):
-    return certify(IntegerChannel([weights, weights]), Band(2), "1")
+    return certify(IntegerChannel([weights, weights]), PathPower(2), "1")
 
 
 def words(numbers, bits):
@@ -66,7 +66,7 @@ def test_every_interval_has_its_own_numbers(weights, monkeypatch):
 
 
 def test_work_does_not_depend_on_what_is_drawn():
-    sampler = Sampler(certify(GeometricChannel(100, "1"), Band(100), "1"), 50)
+    sampler = Sampler(certify(GeometricChannel(100, "1"), PathPower(100), "1"), 50)
     assert sampler.comparisons == 99
     assert sampler.rounds == 7
     assert sampler.bits == 62
@@ -89,9 +89,9 @@ def test_two_processes_do_not_draw_the_same():
         "import os\n"
         "from tightrope.certify import certify\n"
         "from tightrope.channels import GeometricChannel\n"
-        "from tightrope.graphs import Band\n"
+        "from tightrope.graphs import PathPower\n"
         "from tightrope.release import Sampler\n"
-        "s = Sampler(certify(GeometricChannel(100, '0.1'), Band(100), '0.1'), 50)\n"
+        "s = Sampler(certify(GeometricChannel(100, '0.1'), PathPower(100), '0.1'), 50)\n"
         "s.draw()\n"
         "child = os.fork()\n"
         "print([s.draw() for _ in range(20)], flush=True)\n"
@@ -112,7 +112,7 @@ def test_labels_of_the_outputs():
 
 def test_a_million_answers(monkeypatch):
     monkeypatch.setattr(make, "RULE_FROM", 2)
-    made = certify(GeometricChannel(3000, "1", 2), Band(3000, 2), "1", query="band")
+    made = certify(GeometricChannel(3000, "1", 2), PathPower(3000, 2), "1", query="band")
     sampler = Sampler(made, 1500)
     assert sampler.bits > 64
     drawn = sampler.draw_indices(20_000)

@@ -11,7 +11,7 @@ from tightrope.channels import GeometricChannel
 from tightrope.consumers import Consumer
 from tightrope.consumers.regular_levels import leakage_curves, regular_levels
 from tightrope.errors import InputError
-from tightrope.graphs import Band, Clique, Cycle, ExplicitGraph, FoldedCube, petersen
+from tightrope.graphs import Clique, Cycle, ExplicitGraph, FoldedCube, PathPower, petersen
 from tightrope.mechanisms import exponential, geometric
 from tightrope.mechanisms.tight import utility_curve
 from tightrope.optimize import design_many
@@ -65,7 +65,7 @@ def test_cells_show_the_matrix() -> None:
     assert np.asarray(drawn) == pytest.approx(channel.matrix())
 
 
-@pytest.mark.parametrize("graph", [Band(3), Cycle(3), Clique(4), Cycle(4)], ids=str)
+@pytest.mark.parametrize("graph", [PathPower(3), Cycle(3), Clique(4), Cycle(4)], ids=str)
 def test_regions_of_three_and_four_answers(graph) -> None:
     axes = plot_region(graph, epsilons=("ln(2)", 1), prior=np.full(graph.size, 1 / graph.size))
     assert legend(axes) == ["ε = ln(2)", "ε = 1", "this prior"]
@@ -74,11 +74,11 @@ def test_regions_of_three_and_four_answers(graph) -> None:
 
 def test_five_answers_have_no_picture() -> None:
     with pytest.raises(InputError, match=r"3 or 4 answers, but path\(5\) has 5"):
-        plot_region(Band(5))
+        plot_region(PathPower(5))
 
 
 def test_utility_with_the_levels_shaded() -> None:
-    graph = Band(16, 3)
+    graph = PathPower(16, 3)
     axes = plot_utility(utility_curve(graph, [0.9, 1.1, 1.4]), existence=exists(graph))
     assert legend(axes) == ["tight constraints", "geometric noise", "mechanism exists"]
     assert axes.get_xlabel() == "privacy level ε"
@@ -115,9 +115,9 @@ def test_database_bounds() -> None:
 @pytest.mark.parametrize(
     ("channel", "graph", "title"),
     [
-        (geometric(Band(5), "ln(2)"), Band(5), "output 2: connected"),
-        (exponential(Band(5), "ln(2)"), Band(5), "output 2: falls into 5 parts"),
-        (geometric(Band(7, 2), "ln(2)"), Band(7, 2), "output 2: falls into 3 parts"),
+        (geometric(PathPower(5), "ln(2)"), PathPower(5), "output 2: connected"),
+        (exponential(PathPower(5), "ln(2)"), PathPower(5), "output 2: falls into 5 parts"),
+        (geometric(PathPower(7, 2), "ln(2)"), PathPower(7, 2), "output 2: falls into 3 parts"),
     ],
     ids=["geometric", "exponential", "sum"],
 )
@@ -128,7 +128,7 @@ def test_column_graphs(channel, graph, title) -> None:
 
 def test_privacy_bounds_and_a_channel() -> None:
     bounds = [ApproximateBound("ln(2)"), TableBound([(0, "1/10"), (1, 1)])]
-    axes = plot_bounds(bounds, channel=geometric(Band(3), "ln(2)"))
+    axes = plot_bounds(bounds, channel=geometric(PathPower(3), "ln(2)"))
     assert len(legend(axes)) == 3
     curve = axes.lines[4].get_xydata()
     assert curve[-1].tolist() == [1, 1]
@@ -157,7 +157,14 @@ def overlaps(axes, drawn) -> int:
 
 
 @pytest.mark.parametrize(
-    "graph", [Band(6), Band(31), Band(31, 3), Band(700, 5), Band(25, label=lambda k: 1000 * k)]
+    "graph",
+    [
+        PathPower(6),
+        PathPower(31),
+        PathPower(31, 3),
+        PathPower(700, 5),
+        PathPower(25, label=lambda k: 1000 * k),
+    ],
 )
 def test_names_of_answers_in_a_row_do_not_cover_each_other(graph) -> None:
     axes = plot_graph(graph)
@@ -216,7 +223,7 @@ def test_axes_of_the_caller_are_used() -> None:
     axes = new_axes()
     for draw in (
         lambda: plot_channel(GeometricChannel(3, 1), axes),
-        lambda: plot_region(Band(3), axes),
+        lambda: plot_region(PathPower(3), axes),
         lambda: plot_graph(Cycle(4), axes),
         lambda: plot_bounds([ApproximateBound(1)], axes),
     ):
