@@ -39,11 +39,12 @@ debian-packages: ## install the Debian packages that the tests need (as root)
 test: install debian-packages ## run every test and every documented example
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
-lint: install ## check style, format, types and import directions
+lint: install ## check style, format, types and import directions; print the rooms' sizes
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python scripts/count_code.py
 
 format: install ## put the code into the house format
 	@$(BIN)/ruff check --fix .

@@ -1,6 +1,5 @@
-"""Every public name says what it is, and every public function and class shows it."""
+"""Every public name says what it is."""
 
-import doctest
 import importlib
 import inspect
 import pkgutil
@@ -20,7 +19,7 @@ def modules() -> Iterator[types.ModuleType]:
 
 
 def complaints(module: types.ModuleType) -> Iterator[str]:
-    """Say what is missing in one module: docstrings, and examples that run."""
+    """Say which docstrings are missing in one module."""
     if not module.__doc__:
         yield f"{module.__name__}: no docstring"
     for name, thing in sorted(vars(module).items()):
@@ -30,12 +29,8 @@ def complaints(module: types.ModuleType) -> Iterator[str]:
             continue
         if inspect.isclass(thing):
             yield from about_class(thing)
-        if inspect.isclass(thing) or inspect.isfunction(thing):
-            full = f"{module.__name__}.{name}"
-            if not thing.__doc__:
-                yield f"{full}: no docstring"
-            elif not has_example(thing.__doc__):
-                yield f"{full}: no runnable example (>>>) in the docstring"
+        if (inspect.isclass(thing) or inspect.isfunction(thing)) and not thing.__doc__:
+            yield f"{module.__name__}.{name}: no docstring"
 
 
 def about_class(cls: type) -> Iterator[str]:
@@ -50,13 +45,7 @@ def about_class(cls: type) -> Iterator[str]:
             yield f"{cls.__module__}.{cls.__qualname__}.{name}: no docstring"
 
 
-def has_example(docstring: str) -> bool:
-    """Whether a docstring holds at least one example that is not skipped."""
-    examples = doctest.DocTestParser().get_examples(docstring)
-    return any(not example.options.get(doctest.SKIP) for example in examples)
-
-
-def test_every_public_name_is_documented_with_an_example() -> None:
+def test_every_public_name_is_documented() -> None:
     missing = [line for module in modules() for line in complaints(module)]
     assert not missing, "\n".join(missing)
 
@@ -69,29 +58,13 @@ def test_the_walk_reaches_the_rooms() -> None:
 BAD = '''
 def silent(): pass
 
-def talks():
-    """Talks, and shows nothing."""
-
-def skips():
-    """Shows nothing that runs.
-
-    >>> skips()  # doctest: +SKIP
-    """
-
-def shows():
-    """Show.
-
-    >>> shows()
-    """
+def says():
+    """Say."""
 
 def _private(): pass
 
 class Thing:
-    """A thing.
-
-    >>> Thing
-    <class 'bad.Thing'>
-    """
+    """A thing."""
 
     def method(self): pass
 
@@ -114,6 +87,4 @@ def test_complaints_are_made() -> None:
         "bad.Thing.of: no docstring",
         "bad.Thing.size: no docstring",
         "bad.silent: no docstring",
-        "bad.skips: no runnable example (>>>) in the docstring",
-        "bad.talks: no runnable example (>>>) in the docstring",
     ]

@@ -17,7 +17,6 @@ import pytest
 import tightrope
 
 ROOT = Path(__file__).resolve().parents[2]
-LONGEST_FILE = 400
 LONGEST_MAP = 80
 
 # A path on somebody's machine: at the start of a word, below one of these folders.
@@ -52,15 +51,6 @@ def lines_that_match(pattern: re.Pattern[str], files: list[Path]) -> list[str]:
 
 
 # -- shape --------------------------------------------------------------------------------
-
-
-def test_no_source_file_is_too_long() -> None:
-    lengths = {
-        path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
-        for path in (ROOT / "src").rglob("*.py")
-    }
-    too_long = {name: n for name, n in lengths.items() if n > LONGEST_FILE}
-    assert not too_long, f"split these by idea: {too_long}"
 
 
 def test_no_drawer_for_odds_and_ends() -> None:
