@@ -78,7 +78,7 @@ def tightrope(bulk: bool, optimal: bool = False) -> Work:
     from tightrope.certify import certify
     from tightrope.channels import GeometricChannel
     from tightrope.graphs import PathPower
-    from tightrope.release import Sampler
+    from tightrope.publish import Sampler
 
     if optimal:
         graph = tr.query("sum(20,3)").graph

@@ -66,7 +66,7 @@ def tightrope(rows: int) -> Work:
     from tightrope.certify import certify, write
     from tightrope.channels import GeometricChannel
     from tightrope.graphs import PathPower
-    from tightrope.release import Column
+    from tightrope.publish import Column
 
     kept = tempfile.TemporaryDirectory()
     atexit.register(kept.cleanup)

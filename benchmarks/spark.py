@@ -30,9 +30,9 @@ import tightrope as tr
 from tightrope.certify import certify, write
 from tightrope.channels import GeometricChannel
 from tightrope.graphs import PathPower
-from tightrope.release import parse_facts
-from tightrope.release.shape_reader import read_shape
-from tightrope.release.shape_sql import shape_sql
+from tightrope.publish import parse_facts
+from tightrope.publish.shape_reader import read_shape
+from tightrope.publish.shape_sql import shape_sql
 
 POPULATION = 100_000
 QUESTIONS = {

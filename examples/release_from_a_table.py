@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import tightrope as tr
-from tightrope.release import Column, OverBudget
+from tightrope.publish import Column, OverBudget
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ _PUBLIC = {
     "Epsilon": "tightrope.epsilon",
     "Design": "tightrope.optimize",
     "InputError": "tightrope.errors",
-    "Ledger": "tightrope.release",
+    "Ledger": "tightrope.publish",
     "Loss": "tightrope.consumers",
     "Prior": "tightrope.consumers",
     "Query": "tightrope.queries",
@@ -30,6 +30,7 @@ _PUBLIC = {
     "design": "tightrope.optimize",
     "prove": "tightrope.proofs",
     "query": "tightrope.queries",
+    "release": "tightrope.publish",
     "verify": "tightrope.certify",
 }
 

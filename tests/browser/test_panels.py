@@ -3,8 +3,8 @@
 import json
 import re
 
-from tightrope.release import Ledger
-from tightrope.release.anchors import anchors_of_receipts
+from tightrope.publish import Ledger
+from tightrope.publish.anchors import anchors_of_receipts
 from tightrope.studio import Reader, State
 from tightrope.studio.sketch import HEIGHT, WIDTH
 

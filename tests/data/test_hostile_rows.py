@@ -9,11 +9,11 @@ import pytest
 from tests.data.conftest import FACTS
 
 from tightrope.errors import InputError
-from tightrope.release import parse_facts
-from tightrope.release.answers import answer_of, mapped_answer
-from tightrope.release.shape_reader import read_shape
-from tightrope.release.shape_sql import shape_sql
-from tightrope.release.sources import dialect_of, open_source
+from tightrope.publish import parse_facts
+from tightrope.publish.answers import answer_of, mapped_answer
+from tightrope.publish.shape_reader import read_shape
+from tightrope.publish.shape_sql import shape_sql
+from tightrope.publish.sources import dialect_of, open_source
 
 PEOPLE = parse_facts(FACTS)
 GROUPS = "select region, count(*) from people group by region"

@@ -9,12 +9,12 @@ import pytest
 from tests.data.conftest import FACTS, PAIRS, ROWS, VISITS
 
 from tightrope.errors import InputError
+from tightrope.publish import Ledger, parse_facts, release
+from tightrope.publish.answers import answer_of
+from tightrope.publish.shape_reader import read_shape
+from tightrope.publish.shape_sql import shape_sql
+from tightrope.publish.sources import SourceFailed, dialect_of, open_source
 from tightrope.queries import query
-from tightrope.release import Ledger, parse_facts, release
-from tightrope.release.answers import answer_of
-from tightrope.release.shape_reader import read_shape
-from tightrope.release.shape_sql import shape_sql
-from tightrope.release.sources import SourceFailed, dialect_of, open_source
 
 PEOPLE = parse_facts(FACTS)
 KNOWN = {"people": PEOPLE, "pairs": parse_facts(PAIRS), "visits": parse_facts(VISITS)}
@@ -206,7 +206,7 @@ def test_a_source_that_breaks_off_tells_nothing(parquet, counting, tmp_path, mon
     }
     with monkeypatch.context() as broken:
         broken.setattr(
-            "tightrope.release.releasing.shape_sql",
+            "tightrope.publish.releasing.shape_sql",
             lambda shape, dialect, relation: "SELECT CAST('secret of Ann' AS INTEGER)",
         )
         # The request is the text of the SQL too: keep it the same.

@@ -10,10 +10,10 @@ from tests.data.conftest import FACTS
 
 from tightrope import Epsilon, InputError
 from tightrope.certify import write
-from tightrope.release import Ledger
-from tightrope.release.amounts import charge_of
-from tightrope.release.facts import Table
-from tightrope.release.sources import open_source
+from tightrope.publish import Ledger
+from tightrope.publish.amounts import charge_of
+from tightrope.publish.facts import Table
+from tightrope.publish.sources import open_source
 
 
 def test_spark(spark, parquet, counting, tmp_path):

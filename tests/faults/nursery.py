@@ -14,9 +14,9 @@ import time
 from pathlib import Path
 
 from tightrope.errors import TightropeError
-from tightrope.release.accounts import OverBudget
-from tightrope.release.ledger import Ledger
-from tightrope.release.releasing import release
+from tightrope.publish.accounts import OverBudget
+from tightrope.publish.ledger import Ledger
+from tightrope.publish.releasing import release
 
 
 def ask(plan: dict, key: str) -> object:

@@ -13,8 +13,8 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-import tightrope.release.chain
-from tightrope.release import Charge, Ledger, LedgerError
+import tightrope.publish.chain
+from tightrope.publish import Charge, Ledger, LedgerError
 
 HALF = Fraction(1, 2)
 TABLE = "table people"
@@ -36,7 +36,7 @@ def spend(ledger, key):
 
 FILL = """
 import json, resource, signal, sys
-from tightrope.release import Ledger, LedgerError
+from tightrope.publish import Ledger, LedgerError
 from tests.faults.test_ledger_faults import spend
 ledger = Ledger(sys.argv[1])
 room = int(sys.argv[2])
@@ -128,12 +128,12 @@ def test_a_clock_moved_back(address, monkeypatch):
     spend(ledger, "noon")
     noon = ledger.head().time
 
-    class Yesterday(tightrope.release.chain.datetime):
+    class Yesterday(tightrope.publish.chain.datetime):
         @classmethod
         def now(cls, tz=None):
             return cls(2001, 1, 1, tzinfo=tz)
 
-    monkeypatch.setattr("tightrope.release.chain.datetime", Yesterday)
+    monkeypatch.setattr("tightrope.publish.chain.datetime", Yesterday)
     spend(ledger, "yesterday")
     entries = list(ledger.entries())
     assert [entry.position for entry in entries] == list(range(1, len(entries) + 1))
@@ -150,7 +150,7 @@ def test_a_server_dropped_in_the_middle_of_a_transaction(server):
     spend(ledger, "before")
 
     def work(connection):
-        ledger.store.append(connection, tightrope.release.chain.Entry.after(ledger.head(), {}))
+        ledger.store.append(connection, tightrope.publish.chain.Entry.after(ledger.head(), {}))
         server.stop("immediate")
         connection.exec_driver_sql("SELECT 1")
 

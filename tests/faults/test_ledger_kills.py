@@ -16,8 +16,8 @@ import pytest
 from tightrope.certify import certify, write
 from tightrope.channels import GeometricChannel
 from tightrope.graphs import PathPower
-from tightrope.release import Ledger
-from tightrope.release.amounts import budget_of
+from tightrope.publish import Ledger
+from tightrope.publish.amounts import budget_of
 
 #: Releases that are killed: 500 in all.
 KILLS = {"sqlite": 350, "postgresql": 150}

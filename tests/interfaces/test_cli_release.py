@@ -15,8 +15,7 @@ from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, InputError
 from tightrope.graphs import Clique, PathPower
 from tightrope.optimize import design
-from tightrope.queries import query
-from tightrope.release import (
+from tightrope.publish import (
     Column,
     DeclaredQuestion,
     Ledger,
@@ -26,7 +25,8 @@ from tightrope.release import (
     release,
     verify_receipt,
 )
-from tightrope.release.amounts import charge_of
+from tightrope.publish.amounts import charge_of
+from tightrope.queries import query
 
 CENSUS = Path(__file__).resolve().parents[2] / "examples" / "data"
 PEOPLE = "select count(*) from people"
@@ -307,7 +307,7 @@ def test_who_gave_no_key_is_told_the_one_that_was_paid_with(counting, people, mo
     ask = {"data": people, "sql": PEOPLE, "ledger": "ledger.db", "budget": 2}
     with monkeypatch.context() as broken:
         broken.setattr(
-            "tightrope.release.sources.Source.run", Mock(side_effect=SourceFailed("it broke off"))
+            "tightrope.publish.sources.Source.run", Mock(side_effect=SourceFailed("it broke off"))
         )
         with pytest.raises(SourceFailed, match=r"broke off \(key [0-9a-f]{32}\)") as failed:
             release(counting, **ask)
@@ -318,7 +318,7 @@ def test_who_gave_no_key_is_told_the_one_that_was_paid_with(counting, people, mo
 
 def test_an_interrupt_before_the_charge_frees_the_reservation(counting, people, monkeypatch):
     ends = Mock(side_effect=KeyboardInterrupt)
-    monkeypatch.setattr("tightrope.release.releasing.open_source", ends)
+    monkeypatch.setattr("tightrope.publish.releasing.open_source", ends)
     with pytest.raises(KeyboardInterrupt):
         release(counting, data=people, sql=PEOPLE, ledger="ledger.db", budget=2)
     assert Ledger("ledger.db").account("table people").spent == 0
@@ -371,7 +371,7 @@ def test_a_crash_after_the_charge_is_paid_once(counting, people, monkeypatch):
         raise SourceFailed("broken off")
 
     with monkeypatch.context() as patch:
-        patch.setattr("tightrope.release.releasing._truth", broken)
+        patch.setattr("tightrope.publish.releasing._truth", broken)
         with pytest.raises(SourceFailed):
             ask(counting, people, user="bob", key="k")
     ledger = Ledger("ledger.db")

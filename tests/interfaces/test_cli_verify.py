@@ -5,7 +5,7 @@ import pytest
 from tightrope.certify import certify, checker_script, read, verify
 from tightrope.channels import GeometricChannel
 from tightrope.graphs import PathPower
-from tightrope.release.sampler import Sampler
+from tightrope.publish.sampler import Sampler
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ def audit(
     tightrope.errors.InputError: none.tightrope: No such file or directory
     """
     from tightrope.certify import read
-    from tightrope.release.audit import audit as examine
+    from tightrope.publish.auditing import audit as examine
 
     found = examine(read(file), draws=draws, timed=timed, false_alarm=false_alarm)
 

@@ -74,11 +74,11 @@ def init(
     ...
     tightrope.errors.InputError: nobody is here to ask: give --table
     """
+    from tightrope.publish.amounts import budget_of
+    from tightrope.publish.bare_facts import read_column
+    from tightrope.publish.fact_writer import columns_of_public_data, facts_text, write_facts
+    from tightrope.publish.facts import Table
     from tightrope.queries import Neighbours
-    from tightrope.release.amounts import budget_of
-    from tightrope.release.bare_facts import read_column
-    from tightrope.release.fact_writer import columns_of_public_data, facts_text, write_facts
-    from tightrope.release.facts import Table
 
     talk = not as_json and sys.stdin.isatty()
     name = table if table is not None else _ask("The name of the table in SQL", "--table", talk)

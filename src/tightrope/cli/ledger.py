@@ -30,10 +30,10 @@ def show_ledger(url: LedgerUrl, as_json: AsJson = False) -> None:
     >>> show_ledger("no-such-ledger.db")
     Traceback (most recent call last):
     ...
-    tightrope.release.addresses.LedgerError: no-such-ledger.db: there is no ledger here; ...
+    tightrope.publish.addresses.LedgerError: no-such-ledger.db: there is no ledger here; ...
     """
-    from tightrope.release.amounts import amount_text, shown
-    from tightrope.release.ledger import Ledger
+    from tightrope.publish.amounts import amount_text, shown
+    from tightrope.publish.ledger import Ledger
 
     ledger = Ledger(url)
     head, accounts = ledger.head(), ledger.accounts()
@@ -91,11 +91,11 @@ def verify_ledger(
     >>> verify_ledger("no-such-ledger.db")
     Traceback (most recent call last):
     ...
-    tightrope.release.addresses.LedgerError: no-such-ledger.db: there is no ledger here; ...
+    tightrope.publish.addresses.LedgerError: no-such-ledger.db: there is no ledger here; ...
     """
-    from tightrope.release.amounts import amount_text
-    from tightrope.release.anchors import anchors_of_receipts, read_anchor
-    from tightrope.release.ledger import Ledger
+    from tightrope.publish.amounts import amount_text
+    from tightrope.publish.anchors import anchors_of_receipts, read_anchor
+    from tightrope.publish.ledger import Ledger
 
     ledger = Ledger(url)
     seen = anchors_of_receipts(receipt, ledger.id) if receipt else []
@@ -140,10 +140,10 @@ def export_ledger(
     >>> export_ledger("no-such-ledger.db")
     Traceback (most recent call last):
     ...
-    tightrope.release.addresses.LedgerError: no-such-ledger.db: there is no ledger here; ...
+    tightrope.publish.addresses.LedgerError: no-such-ledger.db: there is no ledger here; ...
     """
     from tightrope.files import write_text
-    from tightrope.release.ledger import Ledger
+    from tightrope.publish.ledger import Ledger
 
     ledger = Ledger(url)
     if as_json:
@@ -174,8 +174,8 @@ def set_budget(
     ...
     tightrope.errors.InputError: a budget must be an ε such as 2, 0.5, 1/3 or 3*ln(2), got 'lots'
     """
-    from tightrope.release.amounts import amount_text, budget_of, shown
-    from tightrope.release.paying import open_ledger
+    from tightrope.publish.amounts import amount_text, budget_of, shown
+    from tightrope.publish.paying import open_ledger
 
     budget = budget_of(amount)
     ledger = open_ledger(url, budget)

@@ -36,7 +36,7 @@ def show_receipt(file: Path, as_json: bool, signer: str | None = None) -> None:
     ...
     tightrope.errors.InputError: no-such-file: there is no such file
     """
-    from tightrope.release.receipts import read_receipt, verify_receipt
+    from tightrope.publish.receipts import read_receipt, verify_receipt
 
     receipt = read_receipt(file)
     check = verify_receipt(receipt, signer)

@@ -13,7 +13,7 @@ from tightrope.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tightrope.release.releasing import DeclaredQuestion
+    from tightrope.publish.releasing import DeclaredQuestion
 
 
 def release(
@@ -105,11 +105,11 @@ def release(
     tightrope.errors.InputError: no-such.tightrope: No such file or directory
     """
     from tightrope.files import check_goals
-    from tightrope.release.amounts import shown
-    from tightrope.release.bare_facts import read_column
-    from tightrope.release.fact_files import FACTS_FILE
-    from tightrope.release.receipts import write_receipt
-    from tightrope.release.releasing import release as do_release
+    from tightrope.publish.amounts import shown
+    from tightrope.publish.bare_facts import read_column
+    from tightrope.publish.fact_files import FACTS_FILE
+    from tightrope.publish.receipts import write_receipt
+    from tightrope.publish.releasing import release as do_release
 
     try:
         check_goals(receipt)
@@ -176,8 +176,8 @@ def _declared(
     import json
 
     from tightrope.files import read_text
-    from tightrope.release.labels import read_label
-    from tightrope.release.releasing import DeclaredQuestion
+    from tightrope.publish.labels import read_label
+    from tightrope.publish.releasing import DeclaredQuestion
 
     try:
         mapping = json.loads(read_text(answers))

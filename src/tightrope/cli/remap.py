@@ -53,7 +53,7 @@ def remap(
         "expected_loss": found.expected_loss,
     }
     if receipt is not None:
-        from tightrope.release.remaps import apply_remap
+        from tightrope.publish.remaps import apply_remap
 
         best = dict(zip(loaded.channel.outputs, guesses, strict=True))
         data["guess"] = apply_remap(receipt, best)

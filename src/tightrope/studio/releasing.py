@@ -44,9 +44,9 @@ def give(mechanism: bytes, asked: Asked) -> dict[str, Any]:
     tightrope.studio.refusal.Refused: name the ledger that pays for the answer
     """
     from tightrope.certify import Mechanism
-    from tightrope.release.amounts import shown
-    from tightrope.release.bare_facts import read_column
-    from tightrope.release.releasing import release
+    from tightrope.publish.amounts import shown
+    from tightrope.publish.bare_facts import read_column
+    from tightrope.publish.releasing import release
 
     if not asked.ledger:
         raise Refused("ledger", "name the ledger that pays for the answer")
@@ -94,8 +94,8 @@ def accounts(ledger: str) -> list[tuple[str, str, str, str]]:
     >>> accounts("no-such-folder/ledger.db")
     []
     """
-    from tightrope.release import Ledger
-    from tightrope.release.amounts import shown
+    from tightrope.publish import Ledger
+    from tightrope.publish.amounts import shown
 
     if "://" not in ledger and not Path(ledger).is_file():
         return []

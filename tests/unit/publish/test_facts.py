@@ -1,0 +1,165 @@
+"""Public facts: what is read, and the key that every refusal names."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import duckdb
+import pytest
+
+from tightrope.cli import main
+from tightrope.errors import InputError
+from tightrope.publish import parse_facts, read_facts
+from tightrope.publish.bare_facts import read_column
+from tightrope.publish.fact_writer import facts_text, write_facts
+from tightrope.publish.facts import Column, Table
+from tightrope.queries import Neighbours
+
+WHOLE = """
+[tables.people]
+source = "people.parquet"
+relation = "hr.people"
+population = 5000
+neighbours = "add-remove"
+budget = "3*ln(2)"
+person = "id"
+contributions = 2
+[tables.people.columns]
+age = { bounds = [0, 120] }
+region = { values = ["north", "south"], other = "south" }
+[tables.people.partitions.region]
+column = "region"
+fixed = true
+parts = { north = ["north"], south = ["south"] }
+[users.alice]
+budget = 0.1
+"""
+
+
+def test_everything_is_read():
+    facts = parse_facts(WHOLE)
+    people = facts.table("PEOPLE")
+    assert people.population == 5000
+    assert people.neighbours is Neighbours.ADD_REMOVE
+    assert people.column("Age").bounds == (0, 120)
+    assert people.column("region").other == "south"
+    assert people.contributions == 2
+    assert people.relation == "hr.people"
+    assert people.partition("region", "north").width(Neighbours.CHANGE_ONE) == 1
+    assert facts.user_budget("alice") == Fraction(1, 10)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("population = 5000", "population = 0"), "tables.people.population"),
+        (("population = 5000", "population = 1.5"), "tables.people.population"),
+        (("population = 5000", "population = true"), "tables.people.population"),
+        (('"add-remove"', '"cousins"'), "tables.people.neighbours"),
+        (('"3*ln(2)"', '"much"'), "tables.people.budget"),
+        (('"3*ln(2)"', "-1"), "tables.people.budget"),
+        (('person = "id"', "person = 3"), "tables.people.person"),
+        (('person = "id"\n', ""), "tables.people.person must name"),
+        (("contributions = 2", "contributions = 0"), "tables.people.contributions"),
+        (("[0, 120]", "[120, 0]"), "tables.people.columns.age.bounds"),
+        (("[0, 120]", "[0, 1, 2]"), "tables.people.columns.age.bounds"),
+        (("[0, 120]", '["a", "b"]'), "tables.people.columns.age.bounds"),
+        (('["north", "south"], other', "[], other"), "tables.people.columns.region.values"),
+        (('["north", "south"], other', '["a", 3], other'), "columns.region.values"),
+        (('["north", "south"], other', '["a", "a"], other'), "columns.region.values"),
+        (('other = "south"', 'other = "west"'), "columns.region.other"),
+        (("bounds = [0, 120]", "bond = 3"), "tables.people.columns.age.bond is not a key"),
+        (("bounds = [0, 120]", 'type = "colour"'), "tables.people.columns.age.type"),
+        (('south = ["south"]', 'south = ["north"]'), "partitions.region.parts must be disjoint"),
+        (('south = ["south"]', "south = [3]"), "partitions.region.parts.south"),
+        (('column = "region"', 'column = "county"'), "partitions.region.column"),
+        (("fixed = true", "fixed = 1"), "partitions.region.fixed"),
+        (("budget = 0.1", ""), "users.alice.budget is missing"),
+        (("[users.alice]", "[user.alice]"), "user is not a key"),
+        (("[users.alice]", "[users."), "not TOML"),
+    ],
+)
+def test_refusals_name_the_key(change, says):
+    text = WHOLE.replace(*change)
+    assert text != WHOLE
+    with pytest.raises(InputError) as refused:
+        parse_facts(text)
+    assert says in str(refused.value)
+    assert str(refused.value).startswith("tightrope.toml: ")
+
+
+def test_one_table_has_one_budget():
+    two = '[tables.a]\nrelation = "people"\n[tables.b]\nrelation = "People"\n'
+    with pytest.raises(InputError, match="are the same table"):
+        parse_facts(two)
+
+
+def test_parts_of_people_with_several_rows_must_be_fixed():
+    facts = parse_facts(WHOLE.replace("fixed = true", "fixed = false"))
+    with pytest.raises(InputError, match="set fixed = true"):
+        facts.table("people").partition("region", "north")
+
+
+def test_written_facts_are_read_again(tmp_path):
+    age = Column("age", "integer", bounds=(0, 120))
+    odd = Column("où est-il", "text", values=("ici", 'l"à'))
+    table = Table(
+        "people",
+        9,
+        Neighbours.EITHER,
+        {"age": age, odd.name: odd, "born": Column("born", "date")},
+        budget=Fraction(1, 3),
+        source="a.csv",
+    )
+    path = tmp_path / "tightrope.toml"
+    write_facts(table, path)
+    found = read_facts(path).table("people")
+    assert found == replace(table, source=str(tmp_path / "a.csv"))
+    with pytest.raises(InputError, match="already"):
+        write_facts(table, path)
+    assert "contributions" not in facts_text(table)
+
+
+@pytest.mark.parametrize("text", ["age", "age:", ":3", "age:9..1", "g:a,a"])
+def test_columns_in_one_word(text):
+    with pytest.raises(InputError):
+        read_column(text)
+
+
+def test_init_without_anybody_to_ask(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = ["init", "--table", "people", "--population", "50", "--column", "age:0..90", "--json"]
+    assert main(words) == 0
+    assert capsys.readouterr().out == (
+        '{"file": "tightrope.toml", "table": "people", "columns": ["age"]}\n'
+    )
+    assert read_facts("tightrope.toml").table("people").column("age").bounds == (0, 90)
+    assert main(words) == 2
+    assert main(["init", "--table", "people", "--json"]) == 2
+    assert "give --population" in capsys.readouterr().err
+
+
+def test_init_looks_at_data_only_when_it_is_public(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    duckdb.sql("copy (select 3 as lanes, 'a' as kind) to 'roads.parquet'")
+    words = ["init", "--table", "roads", "--population", "5", "--source", "roads.parquet"]
+    assert main([*words, "--json"]) == 0
+    assert not read_facts("tightrope.toml").table("roads").columns
+    assert main([*words, "--json", "--replace", "--data-is-public"]) == 0
+    assert read_facts("tightrope.toml").table("roads").column("lanes").bounds == (3, 3)
+    capsys.readouterr()
+
+
+def test_init_asks(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    told = iter(["people", "people.csv", "50", "either", "2", "age:0..90", "born:date", ""])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: next(told))
+    assert main(["init"]) == 0
+    assert "written: tightrope.toml" in capsys.readouterr().out
+    people = read_facts("tightrope.toml").table("people")
+    assert people.neighbours is Neighbours.EITHER
+    assert list(people.columns) == ["age", "born"]
+    assert people.budget == 2
+    told = iter(["people", "", "many"])
+    assert main(["init", "--replace"]) == 2
+    assert "must be a whole number" in capsys.readouterr().err

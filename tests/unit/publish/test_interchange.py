@@ -1,0 +1,89 @@
+"""Exchange with other libraries: log-probabilities, and a real OpenDP measurement."""
+
+import csv
+import math
+from fractions import Fraction
+
+import opendp.prelude as dp
+import pytest
+
+from tightrope.certify import Mechanism, certify
+from tightrope.channels import GeometricChannel, IntegerChannel, ScaledPhi, rational
+from tightrope.errors import CheckFailed, InputError
+from tightrope.graphs import PathPower, petersen
+from tightrope.publish import log_probabilities, opendp_measurement, write_log_probabilities
+from tightrope.publish.interchange import privacy_map
+
+
+@pytest.fixture(scope="module")
+def sums():
+    return certify(GeometricChannel(11, "0.5", 5), PathPower(11, 5), "0.5", query="sum(2,5)")
+
+
+@pytest.fixture
+def features():
+    """OpenDP asks for consent to what it cannot check itself."""
+    dp.enable_features("contrib", "honest-but-curious")
+    yield
+    dp.disable_features("contrib", "honest-but-curious")
+
+
+def test_log_probabilities_are_those_of_the_row(sums):
+    for i in (0, 5):
+        found = log_probabilities(sums, i)
+        assert list(found) == list(range(11))
+        assert math.fsum(map(math.exp, found.values())) == pytest.approx(1, abs=1e-14)
+        for o, value in found.items():
+            exact = Fraction(int(sums.row_weights(i)[o]), sums.total)
+            assert value == pytest.approx(math.log(exact), rel=1e-14)
+
+
+def test_the_loss_between_neighbours_is_at_most_epsilon(sums):
+    one, other = log_probabilities(sums, 3), log_probabilities(sums, 8)
+    assert max(abs(one[o] - other[o]) for o in one) <= 0.5 + 1e-12
+
+
+def test_probabilities_close_to_one_keep_their_digits():
+    made = certify(IntegerChannel([[2**60 - 1, 1]] * 2), PathPower(2), "1")
+    assert log_probabilities(made, 0)[0] == pytest.approx(-(2.0**-60), rel=1e-12)
+
+
+def test_the_file_holds_every_entry(sums, tmp_path):
+    path = write_log_probabilities(sums, tmp_path / "rows.csv", rows=[0, 4])
+    with path.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["row"]) for row in rows] == [0] * 11 + [4] * 11
+    assert float(rows[13]["log_probability"]) == log_probabilities(sums, 4)[2]
+    with pytest.raises(InputError, match="No such file"):
+        write_log_probabilities(sums, tmp_path / "none" / "rows.csv")
+
+
+def test_the_privacy_map_counts_steps(sums):
+    assert [privacy_map(sums, d) for d in (0, 1, 5, 6, 10, 1000)] == [0, 0.5, 0.5, 1, 1, 1.5]
+    logarithm = certify(GeometricChannel(6, "ln(3)"), PathPower(6), "ln(3)", query="count(5)")
+    assert math.log(3) < privacy_map(logarithm, 1) < math.log(3) + 1e-14
+    for wrong in (-1, math.nan):
+        with pytest.raises(InputError, match="at least 0"):
+            privacy_map(sums, wrong)
+
+
+@pytest.mark.usefixtures("features")
+def test_opendp_draws_and_maps(sums):
+    measurement = opendp_measurement(sums)
+    assert {measurement(4) for _ in range(200)} <= set(range(11))
+    assert measurement.map(d_in=1) == 0.5
+    assert measurement.map(d_in=6) == 1.0
+    assert measurement.check(d_in=5, d_out=0.5)
+    assert not measurement.check(d_in=6, d_out=0.9)
+
+
+@pytest.mark.usefixtures("features")
+def test_only_a_sound_mechanism_on_a_line_becomes_a_measurement(sums):
+    listed = certify(ScaledPhi(petersen(), "ln(2)", 1 / 4), petersen(), "ln(2)")
+    with pytest.raises(InputError, match="no distances on a line"):
+        opendp_measurement(listed)
+    coin = certify(rational([["3/4", "1/4"], ["1/4", "3/4"]]), PathPower(2), "ln(3)")
+    data = bytearray(coin.to_bytes())
+    data[-1] ^= 1
+    with pytest.raises(CheckFailed, match="digest"):
+        opendp_measurement(Mechanism(bytes(data)))

@@ -1,0 +1,203 @@
+"""Which SQL is understood, and which is refused before anything is read."""
+
+import pytest
+
+from tightrope.errors import InputError
+from tightrope.publish import parse_facts
+from tightrope.publish.shape_reader import read_shape
+from tightrope.publish.shape_sql import shape_sql
+
+FACTS = parse_facts(
+    """
+[tables.people]
+population = 100
+[tables.people.columns]
+age = { bounds = [0, 90] }
+height = { type = "number" }
+region = { values = ["north", "south"] }
+smoker = { type = "boolean" }
+born = { type = "date" }
+debt = { bounds = [-5, 5] }
+[tables.staff]
+population = 10
+[tables.visits]
+population = 50
+person = "id"
+contributions = 3
+[tables.visits.columns]
+age = { bounds = [0, 90] }
+region = { values = ["north", "south"] }
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("sql", "question"),
+    [
+        ("select count(*) from people", "count(100)"),
+        ("SELECT COUNT(1) AS n FROM People AS p WHERE p.Age >= 18;", "count(100)"),
+        ('select count(*) from "people" where "age" = 3', "count(100)"),
+        ("select count(*) from (select * from people where age > 3) t where smoker", "count(100)"),
+        ("select sum(age) from people", "sum(100,90)"),
+        ("select count(*) from visits", "sum(50,3)"),
+        ("select sum(age) from visits", "sum(50,270)"),
+        ("select count(distinct id) from visits", "count(50)"),
+        ("select region, count(*) from people group by region", "histogram(100,3)"),
+        ("select count_if(smoker), count(*) from people", "counts(100,2)"),
+        (
+            "select region from people group by region order by count(*) desc, region limit 1",
+            "choice(2)",
+        ),
+        (
+            "select region from visits group by region order by count(*) desc limit 1",
+            "choice(2)",
+        ),
+        ("select mod(count(*), 4) from people", "count_mod(100,4)"),
+    ],
+)
+def test_known_shapes(sql, question):
+    assert read_shape(sql, FACTS).question == question
+
+
+WRITES = [
+    "drop table people",
+    "delete from people",
+    "update people set age = 0",
+    "insert into people values (1)",
+    "create table x as select * from people",
+    "copy people to 'people.csv'",
+    "copy (select * from people) to 'people.csv'",
+    "attach 'other.db' as other",
+    "pragma database_list",
+    "install httpfs",
+    "set threads = 1",
+    "explain select count(*) from people",
+    "select count(*) into copy from people",
+    "with gone as (delete from people returning *) select count(*) from gone",
+    "vacuum",
+    "call pragma_version()",
+]
+READS_ELSEWHERE = [
+    "select count(*) from people, staff",
+    "select count(*) from people join staff on true",
+    "select count(*) from staff2",
+    "select count(*) from secret.people",
+    "select count(*) from read_csv('people.csv')",
+    "select count(*) from 'people.csv'",
+    "select count(*) from people where age in (select age from staff)",
+    "select count(*) from people where exists (select 1 from staff)",
+    "select (select count(*) from staff) from people",
+    "select count(*) from people union all select count(*) from staff",
+    "select count(*) from people where staff.age = 3",
+    "select count(*) from information_schema.tables",
+    "select count(*) from people, lateral (select 1)",
+    "select count(*)",
+]
+OUTSIDE_THE_FACTS = [
+    "select count(*) from people where income > 3",
+    "select sum(height) from people",
+    "select sum(debt) from people",
+    "select age, count(*) from people group by age",
+    "select region, count(*) from visits group by region",
+    "select count(distinct age) from people",
+    "select count(*) from people where age = 'old'",
+    "select count(*) from people where region = 3",
+    "select count(*) from people where region > 'm'",
+    "select count(*) from people where region = smoker",
+    "select count(*) from people where born > 'someday'",
+    "select count(*) from people where smoker > false",
+    'select count(*) from people where "AGE" = 3',
+]
+NOT_TOTAL = [
+    "select count(*) from people where age / 0 > 1",
+    "select count(*) from people where age + 1 > 1",
+    "select count(*) from people where cast(region as int) > 1",
+    "select count(*) from people where sqrt(age) > 1",
+    "select count(*) from people where random() < 0.5",
+    "select count(*) from people where pg_sleep(10) is null",
+    "select count(*) from people where now() > born",
+    "select count(*) from people where region like '%n'",
+    "select count(*) from people where region = 'north' collate nocase",
+    "select count(*) from people where age = null",
+    "select count(*) from people where age is distinct from 3",
+    "select count(*) from people where smoker = 1",
+]
+NO_SHAPE = [
+    "select * from people",
+    "select age from people",
+    "select max(age) from people",
+    "select avg(age) from people",
+    "select count(*) + 1 from people",
+    "select sum(age) + sum(age) from people",
+    "select sum(distinct age) from people",
+    "select sum(age * age) from people",
+    "select distinct count(*) from people",
+    "select count(*) from people limit 1",
+    "select count(*) from people tablesample 10 percent",
+    "select count(*) from people having count(*) > 3",
+    "select count(*) over () from people",
+    "select region, count(*) from people group by region having count(*) > 5",
+    "select region, count(*) from people group by rollup (region)",
+    "select region, smoker, count(*) from people group by region, smoker",
+    "select region from people group by region order by count(*) limit 1",
+    "select region from people group by region order by count(*) desc limit 2",
+    "select region, count(*) from people group by region order by 2 desc limit 1",
+    "select region from people group by region order by count(*) desc limit 1 offset 1",
+    "select count(*) % 1 from people",
+    "select count(*) % -3 from people",
+    "select region from (select * from (select region, count(*) as n from people group by region) "
+    "where n > 3 order by n desc limit 1)",
+    "select count(*) from (select * from people limit 3)",
+    "select count(*) from (select distinct region from people)",
+    "select count(*) from people; select count(*) from people",
+    "",
+    "select count(*) from people where",
+    "sélect",
+    "(" * 3000,
+]
+
+
+@pytest.mark.parametrize("sql", WRITES + READS_ELSEWHERE + OUTSIDE_THE_FACTS + NOT_TOTAL + NO_SHAPE)
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "sqlite", "spark"])
+def test_everything_else_is_refused(sql, dialect):
+    if dialect == "spark" and '"AGE"' in sql:
+        sql = sql.replace('"', "`")
+    with pytest.raises(InputError) as refused:
+        _ = read_shape(sql, FACTS, dialect).question
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("sql", ["select max(age) from people", "select avg(age) from people"])
+def test_a_declared_answer_graph_allows_more(sql):
+    shape = read_shape(sql, FACTS, declared=True)
+    assert shape.kind == "declared"
+    with pytest.raises(InputError, match="must be named"):
+        _ = shape.question
+
+
+@pytest.mark.parametrize("sql", [*WRITES, *READS_ELSEWHERE, "select pg_sleep(3) from people"])
+def test_a_declared_answer_graph_does_not_allow_everything(sql):
+    with pytest.raises(InputError):
+        read_shape(sql, FACTS, declared=True)
+
+
+def test_what_is_run_is_built_anew():
+    sql = "select /* hint */ count(*) from people -- ' ; drop table people\n where region = 'a''b'"
+    built = shape_sql(read_shape(sql, FACTS), "duckdb")
+    assert built == (
+        'SELECT COUNT(*) AS "a0", COUNT(*) AS "a1" FROM "people" WHERE "region" = \'a\'\'b\''
+    )
+
+
+def test_the_contributions_rule_is_part_of_the_query():
+    built = shape_sql(read_shape("select sum(age) from visits where age > 1", FACTS), "duckdb")
+    assert 'ROW_NUMBER() OVER (PARTITION BY "id"' in built
+    assert '"tightrope_row" <= 3' in built
+    people = shape_sql(read_shape("select count(distinct id) from visits", FACTS), "duckdb")
+    assert '"tightrope_row" <= 1' in people
+
+
+def test_names_are_quoted_in_the_dialect():
+    shape = read_shape("select count(*) from people where age > 1", FACTS)
+    assert "`age` > 1" in shape_sql(shape, "spark")
+    assert '"age" > 1' in shape_sql(shape, "postgres", "a.b").replace('"a"."b"', "")
