@@ -21,7 +21,7 @@ def test_typo_is_marked_and_leaves_no_numbers_of_another_question(tab):
     tab.wait("[data-regular] >> text=/^yes$/")
     tab.turn(1)
     tab.fill("Query", "summ(150,5)")
-    tab.wait("[data-error=question] >> text=did you mean 'sum'")
+    tab.wait("[data-error=question] >> text=did you mean 'sum(u,v)'")
     expect(marked(tab)).to_have_text("1 Question")
     tab.turn(2)
     tab.wait("[data-exists] >> text=/^Not known .*did you mean/")

@@ -54,7 +54,7 @@ def test_graph_is_drawn_by_clicks_and_undone(tab):
 def test_wrong_question_is_refused_beside_the_field(tab):
     tab.open()
     tab.fill("Query", "summ(3)")
-    tab.wait("[data-error=question] >> text=did you mean 'sum'")
+    tab.wait("[data-error=question] >> text=did you mean 'sum(u,v)'")
     tab.reads("[data-facts]", "")
     tab.fill("Query", "graph:secret.csv")
     tab.wait("[data-error=question] >> text=by upload")

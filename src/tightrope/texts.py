@@ -1,0 +1,191 @@
+r"""The one reader of texts such as ``sum(150,5)``, ``binomial(1/2)``, ``uniform``, ``file:a.csv``.
+
+::
+
+    call       = name [ "(" [ arguments ] ")" ] | name ":" rest
+    arguments  = argument { "," argument }
+    name       = letter { letter | digit | "_" }
+
+Blanks may stand between the parts. Every error points at the first character that does not fit.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tightrope.errors import InputError, TextError
+
+#: A decimal or a fraction of two: ``.3``, ``1e-4``, ``1/3``. The exponent is short, so that no
+#: text stands for a giant integer.
+_DECIMAL = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
+NUMBER = re.compile(rf"[+-]?{_DECIMAL}(?:\s*/\s*{_DECIMAL})?")
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a text says: a name, and what stands in brackets or after a colon.
+
+    Attributes
+    ----------
+    text
+        The whole text.
+    name
+        The name in front.
+    args, places
+        The arguments as they are written, and where each begins.
+    rest
+        What stands after the colon, without blanks at its ends; ``None`` without a colon.
+    brackets
+        Whether there were brackets.
+    end
+        Where the arguments end: the place of the closing bracket, or the end of the text.
+
+    Examples
+    --------
+    >>> call = read_call("sum( 150, 5 )", "query", ["sum(u,v)", "graph:FILE"])
+    >>> call.name, call.args, str(call)
+    ('sum', ('150', '5'), 'sum(150,5)')
+    """
+
+    text: str
+    name: str
+    args: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()
+    rest: str | None = None
+    brackets: bool = False
+    end: int = 0
+
+    def error(self, message: str, argument: int | None = None) -> TextError:
+        """Return the error that points at an argument, or behind the last one."""
+        return TextError(
+            message, self.text, self.end if argument is None else self.places[argument]
+        )
+
+    def __str__(self) -> str:
+        if self.rest is not None:
+            return f"{self.name}:{self.rest}"
+        return f"{self.name}({','.join(self.args)})" if self.brackets else self.name
+
+
+def read_call(
+    text: str,
+    kind: str,
+    forms: Iterable[str],
+    *,
+    argument: re.Pattern[str] = NUMBER,
+    wanted: str = "a number such as .3 or 1/3",
+    longest: int = 10_000,
+) -> Call:
+    """Read a name with its arguments.
+
+    Parameters
+    ----------
+    text
+        The text.
+    kind
+        What the text stands for, in messages: ``query``, ``prior``, ``loss``.
+    forms
+        The names that are known, each alone or in the form of its use. A colon in the form says
+        that the name is followed by a colon and free text: ``file:FILE``.
+    argument
+        What one argument looks like.
+    wanted
+        What an argument must be, in messages.
+    longest
+        Largest number of characters of the text.
+
+    Examples
+    --------
+    >>> read_call("file: a b.csv ", "prior", ["uniform", "binomial(p)", "file:FILE"]).rest
+    'a b.csv'
+    >>> read_call("binomal(1/2)", "prior", ["uniform", "binomial(p)", "file:FILE"])
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.TextError: unknown prior 'binomal' (did you mean 'binomial(p)'?) at
+    character 1 of 'binomal(1/2)': ▸binomal(1/2)
+    """
+    if len(text) > longest:
+        raise InputError(f"a {kind} text has at most {longest} characters, got {len(text)}")
+    known = {re.split(r"\W", form)[0]: form for form in forms}
+    start = _skip(text, 0)
+    found = re.compile(r"[A-Za-z][A-Za-z0-9_]*").match(text, start)
+    if found is None:
+        raise TextError(f"expected the name of a {kind}, such as {_example(known)},", text, start)
+    name, place = found[0], _skip(text, found.end())
+    if name not in known:
+        raise TextError(f"unknown {kind} {name[:40]!r}{_suggestion(name, known)}", text, start)
+    if ":" in known[name]:
+        rest = text[place + 1 :].strip()
+        if text[place : place + 1] != ":" or not rest:
+            place = len(text) if text[place : place + 1] == ":" else place
+            raise TextError(f"expected {known[name]}, with the name of a file", text, place)
+        return Call(text, name, rest=rest, end=len(text))
+    args: list[tuple[str, int]] = []
+    opened = text[place : place + 1] == "("
+    end = place
+    if opened:
+        place = _skip(text, place + 1)
+        if text[place : place + 1] != ")":
+            wanted = f"{wanted} in {known[name]}"
+            args, place = read_list(text, place, ")", argument=argument, wanted=wanted)
+        end, place = place, _skip(text, place + 1)
+    if place < len(text):
+        raise TextError("expected the end" if opened else "expected '(' or the end", text, place)
+    return Call(text, name, tuple(a for a, _ in args), tuple(p for _, p in args), None, opened, end)
+
+
+def read_list(
+    text: str,
+    place: int = 0,
+    closing: str = "",
+    *,
+    argument: re.Pattern[str] = NUMBER,
+    wanted: str = "a number such as .3 or 1/3",
+    longest: int = 400,
+) -> tuple[list[tuple[str, int]], int]:
+    """Read arguments with commas between them; return each with its place, and where they end.
+
+    The list ends before the closing sign, or with the text where there is none.
+
+    >>> read_list("(.3, 1/2)", 1, ")")
+    ([('.3', 1), ('1/2', 5)], 8)
+    """
+    found: list[tuple[str, int]] = []
+    while True:
+        place = _skip(text, place)
+        one = argument.match(text, place)
+        if one is None or len(one[0]) > longest:
+            raise TextError(f"expected {wanted}", text, place)
+        if re.search(r"/\s*[0.]*(?:[eE]|$)", one[0]):
+            raise TextError("expected a number that does not divide by zero", text, place)
+        found.append((one[0], place))
+        place = _skip(text, one.end())
+        sign = text[place : place + 1]
+        if sign == closing:
+            return found, place
+        if sign != ",":
+            raise TextError(
+                f"expected ',' or {repr(closing) if closing else 'the end'}", text, place
+            )
+        place += 1
+
+
+def _skip(text: str, place: int) -> int:
+    """Return the place of the next character that is not blank."""
+    while place < len(text) and text[place].isspace():
+        place += 1
+    return place
+
+
+def _example(known: dict[str, str]) -> str:
+    return next((form for form in known.values() if "(" in form), next(iter(known.values())))
+
+
+def _suggestion(name: str, known: dict[str, str]) -> str:
+    close = difflib.get_close_matches(name.lower()[:40], known, n=2)
+    if not close:
+        return f" (known: {', '.join(known.values())})"
+    return f" (did you mean {' or '.join(repr(known[found]) for found in close)}?)"
