@@ -6,7 +6,6 @@
 """
 
 from tightrope.optimize.certificate import Certificate, Multipliers
-from tightrope.optimize.engine import Progress
 from tightrope.optimize.limited import LimitCertificate
 from tightrope.optimize.limits import LimitedDesign, design_limited, trade_off
 from tightrope.optimize.planner import ROUTES, Route, design, explain_routes
@@ -18,9 +17,11 @@ from tightrope.optimize.points import (
     spanner,
 )
 from tightrope.optimize.problem import Problem
+from tightrope.optimize.progress import Progress, Watch
 from tightrope.optimize.regret import ManyDesign, design_many
 from tightrope.optimize.remaps import MinimaxRemap, minimax_remap
 from tightrope.optimize.result import Design
+from tightrope.optimize.settings import SolverSettings
 
 __all__ = [
     "ROUTES",
@@ -34,7 +35,9 @@ __all__ = [
     "Problem",
     "Progress",
     "Route",
+    "SolverSettings",
     "Spanner",
+    "Watch",
     "design",
     "design_limited",
     "design_many",

@@ -11,18 +11,12 @@ from __future__ import annotations
 
 import time
 
-from tightrope.optimize.engine import (
-    Callback,
-    EngineResult,
-    Progress,
-    first_faces,
-    relative_gap,
-    run_engine,
-)
+from tightrope.optimize.engine import EngineResult, first_faces, run_engine
 from tightrope.optimize.faces import Face
 from tightrope.optimize.master import solve_master
 from tightrope.optimize.objective import Objective
 from tightrope.optimize.pricing import price, pricer_for
+from tightrope.optimize.progress import Callback, Progress, relative_gap
 
 #: The approach ends at this gap: from there the engine needs few rounds.
 CLOSE_GAP = 5e-3

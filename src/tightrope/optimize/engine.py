@@ -8,7 +8,6 @@ program with few variables; pricing says which faces must grow, and proves the b
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +17,7 @@ from tightrope.optimize.master import MasterSolution, solve_master
 from tightrope.optimize.objective import ExpectedLoss, Objective
 from tightrope.optimize.pricing import Pricer, Prices, price, pricer_for
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
+from tightrope.optimize.progress import Callback, Progress, relative_gap
 
 #: While the gap is larger than this, all faces are opened around their guess instead; on trees,
 #: where that takes few variables and rounds are many, as long as it helps.
@@ -38,26 +38,6 @@ MOST_ROUNDS = 200
 #: only rounding can be in the way.
 PATIENCE = 3
 STUCK_GAP = 1e-6
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What a progress callback is told after each round.
-
-    >>> Progress(1, 0.5, 0.4, 0.2, 10, 0.1).gap
-    0.2
-    """
-
-    round: int
-    loss: float
-    bound: float
-    gap: float
-    variables: int
-    seconds: float
-
-
-#: Called after each round; returning ``True`` stops the search with the best found so far.
-Callback = Callable[[Progress], bool | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,17 +225,6 @@ def _separate(
 def _noise(problem: Problem) -> float:
     """Values of rays that rounding alone may produce."""
     return 1e-14 * float(np.abs(problem.costs).sum(axis=0).max())
-
-
-def relative_gap(loss: float, bound: float) -> float:
-    """Return (loss - bound) / loss, and 0 when both vanish.
-
-    >>> relative_gap(2.0, 1.0), relative_gap(0.0, 0.0)
-    (0.5, 0.0)
-    """
-    if loss - bound <= 0:
-        return 0.0
-    return (loss - bound) / max(abs(loss), 1e-300)
 
 
 def first_faces(problem: Problem, guesses: Ints) -> dict[int, Face]:

@@ -12,7 +12,7 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.optimize.approach import run_approach
-from tightrope.optimize.engine import Callback, run_engine
+from tightrope.optimize.engine import run_engine
 from tightrope.optimize.faces import Face
 from tightrope.optimize.limited import LimitCertificate, LimitedLoss, Minimised
 from tightrope.optimize.mixture import Mixture, mixture, private_above
@@ -20,6 +20,7 @@ from tightrope.optimize.objective import TOTAL
 from tightrope.optimize.plain import privacy_rows
 from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Floats, Problem
+from tightrope.optimize.progress import Callback
 from tightrope.optimize.simplex import minimise
 
 #: Most entries of the program without a privacy level.

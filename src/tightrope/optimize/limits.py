@@ -26,11 +26,11 @@ from tightrope.consumers import Bayesian, Consumer, DensePrior, Prior
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
-from tightrope.optimize.engine import Callback
 from tightrope.optimize.limit_search import Search
 from tightrope.optimize.limited import LimitCertificate, Minimised
 from tightrope.optimize.planner import graph_of
 from tightrope.optimize.problem import Floats
+from tightrope.optimize.progress import Callback
 
 #: A value below this part of what is had without an answer is measured by that part.
 SMALL_SHARE = 1e-3

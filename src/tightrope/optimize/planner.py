@@ -20,8 +20,8 @@ from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import ROW_LIMIT
 from tightrope.mechanisms import exponential, geometric
 from tightrope.optimize import closed_forms, solvers
-from tightrope.optimize.engine import Callback
 from tightrope.optimize.plain import plain_entries
+from tightrope.optimize.progress import Callback
 from tightrope.optimize.remaps import minimax_remap
 from tightrope.optimize.result import Design
 from tightrope.optimize.task import Task

@@ -25,12 +25,12 @@ from tightrope.consumers import Bayesian, Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
-from tightrope.optimize.engine import Callback
 from tightrope.optimize.guess_tuples import Crowd
 from tightrope.optimize.mixture import peeled, weighed
 from tightrope.optimize.planner import design, graph_of
 from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Floats, Heights, Problem
+from tightrope.optimize.progress import Callback
 from tightrope.optimize.regret_search import Found, search
 from tightrope.optimize.result import Design
 

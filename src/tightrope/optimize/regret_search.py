@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tightrope.errors import CheckFailed
-from tightrope.optimize.engine import Callback, Progress
 from tightrope.optimize.guess_tuples import Crowd, Explored, explore, named
 from tightrope.optimize.pricing import pricer_for
 from tightrope.optimize.problem import Floats, Heights, Problem
+from tightrope.optimize.progress import Callback, Progress
 
 #: Most rounds of pricing.
 MOST_ROUNDS = 300

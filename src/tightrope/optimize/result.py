@@ -11,8 +11,8 @@ from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import AnswerGraph
 from tightrope.optimize.certificate import Certificate
-from tightrope.optimize.engine import relative_gap
 from tightrope.optimize.faces import Face
+from tightrope.optimize.progress import relative_gap
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from tightrope.errors import TooLarge
 from tightrope.optimize.approach import run_approach
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.dual import dual_variables, solve_dual_program
-from tightrope.optimize.engine import EngineResult, relative_gap
+from tightrope.optimize.engine import EngineResult
 from tightrope.optimize.faces import Face
 from tightrope.optimize.minimax import reweighed, solve_worst_program
 from tightrope.optimize.mixture import Mixture, mixture, polished, private_above
@@ -23,6 +23,7 @@ from tightrope.optimize.orbits import expanded
 from tightrope.optimize.plain import PLAIN_ENTRIES, plain_entries, solve_plain_program
 from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Floats, Problem
+from tightrope.optimize.progress import relative_gap
 from tightrope.optimize.result import Design
 from tightrope.optimize.task import Task
 

@@ -18,12 +18,12 @@ from tightrope.graphs import AnswerGraph
 from tightrope.graphs.automorphisms import AutomorphismGroup
 from tightrope.mechanisms.tight import TightConstraints, tight_constraints
 from tightrope.optimize.certificate import Certificate
-from tightrope.optimize.engine import Callback
 from tightrope.optimize.faces import Face
 from tightrope.optimize.objective import ExpectedLoss, MinimaxLoss, even_on
 from tightrope.optimize.orbits import reduced, symmetries
 from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Floats, Problem
+from tightrope.optimize.progress import Callback
 from tightrope.optimize.result import Design
 
 #: Largest number of answers for which the prices of a closed form are priced again.
