@@ -57,6 +57,38 @@ class OverBudget(InputError):
 
 
 @dataclass(frozen=True)
+class SourceIdentity:
+    """Which data a source holds, whatever name somebody gives it.
+
+    Two identities are the same data if they share one of their names. A file has two: its
+    resolved path, which stays when the file is written anew, and its device and inode, which
+    hard links share.
+
+    Attributes
+    ----------
+    names
+        Canonical names: ``file:/data/people.csv`` and ``inode:2049:131``; for a table inside a
+        database file the same with ``#schema.table``; ``postgresql:SYSTEM/DATABASE/schema.table``
+        for a server; ``memory:people`` for a table that was handed over.
+
+    Examples
+    --------
+    >>> here = SourceIdentity(("file:/data/people.csv", "inode:1:7"))
+    >>> here.is_same(SourceIdentity(("file:/data/link.csv", "inode:1:7")))
+    True
+    """
+
+    names: tuple[str, ...]
+
+    def is_same(self, other: SourceIdentity) -> bool:
+        """Whether both are the same data."""
+        return not set(self.names).isdisjoint(other.names)
+
+    def __str__(self) -> str:
+        return self.names[0]
+
+
+@dataclass(frozen=True)
 class Charge:
     """What one release takes from one account.
 
