@@ -26,7 +26,6 @@ from tightrope.certify.optimality import LINE_LIMIT
 from tightrope.certify.readers import distance_rule
 from tightrope.certify.rounding import LISTED_WEIGHTS
 from tightrope.channels import Channel, GeometricChannel
-from tightrope.consumers import Bayesian, RiskAverse
 from tightrope.consumers.line_remap import line_remap
 from tightrope.errors import InputError
 from tightrope.graphs import PathPower
@@ -128,7 +127,7 @@ def _stored(design: Design) -> tuple[Channel, NDArray[np.int64] | None]:
     rows, columns = design.channel.shape
     noise = isinstance(design.general, GeometricChannel)
     noise = noise and not isinstance(design.channel, GeometricChannel)
-    if noise and rows * columns > LISTED_WEIGHTS and isinstance(design.consumer, Bayesian):
+    if noise and rows * columns > LISTED_WEIGHTS and not design.consumer.risk_averse:
         found = line_remap(design.consumer, design.epsilon.alpha)
         if found is not None:
             return design.general, found.guess
@@ -151,7 +150,7 @@ def _certificate(
     if proof is None:
         return None
     prior = proof.consumer.prior.probabilities
-    mix = prior if isinstance(design.consumer, RiskAverse) else None
+    mix = prior if design.consumer.risk_averse else None
     if design.consumer.loss.is_binary:
         # Guess k loses π except at k, so y = π - λ bounds the chance of a right guess.
         cover = prior - proof.prices

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tightrope.channels import Channel
 from tightrope.consumers import (
-    Bayesian,
     Consumer,
     Loss,
+    MatrixLoss,
     Prior,
     best_remap,
     expected_loss,
@@ -64,16 +64,16 @@ def losses(draw: st.DrawFn, graph: AnswerGraph) -> Loss:
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[AnswerGraph, Channel, Bayesian]:
+def cases(draw: st.DrawFn) -> tuple[AnswerGraph, Channel, Consumer]:
     graph = draw(graphs())
     channel = draw(channels(graph.size, draw(st.integers(1, 6))))
-    return graph, channel, Bayesian(draw(distributions(graph.size)), draw(losses(graph)))
+    return graph, channel, Consumer(prior=draw(distributions(graph.size)), loss=draw(losses(graph)))
 
 
 @SMALL
 @given(cases(), st.data())
 def test_no_remap_is_better_than_the_best(
-    case: tuple[AnswerGraph, Channel, Bayesian], data: st.DataObject
+    case: tuple[AnswerGraph, Channel, Consumer], data: st.DataObject
 ) -> None:
     _, channel, consumer = case
     best = best_remap(channel, consumer)
@@ -88,7 +88,7 @@ def test_no_remap_is_better_than_the_best(
 @SMALL
 @given(cases(), st.data())
 def test_post_processing_helps_nobody(
-    case: tuple[AnswerGraph, Channel, Bayesian], data: st.DataObject
+    case: tuple[AnswerGraph, Channel, Consumer], data: st.DataObject
 ) -> None:
     _, channel, consumer = case
     step = data.draw(channels(channel.shape[1], data.draw(st.integers(1, 4))))
@@ -99,7 +99,7 @@ def test_post_processing_helps_nobody(
 @SMALL
 @given(cases())
 def test_the_answer_itself_is_worth_most_and_no_answer_least(
-    case: tuple[AnswerGraph, Channel, Bayesian],
+    case: tuple[AnswerGraph, Channel, Consumer],
 ) -> None:
     graph, channel, consumer = case
     truth, silence = Channel(np.eye(graph.size)), Channel(np.ones((graph.size, 1)))
@@ -113,12 +113,12 @@ def test_binary_utility_is_the_sum_of_the_largest(graph: AnswerGraph, data: st.D
     channel = data.draw(channels(graph.size, 4))
     known = Prior(data.draw(distributions(graph.size)))
     joint = known.probabilities[:, None] * channel.matrix()
-    consumer = Bayesian(known, Loss.binary(graph.size))
+    consumer = Consumer(prior=known, loss=Loss.binary(graph.size))
     assert utility(channel, consumer) == pytest.approx(joint.max(axis=0).sum(), abs=ACCURACY)
-    matrix = Bayesian(known, 1 - np.eye(graph.size))
+    matrix = Consumer(prior=known, loss=1 - np.eye(graph.size))
     assert utility(channel, matrix) == pytest.approx(utility(channel, consumer), abs=ACCURACY)
     # A loss that is not binary by a hair has another utility: that of the gain -ℓ.
-    hair = Bayesian(known, (1 - np.eye(graph.size)) * (1 + 1e-12))
+    hair = Consumer(prior=known, loss=(1 - np.eye(graph.size)) * (1 + 1e-12))
     assert utility(channel, hair) == pytest.approx(utility(channel, consumer) - 1, abs=1e-9)
 
 
@@ -129,7 +129,7 @@ def test_the_worst_loss_is_at_least_every_mean(graph: AnswerGraph, data: st.Data
     cost = loss("distance", graph)
     known = Prior(data.draw(distributions(graph.size)))
     worst = worst_loss(channel, Consumer(support=known.support.tolist(), loss=cost))
-    mean = expected_loss(channel, Bayesian(known, cost), range(graph.size))
+    mean = expected_loss(channel, Consumer(prior=known, loss=cost), range(graph.size))
     assert worst.loss >= mean - ACCURACY
     assert worst.node in known.support
 
@@ -140,8 +140,8 @@ def test_named_losses_and_their_matrices_agree(graph: AnswerGraph, data: st.Data
     made = data.draw(losses(graph))
     channel = data.draw(channels(graph.size, 5))
     known = Prior(data.draw(distributions(graph.size)))
-    by_rule = best_remap(channel, Bayesian(known, made))
-    by_matrix = best_remap(channel, Bayesian(known, made.matrix()))
+    by_rule = best_remap(channel, Consumer(prior=known, loss=made))
+    by_matrix = best_remap(channel, Consumer(prior=known, loss=made.matrix()))
     assert by_rule.expected_loss == pytest.approx(by_matrix.expected_loss, abs=1e-9)
     weights = known.probabilities[:, None] * channel.matrix()
     assert made.expected(weights) == pytest.approx(made.matrix().T @ weights, abs=1e-9)
@@ -203,7 +203,7 @@ def test_any_numbers_are_a_prior_or_one_clear_line(numbers: list[float]) -> None
 @SMALL
 @given(st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=4, max_size=4))
 def test_monotone_is_the_definition(rows: list[list[int]]) -> None:
-    cost = Loss(rows)
+    cost = MatrixLoss(rows)
     found = is_monotone(cost, PathPower(4))
     triples = [
         (i, k, far)

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from tightrope import Epsilon
 from tightrope.channels import is_private
-from tightrope.consumers import Bayesian, Consumer, RiskAverse, worst_loss
+from tightrope.consumers import Consumer, worst_loss
 from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star
 from tightrope.optimize import design, explain_routes
 from tightrope.optimize.plain import solve_plain_program
@@ -53,7 +53,7 @@ def consumers(draw, graph):
         guesses = draw(st.integers(2, 5))
         rows = st.lists(st.integers(0, 6), min_size=guesses, max_size=guesses)
         loss = np.array(draw(st.lists(rows, min_size=n, max_size=n)), float)
-        return Bayesian(prior, loss)
+        return Consumer(prior=prior, loss=loss)
     return Consumer.of(graph, prior=prior.tolist(), loss=loss)
 
 
@@ -131,7 +131,9 @@ def risk_averse(draw, graph):
     if loss == "matrix":
         guesses = draw(st.integers(2, 5))
         rows = st.lists(st.integers(0, 6), min_size=guesses, max_size=guesses)
-        return RiskAverse(support, np.array(draw(st.lists(rows, min_size=n, max_size=n)), float))
+        return Consumer(
+            support=support, loss=np.array(draw(st.lists(rows, min_size=n, max_size=n)), float)
+        )
     return Consumer.of(graph, support=support, loss=loss)
 
 
@@ -198,5 +200,5 @@ def test_a_false_worst_prior_proves_less() -> None:
     found = design(graph, "ln(2)", Consumer.of(graph, support=[0, 1, 6], loss="absolute"))
     assert found.certified
     prior = found.certificate.consumer.prior.probabilities[::-1]
-    tilted = replace(found.certificate, consumer=Bayesian(prior, found.consumer.loss))
+    tilted = replace(found.certificate, consumer=Consumer(prior=prior, loss=found.consumer.loss))
     assert tilted.checked_bound() < found.bound - 1e-3

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.consumers import Bayesian, Consumer, RiskAverse
-from tightrope.errors import CheckFailed, InputError, TooLarge
+from tightrope.consumers import Consumer
+from tightrope.errors import CheckFailed, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.shapes import tree_order
 
@@ -150,12 +150,12 @@ def _least(
     width = count
     for c, consumer in enumerate(consumers):
         base = 0.0 if own is None else own[c]
-        if isinstance(consumer, Bayesian):
+        if not consumer.risk_averse:
             priced = consumer.prior.probabilities[:, None] * consumer.loss.matrix()
             cheapest = (rays @ priced).min(axis=1)
             above.append((cheapest[None, :], None, width))
             limits.append(base)
-        elif isinstance(consumer, RiskAverse):
+        else:
             losses = consumer.loss.matrix()
             guesses = losses.shape[1]
             # The weight of a ray is shared among the guesses made on it.
@@ -165,8 +165,6 @@ def _least(
             share = np.kron(np.eye(count), np.ones((1, guesses)))
             equal.append((np.eye(count), share, width))
             width += count * guesses
-        else:
-            raise InputError(f"a consumer must be Bayesian or risk-averse, got {consumer!r}")
     blocks = []
     for mine, more, start in above:
         rows = mine if mine is not None else more

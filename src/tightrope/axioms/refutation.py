@@ -9,7 +9,7 @@ from typing import Any
 
 from tightrope.channels import Channel, IntegerChannel
 from tightrope.channels.derivation import Derivation
-from tightrope.consumers import Consumer, DensePrior, Loss
+from tightrope.consumers import Consumer, Loss, Prior
 from tightrope.graphs import AnswerGraph
 
 #: Rows of a matrix, and answers of a labelling, that are still written into a report.
@@ -84,7 +84,7 @@ class Refutation:
             weights = [share if i in inside else Fraction(0) for i in range(self.graph.size)]
             if self.priors:
                 weights = list(self.priors[c])
-            made.append(Consumer(prior=DensePrior(weights), loss=self.loss))
+            made.append(Consumer(prior=Prior(weights), loss=self.loss))
         return tuple(made)
 
     def as_dict(self) -> dict[str, Any]:

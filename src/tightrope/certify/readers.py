@@ -73,7 +73,7 @@ def reader_data(consumer: Any, size: int, mix: Any = None, guess_of: Any = None)
     loss = consumer.loss
     fields: dict[str, Any] = {"guesses": int(loss.guess_count), "loss_name": str(loss.name)}
     sections: dict[str, NDArray[Any]] = {}
-    support = getattr(consumer, "support", None)
+    support = consumer.support if getattr(consumer, "risk_averse", False) else None
     if support is None:
         total, prior = _prior(consumer.prior)
         fields["kind"] = "Bayesian"

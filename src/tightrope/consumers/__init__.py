@@ -1,4 +1,4 @@
-"""Consumers: what the readers of an answer know, and what a wrong guess costs them.
+"""Consumers: what those who use an answer know, and what a wrong guess costs them.
 
 >>> from tightrope.consumers import Consumer
 >>> from tightrope.graphs import PathPower
@@ -6,8 +6,7 @@
 0.36015...
 """
 
-from tightrope.consumers.consumer import Bayesian, Consumer, RiskAverse
-from tightrope.consumers.consumer_files import read_consumers
+from tightrope.consumers.consumer import Consumer, read_consumers, support
 from tightrope.consumers.evaluate import (
     Remap,
     WorstLoss,
@@ -21,19 +20,16 @@ from tightrope.consumers.losses import Loss, MatrixLoss
 from tightrope.consumers.monotone import Monotone, is_monotone
 from tightrope.consumers.named_losses import BinaryLoss, CoordinateLoss, DistanceLoss
 from tightrope.consumers.prior_text import prior
-from tightrope.consumers.priors import DensePrior, Prior, UniformPrior
+from tightrope.consumers.priors import Prior, UniformPrior
 from tightrope.consumers.product_prior import ProductPrior
 from tightrope.consumers.regular import Regularity, corner_prior, regularity
 from tightrope.consumers.regular_bounds import any_prior_bound, entry_bounds, ratio_bound
 from tightrope.consumers.regular_levels import regular_levels
-from tightrope.consumers.support_text import support
 
 __all__ = [
-    "Bayesian",
     "BinaryLoss",
     "Consumer",
     "CoordinateLoss",
-    "DensePrior",
     "DistanceLoss",
     "Loss",
     "MatrixLoss",
@@ -42,7 +38,6 @@ __all__ = [
     "ProductPrior",
     "Regularity",
     "Remap",
-    "RiskAverse",
     "UniformPrior",
     "WorstLoss",
     "any_prior_bound",

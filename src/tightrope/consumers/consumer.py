@@ -1,4 +1,4 @@
-r"""Consumers: the people who read the answer [C, §2.3].
+r"""Consumers: those who use the answer [C, §2.3].
 
 A *Bayesian* consumer has a prior :math:`\pi` and a loss :math:`\ell`, and minimises
 :math:`\sum_i \pi_i \sum_k X_{ik}\,\ell(i,k)`. A *risk-averse* consumer knows a set S of possible
@@ -9,60 +9,98 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from tightrope.consumers.grammar import skip_space
+from tightrope.consumers.loss_text import loss as read_loss
 from tightrope.consumers.losses import Loss, MatrixLoss
-from tightrope.consumers.priors import DensePrior, Prior
-from tightrope.errors import InputError
+from tightrope.consumers.numerals import find_answer
+from tightrope.consumers.prior_text import prior as read_prior
+from tightrope.consumers.priors import Prior
+from tightrope.errors import InputError, TextError, TooLarge
+from tightrope.files import is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph
+from tightrope.graphs.base import ROW_LIMIT
+
+_FIELDS = ("name", "prior", "support", "loss")
 
 
 class Consumer:
-    """Somebody who reads the answer: ``Consumer(prior=…, loss=…)`` or ``(support=…, loss=…)``.
+    """Somebody who uses the answer: a loss and either a prior or a set of possible answers.
 
-    With a prior it is :class:`Bayesian`, with a support :class:`RiskAverse`. Texts such as
-    ``"binomial(.3)"`` need the answer graph: :meth:`of`.
+    Texts such as ``"binomial(.3)"`` need the answer graph: :meth:`of`.
 
-    Attributes
+    Parameters
     ----------
+    prior
+        For a Bayesian consumer: a :class:`Prior`, or its probabilities.
+    support
+        For a risk-averse consumer: the nodes of the possible answers.
     loss
-        The loss.
+        A :class:`Loss`, or its matrix.
     name
         What the consumer is called in tables.
 
     Examples
     --------
     >>> Consumer(prior=Prior.uniform(3), loss=Loss.binary(3))
-    <Bayesian: UniformPrior over 3 answers, binary loss>
-    >>> Consumer(support=[0, 2], loss=Loss.binary(3))
-    <RiskAverse: 2 of 3 answers, binary loss>
+    <Bayesian consumer: UniformPrior over 3 answers, binary loss>
+    >>> Consumer(support=[2, 0], loss=Loss.binary(3))
+    <risk-averse consumer: 2 of 3 answers, binary loss>
     """
 
-    loss: Loss
-    name: str
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Consumer:
-        """Choose the kind by the words given: ``prior`` or ``support``."""
-        if cls is not Consumer:
-            return super().__new__(cls)
-        if args or ("prior" in kwargs) == ("support" in kwargs) or "loss" not in kwargs:
+    def __init__(
+        self,
+        *,
+        loss: Loss | ArrayLike,
+        prior: Prior | ArrayLike | Iterable[Any] | None = None,
+        support: Iterable[int] | None = None,
+        name: str = "",
+    ) -> None:
+        self.loss = loss if isinstance(loss, Loss) else _matrix(loss)
+        self.name = name
+        self._support = None if support is None else _check_support(support, self.loss.size)
+        self._prior = prior if prior is None or isinstance(prior, Prior) else Prior(prior)
+        if (prior is None) == (support is None):
+            got = "neither" if prior is None else "both"
+            raise InputError(f"a consumer has either a prior or a support, got {got}")
+        if self._prior is not None and self._prior.size != self.loss.size:
             raise InputError(
-                "a consumer needs a loss and either a prior or a support: "
-                "Consumer(prior=…, loss=…) or Consumer(support=…, loss=…)"
+                f"prior and loss must be over the same answers, got {self._prior.size} "
+                f"probabilities and {self.loss.size} rows of losses"
             )
-        return super().__new__(Bayesian if "prior" in kwargs else RiskAverse)
 
-    @staticmethod
+    @property
+    def risk_averse(self) -> bool:
+        """Whether the worst possible answer counts, rather than the expectation."""
+        return self._prior is None
+
+    @property
+    def prior(self) -> Prior:
+        """The prior of a Bayesian consumer; a risk-averse one has none."""
+        if self._prior is None:
+            raise InputError("a risk-averse consumer has no prior: this needs a Bayesian one")
+        return self._prior
+
+    @property
+    def support(self) -> NDArray[np.int64]:
+        """The answers held possible: S, or those that the prior gives a probability."""
+        return self._support if self._support is not None else self.prior.support
+
+    @classmethod
     def of(
+        cls,
         graph: AnswerGraph,
         *,
         prior: Any = None,
         support: Any = None,
         loss: Any = "binary",
         name: str = "",
+        folder: str | Path = ".",
     ) -> Consumer:
         """Return a consumer of a query's answers; texts are read with the answer graph.
 
@@ -79,97 +117,35 @@ class Consumer:
             Anything that :func:`~tightrope.consumers.loss` reads.
         name
             What the consumer is called.
+        folder
+            Where relative files are looked for.
 
         Examples
         --------
         >>> from tightrope.graphs import PathPower
         >>> Consumer.of(PathPower(6), prior="binomial(.3)", loss="absolute")
-        <Bayesian: DensePrior over 6 answers, absolute loss>
+        <Bayesian consumer: Prior over 6 answers, absolute loss>
         >>> Consumer.of(PathPower(6), support="2..4").support.tolist()
         [2, 3, 4]
         """
-        from tightrope.consumers.loss_text import loss as read_loss
-        from tightrope.consumers.prior_text import prior as read_prior
-        from tightrope.consumers.support_text import support as read_support
-
-        found = read_loss(loss, graph)
+        cost = read_loss(loss, graph, folder=folder)
         if support is None:
-            known = read_prior("uniform" if prior is None else prior, graph)
-            return Bayesian(known, found, name=name)
+            known = read_prior("uniform" if prior is None else prior, graph, folder=folder)
+            return cls(prior=known, loss=cost, name=name)
         if prior is not None:
-            raise InputError("a consumer has a prior or a support, got both")
-        return RiskAverse(read_support(support, graph), found, name=name)
+            raise InputError("a consumer has either a prior or a support, got both")
+        return cls(support=_read_support(support, graph), loss=cost, name=name)
 
     def __repr__(self) -> str:
-        kind = type(self).__name__ + (f" {self.name}" if self.name else "")
-        return f"<{kind}: {self._knowledge()}, {self.loss.name} loss>"
-
-    def _knowledge(self) -> str:
-        raise NotImplementedError
-
-
-class Bayesian(Consumer):
-    """A consumer with a prior over the answers.
-
-    Parameters
-    ----------
-    prior
-        A :class:`Prior`, or its probabilities.
-    loss
-        A :class:`Loss`, or its matrix.
-    name
-        What the consumer is called.
-
-    Examples
-    --------
-    >>> Bayesian([0.5, 0.25, 0.25], [[0, 1], [1, 0], [1, 0]]).loss.guess_count
-    2
-    """
-
-    def __init__(self, prior: Any, loss: Any, *, name: str = "") -> None:
-        self.prior = prior if isinstance(prior, Prior) else DensePrior(prior)
-        self.loss = _loss(loss)
-        self.name = name
-        if self.prior.size != self.loss.size:
-            raise InputError(
-                f"prior and loss must be over the same answers, got {self.prior.size} "
-                f"probabilities and {self.loss.size} rows of losses"
-            )
-
-    def _knowledge(self) -> str:
-        return f"{type(self.prior).__name__} over {self.prior.size} answers"
+        if self._prior is None:
+            kind, known = "risk-averse", f"{len(self.support)} of {self.loss.size} answers"
+        else:
+            kind, known = "Bayesian", f"{type(self.prior).__name__} over {self.prior.size} answers"
+        name = f" {self.name}" if self.name else ""
+        return f"<{kind} consumer{name}: {known}, {self.loss.name} loss>"
 
 
-class RiskAverse(Consumer):
-    """A consumer who knows which answers are possible, and fears the worst of them.
-
-    Parameters
-    ----------
-    support
-        The nodes of the possible answers.
-    loss
-        A :class:`Loss`, or its matrix.
-    name
-        What the consumer is called.
-
-    Examples
-    --------
-    >>> RiskAverse([4, 2], Loss.binary(6)).support.tolist()
-    [2, 4]
-    """
-
-    def __init__(self, support: Iterable[int], loss: Any, *, name: str = "") -> None:
-        self.loss = _loss(loss)
-        self.support = _check_support(support, self.loss.size)
-        self.name = name
-
-    def _knowledge(self) -> str:
-        return f"{len(self.support)} of {self.loss.size} answers"
-
-
-def _loss(value: Any) -> Loss:
-    if isinstance(value, Loss):
-        return value
+def _matrix(value: Any) -> Loss:
     if isinstance(value, str) or callable(value):
         raise InputError(
             f"the loss {str(value)[:40]!r} needs the answer graph: "
@@ -192,3 +168,131 @@ def _check_support(support: Iterable[int], size: int) -> NDArray[np.int64]:
         raise InputError(f"a support names each answer once, got {twice} {count} times")
     out.flags.writeable = False
     return out
+
+
+def support(value: Any, graph: AnswerGraph) -> list[int]:
+    """Return the nodes of the possible answers of a risk-averse consumer.
+
+    Parameters
+    ----------
+    value
+        ``"all"``, answers and ranges of answers such as ``"0,3,5..8"`` (ends included, in node
+        order), or an iterable of answers. A tuple answer is written ``(2,0)``.
+    graph
+        The answer graph.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower
+    >>> support("0,3..5", PathPower(8)), support([7], PathPower(8))
+    ([0, 3, 4, 5], [7])
+    """
+    if isinstance(value, str):
+        if value.strip() == "all":
+            if graph.size > ROW_LIMIT:
+                raise TooLarge(f"a support lists at most {ROW_LIMIT} answers, got {graph.size}")
+            return list(range(graph.size))
+        return [node for start, part in _parts(value) for node in _span(start, part, value, graph)]
+    if not isinstance(value, Iterable):
+        raise InputError(f"a support must be a text or a list of answers, got {value!r}")
+    return [find_answer(graph, label) for label in value]
+
+
+_read_support = support
+
+
+def _parts(text: str) -> list[tuple[int, str]]:
+    """Split at commas outside brackets; each part with the place where it starts."""
+    found, depth, start = [], 0, 0
+    for place, sign in enumerate(text):
+        depth += (sign in "([") - (sign in ")]")
+        if sign == "," and depth == 0:
+            found.append((start, text[start:place]))
+            start = place + 1
+    return [*found, (start, text[start:])]
+
+
+def _span(start: int, part: str, text: str, graph: AnswerGraph) -> range:
+    """Return the nodes of one answer or of one range of answers."""
+    if not part.strip():
+        raise TextError("expected an answer", text, start)
+    first, dots, last = part.partition("..")
+    try:
+        low = find_answer(graph, first.strip())
+        high = find_answer(graph, last.strip()) if dots else low
+    except InputError as wrong:
+        raise TextError(f"{wrong},", text, skip_space(text, start)) from None
+    if high < low:
+        raise TextError("expected a range that rises", text, skip_space(text, start))
+    return range(low, high + 1)
+
+
+def read_consumers(path: str | Path, graph: AnswerGraph) -> tuple[Consumer, ...]:
+    r"""Return the consumers that a file lists: one mechanism may have to serve many.
+
+    Parameters
+    ----------
+    path
+        JSON (by the ending ``.json``): a list of objects with ``loss`` (binary by default), and
+        ``prior`` (uniform by default) or ``support``, and optionally ``name``. Otherwise CSV
+        whose header has some of these words; an empty field is as if it were not there. Each
+        value is written as :meth:`Consumer.of` reads it; ``file:FILE`` starts from the folder
+        of the list.
+    graph
+        The answer graph.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tightrope.graphs import PathPower
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     _ = file.write("name,prior,support,loss\nmayor,binomial(.3),,absolute\n")
+    ...     _ = file.write("press,,0..2,binary\n"), file.flush()
+    ...     read_consumers(file.name, PathPower(6))
+    (<Bayesian consumer mayor: Prior over 6 answers, absolute loss>,
+     <risk-averse consumer press: 3 of 6 answers, binary loss>)
+    """
+    listed = _from_json(path) if is_json(path) else _from_csv(path)
+    if not listed:
+        raise InputError(f"{path} must list at least one consumer, got none")
+    found: dict[str, Consumer] = {}
+    for number, fields in enumerate(listed, start=1):
+        name = str(fields.pop("name", "") or f"consumer {number}")
+        if name in found:
+            raise InputError(f"{path} must give each consumer its own name, got {name!r} again")
+        try:
+            unknown = sorted(map(str, fields.keys() - set(_FIELDS)))
+            if unknown:
+                raise InputError(f"a consumer has {', '.join(_FIELDS)}, got {unknown[0][:40]!r}")
+            found[name] = Consumer.of(graph, **fields, name=name, folder=Path(path).parent)
+        except InputError as wrong:
+            kind = TooLarge if isinstance(wrong, TooLarge) else InputError
+            raise kind(f"{path}, {name}: {wrong}") from None
+    return tuple(found.values())
+
+
+def _from_json(path: str | Path) -> list[dict[str, Any]]:
+    data = read_json(path)
+    if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
+        raise InputError(f"{path} must hold a list of objects, one for each consumer")
+    return [{key: value for key, value in item.items() if value is not None} for item in data]
+
+
+def _from_csv(path: str | Path) -> list[dict[str, Any]]:
+    (_, header), *rows = read_rows(path)
+    header = [word.lower() for word in header]
+    if not set(header) <= set(_FIELDS) or len(set(header)) < len(header):
+        raise InputError(
+            f"{path} must start with a header of {', '.join(_FIELDS)}, "
+            f"got {','.join(header)[:60]!r}"
+        )
+    for line, fields in rows:
+        if len(fields) != len(header):
+            raise InputError(
+                f"{path} must have {len(header)} fields a line, got {len(fields)} at line {line}; "
+                "put a value with commas in double quotes"
+            )
+    return [
+        {word: value for word, value in zip(header, fields, strict=True) if value}
+        for _, fields in rows
+    ]

@@ -19,7 +19,7 @@ from tightrope.channels.base import BLOCK_ENTRIES, Channel, DenseChannel
 from tightrope.channels.deterministic import DeterministicChannel
 from tightrope.channels.geometric import GeometricChannel
 from tightrope.channels.kronecker import KroneckerChannel
-from tightrope.consumers.consumer import Bayesian, Consumer, RiskAverse
+from tightrope.consumers.consumer import Consumer
 from tightrope.consumers.line_remap import line_remap
 from tightrope.consumers.losses import Loss
 from tightrope.consumers.priors import Prior
@@ -206,7 +206,7 @@ def worst_loss(
     >>> worst_loss(two, Consumer(support=[0, 1], loss=Loss.binary(2)))
     WorstLoss(loss=0.5, node=1)
     """
-    if not isinstance(consumer, RiskAverse):
+    if not consumer.risk_averse:
         raise InputError("the worst loss needs a risk-averse consumer: use expected_loss")
     loss = consumer.loss
     _check_inputs(channel, loss.size)
@@ -232,8 +232,8 @@ def worst_loss(
     return worst
 
 
-def _bayesian(consumer: Consumer) -> Bayesian:
-    if isinstance(consumer, Bayesian):
+def _bayesian(consumer: Consumer) -> Consumer:
+    if not consumer.risk_averse:
         return consumer
     raise InputError(
         "the best remap of a risk-averse consumer is a linear program: take it from the optimize "
@@ -296,7 +296,7 @@ def _likeliest(
 
 
 def _weighted_columns(
-    channel: Channel, consumer: Bayesian
+    channel: Channel, consumer: Consumer
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
     r"""Yield :math:`\pi_i X_{io}` in blocks of outputs, each with its first output."""
     rows, columns = channel.shape

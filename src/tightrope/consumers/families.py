@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.consumers.numerals import to_exact, to_float
-from tightrope.consumers.priors import DensePrior, Prior
+from tightrope.consumers.priors import Prior
 from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs.base import ROW_LIMIT
 
@@ -25,7 +25,7 @@ from tightrope.graphs.base import ROW_LIMIT
 Terms = Callable[[], tuple[list[int], list[int]]]
 
 
-def binomial(size: int, p: float | str | Fraction) -> DensePrior:
+def binomial(size: int, p: float | str | Fraction) -> Prior:
     r"""Return the number of heads in :math:`n-1` tosses: :math:`\binom{n-1}{k} p^k (1-p)^{n-1-k}`.
 
     >>> binomial(3, "1/3").exact
@@ -42,7 +42,7 @@ def binomial(size: int, p: float | str | Fraction) -> DensePrior:
     )
 
 
-def geometric(size: int, p: float | str | Fraction) -> DensePrior:
+def geometric(size: int, p: float | str | Fraction) -> Prior:
     r"""Return the failures before the first success, :math:`(1-p)^k p`, conditioned on k < n.
 
     >>> geometric(3, 0.5).exact
@@ -60,7 +60,7 @@ def geometric(size: int, p: float | str | Fraction) -> DensePrior:
     )
 
 
-def poisson(size: int, mean: float | str | Fraction) -> DensePrior:
+def poisson(size: int, mean: float | str | Fraction) -> Prior:
     r"""Return :math:`e^{-λ} λ^k/k!`, conditioned on k < n; rational, since :math:`e^{-λ}` cancels.
 
     >>> poisson(3, 1).exact
@@ -106,7 +106,7 @@ def _parameter(value: float | str | Fraction, what: str, low: int, high: int) ->
     return to_exact(value)
 
 
-def _from_ratios(ratios: NDArray[np.float64], terms: Terms) -> DensePrior:
+def _from_ratios(ratios: NDArray[np.float64], terms: Terms) -> Prior:
     """Return the prior with falling ratios ``above[k] / below[k]`` of consecutive entries."""
     # Logarithms are summed outwards from the mode, where the probability is: there the partial
     # sums are small, so that a million answers lose no digits that count.
@@ -115,7 +115,7 @@ def _from_ratios(ratios: NDArray[np.float64], terms: Terms) -> DensePrior:
     right = np.cumsum(logs[mode:])
     left = np.cumsum(-logs[:mode][::-1])[::-1]
     weights = np.exp(np.concatenate([left, [0.0], right]))
-    return DensePrior.by_rule(weights / weights.sum(), partial(_exactly, terms))
+    return Prior.by_rule(weights / weights.sum(), partial(_exactly, terms))
 
 
 def _exactly(terms: Terms) -> tuple[Fraction, ...]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.consumers.consumer import Bayesian
+from tightrope.consumers.consumer import Consumer
 from tightrope.consumers.named_losses import BinaryLoss, CoordinateLoss, DistanceLoss
 from tightrope.graphs import PathPower
 
@@ -45,7 +45,7 @@ class LineRemap:
     values: Floats
 
 
-def line_remap(consumer: Bayesian, alpha: float) -> LineRemap | None:
+def line_remap(consumer: Consumer, alpha: float) -> LineRemap | None:
     """Return the best remap on a line in order, or ``None`` if the loss has no rule here.
 
     Examples

@@ -22,10 +22,10 @@ from tightrope.errors import InputError, TooLarge
 
 
 class Loss(ABC):
-    r"""The loss :math:`\ell(i,k)` of guess k at truth i; ``Loss(matrix)`` holds a matrix.
+    r"""The loss :math:`\ell(i,k)` of guess k at truth i.
 
-    Named losses come from :func:`~tightrope.consumers.loss`: ``binary``, ``absolute``,
-    ``squared``, ``distance``.
+    :class:`MatrixLoss` holds a matrix; losses with a name come from
+    :func:`~tightrope.consumers.loss`.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Loss(ABC):
 
     Examples
     --------
-    >>> shy = Loss([[0, 1, 0.4], [1, 0, 0.4]], guesses=["no", "yes", "pass"])
+    >>> shy = MatrixLoss([[0, 1, 0.4], [1, 0, 0.4]], guesses=["no", "yes", "pass"])
     >>> shy.column(2).tolist(), shy.guesses
     ([0.4, 0.4], ['no', 'yes', 'pass'])
     """
@@ -46,12 +46,6 @@ class Loss(ABC):
     size: int
     guess_count: int
     name: str
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Loss:
-        """Make a loss that holds a matrix when no kind is named: ``Loss(matrix)``."""
-        if cls is Loss:
-            return super().__new__(MatrixLoss)
-        return super().__new__(cls)
 
     @staticmethod
     def from_gain(gain: ArrayLike, **labels: Any) -> MatrixLoss:

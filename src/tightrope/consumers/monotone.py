@@ -66,7 +66,7 @@ def is_monotone(loss: Loss, graph: AnswerGraph) -> Monotone:
     >>> from tightrope.consumers import loss
     >>> is_monotone(loss("squared", PathPower(5)), PathPower(5)).result
     True
-    >>> is_monotone(Loss([[0, 2, 1], [1, 0, 1], [2, 1, 0]]), PathPower(3)).witness
+    >>> is_monotone(MatrixLoss([[0, 2, 1], [1, 0, 1], [2, 1, 0]]), PathPower(3)).witness
     (0, 1, 2)
     """
     order = line_order(graph)

@@ -17,7 +17,7 @@ from typing import Any
 from tightrope.consumers.grammar import expect_end, file_path, named, read_numbers, skip_space
 from tightrope.consumers.line import on_a_line
 from tightrope.consumers.numerals import find_answer, to_float
-from tightrope.consumers.priors import DensePrior, Prior
+from tightrope.consumers.priors import Prior
 from tightrope.consumers.product_prior import ProductPrior
 from tightrope.errors import InputError, TextError, TooLarge
 from tightrope.files import is_json, read_json, read_rows
@@ -73,7 +73,7 @@ def prior(value: Any, graph: AnswerGraph, *, folder: str | Path = ".") -> Prior:
     elif isinstance(value, Mapping):
         found = _prior_from_pairs(value.items(), graph, "the mapping")
     else:
-        found = DensePrior(value)
+        found = Prior(value)
     if found.size != graph.size:
         raise InputError(
             f"a prior over {graph.name} needs {graph.size} probabilities, got {found.size}"
@@ -88,7 +88,7 @@ def _prior_from_text(text: str, graph: AnswerGraph, folder: Path) -> Prior:
         if start == len(text) or text[start] not in "+-.0123456789":
             raise TextError(f"expected {_FORMS}", text, start)
         numbers, end = read_numbers(text, start, closing="")
-        return DensePrior(numbers)
+        return Prior(numbers)
     name, end = word[0], word.end()
     if name == "file" and text[end : end + 1] == ":":
         return _prior_from_file(file_path(text[end + 1 :], text, end + 1, folder), graph)
@@ -125,7 +125,7 @@ def _product(numbers: list[str], graph: AnswerGraph) -> Prior:
             f"product(…) over {graph.name} needs {graph.factors[0].size} numbers, "
             f"got {len(numbers)}"
         )
-    return ProductPrior(DensePrior(numbers), len(graph.factors))
+    return ProductPrior(Prior(numbers), len(graph.factors))
 
 
 def _prior_from_file(path: Path, graph: AnswerGraph) -> Prior:
@@ -139,7 +139,7 @@ def _prior_from_file(path: Path, graph: AnswerGraph) -> Prior:
             if any(not isinstance(pair, list) or len(pair) != 2 for pair in data):
                 raise InputError(f"{path} must hold pairs [answer, probability] throughout")
             return _prior_from_pairs(((label, chance) for label, chance in data), graph, str(path))
-        return named(path, lambda: DensePrior(data))
+        return named(path, lambda: Prior(data))
     rows = read_rows(path)
     if rows[0][1][-1].lower() == "probability":
         rows = rows[1:]
@@ -153,7 +153,7 @@ def _prior_from_file(path: Path, graph: AnswerGraph) -> Prior:
     if width == 2:
         pairs = ((label, chance) for _, (label, chance) in rows)
         return _prior_from_pairs(pairs, graph, str(path))
-    return named(path, lambda: DensePrior([fields[0] for _, fields in rows]))
+    return named(path, lambda: Prior([fields[0] for _, fields in rows]))
 
 
 def _prior_from_pairs(pairs: Iterable[tuple[Any, Any]], graph: AnswerGraph, where: str) -> Prior:
@@ -176,4 +176,4 @@ def _prior_from_pairs(pairs: Iterable[tuple[Any, Any]], graph: AnswerGraph, wher
             f"{where} must name all {graph.size} answers of {graph.name}, got {len(found)}: "
             f"{graph.label(missing)!r} is missing"
         )
-    return named(where, lambda: DensePrior([found[node] for node in range(graph.size)]))
+    return named(where, lambda: Prior([found[node] for node in range(graph.size)]))

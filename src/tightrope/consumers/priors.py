@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -27,13 +26,18 @@ PRIOR_SUM_TOLERANCE = 1e-9
 EXACT_LIMIT = 2048
 
 
-class Prior(ABC):
-    """Probabilities over the nodes of an answer graph; ``Prior(numbers)`` lists them.
+class Prior:
+    """Probabilities over the nodes of an answer graph, in node order.
 
-    Values never change. Other ways to make one: :meth:`uniform`, :meth:`point`,
-    :meth:`binomial`, :meth:`geometric`, :meth:`poisson`,
-    :class:`~tightrope.consumers.ProductPrior`, and :func:`~tightrope.consumers.prior` for texts
-    and files.
+    Values never change. Subclasses know their probabilities by rule; other ways to make one:
+    :meth:`uniform`, :meth:`point`, :meth:`binomial`, :meth:`geometric`, :meth:`poisson`, and
+    :func:`~tightrope.consumers.prior` for texts and files.
+
+    Parameters
+    ----------
+    probabilities
+        Numbers, fractions or texts such as ``"1/3"``: finite, non-negative, with sum 1 within
+        ``PRIOR_SUM_TOLERANCE``. Nothing is repaired.
 
     Attributes
     ----------
@@ -53,31 +57,49 @@ class Prior(ABC):
 
     size: int
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Prior:
-        """Make a listed prior when no kind is named: ``Prior(numbers)``."""
-        if cls is Prior:
-            return super().__new__(DensePrior)
-        return super().__new__(cls)
+    def __init__(self, probabilities: ArrayLike | Iterable[float | str | Fraction]) -> None:
+        given, values = _read(probabilities)
+        self._values = _check_distribution(values)
+        self._given = given
+        self._rule: Callable[[], tuple[Fraction, ...]] | None = None
+        self.size = len(values)
 
-    # -- what every kind must say ---------------------------------------------------------
+    @classmethod
+    def by_rule(
+        cls, values: NDArray[np.float64], exact: Callable[[], tuple[Fraction, ...]]
+    ) -> Prior:
+        """Return a prior whose fractions come from a rule, called when they are asked for."""
+        prior = cls(values)
+        prior._rule = exact
+        return prior
 
     @property
-    @abstractmethod
     def probabilities(self) -> NDArray[np.float64]:
-        """All probabilities in node order (read-only); refused when they would not fit."""
+        """All probabilities in node order (read-only)."""
+        return self._values
 
-    @property
-    @abstractmethod
+    @functools.cached_property
     def exact(self) -> tuple[Fraction, ...]:
-        """All probabilities as fractions.
+        """All probabilities as fractions: as given, floats as the decimals they print as."""
+        if self._rule is not None:
+            if self.size > EXACT_LIMIT:
+                raise TooLarge(
+                    f"fractions of a family are made for at most {EXACT_LIMIT} answers, "
+                    f"got {self.size}: list the probabilities instead"
+                )
+            return self._rule()
+        source = self._values.tolist() if self._given is None else self._given
+        return tuple(map(to_exact, source))
 
-        Fractions and texts are kept as given, a float stands for the decimal that prints as
-        it, and families are computed in integers. The sum is 1 when what was given sums to 1;
-        nothing is rescaled.
-        """
+    @functools.cached_property
+    def is_uniform(self) -> bool:
+        """Whether all probabilities are equal, as the numbers they were given as."""
+        if self.maximum != self.minimum:
+            return False
+        return self._given is None or len(set(map(to_exact, self._given))) == 1
 
-    @abstractmethod
-    def __getitem__(self, node: int) -> float: ...
+    def __getitem__(self, node: int) -> float:
+        return float(self._values[self._node(node)])
 
     # -- what a kind may say better by rule -----------------------------------------------
 
@@ -100,11 +122,6 @@ class Prior(ABC):
     def support_size(self) -> int:
         """The number of nodes with positive probability."""
         return len(self.support)
-
-    @property
-    def is_uniform(self) -> bool:
-        """Whether all probabilities are equal, as the numbers they were given as."""
-        return self.maximum == self.minimum
 
     @property
     def entropy(self) -> float:
@@ -157,7 +174,7 @@ class Prior(ABC):
         return UniformPrior(size)
 
     @staticmethod
-    def point(size: int, node: int) -> DensePrior:
+    def point(size: int, node: int) -> Prior:
         """Return the prior of somebody who knows the answer.
 
         >>> Prior.point(3, 1).probabilities.tolist()
@@ -165,10 +182,10 @@ class Prior(ABC):
         """
         values = np.zeros(whole_number(size, "the number of answers"))
         values[whole_number(node, "node", 0, size - 1)] = 1
-        return DensePrior(values)
+        return Prior(values)
 
     @staticmethod
-    def binomial(size: int, p: float | str | Fraction) -> DensePrior:
+    def binomial(size: int, p: float | str | Fraction) -> Prior:
         r"""Return :math:`\binom{n-1}{k} p^k (1-p)^{n-1-k}` over :math:`k = 0 … n-1`.
 
         >>> Prior.binomial(3, 0.5).probabilities.tolist()
@@ -179,7 +196,7 @@ class Prior(ABC):
         return binomial(size, p)
 
     @staticmethod
-    def geometric(size: int, p: float | str | Fraction) -> DensePrior:
+    def geometric(size: int, p: float | str | Fraction) -> Prior:
         r"""Return :math:`(1-p)^k p`, conditioned on :math:`k < n`: weights :math:`(1-p)^k`.
 
         >>> Prior.geometric(2, "1/2").exact
@@ -190,7 +207,7 @@ class Prior(ABC):
         return geometric(size, p)
 
     @staticmethod
-    def poisson(size: int, mean: float | str | Fraction) -> DensePrior:
+    def poisson(size: int, mean: float | str | Fraction) -> Prior:
         r"""Return :math:`e^{-λ} λ^k / k!`, conditioned on :math:`k < n`: weights :math:`λ^k/k!`.
 
         >>> Prior.poisson(3, 2).exact
@@ -199,69 +216,6 @@ class Prior(ABC):
         from tightrope.consumers.families import poisson
 
         return poisson(size, mean)
-
-
-class DensePrior(Prior):
-    """A prior that holds its probabilities.
-
-    Parameters
-    ----------
-    probabilities
-        Numbers, fractions or texts such as ``"1/3"``: finite, non-negative, with sum 1 within
-        ``PRIOR_SUM_TOLERANCE``. Nothing is repaired.
-
-    Examples
-    --------
-    >>> DensePrior([0.7, -0.1, 0.4])
-    Traceback (most recent call last):
-    ...
-    tightrope.errors.InputError: probabilities must be finite and non-negative,
-    got -0.1 at position 1 (counting from 0)
-    """
-
-    def __init__(self, probabilities: ArrayLike | Iterable[float | str | Fraction]) -> None:
-        given, values = _read(probabilities)
-        self._values = _check_distribution(values)
-        self._given = given
-        self._rule: Callable[[], tuple[Fraction, ...]] | None = None
-        self.size = len(values)
-
-    @classmethod
-    def by_rule(
-        cls, values: NDArray[np.float64], exact: Callable[[], tuple[Fraction, ...]]
-    ) -> DensePrior:
-        """Return a prior whose fractions come from a rule, called when they are asked for."""
-        prior = cls(values)
-        prior._rule = exact
-        return prior
-
-    @property
-    def probabilities(self) -> NDArray[np.float64]:
-        """All probabilities in node order (read-only)."""
-        return self._values
-
-    @functools.cached_property
-    def exact(self) -> tuple[Fraction, ...]:
-        """All probabilities as fractions: as given, floats as the decimals they print as."""
-        if self._rule is not None:
-            if self.size > EXACT_LIMIT:
-                raise TooLarge(
-                    f"fractions of a family are made for at most {EXACT_LIMIT} answers, "
-                    f"got {self.size}: list the probabilities instead"
-                )
-            return self._rule()
-        source = self._values.tolist() if self._given is None else self._given
-        return tuple(map(to_exact, source))
-
-    @functools.cached_property
-    def is_uniform(self) -> bool:
-        """Whether all probabilities are equal, as the numbers they were given as."""
-        if self.maximum != self.minimum:
-            return False
-        return self._given is None or len(set(map(to_exact, self._given))) == 1
-
-    def __getitem__(self, node: int) -> float:
-        return float(self._values[self._node(node)])
 
 
 class UniformPrior(Prior):
@@ -292,6 +246,11 @@ class UniformPrior(Prior):
         return float(Fraction(1, self.size))
 
     minimum = maximum
+
+    @functools.cached_property
+    def is_uniform(self) -> bool:
+        """Yes."""
+        return True
 
     @property
     def support(self) -> NDArray[np.int64]:

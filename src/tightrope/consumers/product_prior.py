@@ -77,7 +77,7 @@ class ProductPrior(Prior):
         """The number of nodes with positive probability."""
         return int(self.factor.support_size**self.power)
 
-    @property
+    @functools.cached_property
     def is_uniform(self) -> bool:
         """Whether the factor is uniform."""
         return self.factor.is_uniform

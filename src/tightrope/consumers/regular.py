@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.consumers.prior_text import prior as read_prior
-from tightrope.consumers.priors import DensePrior, Prior, UniformPrior
+from tightrope.consumers.priors import Prior, UniformPrior
 from tightrope.consumers.product_prior import ProductPrior
 from tightrope.consumers.regular_proof import separating_vector
 from tightrope.epsilon import Epsilon
@@ -250,9 +250,7 @@ def _factorised(prior: Prior, graph: AnswerGraph) -> list[tuple[Prior, AnswerGra
     return [(prior, graph)]
 
 
-def corner_prior(
-    graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str, i: int
-) -> DensePrior:
+def corner_prior(graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str, i: int) -> Prior:
     r"""Return the corner prior :math:`c^i_j = \Phi_{ij} / \sum_k \Phi_{ik}` [A, Def 6].
 
     Examples
@@ -264,7 +262,7 @@ def corner_prior(
     [0.625, 0.125, 0.125, 0.125]
     """
     row = Phi(graph, epsilon).row(i)
-    return DensePrior(row / row.sum())
+    return Prior(row / row.sum())
 
 
 def kron(factors: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

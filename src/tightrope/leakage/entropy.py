@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.consumers import DensePrior, Prior
+from tightrope.consumers import Prior
 from tightrope.errors import InputError
 
 #: What every measure takes as a prior; ``None`` stands for the uniform one.
@@ -43,7 +43,7 @@ def as_prior(prior: PriorLike, count: int | None = None) -> Prior:
         if count is None:
             raise InputError("a uniform prior needs the number of secrets")
         return Prior.uniform(count)
-    found = prior if isinstance(prior, Prior) else DensePrior(prior)
+    found = prior if isinstance(prior, Prior) else Prior(prior)
     if count is not None and found.size != count:
         raise InputError(f"the prior must have {count} probabilities, got {found.size}")
     return found

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightrope.consumers import Bayesian
+from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
@@ -76,7 +76,7 @@ class Certificate:
 
     graph: AnswerGraph
     epsilon: Epsilon
-    consumer: Bayesian
+    consumer: Consumer
     prices: Floats
     theorem: str = ""
 

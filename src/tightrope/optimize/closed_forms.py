@@ -5,14 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tightrope.channels import Channel, DenseChannel, DeterministicChannel, remap
-from tightrope.consumers import (
-    Bayesian,
-    CoordinateLoss,
-    Loss,
-    RiskAverse,
-    best_remap,
-    is_monotone,
-)
+from tightrope.consumers import CoordinateLoss, Loss, best_remap, is_monotone
 from tightrope.consumers.line import on_a_line
 from tightrope.consumers.line_remap import line_remap
 from tightrope.errors import TightropeError
@@ -91,7 +84,7 @@ def solve_geometric(task: Task, reason: str) -> Design:
         line = geometric(PathPower(graph.size), task.epsilon).matrix()
         place = np.argsort(order)
         noise = DenseChannel(line[np.ix_(place, place)], inputs=graph.labels, outputs=graph.labels)
-    if isinstance(task.consumer, RiskAverse):
+    if task.consumer.risk_averse:
         return solve_universal(task, "geometric", reason, noise)
     found = line_remap(task.bayesian, alpha) if in_order else None
     if found is not None:
@@ -138,12 +131,12 @@ def _not_binary(task: Task) -> str:
 
 
 def _no_prior(task: Task) -> str:
-    return "" if isinstance(task.consumer, Bayesian) else "a risk-averse reader has no prior"
+    return "" if not task.consumer.risk_averse else "a risk-averse reader has no prior"
 
 
 def _too_many_to_remap(task: Task) -> str:
     n = task.graph.size
-    if isinstance(task.consumer, Bayesian) or n**2 <= REMAP_ENTRIES:
+    if not task.consumer.risk_averse or n**2 <= REMAP_ENTRIES:
         return ""
     return f"the best random remap of {n} outputs is too large a program"
 
@@ -181,7 +174,7 @@ def solve_tree(task: Task, reason: str) -> Design:
     >>> solve_tree(task, "tree").certified
     True
     """
-    if isinstance(task.consumer, RiskAverse):
+    if task.consumer.risk_averse:
         assert task.tight is not None
         return solve_universal(task, "tree", reason, task.tight)
     return _tight(task, "tree", reason)
@@ -243,7 +236,7 @@ def accepts_symmetric(task: Task) -> tuple[bool, str]:
     if refused := _not_binary(task):
         return False, refused
     if not task.is_even:
-        prior = isinstance(task.consumer, Bayesian)
+        prior = not task.consumer.risk_averse
         return False, "the prior is not uniform" if prior else "not all answers are possible"
     if task.graph.has_lengths or task.graph.constant_ball_sizes is None:
         return False, "answers of the graph see balls of different sizes"

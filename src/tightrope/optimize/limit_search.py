@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tightrope.consumers import Bayesian
+from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import AnswerGraph
@@ -61,7 +61,7 @@ class Search:
 
     graph: AnswerGraph
     level: Epsilon | None
-    consumer: Bayesian
+    consumer: Consumer
     attack: Floats
     max_vulnerability: float | None
     max_loss: float | None

@@ -32,7 +32,7 @@ from typing import Literal
 
 import numpy as np
 
-from tightrope.consumers import Bayesian, MatrixLoss, Prior
+from tightrope.consumers import Consumer, MatrixLoss, Prior
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
@@ -79,7 +79,7 @@ class LimitCertificate:
 
     graph: AnswerGraph
     epsilon: Epsilon | None
-    consumer: Bayesian
+    consumer: Consumer
     attack: Floats
     limit: float
     minimised: Minimised
@@ -126,7 +126,7 @@ class LimitCertificate:
         if self.epsilon is None:
             raise InputError("without a privacy level a limit has no plain certificate")
         size = self.graph.size
-        reader = Bayesian(Prior.uniform(size), MatrixLoss(size * self.costs()))
+        reader = Consumer(prior=Prior.uniform(size), loss=MatrixLoss(size * self.costs()))
         return Certificate(self.graph, self.epsilon, reader, self.prices)
 
     def checked_bound(self) -> float:
@@ -194,7 +194,7 @@ class LimitedLoss:
         return self.problem.weighed(own + taken.T - constant[:, None])
 
     def certificate(
-        self, consumer: Bayesian, multipliers: Floats, prices: Floats
+        self, consumer: Consumer, multipliers: Floats, prices: Floats
     ) -> LimitCertificate:
         """Return multipliers and prices of an engine as a certificate."""
         weight, choices = float(multipliers[0]), self._choices(multipliers)

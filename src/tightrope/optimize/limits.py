@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tightrope.channels import Channel, DenseChannel
-from tightrope.consumers import Bayesian, Consumer, DensePrior, Prior
+from tightrope.consumers import Consumer, Prior
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
@@ -73,7 +73,7 @@ class LimitedDesign:
 
     graph: AnswerGraph
     epsilon: Epsilon | None
-    consumer: Bayesian
+    consumer: Consumer
     channel: Channel
     expected_loss: float
     vulnerability: float
@@ -159,7 +159,7 @@ def design_limited(
     if not 0 < gap < 1:
         raise InputError(f"the gap must be between 0 and 1, got {gap}")
     who = Consumer.of(graph, prior="uniform", loss="binary") if consumer is None else consumer
-    if not isinstance(who, Bayesian) or who.loss.size != graph.size:
+    if who.risk_averse or who.loss.size != graph.size:
         raise InputError(f"a consumer with a prior over the {graph.size} answers is needed")
     level = None if epsilon is None else Epsilon.of(epsilon)
     attack = _attack(graph, who, attacker_prior, gain)
@@ -214,7 +214,7 @@ def trade_off(
     """
     graph = graph_of(query)
     who = Consumer.of(graph, prior="uniform", loss="binary") if consumer is None else consumer
-    if not isinstance(who, Bayesian):
+    if who.risk_averse:
         raise InputError("the trade-off needs a consumer with a prior")
     if isinstance(points, int):
         if points < 2:
@@ -238,13 +238,13 @@ def trade_off(
 
 
 def _attack(
-    graph: AnswerGraph, consumer: Bayesian, prior: Prior | ArrayLike | None, gain: ArrayLike | None
+    graph: AnswerGraph, consumer: Consumer, prior: Prior | ArrayLike | None, gain: ArrayLike | None
 ) -> Floats:
     r""":math:`\rho_i\, g(w, i)`, one row for each action."""
     if prior is None:
         rho = consumer.prior.probabilities
     else:
-        rho = (prior if isinstance(prior, Prior) else DensePrior(prior)).probabilities
+        rho = (prior if isinstance(prior, Prior) else Prior(prior)).probabilities
     if rho.shape != (graph.size,):
         raise InputError(f"the attacker's prior must be over the {graph.size} answers")
     table = np.eye(graph.size) if gain is None else np.array(gain, dtype=np.float64)

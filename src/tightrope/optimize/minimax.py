@@ -27,7 +27,7 @@ from dataclasses import replace
 import numpy as np
 
 from tightrope.channels import Channel, DenseChannel, remap
-from tightrope.consumers import RiskAverse
+from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, TooLarge
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.mixture import Mixture, weighed
@@ -58,7 +58,7 @@ def solve_universal(task: Task, route: str, reason: str, noise: Channel) -> Desi
     True
     """
     consumer = task.consumer
-    assert isinstance(consumer, RiskAverse)
+    assert consumer.risk_averse
     found = minimax_remap(noise, consumer)
     chances = found.matrix.matrix()
     used = np.flatnonzero(chances.max(axis=0) > 0)
@@ -129,7 +129,7 @@ def solve_worst_program(
 
 def reweighed(
     problem: Problem,
-    consumer: RiskAverse,
+    consumer: Consumer,
     mixed: Mixture,
     lost: Callable[[Mixture], float],
     enough: float = -np.inf,
@@ -179,7 +179,7 @@ def reweighed(
 
 def _over_rays(
     problem: Problem,
-    consumer: RiskAverse,
+    consumer: Consumer,
     heights: Heights,
     guesses: Ints,
     basis: tuple[Ints, Ints] | None,

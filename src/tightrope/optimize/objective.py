@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tightrope.consumers import Bayesian, RiskAverse
+from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import AnswerGraph
 from tightrope.optimize.faces import Face
@@ -170,10 +170,10 @@ class MinimaxLoss:
     may_park: bool = True
 
     @classmethod
-    def of(cls, graph: AnswerGraph, epsilon: Epsilon, consumer: RiskAverse) -> MinimaxLoss:
+    def of(cls, graph: AnswerGraph, epsilon: Epsilon, consumer: Consumer) -> MinimaxLoss:
         """Take support and losses from a risk-averse consumer."""
         support = consumer.support
-        even = Bayesian(even_on(support, graph.size), consumer.loss)
+        even = Consumer(prior=even_on(support, graph.size), loss=consumer.loss)
         return cls(Problem.of(graph, epsilon, even), consumer.loss.matrix(), support)
 
     @property

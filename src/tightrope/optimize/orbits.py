@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.consumers import Bayesian, BinaryLoss, Consumer, DistanceLoss, RiskAverse
+from tightrope.consumers import BinaryLoss, Consumer, DistanceLoss
 from tightrope.errors import TightropeError
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.automorphisms import AutomorphismGroup, automorphism_group, pair_orbits
@@ -34,12 +34,12 @@ def symmetries(graph: AnswerGraph, consumer: Consumer) -> AutomorphismGroup | No
     if graph.size > SYMMETRY_ANSWERS or loss.guess_count != graph.size:
         return None
     pairs = None if isinstance(loss, BinaryLoss | DistanceLoss) else loss.matrix()
-    colours: Floats | None = None
-    if isinstance(consumer, Bayesian):
-        colours = consumer.prior.probabilities
-    elif isinstance(consumer, RiskAverse):
+    colours: Floats
+    if consumer.risk_averse:
         colours = even_on(consumer.support, graph.size)
-    if colours is not None and len(np.unique(colours)) == graph.size:
+    else:
+        colours = consumer.prior.probabilities
+    if len(np.unique(colours)) == graph.size:
         return None
     try:
         group = automorphism_group(graph, node_colours=colours, pair_colours=pairs)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from tightrope.channels import Channel
-from tightrope.consumers import Consumer, RiskAverse, best_remap, expected_loss
+from tightrope.consumers import Consumer, best_remap, expected_loss
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TightropeError, TooLarge
 from tightrope.graphs import AnswerGraph
@@ -236,13 +236,13 @@ def graph_of(query: Any) -> AnswerGraph:
 def _baselines(task: Task, found: Design) -> dict[str, float]:
     """Return the loss of geometric and exponential noise with their best remaps."""
     values: dict[str, float] = {}
-    averse = isinstance(task.consumer, RiskAverse)
+    averse = task.consumer.risk_averse
     if task.graph.size**2 > (REMAPPED_ENTRIES if averse else BASELINE_ENTRIES):
         return {found.route: found.expected_loss} if found.route == "geometric" else {}
     for name, make in NOISE.items():
         try:
             noise = make(task.graph, task.epsilon)
-            if isinstance(task.consumer, RiskAverse):
+            if task.consumer.risk_averse:
                 values[name] = minimax_remap(noise, task.consumer).worst_loss
             else:
                 values[name] = float(expected_loss(noise, task.bayesian))
@@ -253,7 +253,7 @@ def _baselines(task: Task, found: Design) -> dict[str, float]:
 
 def _no_worse_than_noise(task: Task, found: Design, baselines: dict[str, float]) -> Design:
     """Return what a search had when it was stopped, or plain noise where that is better."""
-    losses = {} if isinstance(task.consumer, RiskAverse) else baselines
+    losses = {} if task.consumer.risk_averse else baselines
     name = min(losses, key=lambda name: losses[name], default=None)
     if name is None or losses[name] >= found.expected_loss:
         return found

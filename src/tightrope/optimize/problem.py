@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.consumers import Bayesian
+from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
@@ -88,7 +88,7 @@ class Problem:
             object.__setattr__(self, "multiplicity", np.ones(costs.shape[1], np.int64))
 
     @classmethod
-    def of(cls, graph: AnswerGraph, epsilon: Epsilon, consumer: Bayesian) -> Problem:
+    def of(cls, graph: AnswerGraph, epsilon: Epsilon, consumer: Consumer) -> Problem:
         """Take the costs from a Bayesian consumer.
 
         >>> from tightrope.graphs import PathPower

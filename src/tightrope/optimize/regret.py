@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.channels import Channel, DenseChannel
-from tightrope.consumers import Bayesian, Consumer
+from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
@@ -76,7 +76,7 @@ class ManyDesign:
 
     graph: AnswerGraph
     epsilon: Epsilon
-    consumers: tuple[Bayesian, ...]
+    consumers: tuple[Consumer, ...]
     channel: Channel
     losses: Floats
     optima: Floats
@@ -165,7 +165,7 @@ def _crowd(own: Sequence[Design]) -> Crowd:
     """Return the consumers' costs, without guesses that others replace, and their proofs."""
     costs, floors = [], []
     for one in own:
-        assert isinstance(one.consumer, Bayesian)
+        assert not one.consumer.risk_averse
         assert one.certificate is not None
         problem = Problem.of(one.graph, one.epsilon, one.consumer)
         checked = price(problem, pricer_for(problem), one.certificate.prices, problem.guesses)
@@ -194,24 +194,24 @@ def _mixed(problem: Problem, found: Found) -> Channel:
     return DenseChannel(columns.T, inputs=problem.graph.labels)
 
 
-def _readers(consumers: Sequence[Consumer], graph: AnswerGraph) -> tuple[Bayesian, ...]:
+def _readers(consumers: Sequence[Consumer], graph: AnswerGraph) -> tuple[Consumer, ...]:
     if not consumers:
         raise InputError("at least one consumer is needed, got none")
     for c in consumers:
-        if not isinstance(c, Bayesian):
+        if c.risk_averse:
             raise InputError("one mechanism for many needs consumers with priors")
         if c.loss.size != graph.size:
             raise InputError(
                 f"every consumer must be over the {graph.size} answers of {graph.name}, "
                 f"got {c.loss.size}"
             )
-    return tuple(c for c in consumers if isinstance(c, Bayesian))
+    return tuple(c for c in consumers if not c.risk_averse)
 
 
 def _judged(
     graph: AnswerGraph,
     level: Epsilon,
-    readers: tuple[Bayesian, ...],
+    readers: tuple[Consumer, ...],
     channel: Channel,
     optima: Floats,
     bound: float,

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tightrope.channels import Channel, DenseChannel
-from tightrope.consumers import RiskAverse
+from tightrope.consumers import Consumer
 from tightrope.errors import InputError, TooLarge
 from tightrope.optimize.objective import TOTAL
 from tightrope.optimize.problem import Floats
@@ -59,7 +59,7 @@ class MinimaxRemap:
     prior: Floats = field(default_factory=lambda: np.ones(1))
 
 
-def minimax_remap(channel: Channel, consumer: RiskAverse) -> MinimaxRemap:
+def minimax_remap(channel: Channel, consumer: Consumer) -> MinimaxRemap:
     """Return the remap with the least worst loss: a linear program [C, §2.4].
 
     >>> from tightrope.consumers import Consumer, Loss
@@ -67,7 +67,7 @@ def minimax_remap(channel: Channel, consumer: RiskAverse) -> MinimaxRemap:
     >>> round(minimax_remap(noisy, Consumer(support=[0, 1], loss=Loss.binary(2))).worst_loss, 9)
     0.25
     """
-    if not isinstance(consumer, RiskAverse):
+    if not consumer.risk_averse:
         raise InputError("this remap is for a risk-averse consumer; use best_remap with a prior")
     inputs, outputs = channel.shape
     guesses = consumer.loss.guess_count

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from tightrope.channels import DenseChannel
-from tightrope.consumers import Bayesian, RiskAverse
+from tightrope.consumers import Consumer
 from tightrope.errors import TooLarge
 from tightrope.optimize.approach import run_approach
 from tightrope.optimize.certificate import Certificate
@@ -52,7 +52,7 @@ def accepts_dual(task: Task) -> tuple[bool, str]:
     >>> accepts_dual(Task.of(PathPower(99, 2), 1, prior="uniform", loss="absolute"))
     (False, 'the dual program would have 19500 multipliers, more than 10000')
     """
-    if isinstance(task.consumer, RiskAverse):
+    if task.consumer.risk_averse:
         return False, "the dual program is for a consumer with a prior"
     if task.graph.size > ENGINE_ANSWERS:
         return False, f"{task.graph.size} answers are more than {ENGINE_ANSWERS}"
@@ -143,7 +143,7 @@ def _from_engine(
     """Take the columns apart into rays, and keep how the engine came to them."""
     mixed = mixture(task.problem, columns)
     enough = found.bound + task.gap / 10 * abs(found.bound)
-    if isinstance(task.consumer, RiskAverse) and _loss(task, mixed) > enough:
+    if task.consumer.risk_averse and _loss(task, mixed) > enough:
         mixed = reweighed(task.problem, task.consumer, mixed, _lost_by(task), enough)
     proof = _best_proof(task, mixed, found.multipliers, found.prices, found.bound)
     faces = found.master.faces
@@ -156,7 +156,7 @@ def _lost_by(task: Task) -> Callable[[Mixture], float]:
 
 def _loss(task: Task, mixed: Mixture) -> float:
     """Return the expected loss of a mixture, or its worst one for a risk-averse consumer."""
-    if not isinstance(task.consumer, RiskAverse):
+    if not task.consumer.risk_averse:
         return mixed.loss(task.problem)
     losses = task.consumer.loss.matrix()
     rays = (task.alpha ** mixed.heights.astype(float)) * mixed.weights[:, None]
@@ -167,12 +167,12 @@ def _loss(task: Task, mixed: Mixture) -> float:
 
 def _best_proof(
     task: Task, mixed: Mixture, multipliers: Floats, prices: Floats, bound: float
-) -> tuple[Bayesian, Floats, float]:
+) -> tuple[Consumer, Floats, float]:
     """Polish the prices where the solver's tolerance shows; keep whichever proves more.
 
     The bound is that of a Bayesian consumer, for the risk-averse one with the worst prior.
     """
-    averse = isinstance(task.consumer, RiskAverse)
+    averse = task.consumer.risk_averse
     reader = task.with_prior(multipliers) if averse else task.bayesian
     problem = task.objective.weighed(multipliers)
     loss = _loss(task, mixed)
@@ -221,7 +221,7 @@ def solve_plain(task: Task, reason: str) -> Design:
     True
     """
     problem, consumer = task.problem, task.consumer
-    if isinstance(consumer, RiskAverse):
+    if consumer.risk_averse:
         losses = consumer.loss.matrix()
         matrix, multipliers, prices = solve_worst_program(problem, losses, consumer.support)
     else:
@@ -244,7 +244,7 @@ def finished(
     route: str,
     reason: str,
     mixed: Mixture,
-    reader: Bayesian,
+    reader: Consumer,
     prices: Floats,
     bound: float,
     stopped: bool = False,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.channels import Channel
-from tightrope.consumers import Bayesian, Consumer, RiskAverse
+from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
@@ -62,27 +62,27 @@ class Task:
         return cls(graph, Epsilon.of(epsilon), Consumer.of(graph, prior=prior, loss=loss))
 
     @property
-    def bayesian(self) -> Bayesian:
+    def bayesian(self) -> Consumer:
         """The consumer, if it has a prior."""
-        if isinstance(self.consumer, Bayesian):
+        if not self.consumer.risk_averse:
             return self.consumer
         raise InputError("this route needs a consumer with a prior")
 
     @property
-    def reader(self) -> Bayesian:
+    def reader(self) -> Consumer:
         """The consumer; for a risk-averse one, who has no prior, an even one on the support."""
-        if isinstance(self.consumer, RiskAverse):
+        if self.consumer.risk_averse:
             return self.with_prior(even_on(self.consumer.support, self.graph.size))
         return self.bayesian
 
-    def with_prior(self, prior: Floats) -> Bayesian:
+    def with_prior(self, prior: Floats) -> Consumer:
         """Return the consumer with this prior and the same loss."""
-        return Bayesian(prior, self.consumer.loss)
+        return Consumer(prior=prior, loss=self.consumer.loss)
 
     @property
     def is_even(self) -> bool:
         """Whether all answers count alike: a uniform prior, or all of them possible."""
-        if isinstance(self.consumer, RiskAverse):
+        if self.consumer.risk_averse:
             return len(self.consumer.support) == self.graph.size
         return self.bayesian.prior.is_uniform
 
@@ -108,7 +108,7 @@ class Task:
     @functools.cached_property
     def objective(self) -> ExpectedLoss | MinimaxLoss:
         """What is minimised: the expected loss, or the worst one."""
-        if isinstance(self.consumer, RiskAverse):
+        if self.consumer.risk_averse:
             return MinimaxLoss.of(self.graph, self.epsilon, self.consumer)
         return ExpectedLoss(Problem.of(self.graph, self.epsilon, self.bayesian))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from tightrope.axioms import universality
 from tightrope.channels import equal, is_private
-from tightrope.consumers import Consumer, DensePrior, Prior, utility
+from tightrope.consumers import Consumer, Prior, utility
 from tightrope.consumers.regular import regularity
 from tightrope.consumers.regular_levels import region_corners
 from tightrope.graphs import (
@@ -89,7 +89,7 @@ def _optimal() -> Found:
     weights = random.dirichlet(np.full(graph.size, 0.5), size=5)
     worst = 0.0
     for row in weights @ region_corners(graph, epsilon):
-        consumer = Consumer.of(graph, prior=DensePrior(row / row.sum()), loss="binary")
+        consumer = Consumer.of(graph, prior=Prior(row / row.sum()), loss="binary")
         best = design(graph, epsilon, consumer, route="plain").utility
         worst = max(worst, abs(best - utility(made, consumer)))
     return Found(worst < 1e-7, "as good as a linear program for 5 priors")

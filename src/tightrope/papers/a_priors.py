@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.channels import Channel, DenseChannel, is_private, remap
-from tightrope.consumers import Consumer, DensePrior, best_remap, utility
+from tightrope.consumers import Consumer, Prior, best_remap, utility
 from tightrope.consumers.regular import corner_prior, regularity
 from tightrope.consumers.regular_bounds import entry_bounds, ratio_bound, uniform_leakage_bits
 from tightrope.consumers.regular_levels import leakage_curves, region_corners, regular_levels
@@ -201,7 +201,7 @@ def _regions_grow() -> Found:
 def _lemma_2() -> Found:
     random = np.random.default_rng(2)
     graph = query("sum(3,2)").graph
-    prior = DensePrior(random.dirichlet(np.ones(graph.size)))
+    prior = Prior(random.dirichlet(np.ones(graph.size)))
     y = np.linalg.solve(Phi(graph, _LEVEL_2).matrix(), prior.probabilities)
     worst = 0.0
     for _ in range(20):
@@ -224,7 +224,7 @@ def _theorem_1() -> Found:
     graph = query("sum(3,2)").graph
     for prior in _regular_priors(graph, _LEVEL_2, 10):
         bound = regularity(prior, graph, _LEVEL_2).utility_bound
-        consumer = Consumer.of(graph, prior=DensePrior(prior), loss="binary")
+        consumer = Consumer.of(graph, prior=Prior(prior), loss="binary")
         tried = [_random_private(graph, _LEVEL_2, random) for _ in range(5)]
         tried += [geometric(graph, _LEVEL_2), exponential(graph, _LEVEL_2)]
         if max(utility(channel, consumer) for channel in tried) > bound + 1e-12:
@@ -243,7 +243,7 @@ def _proposition_5() -> Found:
     graph = query("sum(3,2)").graph
     worst = 0.0
     for _ in range(20):
-        prior = DensePrior(random.dirichlet(np.ones(graph.size)))
+        prior = Prior(random.dirichlet(np.ones(graph.size)))
         channel = _random_private(graph, _LEVEL_2, random)
         consumer = Consumer.of(graph, prior=prior, loss="binary")
         bits = math.log2(utility(channel, consumer) / prior.maximum)
@@ -264,7 +264,7 @@ def _proposition_6() -> Found:
     for prior in _regular_priors(graph, _LEVEL_2, 10):
         bound = regularity(prior, graph, _LEVEL_2).leakage_bound_bits
         for channel in (_random_private(graph, _LEVEL_2, random), geometric(graph, _LEVEL_2)):
-            bits = min_entropy_leakage(channel, DensePrior(prior))
+            bits = min_entropy_leakage(channel, Prior(prior))
             if bits > min(bound, every) + 1e-12:
                 return Found(False, "a mechanism leaks more")
     return Found(True, "for 10 priors and 2 mechanisms each")

@@ -16,7 +16,7 @@ from tightrope.channels import (
     of_databases,
     smallest_epsilon,
 )
-from tightrope.consumers import Consumer, DensePrior, utility
+from tightrope.consumers import Consumer, Prior, utility
 from tightrope.graphs import (
     Clique,
     Cycle,
@@ -102,7 +102,7 @@ def _utility_and_entropy() -> Found:
     graph, worst = Clique(5), 0.0
     for _ in range(20):
         channel = DenseChannel(random.dirichlet(np.ones(7), size=5))
-        prior = DensePrior(random.dirichlet(np.ones(5)))
+        prior = Prior(random.dirichlet(np.ones(5)))
         gained = utility(channel, Consumer.of(graph, prior=prior, loss="binary"))
         worst = max(worst, abs(gained - 2 ** -posterior_min_entropy(channel, prior)))
     return Found(worst < 1e-12, "for 20 channels")

@@ -11,7 +11,7 @@ from tightrope.axioms.refutation import Refutation
 from tightrope.channels import DenseChannel, IntegerChannel, equal, is_private, rational
 from tightrope.channels.column_graphs import maximally_general
 from tightrope.channels.derive import derivable
-from tightrope.consumers import Bayesian, Consumer, Loss, RiskAverse, expected_loss
+from tightrope.consumers import Consumer, Loss, expected_loss
 from tightrope.consumers import loss as read_loss
 from tightrope.graphs import AnswerGraph, Clique
 from tightrope.mechanisms import geometric, randomized_response
@@ -27,14 +27,14 @@ _LN2 = "ln(2)"
 _HALF = Fraction(1, 2)
 
 
-def uniform_on(graph: AnswerGraph, nodes: range) -> Bayesian:
+def uniform_on(graph: AnswerGraph, nodes: range) -> Consumer:
     """Return the consumer with binary loss who finds some answers equally likely.
 
     >>> uniform_on(Clique(3), range(2)).prior.probabilities.tolist()
     [0.5, 0.5, 0.0]
     """
     prior = [Fraction(1, len(nodes)) if i in nodes else Fraction(0) for i in range(graph.size)]
-    return Bayesian(prior, Loss.binary(graph.size))
+    return Consumer(prior=prior, loss=Loss.binary(graph.size))
 
 
 def _second(q: Fraction, alpha: Fraction = _HALF) -> IntegerChannel:
@@ -116,7 +116,7 @@ def _observation_q() -> Found:
     test=f"{_OPTIMAL}::test_observation_3_2_risk_averse_on_the_triangle",
 )
 def _risk_x() -> Found:
-    consumer = RiskAverse(range(3), Loss.binary(3))
+    consumer = Consumer(support=range(3), loss=Loss.binary(3))
     return Found(design(Clique(3), _LN2, consumer).expected_loss)
 
 
@@ -128,7 +128,7 @@ def _risk_x() -> Found:
     test=f"{_TESTS}::test_observations_3_1_and_3_2",
 )
 def _risk_y() -> Found:
-    consumer = RiskAverse(range(2), Loss.binary(3))
+    consumer = Consumer(support=range(2), loss=Loss.binary(3))
     return Found(design(Clique(3), _LN2, consumer).expected_loss)
 
 
@@ -264,7 +264,7 @@ def _theorem_28() -> Found:
     noise = geometric(graph, _LN2)
     for loss in ("binary", "absolute", "squared"):
         for support in ((0, 1, 2), (1, 4), range(6)):
-            consumer = RiskAverse(support, read_loss(loss, graph))
+            consumer = Consumer(support=support, loss=read_loss(loss, graph))
             best = design(graph, _LN2, consumer).expected_loss
             worst = max(worst, abs(minimax_remap(noise, consumer).worst_loss - best))
     return Found(worst < 1e-7, "9 consumers, against a linear program")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tightrope.consumers import Bayesian
 from tightrope.errors import TightropeError, TooLarge
 from tightrope.leakage import (
     attacker_success,
@@ -123,12 +122,12 @@ def _mechanism(design: Design) -> str:
 
 def _reader(design: Design) -> str:
     consumer = design.consumer
-    if isinstance(consumer, Bayesian):
+    if not consumer.risk_averse:
         likely = consumer.prior.maximum
         knows = f"a prior over the {design.nodes} answers; the likeliest has {_brief(likely)}"
         lost = "expected loss"
     else:
-        knows = f"{len(consumer.support)} of {design.nodes} answers that are possible"  # type: ignore[attr-defined]
+        knows = f"{len(consumer.support)} of {design.nodes} answers that are possible"
         lost = "worst loss"
     rows = [
         ("the reader knows", knows),
@@ -163,7 +162,7 @@ def _leakage(design: Design) -> str:
         f"most {_brief(individual_bound(2, epsilon).bits)} bits about that person."
     ]
     try:
-        if isinstance(design.consumer, Bayesian):
+        if not design.consumer.risk_averse:
             prior = design.consumer.prior
             before = float(vulnerability(prior))
             after = float(posterior_vulnerability(design.channel, prior))

@@ -84,9 +84,9 @@ def consumer_of(reader: Reader, query: Query) -> Consumer:
     """Return a reader as the library's consumer.
 
     >>> consumer_of(Reader("mayor", prior="binomial(.3)"), query_in(State()))
-    <Bayesian mayor: DensePrior over 6 answers, binary loss>
+    <Bayesian consumer mayor: Prior over 6 answers, binary loss>
     """
-    from tightrope.consumers import Consumer, RiskAverse, loss, prior, support
+    from tightrope.consumers import Consumer, loss, prior, support
 
     refuse_files("prior", reader.prior)
     refuse_files("loss", reader.loss)
@@ -95,7 +95,7 @@ def consumer_of(reader: Reader, query: Query) -> Consumer:
     if reader.is_risk_averse:
         with blame("support"):
             possible = support(reader.support, query.graph)
-        return RiskAverse(possible, cost, name=reader.name)
+        return Consumer(support=possible, loss=cost, name=reader.name)
     with blame("prior"):
         known = prior(reader.prior, query.graph)
     return Consumer.of(query.graph, prior=known, loss=cost, name=reader.name)

@@ -171,10 +171,10 @@ def _proved(found: Design, asked: Query, told: Told | None) -> bytes:
 
 
 def _tight(graph: AnswerGraph, level: Any, reader: Any) -> Compared:
-    from tightrope.consumers import Bayesian, expected_loss
+    from tightrope.consumers import expected_loss
     from tightrope.mechanisms import tight_constraints
 
-    if not isinstance(reader, Bayesian):
+    if reader.risk_averse:
         return Compared("tight constraints", None, "not compared for a risk-averse reader")
     try:
         made = tight_constraints(graph, level)

@@ -8,12 +8,10 @@ from tightrope.channels import (
     KroneckerChannel,
 )
 from tightrope.consumers import (
-    Bayesian,
     Consumer,
     Loss,
     Prior,
     ProductPrior,
-    RiskAverse,
     best_remap,
     evaluate,
     expected_loss,
@@ -32,7 +30,7 @@ def random_channel(rows: int, columns: int, seed: int = 1) -> Channel:
     return Channel(np.random.default_rng(seed).dirichlet(np.ones(columns), size=rows))
 
 
-def slow_remap(channel: Channel, consumer: Bayesian) -> tuple[list[int], float]:
+def slow_remap(channel: Channel, consumer: Consumer) -> tuple[list[int], float]:
     """The definition, entry by entry."""
     guess, total = [], 0.0
     for o in range(channel.shape[1]):
@@ -49,7 +47,7 @@ def test_the_best_remap_is_the_definition(loss: str, graph: PathPower) -> None:
     channel = random_channel(7, 9)
     prior = np.random.default_rng(2).dirichlet(np.ones(7))
     consumer = Consumer.of(graph, prior=prior, loss=loss)
-    assert isinstance(consumer, Bayesian)
+    assert not consumer.risk_averse
     found = best_remap(channel, consumer)
     guess, total = slow_remap(channel, consumer)
     assert found.guess.tolist() == guess
@@ -160,7 +158,9 @@ def test_risk_averse_consumers_look_at_the_worst() -> None:
     )
     assert worst_loss(channel, consumer, [1, 1, 1]) == (1, 0)
     assert worst_loss(channel, consumer, np.eye(3)[[1, 1, 1]]) == (1, 0)
-    assert worst_loss(RESPONSE, RiskAverse([0], np.array([[0, 1, 5], [1, 0, 5]])), [0, 2]) == (
+    assert worst_loss(
+        RESPONSE, Consumer(support=[0], loss=np.array([[0, 1, 5], [1, 0, 5]])), [0, 2]
+    ) == (
         1.25,
         0,
     )
@@ -174,7 +174,7 @@ def test_each_kind_of_consumer_has_its_functions() -> None:
     with pytest.raises(InputError, match="needs a risk-averse consumer"):
         worst_loss(RESPONSE, Consumer.of(Clique(2)))
     with pytest.raises(InputError, match="must be the 3 guesses of the loss, got 2 outputs"):
-        worst_loss(RESPONSE, RiskAverse([0], np.zeros((2, 3))))
+        worst_loss(RESPONSE, Consumer(support=[0], loss=np.zeros((2, 3))))
 
 
 def test_many_databases_by_rule() -> None:
@@ -191,8 +191,10 @@ def test_the_rule_for_products_is_the_definition() -> None:
     other = Channel([[0.6, 0.4], [0.1, 0.9]])
     crowd = KroneckerChannel([RESPONSE, other, RESPONSE])
     prior = ProductPrior(Prior([0.6, 0.4]), 3)
-    by_rule = utility(crowd, Bayesian(prior, Loss.binary(8)))
-    listed = utility(Channel(crowd.matrix()), Bayesian(Prior(prior.probabilities), Loss.binary(8)))
+    by_rule = utility(crowd, Consumer(prior=prior, loss=Loss.binary(8)))
+    listed = utility(
+        Channel(crowd.matrix()), Consumer(prior=Prior(prior.probabilities), loss=Loss.binary(8))
+    )
     assert by_rule == pytest.approx(listed, abs=1e-14)
 
 

@@ -100,7 +100,7 @@ def test_numbers_are_needed_where_they_are_subtracted() -> None:
 
 
 def test_a_matrix_may_have_other_guesses() -> None:
-    made = Loss([[0, 1, 0.4], [1, 0, 0.4]], guesses=["no", "yes", "pass"], name="shy")
+    made = MatrixLoss([[0, 1, 0.4], [1, 0, 0.4]], guesses=["no", "yes", "pass"], name="shy")
     assert isinstance(made, MatrixLoss)
     assert (made.size, made.guess_count, made.maximum, made.is_binary) == (2, 3, 1, False)
     assert made.guess_label(2) == "pass"
@@ -113,15 +113,15 @@ def test_a_matrix_may_have_other_guesses() -> None:
     with pytest.raises(InputError, match="node must be in 0 … 1, got -1"):
         made.row(-1)
     with pytest.raises(InputError, match="3 different labels, got 2"):
-        Loss([[0, 1, 2]], guesses=["a", "b"])
+        MatrixLoss([[0, 1, 2]], guesses=["a", "b"])
     with pytest.raises(InputError, match="3 different labels"):
-        Loss([[0, 1, 2]], guesses=["a", "b", "a"])
+        MatrixLoss([[0, 1, 2]], guesses=["a", "b", "a"])
 
 
 def test_binary_is_known_by_its_numbers() -> None:
-    assert Loss(1 - np.eye(3)).is_binary
-    assert not Loss(2 - 2 * np.eye(3)).is_binary
-    assert not Loss(np.ones((3, 3))).is_binary
+    assert MatrixLoss(1 - np.eye(3)).is_binary
+    assert not MatrixLoss(2 - 2 * np.eye(3)).is_binary
+    assert not MatrixLoss(np.ones((3, 3))).is_binary
     assert isinstance(Loss.binary(3), BinaryLoss)
     assert DistanceLoss(Clique(4)).is_binary
     assert not DistanceLoss(ExplicitGraph([(0, 1)], lengths=[2.0])).is_binary
@@ -150,7 +150,7 @@ def test_a_gain_is_a_loss_below_zero() -> None:
 )
 def test_what_is_no_matrix_is_refused(matrix: object, message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
-        Loss(matrix)
+        MatrixLoss(matrix)
     assert "\n" not in str(caught.value)
 
 

@@ -3,7 +3,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tightrope.consumers import Loss, is_monotone, loss
+from tightrope.consumers import Loss, MatrixLoss, is_monotone, loss
 from tightrope.consumers.line import line_order, on_a_line
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph, Clique, Cycle, ExplicitGraph, PathPower
@@ -24,7 +24,7 @@ def holds(made: Loss, order: list[int], witness: tuple[int, int, int]) -> bool:
 )
 def test_named_losses_are_monotone_and_symmetric(name: str, graph: AnswerGraph) -> None:
     assert is_monotone(loss(name, graph), graph) == (True, None, True, None)
-    assert is_monotone(Loss(loss(name, graph).matrix()), graph) == (True, None, True, None)
+    assert is_monotone(MatrixLoss(loss(name, graph).matrix()), graph) == (True, None, True, None)
 
 
 def test_a_rule_needs_no_matrix() -> None:
@@ -43,7 +43,7 @@ def test_uneven_numbers_are_monotone_but_not_symmetric() -> None:
     graph = ExplicitGraph([(0, 1), (1, 2)], labels=[0, 1, 5])
     found = is_monotone(loss("absolute", graph), graph)
     assert found == (True, None, False, (1, 0, 2))
-    assert is_monotone(Loss(loss("absolute", graph).matrix()), graph) == found
+    assert is_monotone(MatrixLoss(loss("absolute", graph).matrix()), graph) == found
 
 
 @pytest.mark.parametrize("labels", [[0, 2, 1], [0, 2, -5], [3, 0, 1], [3, 0, 9], [0, 1, 3, 2]])
@@ -55,21 +55,21 @@ def test_numbers_that_turn_are_not_monotone(labels: list[int], name: str) -> Non
     assert not found.result
     assert found.witness is not None
     assert holds(made, list(range(len(labels))), found.witness)
-    compared = is_monotone(Loss(made.matrix()), graph)
+    compared = is_monotone(MatrixLoss(made.matrix()), graph)
     assert (compared.result, compared.symmetric) == (found.result, found.symmetric)
 
 
 def test_one_wrong_entry_is_found() -> None:
     graph = PathPower(5)
     matrix = loss("squared", graph).matrix()
-    assert is_monotone(Loss(matrix), graph).result
+    assert is_monotone(MatrixLoss(matrix), graph).result
     matrix[3, 0] = 3.999999
-    found = is_monotone(Loss(matrix), graph)
+    found = is_monotone(MatrixLoss(matrix), graph)
     assert found.witness == (3, 1, 0)
-    assert holds(Loss(matrix), list(range(5)), (3, 1, 0))
+    assert holds(MatrixLoss(matrix), list(range(5)), (3, 1, 0))
     matrix[3, 0] = 9
     matrix[3, 3] = 2
-    assert is_monotone(Loss(matrix), graph).witness == (3, 3, 4)
+    assert is_monotone(MatrixLoss(matrix), graph).witness == (3, 3, 4)
 
 
 def test_one_sided_losses_are_monotone_but_not_symmetric() -> None:
@@ -105,7 +105,7 @@ def test_a_line_and_the_same_guesses_are_needed() -> None:
         with pytest.raises(InputError, match="answers on a line"):
             is_monotone(Loss.binary(graph.size), graph)
     with pytest.raises(InputError, match="as truths and as guesses, got 3 and 2"):
-        is_monotone(Loss(np.zeros((3, 2))), PathPower(3))
+        is_monotone(MatrixLoss(np.zeros((3, 2))), PathPower(3))
 
 
 def test_where_numbering_means_something() -> None:

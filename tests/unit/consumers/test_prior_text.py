@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tightrope import files
-from tightrope.consumers import DensePrior, Prior, ProductPrior, UniformPrior, prior
+from tightrope.consumers import Prior, ProductPrior, UniformPrior, prior
 from tightrope.errors import InputError, TextError, TooLarge
 from tightrope.graphs import (
     CartesianProduct,
@@ -222,4 +222,4 @@ def test_what_is_no_text_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_listed_text_is_dense() -> None:
-    assert isinstance(prior("1/2,1/2", Clique(2)), DensePrior)
+    assert isinstance(prior("1/2,1/2", Clique(2)), Prior)

@@ -4,7 +4,7 @@ from math import comb, exp, factorial
 import numpy as np
 import pytest
 
-from tightrope.consumers import DensePrior, Prior, ProductPrior, UniformPrior
+from tightrope.consumers import Prior, ProductPrior, UniformPrior
 from tightrope.errors import InputError, TooLarge
 
 
@@ -19,7 +19,7 @@ def test_a_prior_is_kept_read_only() -> None:
 
 def test_facts_of_a_listed_prior() -> None:
     prior = Prior([0.5, 0, 0.25, 0.25])
-    assert isinstance(prior, DensePrior)
+    assert isinstance(prior, Prior)
     assert (prior.size, len(prior), prior.maximum, prior.minimum) == (4, 4, 0.5, 0.0)
     assert prior.support.tolist() == [0, 2, 3]
     assert prior.support_size == 3
@@ -27,7 +27,7 @@ def test_facts_of_a_listed_prior() -> None:
     assert (prior[0], prior[-1]) == (0.5, 0.25)
     assert list(prior) == [0.5, 0, 0.25, 0.25] == np.asarray(prior).tolist()
     assert not prior.is_uniform
-    assert repr(prior) == "<DensePrior over 4 answers: 0.5, 0, 0.25, 0.25>"
+    assert repr(prior) == "<Prior over 4 answers: 0.5, 0, 0.25, 0.25>"
     with pytest.raises(IndexError):
         prior[4]
 
