@@ -63,7 +63,7 @@ def is_monotone(loss: Loss, graph: AnswerGraph) -> Monotone:
 
     Examples
     --------
-    >>> from tightrope.consumers import loss
+    >>> from tightrope.consumers import MatrixLoss, loss
     >>> is_monotone(loss("squared", PathPower(5)), PathPower(5)).result
     True
     >>> is_monotone(MatrixLoss([[0, 2, 1], [1, 0, 1], [2, 1, 0]]), PathPower(3)).witness
