@@ -15,9 +15,8 @@ MARK = "<!-- below: written by scripts/write_papers_pages.py -->\n"
 
 def papers_line(row: Row) -> str:
     """Return one line of the table of claims."""
-    where = f"`{row.function}`<br>`{row.test}`"
     said = f"**{_cell(row.result)}**: {_cell(row.statement)}"
-    cells = (said, _cell(row.claimed), _cell(row.computed), _verdict(row), where)
+    cells = (said, _cell(row.claimed), _cell(row.computed), _verdict(row), f"`{row.function}`")
     return f"| {' | '.join(cells)} |\n"
 
 
@@ -29,7 +28,6 @@ def corrections_section(row: Row) -> str:
         f"| printed | {_cell(row.claimed)} |\n"
         f"| computed | {_cell(row.computed)} |\n"
         f"| by | `{row.function}` |\n"
-        f"| test | `{row.test}` |\n"
     )
 
 
@@ -39,9 +37,7 @@ def papers_page(rows: tuple[Row, ...]) -> str:
     text = f"\n{len(rows)} claims: {matched} match, {len(rows) - matched} are corrected.\n"
     for letter in PAPERS:
         text += f"\n## Paper {letter}\n\n"
-        text += (
-            "| claim | printed | computed | verdict | function and test |\n|---|---|---|---|---|\n"
-        )
+        text += "| claim | printed | computed | verdict | function |\n|---|---|---|---|---|\n"
         text += "".join(papers_line(row) for row in rows if row.paper == letter)
     return text
 

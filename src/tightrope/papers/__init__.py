@@ -1,11 +1,64 @@
 """The four papers: every claim that can be computed, and its reproduction.
 
+A claim is written down once, with its printed value and its check; ``tightrope papers``, the pages
+of the documents and the tests go through the same list.
+
 >>> from tightrope.papers import all_claims
 >>> [claim.row().computed for claim in all_claims("B") if claim.result == "Thm 15, bits"]
 ['99.0312 bits']
 """
 
-from tightrope.papers.claims import Claim, Found, Row
-from tightrope.papers.rows import PAPERS, all_claims, reproduce
+from __future__ import annotations
 
-__all__ = ["PAPERS", "Claim", "Found", "Row", "all_claims", "reproduce"]
+from collections.abc import Callable, Iterable
+
+from tightrope.errors import InputError
+from tightrope.papers import paper_a, paper_b, paper_c, paper_d
+from tightrope.papers.claims import Claim, Row
+
+__all__ = ["PAPERS", "Claim", "Row", "all_claims", "reproduce"]
+
+#: The papers by their letters.
+PAPERS = {module.paper.letter: module.paper for module in (paper_a, paper_b, paper_c, paper_d)}
+
+
+def all_claims(papers: Iterable[str] | None = None) -> tuple[Claim, ...]:
+    """Return every claim, or those of some papers.
+
+    Parameters
+    ----------
+    papers
+        Letters, such as ``"AB"``; all by default.
+
+    Examples
+    --------
+    >>> {claim.paper for claim in all_claims("CD")} == {"C", "D"}
+    True
+    """
+    wanted = list(PAPERS) if papers is None else [letter.upper() for letter in papers]
+    if not wanted or not set(wanted) <= set(PAPERS):
+        raise InputError(f"papers must be some of A, B, C and D, got {''.join(wanted)!r}")
+    return tuple(
+        claim for paper in PAPERS.values() if paper.letter in wanted for claim in paper.claims
+    )
+
+
+def reproduce(
+    papers: Iterable[str] | None = None, progress: Callable[[float], None] | None = None
+) -> tuple[Row, ...]:
+    """Compute every claim and compare it with what is printed.
+
+    Parameters
+    ----------
+    papers
+        Letters, such as ``"AB"``; all by default.
+    progress
+        Called with the share that is done.
+    """
+    claims = all_claims(papers)
+    rows = []
+    for number, claim in enumerate(claims, start=1):
+        rows.append(claim.row())
+        if progress is not None:
+            progress(number / len(claims))
+    return tuple(rows)

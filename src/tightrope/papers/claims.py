@@ -8,6 +8,7 @@ the same answer. What does not agree is ``corrected`` if the claim carries an ex
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,36 +16,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-#: How far a computed number may lie from a fraction or a formula that is claimed exactly.
-EXACT_TOLERANCE = 1e-9
-
-MATCH, CORRECTED, OPEN = "match", "corrected", "open"
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a computation found.
-
-    Parameters
-    ----------
-    value
-        A number, a fraction, a yes or no, a text, or a sequence of these.
-    detail
-        What to show beside the value: how many cases, which witness.
-
-    Examples
-    --------
-    >>> Found(0.968133484, "where every entry is positive").text()
-    '0.968133 where every entry is positive'
-    """
-
-    value: Any
-    detail: str = ""
-
-    def text(self) -> str:
-        """Return the value and the detail as one text."""
-        between = ": " if isinstance(self.value, bool) else " "
-        return f"{spoken(self.value)}{between}{self.detail}" if self.detail else spoken(self.value)
+#: What a check returns: the value (a number, a fraction, a yes or no, a text, or a list of
+#: these), and what to show beside it: how many cases, which witness.
+Computed = tuple[Any, str]
+Check = Callable[[], Computed]
 
 
 @dataclass(frozen=True)
@@ -59,18 +34,16 @@ class Claim:
         What it says, in our words.
     claimed
         The value as printed: ``"0.2243"``, ``"4/9"``, ``True`` for a statement, or a sequence.
-    function
+    by
         The public function that does the work.
-    test
-        The test that covers it, as ``file::name``.
     correction
         Why the printed value is not right, where it is not.
-    compute
+    check
         Computes the value.
 
     Examples
     --------
-    >>> half = Claim("X", "Ex 1", "a half", "0.5", "f", "t", "", lambda: Found(0.5004))
+    >>> half = Claim("X", "Ex 1", "a half", "0.5", abs, "", lambda: (0.5004, ""))
     >>> half.row().verdict
     'match'
     """
@@ -79,48 +52,48 @@ class Claim:
     result: str
     statement: str
     claimed: Any
-    function: str
-    test: str
+    by: Callable[..., Any]
     correction: str
-    compute: Callable[[], Found] = field(repr=False)
+    check: Check = field(repr=False)
 
     @property
     def key(self) -> str:
         """The paper and the result, such as ``A Thm 1``."""
         return f"{self.paper} {self.result}"
 
+    @property
+    def function(self) -> str:
+        """The full name of the function that does the work, as short as its room exports it."""
+        name, room = self.by.__name__, ".".join(self.by.__module__.split(".")[:2])
+        exported = getattr(importlib.import_module(room), name, None) is self.by
+        return f"{room if exported else self.by.__module__}.{name}"
+
     def row(self) -> Row:
         """Compute the claim and compare."""
         start = time.perf_counter()
-        found = self.compute()
+        value, detail = self.check()
         seconds = time.perf_counter() - start
-        if agrees(self.claimed, found.value):
-            verdict = MATCH
+        if agrees(self.claimed, value):
+            verdict = "match"
         else:
-            verdict = CORRECTED if self.correction else OPEN
+            verdict = "corrected" if self.correction else "open"
+        between = ": " if isinstance(value, bool) else " "
         return Row(
             self.paper,
             self.result,
             self.statement,
             spoken(self.claimed),
-            found.text(),
+            spoken(value) + (between + detail if detail else ""),
             verdict,
-            self.correction if verdict == CORRECTED else "",
+            self.correction if verdict == "corrected" else "",
             seconds,
             self.function,
-            self.test,
         )
 
 
 @dataclass(frozen=True)
 class Row:
-    """A claim and what became of it.
-
-    Examples
-    --------
-    >>> Row("X", "Ex 1", "a half", "0.5", "0.5", "match", "", 0.0, "f", "t").verdict
-    'match'
-    """
+    """A claim and what became of it."""
 
     paper: str
     result: str
@@ -131,24 +104,24 @@ class Row:
     explanation: str
     seconds: float
     function: str
-    test: str
 
 
-class Book:
+class Paper:
     """The claims of one paper, in the order in which they are written down.
 
     Examples
     --------
-    >>> book = Book("X")
-    >>> @book.claim("Ex 1", "two and two", "4", function="int", test="t")
-    ... def _sum() -> Found:
-    ...     return Found(2 + 2)
-    >>> [claim.row().verdict for claim in book.claims]
+    >>> paper = Paper("X", "On addition")
+    >>> @paper.claim("Ex 1", "two and two", "4", by=sum)
+    ... def _sum() -> Computed:
+    ...     return sum([2, 2]), ""
+    >>> [claim.row().verdict for claim in paper.claims]
     ['match']
     """
 
-    def __init__(self, paper: str) -> None:
-        self.paper = paper
+    def __init__(self, letter: str, title: str) -> None:
+        self.letter = letter
+        self.title = title
         self.claims: list[Claim] = []
 
     def claim(
@@ -157,26 +130,23 @@ class Book:
         statement: str,
         claimed: Any = True,
         *,
-        function: str,
-        test: str = "",
+        by: Callable[..., Any],
         correction: str = "",
-    ) -> Callable[[Callable[[], Found]], Callable[[], Found]]:
-        """Return a decorator that adds the function below it as a claim."""
+    ) -> Callable[[Check], Check]:
+        """Return a decorator that adds the check below it as a claim."""
 
-        def add(compute: Callable[[], Found]) -> Callable[[], Found]:
-            covered = test or "tests/unit/papers/test_rows.py::test_claim"
-            self.claims.append(
-                Claim(
-                    self.paper, result, statement, claimed, function, covered, correction, compute
-                )
-            )
-            return compute
+        def add(check: Check) -> Check:
+            made = Claim(self.letter, result, statement, claimed, by, correction, check)
+            self.claims.append(made)
+            return check
 
         return add
 
 
-def agrees(claimed: Any, computed: Any) -> bool:
+def agrees(claimed: Any, computed: Any, *, exact: float = 1e-9) -> bool:
     """Whether a computed value is what is claimed, to the precision that is printed.
+
+    A float may lie ``exact`` away from a fraction or a formula that is claimed exactly.
 
     >>> agrees("0.2243", 0.22434), agrees("0.2243", 0.22436)
     (True, False)
@@ -188,21 +158,11 @@ def agrees(claimed: Any, computed: Any) -> bool:
     if isinstance(claimed, bool) or isinstance(computed, bool | str):
         return bool(claimed == computed)
     if isinstance(claimed, str):
-        number = printed(claimed)
-        return abs(float(computed) - float(number)) <= half_unit(claimed) + EXACT_TOLERANCE
+        return abs(float(computed) - float(Fraction(claimed))) <= half_unit(claimed) + exact
     if isinstance(claimed, Sequence):
         values = list(computed)
         return len(values) == len(claimed) and all(map(agrees, claimed, values))
     return bool(claimed == computed)
-
-
-def printed(text: str) -> Fraction:
-    """Read a number as a paper prints it: decimals, fractions, with a sign.
-
-    >>> printed("0.2243"), printed("-0.97"), printed("4/9")
-    (Fraction(2243, 10000), Fraction(-97, 100), Fraction(4, 9))
-    """
-    return Fraction(text)
 
 
 def half_unit(text: str) -> float:
@@ -224,10 +184,8 @@ def spoken(value: Any) -> str:
     """
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, str | int | Fraction):
-        return str(value)
     if isinstance(value, float):
         return f"{value:.6g}"
-    if isinstance(value, Sequence):
+    if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(map(spoken, value))
     return str(value)

@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from tightrope.papers.claims import Book, Claim, Found, agrees, half_unit, printed, spoken
+from tightrope.papers import all_claims
+from tightrope.papers.claims import Claim, Paper, agrees, half_unit, spoken
 
 
 @pytest.mark.parametrize(
@@ -40,10 +41,9 @@ def test_half_a_unit_of_the_last_digit(text, value) -> None:
     assert half_unit(text) == pytest.approx(value)
 
 
-def test_numbers_are_read_exactly() -> None:
-    assert printed("0.1") == Fraction(1, 10)
+def test_a_number_that_cannot_be_read_is_no_match() -> None:
     with pytest.raises(ValueError, match="abc"):
-        printed("abc")
+        agrees("abc", 0.1)
 
 
 def test_values_are_spoken() -> None:
@@ -53,7 +53,7 @@ def test_values_are_spoken() -> None:
 
 
 def claim(claimed, computed, correction="") -> Claim:
-    return Claim("X", "Ex 1", "s", claimed, "f", "t", correction, lambda: Found(computed))
+    return Claim("X", "Ex 1", "s", claimed, sum, correction, lambda: (computed, ""))
 
 
 def test_verdicts() -> None:
@@ -75,10 +75,17 @@ def test_a_row_shows_both_values() -> None:
     assert row.seconds >= 0
 
 
-def test_a_book_keeps_order_and_names_a_test() -> None:
-    book = Book("X")
+def test_a_paper_keeps_the_order_of_its_claims() -> None:
+    paper = Paper("X", "On addition")
     for name in ("1", "2"):
-        book.claim(name, "s", name, function="f")(lambda: Found(1))
-    assert [entry.result for entry in book.claims] == ["1", "2"]
-    assert book.claims[0].test == "tests/unit/papers/test_rows.py::test_claim"
-    assert [entry.row().verdict for entry in book.claims] == ["match", "open"]
+        paper.claim(name, "s", name, by=sum)(lambda: (1, ""))
+    assert [entry.result for entry in paper.claims] == ["1", "2"]
+    assert [entry.row().verdict for entry in paper.claims] == ["match", "open"]
+
+
+def test_the_function_is_named_as_its_room_exports_it() -> None:
+    exported = Claim("X", "1", "s", "1", agrees, "", lambda: (1, ""))
+    assert exported.function == "tightrope.papers.claims.agrees"
+    assert claim("1", 1).function == "builtins.sum"
+    room = Claim("X", "1", "s", "1", all_claims, "", lambda: (1, ""))
+    assert room.function == "tightrope.papers.all_claims"

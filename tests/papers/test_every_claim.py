@@ -1,6 +1,5 @@
 """Every claim is computed, agrees or is explained, and stands on the pages as computed."""
 
-import importlib
 import re
 import runpy
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 from tightrope.errors import InputError
 from tightrope.papers import PAPERS, all_claims, reproduce
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 WRITER = runpy.run_path(str(ROOT / "scripts" / "write_papers_pages.py"))
 PAPERS_PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
 CORRECTIONS_PAGE = (ROOT / "docs" / "corrections.md").read_text(encoding="utf-8")
@@ -66,7 +65,7 @@ def test_the_three_thresholds_of_paper_a(key, start) -> None:
 
 
 def test_the_page_has_every_claim_once_and_no_other() -> None:
-    lines = re.findall(r"^\| \*\*(.*?)\*\*: .*`tests/", PAPERS_PAGE.split(WRITER["MARK"])[1], re.M)
+    lines = re.findall(r"^\| \*\*(.*?)\*\*: .*\|$", PAPERS_PAGE.split(WRITER["MARK"])[1], re.M)
     assert lines == [WRITER["_cell"](claim.result) for claim in CLAIMS]
 
 
@@ -78,19 +77,6 @@ def test_keys_are_different() -> None:
 
 def test_only_corrected_claims_carry_an_explanation() -> None:
     assert {claim.key for claim in CLAIMS if claim.correction} == CORRECTED
-
-
-@pytest.mark.parametrize("name", sorted({claim.function for claim in CLAIMS}))
-def test_the_function_exists(name) -> None:
-    room, _, last = name.rpartition(".")
-    assert callable(getattr(importlib.import_module(room), last))
-
-
-@pytest.mark.parametrize("name", sorted({claim.test for claim in CLAIMS}))
-def test_the_test_exists(name) -> None:
-    path, _, function = name.partition("::")
-    text = (ROOT / path).read_text(encoding="utf-8")
-    assert f"def {function}" in text
 
 
 def test_papers_are_chosen_by_letter() -> None:

@@ -1,0 +1,356 @@
+"""Paper C: single consumers, and which questions have one mechanism for all of them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from tightrope.axioms import cycle_labelling, tree_weights, universality
+from tightrope.axioms.refutation import Refutation
+from tightrope.channels import DenseChannel, IntegerChannel, equal, is_private, rational
+from tightrope.channels.column_graphs import maximally_general
+from tightrope.channels.derive import derivable
+from tightrope.consumers import Consumer, Loss, expected_loss
+from tightrope.consumers import loss as read_loss
+from tightrope.graphs import AnswerGraph, Clique, Cycle, ExplicitGraph, Star, petersen
+from tightrope.graphs.shapes import shortest_cycle
+from tightrope.mechanisms import exponential, geometric, randomized_response
+from tightrope.optimize import design, minimax_remap
+from tightrope.papers.claims import Computed, Paper
+from tightrope.queries import query
+
+paper = Paper(
+    "C",
+    "Brenner, Nissim: Impossibility of differentially private universally optimal mechanisms "
+    "(FOCS 2010)",
+)
+claim = paper.claim
+
+# -- Single consumers, sums, histograms, bundles of counts (sections 2 and 3) --------------
+
+
+def uniform_on(graph: AnswerGraph, nodes: range) -> Consumer:
+    """Return the consumer with binary loss who finds some answers equally likely.
+
+    >>> uniform_on(Clique(3), range(2)).prior.probabilities.tolist()
+    [0.5, 0.5, 0.0]
+    """
+    prior = [Fraction(1, len(nodes)) if i in nodes else Fraction(0) for i in range(graph.size)]
+    return Consumer(prior=prior, loss=Loss.binary(graph.size))
+
+
+def _second(q: Fraction, alpha: Fraction = Fraction(1, 2)) -> IntegerChannel:
+    """Return Y of Observation 3.1 for one q in [α, 1]."""
+    whole = 1 + alpha
+    return rational(
+        [
+            [1 / whole, alpha / whole, Fraction(0)],
+            [alpha / whole, 1 / whole, Fraction(0)],
+            [q / whole, 1 - q / whole, Fraction(0)],
+        ]
+    )
+
+
+def _first(size: int, alpha: Fraction = Fraction(1, 2)) -> IntegerChannel:
+    """Return X of (11) for ``size`` mutually adjacent answers."""
+    whole = 1 + (size - 1) * alpha
+    return rational([[(1 if i == o else alpha) / whole for o in range(size)] for i in range(size)])
+
+
+@claim(
+    "Obs 3.1, X",
+    "least loss of the uniform consumer on three adjacent answers: 2α/(1+2α), α = 1/2",
+    "1/2",
+    by=design,
+)
+def _observation_x() -> Computed:
+    return design(Clique(3), "ln(2)", route="plain").expected_loss, "by a linear program"
+
+
+@claim(
+    "Obs 3.1, matrix",
+    "the optimal mechanism has 1 on the diagonal and α elsewhere, over 1+2α",
+    by=design,
+)
+def _observation_matrix() -> Computed:
+    found = design(Clique(3), "ln(2)", route="plain").channel
+    return equal(found, DenseChannel(_first(3).matrix()), tolerance=1e-7).equal, "at α = 1/2"
+
+
+@claim(
+    "Obs 3.1, Y",
+    "least loss of the consumer who excludes the third answer: α/(1+α), α = 1/2",
+    "1/3",
+    by=design,
+)
+def _observation_y() -> Computed:
+    graph = Clique(3)
+    found = design(graph, "ln(2)", uniform_on(graph, range(2)), route="plain")
+    return found.expected_loss, "by a linear program"
+
+
+@claim(
+    "Obs 3.1, q",
+    "every Y with q in [α, 1] is private and optimal, and no other q is",
+    by=expected_loss,
+)
+def _observation_q() -> Computed:
+    graph = Clique(3)
+    consumer = uniform_on(graph, range(2))
+    inside = [_second(Fraction(k, 8)) for k in range(4, 9)]
+    good = all(
+        is_private(channel, graph, "ln(2)")
+        and abs(expected_loss(channel, consumer) - 1 / 3) < 1e-12
+        for channel in inside
+    )
+    outside = [is_private(_second(Fraction(k, 8)), graph, "ln(2)").private for k in (3, 9)]
+    return bool(good and not any(outside)), "5 values inside, 2 outside, in integers"
+
+
+@claim(
+    "Obs 3.2, X",
+    "least worst loss of the risk-averse consumer on three adjacent answers, α = 1/2",
+    "1/2",
+    by=design,
+)
+def _risk_x() -> Computed:
+    consumer = Consumer(support=range(3), loss=Loss.binary(3))
+    return design(Clique(3), "ln(2)", consumer).expected_loss, ""
+
+
+@claim(
+    "Obs 3.2, Y",
+    "least worst loss of the risk-averse consumer who excludes the third answer, α = 1/2",
+    "1/3",
+    by=design,
+)
+def _risk_y() -> Computed:
+    consumer = Consumer(support=range(2), loss=Loss.binary(3))
+    return design(Clique(3), "ln(2)", consumer).expected_loss, ""
+
+
+@claim("Claim 3.3", "nothing derives both X and some Y", by=derivable)
+def _claim_33() -> Computed:
+    first = _first(3)
+    # X is maximally general, so whatever derives it is derived from it.
+    general = maximally_general(first, Clique(3), "ln(2)").maximal
+    derived = [derivable(_second(Fraction(k, 8)), first) for k in range(4, 9)]
+    witnessed = all(not found and found.exact and found.witness is not None for found in derived)
+    return general and witnessed, "X is maximally general; 5 values of q, each with a consumer"
+
+
+@claim(
+    "§3.2.1",
+    "least loss on m+1 adjacent answers: mα/(1+mα), for m = 5 and α = 1/2",
+    "5/7",
+    by=design,
+)
+def _larger_cliques() -> Computed:
+    return design(Clique(6), "ln(2)", route="plain").expected_loss, "by a linear program"
+
+
+@claim(
+    "§3.2.2",
+    "for more records the consumer who believes in sums up to m loses the same 2α/(1+2α)",
+    "1/2",
+    by=design,
+)
+def _more_records() -> Computed:
+    graph = query("sum(4,2)").graph
+    found = design(graph, "ln(2)", uniform_on(graph, range(3)), route="plain")
+    return found.expected_loss, "on sum(4,2)"
+
+
+def impossible(
+    texts: tuple[str, ...], kinds: tuple[str, ...] = ("bayesian", "risk-averse")
+) -> Computed:
+    """Return whether all of some queries are proved to have no universally optimal mechanism.
+
+    >>> impossible(("cycle(4)",), ("bayesian",))
+    (True, '1 of 1 cases refuted in exact arithmetic')
+    """
+    proved = 0
+    for text in texts:
+        for kind in kinds:
+            found = universality(text, "ln(2)", kind=kind)
+            proof = found.witness
+            proved += found.verdict == "no" and isinstance(proof, Refutation) and proof.exact
+    cases = len(texts) * len(kinds)
+    return proved == cases, f"{proved} of {cases} cases refuted in exact arithmetic"
+
+
+@claim(
+    "Thm 3.4", "no universally optimal mechanism for sums of values up to m ≥ 2", by=universality
+)
+def _theorem_34() -> Computed:
+    return impossible(("sum(1,2)", "sum(3,2)", "sum(4,5)"))
+
+
+@claim("Thm 3.5", "none for histograms of three or more categories", by=universality)
+def _theorem_35() -> Computed:
+    return impossible(("histogram(1,3)", "histogram(3,3)", "histogram(2,4)"))
+
+
+@claim("Thm 3.6", "none for bundles of two or more counts", by=universality)
+def _theorem_36() -> Computed:
+    return impossible(("counts(1,2)", "counts(3,2)", "counts(2,3)"))
+
+
+@claim("Thm 2.6", "maximally general iff every column graph is connected", by=maximally_general)
+def _theorem_26() -> Computed:
+    path = query("path(6)").graph
+    made = geometric(path, "ln(2)")
+    joined = DenseChannel(np.column_stack([made.matrix()[:, :2].sum(axis=1), made.matrix()[:, 2:]]))
+    connected = maximally_general(made, path, "ln(2)").maximal
+    apart = maximally_general(joined, path, "ln(2)").maximal
+    derives = bool(derivable(joined, made)) and not derivable(made, joined)
+    return connected and not apart and derives, "geometric noise, and two outputs joined"
+
+
+@claim(
+    "Thm 2.7", "on a count the geometric mechanism serves every prior and monotone loss", by=design
+)
+def _theorem_27() -> Computed:
+    random = np.random.default_rng(9)
+    graph, worst = query("count(6)").graph, 0.0
+    noise = geometric(graph, "ln(2)")
+    for loss in ("binary", "absolute", "squared"):
+        for _ in range(3):
+            consumer = Consumer.of(graph, prior=random.dirichlet(np.full(7, 0.5)), loss=loss)
+            best = design(graph, "ln(2)", consumer, route="plain").expected_loss
+            worst = max(worst, abs(expected_loss(noise, consumer) - best))
+    return worst < 1e-7, "9 consumers, against a linear program"
+
+
+@claim("Thm 2.8", "and every risk-averse consumer, by a random remap", by=minimax_remap)
+def _theorem_28() -> Computed:
+    graph, worst = query("count(5)").graph, 0.0
+    noise = geometric(graph, "ln(2)")
+    for loss in ("binary", "absolute", "squared"):
+        for support in ((0, 1, 2), (1, 4), range(6)):
+            consumer = Consumer(support=support, loss=read_loss(loss, graph))
+            best = design(graph, "ln(2)", consumer).expected_loss
+            worst = max(worst, abs(minimax_remap(noise, consumer).worst_loss - best))
+    return worst < 1e-7, "9 consumers, against a linear program"
+
+
+@claim("§2.2.1", "(2) to (5) describe the private mechanisms of a count", by=is_private)
+def _constraints() -> Computed:
+    graph, random, agreed = query("count(4)").graph, np.random.default_rng(10), 0
+    for _ in range(30):
+        share = random.choice([0.0, 0.02, 0.2])
+        rows = (1 - share) * geometric(graph, "ln(2)").matrix()
+        rows = rows + share * np.eye(5)[random.integers(5, size=5)]
+        direct = bool(
+            (rows[:-1] >= rows[1:] / 2 - 1e-12).all() and (rows[:-1] / 2 <= rows[1:] + 1e-12).all()
+        )
+        agreed += direct == is_private(DenseChannel(rows), graph, "ln(2)").private
+    return agreed == 30, f"both tests agree on {agreed} of 30 channels"
+
+
+@claim("Obs 3.1, response", "X is k-ary randomised response", by=randomized_response)
+def _response() -> Computed:
+    made = randomized_response(Clique(5), "ln(2)")
+    return equal(made, DenseChannel(_first(5).matrix()), tolerance=1e-12).equal, ""
+
+
+# -- Which graphs have one mechanism for all consumers (section 4) -------------------------
+
+
+@claim("fn. 5", "a sum of bits modulo m ≤ n has a cycle of m answers", by=query)
+def _footnote_5() -> Computed:
+    return all(query(f"count_mod({m + 1},{m})").graph.is_cycle for m in (3, 4, 7)), ""
+
+
+@claim("fn. 7", "which value do all records share, if any: a star", by=query)
+def _footnote_7() -> Computed:
+    graph = query("star(3)").graph
+    return graph.is_tree and graph.max_degree == 3 and graph.size == 4, ""
+
+
+@claim("(13)", "on a cycle the rows of X are shifts of δ(1, α, α², …, α², α)", by=design)
+def _cycle_rows() -> Computed:
+    worst = 0.0
+    for m in (4, 5, 6, 7):
+        found = design(Cycle(m), "ln(2)", route="plain").channel
+        rows = found.matrix() - exponential(Cycle(m), "ln(2)").matrix()
+        worst = max(worst, float(np.abs(rows).max()))
+    return worst < 1e-7, "m = 4, 5, 6, 7, by linear programs"
+
+
+@claim(
+    "(14)",
+    "loss of the consumer on three neighbours of a cycle: that of a line of three, α = 1/2",
+    "4/9",
+    by=design,
+)
+def _cycle_second() -> Computed:
+    graph = Cycle(5)
+    found = design(graph, "ln(2)", uniform_on(graph, range(3)), route="plain")
+    return found.expected_loss, "on cycle(5)"
+
+
+@claim("Claim 4.4", "no universally optimal mechanism on a cycle", by=universality)
+def _claim_44() -> Computed:
+    return impossible(("cycle(3)", "cycle(4)", "cycle(5)", "cycle(8)"), ("bayesian",))
+
+
+@claim(
+    "Claim 4.5", "the labelling changes by at most 1 modulo m along every edge", by=cycle_labelling
+)
+def _claim_45() -> Computed:
+    spiked = ExplicitGraph([*pairwise(range(6)), (5, 0), (2, 6), (6, 7), (7, 8), (4, 8)])
+    graphs = (petersen(), query("grid(4,5)").graph, spiked, query("truncated_tetrahedron").graph)
+    for graph in graphs:
+        cycle = shortest_cycle(graph)
+        if cycle is None:
+            return False, f"{graph.name} has no cycle"
+        labels, m = np.array(cycle_labelling(graph, cycle)), len(cycle)
+        steps = np.abs(labels[graph.edge_array()[:, 0]] - labels[graph.edge_array()[:, 1]])
+        if (np.minimum(steps, m - steps) > 1).any():
+            return False, graph.name
+    return True, "on 4 graphs"
+
+
+@claim("Thm 4.2", "none on any graph with a cycle", by=universality)
+def _theorem_42() -> Computed:
+    return impossible(("petersen", "grid(3,3)", "hypercube(3)", "chang"), ("bayesian",))
+
+
+@claim("Thm 4.3", "none on a tree with α > 1/(Δ-1)", by=universality)
+def _theorem_43() -> Computed:
+    refuted = all(
+        universality(f"star({k})", epsilon).verdict == "no"
+        for k, epsilon in ((3, "ln(1.99)"), (4, "ln(2.99)"), (6, "1"))
+    )
+    served = all(universality(f"star({k})", f"ln({k - 1})").verdict == "yes" for k in (3, 4, 6))
+    return refuted and served, "stars with 3, 4 and 6 rays; at α = 1/(Δ-1) there is one"
+
+
+@claim(
+    "Thm 4.3, c_0",
+    "weight of the centre of a star with 4 rays: (1-(k-1)α)/(1+α), α = 1/4",
+    "1/5",
+    by=tree_weights,
+)
+def _star_centre() -> Computed:
+    return float(tree_weights(Star(4), "ln(4)")[0]), ""
+
+
+@claim("Thm 4.3, c_i", "weight of a leaf: 1/(1+α), α = 1/4", "4/5", by=tree_weights)
+def _star_leaf() -> Computed:
+    return float(tree_weights(Star(4), "ln(4)")[1]), ""
+
+
+@claim(
+    "abstract",
+    "essentially only a single count has a universally optimal mechanism",
+    by=universality,
+    correction="True for α > 1/2. Below, under binary loss, every tree of degree up to 1 + 1/α has "
+    "one as well: Theorem 4.3 is sharp. A tree that is not a line is no count.",
+)
+def _only_counts() -> Computed:
+    verdict = universality("tree(2,3)", "ln(4)").verdict
+    return verdict != "yes", "the balanced binary tree of height 3 has one at α = 1/4"

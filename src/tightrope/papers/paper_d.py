@@ -1,0 +1,433 @@
+"""Paper D: axioms of privacy, generality, and the Dobrushin coefficient."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from tightrope.axioms import (
+    ApproximateBound,
+    FunctionBound,
+    TableBound,
+    determinant_utility,
+    dobrushin_optimum,
+    examine,
+    is_generic_private,
+    log_odds,
+    log_odds_bound,
+)
+from tightrope.channels import (
+    Channel,
+    DenseChannel,
+    GeometricChannel,
+    IntegerChannel,
+    cascade,
+    equal,
+    is_private,
+    mixture,
+    rational,
+    remap,
+)
+from tightrope.channels.column_graphs import maximally_general
+from tightrope.channels.derive import derivable
+from tightrope.channels.dobrushin import dobrushin
+from tightrope.channels.generality import make_maximally_general
+from tightrope.consumers import Consumer, expected_loss
+from tightrope.graphs import Clique, PathPower, petersen
+from tightrope.mechanisms import exponential, geometric
+from tightrope.optimize import design
+from tightrope.papers.claims import Computed, Paper
+from tightrope.queries import query
+
+paper = Paper(
+    "D", "Kifer, Lin: Towards an axiomatization of statistical privacy and utility (PODS 2010)"
+)
+claim = paper.claim
+
+# -- Axioms of privacy, predicates, generic differential privacy (section 2) ---------------
+
+
+def _tried(seed: int, share: float) -> Channel:
+    """Return geometric noise on five answers, sharpened so that privacy may fail."""
+    random = np.random.default_rng(seed)
+    rows = (1 - share) * geometric(PathPower(5), "ln(2)").matrix()
+    return DenseChannel(rows + share * np.eye(5)[random.integers(5, size=5)])
+
+
+@claim("Axiom 2.1.1", "ε-privacy survives post-processing", by=remap)
+def _postprocessing() -> Computed:
+    random = np.random.default_rng(12)
+    graph = query("sum(3,2)").graph
+    kept = sum(
+        is_private(
+            remap(
+                exponential(graph, "ln(2)"), DenseChannel(random.dirichlet(np.ones(4) / 3, size=7))
+            ),
+            graph,
+            "ln(2)",
+        ).private
+        for _ in range(30)
+    )
+    return kept == 30, f"{kept} of 30 remaps"
+
+
+@claim("Axiom 2.1.2", "ε-privacy survives a random choice between mechanisms", by=mixture)
+def _choice() -> Computed:
+    graph = query("path(6)").graph
+    first, second = geometric(graph, "ln(2)"), exponential(graph, "ln(2)")
+    kept = [
+        is_private(mixture([first, second], [p, 1 - p]), graph, "ln(2)").private
+        for p in (0.0, 0.3, 0.5, 1.0)
+    ]
+    return all(kept), "for 4 weights"
+
+
+@claim(
+    "Def 2.1.3, ε", "with M(a) = min(e^ε a, 1-e^{-ε}(1-a)) it is ε-privacy", by=is_generic_private
+)
+def _generic() -> Computed:
+    bound = FunctionBound(lambda a: min(2 * a, 1 - (1 - a) / 2), "ε-privacy at ln 2")
+    agreed, private = 0, 0
+    for seed in range(20):
+        channel = _tried(seed, (0.0, 0.01, 0.2)[seed % 3])
+        plain = is_private(channel, PathPower(5), "ln(2)").private
+        agreed += plain == is_generic_private(channel, PathPower(5), bound).private
+        private += plain
+    return agreed == 20, f"both tests agree on {agreed} of 20 channels, {private} private"
+
+
+@claim(
+    "Def 2.1.3, (ε, δ)",
+    "with M(a) = min(1, e^ε a+δ, 1-e^{-ε}(1-a-δ)) it is (ε, δ)-privacy, over all sets",
+    by=is_generic_private,
+)
+def _approximate() -> Computed:
+    delta, agreed = 0.05, 0
+    sets = np.array([[set_ >> o & 1 for o in range(5)] for set_ in range(32)], dtype=float)
+    for seed in range(20):
+        channel = _tried(seed, (0.01, 0.06, 0.2)[seed % 3])
+        chance = channel.matrix() @ sets.T
+        direct = (chance[:-1] <= 2 * chance[1:] + delta + 1e-12).all()
+        direct &= (chance[1:] <= 2 * chance[:-1] + delta + 1e-12).all()
+        found = is_generic_private(channel, PathPower(5), ApproximateBound("ln(2)", delta)).private
+        agreed += bool(direct) == found
+    return agreed == 20, f"as by all 32 sets of outputs, {agreed} of 20 channels"
+
+
+@claim("§2.1, M = 1", "M = 1 allows the identity", by=is_generic_private)
+def _identity() -> Computed:
+    lax = TableBound([(0, 1), (1, 1)])
+    return bool(is_generic_private(DenseChannel(np.eye(4)), Clique(4), lax)), ""
+
+
+@claim(
+    "Prop 2.1.4",
+    "a' and a'' bound the probability that the log-odds move by at least t",
+    by=log_odds_bound,
+)
+def _log_odds() -> Computed:
+    gap = math.inf
+    for t in (0.2, 0.4, math.log(2) - 1e-9, 0.7):
+        bound = log_odds_bound(ApproximateBound("ln(2)"), t)
+        channel = geometric(PathPower(5), "ln(2)")
+        for i in range(4):
+            moved = log_odds(channel, i, i + 1, t)
+            gap = min(gap, bound.towards - moved.towards, bound.away - moved.away)
+    return gap >= -1e-9, "for 4 shifts and 4 pairs"
+
+
+@claim(
+    "Prop 2.2.2, a ≥ 1/2",
+    "for a ≥ 1/2 all b' from b to (1-b)a/(1-a) are allowed; that end is a probability",
+    by=examine,
+    correction="The two cases are exchanged: at a = 3/4, b = 1/2 the end is 3/2. The proof derives "
+    "(1-b)a/(1-a) for a ≤ 1/2 and 1-b(1-a)/a for a ≥ 1/2, and so it must read.",
+)
+def _exchanged() -> Computed:
+    a, b = Fraction(3, 4), Fraction(1, 2)
+    printed, proved = (1 - b) * a / (1 - a), 1 - b * (1 - a) / a
+    return 0 <= printed <= 1, f"at a = 3/4, b = 1/2: {printed} as printed, {proved} as proved"
+
+
+@claim("Prop 2.2.2", "by post-processing, all b' between the two ends are allowed with a", by=remap)
+def _interval() -> Computed:
+    worst = Fraction(0)
+    for a, b in ((Fraction(1, 4), Fraction(1, 2)), (Fraction(2, 5), Fraction(1, 10))):
+        end = (1 - b) * a / (1 - a)
+        for share in (Fraction(0), Fraction(1, 3), Fraction(1)):
+            other = (1 - share) * a / (1 - a)
+            low = share * a + other * (1 - a)
+            made = share * b + other * (1 - b)
+            expected = share * b + (1 - share) * end
+            worst = max(worst, abs(low - a), abs(made - expected))
+    return worst == 0, "for a ≤ 1/2, in fractions"
+
+
+@claim("Prop 2.2.3, Thm 2.2.5", "the predicate of ε-privacy satisfies every condition", by=examine)
+def _conditions() -> Computed:
+    report = examine(lambda a, b: b <= 2 * a and 1 - a <= 2 * (1 - b), steps=24)
+    return bool(report), f"{len(report.conditions)} conditions on a grid of 24 steps"
+
+
+@claim("Thm 2.2.5 (iii)", "m(a) = 1 - M(1-a)", by=examine)
+def _lower() -> Computed:
+    report = examine(lambda a, b: b <= 2 * a and 1 - a <= 2 * (1 - b), steps=24)
+    upper = dict(report.upper)
+    return all(low == 1 - upper[1 - a] for a, low in report.lower), "at 25 points"
+
+
+@claim(
+    "Thm 2.2.5 (iv)", "a predicate whose M is not concave breaks the axiom of choice", by=examine
+)
+def _concave() -> Computed:
+    report = examine(
+        lambda a, b: abs(a - b) <= Fraction(1, 4) or (b <= 4 * a and 1 - a <= 4 * (1 - b)),
+        steps=24,
+    )
+    breach = report.breach
+    return breach is not None and breach.axiom == "random choice", "shown by two mechanisms"
+
+
+@claim(
+    "Thm 2.2.5 (v)",
+    "m is nonincreasing",
+    by=examine,
+    correction="m(a) = 1 - M(1-a) with M nondecreasing is nondecreasing; it increases strictly "
+    "wherever m(a) > 0. Two signs are exchanged.",
+)
+def _monotone() -> Computed:
+    bound = ApproximateBound("ln(2)")
+    low, high = bound.lower(0.25), bound.lower(0.75)
+    return high <= low, f"for ε = ln 2: m(1/4) = {low:.4g}, m(3/4) = {high:.4g}"
+
+
+@claim("Thm 2.3.1", "a concave M makes a definition that keeps both axioms", by=is_generic_private)
+def _sufficient() -> Computed:
+    bound = TableBound([(0, "1/20"), ("1/4", "1/2"), (1, 1)])
+    rows = [[4, 3, 2], [3, 4, 2], [3, 3, 3]]
+    first, second = IntegerChannel(rows), IntegerChannel([row[::-1] for row in rows])
+    graph, random = Clique(3), np.random.default_rng(13)
+    start = is_generic_private(first, graph, bound) and is_generic_private(second, graph, bound)
+    kept = 0
+    for _ in range(20):
+        share = float(random.uniform())
+        mixed = mixture([first, second], [share, 1 - share])
+        made = remap(mixed, DenseChannel(random.dirichlet(np.ones(3), size=3)))
+        kept += is_generic_private(made, graph, bound).private
+    return bool(start) and kept == 20, f"{kept} of 20 mixtures and remaps"
+
+
+# -- Generality, row graphs, the Dobrushin coefficient (section 3, appendices) -------------
+
+
+@claim(
+    "Ex 3.2.1",
+    "negative expected loss without a remap can grow by post-processing",
+    by=expected_loss,
+)
+def _expected_loss() -> Computed:
+    graph = query("count(3)").graph
+    noise = geometric(graph, "ln(2)")
+    consumer = Consumer.of(graph, prior=[0.01, 0.49, 0.49, 0.01], loss="absolute")
+    plain = expected_loss(noise, consumer, np.eye(4))
+    best = expected_loss(noise, consumer)
+    return best < plain, f"loss {plain:.4f} as reported, {best:.4f} after a remap"
+
+
+@claim(
+    "§3, optimal from geometric",
+    "an optimal mechanism for one consumer is derived from the geometric one, not the reverse",
+    by=derivable,
+)
+def _lossy() -> Computed:
+    graph = query("count(3)").graph
+    consumer = Consumer.of(graph, prior=[0.01, 0.49, 0.49, 0.01], loss="absolute")
+    found = design(graph, "ln(2)", consumer).channel
+    noise = geometric(graph, "ln(2)")
+    forth, back = derivable(found, noise), derivable(noise, found)
+    return bool(forth) and not back, "count(3), absolute loss"
+
+
+@claim("Ex 3.2.2", "|det| never grows by a square remap", by=determinant_utility)
+def _determinant() -> Computed:
+    random = np.random.default_rng(14)
+    noise = geometric(PathPower(4), "ln(2)")
+    start = float(determinant_utility(noise))
+    after = [
+        float(
+            determinant_utility(
+                remap(noise, DenseChannel(random.dirichlet(np.ones(4) / 4, size=4)))
+            )
+        )
+        for _ in range(50)
+    ]
+    return max(after) <= start, f"50 remaps, from {start:.4f}"
+
+
+@claim("Ex 3.2.3, App A", "nor does the negative Dobrushin coefficient by any remap", by=dobrushin)
+def _dobrushin_monotone() -> Computed:
+    random = np.random.default_rng(15)
+    noise = geometric(PathPower(4), "ln(2)")
+    start = dobrushin(noise).value
+    after = [
+        dobrushin(remap(noise, DenseChannel(random.dirichlet(np.ones(6) / 4, size=4)))).value
+        for _ in range(50)
+    ]
+    return max(after) <= start + 1e-12, f"50 remaps, from {start:.4f}"
+
+
+@claim(
+    "Def 3.3.1",
+    "noise proportional to e^{-ε|i-z|}, cut at both ends, is the truncated geometric mechanism",
+    by=geometric,
+)
+def _geometric() -> Computed:
+    n, far = 5, 80
+    reach = np.arange(-far, n + far)
+    rows = np.exp(-math.log(2) * np.abs(np.arange(n)[:, None] - reach))
+    rows /= rows.sum(axis=1, keepdims=True)
+    cut = np.zeros((n, n))
+    np.add.at(cut.T, np.clip(reach, 0, n - 1), rows.T)
+    return equal(DenseChannel(cut), GeometricChannel(n, "ln(2)"), tolerance=1e-12).equal, "n = 5"
+
+
+@claim(
+    "Thm 3.3.3, App B",
+    "splitting outputs ends in a maximally general mechanism that derives the first",
+    by=make_maximally_general,
+)
+def _generalise() -> Computed:
+    graph = petersen()
+    flat = remap(exponential(graph, "ln(2)"), DenseChannel(np.eye(3)[np.arange(10) % 3]))
+    made = make_maximally_general(flat, graph, "ln(2)")
+    general = maximally_general(made.channel, graph, "ln(2)").maximal
+    derived = equal(cascade(made.channel, made.remap), flat, tolerance=1e-9).equal
+    private = is_private(made.channel, graph, "ln(2)").private
+    shape = f"3 outputs become {made.channel.shape[1]}"
+    return general and derived and private, f"{shape} on the Petersen graph"
+
+
+@claim(
+    "after Def 3.3.2",
+    "a maximally general mechanism on two answers has at most as many outputs as R has trees",
+    "1",
+    by=maximally_general,
+    correction="The direction of each tight edge counts: a tree with n-1 edges carries up to "
+    "2^(n-1) different outputs. Two answers have one spanning tree; randomised response has two "
+    "outputs that are not proportional, and is maximally general.",
+)
+def _trees() -> Computed:
+    response = IntegerChannel([[2, 1], [1, 2]])
+    general = maximally_general(response, PathPower(2), "ln(2)").maximal
+    return response.shape[1] if general else 0, "outputs of randomised response at ln 2"
+
+
+@claim(
+    "App B, share a",
+    "with ρ over all pairs between the components, the share a of the split is a probability",
+    by=make_maximally_general,
+    correction="ρ1 and ρ2 must range over adjacent pairs only. On a line of three with e^ε = 2 the "
+    "column (1, 2, 3)/6 has the components {0, 1} and {2}. All pairs give ρ2 = 3, above e^ε, and a "
+    "negative a; adjacent ones give ρ2 = 3/2.",
+)
+def _ratios() -> Computed:
+    column = [Fraction(k, 6) for k in (1, 2, 3)]
+
+    def share(pairs: list[tuple[int, int]]) -> Fraction:
+        up = max(column[s] / column[t] for s, t in pairs)
+        down = max(column[t] / column[s] for s, t in pairs)
+        return (2 / down - 1) / (2 / up * 2 / down - 1)
+
+    everywhere, adjacent = share([(0, 2), (1, 2)]), share([(1, 2)])
+    channel = rational([[x, 1 - x] for x in column])
+    split = make_maximally_general(channel, PathPower(3), "ln(2)").steps[0].shares
+    detail = f"{everywhere} over all pairs, {adjacent} over adjacent ones"
+    return 0 <= everywhere <= 1 or adjacent not in split, detail
+
+
+@claim(
+    "Lemma 3.3.4, 3.3.5, n odd",
+    "least Dobrushin value for 5 inputs in a row: -e^{-ε(n-1)/2}, ε = ln 2",
+    "-1/4",
+    by=dobrushin_optimum,
+)
+def _odd() -> Computed:
+    return dobrushin_optimum(PathPower(5), "ln(2)").exact, ""
+
+
+@claim(
+    "Lemma 3.3.5, n even",
+    "for 6 inputs in a row: -2e^{-ε(n/2-1)}/(1+e^ε), ε = ln 2",
+    "-1/6",
+    by=dobrushin_optimum,
+)
+def _even() -> Computed:
+    return dobrushin_optimum(PathPower(6), "ln(2)").exact, ""
+
+
+@claim(
+    "§3.3, geometric",
+    "the geometric mechanism is optimal under the Dobrushin coefficient",
+    by=dobrushin,
+)
+def _geometric_optimal() -> Computed:
+    worst = max(
+        abs(
+            dobrushin(geometric(PathPower(n), "ln(2)")).value
+            - dobrushin_optimum(PathPower(n), "ln(2)").value
+        )
+        for n in range(2, 9)
+    )
+    return worst < 1e-12, "for 2 to 8 answers"
+
+
+@claim(
+    "Lemma 3.3.7",
+    "the two inputs that are told apart best are as far apart as possible",
+    by=dobrushin_optimum,
+)
+def _far_apart() -> Computed:
+    graphs = [query(text).graph for text in ("petersen", "sum(4,2)", "star(3)", "cycle(7)")]
+    pairs = ((graph, dobrushin_optimum(graph, "ln(2)").pair) for graph in graphs)
+    return all(graph.distance(i, j) == graph.diameter for graph, (i, j) in pairs), "4 graphs"
+
+
+@claim(
+    "Lemma 3.3.8, even d",
+    "least value at diameter d = 2 when its conditions are read as in Lemma 3.3.5, ε = ln 2",
+    "-2/3",
+    by=dobrushin_optimum,
+    correction="Lemma 3.3.5 counts the n = d+1 nodes of a path, Lemma 3.3.8 puts the length d into "
+    "the same conditions. With lengths, even d gives -e^{-εd/2} and odd d gives "
+    "-2e^{-ε(d-1)/2}/(1+e^ε).",
+)
+def _length_and_nodes() -> Computed:
+    return dobrushin_optimum(PathPower(3), "ln(2)").exact, "reached by geometric noise"
+
+
+@claim(
+    "Lemma 3.3.8, odd d",
+    "at d = 1 its conditions are empty, so that every mechanism on two answers is optimal",
+    by=dobrushin,
+    correction="Read with lengths, the conditions for d = 1 demand a tight edge. A mechanism that "
+    "ignores its input meets the printed ones.",
+)
+def _empty_conditions() -> Computed:
+    useless = dobrushin(DenseChannel([[0.5, 0.5], [0.5, 0.5]])).value
+    best = dobrushin_optimum(Clique(2), "ln(3)").value
+    return useless >= best, f"ignoring the input {useless:g}, randomised response {best:g}"
+
+
+@claim(
+    "§3.3, after general",
+    "making a mechanism maximally general leaves its Dobrushin value where it is optimal",
+    by=make_maximally_general,
+)
+def _still_optimal() -> Computed:
+    graph = query("sum(3,2)").graph
+    best = dobrushin_optimum(graph, "ln(2)")
+    made = make_maximally_general(best.channel, graph, "ln(2)")
+    value = dobrushin(made.channel).value
+    return abs(value - best.value) < 1e-12, f"{value:.6f} with {made.channel.shape[1]} outputs"
