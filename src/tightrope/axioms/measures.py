@@ -14,9 +14,9 @@ from fractions import Fraction
 import numpy as np
 
 from tightrope.channels import Channel, IntegerChannel, rational
-from tightrope.channels.elimination import determinant
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
+from tightrope.exact import determinant
 from tightrope.graphs import AnswerGraph
 
 #: Largest number of nodes whose distances are looked at for a pair as far apart as possible.

@@ -31,8 +31,8 @@ from tightrope.channels.derive_exact import (
 from tightrope.channels.derive_search import search_remap
 from tightrope.channels.deterministic import DeterministicChannel
 from tightrope.channels.integer import IntegerChannel
-from tightrope.channels.lifting import lifted_solution
 from tightrope.errors import CheckFailed, InputError, TooLarge
+from tightrope.exact import primitive
 
 #: How far the rows of X may lie from those of Y·T, in total variation, when floats are compared.
 DERIVATION_TOLERANCE = 1e-8
@@ -162,9 +162,6 @@ def _decide(
         gains = plain_no(*parts)
         if gains is not None:
             return gains, "independent columns: one remap at most"
-        solved = lifted_solution(y.weights, x.weights.astype(object) * y.total)
-        if solved is not None and not (solved[0] < 0).any():
-            return (solved[0], solved[1] * x.total), "independent columns: one remap at most"
     single = unique_remap(x.weights.astype(object) * y.total, y.weights.astype(object))
     if isinstance(single, tuple):
         # The weights of y times the remap are those of x times both totals.
@@ -239,9 +236,7 @@ def _is_product(x: IntegerChannel, y: IntegerChannel, remap: IntegerChannel) -> 
 
 
 def _exact_witness(gains: NDArray[Any], x: IntegerChannel, y: IntegerChannel) -> Witness:
-    from tightrope.channels.elimination import shortened
-
-    flat = shortened(gains.ravel().tolist())
+    flat = primitive(gains.ravel().tolist())
     sign = 1 if next(v for v in flat if v) * next(v for v in gains.ravel() if v) > 0 else -1
     table = [
         [sign * value for value in flat[i * gains.shape[1] : (i + 1) * gains.shape[1]]]

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope import exact
 from tightrope.channels.derive_search import CORRECTION_ROOM, Found, search_correction
-from tightrope.channels.elimination import eliminate, null_space
-from tightrope.channels.lifting import exact_solution
 
 Integers = NDArray[Any]
 
@@ -58,31 +57,29 @@ def unique_remap(x: Integers, y: Integers) -> tuple[Integers, int] | Integers | 
     >>> (remap * 4 == below).tolist()
     [[True, True], [True, True]]
     """
-    n, m = y.shape
-    if m > n:
+    rows = exact.independent_rows(y)
+    if len(rows) < y.shape[1]:
         return None
-    done = eliminate(np.hstack([y.astype(object), x.astype(object)]), m)
-    if done.rank < m:
-        return None
-    inside, outside = done.table[:m, m:], done.table[m:, m:]
-    for w in range(x.shape[1]):
-        if outside[:, w].any():
-            for v in null_space(y.T.astype(object)):
-                hit = sum(a * b for a, b in zip(v, x[:, w].tolist(), strict=True))
-                if hit:
-                    return _one_column(np.array(v, dtype=object) * (1 if hit > 0 else -1), w, x)
-    negative = np.argwhere(inside < 0)
-    if len(negative):
-        worst = min(map(tuple, negative), key=lambda place: inside[place])
-        o, w = int(worst[0]), int(worst[1])
-        # v·y is the o-th unit vector, so v·x_w is the entry of the remap.
-        unit = np.zeros((m, 1), dtype=object)
-        unit[o, 0] = 1
-        left = eliminate(np.hstack([y.T.astype(object), unit]), n)
-        row = np.zeros(n, dtype=object)
-        row[list(left.pivots)] = left.table[: left.rank, n]
-        return _one_column(-row, w, x)
-    return inside, done.scale
+    solved = exact.solve(y, x)
+    if solved is None:
+        # Some column of x leaves the span of y: a vector is orthogonal to y but not to it.
+        for v in exact.null_space(y.T):
+            hits = (np.array(v, dtype=object) @ x).tolist()
+            w = next((w for w, hit in enumerate(hits) if hit), None)
+            if w is not None:
+                return _one_column(np.array(v, dtype=object) * (1 if hits[w] > 0 else -1), w, x)
+        raise AssertionError("columns in the span of independent ones have a solution")
+    inside, below = solved
+    if (inside >= 0).all():
+        return inside, below
+    # v·y is the o-th unit vector, so v·x_w is the most negative entry of the remap.
+    o, w = divmod(int(inside.argmin()), x.shape[1])
+    unit = np.eye(y.shape[1], dtype=int)[:, [o]]
+    turned = exact.solve(y[rows].T, unit)
+    assert turned is not None
+    row = np.zeros(len(y), dtype=object)
+    row[rows] = turned[0][:, 0]
+    return _one_column(-row, w, x)
 
 
 def _one_column(v: Integers, w: int, x: Integers) -> Integers:
@@ -160,17 +157,16 @@ def completed_remap(
         part = scaled[:, used[:, w]]
         if part.shape[1] > rank and np.linalg.matrix_rank(part) == rank:
             free.append(w)
-    columns: dict[int, tuple[list[int], int]] = {}
+    columns: dict[int, tuple[Integers, int]] = {}
     for w in sorted(set(range(x.shape[1])) - set(free)):
         places = np.flatnonzero(used[:, w])
         right = x[:, [w]].astype(object) * total_y
-        solved = eliminate(np.hstack([y[:, places].astype(object), right]), len(places))
-        if solved.rank < len(places) or solved.table[solved.rank :, -1].any():
+        solved = exact.solve(y[:, places], right)
+        if solved is None:
             return None
-        values = [0] * y.shape[1]
-        for r, place in enumerate(places):
-            values[place] = int(solved.table[r, -1])
-        columns[w] = values, solved.scale
+        values = np.zeros(y.shape[1], dtype=object)
+        values[places] = solved[0][:, 0]
+        columns[w] = values, solved[1]
     shared = np.logical_and.reduce(used[:, free], axis=1)
     basis = _shared_basis(scaled, shared, rank) if free else []
     if basis is None:
@@ -243,7 +239,7 @@ def _with_free(
     proposal: Proposal,
     free: list[int],
     basis: list[int],
-    columns: dict[int, tuple[list[int], int]],
+    columns: dict[int, tuple[Integers, int]],
     x: Integers,
     y: Integers,
     total_x: int,
@@ -258,7 +254,7 @@ def _with_free(
     below = lcm(*(scale for _, scale in columns.values())) if columns else 1
     remap = np.zeros((y.shape[1], x.shape[1]), dtype=object)
     for w, (values, scale) in columns.items():
-        remap[:, w] = np.array(values, dtype=object) * (below // scale)
+        remap[:, w] = values * (below // scale)
     if free:
         done = _corrected(proposal, free, basis, remap, below, x, y, total_x, total_y)
         if done is None:
@@ -297,7 +293,7 @@ def _corrected(
     for o in others:
         guess[o, int(t[o].argmax())] += rest[o]
     right = x[:, free].astype(object) * (total_y * unit) - wide[:, others] @ guess[others]
-    inside = exact_solution(wide[:, basis], right)
+    inside = exact.solve(wide[:, basis], right)
     if inside is None:
         return None
     guess = guess * inside[1]

@@ -22,8 +22,8 @@ from tightrope.graphs import AnswerGraph
 from tightrope.mechanisms.geometric import geometric
 from tightrope.mechanisms.tight_optimality import Optimality, candidate_test
 from tightrope.phi import Phi, Solution
+from tightrope.phi.exact import rational_ones
 from tightrope.phi.existence import nearest_level
-from tightrope.phi.rational import rational_ones
 from tightrope.phi.singular import CONSISTENT_TOLERANCE
 
 

@@ -1,42 +1,42 @@
-r"""Where the tight-constraints mechanism exists on a small graph, exactly.
+r"""Where the tight-constraints mechanism exists on a small graph, and its entries, exactly.
 
 By Cramer's rule the solution of :math:`\Phi z = 1` on cells is :math:`\zeta_A = N_A(\alpha) /
-D(\alpha)` with integer polynomials. They are read off one elimination in integers at
-:math:`\alpha = 2^b` with b bits for each coefficient. Their roots in (0, 1) cut the range of α
-into pieces on which every sign is constant, so one rational point decides each piece, and none
-can be missed.
+D(\alpha)` with integer polynomials. Their roots in (0, 1) cut the range of α into pieces on which
+every sign is constant, so one rational point decides each piece, and none can be missed.
 
 Every non-negative solution has :math:`z_i \le (\Phi z)_i = 1`, so the set of α is closed and
 stays away from poles: only at a root of D itself must a system be looked at numerically.
+
+For an ε with rational :math:`e^\varepsilon` the system is solved in fractions. Where an entry of z
+is exactly zero no floating-point bound can tell its sign: on a star of three leaves at ε = ln 2
+the middle is never reported.
 """
 
 from __future__ import annotations
 
-import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tightrope.phi.cells import Cells
-from tightrope.phi.polynomials import (
-    Polynomial,
-    Root,
-    divided,
-    gcd,
-    isolate,
-    squarefree,
-    trimmed,
-    value,
-)
+from tightrope import exact
+from tightrope.epsilon import Epsilon
+from tightrope.graphs import AnswerGraph
+from tightrope.phi.cells import CELL_LIMIT, Cells, cells_of, single_cells
+
+if TYPE_CHECKING:
+    from flint import fmpz_poly
 
 #: Largest degree of the polynomials.
 DEGREE_LIMIT = 160
 #: Largest number of cells.
 CELLS_LIMIT = 24
-#: Width to which roots are narrowed.
-ROOT_WIDTH = Fraction(1, 2**60)
+#: Largest number of cells for which the system is solved in fractions.
+RATIONAL_CELLS = 40
 
 
 def fits_exactly(cells: Cells) -> bool:
@@ -52,62 +52,6 @@ def fits_exactly(cells: Cells) -> bool:
     return whole and cells.size <= CELLS_LIMIT and degree <= DEGREE_LIMIT
 
 
-def cramer(
-    counts: Sequence[Sequence[Sequence[int]]],
-    lengths: Sequence[int],
-    rhs: Sequence[int],
-) -> tuple[Polynomial, list[Polynomial]]:
-    r"""Return D and all :math:`N_A` of :math:`Q(\alpha)\zeta = b`, not yet reduced.
-
-    Parameters
-    ----------
-    counts
-        ``counts[k][A][B]``: the coefficient of :math:`\alpha^{l_k}` in :math:`Q_{AB}`.
-    lengths
-        The exponents :math:`l_k`.
-    rhs
-        The right-hand side b.
-
-    Examples
-    --------
-    >>> cramer([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], [0, 1], [1, 1])     # an edge
-    ((1, 0, -1), [(1, -1), (1, -1)])
-    """
-    size = len(counts[0])
-    total = sum(sum(row) for layer in counts for row in [layer[0]])
-    # No coefficient of a determinant exceeds the product of the rows' sums, sign included.
-    bits = size * max(total, 2).bit_length() + max(abs(b) for b in rhs).bit_length() + 2
-    layers = list(zip(counts, lengths, strict=True))
-    rows = [
-        [*(sum(c[a][b] << (bits * k) for c, k in layers) for b in range(size)), int(rhs[a])]
-        for a in range(size)
-    ]
-    pivot = 1
-    for k in range(size):
-        # At α = 2^bits leading minors are non-zero: as polynomials they are 1 at α = 0.
-        for i in range(size):
-            if i != k:
-                factor = rows[i][k]
-                rows[i] = [
-                    (rows[k][k] * x - factor * y) // pivot
-                    for x, y in zip(rows[i], rows[k], strict=True)
-                ]
-        pivot = rows[k][k]
-    return _digits(pivot, bits), [_digits(row[-1], bits) for row in rows]
-
-
-def _digits(number: int, bits: int) -> Polynomial:
-    """Read the coefficients of a polynomial off its value at 2^bits."""
-    out, half, full = [], 1 << (bits - 1), 1 << bits
-    while number:
-        digit = number & (full - 1)
-        if digit >= half:
-            digit -= full
-        out.append(digit)
-        number = (number - digit) >> bits
-    return tuple(out)
-
-
 @dataclass(frozen=True)
 class Piece:
     """A closed interval of α on which the mechanism exists; an end is a root, 0 or 1.
@@ -116,8 +60,8 @@ class Piece:
     False
     """
 
-    low: Root | Fraction
-    high: Root | Fraction
+    low: exact.Root | Fraction
+    high: exact.Root | Fraction
 
     @property
     def is_point(self) -> bool:
@@ -125,16 +69,18 @@ class Piece:
         return self.low is self.high
 
 
-def determinant(cells: Cells) -> Polynomial:
-    r"""Return :math:`\det Q(\alpha)` as an integer polynomial.
+def singular_alphas(cells: Cells) -> list[exact.Root]:
+    r"""Return every root of :math:`\det Q(\alpha)` in (0, 1), in order.
 
-    >>> from tightrope.graphs import PathPower
-    >>> from tightrope.phi.cells import cells_of
-    >>> determinant(cells_of(PathPower(2)))
-    (1, 1)
+    >>> from tightrope.graphs import FoldedCube
+    >>> [str(root.low) for root in singular_alphas(single_cells(FoldedCube(4)))]
+    ['1/3']
     """
-    exponents = [int(x) for x in cells.lengths]
-    return cramer(cells.counts.tolist(), exponents, [1] * cells.size)[0]
+    return exact.unit_roots([_cramer(cells, [1] * cells.size)[0]])
+
+
+def _cramer(cells: Cells, right: Sequence[int]) -> tuple[fmpz_poly, list[fmpz_poly]]:
+    return exact.cramer(list(cells.counts), [int(x) for x in cells.lengths], right)
 
 
 def pieces(cells: Cells, rhs: Sequence[int] | None = None) -> list[Piece]:
@@ -145,107 +91,117 @@ def pieces(cells: Cells, rhs: Sequence[int] | None = None) -> list[Piece]:
     Examples
     --------
     >>> from tightrope.graphs import Star
-    >>> from tightrope.phi.cells import cells_of
     >>> [float(piece.high) for piece in pieces(cells_of(Star(4)))]
     [0.3333333333333333]
     """
     right = [1] * cells.size if rhs is None else list(rhs)
-    bottom, tops = cramer(cells.counts.tolist(), [int(x) for x in cells.lengths], right)
-    bottom, tops = _reduced(bottom, sorted(top for top in set(tops) if top))
-    clusters = _clusters({squarefree(p) for p in [bottom, *tops]})
-    cuts: list[Root | Fraction] = [Fraction(0), *clusters, Fraction(1)]
-    holds = [
-        _exists_at(bottom, tops, (_end(a, 1) + _end(b, 0)) / 2) for a, b in itertools.pairwise(cuts)
-    ]
+    bottom, tops = _reduced(*_cramer(cells, right))
+    roots = exact.unit_roots([bottom, *tops])
+    ends = [Fraction(0), *(end for root in roots for end in (root.low, root.high)), Fraction(1)]
+    middles = [(a + b) / 2 for a, b in zip(ends[::2], ends[1::2], strict=True)]
+    holds = [_exists_at(bottom, tops, middle) for middle in middles]
     found: list[Piece] = []
-    start: Root | Fraction | None = Fraction(0)
-    for k, cut in enumerate(clusters):
-        before, after = holds[k], holds[k + 1]
+    start: exact.Root | Fraction = Fraction(0)
+    for root, before, after in zip(roots, holds, holds[1:], strict=False):
         if before and not after:
-            found.append(Piece(start if start is not None else cut, cut))
-            start = None
+            found.append(Piece(start, root))
         elif after and not before:
-            start = cut
-        elif not before and _exists_on(cut, bottom, tops, cells, right):
-            found.append(Piece(cut, cut))
+            start = root
+        elif not before and _exists_on(root, bottom, tops, cells, right):
+            found.append(Piece(root, root))
     if holds[-1]:
-        found.append(Piece(start if start is not None else Fraction(0), Fraction(1)))
+        found.append(Piece(start, Fraction(1)))
     return found
 
 
-def _reduced(bottom: Polynomial, tops: list[Polynomial]) -> tuple[Polynomial, list[Polynomial]]:
-    """Divide out what all polynomials share: powers of 1-α at least. Quotients keep their sign."""
+def _reduced(bottom: fmpz_poly, tops: list[fmpz_poly]) -> tuple[fmpz_poly, list[fmpz_poly]]:
+    """Divide out what all polynomials share: powers of 1-α at least."""
     common = bottom
     for top in tops:
-        common = gcd(common, top)
-    if len(common) > 1:
-        bottom = divided(bottom, common) or bottom
-        tops = [divided(top, common) or top for top in tops]
-    return trimmed(bottom), [trimmed(top) for top in tops]
+        common = common.gcd(top)
+    return bottom // common, [top // common for top in tops]
 
 
-def _clusters(polynomials: set[Polynomial]) -> list[Root]:
-    """Return the different roots of some polynomials, in order, in disjoint intervals."""
-    roots = [root.narrowed(ROOT_WIDTH) for p in polynomials for root in isolate(p)]
-    roots.sort(key=lambda root: root.low)
-    kept: list[Root] = []
-    for root in roots:
-        if kept and not kept[-1].high < root.low:
-            last = kept[-1]
-            if _same(last, root):
-                continue
-            width, here = ROOT_WIDTH, root
-            while not (last.high < here.low or here.high < last.low):
-                width /= 16
-                last, here = last.narrowed(width), here.narrowed(width)
-            kept[-1:] = sorted([last, here], key=lambda r: r.low)
-        else:
-            kept.append(root)
-    return kept
-
-
-def _same(a: Root, b: Root) -> bool:
-    """Whether two overlapping intervals hold the same root."""
-    common = squarefree(gcd(a.polynomial, b.polynomial))
-    low, high = max(a.low, b.low), min(a.high, b.high)
-    if low == high:
-        return value(common, low) == 0
-    return any(not (root.high < low or high < root.low) for root in _near(common, low, high))
-
-
-def _near(p: Polynomial, low: Fraction, high: Fraction) -> list[Root]:
-    return [root.narrowed((high - low) / 4) for root in isolate(p)] if len(p) > 1 else []
-
-
-def _end(cut: Root | Fraction, right: int) -> Fraction:
-    if isinstance(cut, Fraction):
-        return cut
-    return cut.high if right else cut.low
-
-
-def _exists_at(bottom: Polynomial, tops: list[Polynomial], alpha: Fraction) -> bool:
-    below = value(bottom, alpha)
-    return all(value(top, alpha) * below >= 0 for top in tops)
+def _exists_at(bottom: fmpz_poly, tops: list[fmpz_poly], alpha: Fraction) -> bool:
+    below = exact.sign_at(bottom, alpha)
+    return all(exact.sign_at(top, alpha) * below >= 0 for top in tops)
 
 
 def _exists_on(
-    cut: Root, bottom: Polynomial, tops: list[Polynomial], cells: Cells, right: list[int]
+    root: exact.Root,
+    bottom: fmpz_poly,
+    tops: list[fmpz_poly],
+    cells: Cells,
+    right: list[int],
+    tolerance: float = 1e-11,
 ) -> bool:
-    """Whether the mechanism exists at a root although on neither side of it."""
-    if _vanishes(bottom, cut):
+    """Whether the mechanism exists at a root although on neither side of it.
+
+    Where D vanishes, by the residual of non-negative least squares, up to a tolerance.
+    """
+    if root.is_root_of(bottom):
         from scipy.optimize import nnls
 
-        matrix = cells.quotient(float(cut))
-        return bool(nnls(matrix, np.asarray(right, float) / max(right))[1] < 1e-11)
-    below = value(bottom, cut.low)
-    return all(_vanishes(top, cut) or value(top, cut.low) * below > 0 for top in tops)
+        scaled = np.asarray(right, float) / max(right)
+        return bool(nnls(cells.quotient(float(root)), scaled)[1] < tolerance)
+    # The interval of a root holds no other, so signs at its end are signs at the root.
+    below = exact.sign_at(bottom, root.low)
+    return all(root.is_root_of(top) or exact.sign_at(top, root.low) * below > 0 for top in tops)
 
 
-def _vanishes(p: Polynomial, cut: Root) -> bool:
-    """Whether a polynomial is zero at the root: it has no other root in that interval."""
-    if cut.low == cut.high:
-        return value(p, cut.low) == 0
-    return len(gcd(p, cut.polynomial)) > 1 and any(
-        not (root.high < cut.low or cut.high < root.low)
-        for root in _near(squarefree(gcd(p, cut.polynomial)), cut.low, cut.high)
-    )
+def rational_ones(graph: AnswerGraph, epsilon: Epsilon) -> list[Fraction] | None:
+    r"""Return z with :math:`\Phi z = 1` as fractions, or ``None`` when it is out of reach.
+
+    It is out of reach when :math:`e^\varepsilon` is not rational, the graph has too many cells,
+    or the system on cells is singular.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Star
+    >>> [str(z) for z in rational_ones(Star(3), Epsilon.of("ln(2)"))]
+    ['0', '2/3', '2/3', '2/3']
+    """
+    if not epsilon.exact or graph.has_lengths:
+        return None
+    alpha = 1 / epsilon.ratio
+    if graph.is_tree:
+        return [(1 - (int(degree) - 1) * alpha) / (1 + alpha) for degree in graph.degrees]
+    if graph.size > CELL_LIMIT:
+        return None
+    cells = cells_of(graph)
+    return _in_fractions(cells, alpha, [Fraction(1)] * cells.size)
+
+
+def rational_solve(
+    graph: AnswerGraph, epsilon: Epsilon, rhs: Sequence[Fraction]
+) -> list[Fraction] | None:
+    r"""Return x with :math:`\Phi x = b` as fractions, or ``None`` when it is out of reach.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Clique
+    >>> corner = [Fraction(k, 5) for k in (2, 1, 1, 1)]
+    >>> [str(y) for y in rational_solve(Clique(4), Epsilon.of("ln(2)"), corner)]
+    ['2/5', '0', '0', '0']
+    """
+    if not epsilon.exact or graph.has_lengths or graph.size > RATIONAL_CELLS:
+        return None
+    return _in_fractions(single_cells(graph), 1 / epsilon.ratio, rhs)
+
+
+def _in_fractions(
+    cells: Cells, alpha: Fraction, right: Sequence[Fraction]
+) -> list[Fraction] | None:
+    """Solve on cells at a rational α, where cells and digits are few enough."""
+    if cells.size > RATIONAL_CELLS or alpha.denominator.bit_length() > 64:
+        return None
+    p, q, top = alpha.numerator, alpha.denominator, int(cells.lengths.max())
+    powers = [p ** int(k) * q ** (top - int(k)) for k in cells.lengths]
+    matrix = np.tensordot(np.array(powers, dtype=object), cells.counts.astype(object), 1)
+    below = math.lcm(*(b.denominator for b in right))
+    numbers: NDArray[Any] = np.array([[int(b * below)] for b in right], dtype=object)
+    found = exact.solve(matrix, numbers * q**top)
+    if found is None:
+        return None
+    values = [Fraction(int(value), found[1] * below) for value in found[0][:, 0]]
+    return [values[cell] for cell in cells.label]

@@ -11,8 +11,7 @@ from tightrope.errors import TooLarge
 from tightrope.graphs import AnswerGraph, CartesianProduct, Clique, Cycle
 from tightrope.phi.cells import single_cells
 from tightrope.phi.dense import DenseStructure
-from tightrope.phi.exact import ROOT_WIDTH, determinant, fits_exactly
-from tightrope.phi.polynomials import isolate, squarefree
+from tightrope.phi.exact import fits_exactly, singular_alphas
 
 #: Largest number of answers for which eigenvalues are sampled.
 EIGENVALUE_LIMIT = 600
@@ -78,9 +77,7 @@ def singular_epsilons(graph: AnswerGraph) -> SingularLevels:
     if unit and graph.size <= 64:
         single = single_cells(graph)
         if fits_exactly(single):
-            polynomial = squarefree(determinant(single))
-            roots = [root.narrowed(ROOT_WIDTH) for root in isolate(polynomial)]
-            levels = sorted(-math.log(float(root)) for root in roots)
+            levels = sorted(-math.log(float(root)) for root in singular_alphas(single))
             return SingularLevels(tuple(levels), True, "roots of the determinant, exactly")
     return _by_inertia(dense)
 

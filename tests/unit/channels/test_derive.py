@@ -231,3 +231,19 @@ def test_a_small_inverse_is_that_of_the_library(size):
         assert _inverse(swapped) == pytest.approx(swapped / 4)
         with pytest.raises(np.linalg.LinAlgError):
             _inverse(np.zeros((2, 2)))
+
+
+def test_long_weights_are_decided():
+    rng = np.random.default_rng(0)
+
+    def channel():
+        rows = [[int(v * 2**62) + 1 for v in rng.dirichlet(np.ones(16))] for _ in range(16)]
+        for row in rows:
+            row[0] += 2**63 - sum(row)
+        return IntegerChannel(np.array(rows, dtype=object))
+
+    y = channel()
+    x = cascade(y, channel())
+    found = derivable(x, y)
+    assert equal(cascade(y, found.remap), x).difference == 0
+    assert not derivable(y, x)

@@ -6,7 +6,7 @@ import pytest
 from tightrope.errors import InputError
 from tightrope.graphs import Clique, ExplicitGraph, FoldedCube, PathPower, Star, StrongProduct
 from tightrope.phi import Phi, singular_epsilons
-from tightrope.phi.rational import rational_ones, rational_solve
+from tightrope.phi.exact import rational_ones, rational_solve
 
 
 def test_signs_are_proven_on_both_sides_of_the_threshold() -> None:

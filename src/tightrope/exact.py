@@ -1,0 +1,316 @@
+r"""Exact arithmetic: integer matrices and integer polynomials, on FLINT.
+
+Matrices go in and out as NumPy arrays of integers of any length, polynomials as FLINT's
+:class:`flint.fmpz_poly`. Nothing here rounds, and no answer is a guess: what a prime or a ball
+cannot decide is decided over the integers, or with a smaller ball.
+
+References
+----------
+.. [1] J. D. Dixon, "Exact solution of linear equations using p-adic expansions", Numerische
+   Mathematik 40 (1982): how FLINT solves large systems.
+.. [2] E. H. Bareiss, "Sylvester's identity and multistep integer-preserving Gaussian
+   elimination", Mathematics of Computation 22 (1968): how it eliminates without fractions.
+.. [3] J. von zur Gathen, J. Gerhard, "Modern Computer Algebra", §8.4: Kronecker substitution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# FLINT takes 60 ms to import: it is imported where it is used.
+if TYPE_CHECKING:
+    from flint import arb, fmpz_mat, fmpz_poly
+
+Integers = NDArray[Any]
+
+
+# -- matrices -----------------------------------------------------------------------------
+
+
+def _flint(matrix: Integers) -> fmpz_mat:
+    from flint import fmpz_mat
+
+    return fmpz_mat(matrix.tolist())
+
+
+def _numpy(matrix: fmpz_mat) -> Integers:
+    shape = matrix.nrows(), matrix.ncols()
+    return np.array([int(value) for value in matrix.entries()], dtype=object).reshape(shape)
+
+
+def determinant(matrix: Integers) -> int:
+    """Return the determinant of a square integer matrix.
+
+    >>> determinant(np.array([[2, 1], [1, 3]]))
+    5
+    """
+    return int(_flint(matrix).det())
+
+
+def rank(matrix: Integers) -> int:
+    """Return the rank of an integer matrix.
+
+    >>> rank(np.array([[1, 2], [2, 4]]))
+    1
+    """
+    return int(_flint(matrix).rank())
+
+
+def independent_rows(matrix: Integers) -> list[int]:
+    """Return row indices, increasing, of a basis of the space that the rows span.
+
+    Rows that are independent modulo a prime are independent; only where they are fewer than
+    there could be is the matrix eliminated over the integers.
+
+    >>> independent_rows(np.array([[0, 0], [1, 2], [2, 4], [0, 1]]))
+    [1, 3]
+    """
+    from flint import nmod_mat
+
+    # Pivot columns of the transpose are independent rows.
+    turned = _flint(matrix.T)
+    # A Mersenne prime of one machine word: a rank falls modulo it with probability 2^-61.
+    echelon, found = nmod_mat(turned, 2**61 - 1).rref()
+    if found < min(matrix.shape):
+        exact, _, found = turned.rref()
+        return _pivots(exact, found)
+    return _pivots(echelon, found)
+
+
+def _pivots(echelon: Any, found: int) -> list[int]:
+    """Return the column of the first entry of each row of an echelon form."""
+    columns: list[int] = []
+    for row in range(found):
+        start = columns[-1] + 1 if columns else 0
+        columns.append(next(j for j in range(start, echelon.ncols()) if echelon[row, j] != 0))
+    return columns
+
+
+def solve(matrix: Integers, right: Integers) -> tuple[Integers, int] | None:
+    """Solve ``matrix @ s = right`` over the rationals, where at most one solution exists.
+
+    Parameters
+    ----------
+    matrix
+        Integers, at least as many rows as columns.
+    right
+        Integers, one column for each system.
+
+    Returns
+    -------
+    The numerators and their common positive denominator; ``None`` when there is no solution or
+    the columns of the matrix are dependent.
+
+    Examples
+    --------
+    >>> matrix = np.array([[3, 1], [1, 3], [4, 4]])
+    >>> numerators, denominator = solve(matrix, np.array([[1], [1], [2]]))
+    >>> numerators.tolist(), denominator
+    ([[1], [1]], 4)
+    >>> solve(matrix, np.array([[1], [1], [3]])) is None
+    True
+    """
+    from flint import fmpq_mat
+
+    rows = independent_rows(matrix)
+    if len(rows) < matrix.shape[1]:
+        return None
+    solved = fmpq_mat(_flint(matrix[rows])).solve(fmpq_mat(_flint(right[rows])))
+    top, below = solved.numer_denom()
+    if len(rows) < len(matrix) and _flint(matrix) * top != _flint(right) * below:
+        return None
+    return _numpy(top), int(below)
+
+
+def null_space(matrix: Integers) -> list[list[int]]:
+    """Return primitive integer vectors that span all v with ``matrix @ v = 0``.
+
+    >>> null_space(np.array([[1, 1, 0], [0, 1, 1]]))
+    [[1, -1, 1]]
+    """
+    basis, count = _flint(matrix).nullspace()
+    columns = _numpy(basis).T[:count].tolist()
+    return [primitive(column) for column in columns]
+
+
+def primitive(vector: Sequence[int]) -> list[int]:
+    """Divide an integer vector by what its entries share; the first entry becomes positive.
+
+    >>> primitive([0, -4, 6])
+    [0, 2, -3]
+    """
+    shared = gcd(*vector)
+    if shared and next(value for value in vector if value) < 0:
+        shared = -shared
+    return [value // shared for value in vector] if shared else list(vector)
+
+
+# -- polynomials --------------------------------------------------------------------------
+
+
+def cramer(
+    layers: Sequence[Integers], exponents: Sequence[int], right: Sequence[int]
+) -> tuple[fmpz_poly, list[fmpz_poly]]:
+    r"""Solve a linear system whose matrix is polynomial in α, by Cramer's rule.
+
+    With :math:`Q(\alpha) = \sum_k L_k \alpha^{e_k}`, the solution of :math:`Q\zeta = b` is
+    :math:`\zeta_A = N_A / D` with :math:`D = \det Q` and integer polynomials :math:`N_A`. They
+    are read off the solution at one large power of two (Kronecker substitution [3]_).
+
+    Parameters
+    ----------
+    layers
+        The integer matrices :math:`L_k`; their sum must have no negative entry, and
+        :math:`Q(0)` must be regular.
+    exponents
+        The exponents :math:`e_k`.
+    right
+        The right-hand side b.
+
+    Returns
+    -------
+    D and all :math:`N_A`, not reduced.
+
+    Examples
+    --------
+    >>> edge = [np.eye(2, dtype=int), np.array([[0, 1], [1, 0]])]
+    >>> bottom, tops = cramer(edge, [0, 1], [1, 1])
+    >>> bottom.coeffs(), tops[0].coeffs()
+    ([1, 0, -1], [1, -1])
+    """
+    from flint import fmpz_mat, fmpz_poly
+
+    size = len(right)
+    # No coefficient of a determinant exceeds the product of the rows' sums, sign included.
+    total = int(np.sum(layers, axis=0).sum(axis=1).max())
+    bits = size * max(total, 2).bit_length() + max(abs(b) for b in right).bit_length() + 2
+    value = sum(
+        layer.astype(object) * (1 << (bits * exponent))
+        for layer, exponent in zip(layers, exponents, strict=True)
+    )
+    matrix = fmpz_mat(np.asarray(value).tolist())
+    # Not zero: as a polynomial it is det Q(0) at α = 0.
+    below = matrix.det()
+    solved = matrix.solve(fmpz_mat([[int(b)] for b in right]))
+    tops = [below * solved[a, 0] for a in range(size)]
+    return (
+        fmpz_poly(_digits(int(below), bits)),
+        [fmpz_poly(_digits(int(top.p), bits)) for top in tops],
+    )
+
+
+def _digits(number: int, bits: int) -> list[int]:
+    """Return the signed digits of a number in base 2^bits, the lowest first."""
+    out, half, full = [], 1 << (bits - 1), 1 << bits
+    while number:
+        digit = number & (full - 1)
+        if digit >= half:
+            digit -= full
+        out.append(digit)
+        number = (number - digit) >> bits
+    return out
+
+
+def sign_at(polynomial: fmpz_poly, x: Fraction) -> int:
+    """Return the sign of a polynomial at a fraction: -1, 0 or 1.
+
+    >>> from flint import fmpz_poly
+    >>> sign_at(fmpz_poly([-1, 0, 2]), Fraction(1, 2)), sign_at(fmpz_poly([1, -2]), Fraction(1, 2))
+    (-1, 0)
+    """
+    from flint import fmpq
+
+    value = polynomial(fmpq(x.numerator, x.denominator))
+    return int(value > 0) - int(value < 0)
+
+
+@dataclass(frozen=True)
+class Root:
+    """A real root of an irreducible polynomial, in an interval with rational ends.
+
+    Attributes
+    ----------
+    polynomial
+        The irreducible integer polynomial that it is a root of.
+    low, high
+        The interval, which holds no other root of that polynomial; equal for a rational root.
+
+    Examples
+    --------
+    >>> from flint import fmpz_poly
+    >>> float(unit_roots([fmpz_poly([-1, 0, 2])])[0])
+    0.7071067811865476
+    """
+
+    polynomial: fmpz_poly
+    low: Fraction
+    high: Fraction
+
+    def __float__(self) -> float:
+        return float((self.low + self.high) / 2)
+
+    def is_root_of(self, polynomial: fmpz_poly) -> bool:
+        """Whether another polynomial vanishes here: iff the irreducible one divides it."""
+        return (polynomial % self.polynomial).is_zero()
+
+
+def unit_roots(polynomials: Iterable[fmpz_poly], bits: int = 64) -> list[Root]:
+    """Return the different roots of some polynomials strictly between 0 and 1, in order.
+
+    Polynomials are factored over the integers, so each root is found once; roots of different
+    irreducible factors are different. The intervals are disjoint and exclude 0 and 1.
+
+    Parameters
+    ----------
+    polynomials
+        Integer polynomials.
+    bits
+        Accuracy of the intervals; doubled until they are disjoint.
+
+    Examples
+    --------
+    >>> from flint import fmpz_poly
+    >>> [str(root.low) for root in unit_roots([fmpz_poly([1, -5, 6]), fmpz_poly([1, -2])])]
+    ['1/3', '1/2']
+    """
+    import flint
+
+    factors = {
+        tuple(map(int, factor.coeffs())): factor
+        for polynomial in polynomials
+        if not polynomial.is_zero()
+        for factor, _ in polynomial.factor()[1]
+    }
+    while True:
+        with flint.ctx.workprec(bits):
+            found = [root for factor in factors.values() for root in _real_roots(factor)]
+        inside = sorted(
+            (root for root in found if root.high > 0 and root.low < 1), key=lambda root: root.low
+        )
+        ends = [Fraction(0), *(end for r in inside for end in (r.low, r.high)), Fraction(1)]
+        if all(a < b for a, b in zip(ends[::2], ends[1::2], strict=True)):
+            return inside
+        bits *= 2
+
+
+def _real_roots(factor: fmpz_poly) -> list[Root]:
+    """Return the real roots of an irreducible polynomial, to the working precision."""
+    if factor.degree() == 1:
+        constant, slope = map(int, factor.coeffs())
+        return [Root(factor, at := Fraction(-constant, slope), at)]
+    # FLINT separates real from complex roots with certainty: their imaginary part is 0.
+    roots: list[Any] = factor.complex_roots()
+    real = [root.real for root, _ in roots if root.imag == 0]
+    return [Root(factor, _fraction(ball.lower()), _fraction(ball.upper())) for ball in real]
+
+
+def _fraction(number: arb) -> Fraction:
+    mantissa, exponent = number.man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
