@@ -28,7 +28,6 @@ from tightrope.certify.rounding import LISTED_WEIGHTS
 from tightrope.channels import Channel, GeometricChannel
 from tightrope.consumers.line_remap import line_remap
 from tightrope.errors import InputError
-from tightrope.graphs import PathPower
 from tightrope.optimize import Certificate, Design, LimitedDesign, ManyDesign
 from tightrope.optimize.closed_forms import line_prices
 from tightrope.optimize.pricing import price, pricer_for
@@ -190,7 +189,7 @@ def _by_rule(proof: Certificate, mix: NDArray[np.float64] | None) -> TreePrices 
     """Return prices alone where they determine the multipliers: on paths and trees."""
     graph, consumer, alpha = proof.graph, proof.consumer, proof.epsilon.alpha
     n, loss = graph.size, consumer.loss
-    if isinstance(graph, PathPower) and graph.width == 1 and distance_rule(loss, n) is not None:
+    if graph.power == 1 and distance_rule(loss, n) is not None:
         remap = line_remap(consumer, alpha) if 1 < n <= LINE_LIMIT else None
         if remap is not None:
             return LinePrices(line_prices(remap.values, alpha), mix)

@@ -24,7 +24,7 @@ from tightrope.consumers import Loss, is_monotone
 from tightrope.consumers import loss as read_loss
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
-from tightrope.graphs import AnswerGraph, ExplicitGraph, PathPower
+from tightrope.graphs import AnswerGraph, ExplicitGraph
 from tightrope.graphs.shapes import shortest_cycle
 from tightrope.mechanisms import geometric
 from tightrope.queries import Query, query
@@ -168,7 +168,7 @@ class _Case:
         )
 
     def _geometric(self) -> Channel:
-        if type(self.graph) is PathPower and self.graph.width == 1:
+        if self.graph.power == 1:
             return geometric(self.graph, self.level)
         return tree_mechanism(self.graph, self.level)
 

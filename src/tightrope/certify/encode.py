@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tightrope.certify.container import MAGIC, VERSION
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import AnswerGraph, Clique, PathPower, StrongProduct
+from tightrope.graphs import AnswerGraph
 
 #: Number of integers in one chunk of a section (rounded down to whole columns of weights).
 CHUNK = 1 << 20
@@ -87,18 +87,13 @@ def _raw(flat: NDArray[Any], width: int) -> bytes:
 def box_of(graph: AnswerGraph) -> list[list[int]] | None:
     """Return sizes and widths when neighbours are those within a box, else ``None``.
 
+    >>> from tightrope.graphs import Clique, PathPower, StrongProduct
     >>> box_of(PathPower(751, 5)), box_of(Clique(4)), box_of(StrongProduct([PathPower(31)] * 2))
     ([[751, 5]], [[4, 3]], [[31, 1], [31, 1]])
     """
-    if type(graph) is PathPower:
-        return [[graph.size, min(graph.width, max(graph.size - 1, 1))]]
-    if type(graph) is Clique:
-        return [[graph.size, max(graph.size - 1, 1)]]
-    if type(graph) is StrongProduct:
-        sides = [box_of(factor) for factor in graph.factors]
-        if all(side is not None and len(side) == 1 for side in sides):
-            return [side[0] for side in sides if side is not None]
-    return None
+    if graph.box is None:
+        return None
+    return [list(side) for side in graph.box] or [[1, 1]]
 
 
 def describe_labels(labels: Any, count: int, sizes: list[int] | None) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from tightrope.certify.neighbours import Graph
 from tightrope.certify.rounding import MOVED_LIMIT
 from tightrope.channels import Channel, ScaledPhi
 from tightrope.epsilon import Epsilon
-from tightrope.graphs import AnswerGraph, CartesianProduct, Clique, Cycle
+from tightrope.graphs import AnswerGraph
 
 #: Binary places kept below the smallest probability that matters.
 GUARD_BITS = 64
@@ -51,12 +51,13 @@ class Radial:
 def symmetric_of(graph: AnswerGraph) -> tuple[str, list[int]] | None:
     """Return the kind and sizes of a cycle or a Hamming graph, else ``None``.
 
+    >>> from tightrope.graphs import CartesianProduct, Clique, Cycle
     >>> symmetric_of(Cycle(7)), symmetric_of(CartesianProduct([Clique(4)] * 2))
     (('cycle', [7]), ('hamming', [4, 4]))
     """
-    if type(graph) is Cycle:
+    if graph.is_ring:
         return "cycle", [graph.size]
-    if isinstance(graph, CartesianProduct) and all(type(f) is Clique for f in graph.factors):
+    if graph.product == "cartesian" and all(f.is_clique for f in graph.factors):
         sizes = [factor.size for factor in graph.factors]
         return ("hamming", sizes) if min(sizes) > 1 else None
     return None
@@ -68,6 +69,7 @@ def radial_of(channel: Channel, graph: Graph, epsilon: Epsilon) -> Radial | None
     Examples
     --------
     >>> import numpy as np
+    >>> from tightrope.graphs import Cycle
     >>> ring = Graph(6, None, np.zeros((0, 2), int), np.zeros(0, int))
     >>> ring.symmetric = ("cycle", [6])
     >>> found = radial_of(ScaledPhi(Cycle(6), "ln(2)", 8 / 21), ring, Epsilon.of("ln(2)"))

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import PathPower
 
 #: Denominator of a prior whose own would be too large.
 DYADIC = 1 << 61
@@ -132,12 +131,7 @@ def distance_rule(loss: Any, size: int) -> tuple[int, Fraction] | None:
     (1, Fraction(1, 2))
     """
     power, graph = getattr(loss, "power", None), getattr(loss, "graph", None)
-    if (
-        loss.name == "distance"
-        and type(graph) is PathPower
-        and graph.width == 1
-        and size == graph.size
-    ):
+    if loss.name == "distance" and graph is not None and graph.power == 1 and size == graph.size:
         return 1, Fraction(1)
     if power not in (1, 2) or loss.guess_count != size or size < 2:
         return None

@@ -26,7 +26,7 @@ from tightrope.channels.scaled_phi import ScaledPhi
 from tightrope.channels.worst import log_ratio
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
-from tightrope.graphs import AnswerGraph, CartesianProduct, PathPower
+from tightrope.graphs import AnswerGraph
 
 #: How far the logarithm of a ratio may lie from ε times the edge's length and count as tight.
 TIGHT_TOLERANCE = 1e-9
@@ -223,7 +223,7 @@ def maximally_general(
         return Generality(True, None, None, math.inf)
     if _is_noise_on_a_path(channel, graph) and channel.epsilon == level:
         return Generality(True, None, None, math.inf)
-    if isinstance(channel, KroneckerChannel) and isinstance(graph, CartesianProduct):
+    if isinstance(channel, KroneckerChannel) and graph.product == "cartesian":
         coordinates = list(zip(channel.factors, graph.factors, strict=False))
         if len(channel.factors) == len(graph.factors) and all(
             c.shape[0] == g.size for c, g in coordinates
@@ -242,8 +242,7 @@ def maximally_general(
 
 def _is_noise_on_a_path(channel: Channel, graph: AnswerGraph) -> TypeGuard[GeometricChannel]:
     """Whether every edge is tight by rule: far from an output, floats are too small to tell."""
-    path = isinstance(graph, PathPower) and graph.width == 1
-    return path and isinstance(channel, GeometricChannel) and channel.width == 1
+    return graph.power == 1 and isinstance(channel, GeometricChannel) and channel.width == 1
 
 
 def _of_coordinates(

@@ -25,19 +25,7 @@ from tightrope.channels.kronecker import KroneckerChannel
 from tightrope.channels.scaled_phi import ScaledPhi
 from tightrope.channels.worst import NOWHERE, Worst, search
 from tightrope.epsilon import Epsilon
-from tightrope.graphs import (
-    AnswerGraph,
-    CartesianProduct,
-    Clique,
-    Cycle,
-    Databases,
-    ExplicitGraph,
-    PathPower,
-    ProductGraph,
-    Star,
-    StrongProduct,
-)
-from tightrope.graphs.capped import CappedPathPower
+from tightrope.graphs import AnswerGraph
 
 
 def worst_places(channel: Channel, graph: AnswerGraph) -> list[Worst]:
@@ -47,6 +35,7 @@ def worst_places(channel: Channel, graph: AnswerGraph) -> list[Worst]:
 
     Examples
     --------
+    >>> from tightrope.graphs import PathPower
     >>> band = PathPower(1_000_001, 5)
     >>> worst_places(GeometricChannel(1_000_001, "1", width=5), band)[0].edge
     (0, 5)
@@ -55,48 +44,25 @@ def worst_places(channel: Channel, graph: AnswerGraph) -> list[Worst]:
         return [NOWHERE]
     if isinstance(channel, GeometricChannel):
         return [_geometric(channel, graph)]
-    if isinstance(channel, ScaledPhi) and same_graph(channel.graph, graph):
+    if isinstance(channel, ScaledPhi) and _is_own(channel, graph):
         return [_scaled_phi(channel)]
     if isinstance(channel, KroneckerChannel) and _factors_match(channel, graph):
-        if isinstance(graph, CartesianProduct) and type(graph) in (CartesianProduct, Databases):
-            return _cartesian(channel, graph)
-        if type(graph) is StrongProduct:
-            return [_strong(channel, graph)]
+        return (
+            _cartesian(channel, graph)
+            if graph.product == "cartesian"
+            else [_strong(channel, graph)]
+        )
     return search(channel, graph)
 
 
-def same_graph(first: AnswerGraph, second: AnswerGraph) -> bool:
-    """Whether two graphs have the same numbered nodes and edges, as far as that is easily seen.
-
-    >>> same_graph(PathPower(5, 2), PathPower(5, 2)), same_graph(PathPower(5, 2), PathPower(5))
-    (True, False)
-    """
-    if first is second:
-        return True
-    if type(first) is not type(second) or first.size != second.size:
-        return False
-    if isinstance(first, ExplicitGraph) and isinstance(second, ExplicitGraph):
-        return np.array_equal(first.edge_array(), second.edge_array()) and np.array_equal(
-            first.edge_lengths(), second.edge_lengths()
-        )
-    if isinstance(first, ProductGraph) and isinstance(second, ProductGraph):
-        return len(first.factors) == len(second.factors) and all(
-            map(same_graph, first.factors, second.factors)
-        )
-    if isinstance(first, PathPower) and isinstance(second, PathPower):
-        return type(first) in (PathPower, CappedPathPower) and first.width == second.width
-    return type(first) in (Clique, Cycle, Star)
+def _is_own(channel: ScaledPhi, graph: AnswerGraph) -> bool:
+    """Whether a graph is the channel's own, as far as that is easily seen."""
+    own = channel.graph
+    return own.rule == graph.rule and own.same_as(graph)
 
 
 def _geometric(channel: GeometricChannel, graph: AnswerGraph) -> Worst:
-    if type(graph) in (PathPower, CappedPathPower):
-        i, h, length = 0, min(graph.width, graph.size - 1), 1.0  # type: ignore[attr-defined]
-    elif type(graph) in (Clique, Cycle, Star):
-        i, h, length = 0, graph.size - 1, 1.0
-    else:
-        edges, lengths = graph.edge_array(), graph.edge_lengths()
-        e = int(((edges[:, 1] - edges[:, 0]) / lengths).argmax())
-        (i, h), length = map(int, edges[e]), float(lengths[e])
+    i, h, length = graph.longest_edge()
     times = Fraction(h - i, channel.width) / Fraction(repr(length))
     ratio = _exp(channel.step * (h - i))
     return Worst((i, h), i, ratio, length, (times, channel.epsilon))
@@ -115,7 +81,7 @@ def _scaled_phi(channel: ScaledPhi) -> Worst:
 
 def _factors_match(channel: KroneckerChannel, graph: AnswerGraph) -> bool:
     return (
-        isinstance(graph, ProductGraph)
+        bool(graph.product)
         and len(graph.factors) == len(channel.factors)
         and all(
             part.shape[0] == factor.size
@@ -124,7 +90,7 @@ def _factors_match(channel: KroneckerChannel, graph: AnswerGraph) -> bool:
     )
 
 
-def _factor_places(channel: KroneckerChannel, graph: ProductGraph) -> list[list[Worst]]:
+def _factor_places(channel: KroneckerChannel, graph: AnswerGraph) -> list[list[Worst]]:
     """Worst places of each factor, those of one pair of objects found once."""
     known: dict[tuple[int, int], list[Worst]] = {}
     for part, factor in zip(channel.factors, graph.factors, strict=True):
@@ -138,7 +104,7 @@ def _likely_output(channel: Channel) -> int:
     return int(channel.row(0).argmax())
 
 
-def _cartesian(channel: KroneckerChannel, graph: CartesianProduct) -> list[Worst]:
+def _cartesian(channel: KroneckerChannel, graph: AnswerGraph) -> list[Worst]:
     places = _factor_places(channel, graph)
     others = [_likely_output(part) for part in channel.factors]
     found: list[Worst] = []
@@ -162,7 +128,7 @@ def _replace(k: int, count: int) -> Callable[[list[int], int], list[int]]:
     return lambda digits, value: [value if j == k else digits[j] for j in range(count)]
 
 
-def _strong(channel: KroneckerChannel, graph: StrongProduct) -> Worst:
+def _strong(channel: KroneckerChannel, graph: AnswerGraph) -> Worst:
     chosen = [max(mine, key=lambda w: w.level) for mine in _factor_places(channel, graph)]
     ends = [worst.edge or (0, 0) for worst in chosen]
     outputs = [

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from tightrope.channels.base import MATRIX_LIMIT, Channel, DenseChannel
 from tightrope.channels.integer import IntegerChannel
-from tightrope.channels.nearby import has_rule, nearby_maxima
 from tightrope.channels.views import CascadeChannel
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
@@ -136,13 +135,13 @@ def _column_blocks(channel: Channel) -> Iterator[tuple[int, NDArray[np.float64]]
 
 
 def _float_worst(channel: Channel, graph: AnswerGraph) -> Worst:
-    by_rule = has_rule(graph)
+    by_rule = graph.knows_maxima
     edges = None if by_rule else graph.edge_array()
     lengths = graph.edge_lengths() if graph.has_lengths else None
     score, best = -math.inf, NOWHERE
     for start, block in _column_blocks(channel):
         if edges is None:
-            top = nearby_maxima(graph, block)
+            top = graph.nearby_maxima(block)
             ratios = _quotients(top, block)
             i, o = divmod(int(ratios.argmax()), block.shape[1])
             if ratios[i, o] > score:
@@ -206,7 +205,7 @@ def _ordered(edge: NDArray[np.int64], left: Any, right: Any) -> tuple[int, int]:
 
 def _groups(graph: AnswerGraph) -> Iterator[tuple[AnswerGraph, float, NDArray[np.int64] | None]]:
     """Yield the edges of each length; ``None`` for all edges of a graph with a rule."""
-    if has_rule(graph):
+    if graph.knows_maxima:
         yield graph, 1.0, None
         return
     edges, lengths = graph.edge_array(), graph.edge_lengths()
@@ -225,7 +224,7 @@ def _exact_worst(
     for start in range(0, columns, step):
         block = weights[:, start : start + step]
         if edges is None:
-            found = _exact_best(nearby_maxima(graph, block), block, best.ratio)
+            found = _exact_best(graph.nearby_maxima(block), block, best.ratio)
             if found is not None:
                 (i, o), ratio = found
                 edge = _edge_to(graph, i, block[:, o])

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import numbers
-from itertools import pairwise
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import InputError
-from tightrope.graphs import AnswerGraph, ExplicitGraph, PathPower, path_order
+from tightrope.graphs import AnswerGraph, path_order
 
 
 def on_a_line(graph: AnswerGraph) -> bool:
@@ -19,25 +16,11 @@ def on_a_line(graph: AnswerGraph) -> bool:
     graphs whose labels are rising numbers and whose neighbourhoods are intervals. Cliques,
     cycles, stars and products have no such order, even where their labels are numbers.
 
-    >>> from tightrope.graphs import Clique
+    >>> from tightrope.graphs import Clique, PathPower
     >>> on_a_line(PathPower(16, 5)), on_a_line(Clique(3))
     (True, False)
     """
-    if isinstance(graph, PathPower):
-        return True
-    if not isinstance(graph, ExplicitGraph):
-        return False
-    labels = graph.labels
-    if not all(isinstance(x, numbers.Real) and not isinstance(x, bool) for x in labels):
-        return False
-    if not all(a < b for a, b in pairwise(labels)):  # type: ignore[operator]
-        return False
-    # Node and neighbours are consecutive exactly when they span as many places as they are.
-    ends = graph.edge_array()
-    low, high = np.arange(graph.size), np.arange(graph.size)
-    np.minimum.at(low, ends[:, 1], ends[:, 0])
-    np.maximum.at(high, ends[:, 0], ends[:, 1])
-    return bool((high - low == graph.degrees).all())
+    return graph.is_line
 
 
 def line_order(graph: AnswerGraph) -> NDArray[np.int64]:
@@ -49,7 +32,7 @@ def line_order(graph: AnswerGraph) -> NDArray[np.int64]:
     """
     if on_a_line(graph):
         return np.arange(graph.size)
-    if not isinstance(graph, ExplicitGraph) or not graph.is_path:
+    if not graph.is_path:
         raise InputError(
             f"this needs answers on a line, such as a count, a sum or a path, got {graph.name}"
         )

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from tightrope.consumers.consumer import Consumer
 from tightrope.consumers.named_losses import BinaryLoss, CoordinateLoss, DistanceLoss
-from tightrope.graphs import PathPower
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -51,6 +50,7 @@ def line_remap(consumer: Consumer, alpha: float) -> LineRemap | None:
     Examples
     --------
     >>> from tightrope.consumers import Consumer
+    >>> from tightrope.graphs import PathPower
     >>> consumer = Consumer.of(PathPower(3), prior="0.1,0.8,0.1", loss="absolute")
     >>> line_remap(consumer, 0.5).guess.tolist()
     [1, 1, 1]
@@ -58,11 +58,7 @@ def line_remap(consumer: Consumer, alpha: float) -> LineRemap | None:
     prior, loss = consumer.prior.probabilities, consumer.loss
     if isinstance(loss, BinaryLoss):
         return _likeliest(prior, alpha)
-    if (
-        isinstance(loss, DistanceLoss)
-        and isinstance(loss.graph, PathPower)
-        and loss.graph.width == 1
-    ):
+    if isinstance(loss, DistanceLoss) and loss.graph.power == 1:
         return _median(prior, alpha, 1.0)
     if isinstance(loss, CoordinateLoss) and loss.coordinates.shape[1] == 1:
         steps = np.diff(loss.coordinates[:, 0])

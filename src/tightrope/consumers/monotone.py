@@ -17,7 +17,7 @@ from tightrope.consumers.losses import Loss
 from tightrope.consumers.named_losses import BinaryLoss, CoordinateLoss, DistanceLoss
 from tightrope.consumers.numerals import to_exact
 from tightrope.errors import InputError
-from tightrope.graphs import AnswerGraph, PathPower
+from tightrope.graphs import AnswerGraph
 
 
 class Monotone(NamedTuple):
@@ -64,6 +64,7 @@ def is_monotone(loss: Loss, graph: AnswerGraph) -> Monotone:
     Examples
     --------
     >>> from tightrope.consumers import MatrixLoss, loss
+    >>> from tightrope.graphs import PathPower
     >>> is_monotone(loss("squared", PathPower(5)), PathPower(5)).result
     True
     >>> is_monotone(MatrixLoss([[0, 2, 1], [1, 0, 1], [2, 1, 0]]), PathPower(3)).witness
@@ -78,7 +79,7 @@ def is_monotone(loss: Loss, graph: AnswerGraph) -> Monotone:
     if isinstance(loss, BinaryLoss) or loss.size == 1:
         return Monotone(True, None, True, None)
     in_order = bool((np.diff(order) == 1).all())
-    if isinstance(loss, DistanceLoss) and type(loss.graph) is PathPower and in_order:
+    if isinstance(loss, DistanceLoss) and loss.graph.power is not None and in_order:
         return Monotone(True, None, True, None)
     if isinstance(loss, CoordinateLoss) and loss.coordinates.shape[1] == 1:
         return _by_coordinates(loss, order)

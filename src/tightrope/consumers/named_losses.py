@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tightrope.consumers.losses import Loss
 from tightrope.consumers.numerals import to_exact
 from tightrope.errors import InputError
-from tightrope.graphs import AnswerGraph, Clique, PathPower, ProductGraph
+from tightrope.graphs import AnswerGraph
 
 
 class _GraphLoss(Loss):
@@ -121,15 +121,13 @@ class DistanceLoss(_GraphLoss):
     @functools.cached_property
     def is_binary(self) -> bool:
         """Whether the graph is a clique with edges of length 1."""
-        return isinstance(self.graph, Clique) or (
-            not self.graph.has_lengths and self.graph.is_clique
-        )
+        return not self.graph.has_lengths and self.graph.is_clique
 
     def expected(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         r"""Return :math:`\sum_i w_{io}\,d(i,k)`; on a band from sums of the weights."""
-        if type(self.graph) is not PathPower:
+        width = self.graph.power
+        if width is None:
             return super().expected(weights)
-        width = self.graph.width
         return _one_sided(weights, width) + _one_sided(weights[::-1], width)[::-1]
 
 
@@ -214,7 +212,7 @@ class CoordinateLoss(_GraphLoss):
     @functools.cached_property
     def maximum(self) -> float:
         """The largest loss."""
-        if isinstance(self.graph, ProductGraph):
+        if self.graph.product:
             # The labels are a full grid, so the farthest answers are opposite corners.
             return sum(CoordinateLoss(f, self.power).maximum for f in self.graph.factors)
         if self.coordinates.shape[1] == 1:

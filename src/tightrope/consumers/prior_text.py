@@ -21,7 +21,7 @@ from tightrope.consumers.priors import Prior
 from tightrope.consumers.product_prior import ProductPrior
 from tightrope.errors import InputError, TextError, TooLarge
 from tightrope.files import is_json, read_json, read_rows
-from tightrope.graphs import AnswerGraph, ProductGraph
+from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import ROW_LIMIT
 
 _FAMILIES = ("binomial", "geometric", "poisson", "product")
@@ -116,7 +116,7 @@ def _prior_from_text(text: str, graph: AnswerGraph, folder: Path) -> Prior:
 
 
 def _product(numbers: list[str], graph: AnswerGraph) -> Prior:
-    if not isinstance(graph, ProductGraph) or len({f.size for f in graph.factors}) > 1:
+    if not graph.product or len({f.size for f in graph.factors}) > 1:
         raise InputError(
             f"product(…) needs databases(u,v) or another product of equal graphs, got {graph.name}"
         )

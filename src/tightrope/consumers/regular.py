@@ -27,7 +27,7 @@ from tightrope.consumers.product_prior import ProductPrior
 from tightrope.consumers.regular_proof import separating_vector
 from tightrope.epsilon import Epsilon
 from tightrope.errors import TooLarge
-from tightrope.graphs import AnswerGraph, CartesianProduct
+from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import ROW_LIMIT
 from tightrope.phi import Phi, Solution
 from tightrope.phi.exact import rational_solve
@@ -241,7 +241,7 @@ def _decided(
 
 def _factorised(prior: Prior, graph: AnswerGraph) -> list[tuple[Prior, AnswerGraph]]:
     """Split independent draws over a product into one prior for each factor."""
-    if isinstance(graph, CartesianProduct):
+    if graph.product == "cartesian":
         if isinstance(prior, ProductPrior) and prior.power == len(graph.factors):
             return [(prior.factor, factor) for factor in graph.factors]
         if isinstance(prior, UniformPrior):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +34,12 @@ ADDRESS_LIMIT = 2**62
 EDGE_LIMIT = 20_000_000
 #: Largest number of nodes for which an n × n matrix is made.
 MATRIX_LIMIT = 12_000
+
+
+#: Shape, rule from differences of coordinates to distances, and places of the nodes.
+Lattice = tuple[
+    tuple[int, ...], Callable[[Sequence[NDArray[Any]]], NDArray[np.int64]], NDArray[np.int64]
+]
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -97,6 +103,138 @@ class AnswerGraph(ABC):
     @abstractmethod
     def diameter(self) -> float:
         """The largest distance between two nodes."""
+
+    # -- structure: what a family says about itself, so that nobody asks for its class --------
+
+    #: How nodes are made of the nodes of ``factors``: ``"cartesian"`` (one coordinate moves at a
+    #: time), ``"strong"`` (all may move at once), or ``""`` for no product.
+    product: str = ""
+    #: Whether node i is adjacent to the nodes i±1 modulo n and to no other: a cycle in its order.
+    is_ring: bool = False
+
+    @property
+    def factors(self) -> tuple[AnswerGraph, ...]:
+        """The factors of a product, in the order of their coordinates; otherwise the graph."""
+        return (self,)
+
+    @property
+    def power(self) -> int | None:
+        """The w for which nodes are adjacent iff their numbers differ by at most w, by rule."""
+        return None
+
+    @property
+    def is_line(self) -> bool:
+        """Whether nodes are numbered along a line, so that "the k-th answer" means something."""
+        return False
+
+    @property
+    def fills_grid(self) -> bool:
+        """Whether labels are tuples that run through a whole grid, the last coordinate fastest."""
+        return False
+
+    @property
+    def rule(self) -> tuple[Any, ...] | None:
+        """What determines the numbered edges, or ``None`` where only a list does.
+
+        Graphs of equal rules have the same edges. Graphs of different rules may have, too.
+        """
+        return None
+
+    @property
+    def label_rule(self) -> tuple[Any, ...] | None:
+        """What determines the labels: ``("steps", start, step)``, ``("grid", sizes)`` or ``None``.
+
+        A grid has the tuples of whole numbers from 0 up to the sizes, the last fastest.
+        """
+        return "steps", 0, 1
+
+    @property
+    def box(self) -> tuple[tuple[int, int], ...] | None:
+        """Size and width of each side, where nodes within all widths are adjacent, by rule."""
+        rule = self.rule
+        return rule[1:] if rule is not None and rule[0] == "box" else None
+
+    def lattice(self) -> Lattice | None:
+        """Return the nodes as points of a box in which distance depends on differences alone.
+
+        For graphs that fill their box there is :attr:`box`. The lattice is the shape of the box,
+        the rule from differences of coordinates to distances, and the place of each node in
+        row-major order; ``None`` where there is none, or where nodes are few in their box.
+        """
+        return None
+
+    def longest_edge(self) -> tuple[int, int, float]:
+        """Return the edge ``i < j`` and its length for which (j - i) / length is largest."""
+        edges, lengths = self.edge_array(), self.edge_lengths()
+        e = int(((edges[:, 1] - edges[:, 0]) / lengths).argmax())
+        return int(edges[e, 0]), int(edges[e, 1]), float(lengths[e])
+
+    @property
+    def knows_maxima(self) -> bool:
+        """Whether :meth:`nearby_maxima` has a rule that needs no list of edges."""
+        return False
+
+    def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
+        r"""Return for every node the largest value at the node itself or at a neighbour.
+
+        Where all edges have length 1, the worst ratio of a column x over the edges is
+        :math:`\max_i \max_{h \sim i} x_h / x_i`; this is the inner maximum.
+
+        Parameters
+        ----------
+        values
+            One row for each node, of numbers that can be compared (floats or integers); further
+            axes are taken one by one.
+        """
+        raise NotImplementedError(type(self).__name__)
+
+    def same_as(self, other: AnswerGraph) -> bool:
+        """Whether two graphs have the same numbered nodes, edges and lengths, exactly.
+
+        By rule at any size; otherwise by comparing lists, which is refused where they would be
+        too long.
+
+        >>> from tightrope.graphs import Clique, PathPower
+        >>> PathPower(10**12, 5).same_as(PathPower(10**12, 5)), Clique(3).same_as(PathPower(3, 2))
+        (True, True)
+        """
+        if self is other:
+            return True
+        if self.size != other.size or self.has_lengths != other.has_lengths:
+            return False
+        if self.rule is not None and self.rule == other.rule:
+            return True
+        return (
+            self.edge_count == other.edge_count
+            and np.array_equal(self.edge_array(), other.edge_array())
+            and np.array_equal(self.edge_lengths(), other.edge_lengths())
+        )
+
+    def difference(self, other: AnswerGraph) -> str | None:
+        """Return in words how another graph differs in nodes, edges, lengths or labels.
+
+        ``None`` says that it does not, exactly: the two mean the same by privacy, answer by
+        answer.
+
+        >>> from tightrope.graphs import Clique, PathPower
+        >>> PathPower(4).difference(PathPower(4).explicit()), PathPower(4).difference(Clique(4))
+        (None, 'path(4) has 3 edges, clique(4) has 6')
+        """
+        if self.size != other.size:
+            return f"{self.name} has {self.size} answers, {other.name} has {other.size}"
+        if not self.same_as(other):
+            if self.has_lengths != other.has_lengths:
+                return f"{self.name} and {other.name} differ in the lengths of edges"
+            if self.edge_count != other.edge_count:
+                counts = f"{self.edge_count} edges, {other.name} has {other.edge_count}"
+                return f"{self.name} has {counts}"
+            return f"{self.name} and {other.name} have different edges or lengths"
+        if self.label_rule is None or self.label_rule != other.label_rule:
+            for i, (mine, theirs) in enumerate(zip(self.labels, other.labels, strict=True)):
+                # The same number may be written as 2 or as 2.0, but True is no number.
+                if mine != theirs or isinstance(mine, bool) != isinstance(theirs, bool):
+                    return f"answer {i} of {self.name} is {mine!r}, not {theirs!r}"
+        return None
 
     # -- what a kind may say better by rule -----------------------------------------------
 
@@ -277,3 +415,23 @@ class AnswerGraph(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {self.size} answers>"
+
+
+def box_rule(*sides: tuple[int, int]) -> tuple[Any, ...]:
+    """Return the rule of a strong product of powers of paths, in one form for equal graphs.
+
+    Sides of one node say nothing, and cliques beside each other are one larger clique.
+
+    >>> box_rule((3, 2), (1, 1), (2, 9), (5, 1))
+    ('box', (6, 5), (5, 1))
+    """
+    kept: list[tuple[int, int]] = []
+    for size, width in sides:
+        if size == 1:
+            continue
+        side = (size, min(width, size - 1))
+        if kept and side[1] == size - 1 and kept[-1][1] == kept[-1][0] - 1:
+            together = size * kept.pop()[0]
+            side = (together, together - 1)
+        kept.append(side)
+    return ("box", *kept)

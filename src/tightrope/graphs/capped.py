@@ -10,12 +10,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import InputError, whole_number
-from tightrope.graphs.base import AnswerGraph, frozen
+from tightrope.graphs.base import AnswerGraph, box_rule, frozen
 from tightrope.graphs.lines import PathPower
 
 
@@ -39,6 +40,26 @@ class CappedPathPower(PathPower):
         super().__init__(self.people * width + 1, width, name=name or f"sum({people},{width})")
         #: The largest answer that leaves room for one more person.
         self.cap = (self.people - 1) * width
+
+    @property
+    def power(self) -> int | None:
+        """One value more than none is a path; otherwise edges are missing at the top."""
+        return 1 if self.width == 1 else None
+
+    @property
+    def rule(self) -> tuple[Any, ...]:
+        """The number of people and the largest value; one person makes a star."""
+        if self.width == 1:
+            return super().rule
+        return ("star", self.width) if self.people == 1 else ("capped", self.people, self.width)
+
+    def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return window maxima; above ``cap`` only answers up to it, and oneself, are seen."""
+        out = super().nearby_maxima(values)
+        below = np.maximum.accumulate(values[self.cap :: -1], axis=0)
+        for i in range(self.cap + 1, self.size):
+            out[i] = np.maximum(values[i], below[self.cap - max(0, i - self.width)])
+        return out
 
     def distance(self, i: int, j: int) -> int:
         """Return ⌈|i-j| / width⌉, or 2 between answers of full databases."""
@@ -140,6 +161,23 @@ class CappedCounts(AnswerGraph):
         self.counts = whole_number(counts, "the number of counts")
         self.size = (self.people + 1) ** self.counts
         self.name = name or f"counts({people},{counts})"
+
+    @property
+    def fills_grid(self) -> bool:
+        """Every tuple of counts is an answer."""
+        return True
+
+    @property
+    def rule(self) -> tuple[Any, ...]:
+        """The number of people and of counts; one count is a path."""
+        if self.counts == 1:
+            return box_rule((self.size, 1))
+        return "capped counts", self.people, self.counts
+
+    @property
+    def label_rule(self) -> tuple[Any, ...]:
+        """A grid."""
+        return "grid", (self.people + 1,) * self.counts
 
     def label(self, i: int) -> tuple[int, ...]:
         """Return the tuple of counts that a node stands for."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import whole_number
-from tightrope.graphs.base import AnswerGraph
+from tightrope.graphs.base import AnswerGraph, box_rule
 
 
 class CompleteGraph(AnswerGraph):
@@ -63,9 +64,24 @@ class Clique(CompleteGraph):
     ((1, 5), 15)
     """
 
+    knows_maxima = True
+
     def __init__(self, size: int, *, name: str | None = None) -> None:
         self.size = whole_number(size, "the number of answers")
         self.name = name or f"clique({size})"
+
+    @property
+    def rule(self) -> tuple[Any, ...]:
+        """One side of a box, all of it within reach."""
+        return box_rule((self.size, self.size))
+
+    def longest_edge(self) -> tuple[int, int, float]:
+        """Return the edge between the first and the last node."""
+        return 0, self.size - 1, 1.0
+
+    def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the largest value of all."""
+        return np.broadcast_to(values.max(axis=0), values.shape)
 
     def distance(self, i: int, j: int) -> int:
         """Return 0 or 1."""

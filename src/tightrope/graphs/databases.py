@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 from tightrope.errors import InputError, whole_number
 from tightrope.graphs.complete import Clique
@@ -58,6 +59,12 @@ class Databases(CartesianProduct):
         self.absent = bool(absent)
         slot = Clique(count + int(self.absent)) if change else Star(count)
         super().__init__([slot] * people, name=name or f"databases({people},{count})")
+
+    @property
+    def label_rule(self) -> tuple[Any, ...] | None:
+        """A grid where values are 0, 1, 2, … and nobody is absent."""
+        plain = not self.absent and self.values == range(len(self.values))
+        return ("grid", (len(self.values),) * len(self.factors)) if plain else None
 
     def label(self, i: int) -> tuple[Hashable, ...]:
         """Return the values of all people, ``None`` for the absent ones."""

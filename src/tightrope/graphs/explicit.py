@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
+import numbers
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +104,20 @@ class ExplicitGraph(LabelledGraph):
     def has_lengths(self) -> bool:
         """Whether some edge has a length other than 1."""
         return self._has_lengths
+
+    @functools.cached_property
+    def is_line(self) -> bool:
+        """Whether labels are rising numbers and neighbourhoods are intervals."""
+        labels = self.labels
+        if not all(isinstance(x, numbers.Real) and not isinstance(x, bool) for x in labels):
+            return False
+        if not all(a < b for a, b in itertools.pairwise(labels)):  # type: ignore[operator]
+            return False
+        # Node and neighbours are consecutive exactly when they span as many places as they are.
+        low, high = np.arange(self.size), np.arange(self.size)
+        np.minimum.at(low, self._edges[:, 1], self._edges[:, 0])
+        np.maximum.at(high, self._edges[:, 0], self._edges[:, 1])
+        return bool((high - low == self.degrees).all())
 
     def distance(self, i: int, j: int) -> float:
         """Return the shortest-path distance between two nodes."""

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import InputError, whole_number
-from tightrope.graphs.base import AnswerGraph
+from tightrope.graphs.base import AnswerGraph, Lattice, box_rule
 
 
 class HistogramGraph(AnswerGraph):
@@ -61,6 +61,11 @@ class HistogramGraph(AnswerGraph):
             number += _smaller_first(comb(left + behind, behind), left, behind, int(count))
             left -= int(count)
         return number
+
+    @property
+    def label_rule(self) -> tuple[Any, ...]:
+        """The number of people and of classes, and whether people may be absent."""
+        return "histograms", self.people, self.classes, self._bins
 
     def label(self, i: int) -> tuple[int, ...]:
         """Return the tuple of counts, one for each class."""
@@ -156,8 +161,23 @@ class Histograms(HistogramGraph):
         classes = whole_number(classes, "the number of classes")
         super().__init__(people, classes, classes + int(bool(absent)), name)
 
+    @property
+    def rule(self) -> tuple[Any, ...]:
+        """The number of people and of classes; two classes are a path, one person a clique."""
+        if self._bins <= 2 or self.people == 1:
+            return box_rule((self.size, 1 if self._bins <= 2 else self.size))
+        return "histograms", self.people, self._bins
+
     def _far(self, gaps: NDArray[np.int64]) -> Any:
         return np.abs(gaps).sum(axis=-1) // 2
+
+    def lattice(self) -> Lattice | None:
+        """Drop the last class, which the others determine."""
+        box, free = (self.people + 1) ** (self._bins - 1), self._bins - 1
+        if not 1 <= free <= 4 or box > 50 * self.size:
+            return None
+        shape = (self.people + 1,) * free
+        return shape, _moved_people, np.ravel_multi_index(tuple(self._table[:, :-1].T), shape)
 
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return the histograms after one person moves."""
@@ -226,6 +246,13 @@ class AddRemoveHistograms(HistogramGraph):
         classes = whole_number(classes, "the number of classes")
         super().__init__(people, classes, classes + 1, name)
 
+    @property
+    def rule(self) -> tuple[Any, ...]:
+        """The number of people and of classes; one class is a path, one person a star."""
+        if self.classes == 1:
+            return box_rule((self.size, 1))
+        return ("star", self.classes) if self.people == 1 else ("sets", self.people, self.classes)
+
     def _far(self, gaps: NDArray[np.int64]) -> Any:
         return np.abs(gaps[..., :-1]).sum(axis=-1)
 
@@ -278,6 +305,13 @@ class AddRemoveHistograms(HistogramGraph):
             for come in range(room + gone + 1):
                 sizes[gone + come] += ways * _filling(come, self.classes - givers)
         return _trimmed(sizes)
+
+
+def _moved_people(gaps: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """Return the distance of histograms from the differences in all classes but the last."""
+    more = functools.reduce(np.add, [np.maximum(gap, 0) for gap in gaps])
+    less = functools.reduce(np.add, [np.maximum(-gap, 0) for gap in gaps])
+    return np.asarray(np.maximum(more, less))
 
 
 def _smaller_first(ways: int, left: int, behind: int, count: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 from tightrope.errors import InputError
 from tightrope.graphs.base import AnswerGraph
@@ -21,6 +22,11 @@ class LabelledGraph(AnswerGraph):
     """
 
     _labels: tuple[Hashable, ...] | None
+
+    @property
+    def label_rule(self) -> tuple[Any, ...] | None:
+        """The indices themselves, or a list."""
+        return super().label_rule if self._labels is None else None
 
     def label(self, i: int) -> Hashable:
         """Return the answer that a node stands for."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import InputError, whole_number
-from tightrope.graphs.base import AnswerGraph, frozen
+from tightrope.graphs.base import AnswerGraph, box_rule, frozen
 
 
 class PathPower(AnswerGraph):
@@ -26,8 +28,10 @@ class PathPower(AnswerGraph):
         The largest difference between adjacent answers.
     name
         Text that describes the graph.
+    step
+        What answers differ by: node i stands for i · step.
     label
-        Rule from a node to the answer it stands for; the node itself by default.
+        Rule from a node to the answer it stands for, where that is not i · step.
     index
         The inverse rule; it may raise anything for what is not an answer.
 
@@ -43,25 +47,72 @@ class PathPower(AnswerGraph):
         width: int = 1,
         *,
         name: str | None = None,
+        step: int | Fraction = 1,
         label: Callable[[int], Hashable] | None = None,
         index: Callable[[Hashable], int] | None = None,
     ) -> None:
         self.size = whole_number(size, "the number of answers")
-        self.width = whole_number(width, "the width of a band")
+        self.width = whole_number(width, "the largest difference between neighbours")
         self.name = name or (f"path({size})" if width == 1 else f"path_power({size},{width})")
+        self.step = step
         self._label, self._index = label, index
+
+    @property
+    def power(self) -> int | None:
+        """The largest difference between adjacent nodes."""
+        return min(self.width, max(1, self.size - 1))
+
+    @property
+    def is_line(self) -> bool:
+        """Nodes are numbered along the line."""
+        return True
+
+    @property
+    def rule(self) -> tuple[Any, ...]:
+        """One side of a box."""
+        return box_rule((self.size, self.width))
+
+    @property
+    def label_rule(self) -> tuple[Any, ...] | None:
+        """Steps from 0, unless there is another rule."""
+        return ("steps", 0, self.step) if self._label is None else None
+
+    def longest_edge(self) -> tuple[int, int, float]:
+        """Return an edge that is as long as they get."""
+        return 0, min(self.width, self.size - 1), 1.0
+
+    @property
+    def knows_maxima(self) -> bool:
+        """A window slides along the line."""
+        return True
+
+    def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the largest value within ``width`` places, by doubling: log(width) passes."""
+        width = min(self.width, self.size - 1)
+        if width == 0:
+            return values
+        ahead, reach = values, 1
+        while reach < width + 1:
+            step = min(reach, width + 1 - reach)
+            longer = np.empty(ahead.shape, ahead.dtype)
+            np.maximum(ahead[:-step], ahead[step:], out=longer[:-step])
+            longer[-step:] = ahead[-step:]
+            ahead, reach = longer, reach + step
+        out = np.empty(ahead.shape, ahead.dtype)
+        np.maximum(ahead[width:], ahead[:-width], out=out[width:])
+        np.maximum(ahead[:width], ahead[0], out=out[:width])
+        return out
 
     def label(self, i: int) -> Hashable:
         """Return the answer that a node stands for."""
         self._check_node(i)
-        return int(i) if self._label is None else self._label(int(i))
+        return int(i) * self.step if self._label is None else self._label(int(i))
 
     def index(self, label: Hashable) -> int:
         """Return the node that stands for an answer."""
-        if self._index is None:
-            return super().index(label)
+        number: Any = label
         try:
-            node = self._index(label)
+            node = int(number // self.step) if self._index is None else self._index(label)
             if 0 <= node < self.size and self.label(node) == label:
                 return node
         except (ArithmeticError, TypeError, ValueError):
@@ -154,9 +205,26 @@ class Cycle(AnswerGraph):
     (3, (1, 2, 2, 2, 1))
     """
 
+    is_ring = True
+    knows_maxima = True
+
     def __init__(self, size: int, *, name: str | None = None) -> None:
         self.size = whole_number(size, "the number of answers on a cycle", 3)
         self.name = name or f"cycle({size})"
+
+    @property
+    def rule(self) -> tuple[Any, ...]:
+        """The ring; three answers are a clique."""
+        return ("ring", self.size) if self.size > 3 else box_rule((3, 2))
+
+    def longest_edge(self) -> tuple[int, int, float]:
+        """Return the edge that closes the ring."""
+        return 0, self.size - 1, 1.0
+
+    def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the largest of three values."""
+        beside = np.maximum(np.roll(values, 1, axis=0), np.roll(values, -1, axis=0))
+        return np.asarray(np.maximum(beside, values))
 
     def distance(self, i: int, j: int) -> int:
         """Return the shorter way round."""
@@ -231,9 +299,26 @@ class Star(AnswerGraph):
     (2, 3)
     """
 
+    knows_maxima = True
+
     def __init__(self, leaves: int, *, name: str | None = None) -> None:
         self.size = whole_number(leaves, "the number of leaves") + 1
         self.name = name or f"star({leaves})"
+
+    @property
+    def rule(self) -> tuple[Any, ...]:
+        """The star; one leaf makes a path."""
+        return ("star", self.size - 1) if self.size > 2 else box_rule((2, 1))
+
+    def longest_edge(self) -> tuple[int, int, float]:
+        """Return the edge to the last leaf."""
+        return 0, self.size - 1, 1.0
+
+    def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the larger of a leaf's value and the middle's; the middle sees all."""
+        out = np.maximum(values, values[0])
+        out[0] = values.max(axis=0)
+        return np.asarray(out)
 
     def distance(self, i: int, j: int) -> int:
         """Return 0, 1 from the middle, or 2 between leaves."""

@@ -35,6 +35,16 @@ class MedianGraph(AnswerGraph):
         self.size = 2 * self.largest + 1
         self.name = name or f"median({self.largest})"
 
+    @property
+    def rule(self) -> tuple[Any, ...]:
+        """The relation and the largest value."""
+        return type(self).__name__, self.largest
+
+    @property
+    def label_rule(self) -> tuple[Any, ...]:
+        """Half-integers."""
+        return "steps", 0, Fraction(1, 2)
+
     def label(self, i: int) -> Fraction:
         """Return the median that a node stands for."""
         self._check_node(i)

@@ -6,12 +6,13 @@ import functools
 import itertools
 from collections.abc import Callable, Hashable, Sequence
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import InputError, whole_number
-from tightrope.graphs.base import AnswerGraph
+from tightrope.graphs.base import AnswerGraph, box_rule
 from tightrope.graphs.complete import Clique
 from tightrope.graphs.explicit import ExplicitGraph
 from tightrope.graphs.lines import PathPower
@@ -40,6 +41,13 @@ class BalancedTree(AnswerGraph):
         self.levels = tuple(levels)
         self.size = sum(self.levels)
         self.name = name or f"tree({branches},{height})"
+
+    @property
+    def rule(self) -> tuple[Any, ...]:
+        """Branches and height; one branch is a path, one level a star."""
+        if self.branches == 1 or self.size <= 2:
+            return box_rule((self.size, 1))
+        return ("star", self.branches) if self.height == 1 else ("tree", self.branches, self.height)
 
     def parent(self, i: int) -> int:
         """Return the node above a node other than the root."""
@@ -141,6 +149,21 @@ class FoldedCube(AnswerGraph):
         self.dimension = whole_number(dimension, "the dimension of a folded cube", 3)
         self.size = 2 ** (self.dimension - 1)
         self.name = name or f"folded_cube({dimension})"
+
+    @property
+    def fills_grid(self) -> bool:
+        """Corners have all coordinates 0 and 1."""
+        return True
+
+    @property
+    def rule(self) -> tuple[Any, ...]:
+        """The dimension; three dimensions fold to a clique."""
+        return ("folded cube", self.dimension) if self.dimension > 3 else box_rule((4, 3))
+
+    @property
+    def label_rule(self) -> tuple[Any, ...]:
+        """A grid."""
+        return "grid", (2,) * (self.dimension - 1)
 
     def label(self, i: int) -> tuple[int, ...]:
         """Return the coordinates of a corner."""

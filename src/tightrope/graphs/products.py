@@ -13,12 +13,13 @@ import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import InputError
-from tightrope.graphs.base import AnswerGraph
+from tightrope.graphs.base import AnswerGraph, box_rule
 
 
 class ProductGraph(AnswerGraph):
@@ -34,7 +35,7 @@ class ProductGraph(AnswerGraph):
             raise InputError("a product needs at least one factor")
         if any(factor.has_lengths for factor in factors):
             raise InputError("a product needs factors with edges of length 1")
-        self.factors = tuple(factors)
+        self._factors = tuple(factors)
         self.size = math.prod(factor.size for factor in factors)
         self.name = name or self._sign.join(factor.name for factor in factors)
 
@@ -42,6 +43,57 @@ class ProductGraph(AnswerGraph):
     @abstractmethod
     def _sign(self) -> str:
         """The symbol between the factors' names."""
+
+    @property
+    def factors(self) -> tuple[AnswerGraph, ...]:
+        """The factors, in the order of the coordinates."""
+        return self._factors
+
+    @property
+    def fills_grid(self) -> bool:
+        """Labels are tuples of the factors' labels, all of them."""
+        return True
+
+    @functools.cached_property
+    def rule(self) -> tuple[Any, ...] | None:
+        """The factors' rules; factors of one node say nothing."""
+        rules = [factor.rule for factor in self.factors if factor.size > 1]
+        found = [rule for rule in rules if rule is not None]
+        if len(found) < len(rules):
+            return None
+        if len(found) < 2:
+            return found[0] if found else box_rule()
+        return self._joined(found)
+
+    def _joined(self, rules: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+        inner = [rule[1:] if rule[0] == self.product else (rule,) for rule in rules]
+        return self.product, *itertools.chain.from_iterable(inner)
+
+    @functools.cached_property
+    def label_rule(self) -> tuple[Any, ...] | None:
+        """A grid, where every factor numbers its labels from 0."""
+        if any(factor.label_rule != ("steps", 0, 1) for factor in self.factors):
+            return None
+        return "grid", tuple(factor.size for factor in self.factors)
+
+    @property
+    def knows_maxima(self) -> bool:
+        """One factor after the other, where all of them have a rule."""
+        return all(factor.knows_maxima for factor, _ in self._same_factors)
+
+    def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return maxima along every factor.
+
+        In a strong product every coordinate may move at once, so the maxima nest; in a
+        Cartesian product only one does.
+        """
+        grid = values.reshape(*(factor.size for factor in self.factors), *values.shape[1:])
+        out = grid
+        for axis, factor in enumerate(self.factors):
+            source = out if self.product == "strong" else grid
+            moved = np.moveaxis(factor.nearby_maxima(np.moveaxis(source, axis, 0)), 0, axis)
+            out = moved if self.product == "strong" else np.maximum(out, moved)
+        return out.reshape(values.shape)
 
     def digits(self, i: int) -> tuple[int, ...]:
         """Return the node of each factor that a node of the product consists of."""
@@ -97,6 +149,7 @@ class CartesianProduct(ProductGraph):
     """
 
     _sign = "□"
+    product = "cartesian"
 
     def distance(self, i: int, j: int) -> int:
         """Return the sum of the factors' distances."""
@@ -177,6 +230,20 @@ class StrongProduct(ProductGraph):
     """
 
     _sign = "⊠"
+    product = "strong"
+
+    @property
+    def box(self) -> tuple[tuple[int, int], ...] | None:
+        """The factors' sides, one after the other."""
+        sides = [factor.box for factor in self.factors]
+        if any(side is None for side in sides):
+            return None
+        return tuple(one for side in sides for one in side or ((1, 1),))
+
+    def _joined(self, rules: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+        if all(rule[0] == "box" for rule in rules):
+            return box_rule(*(side for rule in rules for side in rule[1:]))
+        return super()._joined(rules)
 
     def distance(self, i: int, j: int) -> int:
         """Return the largest of the factors' distances."""

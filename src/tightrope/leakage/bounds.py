@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tightrope.consumers import Prior, ProductPrior
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, whole_number
-from tightrope.graphs import AnswerGraph, CartesianProduct
+from tightrope.graphs import AnswerGraph
 from tightrope.leakage.entropy import PriorLike, as_prior
 from tightrope.phi import Phi
 
@@ -256,7 +256,7 @@ def regular_prior_bound(
 
 def _coordinates(graph: AnswerGraph, prior: Prior, level: Epsilon) -> tuple[float, float]:
     """Return the logarithm of the total of y, and the smallest entry of y."""
-    if isinstance(graph, CartesianProduct) and isinstance(prior, ProductPrior):
+    if graph.product == "cartesian" and isinstance(prior, ProductPrior):
         first, times = graph.factors[0], prior.power
         same = all(factor is first for factor in graph.factors)
         if same and len(graph.factors) == times and first.size == prior.factor.size:

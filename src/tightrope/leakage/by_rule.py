@@ -23,7 +23,7 @@ from tightrope.channels import Channel, GeometricChannel, KroneckerChannel, Scal
 from tightrope.channels.powers import log_alpha_sum
 from tightrope.consumers import Prior, ProductPrior
 from tightrope.epsilon import Epsilon
-from tightrope.graphs import AnswerGraph, CartesianProduct, PathPower
+from tightrope.graphs import AnswerGraph, PathPower
 
 Array = NDArray[np.float64]
 
@@ -81,7 +81,7 @@ def _factors(channel: Channel) -> list[Channel] | None:
     if not isinstance(channel, ScaledPhi) or channel.constant_scale is None:
         return None
     graph = channel.graph
-    if not isinstance(graph, CartesianProduct):
+    if graph.product != "cartesian":
         return None
     made: dict[int, Channel] = {}
     for factor in graph.factors:
@@ -161,8 +161,8 @@ def strongest_pull(graph: AnswerGraph, epsilon: Epsilon, prior: Prior) -> Array:
     pi = prior.probabilities
     if prior.is_uniform:
         return np.array(pi)
-    if isinstance(graph, PathPower):
-        return _pull_on_band(pi, graph.width, float(epsilon))
+    if graph.power is not None:
+        return _pull_on_band(pi, graph.power, float(epsilon))
     return _pull_by_search(graph, float(epsilon), pi)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tightrope.channels import Channel, GeometricChannel, KroneckerChannel
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import AnswerGraph, Clique
+from tightrope.graphs import AnswerGraph
 from tightrope.leakage.measures import min_capacity
 
 #: Largest number of databases that are gone through when a query has no rule.
@@ -207,7 +207,7 @@ def _cliques(query: Question) -> Iterator[tuple[int, ...]]:
             f"about in {query.text} need not be adjacent, and there are too many databases to go "
             "through: use fewer people, or leakage_of_sets"
         )
-    if isinstance(query.graph, Clique):
+    if query.graph.is_clique:
         yield tuple(range(query.graph.size))
         return
     import networkx

@@ -9,10 +9,6 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import (
     AnswerGraph,
-    Clique,
-    PathPower,
-    ProductGraph,
-    StrongProduct,
 )
 
 
@@ -45,8 +41,8 @@ def geometric(graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str) -> 
     [0.535, 0.06, 0.052, 0.046, 0.04, 0.267]
     """
     level = Epsilon.of(epsilon)
-    if isinstance(graph, ProductGraph):
-        shared = isinstance(graph, StrongProduct)
+    if graph.product:
+        shared = graph.product == "strong"
         each = level.scaled(Fraction(1, len(graph.factors))) if shared else level
         made = {id(factor): geometric(factor, each) for factor in graph.factors}
         return KroneckerChannel([made[id(factor)] for factor in graph.factors])
@@ -67,9 +63,5 @@ def line_width(graph: AnswerGraph) -> int:
         )
     if graph.size == 1:
         return 1
-    if isinstance(graph, PathPower):
-        return min(graph.width, graph.size - 1)
-    if isinstance(graph, Clique):
-        return graph.size - 1
-    edges = graph.edge_array()
-    return int((edges[:, 1] - edges[:, 0]).max())
+    i, j, _ = graph.longest_edge()
+    return j - i

@@ -42,7 +42,8 @@ def randomized_response(
             f"{answers.name} has shorter edges: use the exponential mechanism"
         )
     return exponential(
-        answers if isinstance(answers, Clique) else _LabelledClique(answers), epsilon
+        answers if answers.is_clique and not answers.has_lengths else _LabelledClique(answers),
+        epsilon,
     )
 
 
@@ -68,7 +69,7 @@ def ring(answers: int | AnswerGraph, epsilon: Epsilon | float | Fraction | str) 
     """
     if not isinstance(answers, AnswerGraph):
         return exponential(Cycle(answers), epsilon)
-    cycle = answers if isinstance(answers, Cycle) else _LabelledCycle(answers)
+    cycle = answers if answers.is_ring else _LabelledCycle(answers)
     if answers.has_lengths or any(cycle.distance(i, j) > 1 for i, j in answers.edges()):
         raise InputError(
             f"a ring needs answers whose neighbours follow each other in node order, which those "

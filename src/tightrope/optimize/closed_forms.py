@@ -46,7 +46,7 @@ def accepts_geometric(task: Task) -> tuple[bool, str]:
 
 def _is_monotone(graph: AnswerGraph, loss: Loss) -> bool:
     """Monotone along the path; numbers that go up with the answers need no comparing."""
-    if isinstance(graph, PathPower) and isinstance(loss, CoordinateLoss):
+    if graph.is_line and isinstance(loss, CoordinateLoss):
         line = loss.coordinates
         if line.shape[1] == 1 and (np.diff(line[:, 0]) > 0).all():
             return True
@@ -61,7 +61,7 @@ def _is_monotone(graph: AnswerGraph, loss: Loss) -> bool:
 
 def _along(graph: AnswerGraph) -> Ints:
     """Return the nodes of a path from one end to the other; a band needs no walk."""
-    return np.arange(graph.size) if isinstance(graph, PathPower) else path_order(graph)
+    return np.arange(graph.size) if graph.power == 1 else path_order(graph)
 
 
 def solve_geometric(task: Task, reason: str) -> Design:
@@ -76,7 +76,7 @@ def solve_geometric(task: Task, reason: str) -> Design:
     """
     graph, alpha = task.graph, task.alpha
     order = _along(graph)
-    in_order = isinstance(graph, PathPower) or bool((np.diff(order) == 1).all())
+    in_order = bool((np.diff(order) == 1).all())
     noise: Channel
     if in_order:
         noise = geometric(PathPower(graph.size, label=graph.label, index=graph.index), task.epsilon)

@@ -24,7 +24,7 @@ from fractions import Fraction
 import numpy as np
 
 from tightrope.epsilon import Epsilon
-from tightrope.graphs import AnswerGraph, CartesianProduct, PathPower, StrongProduct
+from tightrope.graphs import AnswerGraph
 from tightrope.phi.cells import CELL_LIMIT, cells_of
 from tightrope.phi.exact import CELLS_LIMIT, fits_exactly, pieces
 from tightrope.phi.lattice import LatticeStructure
@@ -129,8 +129,8 @@ def always_above(graph: AnswerGraph) -> float:
 
 def _largest_row_sum(graph: AnswerGraph) -> Callable[[float], float]:
     """Return the rule from α to the largest sum of a row of Φ."""
-    bands = graph.factors if isinstance(graph, StrongProduct) else (graph,)
-    if all(type(band) is PathPower for band in bands):
+    bands = graph.factors if graph.product == "strong" else (graph,)
+    if all(band.power is not None for band in bands):
         # In the middle every ball is largest: of a strong product it is a product of balls.
         sides = tuple(band.size for band in bands)
         middle = int(np.ravel_multi_index(tuple(side // 2 for side in sides), sides))
@@ -164,7 +164,7 @@ def nearest_level(graph: AnswerGraph, epsilon: float) -> float:
 
 def _by_rule(graph: AnswerGraph) -> Existence | None:
     every: Interval = (0.0, None)
-    if isinstance(graph, CartesianProduct):
+    if graph.product == "cartesian":
         return on_every_factor([exists(factor) for factor in set(graph.factors)])
     if not graph.has_lengths and graph.is_tree:
         degree = graph.max_degree
@@ -182,7 +182,7 @@ def _by_polynomials(graph: AnswerGraph) -> Existence | None:
     if graph.has_lengths or graph.size > CELL_LIMIT:
         return None
     # On a line only the two ends may be exchanged: half as many cells as answers.
-    if isinstance(graph, PathPower) and not graph.is_clique and graph.size > 2 * CELLS_LIMIT:
+    if graph.is_line and not graph.is_clique and graph.size > 2 * CELLS_LIMIT:
         return None
     cells = cells_of(graph)
     if not fits_exactly(cells):

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import CheckFailed
-from tightrope.graphs import AnswerGraph, Clique, Histograms, PathPower, StrongProduct
+from tightrope.graphs import AnswerGraph
 from tightrope.phi.dense import VERIFIED_LIMIT, DenseStructure
 from tightrope.phi.folded import CLASS_LIMIT, FOLDED_ENTRIES, Folded
 from tightrope.phi.structure import Alpha, Structure
@@ -209,38 +209,17 @@ def lattice_of(graph: AnswerGraph) -> LatticeStructure | None:
     >>> lattice_of(PathPower(10, 8)).shape, lattice_of(Cycle(5))
     ((10,), None)
     """
-    if type(graph) is Histograms:
-        return _histograms(graph)
-    parts = graph.factors if isinstance(graph, StrongProduct) else (graph,)
-    widths = []
-    for part in parts:
-        # Kinds of band with other distances are subclasses of PathPower.
-        if type(part) is PathPower:
-            widths.append(part.width)
-        elif isinstance(part, Clique):
-            widths.append(part.size)
-        else:
+    box = graph.box
+    if not box:
+        lattice = graph.lattice()
+        if lattice is None:
             return None
+        shape, rule, points = lattice
+        return LatticeStructure(graph, shape, rule, points=points)
+    sizes, widths = (list(side) for side in zip(*box, strict=True))
     floor = functools.partial(symbol_floor, widths=tuple(widths))
     rule = functools.partial(_chebyshev, widths)
-    shape = [part.size for part in parts]
-    return LatticeStructure(graph, shape, rule, floor=floor, widths=widths)
-
-
-def _histograms(graph: Histograms) -> LatticeStructure | None:
-    """Drop the last class, which the others determine: points of a box, not all of it."""
-    table = graph._table[:, :-1]
-    shape = (graph.people + 1,) * table.shape[1]
-    if not 1 <= len(shape) <= 4 or math.prod(shape) > 50 * graph.size:
-        return None
-    points = np.ravel_multi_index(tuple(table.T), shape)
-
-    def rule(apart: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-        more = functools.reduce(np.add, [np.maximum(a, 0) for a in apart])
-        less = functools.reduce(np.add, [np.maximum(-a, 0) for a in apart])
-        return np.maximum(more, less)
-
-    return LatticeStructure(graph, shape, rule, points=points)
+    return LatticeStructure(graph, sizes, rule, floor=floor, widths=widths)
 
 
 def _chebyshev(widths: Sequence[int], apart: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

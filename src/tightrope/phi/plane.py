@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.graphs import AnswerGraph, PathPower, StrongProduct
+from tightrope.graphs import AnswerGraph
 from tightrope.phi.lattice import ITERATIVE_TOLERANCE, LatticeStructure, lattice_of
 from tightrope.phi.structure import Alpha
 
@@ -238,10 +238,10 @@ def plane_of(graph: AnswerGraph) -> PlaneStructure | None:
     >>> plane_of(StrongProduct([PathPower(9), PathPower(9, 2)])) is None
     True
     """
-    if not isinstance(graph, StrongProduct) or len(graph.factors) != 2:
+    if graph.product != "strong" or len(graph.factors) != 2:
         return None
     for side in graph.factors:
-        if type(side) is not PathPower or side.width != 1 or side.size < SHORTEST_SIDE:
+        if side.power != 1 or side.size < SHORTEST_SIDE:
             return None
     lattice = lattice_of(graph)
     short, long = sorted(side.size for side in graph.factors)

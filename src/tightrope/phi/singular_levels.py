@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tightrope.errors import TooLarge
-from tightrope.graphs import AnswerGraph, CartesianProduct, Clique, Cycle
+from tightrope.graphs import AnswerGraph
 from tightrope.phi.cells import single_cells
 from tightrope.phi.dense import DenseStructure
 from tightrope.phi.exact import fits_exactly, singular_alphas
@@ -59,14 +59,14 @@ def singular_epsilons(graph: AnswerGraph) -> SingularLevels:
     >>> [round(alpha, 12) for alpha in singular_epsilons(FoldedCube(4)).alphas]   # 1/3
     [0.333333333333]
     """
-    if isinstance(graph, CartesianProduct):
+    if graph.product == "cartesian":
         parts = [singular_epsilons(factor) for factor in set(graph.factors)]
         joined = sorted({epsilon for part in parts for epsilon in part.epsilons})
         return SingularLevels(
             tuple(joined), all(part.exact for part in parts), "a factor of the product is singular"
         )
     unit = not graph.has_lengths
-    if isinstance(graph, Clique | Cycle) or (unit and graph.is_tree):
+    if unit and (graph.is_clique or graph.is_cycle or graph.is_tree):
         return SingularLevels((), True, "Φ is positive definite on trees, cycles and cliques")
     if graph.size > EIGENVALUE_LIMIT:
         raise TooLarge(

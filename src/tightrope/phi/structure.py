@@ -70,7 +70,6 @@ def structure_of(graph: AnswerGraph) -> Structure:
     >>> structure_of(CartesianProduct([Clique(4)] * 5)).words
     'factor by factor (closed form)'
     """
-    from tightrope.graphs import CartesianProduct, Clique, Cycle, PathPower
     from tightrope.phi.dense import DenseStructure
     from tightrope.phi.kronecker import KroneckerStructure
     from tightrope.phi.lattice import lattice_of
@@ -78,14 +77,13 @@ def structure_of(graph: AnswerGraph) -> Structure:
     from tightrope.phi.plane import plane_of
     from tightrope.phi.trees import TreeStructure
 
-    if isinstance(graph, Clique):
+    if graph.box is not None and graph.is_clique:
         return CliqueStructure(graph.size)
-    if isinstance(graph, Cycle):
+    if graph.is_ring:
         return CycleStructure(graph.size)
-    # Kinds of band with other distances are subclasses, and have other structures.
-    if type(graph) is PathPower and BandStructure.fits(graph.size, graph.width):
-        return BandStructure(graph.size, graph.width)
-    if isinstance(graph, CartesianProduct):
+    if graph.power is not None and BandStructure.fits(graph.size, graph.power):
+        return BandStructure(graph.size, graph.power)
+    if graph.product == "cartesian":
         return KroneckerStructure([structure_of(factor) for factor in graph.factors])
     lattice = plane_of(graph) or lattice_of(graph)
     if lattice is not None:

@@ -200,12 +200,7 @@ def plain(near: Neighbours, family: str, *sizes: int) -> Query:
 
 def _fractions(size: int, width: int, below: int, text: str) -> PathPower:
     """Return a band whose node s stands for the fraction s/below."""
-    label = partial(Fraction, denominator=below)
-    return PathPower(size, width, name=text, label=label, index=partial(_numerator, below))
-
-
-def _numerator(below: int, label: Any) -> int:
-    return int(label * below)
+    return PathPower(size, width, name=text, step=Fraction(1, below))
 
 
 def _check_fleeting(near: Neighbours, u: int, text: str) -> None:

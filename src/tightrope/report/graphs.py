@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.graphs import AnswerGraph, PathPower
+from tightrope.graphs import AnswerGraph
 from tightrope.report.layouts import layout, nearest_part
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def plot_graph(
     from tightrope.report.files import new_axes
 
     if limit is None:
-        limit = DRAWN_IN_A_ROW if isinstance(graph, PathPower) else DRAWN
+        limit = DRAWN_IN_A_ROW if graph.is_line else DRAWN
     nodes, edges = nearest_part(graph, centre, limit)
     if places is None:
         points = layout(graph, nodes, edges)

@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.graphs import AnswerGraph, Databases, FoldedCube, PathPower, ProductGraph
+from tightrope.graphs import AnswerGraph, ProductGraph
 
 #: Steps on paper for coordinates with two values: a cube and its kin as one knows them.
 TWO_VALUES = ((1.0, 0.0), (0.0, 1.0), (0.44, 0.3), (1.75, -0.55), (0.2, -0.14))
@@ -40,8 +40,8 @@ def layout(
     >>> layout(PathPower(3), [0, 1, 2], [(0, 1), (1, 2)]).tolist()
     [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]
     """
-    if isinstance(graph, PathPower) and graph.width < graph.size - 1:
-        if spread and graph.width > 1:
+    if graph.is_line and not graph.is_clique:
+        if spread and graph.max_degree > 2:
             turn = np.linspace(-0.8 * math.pi, 0.8 * math.pi, len(nodes))
             return np.column_stack([np.sin(turn), np.cos(turn)])
         return np.array([(i, 0.0) for i in nodes])
@@ -66,16 +66,15 @@ def layout(
 def _is_counts(graph: AnswerGraph) -> TypeGuard[ProductGraph]:
     """Whether the answers are pairs or triples of numbers."""
     return (
-        isinstance(graph, ProductGraph)
+        bool(graph.product)
         and len(graph.factors) in (2, 3)
-        and all(isinstance(factor, PathPower) for factor in graph.factors)
+        and all(factor.is_line for factor in graph.factors)
     )
 
 
 def _digits(graph: AnswerGraph, nodes: list[int]) -> NDArray[np.int64] | None:
     """Return the coordinates of the nodes of small products of cliques."""
-    product = isinstance(graph, ProductGraph | Databases | FoldedCube)
-    if not product or graph.size > 100:
+    if not graph.fills_grid or graph.size > 100:
         return None
     labels: list[Any] = [graph.label(node) for node in nodes]
     if not all(isinstance(label, tuple) and len(label) > 1 for label in labels):

@@ -48,7 +48,7 @@ def test_neighbours_agree(graph):
 def test_which_graphs_are_boxes():
     assert box_of(Cycle(5)) is None
     assert box_of(CappedPathPower(4, 2)) is None  # a subgraph of a band
-    assert box_of(StrongProduct([PathPower(4), Cycle(3)])) is None
+    assert box_of(StrongProduct([PathPower(4), Cycle(4)])) is None
     assert box_of(PathPower(3, 17)) == [[3, 2]]
 
 

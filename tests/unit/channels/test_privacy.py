@@ -17,7 +17,7 @@ from tightrope.channels import (
     smallest_epsilon,
 )
 from tightrope.channels.privacy import PRIVACY_TOLERANCE, allowed_ratio
-from tightrope.channels.rules import same_graph, worst_places
+from tightrope.channels.rules import worst_places
 from tightrope.channels.worst import search
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
@@ -314,18 +314,6 @@ def test_a_product_of_single_answers() -> None:
         worst_places(KroneckerChannel([one, one]), CartesianProduct([PathPower(1)] * 2))[0].edge
         is None
     )
-
-
-def test_graphs_are_the_same_only_when_their_edges_are() -> None:
-    assert same_graph(CappedPathPower(3, 2), CappedPathPower(3, 2))
-    assert not same_graph(CappedPathPower(3, 2), PathPower(7, 2))
-    assert same_graph(
-        CartesianProduct([PathPower(2), PathPower(3)]),
-        CartesianProduct([PathPower(2), PathPower(3)]),
-    )
-    assert not same_graph(CartesianProduct([PathPower(4)]), StrongProduct([PathPower(4)]))
-    assert same_graph(PathPower(4).explicit(), PathPower(4).explicit())
-    assert not same_graph(PathPower(4).explicit(), Cycle(4).explicit())
 
 
 def test_what_is_too_large_to_look_through_is_refused() -> None:

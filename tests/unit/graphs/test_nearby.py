@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from tightrope.channels.nearby import has_rule, nearby_maxima
 from tightrope.graphs import (
     AnswerGraph,
     CartesianProduct,
@@ -34,14 +33,14 @@ def test_maxima_equal_those_over_listed_neighbours(graph: AnswerGraph, kind: typ
     values = np.random.default_rng(5).integers(0, 50, (graph.size, 3)).astype(kind)
     before = values.copy()
     expected = [values[[i, *graph.neighbours(i)]].max(axis=0) for i in range(graph.size)]
-    assert has_rule(graph)
-    assert nearby_maxima(graph, values).tolist() == np.array(expected).tolist()
+    assert graph.knows_maxima
+    assert graph.nearby_maxima(values).tolist() == np.array(expected).tolist()
     assert (values == before).all()
 
 
 def test_other_graphs_have_no_rule() -> None:
     listed = PathPower(4).explicit()
-    assert not has_rule(listed)
-    assert not has_rule(StrongProduct([listed, PathPower(2)]))
+    assert not listed.knows_maxima
+    assert not StrongProduct([listed, PathPower(2)]).knows_maxima
     with pytest.raises(NotImplementedError):
-        nearby_maxima(listed, np.ones(4))
+        listed.nearby_maxima(np.ones(4))
