@@ -3,7 +3,7 @@
 import pytest
 
 import tightrope as tr
-from tightrope.channels import DenseChannel, GeometricChannel
+from tightrope.channels import Channel, GeometricChannel
 from tightrope.consumers import Prior
 from tightrope.graphs import Cycle, Databases, ExplicitGraph, PathPower
 from tightrope.optimize import design
@@ -34,7 +34,7 @@ def test_display_is_a_small_table(thing) -> None:
 
 def test_labels_are_escaped() -> None:
     graph = ExplicitGraph([(0, 1)], labels=[BAD, "b"], name=BAD)
-    channel = DenseChannel([[0.5, 0.5], [0.5, 0.5]], inputs=[BAD, "b"], outputs=["a", BAD])
+    channel = Channel([[0.5, 0.5], [0.5, 0.5]], inputs=[BAD, "b"], outputs=["a", BAD])
     for thing in (graph, channel, design(graph, 1)):
         page = thing._repr_html_()
         assert "<script" not in page

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tightrope.axioms import ApproximateBound, TableBound, is_generic_private
 from tightrope.axioms.generic import likelihood_curve
 from tightrope.axioms.predicates import _corners
-from tightrope.channels import cascade, is_private, mixture, rational, smallest_epsilon
+from tightrope.channels import cascade, hidden_choice, is_private, rational, smallest_epsilon
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import ExplicitGraph, PathPower
 
@@ -64,7 +64,7 @@ shares = st.integers(0, 5).map(lambda k: Fraction(k, 5))
 @given(channels(least=1), channels(least=1), remaps, shares)
 def test_pure_privacy(one, two, remap, share):
     level = max((pure(one, UNIT), pure(two, UNIT)), key=lambda e: e.ratio)
-    for made in (cascade(one, remap), mixture([one, two], [share, 1 - share])):
+    for made in (cascade(one, remap), hidden_choice([one, two], [share, 1 - share])):
         assert is_private(made, UNIT, level).exact
         assert is_private(made, UNIT, level)
         assert is_generic_private(made, UNIT, level)
@@ -73,7 +73,7 @@ def test_pure_privacy(one, two, remap, share):
 @given(channels(least=1), channels(least=1), remaps, shares)
 def test_metric_privacy(one, two, remap, share):
     level = max(smallest_epsilon(c, METRIC).value for c in (one, two)) + 1e-9
-    for made in (cascade(one, remap), mixture([one, two], [share, 1 - share])):
+    for made in (cascade(one, remap), hidden_choice([one, two], [share, 1 - share])):
         assert is_private(made, METRIC, level)
         assert is_generic_private(
             made, METRIC, lambda i, h: ApproximateBound(level * METRIC.distance(i, h))
@@ -84,7 +84,7 @@ def test_metric_privacy(one, two, remap, share):
 def test_approximate_privacy(one, two, remap, share):
     delta = max(smallest_delta(c, UNIT, 2) for c in (one, two))
     bound = ApproximateBound("ln(2)", delta)
-    for made in (one, cascade(one, remap), mixture([one, two], [share, 1 - share])):
+    for made in (one, cascade(one, remap), hidden_choice([one, two], [share, 1 - share])):
         found = is_generic_private(made, UNIT, bound)
         assert found.exact
         assert found
@@ -95,7 +95,7 @@ def test_approximate_privacy(one, two, remap, share):
 def test_generic_privacy_with_the_tightest_bound(one, two, remap, share):
     bound = tightest_table(one, two)
     assert min(is_generic_private(c, UNIT, bound).margin for c in (one, two)) >= 0
-    for made in (cascade(one, remap), mixture([one, two], [share, 1 - share])):
+    for made in (cascade(one, remap), hidden_choice([one, two], [share, 1 - share])):
         found = is_generic_private(made, UNIT, bound)
         assert found.exact
         assert found

@@ -16,13 +16,13 @@ from tightrope.channels import (
     ScaledPhi,
     cascade,
     equal,
+    hidden_choice,
     is_private,
-    mixture,
     parallel,
     reduced,
     remap,
     smallest_epsilon,
-    tagged_mixture,
+    visible_choice,
 )
 from tightrope.channels.privacy import allowed_ratio
 from tightrope.epsilon import Epsilon
@@ -170,11 +170,11 @@ def test_a_mixture_is_at_most_its_worst_part(data: st.DataObject, chance: Fracti
     weights = [chance, 1 - chance]
     used = [c for c, p in zip((first, second), weights, strict=True) if p]
     worst = max(level(c, graph) for c in used)
-    tagged = tagged_mixture([first, second], weights)
-    assert level(mixture([first, second], weights), graph) <= worst + ROUNDING
+    tagged = visible_choice([first, second], weights)
+    assert level(hidden_choice([first, second], weights), graph) <= worst + ROUNDING
     assert level(tagged, graph) == pytest.approx(worst)
     forget = [*range(first.shape[1])] * 2
-    assert equal(remap(tagged, forget), mixture([first, second], weights))
+    assert equal(remap(tagged, forget), hidden_choice([first, second], weights))
 
 
 @given(st.data())

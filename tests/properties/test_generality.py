@@ -13,9 +13,9 @@ from tightrope.channels import (
     derivable,
     equal,
     equivalent,
+    hidden_choice,
     make_maximally_general,
     maximally_general,
-    mixture,
     rational,
 )
 from tightrope.channels.dobrushin import dobrushin
@@ -136,7 +136,7 @@ def test_nothing_private_is_strictly_above_a_maximal_mechanism(one, two, fifths)
         other = two[1]
         if other.shape == channel.shape:
             share = Fraction(fifths, 5)
-            mixed = mixture([channel, other], [share, 1 - share])
+            mixed = hidden_choice([channel, other], [share, 1 - share])
             rivals.append(make_maximally_general(mixed, graph, "ln(2)").channel)
     for rival in rivals:
         if derivable(top, rival):

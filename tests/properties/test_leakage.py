@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tightrope.channels import Channel, DenseChannel, GeometricChannel, KroneckerChannel, ScaledPhi
+from tightrope.channels import Channel, GeometricChannel, KroneckerChannel, ScaledPhi
 from tightrope.channels.column_graphs import maximally_general
 from tightrope.channels.compose import cascade, parallel
 from tightrope.channels.dobrushin import dobrushin
@@ -94,7 +94,7 @@ GRAPHS = [*SYMMETRIC, PathPower(5), PathPower(6, 2), Star(4)]
 @st.composite
 def private_channels(
     draw: st.DrawFn, graphs: list[AnswerGraph]
-) -> tuple[DenseChannel, AnswerGraph, float]:
+) -> tuple[Channel, AnswerGraph, float]:
     """A random ε-private channel: a private one, remapped at random, mixed with noise."""
     graph = draw(st.sampled_from(graphs))
     epsilon = draw(st.floats(0.1, 2.5))
@@ -102,7 +102,7 @@ def private_channels(
     remap = draw(matrices(graph.size))
     keep = draw(st.floats(0, 1))
     both = np.hstack([keep * base, (1 - keep) * (base @ remap)])
-    return DenseChannel(both), graph, epsilon
+    return Channel(both), graph, epsilon
 
 
 # -- order and bounds ---------------------------------------------------------------------
@@ -164,7 +164,7 @@ def test_utility_is_prior_vulnerability_times_two_to_the_leakage(
 
 @settings(max_examples=60)
 @given(private_channels(SYMMETRIC))
-def test_theorems_12_and_27(case: tuple[DenseChannel, AnswerGraph, float]) -> None:
+def test_theorems_12_and_27(case: tuple[Channel, AnswerGraph, float]) -> None:
     channel, graph, epsilon = case
     assert is_private(channel, graph, epsilon)
     assert min_capacity(channel) <= graph_bound(graph, epsilon).bits + CLOSE
@@ -173,7 +173,7 @@ def test_theorems_12_and_27(case: tuple[DenseChannel, AnswerGraph, float]) -> No
 
 @settings(max_examples=40)
 @given(private_channels([Databases(2, range(3)), Databases(3, range(2))]))
-def test_theorem_15_and_proposition_21(case: tuple[DenseChannel, AnswerGraph, float]) -> None:
+def test_theorem_15_and_proposition_21(case: tuple[Channel, AnswerGraph, float]) -> None:
     channel, graph, epsilon = case
     assert isinstance(graph, Databases)
     u, v = len(graph.factors), graph.factors[0].size
@@ -191,7 +191,7 @@ def test_theorem_15_and_proposition_21(case: tuple[DenseChannel, AnswerGraph, fl
 
 @settings(max_examples=60)
 @given(private_channels(GRAPHS))
-def test_lemma_7(case: tuple[DenseChannel, AnswerGraph, float]) -> None:
+def test_lemma_7(case: tuple[Channel, AnswerGraph, float]) -> None:
     channel, graph, epsilon = case
     moved = maxima_on_diagonal(channel)
     matrix = moved.matrix()
@@ -203,7 +203,7 @@ def test_lemma_7(case: tuple[DenseChannel, AnswerGraph, float]) -> None:
 
 @settings(max_examples=60)
 @given(private_channels(SYMMETRIC))
-def test_lemmas_8_and_9(case: tuple[DenseChannel, AnswerGraph, float]) -> None:
+def test_lemmas_8_and_9(case: tuple[Channel, AnswerGraph, float]) -> None:
     channel, graph, epsilon = case
     square = maxima_on_diagonal(channel)
     if graph.name != truncated_tetrahedron().name:
@@ -212,9 +212,7 @@ def test_lemmas_8_and_9(case: tuple[DenseChannel, AnswerGraph, float]) -> None:
     _check_equalised(equalised(channel, graph), square, graph, epsilon)
 
 
-def _check_equalised(
-    after: DenseChannel, before: DenseChannel, graph: AnswerGraph, epsilon: float
-) -> None:
+def _check_equalised(after: Channel, before: Channel, graph: AnswerGraph, epsilon: float) -> None:
     matrix = after.matrix()
     assert np.ptp(matrix.diagonal()) < 1e-12
     assert matrix.max() <= matrix[0, 0] + 1e-12
@@ -243,7 +241,7 @@ def test_structured_channels_measure_like_their_matrices(
     line = GeometricChannel(size, epsilon, width)
     clique = exponential(Clique(size), epsilon)
     for channel, prior in [(line, data.draw(priors(size))), (clique, data.draw(priors(size)))]:
-        dense = DenseChannel(channel.matrix())
+        dense = Channel(channel.matrix())
         for measure in (posterior_vulnerability, min_entropy_leakage, mutual_information):
             assert measure(channel, prior) == pytest.approx(measure(dense, prior), abs=1e-9)
             assert measure(channel) == pytest.approx(measure(dense), abs=1e-9)
@@ -259,7 +257,7 @@ def test_products_measure_like_their_matrices(epsilon: float, data: st.DataObjec
     prior = ProductPrior(single, 2)
     product = KroneckerChannel([factor, factor])
     for channel in (product, exponential(graph, epsilon)):
-        dense = DenseChannel(channel.matrix())
+        dense = Channel(channel.matrix())
         flat = Prior(prior.probabilities)
         for measure in (posterior_vulnerability, min_entropy_leakage, mutual_information):
             assert measure(channel, prior) == pytest.approx(measure(dense, flat), abs=1e-9)
@@ -318,12 +316,12 @@ def test_the_posteriors_average_to_the_prior(case: tuple[Channel, Prior]) -> Non
 @settings(max_examples=15)
 @given(private_channels([Clique(3), Cycle(5), PathPower(4)]), st.integers(1, 3))
 def test_no_private_channel_with_few_outputs_leaks_more_than_the_program_says(
-    case: tuple[DenseChannel, AnswerGraph, float], outputs: int
+    case: tuple[Channel, AnswerGraph, float], outputs: int
 ) -> None:
     channel, graph, epsilon = case
     groups = np.arange(channel.shape[1]) % outputs
     remap = np.eye(outputs)[groups]
-    narrow = DenseChannel(channel.matrix() @ remap)
+    narrow = Channel(channel.matrix() @ remap)
     assert min_capacity(narrow) <= most_leakage(graph, epsilon, outputs).bits + 1e-7
 
 

@@ -16,7 +16,7 @@ from tightrope.certify.container import Container, Damaged
 from tightrope.certify.encode import decode_label
 from tightrope.certify.neighbours import Graph, read_graph
 from tightrope.certify.weights import Weights
-from tightrope.channels import Channel, IntegerChannel
+from tightrope.channels import Channel, IntegerChannel, RuleChannel
 from tightrope.channels.base import MATRIX_LIMIT
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
@@ -241,7 +241,7 @@ class Mechanism:
         )
 
 
-class _RuleChannel(Channel):
+class _RuleChannel(RuleChannel):
     """A large mechanism as a channel: rows and columns in floats, one at a time."""
 
     def __init__(self, mechanism: Mechanism) -> None:

@@ -5,7 +5,7 @@
 [0.75, 0.25]
 """
 
-from tightrope.channels.base import Channel, DenseChannel
+from tightrope.channels.base import Channel, RuleChannel
 from tightrope.channels.column_graphs import (
     ColumnGraph,
     Generality,
@@ -22,12 +22,12 @@ from tightrope.channels.compare import (
 )
 from tightrope.channels.compose import (
     cascade,
-    mixture,
+    hidden_choice,
     of_databases,
     parallel,
     remap,
     restrict,
-    tagged_mixture,
+    visible_choice,
 )
 from tightrope.channels.derivation import Derivation, Witness
 from tightrope.channels.derive import (
@@ -36,12 +36,9 @@ from tightrope.channels.derive import (
     derivable,
     equivalent,
 )
-from tightrope.channels.deterministic import DeterministicChannel
 from tightrope.channels.files import read_channel, write_channel
 from tightrope.channels.generality import Generalised, Split, make_maximally_general
-from tightrope.channels.geometric import GeometricChannel
-from tightrope.channels.integer import IntegerChannel, rational
-from tightrope.channels.kronecker import KroneckerChannel
+from tightrope.channels.integer import DeterministicChannel, IntegerChannel, rational
 from tightrope.channels.privacy import (
     PRIVACY_TOLERANCE,
     PrivacyCheck,
@@ -49,7 +46,7 @@ from tightrope.channels.privacy import (
     is_private,
     smallest_epsilon,
 )
-from tightrope.channels.scaled_phi import ScaledPhi
+from tightrope.channels.structured import GeometricChannel, KroneckerChannel, ScaledPhi
 
 __all__ = [
     "DERIVATION_TOLERANCE",
@@ -59,7 +56,6 @@ __all__ = [
     "Channel",
     "ColumnGraph",
     "Comparison",
-    "DenseChannel",
     "Derivation",
     "DeterministicChannel",
     "Equivalence",
@@ -70,6 +66,7 @@ __all__ = [
     "KroneckerChannel",
     "PrivacyCheck",
     "Reduction",
+    "RuleChannel",
     "ScaledPhi",
     "SmallestEpsilon",
     "Split",
@@ -79,10 +76,10 @@ __all__ = [
     "derivable",
     "equal",
     "equivalent",
+    "hidden_choice",
     "is_private",
     "make_maximally_general",
     "maximally_general",
-    "mixture",
     "of_databases",
     "parallel",
     "rational",
@@ -91,6 +88,6 @@ __all__ = [
     "remap",
     "restrict",
     "smallest_epsilon",
-    "tagged_mixture",
+    "visible_choice",
     "write_channel",
 ]

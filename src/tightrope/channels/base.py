@@ -1,15 +1,15 @@
 r"""Channels: row-stochastic matrices from true answers to reported outputs.
 
 Rows are true answers, columns are reported outputs. A channel answers :meth:`Channel.row`,
-:meth:`Channel.column` and, when it fits, :meth:`Channel.matrix`. Structured kinds compute a
-row by rule and never hold :math:`n^2` numbers.
+:meth:`Channel.column` and, when it fits, :meth:`Channel.matrix`. Kinds with a rule compute a
+row when asked and never hold :math:`n^2` numbers.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any
+from html import escape
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,8 +26,16 @@ ROW_LIMIT = 20_000_000
 BLOCK_ENTRIES = 4_000_000
 
 
-class Channel(ABC):
-    """A row-stochastic matrix; ``Channel(matrix)`` makes a dense one.
+class Channel:
+    """A row-stochastic matrix, and the base of the kinds that compute it by rule.
+
+    Parameters
+    ----------
+    matrix
+        Non-negative numbers, every row with sum 1 within ``ROW_SUM_TOLERANCE``. Nothing is
+        repaired.
+    inputs, outputs
+        Labels of rows and columns; the indices by default.
 
     Attributes
     ----------
@@ -39,35 +47,55 @@ class Channel(ABC):
     >>> response = Channel([[0.75, 0.25], [0.25, 0.75]], inputs=["no", "yes"])
     >>> response.shape, response.row(1).tolist()
     ((2, 2), [0.25, 0.75])
+    >>> Channel([[0.5, 0.5], [0.2, 0.7]])
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: every row must sum to 1, but row 1 sums to 0.9
     """
 
     shape: tuple[int, int]
+    _inputs: tuple[Hashable, ...] | None = None
+    _outputs: tuple[Hashable, ...] | None = None
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Channel:
-        """Make a dense channel when no kind is named: ``Channel(matrix)``."""
-        if cls is Channel:
-            return super().__new__(DenseChannel)
-        return super().__new__(cls)
+    def __init__(
+        self,
+        matrix: ArrayLike,
+        *,
+        inputs: Sequence[Hashable] | None = None,
+        outputs: Sequence[Hashable] | None = None,
+    ) -> None:
+        self._matrix = check_stochastic(matrix)
+        self.shape = (self._matrix.shape[0], self._matrix.shape[1])
+        self._set_labels(inputs, outputs)
 
-    @abstractmethod
     def row(self, i: int) -> NDArray[np.float64]:
         """Return the distribution of the output when the true answer is node i."""
+        self._check_input(i)
+        return np.asarray(self._matrix[i])
 
-    @abstractmethod
     def column(self, o: int) -> NDArray[np.float64]:
         """Return the probabilities of output o under every true answer."""
+        self._check_output(o)
+        return np.asarray(self._matrix[:, o])
+
+    def matrix(self) -> NDArray[np.float64]:
+        """Return the whole matrix (read-only where it is held)."""
+        return self._matrix
+
+    def row_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Yield the matrix as consecutive blocks of rows, each with its first row's index."""
+        yield 0, self._matrix
 
     def entry(self, i: int, o: int) -> float:
         """Return the probability of output o when the true answer is node i."""
+        self._check_input(i)
         self._check_output(o)
-        return float(self.row(i)[o])
+        return float(self._matrix[i, o])
 
     def diagonal(self) -> NDArray[np.float64]:
         """Return the probabilities of reporting the true answer, for a square channel."""
         self._check_square()
-        self._check_row("the diagonal", self.shape[0])
-        count = self.shape[0]
-        return np.fromiter((self.entry(i, i) for i in range(count)), np.float64, count)
+        return np.asarray(self._matrix.diagonal())
 
     def column_maxima(self) -> NDArray[np.float64]:
         """Return the largest probability of each output over the true answers."""
@@ -84,12 +112,12 @@ class Channel(ABC):
     def input_label(self, i: int) -> Hashable:
         """Return the answer that row i stands for."""
         self._check_input(i)
-        return int(i)
+        return int(i) if self._inputs is None else self._inputs[i]
 
     def output_label(self, o: int) -> Hashable:
         """Return what is reported for column o."""
         self._check_output(o)
-        return int(o)
+        return int(o) if self._outputs is None else self._outputs[o]
 
     @property
     def inputs(self) -> list[Hashable]:
@@ -103,25 +131,43 @@ class Channel(ABC):
         self._check_row("the list of outputs", self.shape[1])
         return [self.output_label(o) for o in range(self.shape[1])]
 
-    def matrix(self) -> NDArray[np.float64]:
-        """Return the whole matrix; refused with the size when it would not fit."""
-        rows, columns = self.shape
-        if rows * columns > MATRIX_LIMIT:
-            raise TooLarge(
-                f"the matrix of this channel would hold {rows} × {columns} numbers, more than "
-                f"{MATRIX_LIMIT}: use row(i), column(o) or row_blocks()"
-            )
-        out = np.empty(self.shape)
-        for start, block in self.row_blocks():
-            out[start : start + len(block)] = block
-        return out
+    def table(self, *, digits: int = 4, rows: int = 24, columns: int = 12) -> str:
+        """Return the matrix with its labels as aligned text; of a large channel only its size.
 
-    def row_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the matrix as consecutive blocks of rows, each with its first row's index."""
-        rows, columns = self.shape
-        step = max(1, BLOCK_ENTRIES // max(columns, 1))
-        for start in range(0, rows, step):
-            yield start, np.stack([self.row(i) for i in range(start, min(rows, start + step))])
+        Parameters
+        ----------
+        digits
+            Digits after the point. Integer weights are written as fractions.
+        rows, columns
+            The largest matrix that is written out.
+
+        Examples
+        --------
+        >>> print(Channel([[0.75, 0.25], [0.25, 0.75]], inputs=["no", "yes"]).table())
+                 0       1
+         no 0.7500  0.2500
+        yes 0.2500  0.7500
+        """
+        if self.shape[0] > rows or self.shape[1] > columns:
+            return repr(self)
+        cells = [["", *map(str, self.outputs)]]
+        for i, label in enumerate(self.inputs):
+            cells.append([str(label), *self._row_texts(i, digits)])
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = []
+        for line in cells:
+            label, *values = (cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+            lines.append(f"{label} " + "  ".join(values))
+        return "\n".join(lines)
+
+    def _row_texts(self, i: int, digits: int) -> list[str]:
+        return [f"{value:.{digits}f}" for value in self.row(i)]
+
+    def _set_labels(
+        self, inputs: Sequence[Hashable] | None, outputs: Sequence[Hashable] | None
+    ) -> None:
+        self._inputs = check_labels(inputs, self.shape[0], "inputs")
+        self._outputs = check_labels(outputs, self.shape[1], "outputs")
 
     def _check_input(self, i: int) -> None:
         if not 0 <= i < self.shape[0]:
@@ -145,108 +191,81 @@ class Channel(ABC):
                 f"use entry(i, o)"
             )
 
-    def _repr_html_(self) -> str:
-        from tightrope.channels.display import channel_html
-
-        return channel_html(self)
+    def _repr_html_(self, most: int = 10) -> str:
+        """Return the first rows and columns as a table, darker where probabilities are larger."""
+        inputs, outputs = self.shape
+        columns = range(min(outputs, most))
+        names = "".join(f"<th>{escape(str(self.output_label(o)))}</th>" for o in columns)
+        more, rest = ("<th>…</th>", "<td>…</td>") if outputs > most else ("", "")
+        body = ""
+        for i in range(min(inputs, most)):
+            row = self.row(i)
+            cells = "".join(_html_cell(float(row[o])) for o in columns)
+            body += f"<tr><th>{escape(str(self.input_label(i)))}</th>{cells}{rest}</tr>"
+        if inputs > most:
+            body += "<tr><th>…</th></tr>"
+        caption = f"{inputs:,} inputs (rows), {outputs:,} outputs"
+        return f"<table><caption>{caption}</caption><tr><th></th>{names}{more}</tr>{body}</table>"
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.shape[0]} inputs, {self.shape[1]} outputs>"
 
     def __str__(self) -> str:
-        from tightrope.channels.table import table
-
-        return table(self)
+        return self.table()
 
 
-class LabelledChannel(Channel):
-    """A channel that holds the labels of its rows and columns; without them, the indices.
+class RuleChannel(Channel, ABC):
+    """A channel that computes its rows and columns when asked, and holds no matrix.
 
-    Examples
-    --------
-    >>> answers = DenseChannel([[0.5, 0.5], [0.2, 0.8]], outputs=["no", "yes"])
-    >>> isinstance(answers, LabelledChannel), answers.output_label(1), answers.input_label(1)
-    (True, 'yes', 1)
+    A kind sets ``shape`` and gives :meth:`row` and :meth:`column`; the rest follows from them,
+    and may be given by rule too where that is faster.
     """
 
-    _inputs: tuple[Hashable, ...] | None
-    _outputs: tuple[Hashable, ...] | None
-
-    def _set_labels(
-        self, inputs: Sequence[Hashable] | None, outputs: Sequence[Hashable] | None
-    ) -> None:
-        self._inputs = check_labels(inputs, self.shape[0], "inputs")
-        self._outputs = check_labels(outputs, self.shape[1], "outputs")
-
-    def input_label(self, i: int) -> Hashable:
-        """Return the answer that row i stands for."""
-        self._check_input(i)
-        return int(i) if self._inputs is None else self._inputs[i]
-
-    def output_label(self, o: int) -> Hashable:
-        """Return what is reported for column o."""
-        self._check_output(o)
-        return int(o) if self._outputs is None else self._outputs[o]
-
-
-class DenseChannel(LabelledChannel):
-    """A channel that holds its matrix.
-
-    Parameters
-    ----------
-    matrix
-        Non-negative numbers, every row with sum 1 within ``ROW_SUM_TOLERANCE``. Nothing is
-        repaired.
-    inputs, outputs
-        Labels of rows and columns; the indices by default.
-
-    Examples
-    --------
-    >>> DenseChannel([[0.5, 0.5], [0.2, 0.7]])
-    Traceback (most recent call last):
-    ...
-    tightrope.errors.InputError: every row must sum to 1, but row 1 sums to 0.9
-    """
-
-    def __init__(
-        self,
-        matrix: ArrayLike,
-        *,
-        inputs: Sequence[Hashable] | None = None,
-        outputs: Sequence[Hashable] | None = None,
-    ) -> None:
-        self._matrix = check_stochastic(matrix)
-        self.shape = (self._matrix.shape[0], self._matrix.shape[1])
-        self._set_labels(inputs, outputs)
-
+    @abstractmethod
     def row(self, i: int) -> NDArray[np.float64]:
-        """Return row i (read-only)."""
-        self._check_input(i)
-        return np.asarray(self._matrix[i])
+        """Return the distribution of the output when the true answer is node i."""
 
+    @abstractmethod
     def column(self, o: int) -> NDArray[np.float64]:
-        """Return column o (read-only)."""
-        self._check_output(o)
-        return np.asarray(self._matrix[:, o])
-
-    def matrix(self) -> NDArray[np.float64]:
-        """Return the matrix (read-only)."""
-        return self._matrix
+        """Return the probabilities of output o under every true answer."""
 
     def entry(self, i: int, o: int) -> float:
         """Return the probability of output o when the true answer is node i."""
-        self._check_input(i)
         self._check_output(o)
-        return float(self._matrix[i, o])
+        return float(self.row(i)[o])
 
     def diagonal(self) -> NDArray[np.float64]:
-        """Return the diagonal of a square matrix (read-only)."""
+        """Return the probabilities of reporting the true answer, for a square channel."""
         self._check_square()
-        return np.asarray(self._matrix.diagonal())
+        count = self.shape[0]
+        self._check_row("the diagonal", count)
+        return np.fromiter((self.entry(i, i) for i in range(count)), np.float64, count)
+
+    def matrix(self) -> NDArray[np.float64]:
+        """Return the whole matrix; refused with the size when it would not fit."""
+        rows, columns = self.shape
+        if rows * columns > MATRIX_LIMIT:
+            raise TooLarge(
+                f"the matrix of this channel would hold {rows} × {columns} numbers, more than "
+                f"{MATRIX_LIMIT}: use row(i), column(o) or row_blocks()"
+            )
+        out = np.empty(self.shape)
+        for start, block in self.row_blocks():
+            out[start : start + len(block)] = block
+        return out
 
     def row_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the whole matrix as one block."""
-        yield 0, self._matrix
+        """Yield the matrix as consecutive blocks of rows, each with its first row's index."""
+        rows, columns = self.shape
+        step = max(1, BLOCK_ENTRIES // max(columns, 1))
+        for start in range(0, rows, step):
+            yield start, np.stack([self.row(i) for i in range(start, min(rows, start + step))])
+
+
+def _html_cell(value: float) -> str:
+    ink = "#fff" if value > 0.6 else "#000"
+    shade = f"background:rgba(0,114,178,{min(max(value, 0.0), 1.0):.2f});color:{ink}"
+    return f'<td style="{shade}">{value:.4f}</td>'
 
 
 def check_stochastic(matrix: ArrayLike) -> NDArray[np.float64]:

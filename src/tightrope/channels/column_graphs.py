@@ -18,11 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.channels.base import Channel
-from tightrope.channels.geometric import GeometricChannel
 from tightrope.channels.integer import IntegerChannel
-from tightrope.channels.kronecker import KroneckerChannel
 from tightrope.channels.privacy import allowed_ratio
-from tightrope.channels.scaled_phi import ScaledPhi
+from tightrope.channels.structured import GeometricChannel, KroneckerChannel, ScaledPhi
 from tightrope.channels.worst import log_ratio
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError

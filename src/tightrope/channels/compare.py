@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.channels.base import Channel, DenseChannel
+from tightrope.channels.base import Channel
 from tightrope.channels.integer import IntegerChannel
 from tightrope.errors import InputError
 
@@ -161,7 +161,7 @@ def reduced(channel: Channel, *, tolerance: float = PROPORTION_TOLERANCE) -> Red
         return Reduction(small, groups, dropped, True, 0.0, 0.0, math.inf)
     matrix = channel.matrix()
     groups, dropped, merged, kept = _float_groups(matrix, tolerance)
-    small = DenseChannel(
+    small = Channel(
         np.stack([matrix[:, list(g)].sum(axis=1) for g in groups], axis=1),
         inputs=channel.inputs,
         outputs=[channel.output_label(g[0]) for g in groups],

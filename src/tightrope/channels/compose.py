@@ -7,23 +7,17 @@ computes its rows on demand above.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.channels.base import ROW_SUM_TOLERANCE, Channel, DenseChannel
-from tightrope.channels.deterministic import DeterministicChannel
-from tightrope.channels.integer import IntegerChannel
-from tightrope.channels.views import (
-    CascadeChannel,
-    MixtureChannel,
-    ParallelChannel,
-    SelectedRows,
-)
+from tightrope.channels.base import ROW_SUM_TOLERANCE, Channel, RuleChannel
+from tightrope.channels.integer import DeterministicChannel, IntegerChannel
 from tightrope.errors import InputError
 
 #: Up to this many entries a composed channel of floats is held as a matrix.
@@ -125,24 +119,26 @@ def restrict(channel: Channel, rows: ArrayLike) -> Channel:
     return _select(channel, chosen, labels)
 
 
-def mixture(channels: Sequence[Channel], weights: Sequence[float | Fraction | str]) -> Channel:
+def hidden_choice(
+    channels: Sequence[Channel], weights: Sequence[float | Fraction | str]
+) -> Channel:
     r"""Choose a channel at random without looking: :math:`\sum_k p_k X_k` [D, Ax 2.1.2].
 
-    The channels report the same outputs and the reader is not told which was used. A mixture
-    is at least as private as the least private of its parts. See :func:`tagged_mixture` for
-    the one where the reader is told.
+    The channels report the same outputs and nobody is told which was used: the hidden choice of
+    Alvim et al., "The Science of Quantitative Information Flow" (2020), ch. 8. It is at least as
+    private as the least private of its parts. See :func:`visible_choice` for the other one.
 
     Parameters
     ----------
     channels
         Channels of one shape.
     weights
-        Probabilities; fractions or texts keep a mixture of integer channels exact.
+        Probabilities; fractions or texts keep the choice of integer channels exact.
 
     Examples
     --------
     >>> truth, coin = IntegerChannel([[1, 0], [0, 1]]), IntegerChannel([[1, 1], [1, 1]])
-    >>> mixture([truth, coin], ["1/3", "2/3"]).weights.tolist()
+    >>> hidden_choice([truth, coin], ["1/3", "2/3"]).weights.tolist()
     [[2, 1], [1, 2]]
     """
     chances = _check_weights(channels, weights)
@@ -159,21 +155,21 @@ def mixture(channels: Sequence[Channel], weights: Sequence[float | Fraction | st
         return IntegerChannel(
             mixed, total, inputs=_labels(channels[0], 0), outputs=_labels(channels[0], 1)
         )
-    return _held(MixtureChannel(channels, [float(p) for p in chances]))
+    return _held(HiddenChoiceChannel(channels, [float(p) for p in chances]))
 
 
-def tagged_mixture(
+def visible_choice(
     channels: Sequence[Channel], weights: Sequence[float | Fraction | str]
 ) -> Channel:
     r"""Choose a channel at random and say which: outputs are pairs (k, output of channel k).
 
     Its smallest ε is the largest of its parts that have a positive weight. Forgetting the tag
-    gives :func:`mixture`, which is therefore never less private.
+    gives :func:`hidden_choice`, which is therefore never less private.
 
     Examples
     --------
     >>> truth, coin = IntegerChannel([[1, 0], [0, 1]]), IntegerChannel([[1, 1], [1, 1]])
-    >>> both = tagged_mixture([truth, coin], ["1/2", "1/2"])
+    >>> both = visible_choice([truth, coin], ["1/2", "1/2"])
     >>> both.weights.tolist(), both.outputs
     ([[2, 0, 1, 1], [0, 2, 1, 1]], [(0, 0), (0, 1), (1, 0), (1, 1)])
     """
@@ -191,7 +187,7 @@ def tagged_mixture(
         parts, total = exact
         return IntegerChannel(np.hstack(parts), total, inputs=inputs, outputs=outputs)
     blocks = [float(p) * c.matrix() for p, c in zip(chances, channels, strict=True)]
-    return DenseChannel(np.hstack(blocks), inputs=inputs, outputs=outputs)
+    return Channel(np.hstack(blocks), inputs=inputs, outputs=outputs)
 
 
 def parallel(first: Channel, second: Channel) -> Channel:
@@ -278,7 +274,7 @@ def _check_weights(
 ) -> list[Fraction | float]:
     if not channels or len(channels) != len(weights):
         raise InputError(
-            f"a mixture needs one weight for each channel, got {len(channels)} channels and "
+            f"a random choice needs one weight for each channel, got {len(channels)} channels and "
             f"{len(weights)} weights"
         )
     chances: list[Fraction | float] = []
@@ -304,7 +300,7 @@ def _held(channel: Channel) -> Channel:
     """Hold a channel as a matrix when it is small."""
     if channel.shape[0] * channel.shape[1] > DENSE_ENTRIES:
         return channel
-    return DenseChannel(channel.matrix(), inputs=channel.inputs, outputs=channel.outputs)
+    return Channel(channel.matrix(), inputs=channel.inputs, outputs=channel.outputs)
 
 
 def _labels(channel: Channel, axis: int) -> list[Hashable]:
@@ -320,8 +316,8 @@ def _select(
         return IntegerChannel(
             channel.weights[rows], channel.total, inputs=labels, outputs=channel.outputs
         )
-    if isinstance(channel, DenseChannel):
-        return DenseChannel(channel.matrix()[rows], inputs=labels, outputs=channel.outputs)
+    if not isinstance(channel, RuleChannel):
+        return Channel(channel.matrix()[rows], inputs=labels, outputs=channel.outputs)
     return SelectedRows(channel, rows, inputs=labels)
 
 
@@ -337,3 +333,210 @@ def _indices(values: ArrayLike, count: int, what: str) -> NDArray[np.int64]:
     chosen: NDArray[np.int64] = given.astype(np.int64)
     chosen.flags.writeable = False
     return chosen
+
+
+class SelectedRows(RuleChannel):
+    """Some rows of a channel, in any order and as often as wanted.
+
+    Made by :func:`~tightrope.channels.restrict` and :func:`~tightrope.channels.of_databases`.
+
+    Parameters
+    ----------
+    channel
+        Where the rows come from.
+    rows
+        Which rows.
+    inputs
+        Labels of the selected rows; their places by default.
+
+    Examples
+    --------
+    >>> from tightrope.channels import GeometricChannel
+    >>> SelectedRows(GeometricChannel(9, "ln(2)"), np.array([4, 4])).shape
+    (2, 9)
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        rows: NDArray[np.int64],
+        *,
+        inputs: Sequence[Hashable] | None = None,
+    ) -> None:
+        self.channel, self.rows = channel, rows
+        self.shape = (len(rows), channel.shape[1])
+        self._set_labels(inputs, None)
+
+    def row(self, i: int) -> NDArray[np.float64]:
+        """Return the row that stands at place i."""
+        self._check_input(i)
+        return self.channel.row(int(self.rows[i]))
+
+    def column(self, o: int) -> NDArray[np.float64]:
+        """Return the selected entries of a column."""
+        return self.channel.column(o).take(self.rows)
+
+    def entry(self, i: int, o: int) -> float:
+        """Return one probability."""
+        self._check_input(i)
+        return self.channel.entry(int(self.rows[i]), o)
+
+    def column_maxima(self) -> NDArray[np.float64]:
+        """Return the column maxima over the different rows that occur."""
+        different = np.unique(self.rows)
+        if len(different) == self.channel.shape[0]:
+            return self.channel.column_maxima()
+        rows = (self.channel.row(int(i)) for i in different)
+        return np.asarray(functools.reduce(np.maximum, rows))
+
+    def column_maxima_sum(self) -> float:
+        """Return the sum of the column maxima."""
+        if len(np.unique(self.rows)) == self.channel.shape[0]:
+            return self.channel.column_maxima_sum()
+        return float(self.column_maxima().sum())
+
+    def output_label(self, o: int) -> Hashable:
+        """Return what is reported for column o."""
+        return self.channel.output_label(o)
+
+
+class CascadeChannel(RuleChannel):
+    r"""One channel after another, :math:`(XR)[i,k] = \sum_o X[i,o] R[o,k]`, a row at a time.
+
+    Made by :func:`~tightrope.channels.cascade` when the product is too large for a matrix.
+
+    Examples
+    --------
+    >>> from tightrope.channels import GeometricChannel
+    >>> halves = DeterministicChannel(np.arange(10) // 5)
+    >>> CascadeChannel(GeometricChannel(10, "ln(2)"), halves).row(4).round(4).tolist()
+    [0.6667, 0.3333]
+    """
+
+    def __init__(self, first: Channel, second: Channel) -> None:
+        self.first, self.second = first, second
+        self.shape = (first.shape[0], second.shape[1])
+
+    def row(self, i: int) -> NDArray[np.float64]:
+        """Return row i of the first channel sent through the second."""
+        return self._send(self.first.row(i)[None, :]).ravel()
+
+    def column(self, o: int) -> NDArray[np.float64]:
+        """Return the probabilities of output o under every true answer."""
+        if isinstance(self.second, DeterministicChannel):
+            self._check_output(o)
+            total = np.zeros(self.shape[0])
+            for middle in np.flatnonzero(self.second.targets == o):
+                total += self.first.column(int(middle))
+            return total
+        onward = self.second.column(o)
+        return np.concatenate([block @ onward for _, block in self.first.row_blocks()])
+
+    def row_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Yield the matrix as consecutive blocks of rows."""
+        for start, block in self.first.row_blocks():
+            yield start, self._send(block)
+
+    def _send(self, block: NDArray[np.float64]) -> NDArray[np.float64]:
+        if isinstance(self.second, DeterministicChannel):
+            out = np.zeros((self.shape[1], len(block)))
+            np.add.at(out, self.second.targets, block.T)
+            return out.T
+        out = np.zeros((len(block), self.shape[1]))
+        for start, part in self.second.row_blocks():
+            out += block[:, start : start + len(part)] @ part
+        return out
+
+    def input_label(self, i: int) -> Hashable:
+        """Return the first channel's input."""
+        return self.first.input_label(i)
+
+    def output_label(self, o: int) -> Hashable:
+        """Return the second channel's output."""
+        return self.second.output_label(o)
+
+
+class ParallelChannel(RuleChannel):
+    r"""Two channels on the same answer, both outputs seen.
+
+    .. math:: P[i,(o,p)] = X[i,o]\,Y[i,p], \text{ the second output fastest.}
+
+    Made by :func:`~tightrope.channels.parallel`.
+
+    Examples
+    --------
+    >>> response = Channel([[0.75, 0.25], [0.25, 0.75]])
+    >>> ParallelChannel(response, response).row(0).tolist()
+    [0.5625, 0.1875, 0.1875, 0.0625]
+    """
+
+    def __init__(self, first: Channel, second: Channel) -> None:
+        self.first, self.second = first, second
+        self.shape = (first.shape[0], first.shape[1] * second.shape[1])
+
+    def row(self, i: int) -> NDArray[np.float64]:
+        """Return the outer product of the two rows."""
+        self._check_row("a row", self.shape[1])
+        return np.multiply.outer(self.first.row(i), self.second.row(i)).ravel()
+
+    def column(self, o: int) -> NDArray[np.float64]:
+        """Return the entrywise product of two columns."""
+        self._check_output(o)
+        left, right = divmod(int(o), self.second.shape[1])
+        return self.first.column(left) * self.second.column(right)
+
+    def entry(self, i: int, o: int) -> float:
+        """Return one probability."""
+        self._check_output(o)
+        left, right = divmod(int(o), self.second.shape[1])
+        return self.first.entry(i, left) * self.second.entry(i, right)
+
+    def input_label(self, i: int) -> Hashable:
+        """Return the answer that row i stands for."""
+        return self.first.input_label(i)
+
+    def output_label(self, o: int) -> Hashable:
+        """Return both outputs as a pair."""
+        self._check_output(o)
+        left, right = divmod(int(o), self.second.shape[1])
+        return self.first.output_label(left), self.second.output_label(right)
+
+
+class HiddenChoiceChannel(RuleChannel):
+    r"""A random choice of channel made without looking, :math:`\sum_k p_k X_k`.
+
+    Made by :func:`~tightrope.channels.hidden_choice` when the sum is too large for a matrix.
+
+    Examples
+    --------
+    >>> coin = Channel([[0.5, 0.5], [0.5, 0.5]])
+    >>> HiddenChoiceChannel([coin, Channel([[1, 0], [0, 1]])], [0.5, 0.5]).row(0).tolist()
+    [0.75, 0.25]
+    """
+
+    def __init__(self, channels: Sequence[Channel], weights: Sequence[float]) -> None:
+        self.channels, self.weights = tuple(channels), tuple(float(w) for w in weights)
+        self.shape = channels[0].shape
+
+    def _add(self, parts: Sequence[Any]) -> Any:
+        return sum(w * part for w, part in zip(self.weights, parts, strict=True))
+
+    def row(self, i: int) -> NDArray[np.float64]:
+        """Return the weighted sum of the rows."""
+        return np.asarray(self._add([channel.row(i) for channel in self.channels]))
+
+    def column(self, o: int) -> NDArray[np.float64]:
+        """Return the weighted sum of the columns."""
+        return np.asarray(self._add([channel.column(o) for channel in self.channels]))
+
+    def entry(self, i: int, o: int) -> float:
+        """Return one probability."""
+        return float(self._add([channel.entry(i, o) for channel in self.channels]))
+
+    def input_label(self, i: int) -> Hashable:
+        """Return the answer that row i stands for."""
+        return self.channels[0].input_label(i)
+
+    def output_label(self, o: int) -> Hashable:
+        """Return what is reported for column o."""
+        return self.channels[0].output_label(o)

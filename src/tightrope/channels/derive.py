@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.channels.base import Channel, DenseChannel
+from tightrope.channels.base import Channel
 from tightrope.channels.compare import reduced
 from tightrope.channels.derivation import Derivation, Witness
 from tightrope.channels.derive_exact import (
@@ -29,8 +29,7 @@ from tightrope.channels.derive_exact import (
     unique_remap,
 )
 from tightrope.channels.derive_search import search_remap
-from tightrope.channels.deterministic import DeterministicChannel
-from tightrope.channels.integer import IntegerChannel
+from tightrope.channels.integer import DeterministicChannel, IntegerChannel
 from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.exact import primitive
 
@@ -282,7 +281,7 @@ def _in_floats(first: Channel, second: Channel, tolerance: float) -> Derivation:
         wide = np.zeros((y_all.shape[1], x_all.shape[1]))
         wide[:, np.flatnonzero(x_live)[0]] = 1.0
         wide[np.ix_(y_live, x_live)] = remap
-        channel = DenseChannel(wide, inputs=second.outputs, outputs=first.outputs)
+        channel = Channel(wide, inputs=second.outputs, outputs=first.outputs)
         return Derivation(True, channel, None, False, distance, tolerance, route)
     witness = _float_witness(gains, x, y)
     return Derivation(False, None, witness, False, distance, tolerance, route)

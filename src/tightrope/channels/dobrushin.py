@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tightrope.channels.base import Channel
-from tightrope.channels.geometric import GeometricChannel
+from tightrope.channels.structured import GeometricChannel
 from tightrope.errors import TooLarge
 
 #: Largest number of single comparisons (pairs of rows times outputs) that is made.

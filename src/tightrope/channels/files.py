@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from tightrope.channels.base import Channel, DenseChannel
+from tightrope.channels.base import Channel
 from tightrope.channels.integer import IntegerChannel, rational
 from tightrope.errors import InputError, TooLarge
 
@@ -72,7 +72,7 @@ def read_channel(path: str | os.PathLike[str]) -> Channel:
         if exact:
             return rational(rows, inputs=_labels(inputs), outputs=_labels(outputs))
         floats = [[_float(cell) for cell in row] for row in rows]
-        return DenseChannel(floats, inputs=_labels(inputs), outputs=_labels(outputs))
+        return Channel(floats, inputs=_labels(inputs), outputs=_labels(outputs))
     except InputError as problem:
         raise InputError(f"{name}: {problem}") from None
 

@@ -24,12 +24,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.channels.base import Channel, DenseChannel
+from tightrope.channels.base import Channel
 from tightrope.channels.column_graphs import TIGHT_TOLERANCE, maximally_general
 from tightrope.channels.compare import equal
 from tightrope.channels.compose import cascade
-from tightrope.channels.deterministic import DeterministicChannel
-from tightrope.channels.integer import IntegerChannel
+from tightrope.channels.integer import DeterministicChannel, IntegerChannel
 from tightrope.channels.privacy import allowed_ratio, is_private
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TooLarge
@@ -285,7 +284,7 @@ def _assembled(
 ) -> Channel:
     if not exact:
         matrix: NDArray[np.float64] = np.array(columns).T
-        return DenseChannel(matrix, inputs=channel.inputs, outputs=labels)
+        return Channel(matrix, inputs=channel.inputs, outputs=labels)
     total = math.lcm(*(x.denominator for column in columns for x in column))
     weights = [
         [x.numerator * (total // x.denominator) for x in row] for row in zip(*columns, strict=True)

@@ -1,4 +1,4 @@
-"""Channels in integers: exact probabilities with one common total for every row."""
+"""Channels in integers: exact probabilities over one total, and functions as channels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.channels.base import BLOCK_ENTRIES, LabelledChannel
+from tightrope.channels.base import BLOCK_ENTRIES, RuleChannel
 from tightrope.errors import InputError, whole_number
 
 #: Integers up to this size are floats without rounding.
@@ -20,7 +20,7 @@ _FLOAT_EXACT = 2**53
 _MACHINE = 2**62
 
 
-class IntegerChannel(LabelledChannel):
+class IntegerChannel(RuleChannel):
     r"""The channel :math:`X[i,o] = W[i,o]/T` with integers W and one total T for all rows.
 
     Nothing is rounded: privacy against a ratio p/q is :math:`q\,W[i,o] \le p\,W[h,o]` in
@@ -101,6 +101,12 @@ class IntegerChannel(LabelledChannel):
         """Return the float nearest to the sum of the column maxima."""
         return sum(map(int, self.weights.max(axis=0))) / self.total
 
+    def _row_texts(self, i: int, digits: int) -> list[str]:
+        """Write row i as fractions, or as numbers where a fraction would be long."""
+        texts = [str(self.fraction(i, o)) for o in range(self.shape[1])]
+        values = zip(texts, self.row(i), strict=True)
+        return [text if len(text) <= 12 else f"{value:.6g}" for text, value in values]
+
     def _floats(self, weights: NDArray[Any]) -> NDArray[np.float64]:
         if self.total <= _FLOAT_EXACT:
             return np.asarray(weights / self.total, dtype=np.float64)
@@ -110,6 +116,84 @@ class IntegerChannel(LabelledChannel):
     def __repr__(self) -> str:
         total = str(self.total) if self.total < 10**20 else f"{self.total.bit_length()} bits"
         return f"<IntegerChannel {self.shape[0]} inputs, {self.shape[1]} outputs, total {total}>"
+
+
+class DeterministicChannel(RuleChannel):
+    """The channel that reports ``targets[i]`` when the true answer is i.
+
+    Parameters
+    ----------
+    targets
+        The output of every input, as indices.
+    outputs
+        The number of outputs, or their labels; by default just enough for the targets.
+    inputs
+        Labels of the inputs; the indices by default.
+
+    Examples
+    --------
+    >>> parity = DeterministicChannel([0, 1, 0, 1], ["even", "odd"])
+    >>> parity.row(2).tolist(), parity.column(1).tolist()
+    ([1.0, 0.0], [0.0, 1.0, 0.0, 1.0])
+    """
+
+    def __init__(
+        self,
+        targets: ArrayLike,
+        outputs: int | Sequence[Hashable] | None = None,
+        *,
+        inputs: Sequence[Hashable] | None = None,
+    ) -> None:
+        given = np.asarray(targets)
+        if given.ndim != 1 or not given.size or not np.issubdtype(given.dtype, np.integer):
+            raise InputError(
+                f"targets must be a non-empty list of whole numbers, got {str(targets)[:60]}"
+            )
+        labels: Sequence[Hashable] | None = None
+        if outputs is None:
+            count = int(given.max()) + 1
+        elif isinstance(outputs, int | np.integer):
+            count = int(outputs)
+        else:
+            labels, count = outputs, len(outputs)
+        bad = np.flatnonzero((given < 0) | (given >= count))
+        if len(bad):
+            raise InputError(
+                f"targets must be in 0 … {count - 1}, got {given[bad[0]]} for input {bad[0]}"
+            )
+        self.targets: NDArray[np.int64] = given.astype(np.int64)
+        self.targets.flags.writeable = False
+        self.shape = (len(self.targets), count)
+        self._set_labels(inputs, labels)
+
+    def row(self, i: int) -> NDArray[np.float64]:
+        """Return row i: a single one."""
+        self._check_input(i)
+        self._check_row("a row", self.shape[1])
+        values = np.zeros(self.shape[1])
+        values[self.targets[i]] = 1
+        return values
+
+    def column(self, o: int) -> NDArray[np.float64]:
+        """Return column o: ones where the target is o."""
+        self._check_output(o)
+        values: NDArray[np.float64] = (self.targets == o).astype(np.float64)
+        return values
+
+    def entry(self, i: int, o: int) -> float:
+        """Return 1 where o is the target of i, else 0."""
+        self._check_input(i)
+        self._check_output(o)
+        return float(self.targets[i] == o)
+
+    def column_maxima(self) -> NDArray[np.float64]:
+        """Return 1 for outputs that occur, else 0."""
+        self._check_row("the column maxima", self.shape[1])
+        return (np.bincount(self.targets, minlength=self.shape[1]) > 0).astype(np.float64)
+
+    def column_maxima_sum(self) -> float:
+        """Return the number of outputs that occur."""
+        return float(len(np.unique(self.targets)))
 
 
 def rational(

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tightrope.channels.base import Channel
-from tightrope.channels.powers import compare_levels
 from tightrope.channels.rules import worst_places
+from tightrope.channels.structured import compare_levels
 from tightrope.channels.worst import Worst, check_sizes, log_ratio
 from tightrope.epsilon import LARGEST, SMALLEST, Epsilon
 from tightrope.graphs import AnswerGraph

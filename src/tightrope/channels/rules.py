@@ -20,9 +20,7 @@ from fractions import Fraction
 import numpy as np
 
 from tightrope.channels.base import Channel
-from tightrope.channels.geometric import GeometricChannel
-from tightrope.channels.kronecker import KroneckerChannel
-from tightrope.channels.scaled_phi import ScaledPhi
+from tightrope.channels.structured import GeometricChannel, KroneckerChannel, ScaledPhi
 from tightrope.channels.worst import NOWHERE, Worst, search
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import AnswerGraph

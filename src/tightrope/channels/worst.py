@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.channels.base import MATRIX_LIMIT, Channel, DenseChannel
+from tightrope.channels.base import MATRIX_LIMIT, Channel, RuleChannel
+from tightrope.channels.compose import CascadeChannel
 from tightrope.channels.integer import IntegerChannel
-from tightrope.channels.views import CascadeChannel
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
@@ -124,7 +124,8 @@ def _column_blocks(channel: Channel) -> Iterator[tuple[int, NDArray[np.float64]]
     rows, columns = channel.shape
     step = max(1, SEARCH_ENTRIES // rows)
     # A column of a matrix product costs as much as many: make the matrix while it fits.
-    wanted = MATRIX_LIMIT if isinstance(channel, DenseChannel | CascadeChannel) else HELD_ENTRIES
+    held = not isinstance(channel, RuleChannel) or isinstance(channel, CascadeChannel)
+    wanted = MATRIX_LIMIT if held else HELD_ENTRIES
     matrix = channel.matrix() if rows * columns <= wanted else None
     for start in range(0, columns, step):
         stop = min(columns, start + step)

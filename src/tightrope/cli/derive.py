@@ -68,10 +68,8 @@ def derive(
     def draw(console: Console) -> None:
         how = "decided in integers" if found.exact else f"within {found.tolerance:g}"
         if found.remap is not None:
-            from tightrope.channels.table import table
-
             paragraphs(console, [f"{first} is derivable from {second} ({how}) by this remap:"])
-            console.print(table(found.remap), markup=False)
+            console.print(found.remap.table(), markup=False)
         elif found.witness is not None:
             won = found.witness
             paragraphs(

@@ -38,7 +38,7 @@ def generalise(
     >>> generalise("response:count(2)", epsilon="ln(2)", as_json=True)
     {"query": "count(2)", "epsilon": "ln(2)", "exact": false, "outputs": 3, ..., "steps": [...
     """
-    from tightrope.channels import DenseChannel
+    from tightrope.channels import Channel
     from tightrope.channels.generality import make_maximally_general
     from tightrope.files import check_goals
 
@@ -49,7 +49,7 @@ def generalise(
     channel = loaded.channel
     if loaded.rounded:
         # Weights split to the last unit would only tell how they were rounded.
-        channel = DenseChannel(channel.matrix(), inputs=channel.inputs, outputs=channel.outputs)
+        channel = Channel(channel.matrix(), inputs=channel.inputs, outputs=channel.outputs)
     made = make_maximally_general(channel, loaded.query.graph, loaded.epsilon)
     if out is not None:
         from tightrope.channels.files import write_channel

@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.channels.base import BLOCK_ENTRIES, Channel, DenseChannel
-from tightrope.channels.deterministic import DeterministicChannel
-from tightrope.channels.geometric import GeometricChannel
-from tightrope.channels.kronecker import KroneckerChannel
+from tightrope.channels.base import BLOCK_ENTRIES, Channel, RuleChannel
+from tightrope.channels.integer import DeterministicChannel
+from tightrope.channels.structured import GeometricChannel, KroneckerChannel
 from tightrope.consumers.consumer import Consumer
 from tightrope.consumers.line_remap import line_remap
 from tightrope.consumers.losses import Loss
@@ -302,7 +301,7 @@ def _weighted_columns(
     rows, columns = channel.shape
     prior = consumer.prior.probabilities[:, None]
     step = max(1, BLOCK_ENTRIES // max(rows, consumer.loss.guess_count))
-    whole = channel.matrix() if isinstance(channel, DenseChannel) or step >= columns else None
+    whole = channel.matrix() if not isinstance(channel, RuleChannel) or step >= columns else None
     for start in range(0, columns, step):
         stop = min(columns, start + step)
         if whole is not None:
@@ -321,7 +320,7 @@ def _remap_channel(remap: Remap | Channel | ArrayLike, outputs: int, loss: Loss)
             given = np.asarray(remap)
         except ValueError:
             raise InputError("a remap must be a list of guesses or a matrix") from None
-        rule = DenseChannel(given) if given.ndim == 2 else _rule(given, loss.guess_count)
+        rule = Channel(given) if given.ndim == 2 else _rule(given, loss.guess_count)
     if rule.shape != (outputs, loss.guess_count):
         raise InputError(
             f"a remap must lead from {outputs} outputs to {loss.guess_count} guesses, "

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.channels import Channel, GeometricChannel, KroneckerChannel, ScaledPhi
-from tightrope.channels.powers import log_alpha_sum
+from tightrope.channels.structured import log_alpha_sum
 from tightrope.consumers import Prior, ProductPrior
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import AnswerGraph, PathPower

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.channels import Channel, DenseChannel
+from tightrope.channels import Channel
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, TooLarge, whole_number
 from tightrope.graphs import AnswerGraph
@@ -88,7 +88,7 @@ def most_leakage(graph: AnswerGraph, epsilon: Epsilon | float | str, outputs: in
     choices = _choices(graph, r)
     found = [(*_program(graph, level, rows), rows) for rows in choices]
     total, matrix, rows = max(found, key=lambda item: item[0])
-    return FewOutputs(math.log2(total), rows, DenseChannel(matrix), len(choices))
+    return FewOutputs(math.log2(total), rows, Channel(matrix), len(choices))
 
 
 def _program(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightrope.channels import Channel, DenseChannel
+from tightrope.channels import Channel
 from tightrope.consumers import Prior
 from tightrope.errors import InputError
 from tightrope.leakage.measures import min_entropy_leakage
@@ -63,7 +63,7 @@ def leakage_without_privacy(
     matrix[0, 0] = beta
     weights = np.full(inputs, (1 - rare) / (inputs - 1))
     weights[0] = rare
-    channel, prior = DenseChannel(matrix), Prior(weights)
+    channel, prior = Channel(matrix), Prior(weights)
     first = abs(math.log(outputs * beta))
     rest = abs(math.log(outputs * (1 - beta) / (outputs - 1)))
     return Demonstration(channel, prior, min_entropy_leakage(channel, prior), max(first, rest))

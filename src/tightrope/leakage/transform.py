@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.channels import Channel, DenseChannel
+from tightrope.channels import Channel
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 DIAGONAL_TOLERANCE = 1e-12
 
 
-def maxima_on_diagonal(channel: Channel) -> DenseChannel:
+def maxima_on_diagonal(channel: Channel) -> Channel:
     r"""Return the square channel whose column maxima lie on the diagonal [B, Lemma 7].
 
     Columns that have their maximum in row k (the first such row) are added up and become
@@ -44,10 +44,10 @@ def maxima_on_diagonal(channel: Channel) -> DenseChannel:
     rows = matrix.shape[0]
     out = np.zeros((rows, rows))
     np.add.at(out.T, matrix.argmax(axis=0), matrix.T)
-    return DenseChannel(out)
+    return Channel(out)
 
 
-def average_over_distances(channel: Channel, graph: AnswerGraph) -> DenseChannel:
+def average_over_distances(channel: Channel, graph: AnswerGraph) -> Channel:
     r"""Return the channel that depends on the distance only, by averaging [B, Lemma 8].
 
     :math:`M''_{ij}` is the mean of :math:`M'_{hk}` over all pairs with
@@ -76,10 +76,10 @@ def average_over_distances(channel: Channel, graph: AnswerGraph) -> DenseChannel
             f"averaging over distances keeps privacy on distance-regular graphs, which "
             f"{graph.name} is not: average over automorphisms if it is vertex-transitive"
         )
-    return DenseChannel(_averaged(matrix, np.asarray(graph.distance_matrix(), dtype=np.int64)))
+    return Channel(_averaged(matrix, np.asarray(graph.distance_matrix(), dtype=np.int64)))
 
 
-def average_over_automorphisms(channel: Channel, graph: AnswerGraph) -> DenseChannel:
+def average_over_automorphisms(channel: Channel, graph: AnswerGraph) -> Channel:
     r"""Return the channel that all automorphisms of the graph leave as it is [B, Lemma 9].
 
     :math:`M''_{ij} = \frac{1}{|Γ|}\sum_{σ ∈ Γ} M'_{σ(i)σ(j)}` is the mean over the orbit of the
@@ -110,10 +110,10 @@ def average_over_automorphisms(channel: Channel, graph: AnswerGraph) -> DenseCha
             f"averaging over automorphisms makes the diagonal equal on vertex-transitive graphs, "
             f"which {graph.name} is not ({group.orbit_count} orbits of answers)"
         )
-    return DenseChannel(_averaged(matrix, pair_orbits(group)))
+    return Channel(_averaged(matrix, pair_orbits(group)))
 
 
-def equalised(channel: Channel, graph: AnswerGraph) -> DenseChannel:
+def equalised(channel: Channel, graph: AnswerGraph) -> Channel:
     r"""Return the channel of equal leakage with one number all along the diagonal [B, Fig 5].
 
     Lemma 7, then Lemma 8 or Lemma 9, whichever the graph allows. The vulnerability for the

@@ -10,13 +10,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.channels import Channel, ScaledPhi
-from tightrope.channels.powers import alpha_powers, log_alpha_sum
+from tightrope.channels import Channel, RuleChannel, ScaledPhi
+from tightrope.channels.structured import alpha_powers, log_alpha_sum
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import AnswerGraph
 
 
-class ExponentialChannel(Channel):
+class ExponentialChannel(RuleChannel):
     r"""The channel :math:`X_{io} = \alpha^{d(i,o)/2} / \sum_j \alpha^{d(i,j)/2}`, by rule.
 
     The numerators of neighbouring rows differ by a factor of at most :math:`e^{ε/2}`, and so

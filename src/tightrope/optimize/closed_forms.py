@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.channels import Channel, DenseChannel, DeterministicChannel, remap
+from tightrope.channels import Channel, DeterministicChannel, remap
 from tightrope.consumers import CoordinateLoss, Loss, best_remap, is_monotone
 from tightrope.consumers.line import on_a_line
 from tightrope.consumers.line_remap import line_remap
@@ -83,7 +83,7 @@ def solve_geometric(task: Task, reason: str) -> Design:
     else:
         line = geometric(PathPower(graph.size), task.epsilon).matrix()
         place = np.argsort(order)
-        noise = DenseChannel(line[np.ix_(place, place)], inputs=graph.labels, outputs=graph.labels)
+        noise = Channel(line[np.ix_(place, place)], inputs=graph.labels, outputs=graph.labels)
     if task.consumer.risk_averse:
         return solve_universal(task, "geometric", reason, noise)
     found = line_remap(task.bayesian, alpha) if in_order else None

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tightrope.channels import Channel, DenseChannel
+from tightrope.channels import Channel
 from tightrope.consumers import Consumer, Prior
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
@@ -174,7 +174,7 @@ def design_limited(
         graph=graph,
         epsilon=level,
         consumer=who,
-        channel=DenseChannel(matrix[:, used], inputs=graph.labels, outputs=labels),
+        channel=Channel(matrix[:, used], inputs=graph.labels, outputs=labels),
         expected_loss=loss,
         vulnerability=leak,
         bound=min(certificate.checked_bound(), value),

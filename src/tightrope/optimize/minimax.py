@@ -26,7 +26,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tightrope.channels import Channel, DenseChannel, remap
+from tightrope.channels import Channel, remap
 from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, TooLarge
 from tightrope.optimize.certificate import Certificate
@@ -63,7 +63,7 @@ def solve_universal(task: Task, route: str, reason: str, noise: Channel) -> Desi
     chances = found.matrix.matrix()
     used = np.flatnonzero(chances.max(axis=0) > 0)
     labels = task.guess_labels(used)
-    channel = remap(noise, DenseChannel(chances[:, used], inputs=noise.outputs, outputs=labels))
+    channel = remap(noise, Channel(chances[:, used], inputs=noise.outputs, outputs=labels))
     worst = replace(task, consumer=task.with_prior(found.prior))
     rates = task.alpha ** np.asarray(task.graph.distance_matrix(), float)
     values = (rates @ worst.problem.costs).min(axis=1)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.channels import DenseChannel
+from tightrope.channels import Channel
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
@@ -127,7 +127,7 @@ def design_on_spanner(
 
 def planar_laplace(
     points: PointsGraph, epsilon: Epsilon | float | Fraction | str, grid: int = PLANE_GRID
-) -> DenseChannel:
+) -> Channel:
     r"""Return planar Laplace noise, each noisy place reported as the nearest point.
 
     The density at distance t is :math:`\varepsilon^2 e^{-\varepsilon t}/2\pi`. The plane is
@@ -147,7 +147,7 @@ def planar_laplace(
 
 def planar_geometric(
     points: PointsGraph, epsilon: Epsilon | float | Fraction | str, step: float
-) -> DenseChannel:
+) -> Channel:
     r"""Return planar geometric noise: weights :math:`e^{-\varepsilon d}` on a grid of a given step.
 
     Every noisy place of the grid is reported as the nearest point.
@@ -164,9 +164,7 @@ def planar_geometric(
     return _in_the_plane(points, Epsilon.of(epsilon), PLANE_GRID, step=step)
 
 
-def _in_the_plane(
-    points: PointsGraph, level: Epsilon, grid: int, step: float | None
-) -> DenseChannel:
+def _in_the_plane(points: PointsGraph, level: Epsilon, grid: int, step: float | None) -> Channel:
     if points.metric != "euclidean":
         raise InputError(f"noise in the plane needs the euclidean metric, got {points.metric}")
     places = np.asarray(points.points, dtype=np.float64)
@@ -196,6 +194,6 @@ def _in_the_plane(
         best[closer], nearest[closer] = away[k][closer], k
     rows = [np.bincount(nearest, np.exp(-rate * far), len(places)) for far in away]
     matrix = np.array(rows)
-    return DenseChannel(
+    return Channel(
         matrix / matrix.sum(axis=1, keepdims=True), inputs=points.labels, outputs=points.labels
     )

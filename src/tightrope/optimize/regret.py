@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.channels import Channel, DenseChannel
+from tightrope.channels import Channel
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
@@ -191,7 +191,7 @@ def _mixed(problem: Problem, found: Found) -> Channel:
     columns = (problem.alpha ** mixed.heights.astype(float)) * mixed.weights[:, None]
     if mixed.rest.max() > 0:
         columns = np.concatenate([columns, mixed.rest[None, :]])
-    return DenseChannel(columns.T, inputs=problem.graph.labels)
+    return Channel(columns.T, inputs=problem.graph.labels)
 
 
 def _readers(consumers: Sequence[Consumer], graph: AnswerGraph) -> tuple[Consumer, ...]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tightrope.channels import Channel, DenseChannel
+from tightrope.channels import Channel
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError, TooLarge
 from tightrope.optimize.objective import TOTAL
@@ -87,7 +87,7 @@ def minimax_remap(channel: Channel, consumer: Consumer) -> MinimaxRemap:
     prior = np.zeros(inputs)
     prior[consumer.support] = search.prior
     labels = [consumer.loss.guess_label(k) for k in range(guesses)]
-    remapped = DenseChannel(search.chances, inputs=channel.outputs, outputs=labels)
+    remapped = Channel(search.chances, inputs=channel.outputs, outputs=labels)
     return MinimaxRemap(remapped, search.value, min(search.bound, search.value), prior)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tightrope.channels import DenseChannel
+from tightrope.channels import Channel
 from tightrope.consumers import Consumer
 from tightrope.errors import TooLarge
 from tightrope.optimize.approach import run_approach
@@ -279,8 +279,8 @@ def finished(
         reason,
         loss=loss,
         bound=min(bound, loss),
-        channel=DenseChannel(merged, inputs=answers, outputs=named),
-        general=DenseChannel(general, inputs=answers, outputs=labels[1]),
+        channel=Channel(merged, inputs=answers, outputs=named),
+        general=Channel(general, inputs=answers, outputs=labels[1]),
         certificate=Certificate(task.graph, task.epsilon, reader, prices),
         stopped=stopped,
         rounds=rounds,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.axioms import universality
-from tightrope.channels import Channel, DenseChannel, equal, is_private, remap
+from tightrope.channels import Channel, equal, is_private, remap
 from tightrope.consumers import Consumer, Prior, best_remap, utility
 from tightrope.consumers.regular import corner_prior, regularity
 from tightrope.consumers.regular_bounds import entry_bounds, ratio_bound, uniform_leakage_bits
@@ -53,7 +53,7 @@ def _people() -> AnswerGraph:
 def _random_private(graph: AnswerGraph, epsilon: str, random: np.random.Generator) -> Channel:
     """Return a private channel nobody designed: exponential noise after a random remap."""
     outputs = random.dirichlet(np.full(4, 0.4), size=graph.size)
-    return remap(exponential(graph, epsilon), DenseChannel(outputs))
+    return remap(exponential(graph, epsilon), Channel(outputs))
 
 
 def _regular_priors(graph: AnswerGraph, epsilon: str, count: int) -> NDArray[np.float64]:
@@ -94,7 +94,7 @@ def _edges_and_pairs() -> Computed:
         share = random.choice([0.0, 0.01, 0.1])
         rows = (1 - share) * _random_private(graph, "ln(2)", random).matrix() + share * sharp
         pairs = bool((rows[:, None] <= apart[:, :, None] * rows[None] * (1 + 1e-9)).all())
-        agreed += pairs == is_private(DenseChannel(rows), graph, "ln(2)").private
+        agreed += pairs == is_private(Channel(rows), graph, "ln(2)").private
         private += pairs
     return agreed == 40, f"both tests agree on {agreed} of 40 channels, {private} private"
 

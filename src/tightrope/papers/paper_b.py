@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from tightrope.channels import (
     Channel,
-    DenseChannel,
     GeometricChannel,
     is_private,
     of_databases,
@@ -73,7 +72,7 @@ def _noisy(graph: AnswerGraph, epsilon: str, seed: int, outputs: int) -> Channel
     """Return a private channel nobody designed: exponential noise after a random remap."""
     random = np.random.default_rng(seed)
     rows = random.dirichlet(np.full(outputs, 0.5), size=graph.size)
-    return remap(exponential(graph, epsilon), DenseChannel(rows))
+    return remap(exponential(graph, epsilon), Channel(rows))
 
 
 @claim(
@@ -390,8 +389,8 @@ def _product_and_sum() -> Computed:
     # Three of four databases each favour an output of their own, by a little.
     lift = 0.1
     rows = np.full((4, 3), (1 - lift) / 3) + np.vstack([lift * np.eye(3), np.full(3, lift / 3)])
-    channel = DenseChannel(rows)
-    joined = DenseChannel(np.column_stack([rows[:, 0] + rows[:, 2], rows[:, 1]]))
+    channel = Channel(rows)
+    joined = Channel(np.column_stack([rows[:, 0] + rows[:, 2], rows[:, 1]]))
     bits, left = min_entropy_leakage(channel), min_entropy_leakage(joined)
     product, total = left * 3 / 2, left + math.log2(3 / 2)
     detail = f"{bits:.4f} bits; product {product:.4f}, sum {total:.4f}"
@@ -508,7 +507,7 @@ def _utility_and_entropy() -> Computed:
     random = np.random.default_rng(7)
     graph, worst = Clique(5), 0.0
     for _ in range(20):
-        channel = DenseChannel(random.dirichlet(np.ones(7), size=5))
+        channel = Channel(random.dirichlet(np.ones(7), size=5))
         prior = Prior(random.dirichlet(np.ones(5)))
         gained = utility(channel, Consumer.of(graph, prior=prior, loss="binary"))
         worst = max(worst, abs(gained - 2 ** -posterior_min_entropy(channel, prior)))
@@ -532,7 +531,7 @@ def _oblivious() -> Computed:
         share = random.choice([0.0, 0.03])
         rows = exponential(asked.graph, "ln(2)").matrix()
         rows = (1 - share) * rows + share * np.eye(7)[random.integers(7, size=7)]
-        noise = DenseChannel(rows)
+        noise = Channel(rows)
         whole = of_databases(noise, answers)
         level_answers = smallest_epsilon(noise, asked.graph).value
         level_people = smallest_epsilon(whole, people).value

@@ -9,7 +9,7 @@ import numpy as np
 
 from tightrope.axioms import cycle_labelling, tree_weights, universality
 from tightrope.axioms.refutation import Refutation
-from tightrope.channels import DenseChannel, IntegerChannel, equal, is_private, rational
+from tightrope.channels import Channel, IntegerChannel, equal, is_private, rational
 from tightrope.channels.column_graphs import maximally_general
 from tightrope.channels.derive import derivable
 from tightrope.consumers import Consumer, Loss, expected_loss
@@ -76,7 +76,7 @@ def _observation_x() -> Computed:
 )
 def _observation_matrix() -> Computed:
     found = design(Clique(3), "ln(2)", route="plain").channel
-    return equal(found, DenseChannel(_first(3).matrix()), tolerance=1e-7).equal, "at α = 1/2"
+    return equal(found, Channel(_first(3).matrix()), tolerance=1e-7).equal, "at α = 1/2"
 
 
 @claim(
@@ -202,7 +202,7 @@ def _theorem_36() -> Computed:
 def _theorem_26() -> Computed:
     path = query("path(6)").graph
     made = geometric(path, "ln(2)")
-    joined = DenseChannel(np.column_stack([made.matrix()[:, :2].sum(axis=1), made.matrix()[:, 2:]]))
+    joined = Channel(np.column_stack([made.matrix()[:, :2].sum(axis=1), made.matrix()[:, 2:]]))
     connected = maximally_general(made, path, "ln(2)").maximal
     apart = maximally_general(joined, path, "ln(2)").maximal
     derives = bool(derivable(joined, made)) and not derivable(made, joined)
@@ -246,14 +246,14 @@ def _constraints() -> Computed:
         direct = bool(
             (rows[:-1] >= rows[1:] / 2 - 1e-12).all() and (rows[:-1] / 2 <= rows[1:] + 1e-12).all()
         )
-        agreed += direct == is_private(DenseChannel(rows), graph, "ln(2)").private
+        agreed += direct == is_private(Channel(rows), graph, "ln(2)").private
     return agreed == 30, f"both tests agree on {agreed} of 30 channels"
 
 
 @claim("Obs 3.1, response", "X is k-ary randomised response", by=randomized_response)
 def _response() -> Computed:
     made = randomized_response(Clique(5), "ln(2)")
-    return equal(made, DenseChannel(_first(5).matrix()), tolerance=1e-12).equal, ""
+    return equal(made, Channel(_first(5).matrix()), tolerance=1e-12).equal, ""
 
 
 # -- Which graphs have one mechanism for all consumers (section 4) -------------------------

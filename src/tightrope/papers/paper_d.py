@@ -20,13 +20,12 @@ from tightrope.axioms import (
 )
 from tightrope.channels import (
     Channel,
-    DenseChannel,
     GeometricChannel,
     IntegerChannel,
     cascade,
     equal,
+    hidden_choice,
     is_private,
-    mixture,
     rational,
     remap,
 )
@@ -53,7 +52,7 @@ def _tried(seed: int, share: float) -> Channel:
     """Return geometric noise on five answers, sharpened so that privacy may fail."""
     random = np.random.default_rng(seed)
     rows = (1 - share) * geometric(PathPower(5), "ln(2)").matrix()
-    return DenseChannel(rows + share * np.eye(5)[random.integers(5, size=5)])
+    return Channel(rows + share * np.eye(5)[random.integers(5, size=5)])
 
 
 @claim("Axiom 2.1.1", "ε-privacy survives post-processing", by=remap)
@@ -62,9 +61,7 @@ def _postprocessing() -> Computed:
     graph = query("sum(3,2)").graph
     kept = sum(
         is_private(
-            remap(
-                exponential(graph, "ln(2)"), DenseChannel(random.dirichlet(np.ones(4) / 3, size=7))
-            ),
+            remap(exponential(graph, "ln(2)"), Channel(random.dirichlet(np.ones(4) / 3, size=7))),
             graph,
             "ln(2)",
         ).private
@@ -73,12 +70,12 @@ def _postprocessing() -> Computed:
     return kept == 30, f"{kept} of 30 remaps"
 
 
-@claim("Axiom 2.1.2", "ε-privacy survives a random choice between mechanisms", by=mixture)
+@claim("Axiom 2.1.2", "ε-privacy survives a random choice between mechanisms", by=hidden_choice)
 def _choice() -> Computed:
     graph = query("path(6)").graph
     first, second = geometric(graph, "ln(2)"), exponential(graph, "ln(2)")
     kept = [
-        is_private(mixture([first, second], [p, 1 - p]), graph, "ln(2)").private
+        is_private(hidden_choice([first, second], [p, 1 - p]), graph, "ln(2)").private
         for p in (0.0, 0.3, 0.5, 1.0)
     ]
     return all(kept), "for 4 weights"
@@ -119,7 +116,7 @@ def _approximate() -> Computed:
 @claim("§2.1, M = 1", "M = 1 allows the identity", by=is_generic_private)
 def _identity() -> Computed:
     lax = TableBound([(0, 1), (1, 1)])
-    return bool(is_generic_private(DenseChannel(np.eye(4)), Clique(4), lax)), ""
+    return bool(is_generic_private(Channel(np.eye(4)), Clique(4), lax)), ""
 
 
 @claim(
@@ -213,8 +210,8 @@ def _sufficient() -> Computed:
     kept = 0
     for _ in range(20):
         share = float(random.uniform())
-        mixed = mixture([first, second], [share, 1 - share])
-        made = remap(mixed, DenseChannel(random.dirichlet(np.ones(3), size=3)))
+        mixed = hidden_choice([first, second], [share, 1 - share])
+        made = remap(mixed, Channel(random.dirichlet(np.ones(3), size=3)))
         kept += is_generic_private(made, graph, bound).private
     return bool(start) and kept == 20, f"{kept} of 20 mixtures and remaps"
 
@@ -256,11 +253,7 @@ def _determinant() -> Computed:
     noise = geometric(PathPower(4), "ln(2)")
     start = float(determinant_utility(noise))
     after = [
-        float(
-            determinant_utility(
-                remap(noise, DenseChannel(random.dirichlet(np.ones(4) / 4, size=4)))
-            )
-        )
+        float(determinant_utility(remap(noise, Channel(random.dirichlet(np.ones(4) / 4, size=4)))))
         for _ in range(50)
     ]
     return max(after) <= start, f"50 remaps, from {start:.4f}"
@@ -272,7 +265,7 @@ def _dobrushin_monotone() -> Computed:
     noise = geometric(PathPower(4), "ln(2)")
     start = dobrushin(noise).value
     after = [
-        dobrushin(remap(noise, DenseChannel(random.dirichlet(np.ones(6) / 4, size=4)))).value
+        dobrushin(remap(noise, Channel(random.dirichlet(np.ones(6) / 4, size=4)))).value
         for _ in range(50)
     ]
     return max(after) <= start + 1e-12, f"50 remaps, from {start:.4f}"
@@ -290,7 +283,7 @@ def _geometric() -> Computed:
     rows /= rows.sum(axis=1, keepdims=True)
     cut = np.zeros((n, n))
     np.add.at(cut.T, np.clip(reach, 0, n - 1), rows.T)
-    return equal(DenseChannel(cut), GeometricChannel(n, "ln(2)"), tolerance=1e-12).equal, "n = 5"
+    return equal(Channel(cut), GeometricChannel(n, "ln(2)"), tolerance=1e-12).equal, "n = 5"
 
 
 @claim(
@@ -300,7 +293,7 @@ def _geometric() -> Computed:
 )
 def _generalise() -> Computed:
     graph = petersen()
-    flat = remap(exponential(graph, "ln(2)"), DenseChannel(np.eye(3)[np.arange(10) % 3]))
+    flat = remap(exponential(graph, "ln(2)"), Channel(np.eye(3)[np.arange(10) % 3]))
     made = make_maximally_general(flat, graph, "ln(2)")
     general = maximally_general(made.channel, graph, "ln(2)").maximal
     derived = equal(cascade(made.channel, made.remap), flat, tolerance=1e-9).equal
@@ -415,7 +408,7 @@ def _length_and_nodes() -> Computed:
     "ignores its input meets the printed ones.",
 )
 def _empty_conditions() -> Computed:
-    useless = dobrushin(DenseChannel([[0.5, 0.5], [0.5, 0.5]])).value
+    useless = dobrushin(Channel([[0.5, 0.5], [0.5, 0.5]])).value
     best = dobrushin_optimum(Clique(2), "ln(3)").value
     return useless >= best, f"ignoring the input {useless:g}, randomised response {best:g}"
 

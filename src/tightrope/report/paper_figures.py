@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.channels import Channel, DenseChannel
+from tightrope.channels import Channel
 from tightrope.consumers.regular_levels import leakage_curves, regular_levels
 from tightrope.errors import InputError
 from tightrope.graphs import (
@@ -254,7 +254,7 @@ def _b9() -> Figure:
     people = Databases(2, "abc")
     worst = highest_leakage(2, 3, _LN2).matrix()
     names = ["".join(map(str, people.label(i))) for i in range(people.size)]
-    shown = DenseChannel(worst, inputs=names, outputs=names)
+    shown = Channel(worst, inputs=names, outputs=names)
     return [
         _graph(people, "(a) all databases of two people"),
         _matrix(shown, "(b) highest leakage, ε = ln 2", fractions=True),
@@ -265,7 +265,7 @@ def _table_1() -> Figure:
     cities = query("choice(6)").graph
 
     def named(channel: Channel) -> Channel:
-        return DenseChannel(channel.matrix(), inputs="ABCDEF", outputs="ABCDEF")
+        return Channel(channel.matrix(), inputs="ABCDEF", outputs="ABCDEF")
 
     return [
         _matrix(named(geometric(cities, _LN2)), "(a) adapted geometric"),
@@ -282,12 +282,12 @@ def _table_2() -> Figure:
 
 
 def _c_matrices() -> Figure:
-    second = DenseChannel([[2 / 3, 1 / 3, 0], [1 / 3, 2 / 3, 0], [1 / 2, 1 / 2, 0]])
+    second = Channel([[2 / 3, 1 / 3, 0], [1 / 3, 2 / 3, 0], [1 / 2, 1 / 2, 0]])
     alpha = Fraction(1, 3)
     centre, leaf = (1 - 2 * alpha) / (1 + alpha), 1 / (1 + alpha)
     star = query("star(3)").graph
     weights = np.array([float(centre), *[float(leaf)] * 3])
-    universal = DenseChannel(float(alpha) ** star.distance_matrix() * weights)
+    universal = Channel(float(alpha) ** star.distance_matrix() * weights)
     return [
         _matrix(randomized_response(Clique(3), _LN2), "X of Obs 3.1, α = 1/2", fractions=True),
         _matrix(second, "a Y of Obs 3.1, α = 1/2", fractions=True),

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from tightrope.axioms import ApproximateBound, examine
-from tightrope.channels import cascade, equal, mixture
+from tightrope.channels import cascade, equal, hidden_choice
 from tightrope.errors import InputError
 
 QUARTER = Fraction(1, 4)
@@ -72,7 +72,7 @@ def test_violations_come_with_mechanisms(predicate, broken):
         if breach.axiom == "post-processing":
             made = cascade(breach.allowed[0], breach.remap)
         else:
-            made = mixture(list(breach.allowed), [breach.weight, 1 - breach.weight])
+            made = hidden_choice(list(breach.allowed), [breach.weight, 1 - breach.weight])
         assert equal(made, breach.forbidden)
 
 

@@ -6,7 +6,7 @@ import pytest
 from tightrope.certify import certify, make, mechanism
 from tightrope.certify.container import Container
 from tightrope.certify.weights import exceeds
-from tightrope.channels import DenseChannel, GeometricChannel
+from tightrope.channels import Channel, GeometricChannel
 from tightrope.graphs import PathPower
 
 
@@ -36,7 +36,7 @@ def test_rows_and_columns_by_rule_agree(monkeypatch):
 @pytest.mark.parametrize(("kept", "times"), [(1 << 27, 1), (0, 9)])
 def test_listed_weights_are_unpacked_once_where_they_fit(monkeypatch, kept, times):
     matrix = GeometricChannel(9, "1").matrix()
-    made = certify(DenseChannel(matrix), PathPower(9), "1", query="count(8)")
+    made = certify(Channel(matrix), PathPower(9), "1", query="count(8)")
     asked = []
     chunks = Container.chunks
     monkeypatch.setattr(

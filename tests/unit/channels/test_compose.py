@@ -7,23 +7,22 @@ import pytest
 
 from tightrope.channels import (
     Channel,
-    DenseChannel,
     DeterministicChannel,
     GeometricChannel,
     IntegerChannel,
     cascade,
     compose,
-    mixture,
+    hidden_choice,
     of_databases,
     parallel,
     remap,
     restrict,
     smallest_epsilon,
-    tagged_mixture,
+    visible_choice,
 )
-from tightrope.channels.views import (
+from tightrope.channels.compose import (
     CascadeChannel,
-    MixtureChannel,
+    HiddenChoiceChannel,
     ParallelChannel,
     SelectedRows,
 )
@@ -63,7 +62,7 @@ def test_cascade_is_the_matrix_product(second: Channel) -> None:
     check_views(made, X.matrix() @ second.matrix())
     assert made.inputs == ["a", "b"]
     assert made.outputs == second.outputs
-    assert isinstance(made, DenseChannel if compose.DENSE_ENTRIES else CascadeChannel)
+    assert type(made) is (Channel if compose.DENSE_ENTRIES else CascadeChannel)
 
 
 def test_cascade_of_integers_is_exact() -> None:
@@ -157,26 +156,26 @@ def test_bad_rows_are_refused(rows: list[int], message: str) -> None:
 @pytest.mark.usefixtures("_size")
 def test_mixture_is_the_average() -> None:
     coin = Channel(np.full((2, 3), 1 / 3))
-    made = mixture([X, coin], [0.25, 0.75])
+    made = hidden_choice([X, coin], [0.25, 0.75])
     check_views(made, 0.25 * X.matrix() + 0.25)
     assert made.inputs == ["a", "b"]
-    assert isinstance(made, DenseChannel if compose.DENSE_ENTRIES else MixtureChannel)
+    assert type(made) is (Channel if compose.DENSE_ENTRIES else HiddenChoiceChannel)
 
 
 def test_mixture_of_integers_is_exact_when_its_weights_are() -> None:
     other = IntegerChannel([[1, 1, 1], [1, 1, 1]])
-    made = mixture([W, other], ["1/3", Fraction(2, 3)])
+    made = hidden_choice([W, other], ["1/3", Fraction(2, 3)])
     assert isinstance(made, IntegerChannel)
     assert made.fraction(0, 0) == Fraction(1, 3) * Fraction(1, 2) + Fraction(2, 9)
-    assert isinstance(mixture([W, other], [0.5, 0.5]), DenseChannel)
+    assert type(hidden_choice([W, other], [0.5, 0.5])) is Channel
 
 
 def test_tagged_mixture_says_which_was_used() -> None:
-    made = tagged_mixture([W, IntegerChannel([[1, 1], [1, 1]])], ["1/2", "1/2"])
+    made = visible_choice([W, IntegerChannel([[1, 1], [1, 1]])], ["1/2", "1/2"])
     assert isinstance(made, IntegerChannel)
     assert made.outputs == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
     assert made.fraction(0, 0) == Fraction(1, 4)
-    floats = tagged_mixture([X, Channel([[0.5, 0.5], [0.25, 0.75]])], [0.5, 0.5])
+    floats = visible_choice([X, Channel([[0.5, 0.5], [0.25, 0.75]])], [0.5, 0.5])
     np.testing.assert_allclose(floats.row(1), [0.0625, 0.25, 0.1875, 0.125, 0.375])
 
 
@@ -193,14 +192,14 @@ def test_tagged_mixture_says_which_was_used() -> None:
 )
 def test_bad_weights_are_refused(weights: list[float], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        mixture([X, X], weights)
+        hidden_choice([X, X], weights)
 
 
 def test_shapes_must_agree() -> None:
     with pytest.raises(InputError, match="one shape"):
-        mixture([X, R], [0.5, 0.5])
+        hidden_choice([X, R], [0.5, 0.5])
     with pytest.raises(InputError, match="number of inputs"):
-        tagged_mixture([X, R], [0.5, 0.5])
+        visible_choice([X, R], [0.5, 0.5])
     with pytest.raises(InputError, match="got 2 and 3"):
         parallel(X, R)
 
@@ -212,7 +211,7 @@ def test_parallel_shows_both_outputs() -> None:
     check_views(made, expected)
     assert made.outputs[3] == (1, 1)
     assert made.inputs == ["a", "b"]
-    assert isinstance(made, DenseChannel if compose.DENSE_ENTRIES else ParallelChannel)
+    assert type(made) is (Channel if compose.DENSE_ENTRIES else ParallelChannel)
 
 
 def test_the_level_of_both_is_at_most_the_sum_and_may_be_less() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tightrope.channels import DenseChannel, IntegerChannel, read_channel
+from tightrope.channels import Channel, IntegerChannel, read_channel
 from tightrope.errors import InputError
 
 
@@ -15,7 +15,7 @@ def read(tmp_path, text, encoding="utf-8"):
 
 def test_plain_numbers(tmp_path):
     found = read(tmp_path, "0.75,0.25\n0.25,0.75\n")
-    assert isinstance(found, DenseChannel)
+    assert type(found) is Channel
     assert found.matrix().tolist() == [[0.75, 0.25], [0.25, 0.75]]
     assert found.outputs == [0, 1]
 

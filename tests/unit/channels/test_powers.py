@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tightrope.channels.powers import alpha_powers, compare_levels, log_alpha_sum
+from tightrope.channels.structured import alpha_powers, compare_levels, log_alpha_sum
 from tightrope.epsilon import Epsilon
 
 

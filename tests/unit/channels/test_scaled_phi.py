@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tightrope.channels import ScaledPhi
-from tightrope.channels.scaled_phi import CHECKED_ROWS
+from tightrope.channels.structured import CHECKED_ROWS
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import CartesianProduct, Clique, Cycle, ExplicitGraph, PathPower
 

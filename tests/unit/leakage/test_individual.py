@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tightrope import query
-from tightrope.channels import Channel, DenseChannel, KroneckerChannel
+from tightrope.channels import Channel, KroneckerChannel
 from tightrope.errors import InputError, TooLarge
 from tightrope.leakage import individual_bound, individual_leakage
 from tightrope.leakage.individual import leakage_of_sets, reachable
@@ -14,7 +14,7 @@ def test_windows_by_rule_and_by_going_through_all_databases(text: str) -> None:
     question = query(text)
     for channel in (geometric(question.graph, 0.8), exponential(question.graph, 0.8)):
         found = individual_leakage(channel, question)
-        dense = individual_leakage(DenseChannel(channel.matrix()), question)
+        dense = individual_leakage(Channel(channel.matrix()), question)
         slow = leakage_of_sets(channel, reachable(question))
         assert found.bits == pytest.approx(slow.bits)
         assert dense.bits == pytest.approx(slow.bits)

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from tightrope.channels import Channel, DenseChannel, GeometricChannel
+from tightrope.channels import Channel, GeometricChannel
 from tightrope.consumers import Prior, ProductPrior
 from tightrope.errors import InputError
 from tightrope.graphs import Clique, Databases, PathPower
@@ -43,7 +43,7 @@ def test_streaming_in_blocks_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> 
     gain = rng.random((30, 7))
     dense = Channel(matrix)
 
-    class ByRows(DenseChannel):
+    class ByRows(Channel):
         """The same numbers, handed out seven rows at a time."""
 
         def row_blocks(self):  # type: ignore[no-untyped-def]

@@ -1,0 +1,493 @@
+r"""Channels by rule: geometric noise, scaled Φ, and products of independent channels.
+
+All of them know rows, columns and single entries at any size, from powers
+:math:`\alpha^d` of :math:`\alpha = e^{-\varepsilon}`.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Hashable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tightrope.channels.base import ROW_SUM_TOLERANCE, Channel, RuleChannel
+from tightrope.epsilon import Epsilon
+from tightrope.errors import InputError, TooLarge, whole_number
+from tightrope.graphs import AnswerGraph
+
+
+def alpha_powers(epsilon: Epsilon, distances: ArrayLike, *, parts: int = 1) -> NDArray[np.float64]:
+    r"""Return :math:`\alpha^{d/k}` for an array of distances d, where k is ``parts``.
+
+    When :math:`\varepsilon` is written as a logarithm the base itself is raised, so that
+    powers of ``ln(2)`` are exact; otherwise the exponential is taken once, because a product
+    of rounded factors would lose a digit every ten steps.
+
+    Examples
+    --------
+    >>> alpha_powers(Epsilon.of("ln(2)"), [0, 1, 10]).tolist()
+    [1.0, 0.5, 0.0009765625]
+    >>> float(alpha_powers(Epsilon.of("ln(2)"), 5, parts=5))
+    0.5
+    """
+    steps: NDArray[Any] = np.asarray(distances, dtype=np.float64)
+    multiple = epsilon.multiple / parts
+    # One division after an exact product keeps whole exponents whole.
+    exponents = steps * multiple.numerator / multiple.denominator
+    if epsilon.base is None:
+        return np.exp(-exponents)
+    return np.power(float(1 / epsilon.base), exponents)
+
+
+def log_alpha_sum(epsilon: Epsilon, counts: tuple[int, ...]) -> float:
+    r"""Return :math:`\ln \sum_d n_d \alpha^d` for ball sizes n of any size.
+
+    Examples
+    --------
+    >>> round(math.exp(log_alpha_sum(Epsilon.of("ln(2)"), (1, 2, 1))), 12)
+    2.25
+    """
+    step = float(epsilon)
+    logs = [math.log(count) - step * d for d, count in enumerate(counts) if count]
+    top = max(logs)
+    return top + math.log(math.fsum(math.exp(value - top) for value in logs))
+
+
+def compare_levels(first: Epsilon, second: Epsilon, *, times: Fraction = Fraction(1)) -> float:
+    """Return second minus times·first, with the exact sign when both are of one kind.
+
+    Examples
+    --------
+    >>> compare_levels(Epsilon.of("ln(2)"), Epsilon.of("ln(2)"))
+    0.0
+    >>> compare_levels(Epsilon.of("0.1"), Epsilon.of("0.3"), times=Fraction(3))
+    0.0
+    """
+    if first.base == second.base:
+        difference = second.multiple - times * first.multiple
+        unit = 1.0 if first.base is None else math.log(first.base)
+        return float(difference) * unit
+    return float(second) - float(times) * float(first)
+
+
+class GeometricChannel(RuleChannel):
+    r"""Two-sided geometric noise on 0 … n-1, what falls outside moved to the ends.
+
+    With the ratio :math:`a = \alpha^{1/w} = e^{-\varepsilon/w}` for one step along the line,
+
+    .. math::
+        X[i,o] = a^{|i-o|} \cdot
+        \begin{cases} 1/(1+a) & o \in \{0, n-1\} \\ (1-a)/(1+a) & \text{otherwise.} \end{cases}
+
+    It is :math:`\varepsilon`-private where neighbouring answers differ by at most w: a
+    counting query with w = 1 [A, §6; C, Def 2.5], ``sum(u,v)`` with w = v, and the adapted
+    version in which all answers are neighbours with w = n-1 [B, Table 1].
+
+    Parameters
+    ----------
+    size
+        The number n of answers.
+    epsilon
+        The privacy level.
+    width
+        How far one person can move the answer, w.
+    label
+        Rule from an index to the answer it stands for; the index itself by default.
+
+    Attributes
+    ----------
+    step
+        :math:`\varepsilon/w`, the level for one step.
+    ratio
+        :math:`a = e^{-\varepsilon/w}`.
+
+    Examples
+    --------
+    >>> GeometricChannel(3, "ln(2)").matrix().round(4).tolist()
+    [[0.6667, 0.1667, 0.1667], [0.3333, 0.3333, 0.3333], [0.1667, 0.1667, 0.6667]]
+    >>> cities = GeometricChannel(6, "ln(2)", width=5)
+    >>> round(float(cities.diagonal().mean()), 4)
+    0.2243
+    """
+
+    def __init__(
+        self,
+        size: int,
+        epsilon: Epsilon | float | Fraction | str,
+        width: int = 1,
+        *,
+        label: Callable[[int], Hashable] | None = None,
+    ) -> None:
+        self.size = whole_number(size, "the number of answers")
+        self.width = whole_number(width, "the width")
+        self.shape = (self.size, self.size)
+        self.epsilon = Epsilon.of(epsilon)
+        self.step = float(self.epsilon) / self.width
+        self.ratio = float(alpha_powers(self.epsilon, 1, parts=self.width))
+        # 1-a loses digits when a is close to 1.
+        rest = 1 - self.ratio if self.ratio <= 0.5 else -math.expm1(-self.step)
+        self._inner = rest / (1 + self.ratio)
+        self._outer = 1 / (1 + self.ratio) if self.size > 1 else 1.0
+        self._label = label
+
+    def _line(self, i: int) -> NDArray[np.float64]:
+        return alpha_powers(self.epsilon, np.abs(np.arange(self.size) - i), parts=self.width)
+
+    def row(self, i: int) -> NDArray[np.float64]:
+        """Return row i in O(n)."""
+        self._check_input(i)
+        self._check_row("a row", self.size)
+        return self._line(i) * self.column_maxima()
+
+    def column(self, o: int) -> NDArray[np.float64]:
+        """Return column o in O(n)."""
+        self._check_output(o)
+        self._check_row("a column", self.size)
+        return self._line(o) * self._top(o)
+
+    def entry(self, i: int, o: int) -> float:
+        """Return one probability in O(1)."""
+        self._check_input(i)
+        self._check_output(o)
+        power = alpha_powers(self.epsilon, abs(int(i) - int(o)), parts=self.width)
+        return float(power) * self._top(o)
+
+    def _top(self, o: int) -> float:
+        return self._outer if o in (0, self.size - 1) else self._inner
+
+    def column_maxima(self) -> NDArray[np.float64]:
+        """Return the largest entry of each column, which is the one on the diagonal."""
+        self._check_row("the column maxima", self.size)
+        tops = np.full(self.size, self._inner)
+        tops[0] = tops[-1] = self._outer
+        return tops
+
+    def diagonal(self) -> NDArray[np.float64]:
+        """Return the probabilities of reporting the true answer."""
+        return self.column_maxima()
+
+    def column_maxima_sum(self) -> float:
+        r"""Return :math:`\sum_o \max_i X[i,o] = (2 + (n-2)(1-a)) / (1+a)`."""
+        if self.size == 1:
+            return 1.0
+        return 2 * self._outer + (self.size - 2) * self._inner
+
+    def input_label(self, i: int) -> Hashable:
+        """Return the answer that row i stands for."""
+        self._check_input(i)
+        return int(i) if self._label is None else self._label(int(i))
+
+    def output_label(self, o: int) -> Hashable:
+        """Return what is reported for column o."""
+        return self.input_label(o)
+
+    def __repr__(self) -> str:
+        width = "" if self.width == 1 else f", width {self.width}"
+        return f"<GeometricChannel {self.size} answers, ε = {self.epsilon}{width}>"
+
+
+#: Up to this many answers every row sum is checked when a channel is made.
+ALL_ROWS_UP_TO = 1_000
+#: Above it, this many rows are checked, spread evenly and with both ends.
+CHECKED_ROWS = 16
+
+
+class ScaledPhi(RuleChannel):
+    r"""The channel :math:`X[i,o] = \alpha^{d(i,o)} z_o` with :math:`z \ge 0`.
+
+    Every such channel is :math:`\varepsilon`-private on its graph, because
+    :math:`d(i,o) \le d(h,o) + d(i,h)`. The tight-constraints mechanism is the one with
+    :math:`\Phi z = 1` [A, Def 7]; the exponential mechanism of a symmetric graph is the one
+    with a single number for z [B, (17)].
+
+    Parameters
+    ----------
+    graph
+        The answer graph; rows come from its distances, no matrix is held.
+    epsilon
+        The privacy level.
+    scale
+        z: one number for each answer, or one number for all of them. The rows must sum to 1
+        within ``ROW_SUM_TOLERANCE``: all of them are checked up to ``ALL_ROWS_UP_TO`` answers,
+        ``CHECKED_ROWS`` of them above, and one suffices where every ball has the same size.
+
+    Attributes
+    ----------
+    checked_rows
+        How many row sums were looked at; equal to the number of answers when the ball sizes
+        settle all rows at once.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Clique
+    >>> ScaledPhi(Clique(6), "ln(2)", 2 / 7).row(0).round(4).tolist()
+    [0.2857, 0.1429, 0.1429, 0.1429, 0.1429, 0.1429]
+    >>> from tightrope.graphs import CartesianProduct
+    >>> people = CartesianProduct([Clique(4)] * 20)
+    >>> people.size, ScaledPhi(people, "ln(2)", 0.4**20).entry(5, 7)
+    (1099511627776, 5.49755813888...e-09)
+    """
+
+    def __init__(
+        self,
+        graph: AnswerGraph,
+        epsilon: Epsilon | float | Fraction | str,
+        scale: ArrayLike,
+    ) -> None:
+        self.graph = graph
+        self.epsilon = Epsilon.of(epsilon)
+        self.shape = (graph.size, graph.size)
+        self._scale = _check_scale(scale, graph.size)
+        self.checked_rows = self._check_rows()
+
+    @property
+    def scale(self) -> NDArray[np.float64]:
+        """The vector z (read-only)."""
+        if self._scale.ndim:
+            return self._scale
+        self._check_row("the scale", self.graph.size)
+        return np.broadcast_to(self._scale, self.graph.size)
+
+    @property
+    def constant_scale(self) -> float | None:
+        """The one number z when the channel was made with one, otherwise ``None``."""
+        return None if self._scale.ndim else float(self._scale)
+
+    def _powers(self, i: int) -> NDArray[np.float64]:
+        distances = self.graph.distances_from(i)
+        if self.graph.has_lengths:
+            return alpha_powers(self.epsilon, distances)
+        # Few different distances: take each power once.
+        powers = alpha_powers(self.epsilon, np.arange(int(distances.max()) + 1))
+        return powers.take(distances)
+
+    def row(self, i: int) -> NDArray[np.float64]:
+        """Return row i from one row of distances."""
+        self._check_input(i)
+        self._check_row("a row", self.graph.size)
+        return self._powers(i) * self._scale
+
+    def column(self, o: int) -> NDArray[np.float64]:
+        """Return column o from one row of distances."""
+        self._check_output(o)
+        self._check_row("a column", self.graph.size)
+        return self._powers(o) * self._z(o)
+
+    def entry(self, i: int, o: int) -> float:
+        """Return one probability from one distance."""
+        self._check_input(i)
+        self._check_output(o)
+        return float(alpha_powers(self.epsilon, self.graph.distance(i, o))) * self._z(o)
+
+    def _z(self, o: int) -> float:
+        return float(self._scale[o]) if self._scale.ndim else float(self._scale)
+
+    def diagonal(self) -> NDArray[np.float64]:
+        """Return z."""
+        return self.scale
+
+    def column_maxima(self) -> NDArray[np.float64]:
+        """Return the largest entry of each column, which is z."""
+        return self.scale
+
+    def column_maxima_sum(self) -> float:
+        """Return the sum of z."""
+        if self._scale.ndim:
+            return math.fsum(self._scale)
+        return self.graph.size * float(self._scale)
+
+    def input_label(self, i: int) -> Hashable:
+        """Return the answer that row i stands for."""
+        return self.graph.label(i)
+
+    def output_label(self, o: int) -> Hashable:
+        """Return what is reported for column o."""
+        return self.graph.label(o)
+
+    def _check_rows(self) -> int:
+        n, z = self.graph.size, self.constant_scale
+        if z is not None and n > ALL_ROWS_UP_TO:
+            sizes = self.graph.constant_ball_sizes
+            if sizes is not None:
+                self._check_sum(0, math.exp(math.log(z) + log_alpha_sum(self.epsilon, sizes)))
+                return n
+        count = n if n <= ALL_ROWS_UP_TO else CHECKED_ROWS
+        try:
+            for i in np.unique(np.linspace(0, n - 1, count).round().astype(np.int64)):
+                self._check_sum(int(i), float(self._powers(int(i)) @ self.scale))
+        except TooLarge:
+            raise TooLarge(
+                f"the row sums of a scaled Φ on {self.graph.name} cannot be checked: a row would "
+                f"hold {n} numbers, and its balls do not all have one size"
+            ) from None
+        return count
+
+    def _check_sum(self, i: int, total: float) -> None:
+        if not abs(total - 1) <= ROW_SUM_TOLERANCE:
+            raise InputError(
+                f"every row of Φ·diag(z) must sum to 1, but row {i} sums to {total:.12g}"
+            )
+
+    def __repr__(self) -> str:
+        return f"<ScaledPhi {self.graph.name}, ε = {self.epsilon}>"
+
+
+def _check_scale(scale: ArrayLike, size: int) -> NDArray[np.float64]:
+    try:
+        values = np.array(scale, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("the scale z must be one number, or one for each answer") from None
+    if values.ndim > 1 or (values.ndim == 1 and len(values) != size):
+        raise InputError(
+            f"the scale z must be one number, or one for each of the {size} answers, "
+            f"got shape {values.shape}"
+        )
+    bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+    if len(bad):
+        place = f" at answer {bad[0]}" if values.ndim else ""
+        raise InputError(
+            f"the scale z must be finite and non-negative, got {values.ravel()[bad[0]]}{place}"
+        )
+    if values.ndim == 0 and values == 0:
+        raise InputError("the scale z must be positive when it is one number, got 0")
+    values.flags.writeable = False
+    return values
+
+
+class KroneckerChannel(RuleChannel):
+    r"""The product :math:`X_1 \otimes \dots \otimes X_u`: each coordinate goes its own way.
+
+    .. math:: X[(i_1,\dots,i_u),(o_1,\dots,o_u)] = \prod_k X_k[i_k,o_k].
+
+    Inputs and outputs are numbered in row-major order, the last coordinate fastest, as the
+    nodes of :class:`~tightrope.graphs.CartesianProduct`. The exponential mechanism on a
+    Hamming graph is the product of one response for each person [B, Prop 16].
+
+    Parameters
+    ----------
+    factors
+        The channels; one object may occur many times and is then computed with once.
+
+    Examples
+    --------
+    >>> from tightrope.channels import Channel
+    >>> answer = Channel([[0.8, 0.2], [0.2, 0.8]])
+    >>> two = KroneckerChannel([answer, answer])
+    >>> two.row(1).round(2).tolist(), two.input_label(1)
+    ([0.16, 0.64, 0.04, 0.16], (0, 1))
+    >>> crowd = KroneckerChannel([answer] * 60)
+    >>> crowd.shape[0] == 2**60, round(crowd.entry(0, 0) / 0.8**60, 9)
+    (True, 1.0)
+    """
+
+    def __init__(self, factors: Sequence[Channel]) -> None:
+        self.factors = tuple(factors)
+        if not self.factors:
+            raise InputError("a product needs at least one channel, got none")
+        for k, factor in enumerate(self.factors):
+            if not isinstance(factor, Channel):
+                raise InputError(f"factor {k} must be a channel, got {type(factor).__name__}")
+        self.shape = (
+            math.prod(factor.shape[0] for factor in self.factors),
+            math.prod(factor.shape[1] for factor in self.factors),
+        )
+
+    def input_digits(self, i: int) -> tuple[int, ...]:
+        """Return the input of each factor that an input consists of."""
+        self._check_input(i)
+        return _digits(i, [factor.shape[0] for factor in self.factors])
+
+    def output_digits(self, o: int) -> tuple[int, ...]:
+        """Return the output of each factor that an output consists of."""
+        self._check_output(o)
+        return _digits(o, [factor.shape[1] for factor in self.factors])
+
+    def input_index(self, digits: Sequence[int]) -> int:
+        """Return the input from one input for each factor."""
+        return _index(digits, [factor.shape[0] for factor in self.factors])
+
+    def output_index(self, digits: Sequence[int]) -> int:
+        """Return the output from one output for each factor."""
+        return _index(digits, [factor.shape[1] for factor in self.factors])
+
+    def row(self, i: int) -> NDArray[np.float64]:
+        """Return row i, the outer product of the factors' rows."""
+        digits = self.input_digits(i)
+        self._check_row("a row", self.shape[1])
+        known = {(id(f), d): f.row(d) for f, d in zip(self.factors, digits, strict=True)}
+        return _outer([known[id(f), d] for f, d in zip(self.factors, digits, strict=True)])
+
+    def column(self, o: int) -> NDArray[np.float64]:
+        """Return column o, the outer product of the factors' columns."""
+        digits = self.output_digits(o)
+        self._check_row("a column", self.shape[0])
+        known = {(id(f), d): f.column(d) for f, d in zip(self.factors, digits, strict=True)}
+        return _outer([known[id(f), d] for f, d in zip(self.factors, digits, strict=True)])
+
+    def entry(self, i: int, o: int) -> float:
+        """Return one probability, the product of one entry of each factor."""
+        places = zip(self.factors, self.input_digits(i), self.output_digits(o), strict=True)
+        return math.prod(factor.entry(a, b) for factor, a, b in places)
+
+    def diagonal(self) -> NDArray[np.float64]:
+        """Return the outer product of the factors' diagonals."""
+        self._check_square()
+        self._check_row("the diagonal", self.shape[0])
+        if any(factor.shape[0] != factor.shape[1] for factor in self.factors):
+            return super().diagonal()
+        known = {id(factor): factor.diagonal() for factor in self.factors}
+        return _outer([known[id(factor)] for factor in self.factors])
+
+    def column_maxima(self) -> NDArray[np.float64]:
+        """Return the outer product of the factors' column maxima."""
+        self._check_row("the column maxima", self.shape[1])
+        known = {id(factor): factor.column_maxima() for factor in self.factors}
+        return _outer([known[id(factor)] for factor in self.factors])
+
+    def column_maxima_sum(self) -> float:
+        """Return the product of the factors' sums of column maxima."""
+        known = {id(factor): factor.column_maxima_sum() for factor in self.factors}
+        return math.prod(known[id(factor)] for factor in self.factors)
+
+    def input_label(self, i: int) -> Hashable:
+        """Return the tuple of the factors' answers."""
+        digits = self.input_digits(i)
+        return tuple(f.input_label(d) for f, d in zip(self.factors, digits, strict=True))
+
+    def output_label(self, o: int) -> Hashable:
+        """Return the tuple of what the factors report."""
+        digits = self.output_digits(o)
+        return tuple(f.output_label(d) for f, d in zip(self.factors, digits, strict=True))
+
+    def __repr__(self) -> str:
+        shapes = [f"{factor.shape[0]}×{factor.shape[1]}" for factor in self.factors]
+        inside = " ⊗ ".join(shapes if len(shapes) <= 4 else [*shapes[:2], "…", shapes[-1]])
+        return f"<KroneckerChannel of {len(shapes)}: {inside}>"
+
+
+def _outer(rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    return functools.reduce(lambda left, right: np.multiply.outer(left, right).ravel(), rows)
+
+
+def _digits(number: int, sizes: Sequence[int]) -> tuple[int, ...]:
+    rest, found = int(number), []
+    for size in reversed(sizes):
+        rest, digit = divmod(rest, size)
+        found.append(digit)
+    return tuple(reversed(found))
+
+
+def _index(digits: Sequence[int], sizes: Sequence[int]) -> int:
+    if len(digits) != len(sizes):
+        raise InputError(f"one index for each of the {len(sizes)} factors, got {len(digits)}")
+    number = 0
+    for k, (digit, size) in enumerate(zip(digits, sizes, strict=True)):
+        if not 0 <= digit < size:
+            raise InputError(f"index {k} must be in 0 … {size - 1}, got {digit}")
+        number = number * size + int(digit)
+    return number
