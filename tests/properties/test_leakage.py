@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tightrope.channels import Channel, GeometricChannel, KroneckerChannel, ScaledPhi
-from tightrope.channels.column_graphs import maximally_general
+from tightrope.channels.compare import dobrushin
 from tightrope.channels.compose import cascade, parallel
-from tightrope.channels.dobrushin import dobrushin
+from tightrope.channels.generality import maximally_general
 from tightrope.channels.privacy import is_private, smallest_epsilon
 from tightrope.consumers import Prior, ProductPrior
 from tightrope.graphs import (

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from tightrope.channels import Channel, IntegerChannel
-from tightrope.channels.derivation import Derivation
+from tightrope.channels.derive import Derivation
 from tightrope.consumers import Consumer, Loss, Prior
 from tightrope.graphs import AnswerGraph
 

@@ -6,12 +6,6 @@
 """
 
 from tightrope.channels.base import Channel, RuleChannel
-from tightrope.channels.column_graphs import (
-    ColumnGraph,
-    Generality,
-    column_graph,
-    maximally_general,
-)
 from tightrope.channels.compare import (
     EQUALITY_TOLERANCE,
     PROPORTION_TOLERANCE,
@@ -29,15 +23,24 @@ from tightrope.channels.compose import (
     restrict,
     visible_choice,
 )
-from tightrope.channels.derivation import Derivation, Witness
 from tightrope.channels.derive import (
     DERIVATION_TOLERANCE,
+    Derivation,
     Equivalence,
+    Witness,
     derivable,
     equivalent,
 )
 from tightrope.channels.files import read_channel, write_channel
-from tightrope.channels.generality import Generalised, Split, make_maximally_general
+from tightrope.channels.generality import (
+    ColumnGraph,
+    Generalised,
+    Generality,
+    Split,
+    column_graph,
+    make_maximally_general,
+    maximally_general,
+)
 from tightrope.channels.integer import DeterministicChannel, IntegerChannel, rational
 from tightrope.channels.privacy import (
     PRIVACY_TOLERANCE,

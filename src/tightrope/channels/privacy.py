@@ -1,21 +1,448 @@
-r"""Whether a channel is private, and how private.
+r"""Whether a channel is private, how private, and where it is least so.
 
 A channel is :math:`\varepsilon`-private on a graph iff :math:`X[i,o] \le e^{\varepsilon\ell}
 X[h,o]` on every edge i ~ h of length :math:`\ell` [A, Lemma 1]; unit lengths are the usual case.
+
+Floats search for the worst ratio; where the channel has integer weights the places that come
+close to it are compared again in integers, so that the answer is exact. Channels with a rule know
+their worst place, whatever their size:
+
+* *Geometric.* :math:`|\ln X[i,o] - \ln X[h,o]| = s\,\bigl||i-o|-|h-o|\bigr| \le s|i-h|` for the
+  step level s, with equality at o = i. So the smallest ε is s times the longest reach of an
+  edge along the line (divided by its length).
+* *Scaled Φ on its own graph.* The ratio is :math:`e^{\varepsilon(d(h,o)-d(i,o))} \le
+  e^{\varepsilon d(i,h)}`, with equality at o = i. Where :math:`z_i > 0`, the shortest edge at i
+  is a shortest path, so the smallest ε is exactly the channel's own.
+* *Product on a Cartesian product.* An edge moves one coordinate and the other factors cancel:
+  the worst factor decides. On a *strong* product all coordinates may move at once: the
+  ratios multiply.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
-from tightrope.channels.base import Channel
-from tightrope.channels.rules import worst_places
-from tightrope.channels.structured import compare_levels
-from tightrope.channels.worst import Worst, check_sizes, log_ratio
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.channels.base import MATRIX_LIMIT, Channel, RuleChannel
+from tightrope.channels.compose import CascadeChannel
+from tightrope.channels.integer import IntegerChannel
+from tightrope.channels.structured import (
+    GeometricChannel,
+    KroneckerChannel,
+    ScaledPhi,
+    compare_levels,
+)
 from tightrope.epsilon import LARGEST, SMALLEST, Epsilon
+from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
+
+#: Number of entries that are compared at once; small enough for a processor's cache.
+SEARCH_ENTRIES = 500_000
+#: Up to this many entries the matrix is made before it is looked through.
+HELD_ENTRIES = 16_000_000
+#: Largest number of entries of a channel without a rule that is looked through.
+SEARCH_LIMIT = 5_000_000_000
+#: Two quotients of integers, rounded to floats, lie closer than this to the exact ones.
+_QUOTIENT_ERROR = 1e-14
+#: A logarithm this much smaller than another is smaller before rounding as well.
+_CLEARLY = 1e-11
+
+
+@dataclass(frozen=True)
+class Worst:
+    r"""The largest ratio of two probabilities over the edges of one length.
+
+    Attributes
+    ----------
+    edge
+        The two nodes, the one with the larger probability first; ``None`` without edges.
+    output
+        The output at which the ratio is found.
+    ratio
+        The ratio: exact as a ``Fraction``, ``inf`` for a zero beside a non-zero.
+    length
+        The length of the edge.
+    level
+        :math:`\ln(\text{ratio})/\text{length}`, the smallest :math:`\varepsilon` for it.
+    rule
+        (times, ε) when a rule gives the level as exactly times·ε.
+
+    Examples
+    --------
+    >>> Worst((0, 1), 0, Fraction(2)).level == math.log(2)
+    True
+    """
+
+    edge: tuple[int, int] | None
+    output: int | None
+    ratio: Fraction | float
+    length: float = 1.0
+    rule: tuple[Fraction, Epsilon] | None = None
+
+    @property
+    def level(self) -> float:
+        """The smallest ε for this edge and output."""
+        if self.rule is not None:
+            times, epsilon = self.rule
+            return float(times) * float(epsilon)
+        return log_ratio(self.ratio) / self.length
+
+
+def log_ratio(ratio: Fraction | float) -> float:
+    """Return the logarithm of a ratio of any size.
+
+    >>> log_ratio(Fraction(10**400)) > 900, log_ratio(math.inf)
+    (True, inf)
+    """
+    if isinstance(ratio, Fraction):
+        # The difference of two close logarithms would lose the digits that matter.
+        if ratio < 2:
+            return math.log1p(float(ratio - 1))
+        return math.log(ratio.numerator) - math.log(ratio.denominator)
+    return math.log(ratio)
+
+
+NOWHERE = Worst(None, None, Fraction(1))
+
+
+def search(channel: Channel, graph: AnswerGraph) -> list[Worst]:
+    """Return the worst place for every length of edge by looking at all entries.
+
+    For floats only the worst of all is returned. Structured kinds that know their worst place
+    are not looked through; see :mod:`tightrope.channels.privacy`.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower
+    >>> search(IntegerChannel([[3, 1], [1, 3]]), PathPower(2))[0].ratio
+    Fraction(3, 1)
+    """
+    if graph.size == 1:
+        return [NOWHERE]
+    rows, columns = channel.shape
+    if rows * columns > SEARCH_LIMIT:
+        raise TooLarge(
+            f"looking through {rows} × {columns} probabilities is more than {SEARCH_LIMIT}: "
+            f"use a kind of channel with a rule for {graph.name}"
+        )
+    if isinstance(channel, IntegerChannel):
+        return [_exact_worst(channel.weights, *group) for group in _groups(graph)]
+    return [_float_worst(channel, graph)]
+
+
+# -- floats -------------------------------------------------------------------------------
+
+
+def _column_blocks(channel: Channel) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Yield all rows of a few columns at a time, with the first column's index."""
+    rows, columns = channel.shape
+    step = max(1, SEARCH_ENTRIES // rows)
+    # A column of a matrix product costs as much as many: make the matrix while it fits.
+    held = not isinstance(channel, RuleChannel) or isinstance(channel, CascadeChannel)
+    wanted = MATRIX_LIMIT if held else HELD_ENTRIES
+    matrix = channel.matrix() if rows * columns <= wanted else None
+    for start in range(0, columns, step):
+        stop = min(columns, start + step)
+        if matrix is not None:
+            yield start, matrix[:, start:stop]
+        else:
+            yield start, np.stack([channel.column(o) for o in range(start, stop)], axis=1)
+
+
+def _float_worst(channel: Channel, graph: AnswerGraph) -> Worst:
+    by_rule = graph.knows_maxima
+    edges = None if by_rule else graph.edge_array()
+    lengths = graph.edge_lengths() if graph.has_lengths else None
+    score, best = -math.inf, NOWHERE
+    for start, block in _column_blocks(channel):
+        if edges is None:
+            top = graph.nearby_maxima(block)
+            ratios = _quotients(top, block)
+            i, o = divmod(int(ratios.argmax()), block.shape[1])
+            if ratios[i, o] > score:
+                score = float(ratios[i, o])
+                best = Worst(_edge_to(graph, i, block[:, o]), start + o, score)
+            continue
+        for first in range(0, len(edges), _edge_step(block)):
+            part = edges[first : first + _edge_step(block)]
+            left, right = block[part[:, 0]], block[part[:, 1]]
+            ratios = _quotients(np.maximum(left, right), np.minimum(left, right))
+            tops = ratios.max(axis=1)
+            scores = tops
+            if lengths is not None:
+                scores = np.log(tops) / lengths[first : first + len(part)]
+            e = int(scores.argmax())
+            if scores[e] > score:
+                score, o = float(scores[e]), int(ratios[e].argmax())
+                edge = _ordered(part[e], left[e, o], right[e, o])
+                length = 1.0 if lengths is None else float(lengths[first + e])
+                best = Worst(edge, start + o, float(tops[e]), length)
+    return best
+
+
+def _quotients(large: NDArray[Any], small: NDArray[Any]) -> NDArray[np.float64]:
+    """Quotients of numbers ≥ 0, with 0/0 = 1 and x/0 = ∞."""
+    if large.dtype == object:
+        each: NDArray[Any] = np.frompyfunc(_quotient, 2, 1)(large, small)
+        return np.asarray(each, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        out: NDArray[np.float64] = np.divide(large, small)
+    if not small.all():
+        out[(small == 0) & (large == 0)] = 1
+    return out
+
+
+def _quotient(large: Any, small: Any) -> Any:
+    if small == 0:
+        return math.inf if large else 1.0
+    try:
+        return large / small
+    except OverflowError:
+        return math.inf
+
+
+def _edge_step(block: NDArray[Any]) -> int:
+    return max(1, SEARCH_ENTRIES // int(block.shape[1]))
+
+
+def _edge_to(graph: AnswerGraph, i: int, column: NDArray[Any]) -> tuple[int, int]:
+    near = graph.neighbours(i)
+    return int(near[column[near].argmax()]), i
+
+
+def _ordered(edge: NDArray[np.int64], left: Any, right: Any) -> tuple[int, int]:
+    i, h = map(int, edge)
+    return (i, h) if left >= right else (h, i)
+
+
+# -- integers -----------------------------------------------------------------------------
+
+
+def _groups(graph: AnswerGraph) -> Iterator[tuple[AnswerGraph, float, NDArray[np.int64] | None]]:
+    """Yield the edges of each length; ``None`` for all edges of a graph with a rule."""
+    if graph.knows_maxima:
+        yield graph, 1.0, None
+        return
+    edges, lengths = graph.edge_array(), graph.edge_lengths()
+    order = np.argsort(lengths, kind="stable")
+    values, starts = np.unique(lengths[order], return_index=True)
+    for value, part in zip(values, np.split(order, starts[1:]), strict=True):
+        yield graph, float(value), edges[part]
+
+
+def _exact_worst(
+    weights: NDArray[Any], graph: AnswerGraph, length: float, edges: NDArray[np.int64] | None
+) -> Worst:
+    best = Worst(None, None, Fraction(0), length)
+    columns = weights.shape[1]
+    step = max(1, SEARCH_ENTRIES // len(weights))
+    for start in range(0, columns, step):
+        block = weights[:, start : start + step]
+        if edges is None:
+            found = _exact_best(graph.nearby_maxima(block), block, best.ratio)
+            if found is not None:
+                (i, o), ratio = found
+                edge = _edge_to(graph, i, block[:, o])
+                best = Worst(edge, start + o, ratio, length)
+            continue
+        for first in range(0, len(edges), _edge_step(block)):
+            part = edges[first : first + _edge_step(block)]
+            left, right = block[part[:, 0]], block[part[:, 1]]
+            large, small = np.maximum(left, right), np.minimum(left, right)
+            found = _exact_best(large, small, best.ratio)
+            if found is not None:
+                (e, o), ratio = found
+                edge = _ordered(part[e], left[e, o], right[e, o])
+                best = Worst(edge, start + o, ratio, length)
+    return best
+
+
+def _exact_best(
+    large: NDArray[Any], small: NDArray[Any], beat: Fraction | float
+) -> tuple[tuple[int, int], Fraction | float] | None:
+    """Return place and value of the largest exact quotient when it is above ``beat``."""
+    if beat == math.inf:
+        return None
+    broken = np.argwhere((small == 0) & (large != 0))
+    if len(broken):
+        return (int(broken[0][0]), int(broken[0][1])), math.inf
+    quotients = _quotients(large, small)
+    top = float(quotients.max())
+    if beat and log_ratio(beat) > math.log(top) + _CLEARLY:
+        return None
+    close = np.argwhere(quotients >= top * (1 - _QUOTIENT_ERROR))
+    place, value = None, beat
+    above, below = large[tuple(close.T)], small[tuple(close.T)]
+    for k in _different(above, below):
+        # Only 0/0 is left with a zero below, and it breaks nothing.
+        ratio = Fraction(int(above[k]), int(below[k])) if below[k] else Fraction(1)
+        if ratio > value:
+            place, value = (int(close[k][0]), int(close[k][1])), ratio
+    return None if place is None else (place, value)
+
+
+def _different(above: NDArray[Any], below: NDArray[Any]) -> NDArray[np.int64]:
+    """Places of the first of each different fraction, in order."""
+    if above.dtype == object:
+        first: dict[tuple[int, int], int] = {}
+        for k, pair in enumerate(zip(above, below, strict=True)):
+            first.setdefault(pair, k)
+        return np.array(list(first.values()))
+    shared = np.maximum(np.gcd(above, below), 1)
+    pairs = np.stack([above // shared, below // shared], axis=1)
+    return np.sort(np.unique(pairs, axis=0, return_index=True)[1])
+
+
+def check_sizes(channel: Channel, graph: AnswerGraph) -> None:
+    """Refuse a channel that does not have one row for each node.
+
+    >>> from tightrope.graphs import PathPower
+    >>> check_sizes(Channel([[1.0]]), PathPower(2))
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: a channel on path(2) must have 2 rows, got 1
+    """
+    if channel.shape[0] != graph.size:
+        raise InputError(
+            f"a channel on {graph.name} must have {graph.size} rows, got {channel.shape[0]}"
+        )
+
+
+def worst_places(channel: Channel, graph: AnswerGraph) -> list[Worst]:
+    """Return the worst places of a channel, by rule where there is one.
+
+    One place for each length of edge or factor; the largest level is the smallest ε.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower
+    >>> band = PathPower(1_000_001, 5)
+    >>> worst_places(GeometricChannel(1_000_001, "1", width=5), band)[0].edge
+    (0, 5)
+    """
+    if graph.size == 1:
+        return [NOWHERE]
+    if isinstance(channel, GeometricChannel):
+        return [_geometric(channel, graph)]
+    if isinstance(channel, ScaledPhi) and _is_own(channel, graph):
+        return [_scaled_phi(channel)]
+    if isinstance(channel, KroneckerChannel) and _factors_match(channel, graph):
+        return (
+            _cartesian(channel, graph)
+            if graph.product == "cartesian"
+            else [_strong(channel, graph)]
+        )
+    return search(channel, graph)
+
+
+def _is_own(channel: ScaledPhi, graph: AnswerGraph) -> bool:
+    """Whether a graph is the channel's own, as far as that is easily seen."""
+    own = channel.graph
+    return own.rule == graph.rule and own.same_as(graph)
+
+
+def _geometric(channel: GeometricChannel, graph: AnswerGraph) -> Worst:
+    i, h, length = graph.longest_edge()
+    times = Fraction(h - i, channel.width) / Fraction(repr(length))
+    ratio = _exp(channel.step * (h - i))
+    return Worst((i, h), i, ratio, length, (times, channel.epsilon))
+
+
+def _scaled_phi(channel: ScaledPhi) -> Worst:
+    graph = channel.graph
+    i = 0 if channel.constant_scale is not None else int((channel.scale > 0).argmax())
+    near = graph.neighbours(i)
+    lengths = [graph.distance(i, int(h)) for h in near] if graph.has_lengths else [1.0]
+    k = int(np.argmin(lengths))
+    ratio = _exp(float(channel.epsilon) * lengths[k])
+    rule = (Fraction(1), channel.epsilon)
+    return Worst((i, int(near[k])), i, ratio, float(lengths[k]), rule)
+
+
+def _factors_match(channel: KroneckerChannel, graph: AnswerGraph) -> bool:
+    return (
+        bool(graph.product)
+        and len(graph.factors) == len(channel.factors)
+        and all(
+            part.shape[0] == factor.size
+            for part, factor in zip(channel.factors, graph.factors, strict=True)
+        )
+    )
+
+
+def _factor_places(channel: KroneckerChannel, graph: AnswerGraph) -> list[list[Worst]]:
+    """Worst places of each factor, those of one pair of objects found once."""
+    known: dict[tuple[int, int], list[Worst]] = {}
+    for part, factor in zip(channel.factors, graph.factors, strict=True):
+        if (id(part), id(factor)) not in known:
+            known[id(part), id(factor)] = worst_places(part, factor)
+    pairs = zip(channel.factors, graph.factors, strict=True)
+    return [known[id(part), id(factor)] for part, factor in pairs]
+
+
+def _likely_output(channel: Channel) -> int:
+    return int(channel.row(0).argmax())
+
+
+def _cartesian(channel: KroneckerChannel, graph: AnswerGraph) -> list[Worst]:
+    places = _factor_places(channel, graph)
+    others = [_likely_output(part) for part in channel.factors]
+    found: list[Worst] = []
+    seen: set[int] = set()
+    for k, mine in enumerate(places):
+        if id(mine) in seen:
+            continue
+        seen.add(id(mine))
+        for worst in mine:
+            if worst.edge is None or worst.output is None:
+                continue
+            put = _replace(k, len(places))
+            zeros = [0] * len(places)
+            i, h = (channel.input_index(put(zeros, end)) for end in worst.edge)
+            o = channel.output_index(put(others, worst.output))
+            found.append(Worst((i, h), o, worst.ratio, worst.length, worst.rule))
+    return found or [NOWHERE]
+
+
+def _replace(k: int, count: int) -> Callable[[list[int], int], list[int]]:
+    return lambda digits, value: [value if j == k else digits[j] for j in range(count)]
+
+
+def _strong(channel: KroneckerChannel, graph: AnswerGraph) -> Worst:
+    chosen = [max(mine, key=lambda w: w.level) for mine in _factor_places(channel, graph)]
+    ends = [worst.edge or (0, 0) for worst in chosen]
+    outputs = [
+        _likely_output(part) if worst.output is None else worst.output
+        for part, worst in zip(channel.factors, chosen, strict=True)
+    ]
+    edge = (
+        channel.input_index([end[0] for end in ends]),
+        channel.input_index([end[1] for end in ends]),
+    )
+    ratios = [worst.ratio for worst in chosen]
+    if all(isinstance(ratio, Fraction) for ratio in ratios):
+        ratio: Fraction | float = math.prod(ratios, start=Fraction(1))
+    else:
+        ratio = _exp(math.fsum(worst.level for worst in chosen))
+    return Worst(edge, channel.output_index(outputs), ratio, 1.0, _sum_rule(chosen))
+
+
+def _sum_rule(chosen: list[Worst]) -> tuple[Fraction, Epsilon] | None:
+    """Add levels that are all known by rule and written in the same kind of ε."""
+    rules = [worst.rule for worst in chosen if worst.edge is not None]
+    known = [rule for rule in rules if rule is not None]
+    if len(known) < len(rules) or len({epsilon.base for _, epsilon in known}) != 1:
+        return None
+    one = known[0][1]
+    times = sum((t * epsilon.multiple for t, epsilon in known), Fraction(0)) / one.multiple
+    return times, one
+
 
 #: How far the smallest ε of a channel of floats may lie above the level asked for.
 PRIVACY_TOLERANCE = 1e-9

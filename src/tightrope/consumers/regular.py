@@ -30,7 +30,7 @@ from tightrope.errors import TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import ROW_LIMIT
 from tightrope.phi import Phi, Solution
-from tightrope.phi.exact import rational_solve
+from tightrope.phi.cells import rational_solve
 
 #: Relative error taken for an entry of y where none is proven.
 UNPROVEN_ERROR = 1e-11

@@ -17,10 +17,17 @@ from tightrope.consumers.regular_bounds import Level, uniform_leakage_bits
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.phi import Existence
-from tightrope.phi.cells import single_cells
-from tightrope.phi.exact import fits_exactly, pieces
-from tightrope.phi.existence import FEW_SAMPLES, MANY_ANSWERS, SAMPLED_FROM, SAMPLES
-from tightrope.phi.sampling import check_range, on_every_factor, sampled, stepped
+from tightrope.phi.cells import fits_exactly, pieces, single_cells
+from tightrope.phi.existence import (
+    FEW_SAMPLES,
+    MANY_ANSWERS,
+    SAMPLED_FROM,
+    SAMPLES,
+    check_range,
+    on_every_factor,
+    sampled,
+    stepped,
+)
 from tightrope.phi.structure import structure_of
 
 #: Largest number of answers for which levels are found by exact polynomials.

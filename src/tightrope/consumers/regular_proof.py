@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.phi import Phi, Solution
-from tightrope.phi.singular import nonnegative
+from tightrope.phi.operator import nonnegative
 
 
 def separating_vector(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tightrope.channels import Channel
-from tightrope.channels.column_graphs import TIGHT_TOLERANCE, maximally_general
-from tightrope.channels.dobrushin import dobrushin
+from tightrope.channels.compare import dobrushin
+from tightrope.channels.generality import TIGHT_TOLERANCE, maximally_general
 from tightrope.channels.privacy import smallest_epsilon
 from tightrope.epsilon import SMALLEST, Epsilon
 from tightrope.errors import InputError, TooLarge

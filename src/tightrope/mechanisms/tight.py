@@ -22,9 +22,9 @@ from tightrope.graphs import AnswerGraph
 from tightrope.mechanisms.geometric import geometric
 from tightrope.mechanisms.tight_optimality import Optimality, candidate_test
 from tightrope.phi import Phi, Solution
-from tightrope.phi.exact import rational_ones
+from tightrope.phi.cells import rational_ones
 from tightrope.phi.existence import nearest_level
-from tightrope.phi.singular import CONSISTENT_TOLERANCE
+from tightrope.phi.operator import CONSISTENT_TOLERANCE
 
 
 class NoTightConstraints(InputError):

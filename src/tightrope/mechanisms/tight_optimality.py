@@ -125,7 +125,7 @@ def reach(phi: Phi, prior: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> reach(Phi(PathPower(4), "ln(2)"), np.array([0.8, 0.1, 0.1, 0.0])).tolist()
     [0.8, 0.4, 0.2, 0.1]
     """
-    from tightrope.phi.trees import TreeStructure
+    from tightrope.phi.structure import TreeStructure
 
     graph = phi.graph
     if not graph.has_lengths and graph.is_tree:

@@ -10,8 +10,8 @@ import numpy as np
 from tightrope.axioms import cycle_labelling, tree_weights, universality
 from tightrope.axioms.refutation import Refutation
 from tightrope.channels import Channel, IntegerChannel, equal, is_private, rational
-from tightrope.channels.column_graphs import maximally_general
 from tightrope.channels.derive import derivable
+from tightrope.channels.generality import maximally_general
 from tightrope.consumers import Consumer, Loss, expected_loss
 from tightrope.consumers import loss as read_loss
 from tightrope.graphs import AnswerGraph, Clique, Cycle, ExplicitGraph, Star, petersen

@@ -29,10 +29,9 @@ from tightrope.channels import (
     rational,
     remap,
 )
-from tightrope.channels.column_graphs import maximally_general
+from tightrope.channels.compare import dobrushin
 from tightrope.channels.derive import derivable
-from tightrope.channels.dobrushin import dobrushin
-from tightrope.channels.generality import make_maximally_general
+from tightrope.channels.generality import make_maximally_general, maximally_general
 from tightrope.consumers import Consumer, expected_loss
 from tightrope.graphs import Clique, PathPower, petersen
 from tightrope.mechanisms import exponential, geometric

@@ -6,11 +6,15 @@
 (5, 0.01135114916957...)
 """
 
-from tightrope.phi.existence import always_above, certified_at, exists
-from tightrope.phi.operator import Phi
-from tightrope.phi.sampling import Existence
-from tightrope.phi.singular_levels import SingularLevels, singular_epsilons
-from tightrope.phi.solution import Solution
+from tightrope.phi.existence import (
+    Existence,
+    SingularLevels,
+    always_above,
+    certified_at,
+    exists,
+    singular_epsilons,
+)
+from tightrope.phi.operator import Phi, Solution
 
 __all__ = [
     "Existence",

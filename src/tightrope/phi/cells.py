@@ -5,18 +5,38 @@ at each distance. Averaging over cells then commutes with Φ, so from any non-ne
 of :math:`\Phi z = 1` the averages are a non-negative solution too: the tight-constraints
 mechanism exists iff it exists with z constant on the cells. Orbits of automorphisms are
 equitable; the partition here is the coarsest one and may be coarser.
+
+On few cells everything is decided exactly. By Cramer's rule :math:`\zeta_A = N_A(\alpha) /
+D(\alpha)` with integer polynomials. Their roots in (0, 1) cut the range of α into pieces on which
+every sign is constant, so one rational point decides each piece, and none can be missed. Every
+non-negative solution has :math:`z_i \le (\Phi z)_i = 1`, so the set of α is closed and stays away
+from poles: only at a root of D itself must a system be looked at numerically.
+
+For an ε with rational :math:`e^\varepsilon` the system is solved in fractions. Where an entry of z
+is exactly zero no floating-point bound can tell its sign: on a star of three leaves at ε = ln 2
+the middle is never reported.
 """
 
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope import exact
+from tightrope.epsilon import Epsilon
 from tightrope.graphs import AnswerGraph
-from tightrope.phi.dense import _distances_by_code
+from tightrope.phi.structure import _distances_by_code
+
+if TYPE_CHECKING:
+    from flint import fmpz_poly
+
 
 #: Up to this many cells are eliminated here: on a busy machine the threads of a linear-algebra
 #: library cost such small systems hundreds of times what they save.
@@ -145,3 +165,179 @@ def cells_of(graph: AnswerGraph) -> Cells:
     counts = np.moveaxis(seen.reshape(count, len(lengths), count), 1, 0)
     label.flags.writeable = False
     return Cells(label, counts, lengths)
+
+
+#: Largest degree of the polynomials.
+DEGREE_LIMIT = 160
+#: Largest number of cells.
+CELLS_LIMIT = 24
+#: Largest number of cells for which the system is solved in fractions.
+RATIONAL_CELLS = 40
+
+
+def fits_exactly(cells: Cells) -> bool:
+    """Whether the polynomials are small enough.
+
+    >>> from tightrope.graphs import PathPower
+    >>> from tightrope.phi.cells import cells_of
+    >>> fits_exactly(cells_of(PathPower(9, 2))), fits_exactly(cells_of(PathPower(90)))
+    (True, False)
+    """
+    whole = bool((cells.lengths == np.floor(cells.lengths)).all())
+    degree = cells.size * int(cells.lengths.max())
+    return whole and cells.size <= CELLS_LIMIT and degree <= DEGREE_LIMIT
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A closed interval of α on which the mechanism exists; an end is a root, 0 or 1.
+
+    >>> Piece(Fraction(0), Fraction(1)).is_point
+    False
+    """
+
+    low: exact.Root | Fraction
+    high: exact.Root | Fraction
+
+    @property
+    def is_point(self) -> bool:
+        """Whether it is a single α."""
+        return self.low is self.high
+
+
+def singular_alphas(cells: Cells) -> list[exact.Root]:
+    r"""Return every root of :math:`\det Q(\alpha)` in (0, 1), in order.
+
+    >>> from tightrope.graphs import FoldedCube
+    >>> [str(root.low) for root in singular_alphas(single_cells(FoldedCube(4)))]
+    ['1/3']
+    """
+    return exact.unit_roots([_cramer(cells, [1] * cells.size)[0]])
+
+
+def _cramer(cells: Cells, right: Sequence[int]) -> tuple[fmpz_poly, list[fmpz_poly]]:
+    return exact.cramer(list(cells.counts), [int(x) for x in cells.lengths], right)
+
+
+def pieces(cells: Cells, rhs: Sequence[int] | None = None) -> list[Piece]:
+    r"""Return the closed intervals of :math:`\alpha \in (0,1)` with :math:`Q\zeta = b`, ζ ≥ 0.
+
+    The right-hand side is 1 unless given; a non-negative one keeps the set closed.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Star
+    >>> [float(piece.high) for piece in pieces(cells_of(Star(4)))]
+    [0.3333333333333333]
+    """
+    right = [1] * cells.size if rhs is None else list(rhs)
+    bottom, tops = _reduced(*_cramer(cells, right))
+    roots = exact.unit_roots([bottom, *tops])
+    ends = [Fraction(0), *(end for root in roots for end in (root.low, root.high)), Fraction(1)]
+    middles = [(a + b) / 2 for a, b in zip(ends[::2], ends[1::2], strict=True)]
+    holds = [_exists_at(bottom, tops, middle) for middle in middles]
+    found: list[Piece] = []
+    start: exact.Root | Fraction = Fraction(0)
+    for root, before, after in zip(roots, holds, holds[1:], strict=False):
+        if before and not after:
+            found.append(Piece(start, root))
+        elif after and not before:
+            start = root
+        elif not before and _exists_on(root, bottom, tops, cells, right):
+            found.append(Piece(root, root))
+    if holds[-1]:
+        found.append(Piece(start, Fraction(1)))
+    return found
+
+
+def _reduced(bottom: fmpz_poly, tops: list[fmpz_poly]) -> tuple[fmpz_poly, list[fmpz_poly]]:
+    """Divide out what all polynomials share: powers of 1-α at least."""
+    common = bottom
+    for top in tops:
+        common = common.gcd(top)
+    return bottom // common, [top // common for top in tops]
+
+
+def _exists_at(bottom: fmpz_poly, tops: list[fmpz_poly], alpha: Fraction) -> bool:
+    below = exact.sign_at(bottom, alpha)
+    return all(exact.sign_at(top, alpha) * below >= 0 for top in tops)
+
+
+def _exists_on(
+    root: exact.Root,
+    bottom: fmpz_poly,
+    tops: list[fmpz_poly],
+    cells: Cells,
+    right: list[int],
+    tolerance: float = 1e-11,
+) -> bool:
+    """Whether the mechanism exists at a root although on neither side of it.
+
+    Where D vanishes, by the residual of non-negative least squares, up to a tolerance.
+    """
+    if root.is_root_of(bottom):
+        from scipy.optimize import nnls
+
+        scaled = np.asarray(right, float) / max(right)
+        return bool(nnls(cells.quotient(float(root)), scaled)[1] < tolerance)
+    # The interval of a root holds no other, so signs at its end are signs at the root.
+    below = exact.sign_at(bottom, root.low)
+    return all(root.is_root_of(top) or exact.sign_at(top, root.low) * below > 0 for top in tops)
+
+
+def rational_ones(graph: AnswerGraph, epsilon: Epsilon) -> list[Fraction] | None:
+    r"""Return z with :math:`\Phi z = 1` as fractions, or ``None`` when it is out of reach.
+
+    It is out of reach when :math:`e^\varepsilon` is not rational, the graph has too many cells,
+    or the system on cells is singular.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Star
+    >>> [str(z) for z in rational_ones(Star(3), Epsilon.of("ln(2)"))]
+    ['0', '2/3', '2/3', '2/3']
+    """
+    if not epsilon.exact or graph.has_lengths:
+        return None
+    alpha = 1 / epsilon.ratio
+    if graph.is_tree:
+        return [(1 - (int(degree) - 1) * alpha) / (1 + alpha) for degree in graph.degrees]
+    if graph.size > CELL_LIMIT:
+        return None
+    cells = cells_of(graph)
+    return _in_fractions(cells, alpha, [Fraction(1)] * cells.size)
+
+
+def rational_solve(
+    graph: AnswerGraph, epsilon: Epsilon, rhs: Sequence[Fraction]
+) -> list[Fraction] | None:
+    r"""Return x with :math:`\Phi x = b` as fractions, or ``None`` when it is out of reach.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Clique
+    >>> corner = [Fraction(k, 5) for k in (2, 1, 1, 1)]
+    >>> [str(y) for y in rational_solve(Clique(4), Epsilon.of("ln(2)"), corner)]
+    ['2/5', '0', '0', '0']
+    """
+    if not epsilon.exact or graph.has_lengths or graph.size > RATIONAL_CELLS:
+        return None
+    return _in_fractions(single_cells(graph), 1 / epsilon.ratio, rhs)
+
+
+def _in_fractions(
+    cells: Cells, alpha: Fraction, right: Sequence[Fraction]
+) -> list[Fraction] | None:
+    """Solve on cells at a rational α, where cells and digits are few enough."""
+    if cells.size > RATIONAL_CELLS or alpha.denominator.bit_length() > 64:
+        return None
+    p, q, top = alpha.numerator, alpha.denominator, int(cells.lengths.max())
+    powers = [p ** int(k) * q ** (top - int(k)) for k in cells.lengths]
+    matrix = np.tensordot(np.array(powers, dtype=object), cells.counts.astype(object), 1)
+    below = math.lcm(*(b.denominator for b in right))
+    numbers: NDArray[Any] = np.array([[int(b * below)] for b in right], dtype=object)
+    found = exact.solve(matrix, numbers * q**top)
+    if found is None:
+        return None
+    values = [Fraction(int(value), found[1] * below) for value in found[0][:, 0]]
+    return [values[cell] for cell in cells.label]

@@ -1,11 +1,11 @@
-r"""For which ε the tight-constraints mechanism exists [A, Lemma 3, 4].
+r"""For which ε the tight-constraints mechanism exists [A, Lemma 3, 4], and Φ has an inverse.
 
 It exists iff :math:`\Phi z = 1` has a solution :math:`z \ge 0`. The set of such ε is closed and
 contains all large ε, but it need not be one interval. What is used, in this order:
 
 * Trees: all ε with :math:`e^\varepsilon \ge \Delta - 1`. Constant ball sizes: every ε.
 * Cartesian products: the ε that work for every factor.
-* Small graphs: exact polynomials on cells (:mod:`tightrope.phi.exact`); nothing is missed.
+* Small graphs: exact polynomials on cells (:mod:`tightrope.phi.cells`); nothing is missed.
 * Otherwise the smallest entry of z is sampled over a range and every change of sign narrowed
   down. Two changes closer together than the samples can be missed; the result says how close.
 
@@ -18,29 +18,257 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from tightrope.epsilon import Epsilon
+from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
-from tightrope.phi.cells import CELL_LIMIT, cells_of
-from tightrope.phi.exact import CELLS_LIMIT, fits_exactly, pieces
+from tightrope.phi.cells import (
+    CELL_LIMIT,
+    CELLS_LIMIT,
+    cells_of,
+    fits_exactly,
+    pieces,
+    single_cells,
+    singular_alphas,
+)
 from tightrope.phi.lattice import LatticeStructure
-from tightrope.phi.lines import BandStructure
-from tightrope.phi.modes import modes_of
+from tightrope.phi.lines import BandStructure, modes_of
 from tightrope.phi.operator import Phi
 from tightrope.phi.plane import PlaneStructure
-from tightrope.phi.sampling import (
-    Existence,
-    Interval,
-    check_range,
-    on_every_factor,
-    sampled,
-    stepped,
-)
-from tightrope.phi.structure import structure_of
+from tightrope.phi.structure import DenseStructure, structure_of
+
+#: Accuracy of the ends of intervals found by bisection.
+END_ACCURACY = 1e-10
+#: The step at which the published thresholds were looked for [A, §6].
+PUBLISHED_STEP = 0.01
+#: Most samples that a step may ask for.
+SAMPLE_LIMIT = 100_000
+
+#: An interval of ε; ``None`` as its end means that it has none.
+Interval = tuple[float, float | None]
+
+
+@dataclass(frozen=True)
+class Existence:
+    r"""A set of ε: where the mechanism exists, or where a prior is regular.
+
+    Parameters
+    ----------
+    intervals
+        Closed intervals of ε, increasing; an open start at 0 is written 0.
+    accuracy
+        How far an end may lie from the true one.
+    exact
+        Whether the intervals are proven to be all of them, single points where Φ is singular
+        excepted. Otherwise ``resolution`` says how far apart the samples were.
+    resolution
+        Largest gap between samples, in ε; 0 when ``exact``.
+    searched
+        The range of ε looked at.
+    tolerance
+        How negative an entry of y was allowed to be; 0 for the true set.
+    method
+        How it was decided, in words.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Star
+    >>> from tightrope.phi import exists
+    >>> exists(Star(3)).intervals
+    ((0.6931471805599453, None),)
+    """
+
+    intervals: tuple[Interval, ...]
+    accuracy: float
+    exact: bool
+    resolution: float
+    searched: Interval
+    tolerance: float
+    method: str
+
+    @property
+    def minimum(self) -> float:
+        """The smallest ε (0 when every ε works)."""
+        return self.intervals[0][0] if self.intervals else math.inf
+
+    @property
+    def is_up_set(self) -> bool:
+        """Whether every ε above the minimum works too."""
+        return len(self.intervals) == 1 and self.intervals[0][1] is None
+
+    def contains(self, epsilon: float) -> bool:
+        """Whether an ε lies in one of the intervals."""
+        return any(a <= epsilon and (b is None or epsilon <= b) for a, b in self.intervals)
+
+    def nearest(self, epsilon: float) -> float:
+        """Return the nearest ε that works."""
+        if self.contains(epsilon):
+            return epsilon
+        ends = [end for pair in self.intervals for end in pair if end is not None and end > 0]
+        return min(ends, key=lambda end: abs(end - epsilon))
+
+
+def intersection(sets: list[tuple[Interval, ...]]) -> tuple[Interval, ...]:
+    """Return the ε that lie in all of some sets of intervals.
+
+    >>> intersection([((0.0, 2.0), (3.0, None)), ((1.0, None),)])
+    ((1.0, 2.0), (3.0, None))
+    """
+    out: list[tuple[float, float]] = [(0.0, math.inf)]
+    for intervals in sets:
+        pairs = [(a, math.inf if b is None else b) for a, b in intervals]
+        out = [(max(a, c), min(b, d)) for a, b in out for c, d in pairs if max(a, c) <= min(b, d)]
+    return tuple((a, None if b == math.inf else b) for a, b in sorted(out))
+
+
+def on_every_factor(parts: Sequence[Existence]) -> Existence:
+    """Return where all of some sets hold, as a product needs of its factors.
+
+    >>> from tightrope.graphs import Star
+    >>> from tightrope.phi import exists
+    >>> on_every_factor([exists(Star(3)), exists(Star(5))]).minimum == math.log(4)
+    True
+    """
+    return Existence(
+        intersection([part.intervals for part in parts]),
+        max(part.accuracy for part in parts),
+        all(part.exact for part in parts),
+        max(part.resolution for part in parts),
+        (max(part.searched[0] for part in parts), None),
+        0.0,
+        "every factor of the product: " + "; ".join(sorted({part.method for part in parts})),
+    )
+
+
+def check_range(
+    low: float | None, high: float | None, tolerance: float, step: float | None
+) -> None:
+    """Refuse a range, tolerance or step that makes no sense.
+
+    >>> check_range(2, 1, 0, None)
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: low must be below high, got 2 and 1
+    """
+    if not (math.isfinite(tolerance) and tolerance >= 0):
+        raise InputError(f"the tolerance must be at least 0, got {tolerance}")
+    for name, bound in (("low", low), ("high", high), ("step", step)):
+        if bound is not None and not (math.isfinite(bound) and bound > 0):
+            raise InputError(f"{name} must be a positive number, got {bound}")
+    if low is not None and high is not None and low >= high:
+        raise InputError(f"low must be below high, got {low} and {high}")
+
+
+def sampled(
+    least: Callable[[float], float], start: float, high: float | None, sure: float, count: int
+) -> Existence:
+    """Return where a function of ε is at least 0, from samples and bisection.
+
+    Parameters
+    ----------
+    least
+        The function, known to be at least 0 from ``sure`` on.
+    start, high
+        The range; without an upper end it goes to ``sure``.
+    sure
+        See above.
+    count
+        The number of samples.
+
+    Examples
+    --------
+    >>> found = sampled(lambda e: (e - 1) * (e - 2) * (e - 3), 0.5, None, 4, 50)
+    >>> [(round(a, 6), b and round(b, 6)) for a, b in found.intervals]
+    [(1.0, 2.0), (3.0, None)]
+    """
+    stop = sure if high is None else min(high, sure)
+    points = np.geomspace(start, max(stop, start * 1.01), count).tolist()
+    points, values = _with_turning_points(least, points, [least(point) for point in points])
+    ends: list[float] = [start] if values[0] >= 0 else []
+    for k in range(len(points) - 1):
+        if (values[k] >= 0) != (values[k + 1] >= 0):
+            ends.append(_change(least, points[k], points[k + 1]))
+    limit = None if high is None or high >= sure else high
+    pairs = tuple(zip(ends[::2], [*ends[1::2], limit], strict=False))
+    gap = max(b - a for a, b in itertools.pairwise(points))
+    words = f"{len(points)} samples of the smallest entry, changes of sign narrowed down"
+    return Existence(pairs, END_ACCURACY, False, gap, (start, limit), 0.0, words)
+
+
+def _with_turning_points(
+    least: Callable[[float], float], points: list[float], values: list[float]
+) -> tuple[list[float], list[float]]:
+    """Add the turning points between samples where the curve bends towards zero."""
+    from scipy.optimize import minimize_scalar
+
+    extra: list[tuple[float, float]] = []
+    for k in range(1, len(points) - 1):
+        a, b, c = values[k - 1], values[k], values[k + 1]
+        sign = 1 if b >= 0 else -1
+        turns = sign * b < sign * a and sign * b < sign * c and a * sign > 0 and c * sign > 0
+        if turns and abs(b) < 4 * abs(a - 2 * b + c):
+            found = minimize_scalar(
+                lambda e, s=sign: s * least(e),
+                bounds=(points[k - 1], points[k + 1]),
+                method="bounded",
+                options={"maxiter": 30},
+            )
+            extra.append((float(found.x), sign * float(found.fun)))
+    merged = sorted({**dict(zip(points, values, strict=True)), **dict(extra)}.items())
+    return [p for p, _ in merged], [v for _, v in merged]
+
+
+def _change(least: Callable[[float], float], a: float, b: float) -> float:
+    """Return where the sign changes between two samples, on the side where it is right."""
+    from scipy.optimize import brentq
+
+    near = float(brentq(least, a, b, xtol=END_ACCURACY / 4, rtol=1e-14))
+    towards = -1 if least(a) >= 0 else 1
+    while least(near) < 0:
+        near += towards * END_ACCURACY / 4
+    return near
+
+
+def stepped(
+    least: Callable[[float], float],
+    low: float | None,
+    high: float | None,
+    sure: float,
+    tolerance: float,
+    step: float | None,
+) -> Existence:
+    """Return the multiples of a step where a function of ε is at least minus a tolerance.
+
+    >>> stepped(lambda e: e - 1, None, None, 3, 0.105, None).intervals
+    ((0.9, None),)
+    """
+    step = step or PUBLISHED_STEP
+    start = step if low is None else low
+    stop = sure if high is None else high
+    if (stop - start) / step > SAMPLE_LIMIT:
+        raise TooLarge(
+            f"steps of {step:g} from {start:g} to {stop:g} are more than {SAMPLE_LIMIT} samples: "
+            "take a larger step or a shorter range"
+        )
+    first, last = math.ceil(start / step - 1e-9), math.ceil(stop / step - 1e-9)
+    points = [round(k * step, 12) for k in range(max(first, 1), max(last, first) + 1)]
+    holds = [least(point) >= -tolerance for point in points]
+    found: list[Interval] = []
+    for k, point in enumerate(points):
+        if holds[k] and (k == 0 or not holds[k - 1]):
+            found.append((point, None))
+        elif not holds[k] and k and holds[k - 1]:
+            found[-1] = (found[-1][0], points[k - 1])
+    if found and found[-1][1] is None and points[-1] < sure:
+        found[-1] = (found[-1][0], points[-1])
+    words = f"multiples of {step:g} with every entry of y at least {-tolerance:g}"
+    return Existence(tuple(found), step, False, step, (points[0], high), tolerance, words)
+
 
 #: Where sampling starts when nothing else is asked for.
 SAMPLED_FROM = 0.01
@@ -271,3 +499,90 @@ def certified_at(graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str) 
     (True, False)
     """
     return Phi(graph, epsilon).solve_ones().positive
+
+
+#: Largest number of answers for which eigenvalues are sampled.
+EIGENVALUE_LIMIT = 600
+#: Number of samples of the eigenvalues, and the range of ε.
+SAMPLES, LOW, HIGH = 200, 0.02, 8.0
+
+
+@dataclass(frozen=True)
+class SingularLevels:
+    r"""The ε for which Φ has no inverse.
+
+    Parameters
+    ----------
+    epsilons
+        The levels, increasing.
+    exact
+        Whether these are proven to be all. Otherwise changes of the number of negative
+        eigenvalues were looked for between ``LOW`` and ``HIGH``.
+    method
+        How it was decided, in words.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower
+    >>> singular_epsilons(PathPower(5)).epsilons
+    ()
+    """
+
+    epsilons: tuple[float, ...]
+    exact: bool
+    method: str
+
+    @property
+    def alphas(self) -> tuple[float, ...]:
+        r"""The same levels as :math:`\alpha = e^{-\varepsilon}`."""
+        return tuple(math.exp(-epsilon) for epsilon in self.epsilons)
+
+
+def singular_epsilons(graph: AnswerGraph) -> SingularLevels:
+    r"""Return every ε for which Φ is singular.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import FoldedCube
+    >>> [round(alpha, 12) for alpha in singular_epsilons(FoldedCube(4)).alphas]   # 1/3
+    [0.333333333333]
+    """
+    if graph.product == "cartesian":
+        parts = [singular_epsilons(factor) for factor in set(graph.factors)]
+        joined = sorted({epsilon for part in parts for epsilon in part.epsilons})
+        return SingularLevels(
+            tuple(joined), all(part.exact for part in parts), "a factor of the product is singular"
+        )
+    unit = not graph.has_lengths
+    if unit and (graph.is_clique or graph.is_cycle or graph.is_tree):
+        return SingularLevels((), True, "Φ is positive definite on trees, cycles and cliques")
+    if graph.size > EIGENVALUE_LIMIT:
+        raise TooLarge(
+            f"the eigenvalues of Φ are sampled up to {EIGENVALUE_LIMIT} answers, "
+            f"{graph.name} has {graph.size}"
+        )
+    dense = DenseStructure(graph)
+    if unit and graph.size <= 64:
+        single = single_cells(graph)
+        if fits_exactly(single):
+            levels = sorted(-math.log(float(root)) for root in singular_alphas(single))
+            return SingularLevels(tuple(levels), True, "roots of the determinant, exactly")
+    return _by_inertia(dense)
+
+
+def _by_inertia(dense: DenseStructure) -> SingularLevels:
+    def negative(epsilon: float) -> int:
+        return int((np.linalg.eigvalsh(dense.matrix(math.exp(-epsilon))) < 0).sum())
+
+    points = np.geomspace(LOW, HIGH, SAMPLES)
+    counts = [negative(float(point)) for point in points]
+    found = []
+    for k in range(SAMPLES - 1):
+        a, b = float(points[k]), float(points[k + 1])
+        if counts[k] != counts[k + 1]:
+            while b - a > 1e-10:
+                middle = (a + b) / 2
+                a, b = (middle, b) if negative(middle) == counts[k] else (a, middle)
+            found.append(b)
+    words = f"changes of the number of negative eigenvalues over {SAMPLES} samples of ε"
+    return SingularLevels(tuple(found), False, words)

@@ -1,9 +1,26 @@
-r"""Φ as an operator: rows, products, sums and solutions, by the structure of the graph."""
+r"""Φ as an operator: rows, products, sums, and solutions that say how far they can be trusted.
+
+A solution found in double precision is improved with residuals in extended precision (iterative
+refinement) until the sign of every entry is certain or nothing more is gained. What is *proven*
+and what is only *measured*:
+
+* ``residual`` is measured, in extended precision.
+* ``error`` bounds every entry's distance from the true value. It is proven from a bound on
+  :math:`\|\Phi^{-1}\|_2` (closed form, symbol of the lattice, diagonal dominance, or an
+  approximate inverse) times the residual and the rounding made in computing it. It is ``None``
+  where no such bound is known; the signs are then as good as the residual, and nothing more.
+
+Where Φ is singular [A, §4.1, App B] there is a solution iff b is orthogonal to the kernel, and
+then all solutions are one of them plus the kernel. A non-negative one, if any, is found by
+non-negative least squares; if there is none, the residual r of that problem proves it, because
+:math:`\Phi r \le 0` and :math:`b \cdot r > 0`.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -14,8 +31,214 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import MATRIX_LIMIT
-from tightrope.phi.solution import Solution, solve
 from tightrope.phi.structure import Structure, structure_of
+
+#: Most rounds of improvement with residuals in extended precision.
+REFINEMENTS = 4
+#: Residual, relative to the right-hand side, above which Φ counts as singular in practice.
+RESIDUAL_TOLERANCE = 1e-9
+#: Residual, relative to the right-hand side, at which improving stops where nothing is proven.
+ENOUGH = 1e-12
+#: Units of rounding allowed for one entry of a product with Φ.
+PRODUCT_UNITS = 64
+
+
+@dataclass(frozen=True)
+class Solution:
+    r"""A solution of :math:`\Phi x = b`.
+
+    Parameters
+    ----------
+    values
+        The solution (a least-squares one when there is none).
+    residual
+        :math:`\max_i |b_i - (\Phi x)_i|`.
+    error
+        Proven bound on :math:`\max_i |x_i - x^*_i|` over the true solution, or ``None``.
+    method
+        How it was found, in words.
+    kernel
+        Basis of :math:`\{k : \Phi k = 0\}`, one column each: all solutions are ``values`` plus
+        combinations of these.
+    consistent
+        Whether there is a solution.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Star
+    >>> from tightrope.phi import Phi
+    >>> star = Phi(Star(3), "ln(4)").solve_ones()
+    >>> star.values.tolist(), star.unique, star.positive, star.method
+    ([0.4, 0.8, 0.8, 0.8], True, True, 'closed form (tree)')
+    """
+
+    values: NDArray[np.float64]
+    residual: float
+    error: float | None
+    method: str
+    kernel: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
+    consistent: bool = True
+
+    @property
+    def unique(self) -> bool:
+        """Whether no other solution exists."""
+        return self.consistent and self.kernel.shape[1] == 0
+
+    @property
+    def least(self) -> tuple[int, float]:
+        """The place and value of the smallest entry (the first of those equal up to rounding)."""
+        smallest = float(self.values.min())
+        near = smallest + 1e-12 * float(np.abs(self.values).max())
+        return int(np.argmax(self.values <= near)), smallest
+
+    @property
+    def margin(self) -> float:
+        """How far the entry nearest to zero lies beyond the error (negative: undecided)."""
+        return float(np.abs(self.values).min()) - (np.inf if self.error is None else self.error)
+
+    @property
+    def signs_certain(self) -> bool:
+        """Whether the sign of every entry is proven."""
+        return self.margin > 0
+
+    @property
+    def positive(self) -> bool | None:
+        """Whether every entry is positive: yes, no, or ``None`` when that is not proven."""
+        if self.error is None:
+            return None
+        smallest = self.least[1]
+        return None if abs(smallest) <= self.error else smallest > 0
+
+
+def solve(phi: Phi, b: NDArray[np.float64]) -> Solution:
+    r"""Solve :math:`\Phi x = b` and improve the solution until its signs are certain.
+
+    >>> import numpy as np
+    >>> from tightrope.graphs import PathPower
+    >>> from tightrope.phi import Phi
+    >>> found = solve(Phi(PathPower(751, 5), 1), np.ones(751))
+    >>> found.error < 1e-12, found.signs_certain
+    (True, True)
+    """
+    from tightrope.phi.structure import DENSE_LIMIT
+
+    structure, precise = phi.structure, phi.precise_alpha
+    raw = None if structure.is_singular(phi.alpha) else structure.solve(phi.alpha, b)
+    if raw is None or (phi.size <= DENSE_LIMIT and not _solved(structure, phi.alpha, raw, b)):
+        return describe_solutions(phi, b)
+    x, target = raw.astype(np.longdouble), b.astype(np.longdouble)
+    best = x
+    smallest = np.inf
+    rest = target
+    for _ in range(REFINEMENTS):
+        left = target - structure.apply(precise, x)
+        size = float(np.abs(left).max())
+        if not size < smallest:
+            break
+        best, smallest, rest = x, size, left
+        error = _error(phi, best, rest)
+        # Entries of the returned doubles are rounded once more, which is part of the error.
+        if error is not None and error < np.abs(best).min():
+            break
+        if size == 0 or (error is None and size <= _enough(structure, phi.alpha, best, b)):
+            break
+        x = x + structure.solve(phi.alpha, left.astype(np.float64))
+    values = best.astype(np.float64)
+    values.flags.writeable = False
+    return Solution(
+        values, smallest, _error(phi, best, rest), structure.words, np.zeros((phi.size, 0))
+    )
+
+
+def _enough(structure: Any, alpha: float, x: NDArray[Any], b: NDArray[Any]) -> float:
+    """Return the residual that is small enough where no bound on the inverse is known.
+
+    A smaller one would prove nothing, and a solution in doubles rounds relative to Φ|x|.
+    """
+    weight = float(structure.apply(alpha, np.abs(x).astype(np.float64)).max())
+    return max(ENOUGH * max(1.0, float(np.abs(b).max())), 16 * np.finfo(np.float64).eps * weight)
+
+
+def _solved(structure: Any, alpha: float, x: NDArray[Any], b: NDArray[Any]) -> bool:
+    """Whether elimination found a solution: finite, with a residual that is small."""
+    if not np.isfinite(x).all():
+        return False
+    with np.errstate(all="ignore"):
+        left = np.abs(b - structure.apply(alpha, x)).max()
+    scale = max(1.0, float(np.abs(b).max()))
+    # A nearly singular Φ answers with huge entries that cancel.
+    return bool(left <= RESIDUAL_TOLERANCE * scale and np.abs(x).max() < 1e12 * scale)
+
+
+def _error(phi: Phi, x: NDArray[Any], rest: NDArray[Any]) -> float | None:
+    """Bound the distance of x from the true solution by the residual, or return ``None``."""
+    norm = phi.inverse_norm
+    if norm is None:
+        return None
+    unit = float(np.finfo(np.longdouble).eps)
+    # The product with Φ, the power α^d and α itself round relative to Φ|x|; a recurrence rounds
+    # twice at every step.
+    weight = phi.structure.apply(phi.alpha, np.abs(x).astype(np.float64))
+    rounding = (
+        unit * (PRODUCT_UNITS + 2 * float(phi.graph.diameter)) * float(np.linalg.norm(weight))
+    )
+    doubles = float(np.abs(x).max()) * float(np.finfo(np.float64).eps)
+    return norm * (float(np.linalg.norm(rest.astype(np.float64))) + rounding) + doubles
+
+
+#: Eigenvalues below this times the largest one count as zero.
+KERNEL_TOLERANCE = 1e-11
+#: Residual, relative to the right-hand side, up to which a system counts as solvable.
+CONSISTENT_TOLERANCE = 1e-8
+
+
+def describe_solutions(phi: Phi, b: NDArray[np.float64]) -> Solution:
+    r"""Return a solution (non-negative where there is one) and the kernel of Φ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tightrope.graphs import FoldedCube
+    >>> from tightrope.phi import Phi
+    >>> folded = describe_solutions(Phi(FoldedCube(4), "ln(3)"), np.ones(8))
+    >>> folded.unique, folded.kernel.shape, folded.values.round(12).tolist()[:2]
+    (False, (8, 1), [0.375, 0.375])
+    """
+    matrix = phi.matrix()
+    values, vectors = np.linalg.eigh(matrix)
+    zero = np.abs(values) <= KERNEL_TOLERANCE * np.abs(values).max()
+    kernel = vectors[:, zero]
+    rest = vectors[:, ~zero]
+    least_norm = rest @ ((rest.T @ b) / values[~zero])
+    scale = max(float(np.abs(b).max()), 1e-300)
+    consistent = bool(np.abs(b - matrix @ least_norm).max() <= CONSISTENT_TOLERANCE * scale)
+    chosen = least_norm
+    if consistent and kernel.shape[1] and least_norm.min() < 0:
+        found, _ = nonnegative(matrix, b)
+        if np.abs(b - matrix @ found).max() <= CONSISTENT_TOLERANCE * scale:
+            chosen = found
+    residual = float(np.abs(b - matrix @ chosen).max())
+    chosen.flags.writeable = kernel.flags.writeable = False
+    words = f"eigenvectors; Φ is singular, {kernel.shape[1]} free directions"
+    return Solution(chosen, residual, None, words, kernel, consistent)
+
+
+def nonnegative(
+    matrix: NDArray[np.float64], b: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    r"""Return :math:`x \ge 0` nearest to solving :math:`\Phi x = b`, and the residual.
+
+    When the residual r is not zero it separates: :math:`\Phi r \le 0 < b \cdot r`.
+
+    >>> import numpy as np
+    >>> x, r = nonnegative(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([1.0, 0.25]))
+    >>> x.round(12).tolist(), bool(r @ [1, 0.25] > 0)
+    ([0.9, 0.0], True)
+    """
+    from scipy.optimize import nnls
+
+    x, _ = nnls(matrix, b, maxiter=30 * len(b) + 100)
+    return np.asarray(x), np.asarray(b - matrix @ x)
 
 
 class Phi:

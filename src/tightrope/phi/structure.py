@@ -3,16 +3,24 @@ r"""What a shape of graph knows about its own :math:`\Phi`.
 :math:`\Phi_{ih} = \alpha^{d(i,h)}` [A, Def 4] is never written down where the graph has a rule:
 a :class:`Structure` multiplies by it, solves with it, and bounds its inverse, at any
 :math:`\alpha \in (0,1)`. Vectors may be ``float64`` or ``longdouble``; products keep the type.
+
+Here are cliques, cycles, trees, Cartesian products and the matrix itself; powers of paths and
+lattices have files of their own.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.errors import TooLarge
 from tightrope.graphs import AnswerGraph
 
 #: One number α, in double or extended precision.
@@ -59,6 +67,81 @@ class Structure(ABC):
         r"""Return a proven upper bound on :math:`\|\Phi^{-1}\|_2`, or ``None``."""
 
 
+class CycleStructure(Structure):
+    """Answers on a ring: Φ is circulant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> CycleStructure(4).solve(0.5, np.ones(4)).round(6).tolist()
+    [0.444444, 0.444444, 0.444444, 0.444444]
+    """
+
+    words = "closed form (circulant)"
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def _eigenvalues(self, alpha: Alpha, kind: Any) -> NDArray[Any]:
+        from scipy import fft
+
+        gap = np.arange(self.size)
+        row = kind(alpha) ** np.minimum(gap, self.size - gap)
+        return np.asarray(fft.rfft(row).real)
+
+    def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
+        r"""Return :math:`\Phi x` by Fourier transforms."""
+        from scipy import fft
+
+        spectrum = self._eigenvalues(alpha, x.dtype.type).reshape(-1, *[1] * (x.ndim - 1))
+        return np.asarray(fft.irfft(fft.rfft(x, axis=0) * spectrum, self.size, axis=0))
+
+    def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
+        """Divide by the eigenvalues."""
+        from scipy import fft
+
+        b = np.asarray(b, np.float64)
+        spectrum = self._eigenvalues(alpha, np.float64).reshape(-1, *[1] * (b.ndim - 1))
+        return np.asarray(fft.irfft(fft.rfft(b, axis=0) / spectrum, self.size, axis=0))
+
+    def inverse_norm(self, alpha: float) -> float:
+        """Return the inverse of the smallest eigenvalue, less what rounding may have added."""
+        # Twice the distance on a cycle is that of a subgraph of a cube: Φ is positive definite.
+        smallest = float(self._eigenvalues(alpha, np.float64).min())
+        return 1 / (smallest - 1e-13) if smallest > 1e-12 else float("inf")
+
+
+class CliqueStructure(Structure):
+    r"""Every two answers adjacent: :math:`\Phi = (1-\alpha)I + \alpha 11^\top`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> CliqueStructure(4).solve(0.5, np.ones(4)).round(12).tolist()
+    [0.4, 0.4, 0.4, 0.4]
+    """
+
+    words = "closed form"
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
+        r"""Return :math:`(1-\alpha)x + \alpha\sum x`."""
+        rate = x.dtype.type(alpha)
+        return np.asarray((1 - rate) * x + rate * x.sum(axis=0))
+
+    def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
+        """Subtract the common part and divide by 1-α."""
+        b = np.asarray(b, np.float64)
+        common = alpha / (1 + (self.size - 1) * alpha) * b.sum(axis=0)
+        return np.asarray((b - common) / (1 - alpha))
+
+    def inverse_norm(self, alpha: float) -> float:
+        r"""Return :math:`1/(1-\alpha)`, the inverse of the smallest eigenvalue."""
+        return 1 / (1 - alpha)
+
+
 def structure_of(graph: AnswerGraph) -> Structure:
     """Return the cheapest structure that describes the graph.
 
@@ -70,12 +153,9 @@ def structure_of(graph: AnswerGraph) -> Structure:
     >>> structure_of(CartesianProduct([Clique(4)] * 5)).words
     'factor by factor (closed form)'
     """
-    from tightrope.phi.dense import DenseStructure
-    from tightrope.phi.kronecker import KroneckerStructure
     from tightrope.phi.lattice import lattice_of
-    from tightrope.phi.lines import BandStructure, CliqueStructure, CycleStructure
+    from tightrope.phi.lines import BandStructure
     from tightrope.phi.plane import plane_of
-    from tightrope.phi.trees import TreeStructure
 
     if graph.box is not None and graph.is_clique:
         return CliqueStructure(graph.size)
@@ -91,3 +171,223 @@ def structure_of(graph: AnswerGraph) -> Structure:
     if not graph.has_lengths and graph.is_tree:
         return TreeStructure(graph)
     return DenseStructure(graph)
+
+
+#: Largest number of answers for which Φ is written down.
+DENSE_LIMIT = 6000
+#: Largest number of answers for which the inverse is bounded by an approximate inverse.
+VERIFIED_LIMIT = 3000
+#: Reciprocal condition number below which Φ counts as singular.
+SINGULAR_CONDITION = 1e-14
+#: Number of entries in one block of rows of a product.
+BLOCK = 2_000_000
+
+
+class DenseStructure(Structure):
+    """The matrix Φ from all distances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tightrope.graphs import ExplicitGraph
+    >>> square = DenseStructure(ExplicitGraph([(0, 1), (1, 2), (2, 3), (3, 0)]))
+    >>> square.apply(0.5, np.array([1.0, 0, 0, 0])).tolist()
+    [1.0, 0.5, 0.25, 0.5]
+    """
+
+    words = "dense elimination"
+
+    def __init__(self, graph: AnswerGraph) -> None:
+        self.size = graph.size
+        if graph.size > DENSE_LIMIT:
+            raise TooLarge(
+                f"Φ of {graph.name} has no rule and {graph.size} answers; "
+                f"at most {DENSE_LIMIT} are written down as a matrix"
+            )
+        distances = graph.distance_matrix()
+        self.lengths, self._code = _distances_by_code(distances)
+
+    def matrix(self, alpha: Alpha, kind: Any = np.float64) -> NDArray[Any]:
+        """Return Φ as an array of the given kind of float."""
+        return np.asarray((kind(alpha) ** self.lengths)[self._code])
+
+    def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
+        r"""Return :math:`\Phi x`, in blocks of rows."""
+        powers = x.dtype.type(alpha) ** self.lengths
+        step = max(1, BLOCK // self.size)
+        blocks = [powers[self._code[a : a + step]] @ x for a in range(0, self.size, step)]
+        return np.concatenate(blocks)
+
+    @functools.lru_cache(maxsize=1)  # noqa: B019 - one factorisation, kept while α is the same
+    def _factors(self, alpha: float) -> Any:
+        import warnings
+
+        from scipy.linalg import LinAlgWarning, lu_factor
+
+        with warnings.catch_warnings():
+            # A singular Φ is found and dealt with by whoever looks at the residual.
+            warnings.simplefilter("ignore", LinAlgWarning)
+            return lu_factor(self.matrix(alpha), overwrite_a=True, check_finite=False)
+
+    def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
+        """Solve by elimination with pivots."""
+        from scipy.linalg import lu_solve
+
+        with np.errstate(all="ignore"):
+            solved = lu_solve(self._factors(alpha), np.asarray(b, np.float64), check_finite=False)
+        return np.asarray(solved)
+
+    def is_singular(self, alpha: float) -> bool:
+        """Whether the estimated condition number leaves no digit."""
+        from scipy.linalg.lapack import dgecon
+
+        factors, _ = self._factors(alpha)
+        largest = float(self.matrix(alpha).sum(axis=0).max())
+        return bool(dgecon(factors, largest, norm="1")[0] < SINGULAR_CONDITION)
+
+    @functools.lru_cache(maxsize=256)  # noqa: B019 - structures are few and live long
+    def inverse_norm(self, alpha: float) -> float | None:
+        r"""Return :math:`\|R\|_\infty / (1 - \|I - R\Phi\|_\infty)` for an approximate inverse R.
+
+        The residual :math:`I - R\Phi` is bounded together with the rounding of its own
+        computation, so the bound is proven when it exists.
+        """
+        if self.size > VERIFIED_LIMIT:
+            return None
+        phi = self.matrix(alpha)
+        try:
+            inverse = np.linalg.inv(phi)
+        except np.linalg.LinAlgError:
+            return None
+        size, unit = self.size, np.finfo(np.float64).eps
+        bound = float(np.abs(inverse).sum(axis=1).max())
+        if not np.isfinite(bound):
+            return None
+        # Each product rounds by at most n units of |R||Φ|; Φ itself by two more units an entry.
+        rounding = (size + 4) * unit * bound * float(phi.sum(axis=1).max())
+        miss = np.abs(inverse @ phi - np.eye(size)).sum(axis=1).max() + rounding
+        return bound / (1 - miss) if miss < 1 else None
+
+
+def _distances_by_code(distances: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Return the different distances and, for every pair, the place of its distance in them."""
+    if np.issubdtype(distances.dtype, np.integer):
+        small = distances.astype(np.uint16)
+        return np.arange(int(distances.max()) + 1, dtype=np.float64), small
+    lengths, code = np.unique(distances, return_inverse=True)
+    return lengths, code.reshape(distances.shape)
+
+
+class KroneckerStructure(Structure):
+    """The Kronecker product of the factors' Φ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tightrope.phi.structure import CliqueStructure
+    >>> square = KroneckerStructure([CliqueStructure(2), CliqueStructure(2)])
+    >>> square.apply(0.5, np.array([1.0, 0, 0, 0])).tolist()
+    [1.0, 0.5, 0.5, 0.25]
+    """
+
+    def __init__(self, factors: Sequence[Structure]) -> None:
+        self.factors = tuple(factors)
+        self.size = math.prod(factor.size for factor in factors)
+        self.words = f"factor by factor ({', '.join(sorted({f.words for f in factors}))})"
+
+    def _along_each_axis(
+        self, x: NDArray[Any], step: Callable[[Structure, NDArray[Any]], NDArray[Any]]
+    ) -> NDArray[Any]:
+        shape = tuple(factor.size for factor in self.factors)
+        out = x.reshape(*shape, -1)
+        for axis, factor in enumerate(self.factors):
+            first = np.moveaxis(out, axis, 0)
+            done = step(factor, np.ascontiguousarray(first).reshape(factor.size, -1))
+            out = np.moveaxis(done.reshape(first.shape), 0, axis)
+        return np.ascontiguousarray(out).reshape(x.shape)
+
+    def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
+        r"""Return :math:`\Phi x`, one factor after the other."""
+        return self._along_each_axis(x, lambda factor, part: factor.apply(alpha, part))
+
+    def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
+        r"""Solve :math:`\Phi x = b`, one factor after the other."""
+        b = np.asarray(b, np.float64)
+        return self._along_each_axis(b, lambda factor, part: factor.solve(alpha, part))
+
+    def is_singular(self, alpha: float) -> bool:
+        """Whether some factor is singular."""
+        return any(factor.is_singular(alpha) for factor in set(self.factors))
+
+    def inverse_norm(self, alpha: float) -> float | None:
+        """Return the product of the factors' bounds."""
+        found = [factor.inverse_norm(alpha) for factor in self.factors]
+        if any(norm is None for norm in found):
+            return None
+        return math.prod(norm for norm in found if norm is not None)
+
+
+class TreeStructure(Structure):
+    """A tree with edges of length 1; every product and solution is linear in its size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tightrope.graphs import Star
+    >>> TreeStructure(Star(3)).solve(0.25, np.ones(4)).tolist()
+    [0.4, 0.8, 0.8, 0.8]
+    """
+
+    words = "closed form (tree)"
+
+    def __init__(self, graph: AnswerGraph) -> None:
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import breadth_first_order
+
+        self.size = graph.size
+        ends = graph.edge_array()
+        both = np.concatenate([ends, ends[:, ::-1]])
+        shape = (graph.size, graph.size)
+        self._adjacency = csr_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=shape)
+        self._degrees = np.bincount(both[:, 0], minlength=graph.size)
+        order, parent = breadth_first_order(self._adjacency, 0, directed=False)
+        depth = np.zeros(graph.size, np.int64)
+        for node in order[1:]:
+            depth[node] = depth[parent[node]] + 1
+        starts = np.searchsorted(depth[order], np.arange(1, depth.max() + 2))
+        self._levels = [order[a:b] for a, b in itertools.pairwise(starts)]
+        self._parent = parent
+
+    def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
+        r"""Return :math:`\Phi x` by one sweep to the root and one away from it."""
+        rate = x.dtype.type(alpha)
+        below = x.copy()
+        for level in reversed(self._levels):
+            np.add.at(below, self._parent[level], rate * below[level])
+        out = below
+        for level in self._levels:
+            out[level] = rate * out[self._parent[level]] + (1 - rate**2) * out[level]
+        return out
+
+    def reach(self, alpha: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        r"""Return :math:`\max_i x_i \alpha^{d(i,j)}` for every j, by the same two sweeps."""
+        out = x.copy()
+        for level in reversed(self._levels):
+            np.maximum.at(out, self._parent[level], alpha * out[level])
+        for level in self._levels:
+            out[level] = np.maximum(out[level], alpha * out[self._parent[level]])
+        return out
+
+    def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
+        """Multiply by the sparse inverse."""
+        b = np.asarray(b, np.float64)
+        weight = 1 + alpha**2 * (self._degrees - 1)
+        return np.asarray(
+            (weight.reshape(-1, *[1] * (b.ndim - 1)) * b - alpha * (self._adjacency @ b))
+            / (1 - alpha**2)
+        )
+
+    def inverse_norm(self, alpha: float) -> float:
+        """Return the largest sum of absolute values in a row of the sparse inverse."""
+        top = int(self._degrees.max())
+        return (1 + alpha**2 * (top - 1) + alpha * top) / (1 - alpha**2)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tightrope.channels import Channel
-from tightrope.channels.column_graphs import column_graph
+from tightrope.channels.generality import column_graph
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import AnswerGraph
 from tightrope.report.graphs import short_label

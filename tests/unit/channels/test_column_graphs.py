@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tightrope.channels import Channel, GeometricChannel, KroneckerChannel
-from tightrope.channels.column_graphs import column_graph, maximally_general
+from tightrope.channels.generality import column_graph, maximally_general
 from tightrope.errors import InputError
 from tightrope.graphs import CartesianProduct, Clique, Cycle, PathPower
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tightrope.channels import Channel, GeometricChannel
-from tightrope.channels.dobrushin import dobrushin
+from tightrope.channels.compare import dobrushin
 from tightrope.errors import TooLarge
 
 
@@ -41,6 +41,6 @@ def test_the_witness_shows_the_value() -> None:
 
 
 def test_too_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tightrope.channels.dobrushin.COMPARISON_LIMIT", 10)
+    monkeypatch.setattr("tightrope.channels.compare.COMPARISON_LIMIT", 10)
     with pytest.raises(TooLarge, match="all pairs of 9 rows"):
         dobrushin(Channel(np.eye(9)))

@@ -16,9 +16,7 @@ from tightrope.channels import (
     rational,
     smallest_epsilon,
 )
-from tightrope.channels.privacy import PRIVACY_TOLERANCE, allowed_ratio
-from tightrope.channels.rules import worst_places
-from tightrope.channels.worst import search
+from tightrope.channels.privacy import PRIVACY_TOLERANCE, allowed_ratio, search, worst_places
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import (
@@ -166,7 +164,7 @@ def test_rule_and_listed_edges_agree(graph: AnswerGraph) -> None:
 
 
 def test_blocks_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tightrope.channels import worst
+    from tightrope.channels import privacy
 
     weights = np.random.default_rng(3).integers(1, 50, (9, 9))
     weights[:, -1] = 600 - weights[:, :-1].sum(axis=1)
@@ -178,8 +176,8 @@ def test_blocks_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> Non
     ]
     before = [search(*pair) for pair in asked]
     for size in (1, 9, 20):
-        monkeypatch.setattr(worst, "SEARCH_ENTRIES", size)
-        monkeypatch.setattr(worst, "HELD_ENTRIES", 0)
+        monkeypatch.setattr(privacy, "SEARCH_ENTRIES", size)
+        monkeypatch.setattr(privacy, "HELD_ENTRIES", 0)
         assert [search(*pair) for pair in asked] == before
 
 

@@ -7,8 +7,7 @@ from tightrope.graphs import PathPower, StrongProduct
 from tightrope.phi import Phi
 from tightrope.phi import lattice as lattice_file
 from tightrope.phi.cells import cells_of
-from tightrope.phi.folded import Folded
-from tightrope.phi.lattice import lattice_of
+from tightrope.phi.lattice import Folded, lattice_of
 
 BOXES = [
     StrongProduct([PathPower(5)] * 3),

@@ -8,8 +8,7 @@ import pytest
 from tightrope.graphs import PathPower
 from tightrope.phi import exists
 from tightrope.phi.existence import smallest_entry
-from tightrope.phi.lines import BandStructure
-from tightrope.phi.modes import FIRST_ENTRIES, WIDEST, _end_rows, _fits, modes_of
+from tightrope.phi.lines import FIRST_ENTRIES, WIDEST, BandStructure, _end_rows, _fits, modes_of
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 8, 21])

@@ -6,7 +6,7 @@ import pytest
 from tightrope.errors import InputError
 from tightrope.graphs import Clique, ExplicitGraph, FoldedCube, PathPower, Star, StrongProduct
 from tightrope.phi import Phi, singular_epsilons
-from tightrope.phi.exact import rational_ones, rational_solve
+from tightrope.phi.cells import rational_ones, rational_solve
 
 
 def test_signs_are_proven_on_both_sides_of_the_threshold() -> None:
@@ -67,8 +67,8 @@ def test_singular_levels() -> None:
 
 
 def test_exact_and_sampled_singular_levels_agree() -> None:
-    from tightrope.phi.dense import DenseStructure
-    from tightrope.phi.singular_levels import _by_inertia
+    from tightrope.phi.existence import _by_inertia
+    from tightrope.phi.structure import DenseStructure
 
     k23 = ExplicitGraph([(a, b) for a in (0, 1) for b in (2, 3, 4)])
     exact = singular_epsilons(k23)

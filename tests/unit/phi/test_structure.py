@@ -18,10 +18,9 @@ from tightrope.graphs import (
     petersen,
 )
 from tightrope.phi import Phi
-from tightrope.phi.dense import DenseStructure
 from tightrope.phi.lattice import LatticeStructure, symbol_floor
 from tightrope.phi.lines import BandStructure
-from tightrope.phi.structure import structure_of
+from tightrope.phi.structure import DenseStructure, structure_of
 
 KITE = ExplicitGraph([(0, 1), (1, 2), (2, 0), (2, 3)], name="kite")
 ROADS = ExplicitGraph([(0, 1), (1, 2), (2, 0)], lengths=[0.5, 1.25, 1.5], name="roads")
