@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 import tightrope as tr
-from tightrope.consumers.regular_levels import region_corners
+from tightrope.consumers.regular import region_corners
 from tightrope.graphs import Cycle, PathPower
 from tightrope.mechanisms.tight import utility_curve
 from tightrope.phi import Phi, exists

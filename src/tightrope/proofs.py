@@ -26,7 +26,7 @@ from tightrope.certify.optimality import LINE_LIMIT
 from tightrope.certify.readers import distance_rule
 from tightrope.certify.rounding import LISTED_WEIGHTS
 from tightrope.channels import Channel, GeometricChannel
-from tightrope.consumers.line_remap import line_remap
+from tightrope.consumers.line import line_remap
 from tightrope.errors import InputError
 from tightrope.optimize import Certificate, Design, LimitedDesign, ManyDesign
 from tightrope.optimize.closed_forms import line_prices

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 import tightrope as tr
-from tightrope.consumers.regular import regularity
-from tightrope.consumers.regular_bounds import (
+from tightrope.consumers.regular import (
     any_prior_bound,
+    leakage_curves,
+    region_corners,
+    regular_levels,
+    regularity,
     uniform_leakage_bits,
 )
-from tightrope.consumers.regular_levels import leakage_curves, region_corners, regular_levels
 from tightrope.graphs import Cycle, FoldedCube, PathPower, StrongProduct
 from tightrope.mechanisms.tight import NoTightConstraints, tight_constraints, utility_curve
 from tightrope.papers.paper_a import GAP_EDGES

@@ -254,7 +254,7 @@ def test_products_measure_like_their_matrices(epsilon: float, data: st.DataObjec
     factor = exponential(Cycle(3), epsilon)
     single = data.draw(priors(3))
     graph = CartesianProduct([Cycle(3)] * 2)
-    prior = ProductPrior(single, 2)
+    prior = ProductPrior([single] * 2)
     product = KroneckerChannel([factor, factor])
     for channel in (product, exponential(graph, epsilon)):
         dense = Channel(channel.matrix())

@@ -7,8 +7,13 @@ from hypothesis import strategies as st
 from tests.properties.strategies import connected_graphs, epsilons, trees
 
 from tightrope import Epsilon
-from tightrope.consumers.regular import corner_prior, regularity
-from tightrope.consumers.regular_bounds import any_prior_bound, entry_bounds, ratio_bound
+from tightrope.consumers.regular import (
+    any_prior_bound,
+    corner_prior,
+    entry_bounds,
+    ratio_bound,
+    regularity,
+)
 from tightrope.graphs import ExplicitGraph
 from tightrope.mechanisms.tight import NoTightConstraints, tight_constraints
 from tightrope.phi import Phi, always_above, exists

@@ -122,28 +122,9 @@ def _dyadic(values: list[Any]) -> tuple[int, NDArray[Any]]:
 
 
 def distance_rule(loss: Any, size: int) -> tuple[int, Fraction] | None:
-    """Return p and s when guess k costs s·|i - k|^p under answer i, for all of them.
-
-    >>> from types import SimpleNamespace as Plain
-    >>> halves = np.arange(3.0)[:, None] / 2
-    >>> exact = lambda i, k: Fraction(abs(i - k), 2)
-    >>> distance_rule(Plain(name="", power=1, guess_count=3, coordinates=halves, exact=exact), 3)
-    (1, Fraction(1, 2))
-    """
-    power, graph = getattr(loss, "power", None), getattr(loss, "graph", None)
-    if loss.name == "distance" and graph is not None and graph.power == 1 and size == graph.size:
-        return 1, Fraction(1)
-    if power not in (1, 2) or loss.guess_count != size or size < 2:
-        return None
-    line = np.asarray(loss.coordinates)
-    steps = np.diff(line[:, 0])
-    if line.shape[1] != 1 or not (steps > 0).all():
-        return None
-    whole = (steps == steps[0]).all() and (line == np.rint(line)).all() and abs(line).max() < 2**53
-    step = loss.exact(0, 1)
-    if not whole and any(loss.exact(i, i + 1) != step for i in range(size - 1)):
-        return None
-    return power, Fraction(step)
+    """Return p and s when guess k costs s·|i - k|^p under answer i, for all of them."""
+    found: tuple[int, Fraction] | None = loss.step_rule if loss.guess_count == size else None
+    return found
 
 
 def _losses(loss: Any, size: int) -> tuple[int, NDArray[Any]]:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tightrope.kinds import LOSSES, PRIORS, forms, listed
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -39,8 +41,7 @@ PriorText = Annotated[
     typer.Option(
         "--prior",
         metavar="P",
-        help="What the reader knows: uniform, binomial(.3), geometric(.5), poisson(4), "
-        "numbers 0.1,0.2,…, file:FILE, or product(…) for databases.",
+        help=f"What the consumer knows: {listed(['numbers 0.1,0.2,…', *forms(PRIORS)])}.",
     ),
 ]
 LossText = Annotated[
@@ -48,7 +49,7 @@ LossText = Annotated[
     typer.Option(
         "--loss",
         metavar="L",
-        help="What a wrong guess costs: binary, absolute, squared, distance or file:FILE.",
+        help=f"What a wrong guess costs: {listed(forms(LOSSES))}.",
     ),
 ]
 

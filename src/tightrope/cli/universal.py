@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tightrope.cli.output import AsJson, EpsilonText, NeighbourText, QueryText, paragraphs, show
+from tightrope.kinds import LOSSES, forms, listed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,8 +21,8 @@ def universal(
         typer.Option(
             "--loss",
             metavar="L",
-            help="The loss of all consumers: binary, absolute, squared, distance, file:FILE; or "
-            "'monotone' for all monotone losses.",
+            help=f"The loss of all consumers: {listed(forms(LOSSES))}; or 'monotone' for all "
+            "monotone losses.",
         ),
     ] = "binary",
     risk_averse: Annotated[

@@ -15,16 +15,26 @@ from tightrope.consumers.evaluate import (
     utility,
     worst_loss,
 )
-from tightrope.consumers.loss_text import loss
-from tightrope.consumers.losses import Loss, MatrixLoss
-from tightrope.consumers.monotone import Monotone, is_monotone
-from tightrope.consumers.named_losses import BinaryLoss, CoordinateLoss, DistanceLoss
-from tightrope.consumers.prior_text import prior
-from tightrope.consumers.priors import Prior, UniformPrior
-from tightrope.consumers.product_prior import ProductPrior
-from tightrope.consumers.regular import Regularity, corner_prior, regularity
-from tightrope.consumers.regular_bounds import any_prior_bound, entry_bounds, ratio_bound
-from tightrope.consumers.regular_levels import regular_levels
+from tightrope.consumers.losses import (
+    BinaryLoss,
+    CoordinateLoss,
+    DistanceLoss,
+    Loss,
+    MatrixLoss,
+    Monotone,
+    is_monotone,
+    loss,
+)
+from tightrope.consumers.priors import Prior, ProductPrior, UniformPrior, prior
+from tightrope.consumers.regular import (
+    Regularity,
+    any_prior_bound,
+    corner_prior,
+    entry_bounds,
+    ratio_bound,
+    regular_levels,
+    regularity,
+)
 
 __all__ = [
     "BinaryLoss",

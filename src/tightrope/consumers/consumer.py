@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.consumers.grammar import skip_space
-from tightrope.consumers.loss_text import loss as read_loss
 from tightrope.consumers.losses import Loss, MatrixLoss
-from tightrope.consumers.numerals import find_answer
-from tightrope.consumers.prior_text import prior as read_prior
+from tightrope.consumers.losses import loss as read_loss
+from tightrope.consumers.numerals import blamed, find_answer
 from tightrope.consumers.priors import Prior
+from tightrope.consumers.priors import prior as read_prior
 from tightrope.errors import InputError, TextError, TooLarge
 from tightrope.files import is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph
@@ -214,6 +213,7 @@ def _parts(text: str) -> list[tuple[int, str]]:
 
 def _span(start: int, part: str, text: str, graph: AnswerGraph) -> range:
     """Return the nodes of one answer or of one range of answers."""
+    place = start + len(part) - len(part.lstrip())
     if not part.strip():
         raise TextError("expected an answer", text, start)
     first, dots, last = part.partition("..")
@@ -221,9 +221,9 @@ def _span(start: int, part: str, text: str, graph: AnswerGraph) -> range:
         low = find_answer(graph, first.strip())
         high = find_answer(graph, last.strip()) if dots else low
     except InputError as wrong:
-        raise TextError(f"{wrong},", text, skip_space(text, start)) from None
+        raise TextError(f"{wrong},", text, place) from None
     if high < low:
-        raise TextError("expected a range that rises", text, skip_space(text, start))
+        raise TextError("expected a range that rises", text, place)
     return range(low, high + 1)
 
 
@@ -260,14 +260,11 @@ def read_consumers(path: str | Path, graph: AnswerGraph) -> tuple[Consumer, ...]
         name = str(fields.pop("name", "") or f"consumer {number}")
         if name in found:
             raise InputError(f"{path} must give each consumer its own name, got {name!r} again")
-        try:
+        with blamed(f"{path}, {name}"):
             unknown = sorted(map(str, fields.keys() - set(_FIELDS)))
             if unknown:
                 raise InputError(f"a consumer has {', '.join(_FIELDS)}, got {unknown[0][:40]!r}")
             found[name] = Consumer.of(graph, **fields, name=name, folder=Path(path).parent)
-        except InputError as wrong:
-            kind = TooLarge if isinstance(wrong, TooLarge) else InputError
-            raise kind(f"{path}, {name}: {wrong}") from None
     return tuple(found.values())
 
 

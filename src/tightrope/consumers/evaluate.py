@@ -19,10 +19,9 @@ from tightrope.channels.base import BLOCK_ENTRIES, Channel, RuleChannel
 from tightrope.channels.integer import DeterministicChannel
 from tightrope.channels.structured import GeometricChannel, KroneckerChannel
 from tightrope.consumers.consumer import Consumer
-from tightrope.consumers.line_remap import line_remap
+from tightrope.consumers.line import line_remap
 from tightrope.consumers.losses import Loss
 from tightrope.consumers.priors import Prior
-from tightrope.consumers.product_prior import ProductPrior
 from tightrope.errors import InputError, TooLarge
 
 #: Largest number of entries of a channel that an evaluation goes through one by one.
@@ -264,13 +263,17 @@ def _right_by_rule(channel: Channel, prior: Prior) -> float | None:
     if prior.is_uniform:
         # Every channel knows its column maxima, and many know them by rule.
         return channel.column_maxima_sum() / prior.size
-    if isinstance(prior, ProductPrior) and isinstance(channel, KroneckerChannel):
-        factors = channel.factors
-        if len(factors) == prior.power and all(f.shape[0] == prior.factor.size for f in factors):
+    if isinstance(channel, KroneckerChannel):
+        parts = prior.factors([factor.shape[0] for factor in channel.factors])
+        if parts is not None:
             # Numbers that are not negative: the largest product is the product of the largest.
-            weights = prior.factor.probabilities
-            values = {id(f): float(_likeliest(f, weights)[1].sum()) for f in factors}
-            return math.prod(values[id(f)] for f in factors)
+            pairs = {(id(f), id(p)): (f, p) for f, p in zip(channel.factors, parts, strict=True)}
+            values = {
+                key: float(_likeliest(f, p.probabilities)[1].sum()) for key, (f, p) in pairs.items()
+            }
+            return math.prod(
+                values[id(f), id(p)] for f, p in zip(channel.factors, parts, strict=True)
+            )
     return None
 
 

@@ -1,24 +1,76 @@
 r"""Losses: what it costs to guess k when the truth is i.
 
 A :class:`Loss` gives :math:`\ell(i,k)` for every answer i and guess k [C, §2.3]. It may be any
-finite number: a gain g is the loss :math:`-g`. Named losses are computed by rule and never hold
-:math:`n^2` numbers.
+finite number: a gain g is the loss :math:`-g`. The losses with a name are computed by rule and
+never hold :math:`n^2` numbers; :mod:`tightrope.kinds` lists them.
 """
 
 from __future__ import annotations
 
 import functools
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels.base import BLOCK_ENTRIES, MATRIX_LIMIT
-from tightrope.consumers.numerals import to_exact, to_float
+from tightrope.consumers.line import line_order
+from tightrope.consumers.numerals import blamed, to_exact, to_float
 from tightrope.errors import InputError, TooLarge
+from tightrope.files import is_json, read_json, read_rows
+from tightrope.graphs import AnswerGraph, Clique
+from tightrope.kinds import LOSSES, forms
+from tightrope.texts import read_call
+
+
+class Monotone(NamedTuple):
+    r"""Whether a loss is monotone, with the triple that shows it is not.
+
+    Attributes
+    ----------
+    result
+        Whether :math:`\ell(i,k) \le \ell(i,k')` whenever k lies between i and k', or is i.
+    witness
+        ``(i, k, k')`` as nodes, with k between i and k' and :math:`\ell(i,k) > \ell(i,k')`;
+        ``None`` when monotone.
+    symmetric
+        Whether it also depends on i and :math:`|i-k|` alone, as [C, §2.3] asks: guesses equally
+        far on either side cost the same.
+    unequal
+        ``(i, k, k')`` equally far from i on either side with different losses, or ``None``.
+    """
+
+    result: bool
+    witness: tuple[int, int, int] | None
+    symmetric: bool
+    unequal: tuple[int, int, int] | None
+
+
+def _monotone(order: NDArray[np.int64], losses: Callable[[int], NDArray[Any]]) -> Monotone:
+    """Compare the losses of guesses in order, truth by truth; stop at the first witnesses."""
+    witness = unequal = None
+    for place, i in enumerate(order.tolist()):
+        line = losses(i)
+        right, left = line[place:], line[place::-1]
+        for way, side in ((1, right), (-1, left)):
+            falls = np.flatnonzero(side[1:] < side[:-1])
+            if witness is None and len(falls):
+                step = int(falls[0])
+                near, far = place + way * step, place + way * (step + 1)
+                witness = (i, int(order[near]), int(order[far]))
+        both = min(len(right), len(left))
+        differ = np.flatnonzero(right[:both] != left[:both])
+        if unequal is None and len(differ):
+            step = int(differ[0])
+            unequal = (i, int(order[place - step]), int(order[place + step]))
+        if witness is not None and unequal is not None:
+            break
+    return Monotone(witness is None, witness, unequal is None, unequal)
 
 
 class Loss(ABC):
@@ -58,15 +110,12 @@ class Loss(ABC):
         return MatrixLoss(0.0 - loss.matrix(), **{"name": "gain", **labels})
 
     @staticmethod
-    def binary(size: int) -> Loss:
+    def binary(size: int) -> BinaryLoss:
         """Return the loss of 1 for every wrong guess, over a number of answers.
 
         >>> Loss.binary(3).row(1).tolist()
         [1.0, 0.0, 1.0]
         """
-        from tightrope.consumers.named_losses import BinaryLoss
-        from tightrope.graphs import Clique
-
         return BinaryLoss(Clique(size))
 
     # -- what every kind must say ---------------------------------------------------------
@@ -95,6 +144,24 @@ class Loss(ABC):
     def is_binary(self) -> bool:
         """Whether every right guess costs 0 and every wrong one 1, whatever the loss is called."""
         return False
+
+    @property
+    def follows_graph(self) -> bool:
+        """Whether every automorphism of the answer graph keeps the loss."""
+        return False
+
+    @property
+    def step_rule(self) -> tuple[int, Fraction] | None:
+        r"""(p, s) with :math:`\ell(i,k) = s\,|i-k|^p` for all nodes, p = 1 or 2, or ``None``."""
+        return None
+
+    def monotone_along(self, order: NDArray[np.int64]) -> Monotone:
+        """Decide whether the loss never falls away from the truth, for answers in this order.
+
+        By comparing the numbers that the loss holds, without a tolerance.
+        """
+        self._check_matrix("deciding whether this loss is monotone")
+        return _monotone(order, lambda i: self.row(i)[order])
 
     def guess_label(self, k: int) -> Hashable:
         """Return what guess k says."""
@@ -274,3 +341,467 @@ def _from_texts(matrix: Any) -> NDArray[np.float64]:
             except InputError as wrong:
                 raise InputError(f"{wrong} at row {i}, column {k}") from None
     return out
+
+
+class _GraphLoss(Loss):
+    """A loss whose guesses are the answers of a graph."""
+
+    def __init__(self, graph: AnswerGraph) -> None:
+        self.graph = graph
+        self.size = self.guess_count = graph.size
+
+    def guess_label(self, k: int) -> Hashable:
+        """Return the answer that is guessed."""
+        self._check_guess(k)
+        return self.graph.label(k)
+
+    def column(self, k: int) -> NDArray[np.float64]:
+        """Return the losses of guess k, which are those of truth k: these losses are symmetric."""
+        self._check_guess(k)
+        return self.row(k)
+
+
+class BinaryLoss(_GraphLoss):
+    r"""Any wrong guess costs 1: :math:`\ell(i,k) = [i \ne k]` [C, §2.3].
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower
+    >>> BinaryLoss(PathPower(4)).row(2).tolist()
+    [1.0, 1.0, 0.0, 1.0]
+    """
+
+    name = "binary"
+
+    def row(self, i: int) -> NDArray[np.float64]:
+        """Return 0 for the truth and 1 elsewhere."""
+        self._check_answer(i)
+        self.graph._check_row("a row of losses")
+        out = np.ones(self.size)
+        out[i] = 0
+        return out
+
+    def at(self, i: int, k: int) -> float:
+        """Return 0 or 1."""
+        return float(self.exact(i, k))
+
+    def exact(self, i: int, k: int) -> Fraction:
+        """Return 0 or 1."""
+        self._check_answer(i)
+        self._check_guess(k)
+        return Fraction(int(i != k))
+
+    @property
+    def maximum(self) -> float:
+        """1, or 0 for a single answer."""
+        return float(self.size > 1)
+
+    @property
+    def is_binary(self) -> bool:
+        """Yes."""
+        return True
+
+    @property
+    def follows_graph(self) -> bool:
+        """Yes: an automorphism takes right guesses to right guesses."""
+        return True
+
+    def monotone_along(self, order: NDArray[np.int64]) -> Monotone:
+        """Yes, in any order."""
+        return Monotone(True, None, True, None)
+
+    def columns(self, guesses: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the columns of several guesses side by side."""
+        out: NDArray[np.float64] = np.not_equal.outer(np.arange(self.size), guesses).astype(
+            np.float64
+        )
+        return out
+
+    def expected(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the total weight less the weight of the guess."""
+        out: NDArray[np.float64] = weights.sum(axis=0) - weights
+        return out
+
+
+class DistanceLoss(_GraphLoss):
+    r"""A guess costs its distance in the answer graph: :math:`\ell(i,k) = d(i,k)`.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower
+    >>> DistanceLoss(PathPower(6, 2)).row(0).tolist()
+    [0.0, 1.0, 1.0, 2.0, 2.0, 3.0]
+    """
+
+    name = "distance"
+
+    def row(self, i: int) -> NDArray[np.float64]:
+        """Return the distances from the truth."""
+        return self.graph.distances_from(i).astype(np.float64)
+
+    def at(self, i: int, k: int) -> float:
+        """Return the distance between truth and guess."""
+        return float(self.graph.distance(i, k))
+
+    def exact(self, i: int, k: int) -> Fraction:
+        """Return the distance as a fraction."""
+        return to_exact(self.graph.distance(i, k))
+
+    @property
+    def maximum(self) -> float:
+        """The diameter of the graph."""
+        return float(self.graph.diameter)
+
+    @functools.cached_property
+    def is_binary(self) -> bool:
+        """Whether the graph is a clique with edges of length 1."""
+        return not self.graph.has_lengths and self.graph.is_clique
+
+    @property
+    def follows_graph(self) -> bool:
+        """Yes: an automorphism keeps distances."""
+        return True
+
+    @property
+    def step_rule(self) -> tuple[int, Fraction] | None:
+        """|i-k| on a path in node order."""
+        return (1, Fraction(1)) if self.graph.power == 1 else None
+
+    def monotone_along(self, order: NDArray[np.int64]) -> Monotone:
+        """Decide from the graph where it is the power of a path, in node order."""
+        if self.graph.power is not None and (np.diff(order) == 1).all():
+            return Monotone(True, None, True, None)
+        return super().monotone_along(order)
+
+    def expected(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        r"""Return :math:`\sum_i w_{io}\,d(i,k)`; on a power of a path from sums."""
+        width = self.graph.power
+        if width is None:
+            return super().expected(weights)
+        return _one_sided(weights, width) + _one_sided(weights[::-1], width)[::-1]
+
+
+class CoordinateLoss(_GraphLoss):
+    r"""A guess costs :math:`\sum_c |x_{ic} - x_{kc}|^p` for the numbers that the labels are.
+
+    A label is a number (one coordinate) or a tuple of numbers, whose coordinates are added up.
+
+    Parameters
+    ----------
+    graph
+        The answer graph; its labels must be numbers or tuples of numbers, all of one length.
+    """
+
+    #: p, which is 1 or 2.
+    power: int
+
+    def __init__(self, graph: AnswerGraph) -> None:
+        super().__init__(graph)
+        # Wrong labels are refused here, and not after a long computation.
+        self._numbers(0)
+        self._numbers(graph.size - 1)
+
+    def _numbers(self, i: int) -> tuple[object, ...]:
+        label = self.graph.label(i)
+        parts = label if isinstance(label, tuple) else (label,)
+        if not all(isinstance(x, numbers.Real) and not isinstance(x, bool) for x in parts):
+            raise InputError(
+                f"{self.name} loss needs answers that are numbers or tuples of numbers, got "
+                f"{label!r} in {self.graph.name}: use binary, distance or a matrix"
+            )
+        return parts
+
+    @functools.cached_property
+    def coordinates(self) -> NDArray[np.float64]:
+        """The labels as numbers: one row for each answer (read-only)."""
+        self.graph._check_row("the coordinates")
+        rows = [self._numbers(i) for i in range(self.size)]
+        if len(set(map(len, rows))) > 1:
+            raise InputError(f"answers of {self.graph.name} must be tuples of one length")
+        out = np.array(rows, dtype=np.float64)
+        if not np.isfinite(out).all():
+            bad = int(np.flatnonzero(~np.isfinite(out).all(axis=1))[0])
+            raise InputError(f"answers must be finite numbers, got {self.graph.label(bad)!r}")
+        out.flags.writeable = False
+        return out
+
+    def row(self, i: int) -> NDArray[np.float64]:
+        """Return the losses of every guess when the truth is node i."""
+        self._check_answer(i)
+        gaps = np.abs(self.coordinates - self.coordinates[i])
+        return np.asarray((gaps**self.power).sum(axis=1))
+
+    def at(self, i: int, k: int) -> float:
+        """Return the loss of guess k when the truth is node i."""
+        return float(self.exact(i, k))
+
+    def exact(self, i: int, k: int) -> Fraction:
+        """Return one loss as a fraction."""
+        pairs = zip(self._numbers(i), self._numbers(k), strict=True)
+        return sum((abs(to_exact(a) - to_exact(b)) ** self.power for a, b in pairs), Fraction(0))
+
+    def columns(self, guesses: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the columns of several guesses side by side."""
+        out = np.zeros((self.size, len(guesses)))
+        for line in self.coordinates.T:
+            out += np.abs(np.subtract.outer(line, line[guesses])) ** self.power
+        return out
+
+    @functools.cached_property
+    def maximum(self) -> float:
+        """The largest loss."""
+        if self.graph.product:
+            # The labels are a full grid, so the farthest answers are opposite corners.
+            return sum(type(self)(f).maximum for f in self.graph.factors)
+        if self.coordinates.shape[1] == 1:
+            return float(np.ptp(self.coordinates) ** self.power)
+        return float(super().maximum)
+
+    @functools.cached_property
+    def is_binary(self) -> bool:
+        """Whether there are at most two answers, one apart."""
+        return self.size == 1 or (self.size == 2 and self.exact(0, 1) == 1)
+
+    @functools.cached_property
+    def _whole(self) -> bool:
+        """Whether floats hold the numbers and their differences exactly."""
+        line = self.coordinates
+        return bool((line == np.rint(line)).all() and np.abs(line).max() < 2**52)
+
+    @functools.cached_property
+    def step_rule(self) -> tuple[int, Fraction] | None:
+        """p, and the p-th power of the step where the answers go up or down in even steps."""
+        if self.size < 2 or self.coordinates.shape[1] != 1:
+            return None
+        steps = np.diff(self._line(np.arange(self.size)))
+        return (self.power, self.exact(0, 1)) if (steps == steps[0]).all() else None
+
+    def _line(self, order: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the only coordinate along an order of the nodes, exactly."""
+        if self._whole:
+            values: NDArray[Any] = self.coordinates[order, 0]
+            return values
+        return np.array([to_exact(self._numbers(int(i))[0]) for i in order], dtype=object)
+
+    def monotone_along(self, order: NDArray[np.int64]) -> Monotone:
+        """Decide from the numbers along the order, exactly.
+
+        Where the numbers turn at k, one of the two beside k is closer to the other than to k:
+        that is a witness. Where the steps to the two sides differ, so do the losses.
+        """
+        if self.coordinates.shape[1] != 1:
+            # Rounding in a rule must not decide: the fractions themselves are compared.
+            return _monotone(
+                order, lambda i: np.array([self.exact(i, int(k)) for k in order], dtype=object)
+            )
+        steps = np.diff(self._line(order))
+        left, right = steps[:-1], steps[1:]
+        witness = unequal = None
+        for place in np.flatnonzero((left > 0) != (right > 0))[:1]:
+            before, here, after = map(int, order[place : place + 3])
+            closer = abs(left[place]) > abs(right[place])
+            witness = (before, here, after) if closer else (after, here, before)
+        for place in np.flatnonzero(np.abs(left) != np.abs(right))[:1]:
+            before, here, after = map(int, order[place : place + 3])
+            unequal = (here, before, after)
+        return Monotone(witness is None, witness, unequal is None, unequal)
+
+    def expected(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        r"""Return :math:`\sum_i w_{io}\,\ell(i,k)` from sums and partial sums of the weights."""
+        if self.power == 2:
+            return self._expected_squared(weights)
+        if self.coordinates.shape[1] == 1:
+            return self._expected_absolute(weights)
+        return super().expected(weights)
+
+    def _expected_squared(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        # Around the middle the squares stay small, and so does what cancels.
+        x = self.coordinates - (self.coordinates.max(axis=0) + self.coordinates.min(axis=0)) / 2
+        squares = (x**2).sum(axis=1)
+        total = weights.sum(axis=0)
+        return np.asarray(np.outer(squares, total) - 2 * x @ (x.T @ weights) + squares @ weights)
+
+    def _expected_absolute(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        order = np.argsort(self.coordinates[:, 0], kind="stable")
+        x = self.coordinates[order]
+        steps = np.diff(x, axis=0)
+        below = np.cumsum(weights[order], axis=0)
+        above = below[-1] - below
+        # The cost from either side grows by (weight passed) × (step): only positive terms.
+        out = np.zeros_like(below)
+        out[1:] = np.cumsum(below[:-1] * steps, axis=0)
+        out[:-1] += np.cumsum((above[:-1] * steps)[::-1], axis=0)[::-1]
+        back = np.empty_like(out)
+        back[order] = out
+        return back
+
+
+class AbsoluteLoss(CoordinateLoss):
+    r"""A guess costs the difference of the answers, :math:`\sum_c |x_{ic} - x_{kc}|` [C, §2.3].
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower, StrongProduct
+    >>> counts = StrongProduct([PathPower(3), PathPower(3)])
+    >>> AbsoluteLoss(counts).at(counts.index((0, 0)), counts.index((2, 1)))
+    3.0
+    """
+
+    name, power = "absolute", 1
+
+
+class SquaredLoss(CoordinateLoss):
+    r"""A guess costs the squared difference, :math:`\sum_c (x_{ic} - x_{kc})^2` [C, §2.3].
+
+    >>> from tightrope.graphs import PathPower
+    >>> SquaredLoss(PathPower(4)).row(1).tolist()
+    [1.0, 0.0, 1.0, 4.0]
+    """
+
+    name, power = "squared", 2
+
+
+def _one_sided(weights: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    r"""Return :math:`L_k = \sum_{i<k} w_i \lceil (k-i)/w \rceil = L_{k-w} + \sum_{i<k} w_i`."""
+    rows, columns = weights.shape
+    width = min(width, rows)
+    lines = -(-rows // width)
+    passed = np.zeros((lines * width, columns))
+    np.cumsum(weights[:-1], axis=0, out=passed[1:rows])
+    out: NDArray[np.float64] = passed.reshape(lines, width, columns).cumsum(axis=0)
+    return out.reshape(-1, columns)[:rows]
+
+
+def is_monotone(loss: Loss, graph: AnswerGraph) -> Monotone:
+    r"""Decide whether a loss never falls with :math:`|i-k|`, on either side of the truth i.
+
+    On a path the geometric mechanism, remapped, is optimal for every monotone loss
+    [C, Thm 2.7, 2.8]; without monotonicity this fails. Distances are counted along the line of
+    the answers.
+
+    Parameters
+    ----------
+    loss
+        A loss whose guesses are the answers.
+    graph
+        An answer graph on a line: a count, a sum, a path.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower
+    >>> is_monotone(loss("squared", PathPower(5)), PathPower(5)).result
+    True
+    >>> is_monotone(MatrixLoss([[0, 2, 1], [1, 0, 1], [2, 1, 0]]), PathPower(3)).witness
+    (0, 1, 2)
+    """
+    order = line_order(graph)
+    if loss.size != graph.size or loss.guess_count != graph.size:
+        raise InputError(
+            f"a monotone loss has the {graph.size} answers of {graph.name} as truths and as "
+            f"guesses, got {loss.size} and {loss.guess_count}"
+        )
+    return loss.monotone_along(order)
+
+
+def loss(value: Any, graph: AnswerGraph, *, folder: str | Path = ".") -> Loss:
+    r"""Return the loss over the answers of a graph that a text or a value stands for.
+
+    Parameters
+    ----------
+    value
+        - a name from :data:`tightrope.kinds.LOSSES`;
+        - ``"file:FILE"``: a matrix as CSV rows, or as JSON (by the ending ``.json``);
+        - a matrix with one row for each answer and one column for each guess, a function of the
+          true answer and the guessed answer, or a :class:`Loss`.
+    graph
+        The answer graph.
+    folder
+        Where relative files are looked for.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower
+    >>> loss("squared", PathPower(4)).row(0).tolist()
+    [0.0, 1.0, 4.0, 9.0]
+    >>> loss(lambda truth, guess: max(0, truth - guess), PathPower(3)).row(2).tolist()
+    [2.0, 1.0, 0.0]
+    >>> loss("cubic", PathPower(4))
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.TextError: unknown loss 'cubic' (known: binary, absolute, squared,
+    distance, file:FILE) at character 1 of 'cubic': ▸cubic
+    """
+    if isinstance(value, str):
+        found = _loss_from_text(value, graph, Path(folder))
+    elif isinstance(value, Loss):
+        found = value
+    elif callable(value):
+        found = _loss_from_function(value, graph)
+    else:
+        found = _matrix_loss(value, graph, "matrix")
+    if found.size != graph.size:
+        raise InputError(
+            f"a loss over {graph.name} needs {graph.size} rows, one for each answer, "
+            f"got {found.size}"
+        )
+    return found
+
+
+def _loss_from_text(text: str, graph: AnswerGraph, folder: Path) -> Loss:
+    call = read_call(text, "loss", forms(LOSSES))
+    if call.args:
+        raise call.error(f"{call.name} takes no numbers", 0)
+    if call.rest is None:
+        made: Loss = LOSSES[call.name].make(graph)
+        return made
+    path = folder / call.rest
+    rows = _json_matrix(path) if is_json(path) else [fields for _, fields in _csv_matrix(path)]
+    with blamed(path):
+        return _matrix_loss(rows, graph, str(call))
+
+
+def _csv_matrix(path: Path) -> list[tuple[int, list[str]]]:
+    rows = read_rows(path)
+    for line, fields in rows:
+        if len(fields) != len(rows[0][1]):
+            raise InputError(
+                f"{path} must hold rows of {len(rows[0][1])} losses, got {len(fields)} "
+                f"at line {line}"
+            )
+    return rows
+
+
+def _json_matrix(path: Path) -> list[list[Any]]:
+    rows = read_json(path)
+    good = isinstance(rows, list) and rows and all(isinstance(r, list) and r for r in rows)
+    if not good or len({len(row) for row in rows}) > 1:
+        raise InputError(f"{path} must hold a matrix: a list of rows of one length")
+    return rows  # type: ignore[no-any-return]
+
+
+def _matrix_loss(matrix: Any, graph: AnswerGraph, name: str) -> MatrixLoss:
+    made = MatrixLoss(matrix, name=name)
+    if made.size == made.guess_count == graph.size:
+        return MatrixLoss(made.matrix(), guesses=graph.label, name=name)
+    return made
+
+
+def _loss_from_function(
+    function: Callable[[Any, Any], Any], graph: AnswerGraph, calls: int = 10_000_000
+) -> Loss:
+    if graph.size**2 > calls:
+        raise TooLarge(
+            f"a loss function would be called {graph.size}² times, more than {calls}: "
+            "give a named loss or a matrix"
+        )
+    labels = graph.labels
+    values = np.empty((graph.size, graph.size))
+    for i, truth in enumerate(labels):
+        for k, guess in enumerate(labels):
+            try:
+                cost = function(truth, guess)
+                # A function may well answer yes or no: wrong guesses then cost 1.
+                values[i, k] = to_float(int(cost) if isinstance(cost, bool | np.bool_) else cost)
+            except InputError as wrong:
+                raise InputError(f"the loss at {truth!r}, {guess!r}: {wrong}") from None
+    return _matrix_loss(values, graph, getattr(function, "__name__", "function"))

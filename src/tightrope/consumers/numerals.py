@@ -9,19 +9,16 @@ from __future__ import annotations
 import contextlib
 import math
 import numbers
-import re
 from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 
-from tightrope.errors import InputError
+from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
+from tightrope.texts import NUMBER
 
 #: Longest text that is read as one number or one answer.
 LONGEST_TOKEN = 400
-
-_DECIMAL = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
-#: What a number looks like. The exponent is short, so that no text stands for a giant integer.
-NUMBER = re.compile(rf"[+-]?{_DECIMAL}(?:\s*/\s*{_DECIMAL})?")
 
 
 def read_exact(text: str) -> Fraction:
@@ -70,6 +67,16 @@ def to_float(value: object) -> float:
         if isinstance(wrong, InputError):
             raise
     raise InputError(f"expected a number such as 0.3 or 1/3, got {str(value)[:40]!r}")
+
+
+@contextmanager
+def blamed(where: object) -> Iterator[None]:
+    """Put the place that a value was read from in front of what is wrong with it."""
+    try:
+        yield
+    except InputError as wrong:
+        kind = TooLarge if isinstance(wrong, TooLarge) else InputError
+        raise kind(f"{where}: {wrong}") from None
 
 
 def find_answer(graph: AnswerGraph, label: object) -> int:

@@ -2,23 +2,32 @@ r"""Priors: what is known about the true answer before anything is reported.
 
 A :class:`Prior` gives a probability :math:`\pi_i` to every node of an answer graph
 [A, §2; C, §2.3]. Uniform and product priors know their size, largest entry and support by
-rule, so that :math:`4^{20}` databases need no list.
+rule, so that :math:`4^{20}` databases need no list. :mod:`tightrope.kinds` lists the priors with
+a name.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
+from itertools import accumulate
+from operator import mul
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.consumers.numerals import to_exact, to_float
+from tightrope.consumers.numerals import blamed, find_answer, to_exact, to_float
 from tightrope.errors import InputError, TooLarge, whole_number
+from tightrope.files import is_json, read_json, read_rows
+from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import ROW_LIMIT
+from tightrope.kinds import PRIORS, forms
+from tightrope.texts import read_call, read_list
 
 #: How far the sum of the probabilities may lie from 1.
 PRIOR_SUM_TOLERANCE = 1e-9
@@ -124,6 +133,11 @@ class Prior:
         return len(self.support)
 
     @property
+    def min_entropy(self) -> float:
+        """Minus the logarithm of the largest probability, in bits [B, §2.1]."""
+        return -math.log2(self.maximum) + 0.0
+
+    @property
     def entropy(self) -> float:
         """The Shannon entropy in bits."""
         positive = self.probabilities[self.probabilities > 0]
@@ -139,10 +153,28 @@ class Prior:
         """Let NumPy take the probabilities."""
         return np.array(self.probabilities, dtype=dtype)
 
-    def _repr_html_(self) -> str:
-        from tightrope.consumers.display import prior_html
+    def factors(self, sizes: Sequence[int]) -> list[Prior] | None:
+        """Return independent priors over coordinates of these sizes, or ``None`` if there are none.
 
-        return prior_html(self)
+        Nodes number the tuples of coordinates, and the last coordinate runs fastest.
+
+        >>> Prior.uniform(6).factors([2, 3])
+        [<UniformPrior over 2 answers: 0.5 each>, <UniformPrior over 3 answers: 0.3333 each>]
+        """
+        return [self] if list(sizes) == [self.size] else None
+
+    def _repr_html_(self) -> str:
+        """Show the first probabilities as bars."""
+        shown = min(self.size, 20)
+        rows = "".join(
+            f'<tr><th>{i}</th><td>{self[i]:.4f}</td><td><span style="display:inline-block;'
+            f'height:.8em;width:{8 * self[i] / self.maximum:.2f}em;background:#0072B2"></span>'
+            "</td></tr>"
+            for i in range(shown)
+        )
+        if shown < self.size:
+            rows += f"<tr><th>…</th><td>{self.size - shown:,} more</td></tr>"
+        return f"<table><caption>prior over {self.size:,} answers</caption>{rows}</table>"
 
     def __repr__(self) -> str:
         first = ", ".join(f"{self[i]:.4g}" for i in range(min(self.size, 4)))
@@ -186,36 +218,89 @@ class Prior:
 
     @staticmethod
     def binomial(size: int, p: float | str | Fraction) -> Prior:
-        r"""Return :math:`\binom{n-1}{k} p^k (1-p)^{n-1-k}` over :math:`k = 0 … n-1`.
+        r"""Return the heads in :math:`n-1` tosses: :math:`\binom{n-1}{k} p^k (1-p)^{n-1-k}`.
 
-        >>> Prior.binomial(3, 0.5).probabilities.tolist()
-        [0.25, 0.5, 0.25]
+        >>> Prior.binomial(3, "1/3").exact
+        (Fraction(4, 9), Fraction(4, 9), Fraction(1, 9))
         """
-        from tightrope.consumers.families import binomial
-
-        return binomial(size, p)
+        chance, last = _parameter(p, "binomial(p)", 1), _family_size(size) - 1
+        if chance in (0, 1):
+            return Prior.point(size, last if chance == 1 else 0)
+        return _by_ratios(size, chance / (1 - chance), (last, -1), (1, 1))
 
     @staticmethod
     def geometric(size: int, p: float | str | Fraction) -> Prior:
-        r"""Return :math:`(1-p)^k p`, conditioned on :math:`k < n`: weights :math:`(1-p)^k`.
+        r"""Return the failures before the first success, :math:`(1-p)^k p`, conditioned on k < n.
 
-        >>> Prior.geometric(2, "1/2").exact
-        (Fraction(2, 3), Fraction(1, 3))
+        >>> Prior.geometric(3, 0.5).exact
+        (Fraction(4, 7), Fraction(2, 7), Fraction(1, 7))
         """
-        from tightrope.consumers.families import geometric
-
-        return geometric(size, p)
+        chance = _parameter(p, "geometric(p)", 1)
+        if chance == 0:
+            raise InputError(
+                "geometric(p) needs p > 0, got 0; with no success in sight use uniform"
+            )
+        if chance == 1:
+            return Prior.point(size, 0)
+        return _by_ratios(_family_size(size), 1 - chance, (1, 0), (1, 0))
 
     @staticmethod
     def poisson(size: int, mean: float | str | Fraction) -> Prior:
-        r"""Return :math:`e^{-λ} λ^k / k!`, conditioned on :math:`k < n`: weights :math:`λ^k/k!`.
+        r"""Return :math:`e^{-λ} λ^k/k!`, conditioned on k < n; rational, as :math:`e^{-λ}` cancels.
 
-        >>> Prior.poisson(3, 2).exact
-        (Fraction(1, 5), Fraction(2, 5), Fraction(2, 5))
+        >>> Prior.poisson(3, 1).exact
+        (Fraction(2, 5), Fraction(2, 5), Fraction(1, 5))
         """
-        from tightrope.consumers.families import poisson
+        rate = _parameter(mean, "poisson(mean)", 10**12)
+        if rate == 0:
+            return Prior.point(size, 0)
+        return _by_ratios(_family_size(size), rate, (1, 0), (1, 1))
 
-        return poisson(size, mean)
+
+def _family_size(size: int) -> int:
+    if whole_number(size, "the number of answers") > ROW_LIMIT:
+        raise TooLarge(f"a family is made for at most {ROW_LIMIT} answers, got {size}")
+    return size
+
+
+def _parameter(value: float | str | Fraction, what: str, high: int) -> Fraction:
+    number = to_float(value)
+    if not 0 <= number <= high:
+        name = what[what.index("(") + 1 : -1]
+        raise InputError(f"{what} needs 0 ≤ {name} ≤ {high}, got {number:.12g}")
+    return to_exact(value)
+
+
+def _by_ratios(size: int, scale: Fraction, above: tuple[int, int], below: tuple[int, int]) -> Prior:
+    r"""Return the prior with :math:`\pi_{k+1}/\pi_k = c\,(a_0 + a_1 k)/(b_0 + b_1 k)`, which fall.
+
+    Binomial, geometric and Poisson laws are of this form: Panjer's class.
+    """
+    k = np.arange(size - 1)
+    ratios = (above[0] + above[1] * k) / (below[0] + below[1] * k) * float(scale)
+    # Logarithms are summed outwards from the mode, where the probability is: there the partial
+    # sums are small, so that a million answers lose no digits that count.
+    mode = int(np.count_nonzero(ratios >= 1))
+    logs = np.log(ratios)
+    right = np.cumsum(logs[mode:])
+    left = np.cumsum(-logs[:mode][::-1])[::-1]
+    weights = np.exp(np.concatenate([left, [0.0], right]))
+    # A function with a name, since a prior is sent to other processes with its rule.
+    return Prior.by_rule(
+        weights / weights.sum(), partial(_exact_by_ratios, size, scale, above, below)
+    )
+
+
+def _exact_by_ratios(
+    size: int, scale: Fraction, above: tuple[int, int], below: tuple[int, int]
+) -> tuple[Fraction, ...]:
+    tops = [scale.numerator * (above[0] + above[1] * k) for k in range(size - 1)]
+    bottoms = [scale.denominator * (below[0] + below[1] * k) for k in range(size - 1)]
+    rising = accumulate(tops, mul, initial=1)
+    falling = list(accumulate(reversed(bottoms), mul, initial=1))[::-1]
+    whole = [up * down for up, down in zip(rising, falling, strict=True)]
+    total = sum(whole)
+    return tuple(Fraction(weight, total) for weight in whole)
 
 
 class UniformPrior(Prior):
@@ -263,10 +348,19 @@ class UniformPrior(Prior):
         """The number of nodes."""
         return self.size
 
+    def factors(self, sizes: Sequence[int]) -> list[Prior] | None:
+        """Return uniform priors, one object for each size."""
+        if math.prod(sizes) != self.size:
+            return None
+        made = {size: UniformPrior(size) for size in sizes}
+        return [made[size] for size in sizes]
+
     @property
     def entropy(self) -> float:
         """The Shannon entropy in bits."""
         return math.log2(self.size)
+
+    min_entropy = entropy
 
     def __getitem__(self, node: int) -> float:
         self._node(node)
@@ -274,6 +368,109 @@ class UniformPrior(Prior):
 
     def __repr__(self) -> str:
         return f"<UniformPrior over {self.size} answers: {self.maximum:.4g} each>"
+
+
+def kron(factors: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the Kronecker product of vectors, refused when it would not fit.
+
+    >>> kron([np.array([1.0, 2.0]), np.array([1.0, 10.0])]).tolist()
+    [1.0, 10.0, 2.0, 20.0]
+    """
+    size = math.prod(len(factor) for factor in factors)
+    if size > ROW_LIMIT:
+        raise TooLarge(f"this vector would hold {size} numbers, more than {ROW_LIMIT}")
+    out: NDArray[np.float64] = np.ones(1)
+    for factor in factors:
+        out = np.multiply.outer(out, factor).ravel()
+    out.flags.writeable = False
+    return out
+
+
+class ProductPrior(Prior):
+    r"""Independent draws, one from each prior: :math:`\pi(x) = \prod_j \pi_j(x_j)`.
+
+    The prior over ``databases(u,v)`` when every person draws a value alike. Nodes are numbered
+    as in :class:`~tightrope.graphs.ProductGraph`: the last factor runs fastest.
+
+    Parameters
+    ----------
+    parts
+        The prior of each draw; one object may stand there many times.
+
+    Examples
+    --------
+    >>> people = ProductPrior([Prior([0.3, 0.27, 0.23, 0.2])] * 20)
+    >>> people.size == 4**20, round(people.entropy, 3)
+    (True, 39.663)
+    """
+
+    def __init__(self, parts: Sequence[Prior]) -> None:
+        for part in parts:
+            if not isinstance(part, Prior):
+                raise InputError(f"the factors must be priors, got {str(part)[:40]!r}")
+        whole_number(len(parts), "the number of draws")
+        self.parts = tuple(parts)
+        self.size = math.prod(part.size for part in parts)
+
+    @functools.cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """All probabilities in node order (read-only); refused when they would not fit."""
+        return kron([part.probabilities for part in self.parts])
+
+    @property
+    def exact(self) -> tuple[Fraction, ...]:
+        """All probabilities as fractions."""
+        self._check_row()
+        out: tuple[Fraction, ...] = (Fraction(1),)
+        for part in self.parts:
+            out = tuple(left * right for left in out for right in part.exact)
+        return out
+
+    @property
+    def maximum(self) -> float:
+        """The largest probability: that of the likeliest values together."""
+        return math.prod(part.maximum for part in self.parts)
+
+    @property
+    def minimum(self) -> float:
+        """The smallest probability: that of the least likely values together."""
+        return math.prod(part.minimum for part in self.parts)
+
+    @property
+    def support_size(self) -> int:
+        """The number of nodes with positive probability."""
+        return math.prod(part.support_size for part in self.parts)
+
+    @functools.cached_property
+    def is_uniform(self) -> bool:
+        """Whether every factor is uniform."""
+        return all(part.is_uniform for part in self.parts)
+
+    @property
+    def entropy(self) -> float:
+        """The Shannon entropy in bits: those of the draws added up."""
+        return math.fsum(part.entropy for part in self.parts)
+
+    @property
+    def min_entropy(self) -> float:
+        """Minus the logarithm of the largest probability, in bits; without underflow."""
+        return math.fsum(part.min_entropy for part in self.parts)
+
+    def factors(self, sizes: Sequence[int]) -> list[Prior] | None:
+        """Return the parts, if they have these sizes."""
+        return list(self.parts) if [part.size for part in self.parts] == list(sizes) else None
+
+    def __getitem__(self, node: int) -> float:
+        rest, value = self._node(node), 1.0
+        for part in reversed(self.parts):
+            rest, digit = divmod(rest, part.size)
+            value *= part[digit]
+        return value
+
+    def __repr__(self) -> str:
+        sizes = [part.size for part in self.parts]
+        same = f"{sizes[0]}^{len(sizes)}" if len(set(sizes)) == 1 else "×".join(map(str, sizes))
+        return f"<ProductPrior over {same} answers: {self.parts[0]!r}>"
 
 
 def _read(source: Any) -> tuple[tuple[object, ...] | None, NDArray[np.float64]]:
@@ -317,3 +514,161 @@ def _check_distribution(values: NDArray[np.float64]) -> NDArray[np.float64]:
         )
     values.flags.writeable = False
     return values
+
+
+def prior(value: Any, graph: AnswerGraph, *, folder: str | Path = ".") -> Prior:
+    r"""Return the prior over the answers of a graph that a text or a value stands for.
+
+    Parameters
+    ----------
+    value
+        - a text from :data:`tightrope.kinds.PRIORS`. ``uniform`` is never listed, however many
+          answers there are. ``binomial``, ``geometric`` and ``poisson`` are over the number
+          :math:`k = 0 … n-1` of the answer in its order, conditioned on :math:`k < n`: they are
+          for answers on a line (counts, sums, means, paths), and refused elsewhere, where the
+          numbering of the nodes means nothing;
+        - ``"0.1,0.2,0.7"`` or ``"1/3,1/3,1/3"``: one number for each answer;
+        - ``"file:FILE"``: JSON (by the ending ``.json``) with a list, an object from answers to
+          probabilities, or a list of pairs; otherwise CSV with one number a line, or
+          ``answer,probability`` lines in any order, with or without these words as a header;
+        - an array, a mapping from every answer to its probability, or a :class:`Prior`.
+    graph
+        The answer graph.
+    folder
+        Where relative files are looked for.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower, CartesianProduct, Clique
+    >>> prior("binomial(1/2)", PathPower(3)).exact
+    (Fraction(1, 4), Fraction(1, 2), Fraction(1, 4))
+    >>> prior({1: 0.75, 0: 0.25}, Clique(2)).probabilities.tolist()
+    [0.25, 0.75]
+    >>> prior("product(.3,.27,.23,.2)", CartesianProduct([Clique(4)] * 20)).size == 4**20
+    True
+    >>> prior("binomial(.3", PathPower(3))
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.TextError: expected ',' or ')' at character 12 of 'binomial(.3': binomial(.3▸
+    """
+    if isinstance(value, str):
+        found = _prior_from_text(value, graph, Path(folder))
+    elif isinstance(value, Prior):
+        found = value
+    elif isinstance(value, Mapping):
+        found = _prior_from_pairs(value.items(), graph, "the mapping")
+    else:
+        found = Prior(value)
+    if found.size != graph.size:
+        raise InputError(
+            f"a prior over {graph.name} needs {graph.size} probabilities, got {found.size}"
+        )
+    return found
+
+
+def _prior_from_text(text: str, graph: AnswerGraph, folder: Path) -> Prior:
+    if text.strip()[:1] in tuple("+-.0123456789"):
+        return Prior([number for number, _ in read_list(text)[0]])
+    call = read_call(text, "prior", forms(PRIORS))
+    if call.rest is not None:
+        return _prior_from_file(folder / call.rest, graph)
+    kind = PRIORS[call.name]
+    if kind.numbers not in (None, len(call.args)):
+        raise call.error(f"expected {kind.form}, got {len(call.args)} numbers")
+    made: Prior = kind.make(graph, *call.args)
+    return made
+
+
+def uniform(graph: AnswerGraph) -> Prior:
+    """Make ``uniform``."""
+    return Prior.uniform(graph.size)
+
+
+def binomial(graph: AnswerGraph, p: str) -> Prior:
+    """Make ``binomial(p)`` on a line."""
+    return Prior.binomial(_line_size("binomial", graph), p)
+
+
+def geometric(graph: AnswerGraph, p: str) -> Prior:
+    """Make ``geometric(p)`` on a line."""
+    return Prior.geometric(_line_size("geometric", graph), p)
+
+
+def poisson(graph: AnswerGraph, mean: str) -> Prior:
+    """Make ``poisson(mean)`` on a line."""
+    return Prior.poisson(_line_size("poisson", graph), mean)
+
+
+def _line_size(name: str, graph: AnswerGraph) -> int:
+    if not graph.is_line:
+        raise InputError(
+            f"{name} needs answers on a line, which {graph.name} does not have: "
+            "give one number for each answer, or a file"
+        )
+    return graph.size
+
+
+def product(graph: AnswerGraph, *numbers: str) -> Prior:
+    """Make ``product(p,…)`` on a product of equal graphs."""
+    if not graph.product or len({f.size for f in graph.factors}) > 1:
+        raise InputError(
+            f"product(…) needs databases(u,v) or another product of equal graphs, got {graph.name}"
+        )
+    if len(numbers) != graph.factors[0].size:
+        raise InputError(
+            f"product(…) over {graph.name} needs {graph.factors[0].size} numbers, "
+            f"got {len(numbers)}"
+        )
+    return ProductPrior([Prior(numbers)] * len(graph.factors))
+
+
+def _prior_from_file(path: Path, graph: AnswerGraph) -> Prior:
+    if is_json(path):
+        data = read_json(path)
+        if isinstance(data, dict):
+            return _prior_from_pairs(data.items(), graph, str(path))
+        if not isinstance(data, list):
+            raise InputError(f"{path} must hold a list or an object of probabilities")
+        if data and isinstance(data[0], list):
+            if any(not isinstance(pair, list) or len(pair) != 2 for pair in data):
+                raise InputError(f"{path} must hold pairs [answer, probability] throughout")
+            return _prior_from_pairs(((label, chance) for label, chance in data), graph, str(path))
+        with blamed(path):
+            return Prior(data)
+    rows = read_rows(path)
+    if rows[0][1][-1].lower() == "probability":
+        rows = rows[1:]
+    width = len(rows[0][1]) if rows else 0
+    for line, fields in rows:
+        if len(fields) != width or width not in (1, 2):
+            raise InputError(
+                f"{path} must hold one number a line, or answer,probability on every line, "
+                f"got {len(fields)} fields at line {line}"
+            )
+    if width == 2:
+        pairs = ((label, chance) for _, (label, chance) in rows)
+        return _prior_from_pairs(pairs, graph, str(path))
+    with blamed(path):
+        return Prior([fields[0] for _, fields in rows])
+
+
+def _prior_from_pairs(pairs: Iterable[tuple[Any, Any]], graph: AnswerGraph, where: str) -> Prior:
+    """Return the prior from answers and probabilities in any order, every answer once."""
+    if graph.size > ROW_LIMIT:
+        raise TooLarge(f"a listed prior has at most {ROW_LIMIT} answers, got {graph.size}")
+    found: dict[int, Any] = {}
+    for label, chance in pairs:
+        with blamed(where):
+            node = find_answer(graph, label)
+            to_float(chance)
+        if node in found:
+            raise InputError(f"{where} must name each answer once, got {str(label)[:40]!r} again")
+        found[node] = chance
+    if len(found) < graph.size:
+        missing = next(i for i in range(graph.size) if i not in found)
+        raise InputError(
+            f"{where} must name all {graph.size} answers of {graph.name}, got {len(found)}: "
+            f"{graph.label(missing)!r} is missing"
+        )
+    with blamed(where):
+        return Prior([found[node] for node in range(graph.size)])

@@ -21,19 +21,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.consumers.prior_text import prior as read_prior
-from tightrope.consumers.priors import Prior, UniformPrior
-from tightrope.consumers.product_prior import ProductPrior
-from tightrope.consumers.regular_proof import separating_vector
+from tightrope.consumers.priors import Prior, kron
+from tightrope.consumers.priors import prior as read_prior
 from tightrope.epsilon import Epsilon
-from tightrope.errors import TooLarge
+from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
-from tightrope.graphs.base import ROW_LIMIT
-from tightrope.phi import Phi, Solution
-from tightrope.phi.cells import rational_solve
+from tightrope.phi import Existence, Phi, Solution
+from tightrope.phi.cells import fits_exactly, pieces, rational_solve, single_cells
+from tightrope.phi.existence import (
+    FEW_SAMPLES,
+    MANY_ANSWERS,
+    SAMPLED_FROM,
+    SAMPLES,
+    check_range,
+    on_every_factor,
+    sampled,
+    stepped,
+)
+from tightrope.phi.operator import nonnegative
+from tightrope.phi.structure import structure_of
 
 #: Relative error taken for an entry of y where none is proven.
 UNPROVEN_ERROR = 1e-11
+#: Largest number of answers for which the least bound is found by a linear program.
+PROGRAM_LIMIT = 400
+#: Largest number of answers for which levels are found by exact polynomials.
+EXACT_ANSWERS = 16
+
+Level = Epsilon | float | Fraction | str
 
 
 @dataclass(frozen=True)
@@ -124,9 +139,9 @@ class Regularity:
 
 
 def regularity(
-    prior: Prior | Sequence[float] | str | Any,
+    prior: Any,
     graph: AnswerGraph,
-    epsilon: Epsilon | float | Fraction | str,
+    epsilon: Level,
 ) -> Regularity:
     r"""Decide whether a prior is ε-regular and return the bounds that follow.
 
@@ -194,8 +209,6 @@ def _separating(
 
 
 def _single(prior: Prior, graph: AnswerGraph, epsilon: Epsilon) -> Regularity:
-    from tightrope.consumers.regular_bounds import bound_from
-
     phi = Phi(graph, epsilon)
     pi = np.asarray(prior.probabilities)
     solution = phi.solve(pi)
@@ -242,11 +255,9 @@ def _decided(
 def _factorised(prior: Prior, graph: AnswerGraph) -> list[tuple[Prior, AnswerGraph]]:
     """Split independent draws over a product into one prior for each factor."""
     if graph.product == "cartesian":
-        if isinstance(prior, ProductPrior) and prior.power == len(graph.factors):
-            return [(prior.factor, factor) for factor in graph.factors]
-        if isinstance(prior, UniformPrior):
-            made = {f.size: UniformPrior(f.size) for f in graph.factors}
-            return [(made[f.size], f) for f in graph.factors]
+        parts = prior.factors([factor.size for factor in graph.factors])
+        if parts is not None:
+            return list(zip(parts, graph.factors, strict=True))
     return [(prior, graph)]
 
 
@@ -265,16 +276,314 @@ def corner_prior(graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str, 
     return Prior(row / row.sum())
 
 
-def kron(factors: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return the Kronecker product of vectors, refused when it would not fit.
+def separating_vector(
+    phi: Phi, prior: NDArray[np.float64], solution: Solution
+) -> NDArray[np.float64]:
+    r"""Return w with :math:`\Phi w \ge 0` and :math:`\pi \cdot w < 0`: the prior is not regular.
 
-    >>> kron([np.array([1.0, 2.0]), np.array([1.0, 10.0])]).tolist()
-    [1.0, 10.0, 2.0, 20.0]
+    No :math:`y \ge 0` then has :math:`y\Phi = \pi`, or :math:`\pi \cdot w = y \cdot \Phi w \ge 0`.
+
+    With an inverse, :math:`w = \Phi^{-1}(e_i + \delta 1)` where :math:`y_i < 0`: the little δ
+    keeps rounding from making :math:`\Phi w` negative. Without one, a direction of the kernel
+    or the residual of non-negative least squares.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Clique
+    >>> phi, point = Phi(Clique(3), 1), np.array([0.8, 0.2, 0.0])
+    >>> w = separating_vector(phi, point, phi.solve(point))
+    >>> bool(phi.matvec(w).min() >= 0), bool(point @ w < 0)
+    (True, True)
     """
-    size = math.prod(len(factor) for factor in factors)
-    if size > ROW_LIMIT:
-        raise TooLarge(f"this vector would hold {size} numbers, more than {ROW_LIMIT}")
-    out = functools.reduce(lambda left, right: np.multiply.outer(left, right).ravel(), factors)
-    out = out.copy() if len(factors) == 1 else out
-    out.flags.writeable = False
-    return out
+    if not solution.consistent:
+        along = solution.kernel.T @ prior
+        k = int(np.abs(along).argmax())
+        return np.asarray(-np.sign(along[k]) * solution.kernel[:, k])
+    if not solution.unique:
+        return -nonnegative(phi.matrix(), prior)[1]
+    worst, value = solution.least
+    total = abs(float(solution.values.sum()))
+    target = np.full(phi.size, min(1e-3, -value / (4 * total + 1e-300)))
+    target[worst] += 1
+    return phi.solve(target).values
+
+
+def any_prior_bound(prior: Any, graph: AnswerGraph, epsilon: Level) -> float:
+    r"""Return a bound on the utility of every ε-private mechanism for any prior.
+
+    .. math:: \min \sum y : \quad y\Phi \ge \pi,\ y \ge 0
+
+    Every mechanism's diagonal x has :math:`\Phi x \le 1`, so
+    :math:`\pi \cdot x \le y\Phi x \le \sum y`; for a regular prior on a graph with the
+    tight-constraints mechanism it is the bound of [A, Thm 1]. Above ``PROGRAM_LIMIT`` answers
+    the best of some y by rule is taken: the positive part of the solution of
+    :math:`y\Phi = \pi`, a multiple of z, and π itself.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Clique
+    >>> round(any_prior_bound([0.8, 0.1, 0.1], Clique(3), "ln(2)"), 6)
+    0.8
+    >>> round(any_prior_bound([1/3] * 3, Clique(3), "ln(2)"), 6)      # 1/(1 + 2α)
+    0.5
+    """
+    phi = Phi(graph, epsilon)
+    pi = np.asarray(read_prior(prior, graph).probabilities)
+    solution = phi.solve(pi) if phi.size > PROGRAM_LIMIT else None
+    return bound_from(phi, pi, None if solution is None else solution.values)
+
+
+def bound_from(phi: Phi, prior: NDArray[np.float64], y: NDArray[np.float64] | None) -> float:
+    r"""Return the bound for any prior, given a solution of :math:`y\Phi = \pi` if there is one.
+
+    >>> from tightrope.graphs import Clique
+    >>> round(bound_from(Phi(Clique(3), "ln(2)"), np.array([0.8, 0.1, 0.1]), None), 6)
+    0.8
+    """
+    if phi.size <= PROGRAM_LIMIT:
+        return _least_sum(phi.matrix(), prior)
+    found = [1.0]
+    if y is not None:
+        # The positive part of y covers π: what is left out was subtracting.
+        found.append(float(np.maximum(y, 0).sum()))
+    z = phi.solve_ones()
+    if z.consistent:
+        found.append(float(prior.max() * np.maximum(z.values, 0).sum()))
+    return min(found)
+
+
+def _least_sum(matrix: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
+    """Solve the program and lift its solution until it covers the prior in floating point."""
+    from scipy.optimize import linprog
+
+    found = linprog(np.ones(len(prior)), A_ub=-matrix, b_ub=-prior, method="highs")
+    y = np.maximum(found.x, 0)
+    # Adding the shortfall itself covers it, because Φ is at least the identity.
+    y += np.maximum(prior - y @ matrix, 0)
+    return float(y.sum())
+
+
+def ratio_bound(graph: AnswerGraph, epsilon: Level, i: int, j: int) -> float:
+    r"""Return :math:`e^{\varepsilon d(i,j)}`: no regular prior has a larger :math:`\pi_i/\pi_j`.
+
+    [A, Prop 2]. The converse is false: not every prior with these ratios is regular.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower
+    >>> round(ratio_bound(PathPower(5), "ln(2)", 0, 3), 12)
+    8.0
+    """
+    return math.exp(float(Epsilon.of(epsilon)) * graph.distance(i, j))
+
+
+def entry_bounds(graph: AnswerGraph, epsilon: Level, i: int) -> tuple[float, float]:
+    r"""Return the least and largest :math:`\pi_i` of a regular prior [A, Prop 3].
+
+    .. math:: 1/\sum_j e^{\varepsilon d(i,j)} \le \pi_i \le 1/\sum_j e^{-\varepsilon d(i,j)}
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Clique
+    >>> [round(x, 12) for x in entry_bounds(Clique(4), "ln(2)", 0)]
+    [0.142857142857, 0.4]
+    """
+    level = float(Epsilon.of(epsilon))
+    far = graph.distances_from(i).astype(np.float64)
+    top = float(far.max()) * level
+    # Scaled by the largest term, so that a wide graph at a large ε does not overflow.
+    low = math.exp(-top) / float(np.exp(level * far - top).sum()) if top < 700 else 0.0
+    return low, 1 / float(np.exp(-level * far).sum())
+
+
+def uniform_leakage_bits(graph: AnswerGraph, epsilon: Level) -> float:
+    r"""Return :math:`\log_2 \sum z`, which bounds the leakage for every prior [A, Cor 1].
+
+    It needs a regular uniform prior, that is, :math:`z \ge 0`. On databases it is
+    :math:`u \log_2\frac{v e^\varepsilon}{v-1+e^\varepsilon}` [A, Thm 2].
+
+    Examples
+    --------
+    >>> from tightrope.graphs import CartesianProduct, Clique
+    >>> round(uniform_leakage_bits(CartesianProduct([Clique(4)] * 5), 0.5), 4)
+    2.5226
+    """
+    level = Epsilon.of(epsilon)
+    regular = not graph.has_lengths and graph.min_degree == graph.max_degree
+    sizes = graph.constant_ball_sizes if regular else None
+    if sizes is not None:
+        total = math.fsum(n / graph.size * level.alpha**d for d, n in enumerate(sizes))
+        return -math.log2(total)
+    z = Phi(graph, level).solve_ones()
+    if not z.consistent or z.values.min() < 0:
+        raise InputError(
+            f"the uniform prior on {graph.name} is not regular at ε = {level}: "
+            f"answer {graph.label(z.least[0])!r} gets {z.least[1]:.6g}; take a larger ε"
+        )
+    return math.log2(math.fsum(z.values))
+
+
+def regular_levels(
+    prior: Any,
+    graph: AnswerGraph,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    tolerance: float = 0.0,
+    step: float | None = None,
+) -> Existence:
+    r"""Return the set of ε for which a prior is regular, as intervals.
+
+    Parameters
+    ----------
+    prior
+        A prior over the answers, or what :func:`~tightrope.consumers.prior` reads.
+    graph
+        The answer graph.
+    low, high, tolerance, step
+        As for :func:`~tightrope.phi.exists`; the tolerance is on the entries of y.
+
+    Examples
+    --------
+    The prior of [A, Ex 3] is regular from ln 2 on; 0.48 was published, found with a tolerance:
+
+    >>> from tightrope.graphs import CartesianProduct, Clique
+    >>> people = CartesianProduct([Clique(4)] * 5)
+    >>> found = regular_levels("product(.3,.27,.23,.2)", people)
+    >>> found.minimum == math.log(2), found.exact
+    (True, True)
+    >>> regular_levels("product(.3,.27,.23,.2)", people, tolerance=1e-4, high=1).minimum
+    0.48
+    """
+    check_range(low, high, tolerance, step)
+    given = read_prior(prior, graph)
+    parts = _factorised(given, graph)
+    if tolerance or step is not None:
+        leasts = [_least(p, g) for p, g in parts]
+        sure = max(_sure(p, g) for p, g in parts)
+        return stepped(
+            lambda epsilon: _smallest_product([least(epsilon) for least in leasts]),
+            low,
+            high,
+            sure,
+            tolerance,
+            step,
+        )
+    distinct = {(id(p), id(g)): (p, g) for p, g in parts}
+    found = [_levels(p, g, low, high) for p, g in distinct.values()]
+    return found[0] if len(found) == 1 else on_every_factor(found)
+
+
+def _levels(prior: Prior, graph: AnswerGraph, low: float | None, high: float | None) -> Existence:
+    if graph.size <= EXACT_ANSWERS and not graph.has_lengths:
+        cells = single_cells(graph)
+        if fits_exactly(cells):
+            exact = prior.exact
+            below = math.lcm(*(p.denominator for p in exact))
+            found = [
+                (
+                    -math.log(float(piece.high)) if float(piece.high) < 1 else 0.0,
+                    -math.log(float(piece.low)) if float(piece.low) else None,
+                )
+                for piece in reversed(pieces(cells, [int(p * below) for p in exact]))
+            ]
+            words = f"exact polynomials in α on {graph.size} answers"
+            return Existence(tuple(found), 1e-15, True, 0.0, (0.0, None), 0.0, words)
+    least = _least(prior, graph)
+    count = SAMPLES if graph.size < MANY_ANSWERS else FEW_SAMPLES
+    start = SAMPLED_FROM if low is None else low
+    return sampled(lambda epsilon: least(epsilon)[0], start, high, _sure(prior, graph), count)
+
+
+def _least(prior: Prior, graph: AnswerGraph) -> Any:
+    """Return the rule from ε to the smallest and largest entry of y."""
+    structure, pi = structure_of(graph), np.array(prior.probabilities)
+
+    def ends(epsilon: float) -> tuple[float, float]:
+        y = structure.solve(math.exp(-epsilon), pi)
+        return float(y.min()), float(y.max())
+
+    return ends
+
+
+def _smallest_product(ends: Sequence[tuple[float, float]]) -> float:
+    low, high = 1.0, 1.0
+    for pair in ends:
+        products = [a * b for a in (low, high) for b in pair]
+        low, high = min(products), max(products)
+    return low
+
+
+def _sure(prior: Prior, graph: AnswerGraph) -> float:
+    r"""Return an ε from which on :math:`\Phi\pi \le 2\pi`, so that the prior is regular."""
+    pi = np.array(prior.probabilities)
+    if pi.min() <= 0:
+        where = int(pi.argmin())
+        raise InputError(
+            f"a regular prior has no zero, got 0 at position {where}: it is regular for no ε"
+        )
+    structure = structure_of(graph)
+    high = 1.0
+    while (structure.apply(math.exp(-high), pi) > 2 * pi).any():
+        high *= 1.25
+    return high
+
+
+@dataclass(frozen=True)
+class LeakageCurves:
+    """Leakage bounds over ε, for one prior and for all [A, Fig 4].
+
+    Parameters
+    ----------
+    epsilons
+        The levels.
+    this_prior
+        The bound for the prior in bits, ``None`` where it is not regular.
+    every_prior
+        The bound for all priors in bits.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import CartesianProduct, Clique
+    >>> curves = leakage_curves(
+    ...     "product(.3,.27,.23,.2)", CartesianProduct([Clique(4)] * 5), [0.5, 0.75, 1]
+    ... )
+    >>> [b and round(b, 3) for b in curves.this_prior], [round(b, 3) for b in curves.every_prior]
+    ([None, 2.318, 3.32], [2.523, 3.634, 4.636])
+    """
+
+    epsilons: tuple[float, ...]
+    this_prior: tuple[float | None, ...]
+    every_prior: tuple[float, ...]
+
+
+def leakage_curves(prior: Any, graph: AnswerGraph, epsilons: Sequence[float]) -> LeakageCurves:
+    """Return the two curves of Figure 4.
+
+    >>> from tightrope.graphs import Clique
+    >>> leakage_curves([0.5, 0.5], Clique(2), [1.0]).this_prior[0] is not None
+    True
+    """
+    given = read_prior(prior, graph)
+    these: list[float | None] = []
+    for epsilon in epsilons:
+        found = regularity(given, graph, epsilon)
+        these.append(found.leakage_bound_bits if found.regular else None)
+    every = tuple(uniform_leakage_bits(graph, epsilon) for epsilon in epsilons)
+    return LeakageCurves(tuple(epsilons), tuple(these), every)
+
+
+def region_corners(graph: AnswerGraph, epsilon: Level) -> NDArray[np.float64]:
+    """Return the corner priors, one a row: the region of regular priors [A, Fig 2, 3].
+
+    With three answers these are points of a triangle; with four, their first three entries are
+    the projection that Figure 3 draws.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower
+    >>> region_corners(PathPower(3), "ln(2)").round(4).tolist()
+    [[0.5714, 0.2857, 0.1429], [0.25, 0.5, 0.25], [0.1429, 0.2857, 0.5714]]
+    """
+    rows = [corner_prior(graph, epsilon, i).probabilities for i in range(graph.size)]
+    return np.stack(rows)

@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tightrope.consumers import Prior, ProductPrior
+from tightrope.consumers import regularity
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, whole_number
 from tightrope.graphs import AnswerGraph
 from tightrope.leakage.entropy import PriorLike, as_prior
-from tightrope.phi import Phi
 
 
 @dataclass(frozen=True)
@@ -230,7 +229,7 @@ def regular_prior_bound(
 
     >>> from tightrope.consumers import Prior, ProductPrior
     >>> from tightrope.graphs import Databases
-    >>> people = ProductPrior(Prior([0.3, 0.27, 0.23, 0.2]), 5)
+    >>> people = ProductPrior([Prior([0.3, 0.27, 0.23, 0.2])] * 5)
     >>> databases = Databases(5, range(4))
     >>> round(regular_prior_bound(databases, people, 0.7).bits, 4)
     2.1048
@@ -244,36 +243,15 @@ def regular_prior_bound(
     """
     known = as_prior(prior, graph.size)
     level = Epsilon.of(epsilon)
-    log_total, least = _coordinates(graph, known, level)
-    if least < -tolerance:
+    found = regularity(known, graph, level)
+    if not found.regular and not -tolerance <= found.margin < 0:
         raise InputError(
-            f"this bound needs an ε-regular prior, but at ε = {level} a coordinate is {least:.3g}: "
-            "use a larger ε or the bound for all priors"
+            f"this bound needs an ε-regular prior, but at ε = {level} a coordinate is "
+            f"{found.margin:.3g}: use a larger ε or the bound for all priors"
         )
-    bits = log_total - _log2_maximum(known)
+    # Factor by factor, in logarithms: the product over many people would underflow.
+    bits = math.fsum(math.log2(math.fsum(y)) for y in found.y_factors) + known.min_entropy
     return Bound(bits, "A, Prop 6", f"ε-private, ε-regular prior (coordinates ≥ -{tolerance:g})")
-
-
-def _coordinates(graph: AnswerGraph, prior: Prior, level: Epsilon) -> tuple[float, float]:
-    """Return the logarithm of the total of y, and the smallest entry of y."""
-    if graph.product == "cartesian" and isinstance(prior, ProductPrior):
-        first, times = graph.factors[0], prior.power
-        same = all(factor is first for factor in graph.factors)
-        if same and len(graph.factors) == times and first.size == prior.factor.size:
-            values = Phi(first, level).solve(prior.factor.probabilities).values
-            low, high = float(values.min()), float(values.max())
-            products = [low**k * high ** (times - k) for k in range(times + 1)]
-            return times * math.log2(math.fsum(values)), min(products)
-    solved = Phi(graph, level).solve(prior.probabilities)
-    if not solved.consistent:
-        return -math.inf, -math.inf
-    return math.log2(math.fsum(solved.values)), solved.least[1]
-
-
-def _log2_maximum(prior: Prior) -> float:
-    if isinstance(prior, ProductPrior):
-        return prior.power * math.log2(prior.factor.maximum)
-    return math.log2(prior.maximum)
 
 
 def _person_bits(v: int, eps: float) -> float:

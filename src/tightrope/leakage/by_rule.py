@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tightrope.channels import Channel, GeometricChannel, KroneckerChannel, ScaledPhi
 from tightrope.channels.structured import log_alpha_sum
-from tightrope.consumers import Prior, ProductPrior
+from tightrope.consumers import Prior
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import AnswerGraph, PathPower
 
@@ -60,18 +60,15 @@ def parts(channel: Channel, prior: Prior) -> list[Part] | None:
     factors = _factors(channel)
     if factors is None or len(factors) == 1:
         return None
-    if isinstance(prior, ProductPrior) and not prior.is_uniform:
-        matching = len(factors) == prior.power
-        if not matching or any(f.shape[0] != prior.factor.size for f in factors):
-            return None
-    elif not prior.is_uniform:
+    known = Prior.uniform(prior.size) if prior.is_uniform else prior
+    priors = known.factors([factor.shape[0] for factor in factors])
+    if priors is None:
         return None
-    found: dict[int, Part] = {}
-    for factor in factors:
-        own = prior.factor if isinstance(prior, ProductPrior) else Prior.uniform(factor.shape[0])
-        own = Prior.uniform(factor.shape[0]) if prior.is_uniform else own
-        times = found[id(factor)].times if id(factor) in found else 0
-        found[id(factor)] = Part(factor, own, times + 1)
+    found: dict[tuple[int, int], Part] = {}
+    for factor, own in zip(factors, priors, strict=True):
+        key = id(factor), id(own)
+        times = found[key].times if key in found else 0
+        found[key] = Part(factor, own, times + 1)
     return list(found.values())
 
 

@@ -7,8 +7,6 @@ guessing entropy the expected number of guesses until the right one [B, §2.1].
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -64,7 +62,7 @@ def min_entropy(prior: PriorLike) -> float:
     >>> min_entropy([0.5, 0.25, 0.25])
     1.0
     """
-    return -math.log2(vulnerability(prior)) + 0.0
+    return as_prior(prior).min_entropy
 
 
 def shannon_entropy(prior: PriorLike) -> float:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tightrope.channels import Channel, DeterministicChannel, remap
-from tightrope.consumers import CoordinateLoss, Loss, best_remap, is_monotone
-from tightrope.consumers.line import on_a_line
-from tightrope.consumers.line_remap import line_remap
+from tightrope.consumers import best_remap, is_monotone
+from tightrope.consumers.line import line_remap
 from tightrope.errors import TightropeError
 from tightrope.graphs import AnswerGraph, PathPower, path_order
 from tightrope.mechanisms import exponential, geometric
@@ -37,26 +36,11 @@ def accepts_geometric(task: Task) -> tuple[bool, str]:
         return False, f"{graph.name} is not a path"
     if loss.guess_count != graph.size:
         return False, "the guesses are not the answers"
-    if not _is_monotone(graph, loss):
+    if not is_monotone(loss, graph).result:
         return False, f"the {loss.name} loss is not monotone along the path"
     if refused := _too_many_to_remap(task):
         return False, refused
     return True, "on a path geometric noise with the best remap is optimal for monotone losses"
-
-
-def _is_monotone(graph: AnswerGraph, loss: Loss) -> bool:
-    """Monotone along the path; numbers that go up with the answers need no comparing."""
-    if graph.is_line and isinstance(loss, CoordinateLoss):
-        line = loss.coordinates
-        if line.shape[1] == 1 and (np.diff(line[:, 0]) > 0).all():
-            return True
-    if on_a_line(graph):
-        return is_monotone(loss, graph).result
-    order = _along(graph)
-    along = loss.matrix()[np.ix_(order, order)]
-    step = np.diff(along, axis=1)
-    above = np.triu(np.ones_like(step, dtype=bool))
-    return bool((np.where(above, step, -step) >= 0).all())
 
 
 def _along(graph: AnswerGraph) -> Ints:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.consumers import BinaryLoss, Consumer, DistanceLoss
+from tightrope.consumers import Consumer
 from tightrope.errors import TightropeError
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.automorphisms import AutomorphismGroup, automorphism_group, pair_orbits
@@ -33,7 +33,7 @@ def symmetries(graph: AnswerGraph, consumer: Consumer) -> AutomorphismGroup | No
     loss = consumer.loss
     if graph.size > SYMMETRY_ANSWERS or loss.guess_count != graph.size:
         return None
-    pairs = None if isinstance(loss, BinaryLoss | DistanceLoss) else loss.matrix()
+    pairs = None if loss.follows_graph else loss.matrix()
     colours: Floats
     if consumer.risk_averse:
         colours = even_on(consumer.support, graph.size)

@@ -10,9 +10,16 @@ from numpy.typing import NDArray
 from tightrope.axioms import universality
 from tightrope.channels import Channel, equal, is_private, remap
 from tightrope.consumers import Consumer, Prior, best_remap, utility
-from tightrope.consumers.regular import corner_prior, regularity
-from tightrope.consumers.regular_bounds import entry_bounds, ratio_bound, uniform_leakage_bits
-from tightrope.consumers.regular_levels import leakage_curves, region_corners, regular_levels
+from tightrope.consumers.regular import (
+    corner_prior,
+    entry_bounds,
+    leakage_curves,
+    ratio_bound,
+    region_corners,
+    regular_levels,
+    regularity,
+    uniform_leakage_bits,
+)
 from tightrope.graphs import (
     AnswerGraph,
     CartesianProduct,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tightrope.consumers.regular_levels import LeakageCurves
+from tightrope.consumers.regular import LeakageCurves
 from tightrope.leakage import database_bound
 from tightrope.mechanisms.tight import UtilityCurve
 from tightrope.phi import Existence
@@ -77,7 +77,7 @@ def plot_leakage(
 
     Examples
     --------
-    >>> from tightrope.consumers.regular_levels import leakage_curves
+    >>> from tightrope.consumers.regular import leakage_curves
     >>> from tightrope.graphs import Clique
     >>> plot_leakage(leakage_curves([0.4, 0.3, 0.3], Clique(3), [0.2, 1.0])).get_ylabel()
     'leakage bound (bits)'

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.channels import Channel
-from tightrope.consumers.regular_levels import leakage_curves, regular_levels
+from tightrope.consumers.regular import leakage_curves, regular_levels
 from tightrope.errors import InputError
 from tightrope.graphs import (
     AnswerGraph,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.consumers import Prior
-from tightrope.consumers.regular_levels import region_corners
+from tightrope.consumers.regular import region_corners
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph

@@ -140,7 +140,7 @@ def test_defaults_in_lists(tmp_path: Path) -> None:
         ("c.json", '[{"pior": "uniform"}]', "c.json, consumer 1: a consumer has .* got 'pior'"),
         ("c.json", '[{"prior": "uniform", "support": "all"}]', "got both"),
         ("c.json", '[{"name": "a"}, {"name": "a"}]', "its own name, got 'a' again"),
-        ("c.json", '[{"prior": "binomal(.3)"}]', "consumer 1: expected uniform"),
+        ("c.json", '[{"prior": "binomal(.3)"}]', "consumer 1: unknown prior"),
         ("c.json", '[{"prior": [0.5, 0.4]}]', "got the sum 0.9"),
         ("c.json", '[{"loss": [[0, 1], [2]]}]', "rectangular"),
         ("c.json", '[{"loss": {"a": 1}}]', "loss must be"),

@@ -190,7 +190,7 @@ def test_many_databases_by_rule() -> None:
 def test_the_rule_for_products_is_the_definition() -> None:
     other = Channel([[0.6, 0.4], [0.1, 0.9]])
     crowd = KroneckerChannel([RESPONSE, other, RESPONSE])
-    prior = ProductPrior(Prior([0.6, 0.4]), 3)
+    prior = ProductPrior([Prior([0.6, 0.4])] * 3)
     by_rule = utility(crowd, Consumer(prior=prior, loss=Loss.binary(8)))
     listed = utility(
         Channel(crowd.matrix()), Consumer(prior=Prior(prior.probabilities), loss=Loss.binary(8))

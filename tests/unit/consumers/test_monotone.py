@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tightrope.consumers import Loss, MatrixLoss, is_monotone, loss
-from tightrope.consumers.line import line_order, on_a_line
+from tightrope.consumers.line import line_order
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph, Clique, Cycle, ExplicitGraph, PathPower
 
@@ -109,8 +109,8 @@ def test_a_line_and_the_same_guesses_are_needed() -> None:
 
 
 def test_where_numbering_means_something() -> None:
-    assert on_a_line(ExplicitGraph([(0, 1), (1, 2)], labels=[1, 2, 4]))
-    assert not on_a_line(ExplicitGraph([(0, 1), (1, 2)], labels=[1, 4, 2]))
-    assert not on_a_line(ExplicitGraph([(0, 1), (1, 2)], labels="abc"))
-    assert not on_a_line(ExplicitGraph([(0, 1), (1, 2), (0, 3)]))
-    assert not on_a_line(SHUFFLED)
+    assert ExplicitGraph([(0, 1), (1, 2)], labels=[1, 2, 4]).is_line
+    assert not ExplicitGraph([(0, 1), (1, 2)], labels=[1, 4, 2]).is_line
+    assert not ExplicitGraph([(0, 1), (1, 2)], labels="abc").is_line
+    assert not ExplicitGraph([(0, 1), (1, 2), (0, 3)]).is_line
+    assert not SHUFFLED.is_line

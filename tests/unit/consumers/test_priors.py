@@ -168,7 +168,7 @@ def test_wrong_parameters_are_refused(family: object, value: object, message: st
 
 def test_a_product_prior_by_rule_is_the_listed_one() -> None:
     factor = Prior(["0.5", "0.3", "0.2", "0"])
-    product = ProductPrior(factor, 3)
+    product = ProductPrior([factor] * 3)
     listed = Prior(product.probabilities)
     assert product.size == listed.size == 64
     assert product.probabilities == pytest.approx(
@@ -183,12 +183,12 @@ def test_a_product_prior_by_rule_is_the_listed_one() -> None:
     assert sum(product.exact) == 1
     assert [float(x) for x in product.exact] == pytest.approx(list(listed))
     assert not product.is_uniform
-    assert ProductPrior(Prior.uniform(4), 20).is_uniform
+    assert ProductPrior([Prior.uniform(4)] * 20).is_uniform
     assert "4^3 answers" in repr(product)
 
 
 def test_a_large_product_prior_is_not_listed() -> None:
-    product = ProductPrior(Prior([0.3, 0.27, 0.23, 0.2]), 20)
+    product = ProductPrior([Prior([0.3, 0.27, 0.23, 0.2])] * 20)
     assert product.maximum == pytest.approx(0.3**20)
     assert product[0] == pytest.approx(0.3**20)
     assert product[4**20 - 1] == pytest.approx(0.2**20)
@@ -197,7 +197,20 @@ def test_a_large_product_prior_is_not_listed() -> None:
 
 
 def test_a_product_needs_a_prior_and_a_number() -> None:
-    with pytest.raises(InputError, match="the factor must be a Prior"):
-        ProductPrior([0.5, 0.5], 2)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="the factors must be priors"):
+        ProductPrior([[0.5, 0.5]] * 2)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="number of draws"):
-        ProductPrior(Prior.uniform(2), 0)
+        ProductPrior([Prior.uniform(2)] * 0)
+
+
+def test_parts_of_different_sizes() -> None:
+    product = ProductPrior([Prior(["1/4", "3/4"]), Prior(["1/2", "1/3", "1/6"])])
+    listed = Prior(product.exact)
+    assert product.probabilities == pytest.approx(listed.probabilities, rel=1e-15)
+    assert [product[i] for i in range(6)] == pytest.approx(list(listed), rel=1e-15)
+    assert product.entropy == pytest.approx(listed.entropy)
+    assert product.min_entropy == pytest.approx(listed.min_entropy)
+    assert product.factors([2, 3]) == list(product.parts)
+    assert product.factors([3, 2]) is None
+    assert listed.factors([2, 3]) is None
+    assert repr(product).startswith("<ProductPrior over 2×3 answers")

@@ -7,15 +7,18 @@ import pytest
 
 import tightrope as tr
 from tightrope.consumers import Prior, ProductPrior
-from tightrope.consumers.regular import corner_prior, regularity
-from tightrope.consumers.regular_bounds import (
+from tightrope.consumers.regular import (
     any_prior_bound,
     bound_from,
+    corner_prior,
     entry_bounds,
+    leakage_curves,
     ratio_bound,
+    region_corners,
+    regular_levels,
+    regularity,
     uniform_leakage_bits,
 )
-from tightrope.consumers.regular_levels import leakage_curves, region_corners, regular_levels
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import (
     AnswerGraph,
@@ -85,8 +88,8 @@ def test_a_singular_phi_with_many_y_or_none() -> None:
 def test_products_are_the_listed_prior() -> None:
     graph = CartesianProduct([Clique(4)] * 3)
     for epsilon in (0.5, 0.9):
-        factored = regularity(ProductPrior(EXAMPLE, 3), graph, epsilon)
-        listed = regularity(ProductPrior(EXAMPLE, 3).probabilities, graph, epsilon)
+        factored = regularity(ProductPrior([EXAMPLE] * 3), graph, epsilon)
+        listed = regularity(ProductPrior([EXAMPLE] * 3).probabilities, graph, epsilon)
         assert factored.regular == listed.regular == (epsilon > math.log(2))
         assert np.allclose(factored.y, listed.y)
         assert np.allclose(factored.coordinates, listed.coordinates)
@@ -95,11 +98,11 @@ def test_products_are_the_listed_prior() -> None:
         if not factored.regular:
             assert factored.separating is not None
             assert Phi(graph, epsilon).matvec(factored.separating).min() >= -1e-15
-            assert ProductPrior(EXAMPLE, 3).probabilities @ factored.separating < 0
+            assert ProductPrior([EXAMPLE] * 3).probabilities @ factored.separating < 0
 
 
 def test_a_trillion_databases() -> None:
-    found = regularity(ProductPrior(EXAMPLE, 20), databases(20), 0.8)
+    found = regularity(ProductPrior([EXAMPLE] * 20), databases(20), 0.8)
     assert found.regular
     assert found.leakage_bound_bits == pytest.approx(
         20 * math.log2(1 / (0.3 * (1 + 3 * math.exp(-0.8))))
@@ -150,7 +153,7 @@ def test_the_bound_for_any_prior() -> None:
 
 
 def test_the_bound_by_rule_is_above_the_program() -> None:
-    import tightrope.consumers.regular_bounds as bounds
+    import tightrope.consumers.regular as bounds
 
     graph = PathPower(40, 3)
     prior = np.random.default_rng(0).dirichlet(np.ones(40))
@@ -206,7 +209,7 @@ def test_a_prior_with_a_zero_is_never_regular() -> None:
 
 
 def test_curves_stop_where_the_prior_is_not_regular() -> None:
-    curves = leakage_curves(ProductPrior(EXAMPLE, 2), databases(2), [0.6, 0.7])
+    curves = leakage_curves(ProductPrior([EXAMPLE] * 2), databases(2), [0.6, 0.7])
     assert curves.this_prior[0] is None
     assert curves.this_prior[1] is not None
     assert curves.this_prior[1] < curves.every_prior[1]

@@ -52,7 +52,7 @@ def test_a_channel_that_tells_nothing() -> None:
 
 def test_databases_are_not_listed() -> None:
     graph = Databases(20, range(4))
-    people = ProductPrior(Prior([0.3, 0.27, 0.23, 0.2]), 20)
+    people = ProductPrior([Prior([0.3, 0.27, 0.23, 0.2])] * 20)
     for channel in (highest_leakage(20, 4, 1), exponential(graph, 1)):
         found = analyse(channel, graph, people)
         assert found.min_capacity_bits == pytest.approx(database_bound(20, 4, 1).bits)

@@ -57,7 +57,7 @@ def test_floor_log(number: int, base: int, power: int) -> None:
 
 def test_a_regular_prior_has_a_smaller_bound_that_holds() -> None:
     graph = Databases(3, range(3))
-    prior = ProductPrior(Prior([0.4, 0.35, 0.25]), 3)
+    prior = ProductPrior([Prior([0.4, 0.35, 0.25])] * 3)
     bound = regular_prior_bound(graph, prior, 1)
     assert bound.bits < database_bound(3, 3, 1).bits
     reached = min_entropy_leakage(highest_leakage(3, 3, 1), prior)

@@ -31,7 +31,7 @@ def test_a_scaled_phi_on_databases_splits_too() -> None:
 def test_what_does_not_split() -> None:
     crowd = KroneckerChannel([Channel(np.eye(2))] * 2)
     assert parts(crowd, Prior([0.7, 0.1, 0.1, 0.1])) is None
-    assert parts(crowd, ProductPrior(Prior([0.4, 0.3, 0.2, 0.1]), 1)) is None
+    assert parts(crowd, ProductPrior([Prior([0.4, 0.3, 0.2, 0.1])] * 1)) is None
     assert parts(geometric(PathPower(4), 1), Prior.uniform(4)) is None
     assert (
         parts(exponential(Databases(2, range(2), absent=True, change=False), 1), Prior.uniform(9))

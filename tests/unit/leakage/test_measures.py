@@ -78,11 +78,11 @@ def test_large_lines_need_no_matrix() -> None:
 
 def test_large_databases_need_no_list() -> None:
     crowd = exponential(Databases(20, range(4)), 1)
-    people = ProductPrior(Prior([0.3, 0.27, 0.23, 0.2]), 20)
+    people = ProductPrior([Prior([0.3, 0.27, 0.23, 0.2])] * 20)
     person = exponential(Clique(4), 1)
     for measure in (min_entropy_leakage, mutual_information, posterior_min_entropy):
         assert measure(crowd) == pytest.approx(20 * measure(person))
-        assert measure(crowd, people) == pytest.approx(20 * measure(person, people.factor))
+        assert measure(crowd, people) == pytest.approx(20 * measure(person, people.parts[0]))
     assert min_capacity(highest_leakage(5000, 3, 2)) == pytest.approx(
         5000 * min_capacity(exponential(Clique(3), 2))
     )

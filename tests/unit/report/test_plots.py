@@ -9,7 +9,7 @@ import tightrope as tr
 from tightrope.axioms import ApproximateBound, TableBound
 from tightrope.channels import GeometricChannel
 from tightrope.consumers import Consumer
-from tightrope.consumers.regular_levels import leakage_curves, regular_levels
+from tightrope.consumers.regular import leakage_curves, regular_levels
 from tightrope.errors import InputError
 from tightrope.graphs import Clique, Cycle, ExplicitGraph, FoldedCube, PathPower, petersen
 from tightrope.mechanisms import exponential, geometric

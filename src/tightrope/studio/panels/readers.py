@@ -8,6 +8,7 @@ from typing import Any
 
 from nicegui import ui
 
+from tightrope.kinds import LOSSES, PRIORS
 from tightrope.studio import simplex
 from tightrope.studio.asking import prior_from_upload, query_in
 from tightrope.studio.panels.panel import Panel, card, facts, table, uploader
@@ -20,12 +21,10 @@ from tightrope.studio.work import Shown, check_reader, corners, name_of, prior_f
 ROUNDING = 1e-12
 #: Most answers for which the prior has one slider each.
 SLIDERS = 8
-PRESETS = ("uniform", "binomial(.3)", "geometric(.5)", "poisson(2)")
 REGRET = (
     "What each reader loses beyond an own optimal mechanism: with the first reader's mechanism, "
     "and with the best common one."
 )
-LOSSES = ("binary", "absolute", "squared", "distance")
 
 
 class ReadersPanel(Panel):
@@ -91,7 +90,7 @@ class ReadersPanel(Panel):
                                    on_change=self._typed)  # fmt: skip
             self.page.field("prior", lambda message: setattr(self._prior, "error", message))
             with ui.row().style("gap: 6px") as self._presets:
-                for text in PRESETS:
+                for text in (kind.example or kind.form for kind in PRIORS.values()):
                     ui.button(text, on_click=lambda text=text: self._set(prior=text)).props(
                         "outline dense no-caps size=12px"
                     )

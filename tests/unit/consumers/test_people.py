@@ -1,0 +1,93 @@
+"""The law of the answer when people are independent and alike, against all databases."""
+
+import itertools
+import math
+import pickle
+from collections import defaultdict
+from fractions import Fraction
+
+import pytest
+
+import tightrope as tr
+from tightrope.consumers import Prior, ProductPrior, prior
+from tightrope.errors import InputError, TooLarge
+from tightrope.graphs import ExplicitGraph
+
+THIRDS = ("1/6", "1/3", "1/2")
+
+
+def by_listing(query: tr.Query, chances: tuple[str, ...]) -> list[Fraction]:
+    """Go through all databases and add up their probabilities by answer."""
+    found: dict[int, Fraction] = defaultdict(Fraction)
+    assert query.values is not None
+    assert query.individuals is not None
+    each = list(zip(query.values, map(Fraction, chances), strict=True))
+    for people in itertools.product(each, repeat=query.individuals):
+        answer = query.answer([value for value, _ in people])
+        found[query.graph.index(answer)] += math.prod(chance for _, chance in people)
+    return [found[i] for i in range(query.graph.size)]
+
+
+@pytest.mark.parametrize("relation", ["change-one", "add-remove", "either"])
+@pytest.mark.parametrize(
+    ("text", "chances"),
+    [
+        ("count(4)", ("1/3", "2/3")),
+        ("count_mod(5,3)", ("1/3", "2/3")),
+        ("sum(4,2)", THIRDS),
+        ("mean(3,2)", THIRDS),
+        ("histogram(4,3)", THIRDS),
+        ("databases(3,3)", THIRDS),
+    ],
+)
+def test_the_law_is_that_of_all_databases(
+    text: str, chances: tuple[str, ...], relation: str
+) -> None:
+    query = tr.query(text, neighbours=relation)
+    law = prior(f"people({','.join(chances)})", query.graph)
+    assert list(law.exact) == by_listing(query, chances)
+    assert law.probabilities == pytest.approx([float(p) for p in law.exact], rel=1e-12)
+
+
+@pytest.mark.parametrize("relation", ["change-one", "add-remove"])
+def test_independent_properties_are_counted_apart(relation: str) -> None:
+    query = tr.query("counts(3,2)", neighbours=relation)
+    chances = [
+        math.prod(p if has else 1 - p for has, p in zip(value, (0.25, 0.5), strict=True))
+        for value in query.values or ()
+    ]
+    law = prior("people(1/4,1/2)", query.graph)
+    assert isinstance(law, ProductPrior)
+    texts = tuple(str(Fraction(chance)) for chance in chances)
+    assert list(law.exact) == by_listing(query, texts)
+
+
+def test_two_values_make_a_binomial() -> None:
+    law = prior("people(.7,.3)", tr.query("count(40)").graph)
+    assert law.probabilities == pytest.approx(Prior.binomial(41, 0.3).probabilities, rel=1e-10)
+    assert prior("people(0,1)", tr.query("count(3)").graph).probabilities.tolist() == [0, 0, 0, 1]
+    assert pickle.loads(pickle.dumps(law)).exact == law.exact
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "message"),
+    [
+        ("sum(20,3)", "people(.7,.2,.1)", "needs 4 probabilities, one for each value"),
+        ("counts(3,2)", "people(.5,.4,.1)", "needs 2 probabilities, one for each property"),
+        ("count(5)", "people(.7,.7)", "must sum to 1"),
+        ("counts(3,2)", "people(.5,1.5)", "0 ≤ p ≤ 1"),
+        ("choice(3)", "people(.7,.2,.1)", "needs a question about people"),
+        ("median(4,2)", "people(.7,.2,.1)", "needs a question about people"),
+        ("path(5)", "people(.7,.3)", "needs a question about people"),
+    ],
+)
+def test_refusals(query: str, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        prior(text, tr.query(query).graph)
+
+
+def test_a_graph_of_ones_own_has_no_people() -> None:
+    with pytest.raises(InputError, match="needs a question about people"):
+        prior("people(.5,.5)", ExplicitGraph([(0, 1)]))
+    with pytest.raises(TooLarge, match="sums up to 32768"):
+        prior("people(.5,.5)", tr.query("count(40000)").graph)
