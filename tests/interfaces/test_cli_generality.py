@@ -111,7 +111,7 @@ def test_universal_for_people(run):
     [
         (["count(5"], "character"),
         (["count(5)", "--epsilon", "0"], "positive"),
-        (["count(5)", "--epsilon", "1", "--loss", "nonsense"], "expected binary"),
+        (["count(5)", "--epsilon", "1", "--loss", "nonsense"], "unknown loss"),
     ],
 )
 def test_universal_refuses(run, words, says):

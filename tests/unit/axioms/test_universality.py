@@ -108,5 +108,5 @@ def test_found_consumers_really_conflict():
 def test_refusals():
     with pytest.raises(InputError, match="risk-averse"):
         universality("count(5)", 1, kind="hopeful")
-    with pytest.raises(InputError, match="expected binary"):
+    with pytest.raises(InputError, match="unknown loss"):
         universality(Clique(3), 1, "nonsense")
