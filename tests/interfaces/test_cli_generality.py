@@ -55,6 +55,24 @@ def test_derive_for_people(run, matrices):
     assert told.code == 0
 
 
+def test_derive_tells_rounding_from_a_difference(run, tmp_path):
+    """A remap of geometric noise, written to a file, is one only up to the last bits."""
+    first, second = str(tmp_path / "first"), str(tmp_path / "second")
+    words = ["design", "path(5)", "--epsilon", "ln(2)", "--loss", "absolute", "--prior"]
+    run(*words, "0.5,0.5,0,0,0", "--out", first)
+    run(*words, "uniform", "--out", second)
+    data = run("derive", first, second, "--json").data
+    assert (data["derivable"], data["exact"], data["up_to_rounding"]) == (False, True, True)
+    assert 0 < data["distance_at_least"] <= data["distance"] < 1e-14
+    assert data["nearest_remap"] == [["1", "0"], *[["0", "1"]] * 4]
+    told = " ".join(run("derive", first, second).out.split())
+    assert "derivable from" in told
+    assert "up to rounding (1e-15)" in told
+    back = run("derive", second, first, "--json").data
+    assert (back["derivable"], back["up_to_rounding"]) == (False, False)
+    assert back["distance"] >= back["distance_at_least"] > 0.01
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

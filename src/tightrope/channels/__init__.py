@@ -27,9 +27,11 @@ from tightrope.channels.derive import (
     DERIVATION_TOLERANCE,
     Derivation,
     Equivalence,
+    Nearest,
     Witness,
     derivable,
     equivalent,
+    nearest_remap,
 )
 from tightrope.channels.files import read_channel, write_channel
 from tightrope.channels.generality import (
@@ -67,6 +69,7 @@ __all__ = [
     "GeometricChannel",
     "IntegerChannel",
     "KroneckerChannel",
+    "Nearest",
     "PrivacyCheck",
     "Reduction",
     "RuleChannel",
@@ -83,6 +86,7 @@ __all__ = [
     "is_private",
     "make_maximally_general",
     "maximally_general",
+    "nearest_remap",
     "of_databases",
     "parallel",
     "rational",

@@ -12,6 +12,7 @@ to the border for floats are decided by the simplex method in integers.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,17 +24,22 @@ from numpy.typing import NDArray
 from tightrope import exact
 from tightrope.channels.base import Channel
 from tightrope.channels.compare import reduced
-from tightrope.channels.derive_search import CORRECTION_ROOM, Found, search_correction, search_remap
+from tightrope.channels.derive_search import Found, search_correction, search_remap
 from tightrope.channels.integer import DeterministicChannel, IntegerChannel
 from tightrope.errors import CheckFailed, InputError, TooLarge
-from tightrope.exact import primitive
+
+#: How far the rows of X may lie from those of Y·T, in total variation, when floats are compared.
+DERIVATION_TOLERANCE = 1e-8
+
+Integers = NDArray[Any]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Witness:
-    r"""A reader to whom X is worth strictly more than Y, whatever is done with Y's outputs.
+    r"""A consumer to whom X is worth strictly more than Y, whatever is done with Y's outputs.
 
-    The reader has the prior π, makes one of several guesses w and gains g(i, w) in [0, 1] when
+    The consumer has the prior π, makes one of several guesses w and gains g(i, w) in [0, 1] when
     the truth is i. With two guesses and gains 0 and 1 it is a yes-or-no question about the
     answer.
 
@@ -61,7 +67,7 @@ class Witness:
 
     @property
     def margin(self) -> Fraction | float:
-        """How much more X is worth."""
+        """How much more X is worth: no remap of Y is nearer to X, in total variation."""
         return self.first - self.second
 
     def as_dict(self) -> dict[str, Any]:
@@ -85,12 +91,13 @@ class Derivation:
     remap
         A remap T with X = Y·T, or ``None``.
     witness
-        A reader who gains strictly more from X, or ``None``.
+        A consumer who gains strictly more from X, or ``None``.
     exact
         Whether the answer was decided and checked in integers.
     distance
         The largest total variation between a row of X and of Y·T for the remap found; 0 when
-        derivable exactly, and for an exact no the margin of the witness.
+        derivable exactly, and for an exact no the margin of the witness, below which no remap
+        comes. :func:`nearest_remap` says how near one comes.
     tolerance
         The largest distance that counted as derivable; 0 when exact.
     route
@@ -113,16 +120,6 @@ class Derivation:
 
     def __bool__(self) -> bool:
         return self.derivable
-
-
-#: How far the rows of X may lie from those of Y·T, in total variation, when floats are compared.
-DERIVATION_TOLERANCE = 1e-8
-#: Up to this many answers or outputs a witness is solved for exactly, which keeps it short.
-FEW_ANSWERS = 12
-#: Entries of a tableau that is worked through in integers before anything else is tried.
-SMALL_TABLEAU = 2_500
-#: Largest number of entries of a remap that is searched for.
-REMAP_LIMIT = 1_000_000
 
 
 def derivable(
@@ -149,17 +146,9 @@ def derivable(
     >>> derivable(far, near).witness.margin
     Fraction(1, 12)
     """
-    if first.shape[0] != second.shape[0]:
-        raise InputError(
-            f"both channels must have the same inputs, got {first.shape[0]} and {second.shape[0]}"
-        )
-    if first.shape[1] * second.shape[1] > REMAP_LIMIT:
-        raise TooLarge(
-            f"a remap from {second.shape[1]} to {first.shape[1]} outputs would hold more than "
-            f"{REMAP_LIMIT} entries"
-        )
-    if isinstance(first, _Exact) and isinstance(second, _Exact):
-        return _in_integers(first, second)
+    _check_sizes(first, second)
+    if _is_exact(first) and _is_exact(second):
+        return _in_integers(_integer(first), _integer(second))
     return _in_floats(first, second, tolerance)
 
 
@@ -171,11 +160,6 @@ class Equivalence:
     ----------
     forth, back
         The derivation of the first from the second, and of the second from the first.
-
-    Examples
-    --------
-    >>> bool(equivalent(IntegerChannel([[1, 2], [2, 1]]), IntegerChannel([[2, 1], [1, 2]])))
-    True
     """
 
     forth: Derivation
@@ -190,17 +174,9 @@ def equivalent(
 ) -> Equivalence:
     """Decide whether each of two channels is derivable from the other [C, Def 2.3].
 
-    Parameters
-    ----------
-    first, second
-        The channels.
-    tolerance
-        As for :func:`derivable`.
-
     Examples
     --------
-    >>> split = IntegerChannel([[1, 2, 1], [2, 4, 6]][:1] + [[1, 2, 1]])
-    >>> bool(equivalent(split, IntegerChannel([[1], [1]])))
+    >>> bool(equivalent(IntegerChannel([[1, 2, 1], [1, 2, 1]]), IntegerChannel([[1], [1]])))
     True
     """
     return Equivalence(
@@ -209,71 +185,21 @@ def equivalent(
     )
 
 
-# -- integers -----------------------------------------------------------------------------
-
-_Exact = IntegerChannel | DeterministicChannel
-
-
-def _in_integers(first: IntegerChannel | DeterministicChannel, second: Any) -> Derivation:
-    x_all, y_all = _integer(first), _integer(second)
-    x_small, y_small = reduced(x_all), reduced(y_all)
-    x, y = _integer(x_small.channel), _integer(y_small.channel)
-    decided, route = _decide(x, y)
-    if isinstance(decided, tuple):
-        weights, total = decided
-        wide = _expanded(weights, total, x_all, x_small.groups, y_small.groups, y_all.shape[1])
-        remap = IntegerChannel(wide[0], wide[1], inputs=y_all.outputs, outputs=x_all.outputs)
-        if not _is_product(x_all, y_all, remap):
-            raise CheckFailed("the remap found does not pass its own check: please report this")
-        return Derivation(True, remap, None, True, 0.0, 0.0, route)
-    witness = _exact_witness(decided, x_all, y_all)
-    if witness.margin <= 0:
-        raise CheckFailed("the witness found does not pass its own check: please report this")
-    return Derivation(False, None, witness, True, float(witness.margin), 0.0, route)
+def _check_sizes(first: Channel, second: Channel, limit: int = 1_000_000) -> None:
+    """Refuse channels with different inputs, and remaps with more entries than the limit."""
+    if first.shape[0] != second.shape[0]:
+        raise InputError(
+            f"both channels must have the same inputs, got {first.shape[0]} and {second.shape[0]}"
+        )
+    if first.shape[1] * second.shape[1] > limit:
+        raise TooLarge(
+            f"a remap from {second.shape[1]} to {first.shape[1]} outputs would hold more than "
+            f"{limit} entries"
+        )
 
 
-def _decide(
-    x: IntegerChannel, y: IntegerChannel
-) -> tuple[tuple[NDArray[Any], int] | NDArray[Any], str]:
-    """Return a remap with its total, or the gains of a witness, and the route taken."""
-    if x.shape[1] == 1:
-        return (np.ones((y.shape[1], 1), dtype=object), 1), "a single output"
-    parts = (x.weights, y.weights, x.total, y.total)
-    if min(x.shape) > FEW_ANSWERS:
-        gains = plain_no(*parts)
-        if gains is not None:
-            return gains, "independent columns: one remap at most"
-    single = unique_remap(x.weights.astype(object) * y.total, y.weights.astype(object))
-    if isinstance(single, tuple):
-        # The weights of y times the remap are those of x times both totals.
-        return (single[0], single[1] * x.total), "independent columns: one remap at most"
-    if single is not None:
-        return single, "independent columns: one remap at most"
-    small = tableau_decision(*parts, SMALL_TABLEAU)
-    if small is not None:
-        return small, "simplex method in integers"
-    found = search_remap(x.matrix(), y.matrix())
-    route = "interior-point search, completed in integers"
-    gains = rounded_gains(found.gains)
-    if exceeds(gains, *parts) > 0:
-        return gains, route
-    remap = completed_remap(proposed(found, *parts), *parts)
-    if remap is not None:
-        return remap, route
-    closer = refined(found, *parts)
-    if closer is not None:
-        remap = completed_remap(closer[0], *parts)
-        if remap is not None:
-            return remap, route
-        if exceeds(closer[1], *parts) > 0:
-            return closer[1], route
-    large = tableau_decision(*parts)
-    if large is not None:
-        return large, "simplex method in integers"
-    raise CheckFailed(
-        f"these channels lie within {abs(found.value):.1g} of the border and are too large to be "
-        "decided in integers: reduce the number of outputs"
-    )
+def _is_exact(channel: Channel) -> bool:
+    return isinstance(channel, IntegerChannel | DeterministicChannel)
 
 
 def _integer(channel: Channel) -> IntegerChannel:
@@ -283,14 +209,154 @@ def _integer(channel: Channel) -> IntegerChannel:
     return IntegerChannel(weights, 1, inputs=channel.inputs, outputs=channel.outputs)
 
 
+# -- integers: what decides ---------------------------------------------------------------
+
+
+def _in_integers(x_all: IntegerChannel, y_all: IntegerChannel) -> Derivation:
+    x_small, y_small = reduced(x_all), reduced(y_all)
+    decided, route = _decide(_Pair(_integer(x_small.channel), _integer(y_small.channel)))
+    if isinstance(decided, tuple):
+        wide = _expanded(*decided, x_all, x_small.groups, y_small.groups, y_all.shape[1])
+        remap = IntegerChannel(*wide, inputs=y_all.outputs, outputs=x_all.outputs)
+        if _Pair(x_all, y_all).distance(remap.weights, remap.total):
+            raise CheckFailed("the remap found does not pass its own check: please report this")
+        return Derivation(True, remap, None, True, 0.0, 0.0, route)
+    witness = _exact_witness(decided, x_all, y_all)
+    if witness.margin <= 0:
+        raise CheckFailed("the witness found does not pass its own check: please report this")
+    return Derivation(False, None, witness, True, float(witness.margin), 0.0, route)
+
+
+#: A remap as numerators over one denominator.
+Remap = tuple[Integers, int]
+
+
+class _Pair:
+    """The integer weights of X and Y, reduced, and what can be computed with them exactly."""
+
+    def __init__(self, x: IntegerChannel, y: IntegerChannel) -> None:
+        self.x, self.y = x.weights.astype(object), y.weights.astype(object)
+        self.total_x, self.total_y = x.total, y.total
+        self.float_x, self.float_y = x.matrix(), y.matrix()
+
+    def distance(self, remap: Integers, total: int) -> Fraction:
+        r"""Return the largest total variation between a row of X and of Y·T, exactly."""
+        left = self.x * (self.total_y * total) - self.y @ remap.astype(object) * self.total_x
+        return Fraction(max(np.abs(left).sum(axis=1)), 2 * self.total_x * self.total_y * total)
+
+    def exceeds(self, gains: Integers) -> bool:
+        r"""Whether :math:`\sum_w A_w x_w > \sum_o \max_w A_w y_o`: then X is not derivable."""
+        won = (gains * self.x).sum()
+        most = (gains.T @ self.y).max(axis=0).sum()
+        return bool(won * self.total_y > most * self.total_x)
+
+    def solved(self) -> Remap | None:
+        """Return the only T with X = Y·T, of any sign, or ``None`` when that fails."""
+        # Y·s = X·total_y, so T = s/total_x.
+        found = exact.solve(self.y, self.x * self.total_y)
+        return None if found is None else (found[0], found[1] * self.total_x)
+
+    @functools.cached_property
+    def independent(self) -> list[int] | None:
+        """Rows of Y that form a regular matrix, where the columns of Y are independent."""
+        rows = exact.independent_rows(self.y)
+        return rows if len(rows) == self.y.shape[1] else None
+
+    @functools.cached_property
+    def scaled(self) -> Floats:
+        """Y in floats, every column divided by its largest entry."""
+        return np.asarray(self.float_y / self.float_y.max(axis=0))
+
+
+def _decide(pair: _Pair, small: int = 2_500, large: int = 30_000) -> tuple[Remap | Integers, str]:
+    """Return a remap with its total, or the gains of a witness, and the route taken.
+
+    Tableaus of up to ``small`` entries are worked through in integers before anything else is
+    tried, and those of up to ``large`` entries where nothing else decides.
+    """
+    if pair.x.shape[1] == 1:
+        return (np.ones((pair.y.shape[1], 1), dtype=object), 1), "a single output"
+    if pair.independent is not None:
+        return _unique_remap(pair, pair.independent), "independent columns: one remap at most"
+    decided = tableau_decision(pair, small)
+    if decided is not None:
+        return decided, "simplex method in integers"
+    found = search_remap(pair.float_x, pair.float_y)
+    route = "interior-point search, completed in integers"
+    gains = _rounded_gains(found.gains)
+    if pair.exceeds(gains):
+        return gains, route
+    remap = completed_remap(pair, proposed(pair, found))
+    if remap is not None:
+        return remap, route
+    closer = refined(pair, found)
+    if closer is not None:
+        remap = completed_remap(pair, closer[0])
+        if remap is not None:
+            return remap, route
+        if pair.exceeds(closer[1]):
+            return closer[1], route
+    decided = tableau_decision(pair, large)
+    if decided is not None:
+        return decided, "simplex method in integers"
+    raise CheckFailed(
+        f"these channels lie within {abs(found.value):.1g} of the border and are too large to be "
+        "decided in integers: reduce the number of outputs"
+    )
+
+
+def _unique_remap(pair: _Pair, rows: list[int], few: int = 12) -> Remap | Integers:
+    """Return the remap, or the gains that forbid it, where the columns of Y are independent.
+
+    With more than a few answers a witness that floats see plainly is preferred: the digits of an
+    exact one grow with the size.
+    """
+    if min(pair.x.shape) > few:
+        plain = _solved_remap(pair.float_x, pair.float_y)[1]
+        if plain is not None and pair.exceeds(gains := _rounded_gains(plain)):
+            return gains
+    solved = pair.solved()
+    gains = np.zeros(pair.x.shape, dtype=object)
+    if solved is None:
+        # Some column of X leaves the span of Y: a vector is orthogonal to Y but not to it.
+        for v in (np.array(v, dtype=object) for v in exact.null_space(pair.y.T)):
+            hits = v @ pair.x
+            w = int((hits != 0).argmax())
+            if hits[w]:
+                gains[:, w] = v if hits[w] > 0 else -v
+                return gains
+        raise AssertionError("columns in the span of independent ones have a solution")
+    if (solved[0] >= 0).all():
+        return solved
+    # v·Y is the o-th unit vector, so v·x_w is the most negative entry of the remap.
+    o, w = divmod(int(solved[0].argmin()), pair.x.shape[1])
+    turned = exact.solve(pair.y[rows].T, np.eye(len(rows), dtype=int)[:, [o]])
+    assert turned is not None
+    gains[rows, w] = -turned[0][:, 0]
+    return gains
+
+
+def _rounded_gains(gains: Floats, bits: int = 50) -> Integers:
+    """Return proposed gains as integers, scaled to use all bits that are kept."""
+    top = float(np.abs(gains).max()) or 1.0
+    return _whole(gains / top, bits)
+
+
+def _whole(values: Floats, bits: int) -> Integers:
+    """Return floats times 2^bits, rounded to integers."""
+    one = 1 << bits
+    scaled = [[round(Fraction(value) * one) for value in row] for row in values.tolist()]
+    return np.array(scaled, dtype=object)
+
+
 def _expanded(
-    weights: NDArray[Any],
+    weights: Integers,
     total: int,
     x: IntegerChannel,
     x_groups: tuple[tuple[int, ...], ...],
     y_groups: tuple[tuple[int, ...], ...],
     outputs: int,
-) -> tuple[NDArray[Any], int]:
+) -> Remap:
     """Spread a remap between reduced channels over all outputs."""
     shares: list[list[Fraction]] = []
     for group in x_groups:
@@ -311,20 +377,10 @@ def _expanded(
     return wide // shared, total * below // shared
 
 
-def _is_product(x: IntegerChannel, y: IntegerChannel, remap: IntegerChannel) -> bool:
-    left = y.weights.astype(object) @ remap.weights.astype(object) * x.total
-    return bool((left == x.weights.astype(object) * (y.total * remap.total)).all())
-
-
-def _exact_witness(gains: NDArray[Any], x: IntegerChannel, y: IntegerChannel) -> Witness:
-    flat = primitive(gains.ravel().tolist())
-    sign = 1 if next(v for v in flat if v) * next(v for v in gains.ravel() if v) > 0 else -1
-    table = [
-        [sign * value for value in flat[i * gains.shape[1] : (i + 1) * gains.shape[1]]]
-        for i in range(gains.shape[0])
-    ]
+def _exact_witness(gains: Integers, x: IntegerChannel, y: IntegerChannel) -> Witness:
+    shared = math.gcd(*gains.ravel().tolist())
     # What every guess gains alike changes nothing, and equal guesses count once.
-    lifted = [[value - min(row) for value in row] for row in table]
+    lifted = [[(value - min(row)) // shared for value in row] for row in gains.tolist()]
     guesses = list(dict.fromkeys(zip(*lifted, strict=True)))
     tops = [max(guess[i] for guess in guesses) for i in range(len(lifted))]
     whole = sum(tops)
@@ -339,6 +395,202 @@ def _exact_witness(gains: NDArray[Any], x: IntegerChannel, y: IntegerChannel) ->
         for c in (x, y)
     )
     return Witness(prior, gain, first, second)
+
+
+# -- integers: from a proposal in floats to an exact remap --------------------------------
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A remap in binary digits, and which of its entries are in use."""
+
+    used: NDArray[np.bool_]
+    digits: Integers
+    bits: int
+
+
+def proposed(pair: _Pair, found: Found, bits: int = 60) -> Proposal:
+    """Return a search's remap in digits, moved onto the equations where nothing forbids it."""
+    t, used = found.remap, found.remap > found.slack
+    if used.all():
+        rest = pair.float_x - pair.float_y @ t
+        step = np.linalg.lstsq(pair.float_y, rest, rcond=None)[0]
+        short = 1 - (t + step).sum(axis=1)
+        t = t + step + short[:, None] / pair.x.shape[1]
+    return Proposal(used, _whole(t, bits), bits)
+
+
+def refined(
+    pair: _Pair, found: Found, big: float = 2.0**-12, bits: int = 220, first_bits: int = 40
+) -> tuple[Proposal, Integers] | None:
+    """Improve a proposal whose small entries were lost in rounding, by iterative refinement.
+
+    The entries from ``big`` on are rounded to ``first_bits`` bits and the small ones set to 0;
+    what is then left of X, computed exactly, is small, and a second search in its units finds
+    the correction [1]_. Returns the better proposal, with ``bits`` bits, and the gains of the
+    second search.
+
+    References
+    ----------
+    .. [1] A. M. Gleixner, D. E. Steffy, K. Wolter, "Iterative refinement for linear
+       programming", INFORMS Journal on Computing 28 (2016).
+    """
+    large = found.remap >= big
+    if not large.any(axis=1).all():
+        return None
+    one = 1 << first_bits
+    rounded = _whole(np.where(large, found.remap, 0.0), first_bits)
+    rounded[np.arange(len(rounded)), found.remap.argmax(axis=1)] += one - rounded.sum(axis=1)
+    left = pair.x * (pair.total_y * one) - pair.y @ rounded * pair.total_x
+    size = np.abs(left).max()
+    if size == 0:
+        return None
+    unit = Fraction(size, pair.total_x * pair.total_y * one)
+    more = search_correction(np.array(left / size, dtype=np.float64), pair.float_y, large)
+    if unit * Fraction(more.room) > Fraction(big) / 2:
+        return None
+    scale = unit * (1 << bits)
+    corrections = [[round(Fraction(v) * scale) for v in row] for row in more.remap.tolist()]
+    digits = rounded * (1 << (bits - first_bits)) + np.array(corrections, dtype=object)
+    used = large | (more.remap > more.slack)
+    return Proposal(used, digits, bits), _rounded_gains(more.gains)
+
+
+def completed_remap(pair: _Pair, proposal: Proposal) -> Remap | None:
+    """Complete a proposed remap to an exact one, or return ``None`` when that fails.
+
+    Columns of the remap that use enough outputs of Y are *free*: some outputs that all of them
+    use form a basis and take up what rounding the others leaves. Columns that use independent
+    outputs have a single solution. Other patterns are left to the simplex method.
+    """
+    used, scaled = proposal.used, pair.scaled
+    rank = int(np.linalg.matrix_rank(scaled))
+    free = []
+    for w in range(pair.x.shape[1]):
+        part = scaled[:, used[:, w]]
+        if part.shape[1] > rank and np.linalg.matrix_rank(part) == rank:
+            free.append(w)
+    # Entries are held in units of 1/(total_x · below).
+    remap, below = np.zeros(used.shape, dtype=object), 1
+    for w in sorted(set(range(pair.x.shape[1])) - set(free)):
+        places = np.flatnonzero(used[:, w])
+        solved = exact.solve(pair.y[:, places], pair.x[:, [w]] * pair.total_y)
+        if solved is None:
+            return None
+        shared = math.lcm(below, solved[1])
+        remap, below = remap * (shared // below), shared
+        remap[places, w] = solved[0][:, 0] * (below // solved[1])
+    if free:
+        basis = _shared_basis(scaled, np.logical_and.reduce(used[:, free], axis=1), rank)
+        done = None if basis is None else _corrected(pair, proposal, free, basis, remap, below)
+        if done is None:
+            return None
+        remap, below = done
+    below *= pair.total_x
+    if (remap < 0).any() or (remap.sum(axis=1) != below).any() or pair.distance(remap, below):
+        return None
+    return remap, below
+
+
+def _shared_basis(
+    scaled: Floats, allowed: NDArray[np.bool_], rank: int, tolerance: float = 1e-11
+) -> list[int] | None:
+    """Return that many independent columns among those allowed, the best conditioned first."""
+    from scipy.linalg import qr
+
+    places = np.flatnonzero(allowed)
+    if len(places) < rank:
+        return None
+    _, right, order = qr(scaled[:, places], mode="economic", pivoting=True)
+    strength = np.abs(np.diag(right))
+    if strength[rank - 1] <= tolerance * strength[0]:
+        return None
+    return sorted(places[order[:rank]].tolist())
+
+
+def _corrected(
+    pair: _Pair, proposal: Proposal, free: list[int], basis: list[int], remap: Integers, below: int
+) -> Remap | None:
+    """Round the free columns outside the basis and solve for what is left inside it."""
+    shift = 1 << proposal.bits
+    unit = shift * below
+    # Entries are held in units of 1/(total_x · below · shift).
+    t = np.where(proposal.used, proposal.digits, 0)[:, free]
+    guess = t * (below * pair.total_x)
+    guess[basis] = 0
+    others = sorted(set(range(pair.y.shape[1])) - set(basis))
+    rest = pair.total_x * unit - remap.sum(axis=1) * shift - guess.sum(axis=1)
+    for o in others:
+        guess[o, int(t[o].argmax())] += rest[o]
+    right = pair.x[:, free] * (pair.total_y * unit) - pair.y[:, others] @ guess[others]
+    inside = exact.solve(pair.y[:, basis], right)
+    if inside is None:
+        return None
+    guess = guess * inside[1]
+    guess[basis] = inside[0]
+    full = remap * (shift * inside[1])
+    full[:, free] = guess
+    return full, unit * inside[1]
+
+
+def tableau_decision(pair: _Pair, limit: int) -> Remap | Integers | None:
+    """Decide by the simplex method in integers: a remap or gains, or ``None`` when too large.
+
+    All entries stay integers over one denominator, as in the elimination of Bareiss; the rule of
+    least index (Bland) ends every cycle.
+    """
+    (n, k), m = pair.x.shape, pair.y.shape[1]
+    rows, columns = n * k + m, m * k
+    if rows * (columns + rows) > limit:
+        return None
+    table = np.zeros((rows + 1, columns + rows + 1), dtype=object)
+    for w in range(k):
+        # Column o of block w is entry (o, w) of total_x·T.
+        table[w * n : (w + 1) * n, w * m : (w + 1) * m] = pair.y
+        table[w * n : (w + 1) * n, -1] = pair.x[:, w] * pair.total_y
+        table[n * k + np.arange(m), w * m + np.arange(m)] = 1
+    table[n * k : rows, -1] = pair.total_x
+    table[np.arange(rows), columns + np.arange(rows)] = 1
+    table[-1, :columns] = -table[:-1, :columns].sum(axis=0)
+    table[-1, -1] = -table[:-1, -1].sum()
+    basis = [columns + r for r in range(rows)]
+    scale = _simplex(table, basis, columns)
+    if table[-1, -1] == 0:
+        flat = [0] * columns
+        for r, column in enumerate(basis):
+            if column < columns:
+                flat[column] = int(table[r, -1])
+        remap = np.array(flat, dtype=object).reshape(k, m).T
+        return remap, scale * pair.total_x
+    gains = scale - table[-1, columns : columns + n * k]
+    return np.asarray(gains.reshape(k, n).T)
+
+
+def _simplex(table: Integers, basis: list[int], columns: int) -> int:
+    """Bring the last row to non-negative entries; the entries stay integers over one scale."""
+    scale, stalled = 1, 0
+    while True:
+        costs = table[-1, :columns].tolist()
+        negative = [j for j, cost in enumerate(costs) if cost < 0]
+        if not negative:
+            return scale
+        # The rule of least index ends every cycle; the steepest column is faster before.
+        enter = negative[0] if stalled > 8 else min(negative, key=costs.__getitem__)
+        column, right = table[:-1, enter].tolist(), table[:-1, -1].tolist()
+        leave = -1
+        for r, entry in enumerate(column):
+            if entry > 0:
+                if leave >= 0:
+                    ahead = right[r] * column[leave] - right[leave] * entry
+                    if ahead > 0 or (ahead == 0 and basis[r] > basis[leave]):
+                        continue
+                leave = r
+        stalled = stalled + 1 if right[leave] == 0 else 0
+        pivot, kept = table[leave, enter], table[leave].copy()
+        table[:] = (table * pivot - np.multiply.outer(table[:, enter].copy(), kept)) // scale
+        table[leave] = kept
+        scale = pivot
+        basis[leave] = enter
 
 
 # -- floats -------------------------------------------------------------------------------
@@ -369,9 +621,7 @@ def _in_floats(first: Channel, second: Channel, tolerance: float) -> Derivation:
     return Derivation(False, None, witness, False, distance, tolerance, route)
 
 
-def _solved_remap(
-    x: NDArray[np.float64], y: NDArray[np.float64]
-) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+def _solved_remap(x: Floats, y: Floats) -> tuple[Floats | None, Floats | None]:
     """Return the only candidate when the columns of y are independent in floats.
 
     And the gains that forbid it, where it has negative entries: a guess for the worst of them.
@@ -391,18 +641,21 @@ def _solved_remap(
         o, w = np.unravel_index(share.argmin(), share.shape)
         gains = np.zeros_like(x)
         gains[:, w] = -inverse[o]
-    remap = np.maximum(entries, 0.0)
-    sums = remap.sum(axis=1, keepdims=True)
-    return (np.asarray(remap / sums) if (sums > 0).all() else None), gains
+    return _stochastic(entries), gains
 
 
-def _distance(x: NDArray[np.float64], y: NDArray[np.float64], remap: NDArray[np.float64]) -> float:
+def _stochastic(entries: Floats) -> Floats | None:
+    """Return entries without negative ones, rows scaled to sum 1, where a row has such."""
+    kept = np.maximum(entries, 0.0)
+    sums = kept.sum(axis=1, keepdims=True)
+    return np.asarray(kept / sums) if (sums > 0).all() else None
+
+
+def _distance(x: Floats, y: Floats, remap: Floats) -> float:
     return float(np.abs(x - y @ remap).sum(axis=1).max()) / 2
 
 
-def _float_witness(
-    gains: NDArray[np.float64], x: NDArray[np.float64], y: NDArray[np.float64]
-) -> Witness:
+def _float_witness(gains: Floats, x: Floats, y: Floats) -> Witness:
     lifted = gains - gains.min(axis=1, keepdims=True)
     lifted /= lifted.max(axis=1).sum()
     tops = lifted.max(axis=1)
@@ -411,370 +664,122 @@ def _float_witness(
     return Witness(tuple(tops.tolist()), tuple(tuple(row) for row in gain.tolist()), first, second)
 
 
-Integers = NDArray[Any]
-
-#: Binary digits kept of a remap in floats before it is completed exactly.
-REMAP_BITS = 60
-#: Binary digits of a remap whose small entries come from a second search.
-REFINED_BITS = 220
-#: Entries of a remap from this size on are large.
-BIG_ENTRY = 2.0**-12
-_ROUND_BITS = 40
-#: Binary digits kept of gains in floats.
-GAIN_BITS = 50
-#: Largest number of entries of a tableau that is worked through in integers, when nothing else
-#: decides.
-TABLEAU_LIMIT = 30_000
+# -- how near a remap comes ---------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Proposal:
-    """A remap in binary digits, and which of its entries are in use.
+class Nearest:
+    r"""How near the remaps of Y come to X.
 
-    >>> Proposal(np.array([[True]]), np.array([[4]], dtype=object), 2).bits
-    2
+    Attributes
+    ----------
+    remap
+        The nearest remap T found, or one in few digits that is as near up to rounding.
+    distance
+        :math:`\max_i \mathrm{TV}(X_i, (Y T)_i)`, computed without rounding.
+    is_rounding
+        Whether X differs from Y·T by no more than numbers that were rounded do.
     """
 
-    used: NDArray[np.bool_]
-    digits: Integers
-    bits: int
+    remap: IntegerChannel
+    distance: Fraction
+    is_rounding: bool
 
 
-def unique_remap(x: Integers, y: Integers) -> tuple[Integers, int] | Integers | None:
-    """Solve ``x = y @ T`` where at most one T exists.
+def nearest_remap(first: Channel, second: Channel, *, rounding: float = 1e-12) -> Nearest:
+    r"""Return a remap of Y as near to X as can be found, where X is not derivable.
 
-    Returns integers and their denominator, or the gains that forbid a remap, or ``None`` when
-    the columns of y are dependent.
+    Weights in a file are rounded to integers, so a mechanism that is a remap of another is one
+    only up to the last bits. The distance tells that from a real difference. No remap is nearer
+    than the margin of a witness.
 
-    >>> y, x = np.array([[3, 1], [1, 3]]), np.array([[1, 1], [1, 1]])
-    >>> remap, below = unique_remap(x, y)
-    >>> (remap * 4 == below).tolist()
-    [[True, True], [True, True]]
+    Parameters
+    ----------
+    first, second
+        The channels X and Y, with integer weights and the same inputs.
+    rounding
+        The distance up to which a difference is put down to rounding. Files round probabilities
+        to about :math:`10^{-16}`, once for every output.
+
+    Examples
+    --------
+    >>> y = IntegerChannel([[3 * 10**18, 10**18], [10**18, 3 * 10**18]])
+    >>> x = IntegerChannel([[3 * 10**18 + 1, 10**18 - 1], [10**18, 3 * 10**18]])
+    >>> near = nearest_remap(x, y)
+    >>> derivable(x, y).derivable, near.is_rounding, float(near.distance)
+    (False, True, 2.5e-19)
     """
-    rows = exact.independent_rows(y)
-    if len(rows) < y.shape[1]:
-        return None
-    solved = exact.solve(y, x)
-    if solved is None:
-        # Some column of x leaves the span of y: a vector is orthogonal to y but not to it.
-        for v in exact.null_space(y.T):
-            hits = (np.array(v, dtype=object) @ x).tolist()
-            w = next((w for w, hit in enumerate(hits) if hit), None)
-            if w is not None:
-                return _one_column(np.array(v, dtype=object) * (1 if hits[w] > 0 else -1), w, x)
-        raise AssertionError("columns in the span of independent ones have a solution")
-    inside, below = solved
-    if (inside >= 0).all():
-        return inside, below
-    # v·y is the o-th unit vector, so v·x_w is the most negative entry of the remap.
-    o, w = divmod(int(inside.argmin()), x.shape[1])
-    unit = np.eye(y.shape[1], dtype=int)[:, [o]]
-    turned = exact.solve(y[rows].T, unit)
-    assert turned is not None
-    row = np.zeros(len(y), dtype=object)
-    row[rows] = turned[0][:, 0]
-    return _one_column(-row, w, x)
+    _check_sizes(first, second)
+    if not (_is_exact(first) and _is_exact(second)):
+        raise InputError("the nearest remap is computed for channels with integer weights only")
+    x_all, y_all = _integer(first), _integer(second)
+    x_small, y_small = reduced(x_all), reduced(y_all)
+    pair = _Pair(_integer(x_small.channel), _integer(y_small.channel))
+    best, distance = _nearest(pair, _candidates(pair), rounding)
+    if distance > rounding:
+        best, distance = _nearest(pair, [*_least_distance(pair), best[0] / best[1]], rounding)
+    wide = _expanded(*best, x_all, x_small.groups, y_small.groups, y_all.shape[1])
+    remap = IntegerChannel(*wide, inputs=y_all.outputs, outputs=x_all.outputs)
+    return Nearest(remap, distance, distance <= rounding)
 
 
-def _one_column(v: Integers, w: int, x: Integers) -> Integers:
-    gains = np.zeros(x.shape, dtype=object)
-    gains[:, w] = v
-    return gains
+def _nearest(pair: _Pair, candidates: list[Floats], rounding: float) -> tuple[Remap, Fraction]:
+    """Return the nearest of some remaps; one in few bits where rounding explains the rest."""
+    tried = [_in_bits(t, bits) for bits in (20, 52) for t in candidates]
+    distances = [pair.distance(*remap) for remap in tried]
+    best = next((d for d in distances if d <= rounding), min(distances))
+    return tried[distances.index(best)], best
 
 
-def exceeds(gains: Integers, x: Integers, y: Integers, total_x: int, total_y: int) -> int:
-    r"""Return :math:`\sum_w A_w x_w - \sum_o \max_w A_w y_o`, times both totals.
+def _in_bits(remap: Floats, bits: int) -> Remap:
+    """Round a stochastic matrix to multiples of 2^-bits; the largest entry of a row gives way."""
+    weights = _whole(np.asarray(remap, dtype=np.float64), bits)
+    rows = np.arange(len(weights))
+    weights[rows, weights.argmax(axis=1)] += (1 << bits) - weights.sum(axis=1)
+    return weights, 1 << bits
 
-    A positive number proves that x cannot be derived from y.
 
-    >>> eye = np.eye(2, dtype=object).astype(int)
-    >>> exceeds(eye, eye, np.array([[3, 1], [1, 3]]), 1, 4)
-    2
+def _candidates(pair: _Pair) -> list[Floats]:
+    """Return remaps that come near.
+
+    The solution of X = Y·T without its negative entries, and what a search finds and a second
+    one refines.
     """
-    wide = gains.astype(object)
-    won = sum((wide * x).ravel().tolist())
-    most = sum((wide.T @ y.astype(object)).max(axis=0).tolist())
-    return int(won * total_y - most * total_x)
+    raw = [_solved_remap(pair.float_x, pair.float_y)[0]]
+    solved = pair.solved() if pair.independent is not None else None
+    if solved is not None:
+        raw.append(np.array(solved[0] / solved[1], dtype=np.float64))
+    found = search_remap(pair.float_x, pair.float_y)
+    raw.append(found.remap)
+    closer = refined(pair, found)
+    if closer is not None:
+        raw.append(np.array(closer[0].digits / (1 << closer[0].bits), dtype=np.float64))
+    made = [_stochastic(t) for t in raw if t is not None]
+    return [t for t in made if t is not None]
 
 
-def rounded_gains(gains: NDArray[np.float64]) -> Integers:
-    """Return proposed gains as integers, scaled to use all digits kept.
+def _least_distance(pair: _Pair, limit: int = 20_000) -> list[Floats]:
+    r"""Return the remap of least distance by linear programming, where it has few entries.
 
-    >>> rounded_gains(np.array([[0.5, -1.0]])).tolist() == [[2**49, -(2**50)]]
-    True
+    Minimise s subject to :math:`Y t_w + e^+_w - e^-_w = x_w`, :math:`\sum_w e^\pm_{iw} \le 2s`,
+    rows of T with sum 1.
     """
-    top = float(np.abs(gains).max()) or 1.0
-    scaled = np.round(gains / top * 2**GAIN_BITS)
-    return np.array([[int(value) for value in row] for row in scaled], dtype=object)
+    from scipy import sparse
+    from scipy.optimize import linprog
 
-
-def plain_no(x: Integers, y: Integers, total_x: int, total_y: int) -> Integers | None:
-    """Return gains that forbid a remap where floats see it plainly, or ``None``.
-
-    Where the columns of y are independent the only candidate has its most negative entry at
-    (o, w); the row v with v·y = e_o is then a witness. It is checked in integers.
-
-    >>> plain_no(np.array([[3, 1], [1, 3]]), np.array([[2, 1], [1, 2]]), 4, 3) is None
-    False
-    """
-    if y.shape[1] > y.shape[0]:
-        return None
-    left = np.linalg.pinv(np.array(y / total_y, dtype=np.float64))
-    entries = left @ np.array(x / total_x, dtype=np.float64)
-    o, w = divmod(int(entries.argmin()), x.shape[1])
-    if entries[o, w] >= 0:
-        return None
-    gains = _one_column(rounded_gains(-left[[o]].T)[:, 0], w, x)
-    return gains if exceeds(gains, x, y, total_x, total_y) > 0 else None
-
-
-def completed_remap(
-    proposal: Proposal, x: Integers, y: Integers, total_x: int, total_y: int
-) -> tuple[Integers, int] | None:
-    """Complete a proposed remap to an exact one, or return ``None`` when that fails.
-
-    Columns of the remap that use enough outputs of y are *free*: some outputs that all of them
-    use form a basis and take up what rounding the others leaves. Columns that use independent
-    outputs have a single solution. Other patterns are left to the simplex method.
-
-    >>> eye, y = np.eye(2, dtype=object), np.array([[3, 1], [1, 3]])
-    >>> proposal = Proposal(np.eye(2) > 0, eye.astype(int).astype(object), 0)
-    >>> completed_remap(proposal, y, y, 4, 4)[0].tolist()
-    [[4, 0], [0, 4]]
-    """
-    used = proposal.used
-    floats = np.array(y / total_y, dtype=np.float64)
-    scaled = floats / floats.max(axis=0)
-    rank = int(np.linalg.matrix_rank(scaled))
-    free = []
-    for w in range(x.shape[1]):
-        part = scaled[:, used[:, w]]
-        if part.shape[1] > rank and np.linalg.matrix_rank(part) == rank:
-            free.append(w)
-    columns: dict[int, tuple[Integers, int]] = {}
-    for w in sorted(set(range(x.shape[1])) - set(free)):
-        places = np.flatnonzero(used[:, w])
-        right = x[:, [w]].astype(object) * total_y
-        solved = exact.solve(y[:, places], right)
-        if solved is None:
-            return None
-        values = np.zeros(y.shape[1], dtype=object)
-        values[places] = solved[0][:, 0]
-        columns[w] = values, solved[1]
-    shared = np.logical_and.reduce(used[:, free], axis=1)
-    basis = _shared_basis(scaled, shared, rank) if free else []
-    if basis is None:
-        return None
-    return _with_free(proposal, free, basis, columns, x, y, total_x, total_y)
-
-
-def refined(
-    found: Found, x: Integers, y: Integers, total_x: int, total_y: int
-) -> tuple[Proposal, Integers] | None:
-    """Improve a proposal whose small entries were lost in rounding.
-
-    The large entries are rounded and the small ones set to 0; what is then left of x, computed
-    exactly, is small, and a second search in its units finds the correction. Returns the better
-    proposal and the gains of the second search.
-
-    >>> from tightrope.channels.derive_search import search_remap
-    >>> much, y = 10**12, np.array([[3, 1], [1, 3]])
-    >>> x = y * much + np.array([[-2, 2], [1, -1]])
-    >>> better, _ = refined(search_remap(x / (4 * much), y / 4), x, y, 4 * much, 4)
-    >>> bool((better.digits > 0).all())
-    True
-    """
-    big = found.remap >= BIG_ENTRY
-    if not big.any(axis=1).all():
-        return None
-    one = 1 << _ROUND_BITS
-    rounded = np.array(
-        [[int(value * one) if value >= BIG_ENTRY else 0 for value in row]
-         for row in found.remap.tolist()],
-        dtype=object,
-    )  # fmt: skip
-    rows = np.arange(len(rounded))
-    rounded[rows, found.remap.argmax(axis=1)] += one - rounded.sum(axis=1)
-    left = x.astype(object) * (total_y * one) - y.astype(object) @ rounded * total_x
-    size = max(abs(value) for value in left.ravel().tolist())
-    if size == 0:
-        return None
-    unit = Fraction(size, total_x * total_y * one)
-    if unit * int(CORRECTION_ROOM) > Fraction(BIG_ENTRY) / 2:
-        return None
-    rest = np.array(left / size, dtype=np.float64)
-    more = search_correction(rest, np.array(y / total_y, dtype=np.float64), big)
-    scale = Fraction(1 << REFINED_BITS)
-    digits = rounded * (1 << (REFINED_BITS - _ROUND_BITS)) + np.array(
-        [[round(Fraction(value) * unit * scale) for value in row] for row in more.remap.tolist()],
-        dtype=object,
+    (n, k), m = pair.x.shape, pair.y.shape[1]
+    if n * m * k > limit:
+        return []
+    unit, rows = sparse.eye_array(n * k), sparse.kron(np.eye(n), np.ones((1, k)))
+    balance = sparse.hstack([sparse.kron(pair.float_y, np.eye(k)), unit, -unit])
+    sums = sparse.kron(np.eye(m), np.ones((1, k)))
+    sums = sparse.hstack([sums, sparse.coo_array((m, 2 * n * k))])
+    found = linprog(
+        np.r_[np.zeros(m * k + 2 * n * k), 1.0],
+        A_ub=sparse.hstack([sparse.coo_array((n, m * k)), rows, rows, -2 * np.ones((n, 1))]),
+        b_ub=np.zeros(n),
+        A_eq=sparse.hstack([sparse.vstack([balance, sums]), sparse.coo_array((n * k + m, 1))]),
+        b_eq=np.r_[pair.float_x.ravel(), np.ones(m)],
     )
-    used = big | (more.remap > more.slack)
-    return Proposal(used, digits, REFINED_BITS), rounded_gains(more.gains)
-
-
-def _shared_basis(
-    scaled: NDArray[np.float64], allowed: NDArray[np.bool_], rank: int
-) -> list[int] | None:
-    """Return that many independent columns among those allowed, the best conditioned first."""
-    from scipy.linalg import qr
-
-    places = np.flatnonzero(allowed)
-    if len(places) < rank:
-        return None
-    _, right, order = qr(scaled[:, places], mode="economic", pivoting=True)
-    strength = np.abs(np.diag(right))
-    if strength[rank - 1] <= 1e-11 * strength[0]:
-        return None
-    return sorted(places[order[:rank]].tolist())
-
-
-def _with_free(
-    proposal: Proposal,
-    free: list[int],
-    basis: list[int],
-    columns: dict[int, tuple[Integers, int]],
-    x: Integers,
-    y: Integers,
-    total_x: int,
-    total_y: int,
-) -> tuple[Integers, int] | None:
-    """Fill in the free columns around those already known; all entries over one denominator.
-
-    Known columns hold total_x·T.
-    """
-    from math import lcm
-
-    below = lcm(*(scale for _, scale in columns.values())) if columns else 1
-    remap = np.zeros((y.shape[1], x.shape[1]), dtype=object)
-    for w, (values, scale) in columns.items():
-        remap[:, w] = values * (below // scale)
-    if free:
-        done = _corrected(proposal, free, basis, remap, below, x, y, total_x, total_y)
-        if done is None:
-            return None
-        remap, below = done
-    below *= total_x
-    if (remap < 0).any() or (remap.sum(axis=1) != below).any():
-        return None
-    # x/total_x = (y/total_y) (remap/below)
-    if (y.astype(object) @ remap * total_x != x.astype(object) * (total_y * below)).any():
-        return None
-    return remap, below
-
-
-def _corrected(
-    proposal: Proposal,
-    free: list[int],
-    basis: list[int],
-    remap: Integers,
-    below: int,
-    x: Integers,
-    y: Integers,
-    total_x: int,
-    total_y: int,
-) -> tuple[Integers, int] | None:
-    """Round the free columns outside the basis and solve for what is left inside it."""
-    shift = 1 << proposal.bits
-    unit = shift * below
-    # Entries are held in units of 1/(total_x · below · shift).
-    t = np.where(proposal.used, proposal.digits, 0)[:, free]
-    guess = t * (below * total_x)
-    guess[basis] = 0
-    wide = y.astype(object)
-    others = sorted(set(range(y.shape[1])) - set(basis))
-    rest = total_x * unit - remap.sum(axis=1) * shift - guess.sum(axis=1)
-    for o in others:
-        guess[o, int(t[o].argmax())] += rest[o]
-    right = x[:, free].astype(object) * (total_y * unit) - wide[:, others] @ guess[others]
-    inside = exact.solve(wide[:, basis], right)
-    if inside is None:
-        return None
-    guess = guess * inside[1]
-    guess[basis] = inside[0]
-    full = remap * (shift * inside[1])
-    full[:, free] = guess
-    return full, unit * inside[1]
-
-
-def proposed(found: Found, x: Integers, y: Integers, total_x: int, total_y: int) -> Proposal:
-    """Return a search's remap in digits, moved onto the equations where nothing forbids it.
-
-    >>> from tightrope.channels.derive_search import search_remap
-    >>> y = np.array([[3, 1], [1, 3]])
-    >>> proposed(search_remap(y / 4, y / 4), y, y, 4, 4).used.tolist()
-    [[True, False], [False, True]]
-    """
-    t, used = found.remap, found.remap > found.slack
-    if used.all():
-        floats = np.array(y / total_y, dtype=np.float64)
-        rest = np.array(x / total_x, dtype=np.float64) - floats @ t
-        step = np.linalg.pinv(floats, rcond=1e-12) @ rest
-        short = 1 - (t + step).sum(axis=1)
-        t = t + step + short[:, None] / x.shape[1]
-    shift = 1 << REMAP_BITS
-    digits = np.array([[int(value * shift) for value in row] for row in t.tolist()], dtype=object)
-    return Proposal(used, digits, REMAP_BITS)
-
-
-def tableau_decision(
-    x: Integers, y: Integers, total_x: int, total_y: int, limit: int = TABLEAU_LIMIT
-) -> tuple[Integers, int] | Integers | None:
-    """Decide by the simplex method in integers: a remap or gains, or ``None`` when too large.
-
-    >>> remap, below = tableau_decision(np.array([[1, 1]]), np.array([[1, 2]]), 2, 3)
-    >>> remap.tolist(), below
-    ([[4, 0], [1, 3]], 4)
-    """
-    (n, k), m = x.shape, y.shape[1]
-    rows, columns = n * k + m, m * k
-    if rows * (columns + rows) > limit:
-        return None
-    table = np.zeros((rows + 1, columns + rows + 1), dtype=object)
-    for w in range(k):
-        # Column o of block w is entry (o, w) of total_x·T.
-        table[w * n : (w + 1) * n, w * m : (w + 1) * m] = y
-        table[w * n : (w + 1) * n, -1] = x[:, w].astype(object) * total_y
-        table[n * k + np.arange(m), w * m + np.arange(m)] = 1
-    table[n * k : rows, -1] = total_x
-    table[np.arange(rows), columns + np.arange(rows)] = 1
-    table[-1, :columns] = -table[:-1, :columns].sum(axis=0)
-    table[-1, -1] = -table[:-1, -1].sum()
-    basis = [columns + r for r in range(rows)]
-    scale = _simplex(table, basis, columns)
-    if table[-1, -1] == 0:
-        flat = [0] * columns
-        for r, column in enumerate(basis):
-            if column < columns:
-                flat[column] = int(table[r, -1])
-        remap = np.array(flat, dtype=object).reshape(k, m).T
-        return remap, scale * total_x
-    gains = scale - table[-1, columns : columns + n * k]
-    return np.asarray(gains.reshape(k, n).T)
-
-
-def _simplex(table: Integers, basis: list[int], columns: int) -> int:
-    """Bring the last row to non-negative entries; the entries stay integers over one scale."""
-    scale, stalled = 1, 0
-    while True:
-        costs = table[-1, :columns].tolist()
-        negative = [j for j, cost in enumerate(costs) if cost < 0]
-        if not negative:
-            return scale
-        # The rule of least index ends every cycle; the steepest column is faster before.
-        enter = negative[0] if stalled > 8 else min(negative, key=costs.__getitem__)
-        column, right = table[:-1, enter].tolist(), table[:-1, -1].tolist()
-        leave = -1
-        for r, entry in enumerate(column):
-            if entry > 0:
-                if leave >= 0:
-                    ahead = right[r] * column[leave] - right[leave] * entry
-                    if ahead > 0 or (ahead == 0 and basis[r] > basis[leave]):
-                        continue
-                leave = r
-        stalled = stalled + 1 if right[leave] == 0 else 0
-        pivot, kept = table[leave, enter], table[leave].copy()
-        table[:] = (table * pivot - np.multiply.outer(table[:, enter].copy(), kept)) // scale
-        table[leave] = kept
-        scale = pivot
-        basis[leave] = enter
+    made = _stochastic(found.x[: m * k].reshape(m, k)) if found.success else None
+    return [] if made is None else [made]

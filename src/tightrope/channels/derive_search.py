@@ -6,8 +6,13 @@ r"""Search in floats for a remap between two channels, or for what forbids it.
 
 one block for each output w of X, joined only by the row sums of the remap. The optimum is 0 iff
 X is derivable from Y; the multipliers a of the blocks are the gains of a witness otherwise. An
-interior-point method factors one small matrix for each block and one for the row sums, so it
-never sees the large matrix of the whole program.
+predictor-corrector interior-point method [1]_ factors one small matrix for each block and one for
+the row sums, so it never sees the large matrix of the whole program.
+
+References
+----------
+.. [1] S. Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal
+   on Optimization 2 (1992).
 """
 
 from __future__ import annotations
@@ -18,23 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-
-#: Gap between the two sides of the program at which the search stops.
-SEARCH_GAP = 1e-12
-#: Once no remap exists, a witness within this share of the best one is good enough.
-SEARCH_SHARE = 0.05
-#: Times that a solution of the linear system of a step is improved.
-REFINEMENTS = 3
-#: A step that leaves the equations by more than this is taken back: rounding has won.
-SEARCH_RESIDUAL = 1e-5
-#: Most steps of the search.
-SEARCH_STEPS = 80
-#: How far the large entries of a remap may fall in a correction, in its units.
-CORRECTION_ROOM = 1024.0
-#: Up to this size a matrix is inverted here: the threads of a library cost more than they save.
-PLAIN_INVERSE = 200
-#: How much of the way to the border a step goes.
-_STEP_SHARE = 0.9995
 
 
 @dataclass(frozen=True)
@@ -52,17 +40,15 @@ class Found:
         The matrix A of gains times prior, one column for each output of X.
     value
         The optimum; above 0 when X cannot be derived.
-
-    Examples
-    --------
-    >>> search_remap(np.eye(2), np.eye(2)).remap.round(6).tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
+    room
+        How far the large entries of a remap may fall in a correction, in its units.
     """
 
     remap: Floats
     slack: Floats
     gains: Floats
     value: float
+    room: float = 0.0
 
 
 def search_remap(first: Floats, second: Floats) -> Found:
@@ -90,11 +76,13 @@ def search_remap(first: Floats, second: Floats) -> Found:
     )
 
 
-def search_correction(rest: Floats, second: Floats, big: NDArray[np.bool_]) -> Found:
+def search_correction(
+    rest: Floats, second: Floats, big: NDArray[np.bool_], room: float = 1024.0
+) -> Found:
     """Look for D with ``rest ≈ second @ D``, rows summing to 0, at most negative where ``big``.
 
-    This is the search once more, seen through a magnifying glass: ``rest`` is what an almost
-    right remap leaves, divided by its size, and its large entries are free to move.
+    The rescaled residual problem of iterative refinement: ``rest`` is what an almost right remap
+    leaves, divided by its size, and its large entries are free to move.
 
     Parameters
     ----------
@@ -104,6 +92,8 @@ def search_correction(rest: Floats, second: Floats, big: NDArray[np.bool_]) -> F
         The matrix Y without zero columns.
     big
         Which entries of the remap may become smaller.
+    room
+        By how much at most.
 
     Examples
     --------
@@ -112,17 +102,18 @@ def search_correction(rest: Floats, second: Floats, big: NDArray[np.bool_]) -> F
     >>> found.remap.round(6).tolist()
     [[-1.0, 1.0], [1.0, -1.0]]
     """
-    lifted = rest + second @ (CORRECTION_ROOM * big)
+    lifted = rest + second @ (room * big)
     tops_x, tops_y = np.abs(lifted).max(axis=0), second.max(axis=0)
-    sums = CORRECTION_ROOM * big.sum(axis=1)
+    sums = room * big.sum(axis=1)
     program = _Program(lifted / tops_x, second / tops_y, tops_x, tops_y * sums)
     program.solve()
     moved = program.t / tops_y[:, None] * tops_x
     return Found(
-        moved - CORRECTION_ROOM * big,
+        moved - room * big,
         np.where(big, -np.inf, program.slack_t * tops_y[:, None] / tops_x),
         program.a / tops_x,
         program.value,
+        room,
     )
 
 
@@ -141,15 +132,34 @@ class _Program:
         self.count = m * k + 2 * n * k
         self.value = float("inf")
 
-    def solve(self) -> None:
-        for _ in range(SEARCH_STEPS):
-            self.value = float((self.a * self.x).sum() + self.c @ self.s)
-            before = dict(vars(self))
-            if self._gap() <= max(SEARCH_GAP, SEARCH_SHARE * self.value) or not self._step():
-                break
-            if self._gap() < SEARCH_RESIDUAL < self._residual():
-                vars(self).update(before)
-                break
+    def solve(
+        self, gap: float = 1e-12, share: float = 0.05, residual: float = 1e-5, steps: int = 80
+    ) -> None:
+        """Step until the duality gap is closed.
+
+        Parameters
+        ----------
+        gap
+            The gap at which to stop.
+        share
+            Once no remap exists, a witness within this share of the best one is good enough.
+        residual
+            A step that leaves the equations by more than this is undone: round-off dominates.
+        steps
+            Most steps.
+        """
+        from threadpoolctl import threadpool_limits
+
+        # Matrices are small: threads of linear algebra cost more than they save.
+        with threadpool_limits(1, "blas"):
+            for _ in range(steps):
+                self.value = float((self.a * self.x).sum() + self.c @ self.s)
+                before = dict(vars(self))
+                if self._gap() <= max(gap, share * self.value) or not self._step():
+                    break
+                if self._gap() < residual < self._residual():
+                    vars(self).update(before)
+                    break
 
     def _residual(self) -> float:
         rest = self.x - self.y @ self.t - self.up + self.down
@@ -162,7 +172,8 @@ class _Program:
             + (self.down * self.slack_down).sum()
         )
 
-    def _step(self) -> bool:
+    def _step(self, share: float = 0.9995, short: float = 1e-8) -> bool:
+        """Go that share of the way to the border; ``False`` when steps are too short."""
         mu = self._gap() / self.count
         d_t, d_up, d_down = (
             self.t / self.slack_t,
@@ -185,15 +196,15 @@ class _Program:
             centre - z * s - dz * ds for (z, s), (dz, ds) in zip(pairs, guess.pairs, strict=True)
         ]
         move = self._direction(targets, (d_t, d_up, d_down))
-        reach = self._reach(move, 1 / _STEP_SHARE)
+        reach = self._reach(move, 1 / share)
         if min(reach) < 0.1:
             # Close to a border the correction may block the way; then walk towards the centre.
             other = self._direction([0.3 * mu - z * s for z, s in pairs], (d_t, d_up, d_down))
-            wider = self._reach(other, 1 / _STEP_SHARE)
+            wider = self._reach(other, 1 / share)
             if min(wider) > min(reach):
                 move, reach = other, wider
-        primal, dual = (min(1.0, _STEP_SHARE * r) for r in reach)
-        if not np.isfinite(primal * dual) or max(primal, dual) < 1e-8:
+        primal, dual = (min(1.0, share * r) for r in reach)
+        if not np.isfinite(primal * dual) or max(primal, dual) < short:
             return False
         (self.t, self.up, self.down) = (
             z + primal * dz for (z, _), (dz, _) in zip(pairs, move.pairs, strict=True)
@@ -204,7 +215,7 @@ class _Program:
         self.a, self.s = self.a + dual * move.da, self.s + dual * move.ds
         return True
 
-    def _factor(self, d_t: Floats, d_e: Floats) -> None:
+    def _factor(self, d_t: Floats, d_e: Floats, regular: float = 1e-14) -> None:
         """Factor every block by QR, which keeps twice the digits of a product of matrices."""
         (n, k), m = self.x.shape, self.y.shape[1]
         self._flow = d_t
@@ -214,18 +225,19 @@ class _Program:
         diagonal = np.arange(n)
         tall[:, m + diagonal, diagonal] = np.sqrt(d_e).T
         q, r = np.linalg.qr(tall)
-        self._inverse = _triangular_inverse(r)
-        if not np.isfinite(self._inverse).all():
-            raise np.linalg.LinAlgError
+        self._inverse = np.linalg.inv(r)
         self._upper = q[:, :m] * (root * self.g[:, None])[:, :, None]
         flat = self._upper.transpose(0, 2, 1).reshape(-1, m)
         coupling = -(flat.T @ flat)
         coupling[np.arange(m), np.arange(m)] += d_t @ self.g**2
         top = np.abs(np.diag(coupling)).max()
-        coupling[np.arange(m), np.arange(m)] += 1e-14 * top
-        self._coupling = _inverse(coupling)
+        # Regularised: near the end the coupling is singular to working accuracy.
+        coupling[np.arange(m), np.arange(m)] += regular * top
+        self._coupling = np.linalg.inv(coupling)
 
-    def _direction(self, targets: list[Floats], d: tuple[Floats, Floats, Floats]) -> _Move:
+    def _direction(
+        self, targets: list[Floats], d: tuple[Floats, Floats, Floats], refinements: int = 3
+    ) -> _Move:
         """Solve the Newton system for given right-hand sides of the products z·s."""
         r_t, r_up, r_down = (
             target / s
@@ -239,7 +251,7 @@ class _Program:
         right = rest_x - self.y @ r_t - r_up + r_down
         sums = rest_c - r_t @ self.g
         da, ds = self._solve(right, sums)
-        for _ in range(REFINEMENTS):
+        for _ in range(refinements):
             flow = d[0] * (self.y.T @ da + np.outer(ds, self.g))
             more = self._solve(right - self.y @ flow - (d[1] + d[2]) * da, sums - flow @ self.g)
             da, ds = da + more[0], ds + more[1]
@@ -266,37 +278,6 @@ class _Program:
                 primal = min(primal, float(np.where(dz < 0, -z / dz, np.inf).min()))
                 dual = min(dual, float(np.where(ds < 0, -s / ds, np.inf).min()))
         return primal, dual
-
-
-def _inverse(matrix: Floats) -> Floats:
-    """Invert one positive definite matrix; where it is small, without a library with threads."""
-    found = matrix.copy()
-    for k in range(len(found)):
-        # Pivots of a positive definite matrix need no exchange, unless rounding has eaten one.
-        if len(matrix) > PLAIN_INVERSE or not found[k, k] > 0:
-            return np.asarray(np.linalg.inv(matrix))
-        row, column = found[k] / found[k, k], found[:, k].copy()
-        row[k] = 1 / found[k, k]
-        column[k] = 0.0
-        found[:, k] = 0.0
-        found -= column[:, None] * row
-        found[k] = row
-    return found
-
-
-def _triangular_inverse(stack: Floats) -> Floats:
-    """Invert upper triangular matrices, all at once, row by row from below.
-
-    Many small calls into a library with threads cost more than the arithmetic.
-    """
-    n = stack.shape[1]
-    found = np.zeros_like(stack)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        for i in range(n - 1, -1, -1):
-            row = -np.einsum("kj,kjn->kn", stack[:, i, i + 1 :], found[:, i + 1 :])
-            row[:, i] += 1.0
-            found[:, i] = row / stack[:, i, i, None]
-    return found
 
 
 @dataclass(frozen=True)
