@@ -4,7 +4,7 @@ import json
 import re
 
 from tightrope.publish import Ledger
-from tightrope.publish.anchors import anchors_of_receipts
+from tightrope.publish.receipts import anchors_of_receipts
 from tightrope.studio import Reader, State
 from tightrope.studio.sketch import HEIGHT, WIDTH
 

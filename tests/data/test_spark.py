@@ -11,7 +11,7 @@ from tests.data.conftest import FACTS
 from tightrope import Epsilon, InputError
 from tightrope.certify import write
 from tightrope.publish import Ledger
-from tightrope.publish.amounts import charge_of
+from tightrope.publish.accounts import charge_of
 from tightrope.publish.facts import Table
 from tightrope.publish.sources import open_source
 

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-import tightrope.publish.chain
+from tightrope.errors import TightropeError
 from tightrope.publish import Charge, Ledger, LedgerError
 
 HALF = Fraction(1, 2)
@@ -27,9 +27,9 @@ def opened(address, budget=100):
 
 
 def spend(ledger, key):
-    ledger.reserve(key, {"sql": "…"}, [Charge(TABLE, HALF)])
-    ledger.charge(key)
-    return ledger.answer(key, {"answer": 7})
+    ticket = ledger.reserve(key, {"sql": "…"}, [Charge(TABLE, HALF)])
+    ledger.charge(ticket)
+    return ledger.answer(ticket, 7)
 
 
 # -- disks ----------------------------------------------------------------------------------
@@ -128,12 +128,8 @@ def test_a_clock_moved_back(address, monkeypatch):
     spend(ledger, "noon")
     noon = ledger.head().time
 
-    class Yesterday(tightrope.publish.chain.datetime):
-        @classmethod
-        def now(cls, tz=None):
-            return cls(2001, 1, 1, tzinfo=tz)
-
-    monkeypatch.setattr("tightrope.publish.chain.datetime", Yesterday)
+    yesterday = "2001-01-01T00:00:00.000Z"
+    monkeypatch.setattr("tightrope.publish.store.Transaction.now", lambda _: yesterday)
     spend(ledger, "yesterday")
     entries = list(ledger.entries())
     assert [entry.position for entry in entries] == list(range(1, len(entries) + 1))
@@ -149,10 +145,10 @@ def test_a_server_dropped_in_the_middle_of_a_transaction(server):
     ledger = opened(address)
     spend(ledger, "before")
 
-    def work(connection):
-        ledger.store.append(connection, tightrope.publish.chain.Entry.after(ledger.head(), {}))
+    def work(change):
+        change.append({"kind": "budget", "account": TABLE, "amount": "99"})
         server.stop("immediate")
-        connection.exec_driver_sql("SELECT 1")
+        change.connection.exec_driver_sql("SELECT 1")
 
     with pytest.raises(LedgerError, match="went away: ask again with the same key"):
         ledger.store.write(work)
@@ -170,7 +166,8 @@ def test_a_connection_cut_by_the_server(server):
     address = server.new_database("cut")
     ledger = opened(address)
 
-    def work(connection):
+    def work(change):
+        connection = change.connection
         own = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
         with psycopg.connect(address, autocommit=True) as other:
             other.execute("SELECT pg_terminate_backend(%s)", [own])
@@ -194,15 +191,20 @@ def test_a_role_that_may_only_add_entries(server):
     spend(clerk, "k")
     assert clerk.verify().intact
     with pytest.raises(LedgerError, match="permission denied"):
-        clerk.store.write(lambda connection: connection.exec_driver_sql("TRUNCATE ledger_entries"))
+        clerk.store.write(
+            lambda change: change.connection.exec_driver_sql("TRUNCATE ledger_entries")
+        )
     with psycopg.connect(address, autocommit=True) as owner:
         owner.execute("DROP OWNED BY clerk")
         owner.execute("DROP ROLE clerk")
 
 
-def test_errors_hold_no_password():
-    with pytest.raises(LedgerError) as refused:
-        Ledger("postgresql://me:secret@127.0.0.1:1/ledger")
+@pytest.mark.parametrize("address", ["postgresql://me:secret@127.0.0.1:1/ledger",
+                                     "postgresql:///ledger?host=127.0.0.1&port=1&password=secret",
+                                     "postgresql://me:secret@127.0.0.1:x/ledger"])  # fmt: skip
+def test_errors_hold_no_password(address):
+    with pytest.raises(TightropeError) as refused:
+        Ledger(address)
     assert "secret" not in str(refused.value)
     assert "\n" not in str(refused.value)
 
@@ -276,7 +278,7 @@ def test_accidents_are_refused_by_the_database(address):
     ledger = opened(address)
     for statement in ("delete from ledger_entries", "update ledger_entries set time = ''"):
         with pytest.raises(LedgerError, match="never changed or removed"):
-            ledger.store.write(lambda connection, s=statement: connection.exec_driver_sql(s))
+            ledger.store.write(lambda change, s=statement: change.connection.exec_driver_sql(s))
     assert ledger.verify().intact
 
 

@@ -74,7 +74,7 @@ def init(
     ...
     tightrope.errors.InputError: nobody is here to ask: give --table
     """
-    from tightrope.publish.amounts import budget_of
+    from tightrope.publish.accounts import budget_of
     from tightrope.publish.bare_facts import read_column
     from tightrope.publish.fact_writer import columns_of_public_data, facts_text, write_facts
     from tightrope.publish.facts import Table

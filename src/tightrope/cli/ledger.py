@@ -26,13 +26,8 @@ def show_ledger(url: LedgerUrl, as_json: AsJson = False) -> None:
 
     Examples:
       tightrope ledger show ledger.db
-
-    >>> show_ledger("no-such-ledger.db")
-    Traceback (most recent call last):
-    ...
-    tightrope.publish.addresses.LedgerError: no-such-ledger.db: there is no ledger here; ...
     """
-    from tightrope.publish.amounts import amount_text, shown
+    from tightrope.publish.accounts import shown
     from tightrope.publish.ledger import Ledger
 
     ledger = Ledger(url)
@@ -44,9 +39,9 @@ def show_ledger(url: LedgerUrl, as_json: AsJson = False) -> None:
         "time": head.time,
         "accounts": {
             name: {
-                "budget": amount_text(account.budget),
-                "spent": amount_text(account.spent),
-                "remaining": amount_text(account.remaining),
+                "budget": str(account.budget),
+                "spent": str(account.spent),
+                "remaining": str(account.remaining),
             }
             for name, account in accounts.items()
         },
@@ -80,22 +75,19 @@ def verify_ledger(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Prove that nothing in a ledger was altered or removed: every hash and every balance.
+    """Prove that nothing in a ledger was altered or removed: every hash, step and balance.
+
+    The steps are run again from the first entry: every answer must repeat the request and the
+    amounts of its own reservation, and no reservation may be charged after it expired.
 
     A ledger that was cut off at its end is whole up to there. To notice that, name something
     that was seen earlier: a receipt, or the head that 'ledger show' printed.
 
     Examples:
       tightrope ledger verify ledger.db --receipt answer.json
-
-    >>> verify_ledger("no-such-ledger.db")
-    Traceback (most recent call last):
-    ...
-    tightrope.publish.addresses.LedgerError: no-such-ledger.db: there is no ledger here; ...
     """
-    from tightrope.publish.amounts import amount_text
-    from tightrope.publish.anchors import anchors_of_receipts, read_anchor
     from tightrope.publish.ledger import Ledger
+    from tightrope.publish.receipts import anchors_of_receipts, read_anchor
 
     ledger = Ledger(url)
     seen = anchors_of_receipts(receipt, ledger.id) if receipt else []
@@ -107,7 +99,7 @@ def verify_ledger(
         "head": report.head,
         "anchors": len(anchors),
         "reasons": list(report.reasons),
-        "remaining": {name: amount_text(a.remaining) for name, a in report.accounts.items()},
+        "remaining": {name: str(a.remaining) for name, a in report.accounts.items()},
     }
 
     def draw(console: Console) -> None:
@@ -136,11 +128,6 @@ def export_ledger(
 
     Examples:
       tightrope ledger export ledger.db --out ledger.jsonl
-
-    >>> export_ledger("no-such-ledger.db")
-    Traceback (most recent call last):
-    ...
-    tightrope.publish.addresses.LedgerError: no-such-ledger.db: there is no ledger here; ...
     """
     from tightrope.files import write_text
     from tightrope.publish.ledger import Ledger
@@ -174,14 +161,14 @@ def set_budget(
     ...
     tightrope.errors.InputError: a budget must be an ε such as 2, 0.5, 1/3 or 3*ln(2), got 'lots'
     """
-    from tightrope.publish.amounts import amount_text, budget_of, shown
-    from tightrope.publish.paying import open_ledger
+    from tightrope.publish.accounts import budget_of, shown
+    from tightrope.publish.releasing import open_ledger
 
     budget = budget_of(amount)
-    ledger = open_ledger(url, budget)
+    ledger = open_ledger(url, {account: budget})
     ledger.set_budget(account, budget)
     left = ledger.remaining(account)
-    data = {"account": account, "budget": amount_text(budget), "remaining": amount_text(left)}
+    data = {"account": account, "budget": str(budget), "remaining": str(left)}
 
     def draw(console: Console) -> None:
         rows = {"budget": shown(budget), "remaining": shown(left)}
@@ -190,8 +177,29 @@ def set_budget(
     show(as_json, data, draw)
 
 
+def init_ledger(url: LedgerUrl, as_json: AsJson = False) -> None:
+    """Make an empty ledger; one that is there already is refused.
+
+    A release makes a missing ledger by itself when it knows a budget, unless TIGHTROPE_KEY names
+    a signing key that exists: then a ledger may have been lost, and starting anew is said aloud.
+
+    Examples:
+      tightrope ledger init ledger.db
+    """
+    from tightrope.publish.ledger import Ledger
+
+    ledger = Ledger.create(url)
+    data = {"ledger": ledger.id, "entries": ledger.head().position, "head": ledger.head().hash}
+
+    def draw(console: Console) -> None:
+        facts_table(console, f"ledger {ledger.store.name}", {k: str(v) for k, v in data.items()})
+
+    show(as_json, data, draw)
+
+
 #: The words after ``tightrope ledger``.
 COMMANDS: dict[str, Callable[..., None]] = {
+    "init": init_ledger,
     "show": show_ledger,
     "verify": verify_ledger,
     "export": export_ledger,

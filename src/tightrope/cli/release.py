@@ -105,7 +105,7 @@ def release(
     tightrope.errors.InputError: no-such.tightrope: No such file or directory
     """
     from tightrope.files import check_goals
-    from tightrope.publish.amounts import shown
+    from tightrope.publish.accounts import shown
     from tightrope.publish.bare_facts import read_column
     from tightrope.publish.fact_files import FACTS_FILE
     from tightrope.publish.receipts import write_receipt
@@ -115,14 +115,20 @@ def release(
         check_goals(receipt)
     except InputError as refused:
         raise InputError(f"{refused}; nothing was released") from None
-    known = facts if facts is not None else Path(FACTS_FILE)
     columns = {declared.name: declared for declared in map(read_column, column or [])}
+    if facts is None and Path(FACTS_FILE).exists():
+        if columns:
+            raise InputError(
+                f"there is a {FACTS_FILE} here, and columns are declared there: add "
+                f"{', '.join(columns)} to it and leave --column out"
+            )
+        facts = Path(FACTS_FILE)
     done = do_release(
         mechanism,
         data=data,
         sql=sql,
         ledger=ledger,
-        facts=known if facts is not None or (known.exists() and not columns) else None,
+        facts=facts,
         budget=budget,
         columns=columns,
         user=user,
@@ -173,21 +179,21 @@ def _declared(
         return None
     if answers is None or otherwise is None:
         raise InputError("--query needs --answers FILE and --otherwise ANSWER")
-    import json
-
     from tightrope.files import read_text
+    from tightrope.publish.entries import read_json
     from tightrope.publish.labels import read_label
     from tightrope.publish.releasing import DeclaredQuestion
 
+    text = read_text(answers)
     try:
-        mapping = json.loads(read_text(answers))
-    except (json.JSONDecodeError, RecursionError):
-        mapping = None
+        mapping = read_json(text)
+    except InputError as wrong:
+        raise InputError(f"{answers}: {wrong}") from None
     if not isinstance(mapping, dict):
         raise InputError(f"{answers}: this must be a JSON object from results to answers")
     try:
-        last = read_label(json.loads(otherwise))
-    except (json.JSONDecodeError, RecursionError):
+        last = read_label(read_json(otherwise))
+    except InputError:
         last = otherwise
     return DeclaredQuestion(
         query, {text: read_label(label) for text, label in mapping.items()}, last

@@ -1,8 +1,11 @@
-r"""What entries mean: budgets, charges and requests, as a pure function of the entries.
+r"""Accounts: exact amounts, what a release takes, and to which data an account belongs.
 
-The state is a mapping from names to small JSON objects: ``account:…`` for each table and each
-user, ``request:…`` for each request key. :func:`apply_entry` is the only thing that changes it,
-for a living ledger and for one that is being verified alike.
+**Amounts** are fractions, written as text. A release at level :math:`\varepsilon` is charged
+:attr:`tightrope.Epsilon.above`, which is never below :math:`\varepsilon`: the level itself when
+it is rational, at most 1e-15 more when it is a logarithm. A budget written as a logarithm is
+read with the same fraction, so that ``3*ln(2)`` pays for three releases at ``ln(2)``, to the
+last digit. Sums of charges are sums of upper bounds: what the ledger calls spent is never less
+than what was spent.
 
 **Sequential composition.** Answers about the same people add up:
 :math:`\varepsilon = \sum_k \varepsilon_k`.
@@ -12,48 +15,151 @@ person. Let :math:`s_1 \ge s_2 \ge \dots` be the sums spent on the parts of one 
 one person comes or goes, one part changes: the partition costs :math:`s_1`. When one person's
 value changes, they may leave one part and enter another: it costs :math:`s_1 + s_2`. The number
 of parts that one person can touch is the *width* of the partition.
+
+**Names.** Two names are one account if they are equal after NFKC and case folding. An account is
+bound at its first use to the identity of its source, so that the same people have one budget,
+whatever somebody calls their table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
-from tightrope.publish.amounts import amount_text, read_amount, shown, stored_text
 
-State = MutableMapping[str, dict[str, Any]]
-
-#: What a request goes through; ``cancelled`` is as if it had never been.
-RESERVED, CHARGED, RELEASED, CANCELLED = "reserved", "charged", "released", "cancelled"
+#: Most digits of the numerator and of the denominator of an amount.
+AMOUNT_DIGITS = 60
 
 
-class OverBudget(InputError):
-    """A request that would spend more than is left.
+# -- amounts ------------------------------------------------------------------------------
 
-    >>> raise OverBudget("table people", Fraction(1, 2), Fraction(1, 3))
+
+def charge_of(epsilon: Epsilon) -> Fraction:
+    """Return what a release at this level costs.
+
+    >>> charge_of(Epsilon.of(0.1)) * 10
+    Fraction(1, 1)
+    """
+    amount = epsilon.above
+    if not _fits(amount):
+        raise InputError(
+            f"an ε that is paid from a ledger has at most {AMOUNT_DIGITS} digits above and below "
+            "the line: use an ε that is written with fewer digits"
+        )
+    return amount
+
+
+def budget_of(value: Epsilon | float | Fraction | Decimal | str) -> Fraction:
+    """Read a budget: a number, ``p/q``, or a multiple of a logarithm.
+
+    >>> budget_of("3*ln(2)") == 3 * charge_of(Epsilon.of("ln(2)"))
+    True
+    >>> budget_of("lots")
     Traceback (most recent call last):
     ...
-    tightrope.publish.accounts.OverBudget: the budget of table people is too small: requested 0.5
-    (exactly 1/2), remaining 1/3 (exactly 1/3), short by 1/6 (exactly 1/6)
+    tightrope.errors.InputError: a budget must be an ε such as 2, 0.5, 1/3 or 3*ln(2), got 'lots'
     """
+    try:
+        return charge_of(Epsilon.of(value))
+    except InputError:
+        raise InputError(
+            f"a budget must be an ε such as 2, 0.5, 1/3 or 3*ln(2), got {repr(value)[:80]}"
+        ) from None
 
-    def __init__(self, account: str, requested: Fraction, remaining: Fraction) -> None:
-        self.account = account
-        self.requested = requested
-        self.remaining = remaining
-        self.difference = requested - remaining
-        parts = (
-            f"{word} {shown(amount)} (exactly {amount_text(amount)})"
-            for word, amount in (
-                ("requested", requested),
-                ("remaining", remaining),
-                ("short by", self.difference),
-            )
-        )
-        super().__init__(f"the budget of {account} is too small: {', '.join(parts)}")
+
+def read_amount(text: object) -> Fraction:
+    """Read an amount as the ledger writes it.
+
+    >>> read_amount("1/3")
+    Fraction(1, 3)
+    >>> read_amount("0.5")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: an amount in a ledger is p or p/q in lowest terms, got '0.5'
+    """
+    if isinstance(text, str) and text.isascii() and len(text) <= 2 * AMOUNT_DIGITS + 1:
+        top, _, bottom = text.partition("/")
+        if top.isdigit() and (bottom or "1").isdigit() and int(bottom or "1"):
+            amount = Fraction(int(top), int(bottom or "1"))
+            if str(amount) == text and _fits(amount):
+                return amount
+    raise InputError(f"an amount in a ledger is p or p/q in lowest terms, got {str(text)[:60]!r}")
+
+
+def shown(amount: Fraction) -> str:
+    """Write an amount for a person: exactly where that is short, else to 15 digits.
+
+    >>> shown(Fraction(1, 4)), shown(Fraction(1, 3)), shown(budget_of("ln(2)"))
+    ('0.25', '1/3', '0.693147180559945')
+    """
+    decimal = repr(float(amount))
+    if Fraction(decimal) == amount:
+        return decimal.removesuffix(".0")
+    return str(amount) if amount.denominator < 1000 else f"{float(amount):.15g}"
+
+
+def _fits(amount: Fraction) -> bool:
+    limit: int = 10**AMOUNT_DIGITS
+    return amount.numerator < limit and amount.denominator < limit
+
+
+def _held(amount: Fraction) -> Fraction:
+    """Return a sum that fits: itself, or the next multiple of 1e-50 above it.
+
+    Without this, a few releases with unrelated denominators would make a sum that is too long to
+    be written, and the account could not be used again.
+    """
+    return amount if _fits(amount) else Fraction(-(-amount * 10**50 // 1), 10**50)
+
+
+# -- names --------------------------------------------------------------------------------
+
+
+def folded_name(name: str) -> str:
+    """Return a name as names are compared: after NFKC and case folding.
+
+    >>> folded_name("viſits") == folded_name("Visits")
+    True
+    """
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def collation_key(text: str) -> str:
+    """Return the same text for all texts that a collation of some database may take for one.
+
+    Case, compatibility forms, marks, strokes and other additions to a letter, kinds of kana,
+    characters that show nothing and blanks do not count. Texts with different keys are different
+    to every collation that we know; texts with one key may be.
+
+    >>> collation_key("Tromsø") == collation_key("TROMSO"), collation_key("Łódź")
+    (True, 'lodz')
+    """
+    apart = unicodedata.normalize("NFKD", folded_name(text))
+    return " ".join("".join(map(_base_letter, apart)).split())
+
+
+def _base_letter(sign: str) -> str:
+    """Return a letter without what is added to it: "LATIN SMALL LETTER O WITH STROKE" is an o."""
+    if sign.isspace():
+        return " "
+    if unicodedata.category(sign)[0] in "MC" or sign in "\u115f\u1160\u3164\uffa0":
+        return ""  # marks, controls, formats; and the fillers of Hangul, which show nothing
+    alike = {"æ": "ae", "œ": "oe", "þ": "th", "ð": "d", "ı": "i", "ŋ": "n"}
+    if sign in alike:
+        return alike[sign]
+    plain = unicodedata.name(sign, "").partition(" WITH ")[0].replace("KATAKANA", "HIRAGANA")
+    if plain.startswith("HIRAGANA"):
+        plain = plain.replace("LETTER SMALL", "LETTER")
+    try:
+        return unicodedata.lookup(plain)
+    except KeyError:
+        return sign
 
 
 @dataclass(frozen=True)
@@ -89,6 +195,99 @@ class SourceIdentity:
 
 
 @dataclass(frozen=True)
+class Binding:
+    """What an account is bound to at its first use.
+
+    Attributes
+    ----------
+    source
+        Which data. The account is this data's alone, and this data has no other.
+    neighbours
+        The relation: amounts under two relations do not add up.
+    person, contributions
+        The column that says whose row it is, and how many rows of one person count.
+    facts
+        The digest of all declared facts. A change is written into the ledger, not refused.
+
+    Examples
+    --------
+    >>> here = SourceIdentity(("file:/data/people.csv", "inode:1:7"))
+    >>> Binding.from_dict(Binding(here, "add-remove").as_dict()).source == here
+    True
+    """
+
+    source: SourceIdentity
+    neighbours: str
+    person: str | None = None
+    contributions: int = 1
+    facts: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the binding as it stands in an entry."""
+        return {
+            "source": list(self.source.names),
+            "neighbours": self.neighbours,
+            "person": self.person,
+            "contributions": self.contributions,
+            "facts": self.facts,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Binding:
+        """Read a binding from an entry."""
+        return cls(
+            SourceIdentity(tuple(map(str, data["source"]))),
+            str(data["neighbours"]),
+            data["person"],
+            int(data["contributions"]),
+            str(data["facts"]),
+        )
+
+    def check(self, account: str, new: Binding) -> None:
+        """Refuse to use an account for other data, another relation or other people."""
+        if not self.source.is_same(new.source):
+            raise InputError(
+                f"{account} is the account of {self.source}, and this data is {new.source}: give "
+                "another table another name, or use another ledger"
+            )
+        if self.neighbours != new.neighbours:
+            raise InputError(
+                f"{account} is spent under {self.neighbours}, this request is under "
+                f"{new.neighbours}: amounts under two relations do not add up; keep to one"
+            )
+        for word in ("person", "contributions"):
+            old, now = getattr(self, word), getattr(new, word)
+            if old != now:
+                raise InputError(
+                    f"{account} is spent with {word} = {old!r}, the facts now say {now!r}: what "
+                    "one person is must stay; use another ledger for another unit of privacy"
+                )
+
+
+# -- charges and accounts -----------------------------------------------------------------
+
+
+class OverBudget(InputError):
+    """A request that would spend more than is left.
+
+    >>> raise OverBudget("table people", Fraction(1, 2), Fraction(1, 3))
+    Traceback (most recent call last):
+    ...
+    tightrope.publish.accounts.OverBudget: the budget of table people is too small: requested 0.5
+    (exactly 1/2), remaining 1/3 (exactly 1/3), short by 1/6 (exactly 1/6)
+    """
+
+    def __init__(self, account: str, requested: Fraction, remaining: Fraction) -> None:
+        self.account = account
+        self.requested = requested
+        self.remaining = remaining
+        self.difference = requested - remaining
+        amounts = {"requested": requested, "remaining": remaining, "short by": self.difference}
+        parts = (f"{word} {shown(one)} (exactly {one})" for word, one in amounts.items())
+        super().__init__(f"the budget of {account} is too small: {', '.join(parts)}")
+
+
+@dataclass(frozen=True)
 class Charge:
     """What one release takes from one account.
 
@@ -117,7 +316,7 @@ class Charge:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the charge as it stands in an entry."""
-        plain: dict[str, Any] = {"account": self.account, "amount": amount_text(self.amount)}
+        plain: dict[str, Any] = {"account": self.account, "amount": str(self.amount)}
         if self.partition is not None:
             plain |= {"partition": self.partition, "part": self.part, "width": self.width}
         return plain
@@ -141,20 +340,22 @@ class Account:
     Examples
     --------
     >>> half = Fraction(1, 2)
-    >>> account = Account(Fraction(2))
+    >>> account = Account("table people", Fraction(2))
     >>> for part in ("north", "south"):
     ...     account = account.with_charge(Charge("table people", half, "region", part))
     >>> account.spent, account.remaining
     (Fraction(1, 2), Fraction(3, 2))
     """
 
+    name: str
     budget: Fraction
     whole: Fraction = Fraction(0)
     partitions: Mapping[str, tuple[int, Mapping[str, Fraction]]] = field(default_factory=dict)
+    bound: Binding | None = None
 
     @property
     def spent(self) -> Fraction:
-        """What counts against the budget: the sum, and of each partition its widest parts."""
+        """What counts against the budget: the sum, and of each partition its dearest parts."""
         total = self.whole
         for width, parts in self.partitions.values():
             total += sum(sorted(parts.values(), reverse=True)[:width], Fraction(0))
@@ -169,7 +370,7 @@ class Account:
         """Return the account after a charge, or with one taken back."""
         amount = sign * charge.amount
         if charge.partition is None:
-            return Account(self.budget, self.whole + amount, self.partitions)
+            return self._with(whole=_held(self.whole + amount))
         width, parts = self.partitions.get(charge.partition, (charge.width, {}))
         if width != charge.width:
             raise InputError(
@@ -178,26 +379,30 @@ class Account:
                 "changed; use another name for the new partition"
             )
         part = str(charge.part)
-        changed = {**parts, part: parts.get(part, Fraction(0)) + amount}
-        return Account(
-            self.budget, self.whole, {**self.partitions, charge.partition: (width, changed)}
-        )
+        changed = {**parts, part: _held(parts.get(part, Fraction(0)) + amount)}
+        return self._with(partitions={**self.partitions, charge.partition: (width, changed)})
+
+    def _with(self, **changed: Any) -> Account:
+        return Account(**{**vars(self), **changed})
 
     def as_dict(self) -> dict[str, Any]:
         """Return the account as it stands in the state."""
         return {
-            "budget": stored_text(self.budget),
-            "whole": stored_text(self.whole),
+            "name": self.name,
+            "budget": str(self.budget),
+            "whole": str(self.whole),
             "partitions": {
-                name: {"width": width, "parts": {p: stored_text(a) for p, a in parts.items()}}
+                name: {"width": width, "parts": {part: str(one) for part, one in parts.items()}}
                 for name, (width, parts) in self.partitions.items()
             },
+            "bound": None if self.bound is None else self.bound.as_dict(),
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Account:
         """Read an account from the state."""
         return cls(
+            str(data["name"]),
             read_amount(data["budget"]),
             read_amount(data["whole"]),
             {
@@ -207,115 +412,5 @@ class Account:
                 )
                 for name, entry in data["partitions"].items()
             },
+            None if data["bound"] is None else Binding.from_dict(data["bound"]),
         )
-
-
-def account_of(state: Mapping[str, dict[str, Any]], name: str) -> Account | None:
-    """Return an account from the state, or ``None`` where no budget was ever set.
-
-    >>> account_of({}, "table people") is None
-    True
-    """
-    found = state.get(f"account:{name}")
-    return None if found is None else Account.from_dict(found)
-
-
-def apply_entry(state: State, position: int, body: Mapping[str, Any]) -> None:
-    """Change the state by one entry, or refuse the entry and leave the state as it was.
-
-    Examples
-    --------
-    >>> state = {}
-    >>> apply_entry(state, 1, {"kind": "budget", "account": "table people", "amount": "1"})
-    >>> charge = {"account": "table people", "amount": "1/3"}
-    >>> apply_entry(
-    ...     state, 2, {"kind": "reserve", "key": "k", "request": "…", "charges": [charge]}
-    ... )
-    >>> account_of(state, "table people").remaining
-    Fraction(2, 3)
-    """
-    step = _STEPS.get(str(body.get("kind")))
-    if step is None:
-        raise InputError(f"an entry of kind {str(body.get('kind'))[:40]!r} is unknown")
-    step(state, position, body)
-
-
-def _open(state: State, position: int, body: Mapping[str, Any]) -> None:
-    if position != 1:
-        raise InputError(f"a ledger is opened by its first entry, not by entry {position}")
-    state["ledger"] = {"id": str(body["id"]), "version": int(body["version"])}
-
-
-def _budget(state: State, position: int, body: Mapping[str, Any]) -> None:
-    name, budget = str(body["account"]), read_amount(body["amount"])
-    before = account_of(state, name) or Account(budget)
-    if before.spent > budget:
-        raise InputError(
-            f"the budget of {name} cannot be less than what is spent: {shown(before.spent)} is "
-            f"spent, got {shown(budget)}"
-        )
-    state[f"account:{name}"] = Account(budget, before.whole, before.partitions).as_dict()
-
-
-def _reserve(state: State, position: int, body: Mapping[str, Any]) -> None:
-    name = f"request:{body['key']}"
-    known = state.get(name)
-    if known is not None and known["phase"] != CANCELLED:
-        raise InputError(f"the key {body['key']!r} is in use since entry {known['reserve']}")
-    after: dict[str, dict[str, Any]] = {}
-    for charge in map(Charge.from_dict, body["charges"]):
-        account = account_of(state, charge.account)
-        if account is None:
-            raise InputError(f"{charge.account} has no budget in this ledger: set one first")
-        changed = account.with_charge(charge)
-        if changed.spent > account.budget:
-            raise OverBudget(charge.account, changed.spent - account.spent, account.remaining)
-        after[f"account:{charge.account}"] = changed.as_dict()
-    state.update(after)
-    state[name] = {
-        "phase": RESERVED,
-        "request": str(body["request"]),
-        "charges": list(body["charges"]),
-        "reserve": position,
-    }
-
-
-def _charge(state: State, position: int, body: Mapping[str, Any]) -> None:
-    _advance(state, body, RESERVED, CHARGED, "charge", position)
-
-
-def _answer(state: State, position: int, body: Mapping[str, Any]) -> None:
-    if "answer" not in body:
-        raise InputError("an entry of kind 'answer' holds an answer")
-    _advance(state, body, CHARGED, RELEASED, "answer", position)
-
-
-def _cancel(state: State, position: int, body: Mapping[str, Any]) -> None:
-    _advance(state, body, RESERVED, CANCELLED, "cancel", position)
-    for charge in map(Charge.from_dict, state[f"request:{body['key']}"]["charges"]):
-        account = account_of(state, charge.account)
-        if account is not None:
-            state[f"account:{charge.account}"] = account.with_charge(charge, -1).as_dict()
-
-
-def _advance(
-    state: State, body: Mapping[str, Any], before: str, now: str, word: str, position: int
-) -> None:
-    name = f"request:{body['key']}"
-    known = state.get(name)
-    if known is None or known["phase"] != before:
-        found = "unknown" if known is None else known["phase"]
-        raise InputError(
-            f"a request must be {before} before it is {now}; {body['key']!r} is {found}"
-        )
-    state[name] = {**known, "phase": now, word: position}
-
-
-_STEPS = {
-    "open": _open,
-    "budget": _budget,
-    "reserve": _reserve,
-    "charge": _charge,
-    "answer": _answer,
-    "cancel": _cancel,
-}

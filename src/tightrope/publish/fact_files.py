@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -12,7 +11,7 @@ from typing import Any
 
 from tightrope.errors import InputError
 from tightrope.files import read_text
-from tightrope.publish.amounts import budget_of
+from tightrope.publish.accounts import budget_of, collation_key
 from tightrope.publish.facts import (
     LARGEST_BOUND,
     LARGEST_POPULATION,
@@ -242,7 +241,9 @@ def _partition(name: str, entry: Any, place: str, columns: Mapping[str, Column])
                 raise InputError(
                     f"{place}.parts.{part}: {value!r} is not of the type of column {column!r}"
                 )
-            owner, alike = owners.setdefault(_folded(value), (part, value))
+            owner, alike = owners.setdefault(
+                collation_key(value) if isinstance(value, str) else value, (part, value)
+            )
             if owner != part:
                 also = "" if alike == value else f", and {alike!r} is the same to some databases"
                 raise InputError(
@@ -252,14 +253,6 @@ def _partition(name: str, entry: Any, place: str, columns: Mapping[str, Column])
     if not isinstance(fixed, bool):
         raise InputError(f"{place}.fixed must be true or false, got {fixed!r}")
     return Partition(name, column, parts, fixed)
-
-
-def _folded(value: Value) -> Value:
-    """Return the same text for all that a collation may take for it: case, accents, blanks."""
-    if not isinstance(value, str):
-        return value
-    apart = unicodedata.normalize("NFKD", value.casefold())
-    return "".join(sign for sign in apart if not unicodedata.combining(sign)).strip()
 
 
 def _budget(value: Any, place: str) -> Any:

@@ -9,7 +9,6 @@ from typing import Any
 
 from tightrope.errors import InputError
 from tightrope.files import write_text
-from tightrope.publish.amounts import amount_text
 from tightrope.publish.fact_files import parse_facts
 from tightrope.publish.facts import Column, Table
 
@@ -38,7 +37,7 @@ def facts_text(table: Table) -> str:
         "relation": table.relation,
         "population": table.population,
         "neighbours": table.neighbours.value,
-        "budget": None if table.budget is None else amount_text(table.budget),
+        "budget": None if table.budget is None else str(table.budget),
         "person": table.person,
         "contributions": None if table.person is None else table.contributions,
     }

@@ -34,7 +34,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tightrope.errors import InputError
-from tightrope.publish.chain import digest
+from tightrope.publish.entries import digest
 from tightrope.queries import Neighbours
 
 #: What a column may hold.
@@ -109,10 +109,10 @@ class Partition:
         """The name in a ledger: parts that are drawn anew are another partition there.
 
         >>> Partition("region", "region", {"north": ("N",)}).account
-        'region e0ebda1b'
+        'region e0ebda1b...'
         """
         parts = {part: list(values) for part, values in self.parts.items()}
-        return f"{self.name} {digest([self.column, parts, self.fixed])[:8]}"
+        return f"{self.name} {digest([self.column, parts, self.fixed])}"
 
     def width(self, neighbours: Neighbours) -> int:
         """Return how many parts one person's step can touch.

@@ -7,68 +7,78 @@ A request goes through four steps, each a transaction of its own:
 3. **answer**: one answer is drawn and recorded.
 4. The recorded answer, and nothing else, leaves with its receipt.
 
-A crash before 2 leaves a reservation, which the same key takes up again or ``cancel`` frees. A
-crash between 2 and 3 leaves a charge without an answer: no draw was recorded, so none has left,
-and asking again with the same key draws under the charge that is already paid. A crash after 3
-leaves the answer in the ledger, and asking again returns that one. When two processes work on
-the same key, the first to record wins and the other returns the recorded answer, not its own.
-So at most one answer per charge ever leaves, and none without a charge.
+Steps 2 and 3 act on a :class:`Ticket`, the position and the hash of the reservation, never on a
+key alone. A crash before 2 leaves a reservation, which the same request takes up again, ``cancel``
+frees, or time ends: an expired reservation cannot be charged. A crash between 2 and 3 leaves a
+charge without an answer: no draw was recorded, so none has left, and asking again with the same
+key draws under the charge that is already paid. A crash after 3 leaves the answer in the ledger,
+and asking again returns that one. When two processes work on the same ticket, the first to record
+wins and the other returns the recorded answer, not its own. So at most one answer per charge ever
+leaves, and none without a charge.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from fractions import Fraction
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tightrope.errors import InputError
-from tightrope.publish.accounts import (
-    CANCELLED,
+from tightrope.publish.accounts import Account, Binding, Charge, budget_of, shown
+from tightrope.publish.entries import (
     CHARGED,
+    FREED,
     RELEASED,
-    RESERVED,
-    Account,
-    Charge,
+    Entry,
+    LedgerError,
+    Replay,
     account_of,
-    apply_entry,
+    known_account,
+    request_digest,
 )
-from tightrope.publish.addresses import LedgerError
-from tightrope.publish.amounts import amount_text, budget_of
-from tightrope.publish.chain import Entry, digest
 from tightrope.publish.receipts import key_beside
-from tightrope.publish.store import Store
-
-if TYPE_CHECKING:
-    from sqlalchemy.engine import Connection
-
-    from tightrope.publish.ledger_check import LedgerReport
+from tightrope.publish.store import Store, Transaction
 
 #: Version of the entries' format.
-VERSION = 1
-#: Longest request key.
-KEY_LIMIT = 200
+VERSION = 2
 
 
 @dataclass(frozen=True)
 class Ticket:
-    """Where a request stands: its key, its phase and the entry that says so.
+    """Where a request stands, and the reservation that its next step acts on.
 
-    >>> Ticket("k", "charged", Entry.after(None, {})).is_released
-    False
+    Attributes
+    ----------
+    key, position, hash
+        The request key, and where its reservation stands.
+    phase
+        ``reserved``, ``charged`` or ``released``.
+    entry
+        The entry that says so.
+    own
+        Whether this call made the reservation. Who joined another's does not cancel it.
     """
 
     key: str
+    position: int
+    hash: str
     phase: str
     entry: Entry
+    own: bool = False
 
     @property
     def is_released(self) -> bool:
         """Whether an answer is recorded."""
         return self.phase == RELEASED
+
+    def step(self, kind: str, **more: Any) -> dict[str, Any]:
+        """Return the body of an entry that acts on this reservation."""
+        return {**more, "kind": kind, "key": self.key, "reservation": [self.position, self.hash]}
 
 
 class Ledger:
@@ -78,6 +88,9 @@ class Ledger:
     ----------
     url
         A file name, ``sqlite:///FILE`` or ``postgresql://…``.
+    hold
+        Seconds after which a reservation that was not charged is free again. A release needs
+        that long between finding its source and starting to read: the default is generous.
 
     Examples
     --------
@@ -85,28 +98,28 @@ class Ledger:
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = Ledger.create(f"{folder.name}/ledger.db")
     >>> ledger.set_budget("table people", "1")
-    >>> charges = [Charge("table people", Fraction(1, 3))]
-    >>> ticket = ledger.reserve("first", {"sql": "…"}, charges)
+    >>> ticket = ledger.reserve("first", {"sql": "…"}, [Charge("table people", Fraction(1, 3))])
     >>> ledger.remaining("table people")
     Fraction(2, 3)
-    >>> _ = ledger.charge("first")
-    >>> ledger.answer("first", {"answer": 7}).entry.body["answer"]
+    >>> _ = ledger.charge(ticket)
+    >>> ledger.answer(ticket, 7).entry.body["answer"]
     7
     >>> ledger.verify().intact
     True
     >>> folder.cleanup()
     """
 
-    def __init__(self, url: str | Path) -> None:
+    def __init__(self, url: str | Path, *, hold: float = 600.0) -> None:
         self.store = Store(url)
+        self.hold = hold
         if not self.store.exists:
             raise LedgerError(
-                f"{self.store.name}: there is no ledger here; make one with Ledger.create, or "
-                "let tightrope release make it with --budget"
+                f"{self.store.name}: there is no ledger here; make one with Ledger.create or "
+                "'tightrope ledger init', or let tightrope release make it with --budget"
             )
 
     @classmethod
-    def create(cls, url: str | Path, *, exist_ok: bool = False) -> Ledger:
+    def create(cls, url: str | Path, *, exist_ok: bool = False, hold: float = 600.0) -> Ledger:
         """Make an empty ledger; one that exists is refused, or returned if that is all right.
 
         A file whose signing key is there while the file is not was a ledger once: it is not
@@ -121,159 +134,181 @@ class Ledger:
                     "ledger back, or move the key away to start anew"
                 )
         body = {"kind": "open", "id": secrets.token_hex(16), "version": VERSION}
-
-        def first(connection: Connection) -> None:
-            _append(store, connection, body)
-
         try:
-            store.create(first)
+            store.create(lambda transaction: transaction.append(body))
         except InputError:
             if not exist_ok:
                 raise
-        return cls(url)
+        return cls(url, hold=hold)
 
     # -- accounts -------------------------------------------------------------------------
 
     @property
     def id(self) -> str:
         """The number that this ledger got when it was made."""
-        with self.store.reading() as connection:
-            known = self.store.state(connection).get("ledger")
+        with self.store.reading() as look:
+            known = look.state.get("ledger")
         if known is None:
             raise LedgerError(f"{self.store.name}: the ledger has lost its number")
         return str(known["id"])
 
     def account(self, name: str) -> Account | None:
         """Return the account of ``table NAME`` or ``user NAME``, if it has a budget."""
-        with self.store.reading() as connection:
-            return account_of(self.store.state(connection), name)
+        with self.store.reading() as look:
+            return account_of(look.state, name)
 
     def accounts(self) -> dict[str, Account]:
         """Return every account by name."""
-        with self.store.reading() as connection:
-            state = self.store.state(connection)
-            names = [name for name in state if name.startswith("account:")]
-            return {name.removeprefix("account:"): Account.from_dict(state[name]) for name in names}
+        with self.store.reading() as look:
+            names = [name for name in look.state if name.startswith("account:")]
+            found = [Account.from_dict(look.state[name]) for name in names]
+        return {account.name: account for account in found}
 
     def remaining(self, name: str) -> Fraction:
         """Return what is left of a budget."""
-        account = self.account(name)
-        if account is None:
-            raise InputError(f"{name} has no budget in this ledger: set one first")
-        return account.remaining
+        with self.store.reading() as look:
+            return known_account(look.state, name).remaining
 
-    def set_budget(self, name: str, budget: Fraction | float | str, *, new: bool = False) -> None:
-        """Set the budget of an account; ``new`` leaves one that has a budget as it is."""
-        amount, stored = budget_of(budget), f"account:{name}"
-        _check_account(name)
+    def set_budget(self, name: str, budget: Fraction | float | str) -> None:
+        """Set the budget of an account."""
+        amount = budget_of(budget)
 
-        def work(connection: Connection) -> None:
-            state = self.store.state(connection)
-            known = account_of(state, name)
-            alike = [] if known else [one for one in state if one.lower() == stored.lower()]
-            if alike:
-                raise InputError(
-                    f"{name} has no budget, {alike[0].partition(':')[2]} has one: write the name "
-                    "as it stands in the ledger, because the same people have one budget"
-                )
-            if known is None or (not new and known.budget != amount):
-                body = {"kind": "budget", "account": name, "amount": amount_text(amount)}
-                _append(self.store, connection, body)
+        def work(change: Transaction) -> None:
+            known = account_of(change.state, name)
+            if known is None or known.budget != amount:
+                _budget(change, name, amount)
 
         self.store.write(work)
 
     # -- the way of a request -------------------------------------------------------------
 
-    def reserve(self, key: str, request: Mapping[str, Any], charges: Sequence[Charge]) -> Ticket:
+    def reserve(
+        self,
+        key: str,
+        request: Mapping[str, Any],
+        charges: Sequence[Charge],
+        *,
+        binding: Binding | None = None,
+        budgets: Mapping[str, Fraction | None] | None = None,
+    ) -> Ticket:
         """Set the charges aside, or return where the request with this key stands.
 
-        The same key with another request or other charges is refused.
+        Parameters
+        ----------
+        key
+            Names the request. The same key with another request or other charges is refused.
+        request
+            What is asked, for the ledger and the receipt.
+        charges
+            What it costs, the table first.
+        binding
+            The data behind the first charge's account, which belongs to that data alone.
+        budgets
+            Budgets of accounts, as declared: new accounts get them, and the ledger's must agree.
         """
         _check_key(key)
         if not charges:
             raise InputError("a request must be charged to at least one account, got none")
         plain = [charge.as_dict() for charge in charges]
-        print_ = digest({"request": dict(request), "charges": plain})
 
-        def work(connection: Connection) -> Ticket:
-            known = self._known(connection, key)
-            if known is not None and known["phase"] != CANCELLED:
-                if known["request"] != print_:
+        def work(change: Transaction) -> Ticket:
+            known = change.state.get(f"request:{key}")
+            same = known is not None and known["request"] == request_digest(request, plain)
+            if known is not None and known["phase"] == RELEASED and same:
+                return self._ticket(change, key)
+            self._expire(change)
+            for account, budget in (budgets or {}).items():
+                _agree(change, account, budget)
+            if binding is not None:
+                _bind(change, charges[0].account, binding)
+            known = change.state.get(f"request:{key}")
+            if known is not None and known["phase"] != FREED:
+                if not same:
                     raise InputError(
-                        f"the key {key!r} belongs to another request (entry {known['reserve']}): "
-                        "use a new key for a new request"
+                        f"the key {key!r} belongs to another request (entry "
+                        f"{known['reservation'][0]}): use a new key for a new request"
                     )
-                return self._ticket(connection, key)
-            body = {
+                return self._ticket(change, key)
+            entry = change.append({
                 "kind": "reserve",
                 "key": key,
-                "request": print_,
-                "details": dict(request),
+                "request": dict(request),
                 "charges": plain,
-            }
-            return Ticket(key, RESERVED, _append(self.store, connection, body))
+                "expires": _later(_time(change), self.hold),
+            })  # fmt: skip
+            return replace(self._ticket(change, key), entry=entry, own=True)
 
         return self.store.write(work)
 
-    def charge(self, key: str) -> Ticket:
+    def charge(self, ticket: Ticket) -> Ticket:
         """Spend what was set aside; a request that is charged already stays as it is."""
 
-        def work(connection: Connection) -> Ticket:
-            known = self._known(connection, key)
-            if known is not None and known["phase"] in (CHARGED, RELEASED):
-                return self._ticket(connection, key)
-            entry = _append(self.store, connection, {"kind": "charge", "key": key})
-            return Ticket(key, CHARGED, entry)
+        def work(change: Transaction) -> Ticket:
+            if self._phase(change, ticket) not in (CHARGED, RELEASED):
+                change.append(ticket.step("charge"))
+            return self._ticket(change, ticket.key)
 
         return self.store.write(work)
 
-    def answer(self, key: str, content: Mapping[str, Any]) -> Ticket:
+    def answer(self, ticket: Ticket, answer: Any) -> Ticket:
         """Record an answer; when one is recorded already, that one is returned."""
 
-        def work(connection: Connection) -> Ticket:
-            known = self._known(connection, key)
-            if known is not None and known["phase"] == RELEASED:
-                return self._ticket(connection, key)
-            body = {**content, "kind": "answer", "key": key}
-            return Ticket(key, RELEASED, _append(self.store, connection, body))
+        def work(change: Transaction) -> Ticket:
+            if self._phase(change, ticket) != RELEASED:
+                held = change.entry(ticket.position).body
+                change.append({
+                    **held.get("request", {}),
+                    **ticket.step("answer", charges=held.get("charges"), answer=answer),
+                })  # fmt: skip
+            return self._ticket(change, ticket.key)
 
         return self.store.write(work)
 
-    def cancel(self, key: str) -> None:
+    def cancel(self, ticket: Ticket) -> None:
         """Free a reservation that was not charged: nothing had been read for it."""
-
-        def work(connection: Connection) -> None:
-            _append(self.store, connection, {"kind": "cancel", "key": key})
-
-        self.store.write(work)
+        self.store.write(lambda change: change.append(ticket.step("cancel")))
 
     def ticket(self, key: str) -> Ticket | None:
-        """Return where a request stands, or ``None`` for an unknown or cancelled key."""
-        with self.store.reading() as connection:
-            known = self._known(connection, key)
-            if known is None or known["phase"] == CANCELLED:
-                return None
-            return self._ticket(connection, key)
+        """Return where a request stands, or ``None`` for an unknown or freed key."""
+        with self.store.reading() as look:
+            known = look.state.get(f"request:{key}")
+            return None if known is None or known["phase"] == FREED else self._ticket(look, key)
+
+    def _phase(self, change: Transaction, ticket: Ticket) -> str | None:
+        """Return the phase of the reservation of a ticket, if the key is still its own."""
+        known = change.state.get(f"request:{ticket.key}")
+        held = [ticket.position, ticket.hash]
+        return known["phase"] if known is not None and known["reservation"] == held else None
+
+    def _ticket(self, look: Transaction, key: str) -> Ticket:
+        known = look.state[f"request:{key}"]
+        position, number = known["reservation"]
+        return Ticket(key, position, number, known["phase"], look.entry(known["entry"]))
+
+    def _expire(self, change: Transaction) -> None:
+        """Free every reservation whose time is over."""
+        now = _time(change)
+        for key, expires in change.state.get("open", {}).items():
+            if expires < now:
+                change.append(self._ticket(change, key).step("expire"))
 
     # -- the whole ------------------------------------------------------------------------
 
     def head(self) -> Entry:
         """Return the last entry: its hash stands for the whole ledger."""
-        with self.store.reading() as connection:
-            last = self.store.last(connection)
+        with self.store.reading() as look:
+            last = look.last()
         if last is None:
             raise LedgerError(f"{self.store.name}: the ledger has lost all its entries")
         return last
 
     def entries(self) -> Iterator[Entry]:
         """Walk through all entries."""
-        with self.store.reading() as connection:
-            yield from self.store.entries(connection)
+        with self.store.reading() as look:
+            yield from look.entries()
 
     def verify(self, anchors: Sequence[tuple[int, str]] = ()) -> LedgerReport:
         """Check every entry, every balance and the anchors; see :func:`check_ledger`."""
-        from tightrope.publish.ledger_check import check_ledger
-
         return check_ledger(self, anchors)
 
     def __repr__(self) -> str:
@@ -287,39 +322,166 @@ class Ledger:
         )
         return f"<table><caption>ledger of spent budget</caption>{rows}</table>"
 
-    def _known(self, connection: Connection, key: str) -> dict[str, Any] | None:
-        return self.store.state(connection).get(f"request:{key}")
 
-    def _ticket(self, connection: Connection, key: str) -> Ticket:
-        known = self.store.state(connection)[f"request:{key}"]
-        word = {RESERVED: "reserve", CHARGED: "charge", RELEASED: "answer"}[known["phase"]]
-        return Ticket(key, known["phase"], self.store.entry(connection, known[word]))
-
-
-def _append(store: Store, connection: Connection, body: Mapping[str, Any]) -> Entry:
-    last, state = store.last(connection), store.state(connection)
-    end = None if last is None else {"position": last.position, "hash": last.hash}
-    if state.get("head") != end or not (last is None or last.is_whole):
-        raise LedgerError(
-            f"{store.name}: the end of the ledger was altered, so nothing is added to it: "
-            "'tightrope ledger verify' says what is wrong"
-        )
-    entry = Entry.after(last, body)
-    apply_entry(state, entry.position, body)
-    store.append(connection, entry)
-    state["head"] = {"position": entry.position, "hash": entry.hash}
-    state.save()
-    return entry
-
-
-def _check_key(key: str) -> None:
-    if not isinstance(key, str) or not key.strip() or len(key) > KEY_LIMIT or not key.isprintable():
-        raise InputError(
-            f"a request key is a printable text of 1 to {KEY_LIMIT} characters, got {key!r:.60}"
-        )
-
-
-def _check_account(name: str) -> None:
+def _budget(change: Transaction, name: str, amount: Fraction) -> None:
     kind, _, rest = name.partition(" ")
-    if kind not in ("table", "user") or not rest or not rest.isprintable():
+    if kind not in ("table", "user") or not rest.strip() or not rest.isprintable():
         raise InputError(f"an account is 'table NAME' or 'user NAME', got {name!r:.80}")
+    change.append({"kind": "budget", "account": name, "amount": str(amount)})
+
+
+def _agree(change: Transaction, name: str, budget: Fraction | None) -> None:
+    """Give a new account its budget; refuse one that contradicts the ledger."""
+    account = account_of(change.state, name)
+    if account is None:
+        if budget is None:
+            raise InputError(f"{name} has no budget: set one in the public facts, or give budget")
+        _budget(change, name, budget)
+    elif budget is not None and account.budget != budget:
+        raise InputError(
+            f"{name} has the budget {shown(account.budget)} in the ledger, not {shown(budget)} "
+            f"({budget}): change it with 'tightrope ledger budget', or correct the facts"
+        )
+
+
+def _bind(change: Transaction, name: str, binding: Binding) -> None:
+    if known_account(change.state, name).bound != binding:
+        change.append({**binding.as_dict(), "kind": "bind", "account": name})
+
+
+def _time(change: Transaction) -> str:
+    """Return the time that the next entry will have."""
+    last = change.last()
+    return change.now() if last is None else max(change.now(), last.time)
+
+
+def _later(time: str, seconds: float) -> str:
+    then = datetime.fromisoformat(time) + timedelta(seconds=seconds)
+    return then.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _check_key(key: str, longest: int = 200) -> None:
+    if not isinstance(key, str) or not key.strip() or len(key) > longest or not key.isprintable():
+        raise InputError(
+            f"a request key is a printable text of 1 to {longest} characters, got {key!r:.60}"
+        )
+
+
+# -- verification -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LedgerReport:
+    """What the check of a ledger found.
+
+    Attributes
+    ----------
+    intact
+        Whether nothing was found.
+    entries
+        The number of entries.
+    head
+        The hash of the last entry.
+    reasons
+        What is wrong, where.
+    accounts
+        The accounts as the entries say, not as the stored balances say.
+
+    Examples
+    --------
+    >>> LedgerReport(0, "", ("entry 3 was altered",)).intact
+    False
+    """
+
+    entries: int
+    head: str
+    reasons: tuple[str, ...]
+    accounts: dict[str, Account] = field(default_factory=dict)
+
+    @property
+    def intact(self) -> bool:
+        """Whether nothing wrong was found."""
+        return not self.reasons
+
+
+def check_ledger(
+    ledger: Ledger, anchors: Sequence[tuple[int, str]] = (), *, most: int = 20
+) -> LedgerReport:
+    """Check a ledger from its first entry to its last.
+
+    Altered, removed, inserted and reordered entries break the chain of hashes. The state machine
+    is run again: every step must follow from the one before it, every answer must repeat the
+    request and the amounts of its own reservation, no reservation may be charged after it
+    expired. Balances and requests are compared with the stored ones. Entries cut off at the end,
+    together with the balances, leave a ledger that is whole up to there: that is found only with
+    an *anchor*, a position and a hash that were seen earlier. Every receipt holds one.
+
+    Parameters
+    ----------
+    ledger
+        The ledger.
+    anchors
+        Pairs of a position and a hash that this ledger must contain.
+    most
+        The number of reasons after which the check stops.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger.create(f"{folder.name}/ledger.db")
+    >>> check_ledger(ledger).intact, check_ledger(ledger, [(2, "0" * 64)]).reasons
+    (True, ('entry 2 is missing: the ledger ends at entry 1, so its end was cut off',))
+    >>> folder.cleanup()
+    """
+    replay = Replay()
+    with ledger.store.reading() as look:
+        for entry in look.entries():
+            replay.add(entry)
+            if len(replay.reasons) >= most:
+                break
+        kept: dict[str, Any] = {}
+        for name in look.state:
+            try:
+                kept[name] = look.state[name]
+            except LedgerError:
+                kept[name] = "damaged"
+    if not replay.position:
+        replay.reasons.append("the ledger has no entries")
+    if len(replay.reasons) < most:
+        computed = {**replay.state, "head": {"position": replay.position, "hash": replay.hash}}
+        replay.reasons += _differences(computed, kept)[:most]
+        replay.reasons += _missing_anchors(replay.hashes, anchors)
+    accounts = [
+        Account.from_dict(value)
+        for name, value in sorted(replay.state.items())
+        if name.startswith("account:")
+    ]
+    return LedgerReport(
+        replay.position, replay.hash, tuple(replay.reasons), {one.name: one for one in accounts}
+    )
+
+
+def _differences(computed: dict[str, Any], stored: dict[str, Any]) -> list[str]:
+    reasons = []
+    for name in sorted({*computed, *stored}):
+        if computed.get(name) != stored.get(name):
+            what = "the end of the ledger" if name == "head" else f"the stored {name}"
+            reasons.append(f"{what} is not what the entries say")
+    return reasons
+
+
+def _missing_anchors(hashes: list[str], anchors: Sequence[tuple[int, str]]) -> list[str]:
+    reasons = []
+    for position, wanted in anchors:
+        if position > len(hashes):
+            reasons.append(
+                f"entry {position} is missing: the ledger ends at entry {len(hashes)}, so its end "
+                "was cut off"
+            )
+        elif position < 1 or hashes[position - 1] != wanted:
+            reasons.append(
+                f"entry {position} is not the one that was seen earlier: the ledger was written "
+                "anew"
+            )
+    return reasons

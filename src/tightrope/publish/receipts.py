@@ -7,6 +7,9 @@ the right one is for the reader to know, so the publisher states it elsewhere to
 
 The private key is made with the ledger's first receipt and kept beside the ledger, readable by
 its owner only.
+
+A receipt is also an *anchor*: an entry that was seen earlier, by which a ledger that was cut off
+is noticed.
 """
 
 from __future__ import annotations
@@ -14,20 +17,21 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tightrope.errors import InputError
+from tightrope.errors import CheckFailed, InputError
 from tightrope.files import read_text, write_text
-from tightrope.publish.chain import Entry, canonical
+from tightrope.publish.entries import Entry, canonical, read_json
 
 #: What a receipt says it is.
 FORMAT, VERSION = "tightrope-receipt", 1
-#: Variable of the environment that names the file of the signing key.
-KEY_VARIABLE = "TIGHTROPE_KEY"
+#: Where the entry of a receipt stands.
+_PLACE = ("ledger", "position", "hash", "previous", "time")
 
 
 @dataclass(frozen=True)
@@ -44,20 +48,7 @@ class ReceiptCheck:
 
 
 class SigningKey:
-    """An Ed25519 key in a file.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     key = SigningKey(Path(folder, "ledger.db.key"))
-    ...     receipt = key.sign({"answer": 7})
-    ...     again = SigningKey(key.path).sign({"answer": 7})
-    >>> receipt == again, verify_receipt(receipt).genuine
-    (True, True)
-    >>> verify_receipt({**receipt, "answer": 8}).reasons
-    ('the signature is not that of this content: something was altered',)
-    """
+    """An Ed25519 key in a file; a missing file is made."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -86,14 +77,21 @@ class SigningKey:
         return {**body, "signature": _text(self._key.sign(canonical(body).encode("ascii")))}
 
 
+def named_key() -> Path | None:
+    """Return the signing key that the environment names by ``TIGHTROPE_KEY``, if it does."""
+    name = os.environ.get("TIGHTROPE_KEY")
+    return Path(name) if name else None
+
+
 def key_path(ledger_file: Path | None, ledger_id: str) -> Path:
     """Return where the key of a ledger is: beside its file, or in the user's data folder.
 
     >>> key_path(Path("ledger.db"), "").name
     'ledger.db.key'
     """
-    if KEY_VARIABLE in os.environ:
-        return Path(os.environ[KEY_VARIABLE])
+    named = named_key()
+    if named is not None:
+        return named
     if ledger_file is not None:
         return key_beside(ledger_file)
     home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
@@ -101,11 +99,7 @@ def key_path(ledger_file: Path | None, ledger_id: str) -> Path:
 
 
 def key_beside(ledger_file: Path) -> Path:
-    """Return where the key of a ledger's file is, unless the environment names another.
-
-    >>> key_beside(Path("ledger.db")).name
-    'ledger.db.key'
-    """
+    """Return where the key of a ledger's file is, unless the environment names another."""
     return ledger_file.with_name(ledger_file.name + ".key")
 
 
@@ -113,21 +107,19 @@ def receipt_of(entry: Entry, ledger_id: str, key: SigningKey) -> dict[str, Any]:
     """Return the receipt of an entry that records an answer.
 
     >>> import tempfile
-    >>> entry = Entry.after(None, {"kind": "answer", "key": "k", "answer": 3})
+    >>> entry = Entry.after(None, {"kind": "answer", "key": "k", "answer": 3}, "2030-01-01")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     receipt = receipt_of(entry, "a1b2", SigningKey(Path(folder, "key")))
     >>> receipt["answer"], receipt["position"], receipt["hash"] == entry.hash
     (3, 1, True)
+    >>> verify_receipt(receipt).genuine
+    True
+    >>> verify_receipt({**receipt, "answer": 8}).reasons
+    ('the signature is not that of this content: something was altered',)
     """
     content = {name: value for name, value in entry.body.items() if name != "kind"}
-    place = {
-        "ledger": ledger_id,
-        "position": entry.position,
-        "hash": entry.hash,
-        "previous": entry.previous,
-        "time": entry.time,
-    }
-    return key.sign({**content, **place})
+    place = {word: value for word, value in entry.as_dict().items() if word != "body"}
+    return key.sign({**content, **place, "ledger": ledger_id})
 
 
 def verify_receipt(
@@ -149,12 +141,15 @@ def verify_receipt(
     """
     data = read_receipt(receipt) if isinstance(receipt, str | Path) else dict(receipt)
     held = str(data.get("public_key", ""))
+    missing = [word for word in ("answer", *_PLACE) if word not in data]
     reasons = []
     if data.get("format") != FORMAT or data.get("version") != VERSION:
         reasons.append(f"this is not a receipt of format {FORMAT} {VERSION}")
+    elif missing:
+        reasons.append(f"this receipt does not say its {', '.join(missing)}")
     elif not _is_signed(data):
         reasons.append("the signature is not that of this content: something was altered")
-    elif "position" in data and _entry_of(data) is None:
+    elif not _is_entry(data):
         reasons.append("the content is not that of the entry whose hash the receipt states")
     if public_key is not None and held != public_key.strip():
         reasons.append("the receipt is signed with another key than the one expected")
@@ -169,45 +164,62 @@ def read_receipt(path: str | Path) -> dict[str, Any]:
     ...
     tightrope.errors.InputError: no-such-receipt.json: there is no such file
     """
+    text = read_text(path)
     try:
-        data = json.loads(read_text(path))
-    except (ValueError, RecursionError) as wrong:
-        if isinstance(wrong, InputError):
-            raise
-        raise InputError(f"{path}: this is not a receipt: it is no JSON") from None
+        data = read_json(text)
+    except InputError as wrong:
+        raise InputError(f"{path}: this is not a receipt: {wrong}") from None
     if not isinstance(data, dict):
         raise InputError(f"{path}: this is not a receipt: it is no JSON object")
     return data
 
 
 def write_receipt(receipt: Mapping[str, Any], path: str | Path) -> None:
-    """Write a receipt into a file.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_receipt({"answer": 3}, Path(folder, "r.json"))
-    ...     read_receipt(Path(folder, "r.json"))
-    {'answer': 3}
-    """
+    """Write a receipt into a file."""
     write_text(path, json.dumps(receipt, ensure_ascii=False, indent=1) + "\n")
 
 
-def _entry_of(data: Mapping[str, Any]) -> Entry | None:
-    """Return the entry that a receipt was made from, if its hash fits."""
-    apart = {"format", "version", "public_key", "signature"}
-    place = {"ledger", "position", "hash", "previous", "time"}
-    body = {name: value for name, value in data.items() if name not in apart | place}
-    try:
-        entry = Entry(
-            int(data["position"]),
-            str(data["previous"]),
-            str(data["time"]),
-            {**body, "kind": "answer"},
-            str(data["hash"]),
+def anchors_of_receipts(receipts: Sequence[str | Path], ledger_id: str) -> list[tuple[int, str]]:
+    """Return the positions and hashes that receipts hold, after checking the receipts."""
+    anchors = []
+    for path in receipts:
+        receipt = read_receipt(path)
+        check = verify_receipt(receipt)
+        if not check.genuine:
+            raise CheckFailed(f"{path}: {check.reasons[0]}")
+        if receipt["ledger"] != ledger_id:
+            raise CheckFailed(f"{path}: this is a receipt of another ledger, {receipt['ledger']}")
+        anchors.append((receipt["position"], receipt["hash"]))
+    return anchors
+
+
+def read_anchor(text: str) -> tuple[int, str]:
+    """Read an anchor from a text.
+
+    >>> read_anchor("12:" + "ab" * 32)[0]
+    12
+    >>> read_anchor("12")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: an anchor is POSITION:HASH with 64 hexadecimal digits, got '12'
+    """
+    found = re.fullmatch(r"(\d{1,18}):([0-9a-f]{64})", text.strip())
+    if not found:
+        raise InputError(
+            f"an anchor is POSITION:HASH with 64 hexadecimal digits, got {text[:80]!r}"
         )
-    except (KeyError, TypeError, ValueError):
-        return None
-    return entry if entry.is_whole else None
+    return int(found[1]), found[2]
+
+
+def _is_entry(data: Mapping[str, Any]) -> bool:
+    """Whether a receipt holds the entry whose hash it states."""
+    apart = {"format", "version", "public_key", "signature", *_PLACE}
+    body = {name: value for name, value in data.items() if name not in apart}
+    place = {word: data[word] for word in _PLACE if word != "ledger"}
+    try:
+        return Entry.from_dict({**place, "body": {**body, "kind": "answer"}}).is_whole
+    except (InputError, TypeError, ValueError):
+        return False
 
 
 def _is_signed(data: Mapping[str, Any]) -> bool:

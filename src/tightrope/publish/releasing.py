@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import secrets
 from collections.abc import Hashable, Mapping
@@ -12,28 +13,26 @@ from typing import TYPE_CHECKING, Any
 
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError
-from tightrope.publish.accounts import RESERVED, Charge
-from tightrope.publish.addresses import LedgerError
-from tightrope.publish.amounts import amount_text, budget_of
+from tightrope.publish.accounts import Binding, Charge, budget_of, charge_of
 from tightrope.publish.answers import answer_of, mapped_answer
+from tightrope.publish.entries import LedgerError, digest
 from tightrope.publish.fact_files import read_facts
-from tightrope.publish.facts import Column, Facts
+from tightrope.publish.facts import Column, Facts, Table
+from tightrope.publish.identities import identity_of
 from tightrope.publish.labels import plain_label, read_label
-from tightrope.publish.ledger import Ledger
-from tightrope.publish.paying import charges_of, open_ledger, set_budgets
-from tightrope.publish.receipts import SigningKey, key_path, receipt_of
+from tightrope.publish.ledger import Ledger, Ticket
+from tightrope.publish.receipts import SigningKey, key_path, named_key, receipt_of
+from tightrope.publish.sampler import Sampler
 from tightrope.publish.shape_reader import read_shape
 from tightrope.publish.shape_sql import shape_sql
 from tightrope.publish.shapes import Kind, Shape
 from tightrope.publish.sources import Source, SourceFailed, dialect_of, open_source
+from tightrope.publish.store import Store
 
 if TYPE_CHECKING:
     from tightrope.certify import Mechanism
-    from tightrope.publish.ledger import Ticket
 
-
-#: Most mechanisms whose verification a process remembers.
-VERIFIED_LIMIT = 1000
+#: Digests of mechanisms that this process has verified: a file is verified once.
 _VERIFIED: set[bytes] = set()
 
 
@@ -85,8 +84,8 @@ class Release:
             "guess": self.guess,
             "groups": self.groups or None,
             "epsilon": str(self.epsilon),
-            "charged": amount_text(self.charged),
-            "remaining": amount_text(self.remaining),
+            "charged": str(self.charged),
+            "remaining": str(self.remaining),
             "key": self.key,
             "fresh": self.fresh,
             "receipt": self.receipt,
@@ -133,9 +132,9 @@ def release(
 ) -> Release:
     """Answer a question about a real table with a mechanism, and charge the ledger for it.
 
-    The mechanism is verified, the SQL understood, the facts compared and the budget reserved
-    before the source is opened; the budget is charged before a row is read; the answer is
-    recorded before it is returned.
+    Before the charge the mechanism is verified, the SQL understood and compiled, the source
+    found and its catalogue compared with the facts; no row is read. The budget is charged before
+    a row is read; the answer is recorded before it is returned.
 
     Parameters
     ----------
@@ -192,22 +191,27 @@ def release(
             f"the data of table {shape.table.name!r} must be named: give data, or set "
             f"tables.{shape.table.name}.source in the public facts"
         )
-    asked = budget_of(budget) if budget is not None else shape.table.budget
-    book = ledger if isinstance(ledger, Ledger) else open_ledger(ledger, asked)
+    charges = charges_of(judged.epsilon, shape, user)
+    budgets = _budgets(known, shape.table, budget, user)
+    request = _request(judged, shape, user, declared)
+    book = ledger if isinstance(ledger, Ledger) else open_ledger(ledger, budgets)
     # An answer that could not be signed would be paid for in vain.
     signing = SigningKey(key_path(book.store.file, book.id))
-    charges = charges_of(judged.epsilon, shape, user)
-    set_budgets(book, known, shape.table, asked, user)
     name = key if key is not None else secrets.token_hex(16)
-    request = _request(judged, shape, user, declared)
-    ticket = book.reserve(name, request, charges)
-    fresh = not ticket.is_released
-    if fresh:
-        try:
-            ticket = _answer(book, ticket, judged, shape, place, request, charges, declared)
-        except (SourceFailed, LedgerError) as failed:
-            # Whoever named no key needs the one that was made up.
-            raise failed if key is not None else type(failed)(f"{failed} (key {name})") from None
+    before = book.ticket(name)
+    fresh = before is None or not before.is_released
+    try:
+        if fresh:
+            with open_source(place, shape.table) as source:
+                binding = _binding(source, place, shape.table)
+                sealed = _Sealed(source, judged, shape, declared)
+                ticket = book.reserve(name, request, charges, binding=binding, budgets=budgets)
+                ticket = _answer(book, ticket, sealed)
+        else:
+            ticket = book.reserve(name, request, charges)
+    except (SourceFailed, LedgerError) as failed:
+        # Whoever named no key needs the one that was made up.
+        raise failed if key is not None else type(failed)(f"{failed} (key {name})") from None
     return _finished(book, ticket, judged, charges, shape, fresh, signing)
 
 
@@ -231,7 +235,7 @@ def checked_mechanism(mechanism: Mechanism | str | Path) -> Mechanism:
         if not verdict.private:
             reason = verdict.reasons[0] if verdict.reasons else "its privacy is not proved"
             raise CheckFailed(f"the mechanism is not released from: {reason}")
-        if len(_VERIFIED) < VERIFIED_LIMIT:
+        if len(_VERIFIED) < 1000:
             _VERIFIED.add(number)
     return held
 
@@ -284,48 +288,63 @@ def _likely_place(data: Any, facts: Facts) -> Any:
     return sources.pop() if data is None and len(sources) == 1 else data
 
 
-def _answer(
-    book: Ledger,
-    ticket: Ticket,
-    mechanism: Mechanism,
-    shape: Shape,
-    place: Any,
-    request: Mapping[str, Any],
-    charges: list[Charge],
-    declared: DeclaredQuestion | None,
-) -> Ticket:
-    try:
-        with open_source(place, shape.table) as source:
-            source.check_columns(_columns(shape))
-            book.charge(ticket.key)
-            truth = _truth(source, shape, declared)
-    except BaseException:  # an interrupt too: nobody may know the key that was made up
-        if ticket.phase == RESERVED:
-            _free(book, ticket.key)
-        raise
-    from tightrope.publish.sampler import Sampler
+class _Sealed:
+    """The room between charge and answer: all that can be refused is refused before it is entered.
 
-    drawn = Sampler(mechanism, mechanism.input_index(truth)).draw()
-    paid = [charge.as_dict() for charge in charges]
-    content = {**request, "charges": paid, "answer": plain_label(drawn)}
-    return book.answer(ticket.key, content)
+    The query is compiled and the table's columns are compared when the room is made. What happens
+    inside ends in an answer or in one sentence that is the same for every reason, as a reason may
+    tell of rows.
+    """
 
+    def __init__(
+        self,
+        source: Source,
+        mechanism: Mechanism,
+        shape: Shape,
+        declared: DeclaredQuestion | None,
+    ) -> None:
+        source.check_columns(_columns(shape))
+        self._sql = shape_sql(shape, source.dialect, source.relation)
+        self._source, self._mechanism = source, mechanism
+        self._shape, self._declared = shape, declared
 
-def _free(book: Ledger, key: str) -> None:
-    """Give a reservation back, unless it has been charged in the meantime."""
-    known = book.ticket(key)
-    if known is not None and known.phase == RESERVED:
-        book.cancel(key)
+    def draw(self) -> Any:
+        """Read the table and return one drawn output, as the ledger holds it."""
+        try:
+            rows = self._source.run(self._sql)
+            truth = self._truth(rows)
+            drawn = Sampler(self._mechanism, self._mechanism.input_index(truth)).draw()
+            return plain_label(drawn)
+        except SourceFailed:
+            raise
+        except Exception:
+            raise SourceFailed.while_answering(self._source.name) from None
 
-
-def _truth(source: Source, shape: Shape, declared: DeclaredQuestion | None) -> Hashable:
-    rows = source.run(shape_sql(shape, source.dialect, source.relation))
-    if declared is not None and shape.kind is Kind.DECLARED:
-        return mapped_answer(rows[0][0], declared.answers, declared.otherwise)
-    found = answer_of(shape, rows)
-    if declared is not None:
+    def _truth(self, rows: list[tuple[Any, ...]]) -> Hashable:
+        declared = self._declared
+        found: Any = (
+            rows[0][0] if self._shape.kind is Kind.DECLARED else answer_of(self._shape, rows)
+        )
+        if declared is None:
+            return found  # type: ignore[no-any-return]
         return mapped_answer(found, declared.answers, declared.otherwise)
-    return found
+
+
+def _answer(book: Ledger, ticket: Ticket, sealed: _Sealed) -> Ticket:
+    """Charge, draw and record; a reservation that was made here and not charged is freed."""
+    try:
+        book.charge(ticket)
+    except BaseException:  # an interrupt too: nobody may know the key that was made up
+        if ticket.own:
+            _free(book, ticket)
+        raise
+    return book.answer(ticket, sealed.draw())
+
+
+def _free(book: Ledger, ticket: Ticket) -> None:
+    """Give a reservation back, unless it was charged after all; time frees what stays."""
+    with contextlib.suppress(InputError, LedgerError):
+        book.cancel(ticket)
 
 
 def _finished(
@@ -348,6 +367,88 @@ def _finished(
         receipt=receipt_of(ticket.entry, book.id, signing),
         key=ticket.key,
         fresh=fresh,
+    )
+
+
+def charges_of(epsilon: Epsilon, shape: Shape, user: str | None) -> list[Charge]:
+    """Return what a release takes from the table's account and, if one asks, the user's.
+
+    >>> shape = Shape(Kind.COUNT, Table("people", 5))
+    >>> [charge.account for charge in charges_of(Epsilon.of(1), shape, "alice")]
+    ['table people', 'user alice']
+    """
+    amount = charge_of(epsilon)
+    charge = Charge(f"table {shape.table.name}", amount)
+    if shape.part is not None:
+        partition, part = shape.part
+        width = partition.width(shape.table.neighbours)
+        charge = replace(charge, partition=partition.account, part=part, width=width)
+    return [charge] if user is None else [charge, Charge(f"user {user}", amount)]
+
+
+def open_ledger(url: str | Path, budgets: Mapping[str, Fraction | None]) -> Ledger:
+    """Open a ledger; make a missing one only if there is a budget to put into it.
+
+    >>> open_ledger("no-such-ledger.db", {})
+    Traceback (most recent call last):
+    ...
+    tightrope.publish.entries.LedgerError: no-such-ledger.db: there is no ledger here; ...
+    """
+    store = Store(url)
+    if not any(budgets.values()) or store.exists:
+        return Ledger(url)
+    key = named_key()
+    if key is not None and key.exists():
+        # The key has signed receipts of some ledger. If it was this one, its budgets are spent.
+        raise InputError(
+            f"{store.name}: there is no ledger here, but there is a signing key ({key}): put the "
+            "ledger back, or make a new one with 'tightrope ledger init'"
+        )
+    return Ledger.create(url, exist_ok=True)
+
+
+def _budgets(
+    facts: Facts, table: Table, asked: Fraction | float | str | None, user: str | None
+) -> dict[str, Fraction | None]:
+    """Return the declared budgets of the accounts that pay."""
+    budget = table.budget
+    if asked is not None:
+        budget = budget_of(asked)
+        if table.budget not in (None, budget):
+            raise InputError(
+                f"the public facts give table {table.name} the budget {table.budget}, not "
+                f"{budget}: leave the budget out, or change the facts"
+            )
+    budgets = {f"table {table.name}": budget}
+    if user is not None:
+        budgets[f"user {user}"] = facts.user_budget(user)
+    elif facts.users:
+        raise InputError(
+            f"the facts give budgets to users ({', '.join(facts.users)}): say who asks"
+        )
+    return budgets
+
+
+def _binding(source: Source, place: Any, table: Table) -> Binding:
+    """Return which data and which people the account of a table stands for."""
+    identity = identity_of(place, source)
+    if table.source is not None and place is not table.source:
+        with open_source(table.source, table) as declared:
+            if not identity_of(table.source, declared).is_same(identity):
+                raise InputError(
+                    f"the public facts say that table {table.name} is at {table.source}: leave "
+                    "the data out, or ask about the table that it holds"
+                )
+    plain = {
+        "population": table.population,
+        "columns": {
+            name: [column.type, column.bounds, column.values, column.other]
+            for name, column in table.columns.items()
+        },
+        "partitions": sorted(partition.account for partition in table.partitions.values()),
+    }
+    return Binding(
+        identity, table.neighbours.value, table.person, table.contributions, digest(plain)
     )
 
 
@@ -391,10 +492,13 @@ def _facts(
     data: Any,
     columns: Mapping[str, Column] | None,
 ) -> Facts:
-    if isinstance(facts, Facts):
-        return facts
     if facts is not None:
-        return read_facts(facts)
+        if columns:
+            raise InputError(
+                "columns are declared in the public facts where there are any: add "
+                f"{', '.join(columns)} there"
+            )
+        return facts if isinstance(facts, Facts) else read_facts(facts)
     from tightrope.publish.bare_facts import facts_of_mechanism
 
     return facts_of_mechanism(mechanism, sql, data, columns or {})

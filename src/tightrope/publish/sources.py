@@ -33,6 +33,14 @@ class SourceFailed(TightropeError):
     'the source failed'
     """
 
+    @classmethod
+    def while_answering(cls, name: str) -> SourceFailed:
+        """Return the one sentence that is said of every failure after the charge."""
+        return cls(
+            f"{name} failed while it answered; what was charged stays charged and no answer was "
+            "drawn: mend the source and ask again with the same key"
+        )
+
 
 @dataclass
 class Source:
@@ -94,10 +102,7 @@ class Source:
             with _quietly():
                 return [tuple(row) for row in self._fetch(sql)]
         except Exception:
-            raise SourceFailed(
-                f"{self.name} failed while it answered; what was charged stays charged and no "
-                "answer was drawn: mend the source and ask again with the same key"
-            ) from None
+            raise SourceFailed.while_answering(self.name) from None
 
 
 @contextmanager

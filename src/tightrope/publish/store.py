@@ -1,4 +1,4 @@
-"""Where entries are kept: SQLite or PostgreSQL, through SQLAlchemy Core.
+"""Where a ledger is kept: SQLite or PostgreSQL, through SQLAlchemy Core.
 
 One writer at a time. SQLite takes its write lock when a transaction begins; in PostgreSQL
 writers wait for one lock. Every commit is on disk before it returns. Databases are asked to refuse
@@ -7,45 +7,42 @@ changes and removals of entries, against accidents; against intent there are the
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tightrope.errors import InputError
-from tightrope.publish.addresses import (
-    PATIENCE,
-    LedgerError,
-    TryAgain,
-    advice,
-    one_line,
-    read_address,
-)
-from tightrope.publish.chain import Entry, canonical
+from tightrope.publish.entries import Entry, LedgerError, apply_entry, canonical, read_json
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
     from sqlalchemy.engine import Connection, Engine
 
-#: How often a transaction is begun anew when the database asks for it.
-ATTEMPTS = 8
-#: The number of the lock that writers of a ledger in PostgreSQL wait for.
-LOCK_NUMBER = 7_821_002_553
-#: Largest number of entries that are held in memory at once.
-BATCH = 1000
+#: Seconds that a writer waits for the others.
+PATIENCE = 60
 
 _Result = TypeVar("_Result")
 
 _LOOK = "nothing more is written; 'tightrope ledger verify' says what is wrong"
 #: What the objects of the state hold, by the first word of their names.
-_PARTS = {
+_PARTS: dict[str, set[str]] = {
     "ledger": {"id", "version"},
     "head": {"position", "hash"},
-    "account": {"budget", "whole", "partitions"},
-    "request": {"phase", "request", "charges", "reserve"},
+    "account": {"name", "budget", "whole", "partitions", "bound"},
+    "source": {"account"},
+    "request": {"phase", "request", "charges", "reservation", "entry"},
+    "open": set(),
+}
+#: What may be shown of the options of an address.
+_PUBLIC = ("host", "port", "user", "dbname")
+#: The time of the database, as text: one clock for all processes, read inside the transaction.
+_CLOCKS = {
+    "sqlite": "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
+    "postgresql": "SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', "
+    '\'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"\')',
 }
 
 _GUARDS = {
@@ -63,13 +60,18 @@ _GUARDS = {
 }
 
 
+class TryAgain(Exception):
+    """The database asks for the same transaction once more."""
+
+
 class Store:
     """The two tables of a ledger, entries and state, in one database.
 
     Parameters
     ----------
     url
-        ``sqlite:///FILE``, the name of a file, or ``postgresql://…``.
+        ``sqlite:///FILE``, the name of a file, or ``postgresql://…``. Links are followed, so that
+        a ledger is the same one whatever way leads to it.
 
     Examples
     --------
@@ -78,13 +80,18 @@ class Store:
     """
 
     def __init__(self, url: str | Path) -> None:
-        self.text = str(url)
-        self._url, self.file = read_address(self.text)
-
-    @property
-    def name(self) -> str:
-        """The address without its password."""
-        return str(self.file) if self.file else str(self._url.render_as_string(hide_password=True))
+        self._url, file = read_address(str(url))
+        self.file = None
+        if file is None:
+            # A password may also stand behind the question mark.
+            shown = {word: value for word, value in self._url.query.items() if word in _PUBLIC}
+            self.name = self._url.set(query=shown).render_as_string(hide_password=True)
+            hidden = [value for word, value in self._url.query.items() if word not in _PUBLIC]
+            self._secrets = [*map(str, hidden), *filter(None, [self._url.password])]
+        else:
+            self.name, self._secrets = str(file), []
+            self.file = Path(file).resolve()
+            self._url = self._url.set(database=str(self.file))
 
     @property
     def exists(self) -> bool:
@@ -93,42 +100,47 @@ class Store:
             return False
         import sqlalchemy as sa
 
-        with self.reading() as connection:
-            return bool(sa.inspect(connection).has_table("ledger_entries"))
+        with self.reading() as transaction:
+            return bool(sa.inspect(transaction.connection).has_table("ledger_entries"))
 
-    def create(self, first: Callable[[Connection], None]) -> None:
+    def create(self, first: Callable[[Transaction], object]) -> None:
         """Make the tables and write the first entry, all or nothing."""
         import sqlalchemy as sa
 
         if self.file is not None and not self.file.parent.is_dir():
             raise LedgerError(f"{self.name}: there is no folder for the ledger: make it first")
 
-        def make(connection: Connection) -> None:
+        def make(transaction: Transaction) -> None:
+            connection = transaction.connection
             # Somebody else may have made it while this transaction waited.
             if sa.inspect(connection).has_table("ledger_entries"):
                 raise InputError(f"{self.name}: there is a ledger already")
             self._metadata.create_all(connection)
             for statement in _GUARDS[connection.dialect.name]:
                 connection.exec_driver_sql(statement)
-            first(connection)
+            first(transaction)
 
         self.write(make)
 
-    # -- transactions ---------------------------------------------------------------------
-
-    def write(self, work: Callable[[Connection], _Result]) -> _Result:
+    def write(self, work: Callable[[Transaction], _Result], attempts: int = 8) -> _Result:
         """Run work in a transaction of its own, alone, and make it last."""
-        for attempt in range(ATTEMPTS):
+        for attempt in range(attempts):
             try:
                 with (
                     self._translated(),
                     self._engine.connect() as connection,
                     connection.begin(),
                 ):
-                    self._lock(connection)
-                    return work(connection)
+                    if connection.dialect.name == "postgresql":
+                        # Under READ COMMITTED each statement sees what was committed before it:
+                        # after the lock is granted, that is everything. A lock by number, the
+                        # same for all ledgers, needs no right on the tables.
+                        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{PATIENCE}s'")
+                        connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
+                        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7821002553)")
+                    return work(Transaction(self.name, connection, self._metadata))
             except TryAgain as again:
-                if attempt == ATTEMPTS - 1:
+                if attempt == attempts - 1:
                     raise LedgerError(
                         f"{self.name}: the database kept asking to try again: {again}"
                     ) from None
@@ -136,8 +148,8 @@ class Store:
         raise AssertionError("unreachable")
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """Give a connection that sees one state of the ledger and changes nothing."""
+    def reading(self) -> Iterator[Transaction]:
+        """Give a transaction that sees one state of the ledger and changes nothing."""
         with self._translated(), self._engine.connect() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execution_options(
@@ -146,59 +158,7 @@ class Store:
             else:
                 connection.info["plain_begin"] = True
             with connection.begin():
-                yield connection
-
-    def _lock(self, connection: Connection) -> None:
-        if connection.dialect.name != "postgresql":
-            return
-        # Under READ COMMITTED each statement sees what was committed before it: after the
-        # lock is granted, that is everything. A lock by number needs no right on the tables.
-        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{PATIENCE}s'")
-        connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
-        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK_NUMBER})")
-
-    # -- entries and state ----------------------------------------------------------------
-
-    def append(self, connection: Connection, entry: Entry) -> None:
-        """Add an entry at the end."""
-        connection.execute(
-            self._entries.insert().values(
-                position=entry.position,
-                previous=entry.previous,
-                time=entry.time,
-                body=canonical(dict(entry.body)),
-                hash=entry.hash,
-            )
-        )
-
-    def last(self, connection: Connection) -> Entry | None:
-        """Return the last entry."""
-        query = self._entries.select().order_by(self._entries.c.position.desc()).limit(1)
-        row = connection.execute(query).first()
-        return None if row is None else _entry(row)
-
-    def entry(self, connection: Connection, position: int) -> Entry:
-        """Return the entry at a position."""
-        query = self._entries.select().where(self._entries.c.position == position)
-        row = connection.execute(query).first()
-        if row is None:
-            raise LedgerError(f"{self.name}: entry {position} is missing: {_LOOK}")
-        found = _entry(row)
-        if not found.is_whole:
-            raise LedgerError(f"{self.name}: entry {position} was altered: {_LOOK}")
-        return found
-
-    def entries(self, connection: Connection) -> Iterator[Entry]:
-        """Walk through all entries in the order of their positions."""
-        query = self._entries.select().order_by(self._entries.c.position)
-        for row in connection.execution_options(yield_per=BATCH).execute(query):
-            yield _entry(row)
-
-    def state(self, connection: Connection) -> StoredState:
-        """Return the state as a mapping; :meth:`StoredState.save` writes what was changed."""
-        return StoredState(connection, self._state)
-
-    # -- engine ---------------------------------------------------------------------------
+                yield Transaction(self.name, connection, self._metadata)
 
     @cached_property
     def _metadata(self) -> sa.MetaData:
@@ -221,14 +181,6 @@ class Store:
             sa.Column("value", sa.Text, nullable=False),
         )
         return metadata
-
-    @property
-    def _entries(self) -> sa.Table:
-        return self._metadata.tables["ledger_entries"]
-
-    @property
-    def _state(self) -> sa.Table:
-        return self._metadata.tables["ledger_state"]
 
     @cached_property
     def _engine(self) -> Engine:
@@ -259,29 +211,86 @@ class Store:
     @contextmanager
     def _translated(self) -> Iterator[None]:
         """Turn what a driver raises into one clear line."""
-        try:
-            from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
-        except ImportError:
-            raise InputError(
-                "a ledger needs SQLAlchemy: install tightrope with the extra 'data'"
-            ) from None
+        from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+
         try:
             yield
         except DBAPIError as refused:
             problem = refused.orig or refused
             if getattr(problem, "sqlstate", None) in ("40001", "40P01"):
-                raise TryAgain(one_line(problem)) from None
-            raise LedgerError(f"{self.name}: {advice(problem)}") from None
+                raise TryAgain(self._line(problem)) from None
+            raise LedgerError(f"{self.name}: {_advice(self._line(problem))}") from None
         except (ArgumentError, NoSuchModuleError) as wrong:
-            raise InputError(f"{self.name}: {one_line(wrong)}") from None
+            raise InputError(f"{self.name}: {self._line(wrong)}") from None
+
+    def _line(self, problem: BaseException) -> str:
+        """Return what went wrong as one line, without what is secret."""
+        text = " ".join(str(problem).split()) or type(problem).__name__
+        for secret in self._secrets:
+            text = text.replace(str(secret), "***")
+        return text[:300]
+
+
+class Transaction:
+    """One look at a ledger, or one change of it."""
+
+    def __init__(self, name: str, connection: Connection, tables: sa.MetaData) -> None:
+        self.name = name
+        self.connection = connection
+        self._entries = tables.tables["ledger_entries"]
+        self.state = StoredState(connection, tables.tables["ledger_state"])
+
+    def now(self) -> str:
+        """Return the time of the database."""
+        clock = _CLOCKS[self.connection.dialect.name]
+        return str(self.connection.exec_driver_sql(clock).scalar())
+
+    def last(self) -> Entry | None:
+        """Return the last entry."""
+        query = self._entries.select().order_by(self._entries.c.position.desc()).limit(1)
+        row = self.connection.execute(query).first()
+        return None if row is None else _entry(row)
+
+    def entry(self, position: int) -> Entry:
+        """Return the entry at a position, if its hash is right."""
+        query = self._entries.select().where(self._entries.c.position == position)
+        row = self.connection.execute(query).first()
+        if row is None:
+            raise LedgerError(f"{self.name}: entry {position} is missing: {_LOOK}")
+        found = _entry(row)
+        if not found.is_whole:
+            raise LedgerError(f"{self.name}: entry {position} was altered: {_LOOK}")
+        return found
+
+    def entries(self) -> Iterator[Entry]:
+        """Walk through all entries in the order of their positions, a thousand at a time."""
+        query = self._entries.select().order_by(self._entries.c.position)
+        for row in self.connection.execution_options(yield_per=1000).execute(query):
+            yield _entry(row)
+
+    def append(self, body: Mapping[str, Any]) -> Entry:
+        """Add an entry at the end, if the end is whole and the machine allows the entry."""
+        last = self.last()
+        end = None if last is None else {"position": last.position, "hash": last.hash}
+        if self.state.get("head") != end or not (last is None or last.is_whole):
+            raise LedgerError(
+                f"{self.name}: the end of the ledger was altered, so nothing is added to it: "
+                "'tightrope ledger verify' says what is wrong"
+            )
+        entry = Entry.after(last, body, self.now())
+        apply_entry(self.state, entry)
+        self._insert(entry)
+        self.state["head"] = {"position": entry.position, "hash": entry.hash}
+        self.state.save()
+        return entry
+
+    def _insert(self, entry: Entry) -> None:
+        row = {**entry.as_dict(), "body": canonical(dict(entry.body))}
+        self.connection.execute(self._entries.insert().values(row))
 
 
 class StoredState(MutableMapping[str, dict[str, Any]]):
-    """The state of a ledger inside one transaction; reads are fresh, writes wait for ``save``.
-
-    >>> issubclass(StoredState, MutableMapping)
-    True
-    """
+    """The state of a ledger inside one transaction; reads are fresh, writes wait for ``save``."""
 
     def __init__(self, connection: Connection, table: sa.Table) -> None:
         self._connection = connection
@@ -307,8 +316,8 @@ class StoredState(MutableMapping[str, dict[str, Any]]):
         raise InputError("nothing is removed from a ledger")
 
     def __iter__(self) -> Iterator[str]:
-        rows = self._connection.execute(self._table.select().order_by(self._table.c.name))
-        return iter([row.name for row in rows])
+        names = self._table.select().with_only_columns(self._table.c.name)
+        return iter(self._connection.scalars(names.order_by(self._table.c.name)).all())
 
     def __len__(self) -> int:
         return len(list(iter(self)))
@@ -326,7 +335,7 @@ class StoredState(MutableMapping[str, dict[str, Any]]):
 
 def _stored(name: str, text: str) -> dict[str, Any]:
     try:
-        value: dict[str, Any] = json.loads(text)
+        value: dict[str, Any] = read_json(text)
         if _PARTS[name.partition(":")[0]] <= value.keys():
             return value
     except (ValueError, KeyError, AttributeError):
@@ -335,10 +344,75 @@ def _stored(name: str, text: str) -> dict[str, Any]:
 
 
 def _entry(row: Any) -> Entry:
+    """Return an entry as it is stored; a body that is not the one text of its content is none."""
     try:
-        body = json.loads(row.body)
-    except ValueError:
-        body = {"kind": "unreadable", "text": row.body}
-    if not isinstance(body, dict):
+        body = read_json(row.body)
+    except InputError:
+        body = None
+    if not isinstance(body, dict) or canonical(body) != row.body:
         body = {"kind": "unreadable", "text": row.body}
     return Entry(row.position, row.previous, row.time, body, row.hash)
+
+
+def read_address(text: str) -> tuple[Any, Path | None]:
+    """Read where a ledger is: the address for SQLAlchemy, and the file if it is one.
+
+    >>> read_address("sqlite:///ledger.db")[1].name
+    'ledger.db'
+    >>> read_address("mysql://host/db")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: a ledger is kept in SQLite or PostgreSQL, got 'mysql': use ...
+    """
+    try:
+        from sqlalchemy.engine import URL, make_url
+        from sqlalchemy.exc import ArgumentError
+    except ImportError:
+        raise InputError(
+            "a ledger needs SQLAlchemy: install tightrope with the extra 'data'"
+        ) from None
+    if "://" not in text:
+        if not text:
+            raise InputError("a ledger needs an address: a file, sqlite:///FILE or postgresql://…")
+        return URL.create("sqlite", database=text), Path(text)
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        raise InputError(
+            "a ledger needs an address: a file, sqlite:///FILE or postgresql://HOST/DATABASE; "
+            f"what follows {text.partition('://')[0][:20]}:// is none"
+        ) from None
+    if url.get_backend_name() == "sqlite":
+        if not url.database or url.database == ":memory:":
+            raise InputError("a ledger must outlive the process: name a file, sqlite:///FILE")
+        return url.set(drivername="sqlite"), Path(url.database)
+    if url.get_backend_name() in ("postgresql", "postgres"):
+        return url.set(drivername="postgresql+psycopg"), None
+    raise InputError(
+        f"a ledger is kept in SQLite or PostgreSQL, got {url.drivername!r}: use a file, "
+        "sqlite:///FILE or postgresql://…"
+    )
+
+
+def _advice(text: str) -> str:
+    """Say what a driver's error means for the ledger, and what to do."""
+    for sign, meaning in _MEANINGS:
+        if sign in text.lower():
+            return f"{meaning} ({text})"
+    return f"the ledger could not be used ({text})"
+
+
+_MEANINGS = (
+    ("readonly", "the ledger is read-only: nothing was charged and nothing was released"),
+    ("read-only", "the ledger is read-only: nothing was charged and nothing was released"),
+    ("disk is full", "the disk is full: this step was not written; make room and ask again"),
+    ("disk i/o error", "the disk refused: this step was not written; ask again with the same key"),
+    ("no space left", "the disk is full: this step was not written; make room and ask again"),
+    ("locked", f"other writers held the ledger for {PATIENCE} seconds: ask again"),
+    ("lock timeout", f"other writers held the ledger for {PATIENCE} seconds: ask again"),
+    ("not a database", "this file is not a ledger"),
+    ("malformed", "the database file is damaged: restore it from a copy"),
+    ("unable to open", "the ledger cannot be opened"),
+    ("connect", "the server is not there or went away: ask again with the same key"),
+    ("terminat", "the server is not there or went away: ask again with the same key"),
+)

@@ -44,7 +44,7 @@ def give(mechanism: bytes, asked: Asked) -> dict[str, Any]:
     tightrope.studio.refusal.Refused: name the ledger that pays for the answer
     """
     from tightrope.certify import Mechanism
-    from tightrope.publish.amounts import shown
+    from tightrope.publish.accounts import shown
     from tightrope.publish.bare_facts import read_column
     from tightrope.publish.releasing import release
 
@@ -95,7 +95,7 @@ def accounts(ledger: str) -> list[tuple[str, str, str, str]]:
     []
     """
     from tightrope.publish import Ledger
-    from tightrope.publish.amounts import shown
+    from tightrope.publish.accounts import shown
 
     if "://" not in ledger and not Path(ledger).is_file():
         return []

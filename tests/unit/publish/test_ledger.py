@@ -1,6 +1,7 @@
 """The ledger: exact sums, sequential and parallel composition, requests that are the same."""
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -10,10 +11,9 @@ from hypothesis import strategies as st
 from tightrope import Epsilon
 from tightrope.errors import InputError
 from tightrope.publish import Account, Charge, Ledger, LedgerError, OverBudget
-from tightrope.publish.accounts import account_of, apply_entry
-from tightrope.publish.amounts import budget_of, charge_of, read_amount
-from tightrope.publish.chain import Entry
-from tightrope.publish.ledger_check import Replay
+from tightrope.publish.accounts import budget_of, charge_of, read_amount
+from tightrope.publish.entries import Entry, Replay, account_of, apply_entry
+from tightrope.publish.ledger import Ticket
 
 TABLE = "table people"
 
@@ -47,15 +47,11 @@ def test_over_budget_says_requested_remaining_and_difference(ledger):
     assert ledger.verify().intact
 
 
-def test_a_sum_of_too_many_digits_is_refused_before_it_is_written(ledger):
-    """Each of these fits into an account alone; their sum could not be read again."""
-    for number in (1, 3):
-        ledger.reserve(f"k{number}", {}, [Charge(TABLE, Fraction(1, 10**450 + number))])
-    with pytest.raises(InputError, match="at most 2000 digits"):
-        ledger.reserve("k7", {}, [Charge(TABLE, Fraction(1, 10**450 + 7))])
-    assert ledger.ticket("k7") is None
-    ledger.reserve("plain", {}, [Charge(TABLE, Fraction(1, 2))])
-    assert ledger.verify().intact
+def test_an_amount_of_too_many_digits_is_refused(ledger):
+    with pytest.raises(InputError, match="lowest terms"):
+        ledger.reserve("long", {}, [Charge(TABLE, Fraction(1, 10**60 + 1))])
+    assert ledger.ticket("long") is None
+    assert ledger.remaining(TABLE) == 1
 
 
 def test_both_accounts_pay_or_none(ledger):
@@ -83,33 +79,84 @@ def test_logarithms_are_charged_from_above():
 def test_the_same_key_is_the_same_request(ledger):
     half = [Charge(TABLE, Fraction(1, 2))]
     first = ledger.reserve("k", {"sql": "a"}, half)
-    assert ledger.reserve("k", {"sql": "a"}, half) == first
+    assert first.own
+    assert ledger.reserve("k", {"sql": "a"}, half) == replace(first, own=False)
     assert ledger.remaining(TABLE) == Fraction(1, 2)
     for other in [({"sql": "b"}, half), ({"sql": "a"}, [Charge(TABLE, Fraction(1, 3))])]:
         with pytest.raises(InputError, match="belongs to another request"):
             ledger.reserve("k", *other)
-    ledger.charge("k")
-    assert ledger.charge("k").phase == "charged"
-    recorded = ledger.answer("k", {"answer": 3})
-    assert ledger.answer("k", {"answer": 4}).entry == recorded.entry
+    ledger.charge(first)
+    assert ledger.charge(first).phase == "charged"
+    recorded = ledger.answer(first, 3)
+    assert ledger.answer(first, 4).entry == recorded.entry
     assert ledger.reserve("k", {"sql": "a"}, half).entry.body["answer"] == 3
     assert ledger.verify().intact
 
 
 def test_steps_cannot_be_skipped(ledger):
-    for step in (ledger.charge, ledger.cancel, lambda key: ledger.answer(key, {"answer": 1})):
+    half = [Charge(TABLE, Fraction(1, 2))]
+    unknown = Ticket("k", 3, "0" * 64, "reserved", ledger.head())
+    for step in (ledger.charge, ledger.cancel):
         with pytest.raises(InputError, match="is unknown"):
-            step("k")
-    ledger.reserve("k", {}, [Charge(TABLE, Fraction(1, 2))])
+            step(unknown)
+    first = ledger.reserve("k", {}, half)
     with pytest.raises(InputError, match="must be charged before it is released"):
-        ledger.answer("k", {"answer": 1})
-    ledger.cancel("k")
+        ledger.answer(first, 1)
+    ledger.cancel(first)
     assert ledger.remaining(TABLE) == 1
-    ledger.reserve("k", {"another": 1}, [Charge(TABLE, Fraction(1, 3))])
-    ledger.charge("k")
-    with pytest.raises(InputError, match="must be reserved before it is cancelled"):
-        ledger.cancel("k")
+    second = ledger.reserve("k", {"another": 1}, [Charge(TABLE, Fraction(1, 3))])
+    ledger.charge(second)
+    with pytest.raises(InputError, match="must be reserved before it is freed"):
+        ledger.cancel(second)
     assert ledger.verify().intact
+
+
+def test_a_ticket_is_its_reservation_not_its_key(ledger):
+    """Three processes: A reserves and waits, B fails and cancels, C reserves the key for less."""
+    dear, cheap = [Charge(TABLE, Fraction(1, 2))], [Charge(TABLE, Fraction(1, 100))]
+    a = ledger.reserve("k", {"sql": "a"}, dear)
+    b = ledger.reserve("k", {"sql": "a"}, dear)
+    assert not b.own
+    ledger.cancel(b)
+    c = ledger.reserve("k", {"sql": "c"}, cheap)
+    for step in (ledger.charge, ledger.cancel, lambda ticket: ledger.answer(ticket, 1)):
+        with pytest.raises(InputError, match="was reserved anew by entry"):
+            step(a)
+    ledger.charge(c)
+    with pytest.raises(InputError, match="was reserved anew by entry"):
+        ledger.answer(a, 1)
+    ledger.answer(c, 2)
+    assert ledger.account(TABLE).spent == Fraction(1, 100)
+    assert ledger.verify().intact
+
+
+def test_reservations_expire(tmp_path, monkeypatch):
+    ledger = Ledger.create(tmp_path / "ledger.db", hold=10)
+    ledger.set_budget(TABLE, 1)
+    clock = set_clock(monkeypatch, "2030-01-01T12:00:00.000Z")
+    late = ledger.reserve("late", {}, [Charge(TABLE, Fraction(1))])
+    with pytest.raises(OverBudget):
+        ledger.reserve("next", {}, [Charge(TABLE, Fraction(1))])
+    clock.append("2030-01-01T12:00:10.000Z")
+    with pytest.raises(OverBudget):
+        ledger.reserve("next", {}, [Charge(TABLE, Fraction(1))])
+    clock.append("2030-01-01T12:00:10.001Z")
+    with pytest.raises(InputError, match=r"expired at .*: nothing was charged"):
+        ledger.charge(late)
+    ticket = ledger.reserve("next", {}, [Charge(TABLE, Fraction(1))])
+    assert [entry.kind for entry in ledger.entries()][-2:] == ["expire", "reserve"]
+    with pytest.raises(InputError, match="is freed"):
+        ledger.charge(late)
+    ledger.charge(ticket)
+    clock.append("2031-01-01T12:00:00.000Z")
+    assert ledger.answer(ticket, 3).is_released  # what is charged never expires
+    assert ledger.verify().intact
+
+
+def set_clock(monkeypatch, *times):
+    clock = list(times)
+    monkeypatch.setattr("tightrope.publish.store.Transaction.now", lambda _: clock[-1])
+    return clock
 
 
 def test_budgets_change_by_entries(ledger):
@@ -120,7 +167,9 @@ def test_budgets_change_by_entries(ledger):
         ledger.set_budget(TABLE, "1/3")
     before = ledger.head()
     ledger.set_budget(TABLE, "3/4")
-    ledger.set_budget(TABLE, 9, new=True)
+    assert ledger.head() == before
+    with pytest.raises(InputError, match=r"has the budget 0\.75 in the ledger, not 9"):
+        ledger.reserve("l", {}, [Charge(TABLE, Fraction(1, 9))], budgets={TABLE: Fraction(9)})
     assert ledger.head() == before
 
 
@@ -177,7 +226,7 @@ charges = st.lists(
 @settings(max_examples=60)
 @given(some=charges)
 def test_parallel_composition_counts_what_one_person_can_touch(width, some):
-    account = Account(Fraction(100))
+    account = Account(TABLE, Fraction(100))
     for amount, part in some:
         partition = None if part is None else "region"
         account = account.with_charge(Charge(TABLE, amount, partition, part, width))
@@ -192,7 +241,9 @@ def test_parallel_composition_counts_what_one_person_can_touch(width, some):
 
 
 def test_the_width_of_a_partition_stays():
-    account = Account(Fraction(9)).with_charge(Charge(TABLE, Fraction(1), "region", "north", 1))
+    account = Account(TABLE, Fraction(9)).with_charge(
+        Charge(TABLE, Fraction(1), "region", "north", 1)
+    )
     with pytest.raises(InputError, match="the facts have changed"):
         account.with_charge(Charge(TABLE, Fraction(1), "region", "south", 2))
 
@@ -210,20 +261,27 @@ def test_parallel_parts_fit_where_sums_do_not(ledger):
 
 # -- replay -------------------------------------------------------------------------------
 
-OPEN = {"kind": "open", "id": "a", "version": 1}
+NOON, EVENING = "2030-01-01T12:00:00.000Z", "2030-01-01T18:00:00.000Z"
+OPEN = {"kind": "open", "id": "a", "version": 2}
 BUDGET = {"kind": "budget", "account": TABLE, "amount": "1"}
 RESERVE = {
     "kind": "reserve",
     "key": "k",
-    "request": "r",
+    "request": {"sql": "a"},
     "charges": [{"account": TABLE, "amount": "1/2"}],
+    "expires": NOON,
 }
 
 
-def chain(*bodies):
+def chain(*bodies, times=()):
+    """Entries whose hashes are right, as somebody makes them who can compute hashes."""
     entries = []
-    for body in bodies:
-        entries.append(Entry.after(entries[-1] if entries else None, body))
+    for place, body in enumerate(bodies):
+        if "reservation" in body:
+            position = body["reservation"]
+            body = {**body, "reservation": [position, entries[position - 1].hash]}
+        time = dict(times).get(place, NOON)
+        entries.append(Entry.after(entries[-1] if entries else None, body, time))
     return entries
 
 
@@ -234,8 +292,17 @@ def replayed(entries):
     return replay
 
 
+def step(kind, reservation=3, **more):
+    return {"kind": kind, "key": "k", "reservation": reservation, **more}
+
+
+ANSWER = step("answer", sql="a", charges=RESERVE["charges"], answer=1)
+CHARGED = [OPEN, BUDGET, RESERVE, step("charge")]
+CHEAP = {**RESERVE, "charges": [{"account": TABLE, "amount": "1/100"}]}
+
+
 def test_a_whole_chain_replays():
-    entries = chain(OPEN, BUDGET, RESERVE, {"kind": "charge", "key": "k"})
+    entries = chain(*CHARGED, ANSWER)
     replay = replayed(entries)
     assert replay.reasons == []
     assert account_of(replay.state, TABLE).remaining == Fraction(1, 2)
@@ -250,30 +317,78 @@ def test_a_whole_chain_replays():
         ([OPEN, RESERVE], "has no budget"),
         ([OPEN, BUDGET, RESERVE, RESERVE], "in use"),
         ([OPEN, BUDGET, {**RESERVE, "charges": [{"account": TABLE, "amount": "2"}]}], "too small"),
-        ([OPEN, BUDGET, {"kind": "answer", "key": "k", "answer": 1}], "must be charged"),
+        ([OPEN, BUDGET, {**RESERVE, "request": {"answer": 1}}], "does not say answer"),
+        ([OPEN, BUDGET, {**RESERVE, "expires": "2029"}], "expires after"),
+        ([OPEN, BUDGET, RESERVE, ANSWER], "must be charged"),
+        ([*CHARGED, ANSWER, ANSWER], "must be charged"),
+        ([*CHARGED, step("cancel")], "must be reserved"),
+        ([OPEN, BUDGET, RESERVE, step("expire")], "has not expired"),
+        # An answer that is not that of its reservation: another question, another price, none.
+        ([*CHARGED, {**ANSWER, "sql": "b"}], "repeats the request and the charges"),
+        ([*CHARGED, {**ANSWER, "charges": CHEAP["charges"]}], "repeats the request and the"),
+        ([*CHARGED, step("answer", sql="a", charges=RESERVE["charges"])], "holds an answer"),
+        # The key race: what was reserved by entry 3 and cancelled is charged as entry 5's.
+        ([OPEN, BUDGET, RESERVE, step("cancel"), CHEAP, step("charge")], "reserved anew by entry"),
         ([OPEN, {"kind": "refund"}], "unknown"),
         ([OPEN, {"kind": "budget"}], "could not have been written"),
         ([OPEN, BUDGET, {**RESERVE, "charges": 3}], "could not have been written"),
     ],
 )
 def test_a_chain_that_could_not_have_been_written(bodies, says):
-    """Whole by its hashes, wrong by its meaning: somebody who can compute hashes."""
+    """Whole by its hashes, wrong by its meaning."""
     assert any(says in reason for reason in replayed(chain(*bodies)).reasons)
+
+
+def test_a_charge_after_the_end_of_its_reservation_is_noticed():
+    assert "expired at" in replayed(chain(*CHARGED, times={3: EVENING}.items())).reasons[0]
+
+
+BOUND = {"kind": "bind", "account": TABLE, "source": ["file:/p"], "neighbours": "change-one",
+         "person": None, "contributions": 1, "facts": ""}  # fmt: skip
+OTHER = {**BUDGET, "account": "table others"}
+
+
+@pytest.mark.parametrize(
+    ("bodies", "says"),
+    [
+        ([{**BOUND, "source": ["file:/q"]}], "is the account of file:/p"),
+        ([{**BOUND, "neighbours": "add-remove"}], "under two relations"),
+        ([{**BOUND, "person": "id"}], "what one person is must stay"),
+        ([{**BOUND, "contributions": 2}], "what one person is must stay"),
+        ([OTHER, {**BOUND, "account": "table others"}], "has an account already: table people"),
+        ([{**BOUND, "source": []}], "has a name"),
+        ([{**BOUND, "account": "table nobody"}], "has no budget"),
+    ],
+)
+def test_an_account_is_bound_once(bodies, says):
+    (reason,) = replayed(chain(OPEN, BUDGET, BOUND, *bodies)).reasons
+    assert says in reason
+    assert not replayed(chain(OPEN, BUDGET, BOUND, {**BOUND, "facts": "new"})).reasons
+
+
+def test_a_name_that_data_has_lost_is_free():
+    moved = {**BOUND, "source": ["file:/p", "inode:2"]}
+    first = {**BOUND, "source": ["file:/p", "inode:1"]}
+    reused = {**BOUND, "account": "table others", "source": ["file:/q", "inode:1"]}
+    assert replayed(chain(OPEN, BUDGET, OTHER, first, reused)).reasons
+    assert not replayed(chain(OPEN, BUDGET, OTHER, first, moved, reused)).reasons
 
 
 def test_a_refused_entry_leaves_the_state():
     state = {}
-    apply_entry(state, 1, BUDGET)
+    dear = {**RESERVE, "charges": [{"account": TABLE, "amount": "2"}]}
+    first, second = chain(BUDGET, dear)
+    apply_entry(state, first)
     before = {name: dict(value) for name, value in state.items()}
     with pytest.raises(OverBudget):
-        apply_entry(state, 2, {**RESERVE, "charges": [{"account": TABLE, "amount": "2"}]})
+        apply_entry(state, second)
     assert state == before
 
 
 @settings(max_examples=40)
 @given(place=st.integers(0, 3), data=st.data())
 def test_any_edit_of_an_entry_is_found(place, data):
-    entries = chain(OPEN, BUDGET, RESERVE, {"kind": "charge", "key": "k"})
+    entries = chain(*CHARGED)
     plain = entries[place].as_dict()
     field = data.draw(st.sampled_from(["position", "previous", "time", "body", "hash"]))
     changed = {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tightrope.channels import Channel, DeterministicChannel
 from tightrope.errors import CheckFailed, InputError
 from tightrope.publish import apply_remap, read_receipt, verify_receipt, write_receipt
-from tightrope.publish.chain import Entry
+from tightrope.publish.entries import Entry
 from tightrope.publish.receipts import SigningKey, key_path, receipt_of
 
 BODY = {"kind": "answer", "key": "k", "answer": [3, "north"], "epsilon": "ln(2)", "table": "people"}
@@ -23,7 +23,7 @@ def key(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def receipt(key):
-    return receipt_of(Entry.after(None, BODY), "a1b2", key)
+    return receipt_of(Entry.after(None, BODY, "2030-01-01T12:00:00.000Z"), "a1b2", key)
 
 
 def test_a_receipt_is_genuine(receipt, key, tmp_path):
@@ -42,7 +42,10 @@ def test_the_key_is_its_owners_alone(key):
 
 
 def test_the_key_stays_the_same(key, receipt):
-    assert receipt_of(Entry.after(None, BODY), "a1b2", key)["public_key"] == receipt["public_key"]
+    assert (
+        receipt_of(Entry.after(None, BODY, "2030-01-01T12:00:00.000Z"), "a1b2", key)["public_key"]
+        == receipt["public_key"]
+    )
     assert SigningKey(key.path).public == key.public
 
 

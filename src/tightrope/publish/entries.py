@@ -1,0 +1,410 @@
+r"""Entries of a ledger, each holding the hash of the one before it, and what they mean.
+
+The hash of entry k is SHA-256 over the canonical JSON of its position, the previous hash, its
+time and its body. Whoever changes, removes or moves an entry changes every later hash. The hash
+of the last entry (the *head*) therefore stands for the whole ledger up to there; a copy of it
+kept elsewhere, as every receipt is one, shows whether the tail was cut off or written anew.
+
+Budgets, accounts and requests are a pure function of the entries. The state is a mapping from
+names to small JSON objects: ``account:…`` for each table and each user, ``source:…`` for each
+name of data that has an account, ``request:…`` for each request key, ``open`` for the
+reservations that are neither charged nor freed. :func:`apply_entry` is the only thing that
+changes it, for a living ledger and for one that is being verified alike:
+
+======== ==================== =========== ===================================================
+entry    acts on a request    that is now if
+======== ==================== =========== ===================================================
+reserve  without reservation  reserved    the charges fit into the budgets
+charge   reserved             charged     its reservation has not expired
+answer   charged              released    request and charges are those of its reservation
+cancel   reserved             freed       always
+expire   reserved             freed       its reservation has expired
+======== ==================== =========== ===================================================
+
+Every step but the first names the position and the hash of its reservation. A key alone says
+nothing: somebody else may have reserved it anew in the meantime.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+from tightrope.errors import InputError, TightropeError
+from tightrope.publish.accounts import (
+    Account,
+    Binding,
+    Charge,
+    OverBudget,
+    folded_name,
+    read_amount,
+    shown,
+)
+
+State = MutableMapping[str, dict[str, Any]]
+
+#: What a request goes through; a freed one is as if it had never been.
+RESERVED, CHARGED, RELEASED, FREED = "reserved", "charged", "released", "freed"
+#: What an answer's entry says beside the request that it answers.
+STEP_WORDS = frozenset({"kind", "key", "reservation", "charges", "answer"})
+#: What the first entry holds in the place of the hash of the entry before it.
+NOTHING_BEFORE = "0" * 64
+
+
+class LedgerError(TightropeError):
+    """The ledger could not be reached, read or written; nothing was half done.
+
+    >>> from tightrope.publish.ledger import Ledger
+    >>> Ledger("no-such-folder/ledger.db")
+    Traceback (most recent call last):
+    ...
+    tightrope.publish.entries.LedgerError: no-such-folder/ledger.db: there is no ledger here; ...
+    """
+
+
+# -- JSON with one meaning ----------------------------------------------------------------
+
+
+def canonical(value: Any) -> str:
+    """Return the one JSON text of a value: keys sorted, no blanks, ASCII only.
+
+    >>> canonical({"b": 1, "a": [True, None]})
+    '{"a":[true,null],"b":1}'
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of the canonical JSON of a value, as hexadecimal text.
+
+    >>> digest({})[:16]
+    '44136fa355b3678a'
+    """
+    return hashlib.sha256(canonical(value).encode("ascii")).hexdigest()
+
+
+def read_json(text: str) -> Any:
+    """Read JSON that has one meaning: no name twice in an object, no NaN.
+
+    >>> read_json('{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: this JSON says 'a' twice
+    """
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, value in pairs:
+            if name in found:
+                raise InputError(f"this JSON says {name[:60]!r} twice")
+            found[name] = value
+        return found
+
+    def refused(word: str) -> Any:
+        raise InputError(f"this JSON holds {word}, which is no number")
+
+    try:
+        return json.loads(text, object_pairs_hook=once, parse_constant=refused)
+    except InputError:
+        raise
+    except (ValueError, RecursionError):
+        raise InputError("this is no JSON") from None
+
+
+# -- the chain ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry: where it stands, what was before it, when, what, and the hash of all that.
+
+    >>> first = Entry.after(None, {"kind": "open"}, "2030-01-01T00:00:00.000Z")
+    >>> second = Entry.after(first, {"kind": "budget"}, "2029-01-01T00:00:00.000Z")
+    >>> second.position, second.is_whole, second.previous == first.hash, second.time[:4]
+    (2, True, True, '2030')
+    """
+
+    position: int
+    previous: str
+    time: str
+    body: Mapping[str, Any]
+    hash: str
+
+    @classmethod
+    def after(cls, last: Entry | None, body: Mapping[str, Any], now: str) -> Entry:
+        """Make the entry that follows another one.
+
+        Times never run backwards: when the clock has been moved back, the time of the entry
+        before is written again.
+        """
+        position = 1 if last is None else last.position + 1
+        previous = NOTHING_BEFORE if last is None else last.hash
+        time = now if last is None else max(now, last.time)
+        return cls(position, previous, time, body, _hash(position, previous, time, body))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the hash is that of the content."""
+        return self.hash == _hash(self.position, self.previous, self.time, self.body)
+
+    @property
+    def kind(self) -> str:
+        """What the entry does: open, budget, bind, reserve, charge, answer, cancel or expire."""
+        return str(self.body.get("kind"))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the entry as one JSON object, as it is exported."""
+        return {**vars(self), "body": dict(self.body)}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Entry:
+        """Read an entry as it is exported; its hash is not yet checked."""
+        if not isinstance(data, dict) or set(data) != set(cls.__dataclass_fields__):
+            raise InputError("an entry holds position, previous, time, body and hash, nothing else")
+        if not isinstance(data["position"], int) or not isinstance(data["body"], dict):
+            raise InputError("an entry has a whole number as position and an object as body")
+        return cls(**data)
+
+
+def _hash(position: int, previous: str, time: str, body: Mapping[str, Any]) -> str:
+    return digest({"position": position, "previous": previous, "time": time, "body": dict(body)})
+
+
+# -- the machine --------------------------------------------------------------------------
+
+
+def account_of(state: Mapping[str, dict[str, Any]], name: str) -> Account | None:
+    """Return an account from the state, or ``None`` where no budget was ever set.
+
+    >>> account_of({}, "table people") is None
+    True
+    """
+    found = state.get(f"account:{folded_name(name)}")
+    return None if found is None else Account.from_dict(found)
+
+
+def known_account(state: Mapping[str, dict[str, Any]], name: str) -> Account:
+    """Return an account from the state; one without a budget is refused.
+
+    >>> known_account({}, "table people")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: table people has no budget in this ledger: set one first
+    """
+    found = account_of(state, name)
+    if found is None:
+        raise InputError(f"{name} has no budget in this ledger: set one first")
+    return found
+
+
+def request_digest(request: Mapping[str, Any], charges: Any) -> str:
+    """Return what makes two requests the same.
+
+    >>> request_digest({"sql": "a"}, []) == request_digest({"sql": "b"}, [])
+    False
+    """
+    return digest({"request": dict(request), "charges": charges})
+
+
+def apply_entry(state: State, entry: Entry) -> None:
+    """Change the state by one entry, or refuse the entry and leave the state as it was.
+
+    Examples
+    --------
+    >>> state, noon = {}, "2030-01-01T12:00:00.000Z"
+    >>> budget = {"kind": "budget", "account": "table people", "amount": "1"}
+    >>> first = Entry.after(None, budget, noon)
+    >>> apply_entry(state, first)
+    >>> charges = [{"account": "table people", "amount": "1/3"}]
+    >>> reserve = {"kind": "reserve", "key": "k", "request": {}, "charges": charges}
+    >>> apply_entry(state, Entry.after(first, {**reserve, "expires": noon}, noon))
+    >>> account_of(state, "table people").remaining
+    Fraction(2, 3)
+    """
+    step = _STEPS.get(entry.kind)
+    if step is None:
+        raise InputError(f"an entry of kind {entry.kind[:40]!r} is unknown")
+    step(state, entry)
+
+
+def _open(state: State, entry: Entry) -> None:
+    if entry.position != 1:
+        raise InputError(f"a ledger is opened by its first entry, not by entry {entry.position}")
+    state["ledger"] = {"id": str(entry.body["id"]), "version": int(entry.body["version"])}
+
+
+def _budget(state: State, entry: Entry) -> None:
+    name, budget = str(entry.body["account"]), read_amount(entry.body["amount"])
+    before = account_of(state, name) or Account(name, budget)
+    if before.spent > budget:
+        raise InputError(
+            f"the budget of {name} cannot be less than what is spent: {shown(before.spent)} is "
+            f"spent, got {shown(budget)}"
+        )
+    _keep(state, Account(before.name, budget, before.whole, before.partitions, before.bound))
+
+
+def _bind(state: State, entry: Entry) -> None:
+    account = known_account(state, str(entry.body["account"]))
+    new = Binding.from_dict(entry.body)
+    if not new.source.names:
+        raise InputError("data that an account is bound to has a name")
+    for name in new.source.names:
+        owner = state.get(f"source:{name}", {}).get("account")
+        if owner not in (None, account.name):
+            raise InputError(
+                f"this data has an account already: {owner} ({new.source}); the same people have "
+                f"one budget, so it cannot be {account.name} too"
+            )
+    old = account.bound
+    if old is not None:
+        old.check(account.name, new)
+        # A file that was written anew has another inode; the old one may become somebody else's.
+        for name in set(old.source.names) - set(new.source.names):
+            state[f"source:{name}"] = {"account": None}
+    for name in new.source.names:
+        state[f"source:{name}"] = {"account": account.name}
+    _keep(state, Account(**{**vars(account), "bound": new}))
+
+
+def _reserve(state: State, entry: Entry) -> None:
+    key, request, charges = (entry.body[word] for word in ("key", "request", "charges"))
+    known = state.get(f"request:{key}")
+    if known is not None and known["phase"] != FREED:
+        raise InputError(f"the key {key!r} is in use since entry {known['reservation'][0]}")
+    if not STEP_WORDS.isdisjoint(request):
+        raise InputError(f"a request does not say {', '.join(sorted(STEP_WORDS & set(request)))}")
+    if not entry.time <= str(entry.body["expires"]):
+        raise InputError("a reservation expires after it was made")
+    after: dict[str, Account] = {}
+    for charge in map(Charge.from_dict, charges):
+        name = folded_name(charge.account)
+        account = after.get(name) or known_account(state, charge.account)
+        changed = account.with_charge(charge)
+        if changed.spent > account.budget:
+            raise OverBudget(charge.account, changed.spent - account.spent, account.remaining)
+        after[name] = changed
+    for account in after.values():
+        _keep(state, account)
+    state[f"request:{key}"] = {
+        "phase": RESERVED,
+        "request": request_digest(request, charges),
+        "charges": list(charges),
+        "reservation": [entry.position, entry.hash],
+        "entry": entry.position,
+    }
+    state["open"] = {**state.get("open", {}), str(key): str(entry.body["expires"])}
+
+
+def _charge(state: State, entry: Entry) -> None:
+    known = _at(state, entry, RESERVED, CHARGED)
+    expires = state["open"][str(entry.body["key"])]
+    if entry.time > expires:
+        raise InputError(
+            f"the reservation of {entry.body['key']!r} expired at {expires}: nothing was charged; "
+            "ask again"
+        )
+    _advance(state, entry, known, CHARGED)
+
+
+def _answer(state: State, entry: Entry) -> None:
+    known = _at(state, entry, CHARGED, RELEASED)
+    if "answer" not in entry.body:
+        raise InputError("an entry of kind 'answer' holds an answer")
+    request = {name: value for name, value in entry.body.items() if name not in STEP_WORDS}
+    if request_digest(request, entry.body.get("charges")) != known["request"]:
+        raise InputError("an answer repeats the request and the charges of its reservation")
+    _advance(state, entry, known, RELEASED)
+
+
+def _cancel(state: State, entry: Entry) -> None:
+    known = _at(state, entry, RESERVED, FREED)
+    if entry.kind == "expire" and entry.time <= state["open"][str(entry.body["key"])]:
+        raise InputError(f"the reservation of {entry.body['key']!r} has not expired")
+    for charge in map(Charge.from_dict, known["charges"]):
+        _keep(state, known_account(state, charge.account).with_charge(charge, -1))
+    _advance(state, entry, known, FREED)
+
+
+def _at(state: State, entry: Entry, before: str, now: str) -> dict[str, Any]:
+    """Return the request that a step acts on, if the step holds the ticket of its reservation."""
+    key, ticket = entry.body["key"], entry.body["reservation"]
+    known = state.get(f"request:{key}")
+    if known is not None and known["reservation"] != ticket:
+        raise InputError(
+            f"the key {key!r} was reserved anew by entry {known['reservation'][0]}: the "
+            f"reservation of entry {ticket[0]} is no longer its own; ask again"
+        )
+    if known is None or known["phase"] != before:
+        found = "unknown" if known is None else known["phase"]
+        raise InputError(f"a request must be {before} before it is {now}; {key!r} is {found}")
+    return known
+
+
+def _advance(state: State, entry: Entry, known: dict[str, Any], phase: str) -> None:
+    key = str(entry.body["key"])
+    state[f"request:{key}"] = {**known, "phase": phase, "entry": entry.position}
+    if key in state["open"]:
+        state["open"] = {name: end for name, end in state["open"].items() if name != key}
+
+
+def _keep(state: State, account: Account) -> None:
+    state[f"account:{folded_name(account.name)}"] = account.as_dict()
+
+
+_STEPS = {
+    "open": _open,
+    "budget": _budget,
+    "bind": _bind,
+    "reserve": _reserve,
+    "charge": _charge,
+    "answer": _answer,
+    "cancel": _cancel,
+    "expire": _cancel,
+}
+
+
+class Replay:
+    """Checks entries one after another and keeps the state that they lead to.
+
+    >>> replay = Replay()
+    >>> replay.add(Entry.after(None, {"kind": "open", "id": "a", "version": 1}, "2030"))
+    >>> replay.reasons, replay.position
+    ([], 1)
+    """
+
+    def __init__(self) -> None:
+        self.state: dict[str, dict[str, Any]] = {}
+        self.reasons: list[str] = []
+        self.hashes: list[str] = []
+        self.position = 0
+        self.hash = NOTHING_BEFORE
+        self._time = ""
+
+    def add(self, entry: Entry) -> None:
+        """Check one entry against all before it."""
+        here = f"entry {entry.position}"
+        if entry.position != self.position + 1:
+            self.reasons.append(
+                f"{here} follows entry {self.position}: entries are missing or out of order"
+            )
+        elif entry.previous != self.hash:
+            self.reasons.append(
+                f"{here} does not follow the entry before it: one of them was altered, removed "
+                "or moved"
+            )
+        if not entry.is_whole:
+            self.reasons.append(f"{here} was altered: its hash is not that of its content")
+        if entry.time < self._time:
+            self.reasons.append(f"{here} is older than the entry before it")
+        if entry.position == 1 and entry.kind != "open":
+            self.reasons.append("entry 1 does not open a ledger")
+        try:
+            apply_entry(self.state, entry)
+        except (InputError, LookupError, TypeError, ValueError, AttributeError) as wrong:
+            self.reasons.append(f"{here} could not have been written: {wrong}")
+        self.hashes.append(entry.hash)
+        self.position, self.hash, self._time = entry.position, entry.hash, entry.time
