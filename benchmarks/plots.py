@@ -109,8 +109,8 @@ def draw(figure: Figure, curves: list[Curve], unit: str, folder: Path = PICTURES
     """Draw a figure into its file."""
     import matplotlib as mpl
 
-    from tightrope.report.files import new_axes
-    from tightrope.report.palette import strokes
+    from tightrope.report.drawings import strokes
+    from tightrope.report.plots import new_axes
 
     axes = new_axes(7.2, 4.6)
     for curve, stroke in zip(curves, strokes(len(curves)), strict=True):

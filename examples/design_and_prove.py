@@ -9,7 +9,7 @@ from pathlib import Path
 
 import tightrope as tr
 from tightrope.certify import write
-from tightrope.report import html_report
+from tightrope.report.page import html_report
 
 
 def main() -> None:

@@ -28,7 +28,7 @@ def main() -> None:
         )
     print(f"no private mechanism has a worst regret below {many.bound:.6f}")
     if len(sys.argv) > 1:
-        from tightrope.report import plot_regret, save_plot
+        from tightrope.report.plots import plot_regret, save_plot
 
         print(f"drawn into {save_plot(plot_regret, many, sys.argv[1])}")
 

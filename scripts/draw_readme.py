@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import tightrope as tr
-from tightrope.report import plot_channel, plot_graph
+from tightrope.report.plots import plot_channel, plot_graph
 from tightrope.studies import Study, sweep
 
 PICTURE = Path(__file__).parent.parent / "docs" / "assets" / "design.svg"

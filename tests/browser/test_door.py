@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tightrope.studio import State
+from tightrope.studio.state import State
 
 #: What a browser sends to open a socket.
 UPGRADE = {
@@ -113,7 +113,7 @@ def test_hostile_graphs_are_refused_beside_the_field(tab, tmp_path):
 
 
 def test_hostile_mechanism_file_is_not_trusted(tab, tmp_path):
-    from tightrope.studio.making import make
+    from tightrope.studio.work import make
 
     good = make(State()).mechanism
     upload = "[data-upload=mechanism] input[type=file]"

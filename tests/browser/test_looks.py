@@ -2,9 +2,11 @@
 
 import pytest
 
-from tightrope.studio import Reader, State
+from tightrope.studio.state import ConsumerText, State
 
-TWO = State(question="choice(3)", readers=(Reader("mayor"), Reader("press", loss="absolute")))
+TWO = State(
+    question="choice(3)", consumers=(ConsumerText("mayor"), ConsumerText("press", loss="absolute"))
+)
 
 #: What can be seen but is cut off at the right or left edge of the window, by tag and text.
 CUT_OFF = """() => {
@@ -61,7 +63,7 @@ def test_narrow_windows_cut_nothing_off(tab, width, picture):
 def test_every_button_of_a_narrow_header_can_be_reached(tab):
     tab.page.set_viewport_size({"width": 400, "height": 800})
     tab.open(TWO)
-    for number, name in enumerate(["Privacy", "Readers", "Mechanism", "Proof & release"], 2):
+    for number, name in enumerate(["Privacy", "Consumers", "Mechanism", "Proof & release"], 2):
         tab.page.get_by_role("tab", name=f"{number} {name}").click()
         tab.page.locator(".q-tab--active").get_by_text(name).wait_for()
     tab.press("Copy as")
@@ -88,7 +90,7 @@ def test_lights_are_turned_off_and_on(tab, picture):
 
 def test_report_is_dark_in_the_dark_and_light_on_paper(chromium):
     from tightrope.optimize import design
-    from tightrope.report import html_report
+    from tightrope.report.page import html_report
 
     page = chromium.new_page(viewport={"width": 400, "height": 800}, color_scheme="dark")
     page.set_content(html_report(design("sum(4,2)", "ln(2)")))

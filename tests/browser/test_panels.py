@@ -5,14 +5,15 @@ import re
 
 from tightrope.publish import Ledger
 from tightrope.publish.receipts import anchors_of_receipts
-from tightrope.studio import Reader, State
-from tightrope.studio.sketch import HEIGHT, WIDTH
+from tightrope.studio.canvas import SKETCH_SIZE
+from tightrope.studio.state import ConsumerText, State
 
 
 def click_canvas(tab, x, y, **options):
     box = tab.page.locator("[data-canvas]").bounding_box()
+    width, height = SKETCH_SIZE
     tab.page.mouse.click(
-        box["x"] + x * box["width"] / WIDTH, box["y"] + y * box["height"] / HEIGHT, **options
+        box["x"] + x * box["width"] / width, box["y"] + y * box["height"] / height, **options
     )
 
 
@@ -86,7 +87,7 @@ def test_wrong_level_is_refused_beside_the_field(tab):
     assert tab.page.locator(".q-field__messages >> text=look like").count() == 0
 
 
-# -- 3 readers ----------------------------------------------------------------------------
+# -- 3 consumers ----------------------------------------------------------------------------
 
 
 def test_point_is_dragged_in_the_simplex(tab, picture):
@@ -99,12 +100,12 @@ def test_point_is_dragged_in_the_simplex(tab, picture):
     tab.page.mouse.move(middle[0], box["y"] + box["height"] * 0.2, steps=5)
     tab.page.mouse.up()
     tab.wait("[data-regular] >> text=/^no$/")
-    tab.page.get_by_role("button", name="Add a reader").click()
-    tab.wait("[data-regret] >> text=reader 2")
-    picture(tab, "readers")
+    tab.page.get_by_role("button", name="Add a consumer").click()
+    tab.wait("[data-regret] >> text=consumer 2")
+    picture(tab, "consumers")
 
 
-def test_readers_have_presets_sliders_and_losses(tab):
+def test_consumers_have_presets_sliders_and_losses(tab):
     tab.open(State(question="count(3)"), panel=3)
     tab.wait("[data-regular] >> text=/^yes$/")
     tab.press("binomial(.3)")
@@ -126,7 +127,7 @@ def test_readers_have_presets_sliders_and_losses(tab):
 
 
 def test_mechanism_is_designed_compared_and_judged(tab, picture):
-    tab.open(State(question="cycle(5)", readers=(Reader(prior="0.4,0.15,0.15,0.15,0.15"),)))
+    tab.open(State(question="cycle(5)", consumers=(ConsumerText(prior="0.4,0.15,0.15,0.15,0.15"),)))
     tab.design()
     tab.wait("[data-heat-note] >> text=5 answers")
     assert "no mechanism below" in tab.text("[data-design]")

@@ -8,11 +8,11 @@ import sys
 import pytest
 from tests.browser.conftest import environment
 
-from tightrope.studio import Reader, State
+from tightrope.studio.state import ConsumerText, State
 from tightrope.studio.takeaway import PANELS
 
 #: Takes many seconds.
-LONG = State(question="sum(250,4)", epsilon="0.5", readers=(Reader(prior="binomial(.3)"),))
+LONG = State(question="sum(250,4)", epsilon="0.5", consumers=(ConsumerText(prior="binomial(.3)"),))
 
 
 def test_design_is_cancelled(tab):
@@ -28,7 +28,10 @@ def test_design_is_cancelled(tab):
 def test_best_so_far_is_kept(tab):
     shares = [37 * i % 97 + 1 for i in range(81)]
     uneven = ",".join(f"{share}/{sum(shares)}" for share in shares)
-    tab.open(State(question="counts(8,2)", epsilon="0.5", readers=(Reader(prior=uneven),)), panel=4)
+    tab.open(
+        State(question="counts(8,2)", epsilon="0.5", consumers=(ConsumerText(prior=uneven),)),
+        panel=4,
+    )
     tab.press("Design")
     tab.wait("[data-status] >> text=/^round/")
     tab.press("Keep best so far")
@@ -126,8 +129,8 @@ def plain(lines):
 
 def test_commands_print_the_numbers_of_the_page(tab, shell):
     drawn = '{"name": "drawn", "nodes": [0, 1, 2, 3], "edges": [[0, 1], [1, 2], [2, 3], [0, 3]]}'
-    who = Reader(prior="2/5,1/5,1/5,1/5", loss="distance")
-    tab.open(State(graph=drawn, epsilon="ln(3)", readers=(who,)))
+    who = ConsumerText(prior="2/5,1/5,1/5,1/5", loss="distance")
+    tab.open(State(graph=drawn, epsilon="ln(3)", consumers=(who,)))
     tab.design()
     tab.turn(5)
     tab.press("Verify")
@@ -175,8 +178,11 @@ def test_state_is_in_the_address(tabs):
 
 
 def test_regret_table_is_taken_away(tab, shell, python):
-    nasty = Reader("it's the 'press'", prior="1/2,1/4,1/8,1/8", loss="distance")
-    tab.open(State(question="cycle(4)", epsilon="ln(3)", readers=(Reader("mayor"), nasty)), panel=3)
+    nasty = ConsumerText("it's the 'press'", prior="1/2,1/4,1/8,1/8", loss="distance")
+    tab.open(
+        State(question="cycle(4)", epsilon="ln(3)", consumers=(ConsumerText("mayor"), nasty)),
+        panel=3,
+    )
     tab.page.locator("[data-regret]").get_by_text(nasty.name, exact=True).wait_for()
     regular, common = (json.loads(line) for line in tab.takeaway("JSON").splitlines())
     printed = shell(tab.takeaway("command"))

@@ -134,7 +134,7 @@ def design(
     }
     data |= written(found, asked, out, as_json)
     if report is not None:
-        from tightrope.report import html_report
+        from tightrope.report.page import html_report
 
         write_text(report, html_report(found))
         data["report"] = str(report)

@@ -35,8 +35,7 @@ def graph(
     asked = query(question, neighbours=neighbours)
     facts = graph_facts(asked.graph)
     if plot is not None:
-        from tightrope.report.files import save_plot
-        from tightrope.report.graphs import plot_graph
+        from tightrope.report.plots import plot_graph, save_plot
 
         save_plot(plot_graph, asked.graph, plot)
     data = {"query": asked.text, "neighbours": asked.neighbours.value, **facts.as_dict()}

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -54,27 +52,6 @@ LossText = Annotated[
 ]
 
 
-def plain(value: Any) -> Any:
-    """Turn a value into what JSON can say: exact fractions as text, infinities as null.
-
-    >>> plain({"ratio": Fraction(1, 3), "high": math.inf, "pair": (1, 2)})
-    {'ratio': '1/3', 'high': None, 'pair': [1, 2]}
-    """
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, str | bool | int) or value is None:
-        return value
-    if isinstance(value, Fraction):
-        return str(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(entry) for entry in value]
-    return str(value)
-
-
 def show(as_json: bool, data: Mapping[str, Any], draw: Callable[[Console], None]) -> None:
     """Print the data as one JSON object, or draw it for a person.
 
@@ -82,6 +59,8 @@ def show(as_json: bool, data: Mapping[str, Any], draw: Callable[[Console], None]
     {"nodes": 3}
     """
     if as_json:
+        from tightrope.report.texts import plain
+
         unicode = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
         print(json.dumps(plain(data), ensure_ascii=not unicode, allow_nan=False))
         return

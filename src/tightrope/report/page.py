@@ -21,16 +21,12 @@ from tightrope.leakage import (
     vulnerability,
 )
 from tightrope.optimize import Design
-from tightrope.report.graphs import plot_graph
-from tightrope.report.heat import plot_channel
+from tightrope.report.plots import plot_channel, plot_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from matplotlib.axes import Axes
-
-#: Answers up to which the best remap and a few rows are written out.
-WRITTEN = 12
 
 STYLE = """
 :root{color-scheme:light dark;--ink:#111;--faint:#444;--paper:#fff;--line:#bbb;--code:#f3f3f3;
@@ -78,7 +74,7 @@ def html_report(design: Design) -> str:
         _head(design),
         _answer_graph(design),
         _mechanism(design),
-        _reader(design),
+        _consumer(design),
         _comparison(design),
         _leakage(design),
         _proofs(design),
@@ -93,9 +89,9 @@ def html_report(design: Design) -> str:
 
 def _head(design: Design) -> str:
     proved = (
-        "proved optimal: no ε-private mechanism loses less, by more than the gap below"
+        "certified: no ε-private mechanism loses less, by more than the gap below"
         if design.certified
-        else "not proved optimal; the bound below is what is proved"
+        else "not certified; the bound below is what is proved"
     )
     return (
         f"<h1>Mechanism for {escape(design.graph.name)}</h1>"
@@ -120,7 +116,7 @@ def _mechanism(design: Design) -> str:
     return "<h2>The mechanism</h2>" + _svg(lambda: plot_channel(design.channel), caption)
 
 
-def _reader(design: Design) -> str:
+def _consumer(design: Design) -> str:
     consumer = design.consumer
     if not consumer.risk_averse:
         likely = consumer.prior.maximum
@@ -130,13 +126,13 @@ def _reader(design: Design) -> str:
         knows = f"{len(consumer.support)} of {design.nodes} answers that are possible"
         lost = "worst loss"
     rows = [
-        ("the reader knows", knows),
+        ("the consumer knows", knows),
         ("counts as loss", escape(consumer.loss.name)),
         (lost, _number(design.expected_loss)),
     ]
     if consumer.loss.is_binary:
         rows.append(("right answer", f"in {100 * design.utility:.4g} % of cases"))
-    return f"<h2>What the reader gets</h2>{_table(rows, escaped=True)}"
+    return f"<h2>What the consumer gets</h2>{_table(rows, escaped=True)}"
 
 
 def _comparison(design: Design) -> str:
@@ -168,12 +164,12 @@ def _leakage(design: Design) -> str:
             after = float(posterior_vulnerability(design.channel, prior))
             bits = float(min_entropy_leakage(design.channel, prior))
             lines.append(
-                f"This reader guesses the answer itself rightly with probability "
+                f"This consumer guesses the answer itself rightly with probability "
                 f"{_brief(before)} beforehand and {_brief(after)} afterwards: the output tells "
                 f"{_brief(bits)} bits about the answer (min-entropy leakage)."
             )
         lines.append(
-            f"Whatever a reader knows, it tells at most "
+            f"Whatever a consumer knows, it tells at most "
             f"{_brief(float(min_capacity(design.channel)))} bits about the answer (min-capacity)."
         )
     except TooLarge:
@@ -193,7 +189,7 @@ def _proofs(design: Design) -> str:
         rows.append(("certificate", f"one price for each of the {design.nodes} answers"))
         if certificate.theorem:
             rows.append(("why the prices are valid", certificate.theorem))
-        if design.nodes <= WRITTEN:
+        if design.nodes <= 12:
             prices = ", ".join(_number(float(price)) for price in certificate.prices)
             rows.append(("prices", prices))
     check = (

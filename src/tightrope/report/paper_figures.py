@@ -32,25 +32,23 @@ from tightrope.mechanisms import exponential, geometric, highest_leakage, random
 from tightrope.mechanisms.tight import utility_curve
 from tightrope.phi import exists
 from tightrope.queries import query
-from tightrope.report.curves import (
+from tightrope.report.plots import (
+    new_axes,
+    plot_channel,
+    plot_column_graph,
     plot_database_bound,
+    plot_graph,
     plot_leakage,
+    plot_region,
     plot_utility,
+    save_plot,
     shade_existence,
 )
-from tightrope.report.files import new_axes, save_plot
-from tightrope.report.graphs import plot_graph
-from tightrope.report.heat import plot_channel
-from tightrope.report.simplex import plot_region
-from tightrope.report.tight_edges import plot_column_graph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Panel = Callable[["Axes"], "Axes"]
-
-_LN2, _LN5 = "ln(2)", "ln(5)"
-_EXAMPLE_3 = "product(.3,.27,.23,.2)"
 
 
 def draw_figures(
@@ -135,20 +133,20 @@ def _a1() -> Figure:
 
 def _a2() -> Figure:
     return [
-        lambda ax: plot_region(PathPower(3), ax, epsilons=(_LN5, _LN2)),
-        lambda ax: plot_region(Cycle(3), ax, epsilons=(_LN5, _LN2)),
+        lambda ax: plot_region(PathPower(3), ax, epsilons=("ln(5)", "ln(2)")),
+        lambda ax: plot_region(Cycle(3), ax, epsilons=("ln(5)", "ln(2)")),
     ], 2
 
 
 def _a3() -> Figure:
     graph = query("counts(1,2)").graph
-    return [lambda ax: plot_region(graph, ax, epsilons=("ln(20)", _LN5, _LN2))], 1
+    return [lambda ax: plot_region(graph, ax, epsilons=("ln(20)", "ln(5)", "ln(2)"))], 1
 
 
 def _a4() -> Figure:
-    people = query("databases(5,4)").graph
-    curves = leakage_curves(_EXAMPLE_3, people, np.arange(0.4, 1.0001, 0.02).tolist())
-    levels = regular_levels(_EXAMPLE_3, people)
+    people, prior = query("databases(5,4)").graph, "product(.3,.27,.23,.2)"
+    curves = leakage_curves(prior, people, np.arange(0.4, 1.0001, 0.02).tolist())
+    levels = regular_levels(prior, people)
 
     def draw(ax: Axes) -> Axes:
         plot_leakage(curves, ax, existence=levels)
@@ -252,7 +250,7 @@ def _b8() -> Figure:
 
 def _b9() -> Figure:
     people = Databases(2, "abc")
-    worst = highest_leakage(2, 3, _LN2).matrix()
+    worst = highest_leakage(2, 3, "ln(2)").matrix()
     names = ["".join(map(str, people.label(i))) for i in range(people.size)]
     shown = Channel(worst, inputs=names, outputs=names)
     return [
@@ -268,16 +266,16 @@ def _table_1() -> Figure:
         return Channel(channel.matrix(), inputs="ABCDEF", outputs="ABCDEF")
 
     return [
-        _matrix(named(geometric(cities, _LN2)), "(a) adapted geometric"),
-        _matrix(named(randomized_response(cities, _LN2)), "(b) optimal", fractions=True),
+        _matrix(named(geometric(cities, "ln(2)")), "(a) adapted geometric"),
+        _matrix(named(randomized_response(cities, "ln(2)")), "(b) optimal", fractions=True),
     ], 2
 
 
 def _table_2() -> Figure:
     votes = query("count(5)").graph
     return [
-        _matrix(geometric(votes, _LN2), "(a) truncated geometric", fractions=True),
-        _matrix(ring(votes, _LN2), "(b) ring", fractions=True),
+        _matrix(geometric(votes, "ln(2)"), "(a) truncated geometric", fractions=True),
+        _matrix(ring(votes, "ln(2)"), "(b) ring", fractions=True),
     ], 2
 
 
@@ -289,9 +287,9 @@ def _c_matrices() -> Figure:
     weights = np.array([float(centre), *[float(leaf)] * 3])
     universal = Channel(float(alpha) ** star.distance_matrix() * weights)
     return [
-        _matrix(randomized_response(Clique(3), _LN2), "X of Obs 3.1, α = 1/2", fractions=True),
+        _matrix(randomized_response(Clique(3), "ln(2)"), "X of Obs 3.1, α = 1/2", fractions=True),
         _matrix(second, "a Y of Obs 3.1, α = 1/2", fractions=True),
-        _matrix(exponential(Cycle(6), _LN2), "X of (14), six answers, α = 1/2", fractions=True),
+        _matrix(exponential(Cycle(6), "ln(2)"), "X of (14), six answers, α = 1/2", fractions=True),
         _matrix(universal, "U of Thm 4.3, star(3), α = 1/3", fractions=True),
     ], 2
 
@@ -301,17 +299,17 @@ def _d_row_graphs() -> Figure:
 
     def panel(channel: Channel, graph: AnswerGraph, output: int, title: str) -> Panel:
         def draw(ax: Axes) -> Axes:
-            plot_column_graph(channel, ax, graph=graph, epsilon=_LN2, output=output)
+            plot_column_graph(channel, ax, graph=graph, epsilon="ln(2)", output=output)
             ax.set_title(f"{title}\n{ax.get_title()}", fontsize=10)
             return ax
 
         return draw
 
     return [
-        panel(geometric(line, _LN2), line, 2, "geometric noise on a count"),
-        panel(exponential(line, _LN2), line, 2, "exponential noise on a count"),
-        panel(geometric(wide, _LN2), wide, 3, "geometric noise on sum(3,2)"),
-        panel(exponential(petersen(), _LN2), petersen(), 0, "exponential noise, Petersen graph"),
+        panel(geometric(line, "ln(2)"), line, 2, "geometric noise on a count"),
+        panel(exponential(line, "ln(2)"), line, 2, "exponential noise on a count"),
+        panel(geometric(wide, "ln(2)"), wide, 3, "geometric noise on sum(3,2)"),
+        panel(exponential(petersen(), "ln(2)"), petersen(), 0, "exponential noise, Petersen graph"),
     ], 2
 
 

@@ -1,21 +1,67 @@
-"""From the fields of a page to the values that the library takes."""
+"""From the fields of a page to what the library takes, and errors that know their field."""
 
 from __future__ import annotations
 
 import functools
 import re
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from tightrope.epsilon import Epsilon
-from tightrope.errors import InputError
-from tightrope.studio.refusal import Refused, blame
-from tightrope.studio.state import GRAPH_FILE, Reader, State
+from tightrope.errors import InputError, TightropeError
+from tightrope.studio.state import GRAPH_FILE, ConsumerText, State
 
 if TYPE_CHECKING:
     from tightrope.consumers import Consumer
     from tightrope.queries import Query
+
+
+class Refused(TightropeError):
+    """What a field holds cannot be used.
+
+    Parameters
+    ----------
+    field
+        The name of the field, such as ``"question"``.
+    message
+        Why, in one line.
+
+    Examples
+    --------
+    >>> Refused("epsilon", "ε must be positive, got -1").field
+    'epsilon'
+    """
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(field, message)
+        self.field = field
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@contextmanager
+def blame(field: str) -> Iterator[None]:
+    """Say of every refusal inside which field it belongs to.
+
+    >>> from tightrope import Epsilon
+    >>> with blame("epsilon"):
+    ...     Epsilon.of(-1)
+    Traceback (most recent call last):
+    ...
+    tightrope.studio.asking.Refused: ε must be positive, got -1
+    """
+    try:
+        yield
+    except Refused:
+        raise
+    except TightropeError as refused:
+        raise Refused(field, str(refused)) from None
+
 
 #: Most answers of a graph or prior that is uploaded.
 UPLOADED_ANSWERS = 5_000
@@ -29,7 +75,7 @@ def refuse_files(field: str, text: str) -> None:
     >>> refuse_files("prior", "file:secret.csv")
     Traceback (most recent call last):
     ...
-    tightrope.studio.refusal.Refused: files come in by upload here, got 'file:secret.csv'
+    tightrope.studio.asking.Refused: files come in by upload here, got 'file:secret.csv'
     """
     if _FILE.match(text):
         raise Refused(field, f"files come in by upload here, got {text.strip()[:60]!r}")
@@ -80,25 +126,25 @@ def level_in(state: State) -> Epsilon:
         return Epsilon.of(state.epsilon)
 
 
-def consumer_of(reader: Reader, query: Query) -> Consumer:
-    """Return a reader as the library's consumer.
+def consumer_of(consumer: ConsumerText, query: Query) -> Consumer:
+    """Return a consumer as the library's consumer.
 
-    >>> consumer_of(Reader("mayor", prior="binomial(.3)"), query_in(State()))
+    >>> consumer_of(ConsumerText("mayor", prior="binomial(.3)"), query_in(State()))
     <Bayesian consumer mayor: Prior over 6 answers, binary loss>
     """
     from tightrope.consumers import Consumer, loss, prior, support
 
-    refuse_files("prior", reader.prior)
-    refuse_files("loss", reader.loss)
+    refuse_files("prior", consumer.prior)
+    refuse_files("loss", consumer.loss)
     with blame("loss"):
-        cost = loss(reader.loss, query.graph)
-    if reader.is_risk_averse:
+        cost = loss(consumer.loss, query.graph)
+    if consumer.is_risk_averse:
         with blame("support"):
-            possible = support(reader.support, query.graph)
-        return Consumer(support=possible, loss=cost, name=reader.name)
+            possible = support(consumer.support, query.graph)
+        return Consumer(support=possible, loss=cost, name=consumer.name)
     with blame("prior"):
-        known = prior(reader.prior, query.graph)
-    return Consumer.of(query.graph, prior=known, loss=cost, name=reader.name)
+        known = prior(consumer.prior, query.graph)
+    return Consumer.of(query.graph, prior=known, loss=cost, name=consumer.name)
 
 
 def safe_name(name: str, fallback: str) -> str:

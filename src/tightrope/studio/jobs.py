@@ -16,13 +16,22 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from tightrope.errors import TightropeError
-from tightrope.studio.refusal import Refused
+from tightrope.studio.asking import Refused
 
 #: Shortest time between two reports of progress, in seconds.
 REPORT_EVERY = 0.1
 
 #: Loaded once; every job starts from a copy of the process that has them.
-PRELOADED = ["tightrope.studio.preload"]
+PRELOADED = [
+    "highspy",
+    "scipy.linalg",
+    "scipy.signal",
+    "scipy.sparse.linalg",
+    "tightrope.axioms",
+    "tightrope.certify.make",
+    "tightrope.proofs",
+    "tightrope.studio.work",
+]
 
 
 class Ended(Exception):

@@ -12,17 +12,22 @@ from nicegui import background_tasks, ui
 from nicegui.client import Client
 
 from tightrope.errors import TightropeError
+from tightrope.studio.asking import Refused
 from tightrope.studio.jobs import Ended, Slots
-from tightrope.studio.refusal import Refused
+from tightrope.studio.panels import Panel
+from tightrope.studio.panels.consumers import ConsumersPanel
+from tightrope.studio.panels.mechanism import MechanismPanel
+from tightrope.studio.panels.privacy import PrivacyPanel
+from tightrope.studio.panels.proof import ProofPanel
+from tightrope.studio.panels.question import QuestionPanel
 from tightrope.studio.state import History, State, decode, differences, encode
 from tightrope.studio.takeaway import PANELS, as_command, as_python
 
 if TYPE_CHECKING:
     from fastapi import Request
 
-    from tightrope.studio.making import Outcome
-    from tightrope.studio.panels.panel import Panel
     from tightrope.studio.server import Settings
+    from tightrope.studio.work import Outcome
 
 #: Changes of the same field within this many seconds are one step of undo.
 ONE_STEP = 1.0
@@ -115,8 +120,6 @@ class Page:
 
     def build(self) -> None:
         """Create the elements."""
-        from tightrope.studio.panels import panels
-
         self.client = ui.context.client
         ui.add_css(STYLE)
         ui.colors(primary="#0f766e", secondary="#0072B2", negative="#b42318")
@@ -133,7 +136,8 @@ class Page:
             .style("background: transparent; max-width: 1500px; margin: 0 auto")
             .props("transition-prev=fade transition-next=fade transition-duration=80")
         ):
-            for made in panels(self):
+            for kind in (QuestionPanel, PrivacyPanel, ConsumersPanel, MechanismPanel, ProofPanel):
+                made: Panel = kind(self)
                 self.panels[made.name], self._building = made, made.name
                 with ui.tab_panel(made.name):
                     made.build()
@@ -153,7 +157,7 @@ class Page:
         ui.label("Tightrope").classes("text-weight-bold").style("font-size: 17px")
         with ui.tabs().props("dense no-caps inline-label").classes("col-auto") as self._tabs:
             for number, (name, title) in enumerate(
-                zip(PANELS, ("Question", "Privacy", "Readers", "Mechanism", "Proof & release"),
+                zip(PANELS, ("Question", "Privacy", "Consumers", "Mechanism", "Proof & release"),
                     strict=True), 1,
             ):  # fmt: skip
                 self._marks[name] = ui.tab(name, label=f"{number} {title}")
@@ -211,7 +215,7 @@ class Page:
 
     def _show(self, changed: frozenset[str]) -> None:
         state = self.state
-        self._summary.set_text(f"{state.asked} · ε = {state.epsilon} · {state.reader.loss} loss")
+        self._summary.set_text(f"{state.asked} · ε = {state.epsilon} · {state.consumer.loss} loss")
         self._undo.set_enabled(bool(self.history.past))
         self._redo.set_enabled(bool(self.history.future))
         self.run_script(_ADDRESS % json.dumps("" if state == State() else encode(state)))

@@ -10,17 +10,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tightrope.studio.heat import Heat
-from tightrope.studio.making import Compared
-from tightrope.studio.work import Drawing
+import numpy as np
+from numpy.typing import NDArray
 
-#: Colours that can be told apart by everybody (Okabe and Ito).
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8c6bb1")
+from tightrope.report.drawings import COLOURS, GraphDrawing, HeatMap
+from tightrope.studio.work import Compared
+
 TEAL, GREY = "#0f9d8a", "#8a94a0"
-#: Most rows and outputs with a number in each cell.
-NUMBERED = 10
-#: Most names in a small picture of a graph, beside those of marked answers.
-NAMED_IN_SMALL = 20
 #: The end of the ε axis.
 LAST_LEVEL = 5.0
 
@@ -59,12 +55,12 @@ def safe(text: str) -> str:
 
 
 def graph_picture(
-    drawing: Drawing,
+    drawing: GraphDrawing,
     *,
     groups: Sequence[Sequence[int]] = (),
     tight: Sequence[tuple[int, int]] | None = None,
     parts: Sequence[int] | None = None,
-    small: bool = False,
+    most_names: int = 40,
 ) -> Figure:
     """Draw an answer graph.
 
@@ -78,108 +74,77 @@ def graph_picture(
         Edges to draw heavily, by nodes; the others become faint.
     parts
         A number for each node that chooses its colour.
-    small
-        Whether there is little room: then of many names every second or third is written.
+    most_names
+        So many names are written at most, beside those of marked answers.
 
     Examples
     --------
-    >>> from tightrope.studio.asking import query_of
-    >>> from tightrope.studio.work import drawing_of
-    >>> ring = drawing_of(query_of("cycle(4)", "", "change-one").graph)
-    >>> [trace["mode"] for trace in graph_picture(ring)["data"]]
+    >>> from tightrope.graphs import Cycle
+    >>> from tightrope.report.drawings import graph_drawing
+    >>> [trace["mode"] for trace in graph_picture(graph_drawing(Cycle(4)))["data"]]
     ['lines', 'markers+text', 'markers']
     """
     place = {node: k for k, node in enumerate(drawing.nodes)}
-    flat = is_flat(drawing)
     faint = 0.25 if tight is not None else 0.8
-    data = [_lines(drawing, drawing.edges, flat, GREY, 1.4, faint)]
+    data = [_lines(drawing, drawing.edges, GREY, 1.4, faint)]
     if tight is not None:
         heavy = [(place[i], place[j]) for i, j in tight if i in place and j in place]
-        data.append(_lines(drawing, heavy, flat, TEAL, 3.0, 1.0))
-    xs, ys = [x for x, _ in drawing.points], [y for _, y in drawing.points]
-    size = max(9.0, min(26.0, 420 / max(len(xs), 1)))
+        data.append(_lines(drawing, heavy, TEAL, 3.0, 1.0))
+    size = max(9.0, min(26.0, 420 / max(len(place), 1)))
     for number, nodes in enumerate(groups):
-        inside = [place[node] for node in nodes if node in place]
         ring = {"size": size + 8 + 7 * number, "color": "rgba(0,0,0,0)"}
         ring["line"] = {"color": COLOURS[number % len(COLOURS)], "width": 3}
+        inside = [place[node] for node in nodes if node in place]
         data.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": [xs[k] for k in inside],
-                "y": [ys[k] for k in inside],
-                "marker": ring,
-                "name": f"reader {number + 1}",
-                "hoverinfo": "name",
-            }
+            _dots(drawing, inside, ring) | {"name": f"consumer {number + 1}", "hoverinfo": "name"}
         )
-    colours = [COLOURS[parts[n] % len(COLOURS)] if parts else TEAL for n in drawing.nodes]
-    if len(xs) <= 40:
+    if len(place) <= 40:
         # Behind the dots, and as large as the outermost ring, so that no ring covers a name.
         room = size + (7 * len(groups) + 4 if groups else 0)
         marked = {node for nodes in groups for node in nodes}
-        step = math.ceil(len(xs) / NAMED_IN_SMALL) if small else 1
+        step = math.ceil(len(place) / most_names)
         chosen = [k for k, n in enumerate(drawing.nodes) if k % step == 0 or n in marked]
-        sides = _sides(drawing, flat)
+        sides = _sides(drawing)
         short = [name if len(name) <= 8 else f"{name[:7]}…" for name in drawing.names]
         data.append(
-            {
-                "type": "scatter",
+            _dots(drawing, chosen, {"size": room, "color": "rgba(0,0,0,0)"})
+            | {
                 "mode": "markers+text",
-                "x": [xs[k] for k in chosen],
-                "y": [ys[k] for k in chosen],
-                "marker": {"size": room, "color": "rgba(0,0,0,0)"},
                 "text": [safe(short[k]) for k in chosen],
                 "textposition": [sides[k] for k in chosen],
                 "hoverinfo": "skip",
             }
         )
-    data.append(
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": xs,
-            "y": ys,
-            "marker": {"size": size, "color": colours, "line": {"color": "white", "width": 1}},
-            "hovertext": [safe(name) for name in drawing.names],
-            "hoverinfo": "text",
-        }
-    )
-    wide = _hidden() | {"range": _margin(xs, 0.18 + 0.06 * len(groups))}
-    high = _hidden() | (
-        {"range": _arc_range(drawing)}
-        if flat
-        else {"range": _margin(ys, 0.18 + 0.06 * len(groups))}
-    )
-    if not flat:
-        high |= {"scaleanchor": "x"}
+    colours = [COLOURS[parts[n] % len(COLOURS)] if parts else TEAL for n in drawing.nodes]
+    look = {"size": size, "color": colours, "line": {"color": "white", "width": 1}}
+    hover = {"hovertext": [safe(name) for name in drawing.names], "hoverinfo": "text"}
+    data.append(_dots(drawing, range(len(place)), look) | hover)
+    margin = 0.18 + 0.06 * len(groups)
+    wide = _hidden() | {"range": _margin(drawing.points[:, 0], margin)}
+    if drawing.is_flat:
+        highest = float(drawing.lines()[:, :, 1].max(initial=0.0))
+        high = _hidden() | {"range": [-0.65, max(1.2 * highest, 0.8)]}
+    else:
+        high = _hidden() | {"range": _margin(drawing.points[:, 1], margin), "scaleanchor": "x"}
     return _figure(data, xaxis=wide, yaxis=high, margin={"l": 4, "r": 4, "t": 4, "b": 4})
 
 
 def graph_layout() -> dict[str, Any]:
-    """Return the paper of a graph without a graph on it.
-
-    >>> graph_layout()["xaxis"]["visible"]
-    False
-    """
+    """Return the paper of a graph without a graph on it."""
     layout: dict[str, Any] = _figure([], xaxis=_hidden(), yaxis=_hidden())["layout"]
     return layout
 
 
-def is_flat(drawing: Drawing) -> bool:
-    """Whether all answers stand on one line.
-
-    >>> is_flat(Drawing((0, 1), ("0", "1"), ((0.0, 0.0), (1.0, 0.0)), ((0, 1),), 2))
-    True
-    """
-    return len({round(y, 9) for _, y in drawing.points}) == 1
+def _dots(drawing: GraphDrawing, chosen: Sequence[int], marker: dict[str, Any]) -> dict[str, Any]:
+    xs, ys = drawing.points[list(chosen)].T.tolist() if len(chosen) else ([], [])
+    return {"type": "scatter", "mode": "markers", "x": xs, "y": ys, "marker": marker}
 
 
-def _sides(drawing: Drawing, flat: bool) -> list[str]:
+def _sides(drawing: GraphDrawing) -> list[str]:
     """Return where the names stand: outside a circle of answers, else below or above."""
-    points = drawing.points
-    if flat or any(abs(math.hypot(x, y) - 1) > 0.01 for x, y in points):
-        return ["bottom center" if flat else "top center"] * len(points)
+    points = drawing.points.tolist()
+    if drawing.is_flat or any(abs(math.hypot(x, y) - 1) > 0.01 for x, y in points):
+        return ["bottom center" if drawing.is_flat else "top center"] * len(points)
     return [
         f"{'top' if y > 0.38 else 'bottom' if y < -0.38 else 'middle'} "
         f"{'right' if x > 0.38 else 'left' if x < -0.38 else 'center'}"
@@ -187,43 +152,27 @@ def _sides(drawing: Drawing, flat: bool) -> list[str]:
     ]
 
 
-def _margin(values: Sequence[float], part: float) -> list[float]:
-    low, high = min(values), max(values)
+def _margin(values: NDArray[np.float64], part: float) -> list[float]:
+    low, high = float(values.min()), float(values.max())
     extra = part * (high - low) or 1.0
     return [low - extra, high + extra]
 
 
-def _arc_range(drawing: Drawing) -> list[float]:
-    longest = max((abs(drawing.points[a][0] - drawing.points[b][0]) for a, b in drawing.edges),
-                  default=1.0)  # fmt: skip
-    return [-0.55 - 0.1 * longest, max(0.6 * longest, 0.8)]
-
-
 def _lines(
-    drawing: Drawing,
+    drawing: GraphDrawing,
     edges: Sequence[tuple[int, int]],
-    flat: bool,
     colour: str,
     width: float,
     opacity: float,
 ) -> dict[str, Any]:
-    """One trace of all edges; arcs between answers on a line, so that none hides another."""
+    """One trace of all edges, with a gap after each."""
     xs: list[float | None] = []
     ys: list[float | None] = []
-    for a, b in edges:
-        (x1, y1), (x2, y2) = drawing.points[a], drawing.points[b]
-        if flat and abs(x2 - x1) > 1.001:
-            middle, half = (x1 + x2) / 2, abs(x2 - x1) / 2
-            turns = [math.pi * k / 16 for k in range(17)]
-            xs += [middle - half * math.cos(turn) for turn in turns]
-            ys += [(half - 0.3) * math.sin(turn) for turn in turns]
-        else:
-            xs += [x1, x2]
-            ys += [y1, y2]
-        xs.append(None)
-        ys.append(None)
-    line = {"color": colour, "width": width}
-    return {"type": "scatter", "mode": "lines", "x": xs, "y": ys, "line": line,
+    for line in drawing.lines(edges, steps=17).tolist():
+        xs += [*(x for x, _ in line), None]
+        ys += [*(y for _, y in line), None]
+    look = {"color": colour, "width": width}
+    return {"type": "scatter", "mode": "lines", "x": xs, "y": ys, "line": look,
             "opacity": opacity, "hoverinfo": "skip"}  # fmt: skip
 
 
@@ -284,45 +233,49 @@ def bars_picture(bars: Sequence[Compared], is_binary: bool) -> Figure:
     )
 
 
-def heat_picture(heat: Heat, logarithmic: bool = False) -> Figure:
+def heat_picture(
+    heat: HeatMap, exact: Sequence[Sequence[str]] = (), *, logarithmic: bool = False
+) -> Figure:
     """Draw a mechanism: rows are true answers, columns reported outputs.
 
-    >>> sure = Heat(((1.0,),), ("0",), ("0",), (("1/1",),), (0, 0, 0, 0), (1, 1))
-    >>> heat_picture(sure)["data"][0]["z"]
-    [[1.0]]
+    Parameters
+    ----------
+    heat
+        The numbers.
+    exact
+        The fraction behind each number; nothing for a reduced picture.
+    logarithmic
+        Whether colours stand for powers of ten.
     """
-    shown = [
-        [math.log10(v) if v > 0 else None for v in row] if logarithmic else list(row)
-        for row in heat.values
-    ]
-    exact = heat.exact or [[""] * len(heat.outputs)] * len(heat.rows)
-    hover = [
-        [_hover(heat, i, o, exact[i][o]) for o in range(len(heat.outputs))]
-        for i in range(len(heat.rows))
-    ] if not heat.reduced else None  # fmt: skip
+    values = [[float(f"{value:.6g}") for value in row] for row in heat.values.tolist()]
+    shown: Any = values
+    if logarithmic:
+        shown = [[math.log10(v) if v > 0 else None for v in row] for row in values]
     trace: dict[str, Any] = {
         "type": "heatmap", "z": shown, "colorscale": "Cividis", "xgap": 0, "ygap": 0,
         "x": list(range(len(heat.outputs))), "y": list(range(len(heat.rows))),
         "colorbar": {"thickness": 12, "title": {"text": "log₁₀ p" if logarithmic else "p"}},
     }  # fmt: skip
-    if hover is not None:
-        trace |= {"hovertext": hover, "hoverinfo": "text"}
-        if max(len(heat.rows), len(heat.outputs)) <= NUMBERED:
-            written = [[f"{value:.3g}" for value in row] for row in heat.values]
+    if exact:
+        trace["hoverinfo"] = "text"
+        trace["hovertext"] = [
+            [
+                f"true {safe(answer)} → reported {safe(output)}<br>{value:.6g} = {fraction}"
+                for output, value, fraction in zip(heat.outputs, row, fractions, strict=True)
+            ]
+            for answer, row, fractions in zip(heat.rows, values, exact, strict=True)
+        ]
+        if max(heat.values.shape) <= 10:
+            written = [[f"{value:.3g}" for value in row] for row in values]
             trace |= {"text": written, "texttemplate": "%{text}"}
     else:
-        trace |= {"hovertemplate": "block %{y}, %{x}: largest %{z:.6g}<extra></extra>"}
+        trace["hovertemplate"] = "block %{y}, %{x}: largest %{z:.6g}<extra></extra>"
     return _figure(
         [trace],
         xaxis=_ticks(heat.outputs, "reported") | {"tickangle": 0},
         yaxis=_ticks(heat.rows, "true answer") | {"autorange": "reversed", "automargin": True},
         margin={"l": 56, "r": 8, "t": 8, "b": 44},
     )
-
-
-def _hover(heat: Heat, i: int, o: int, exact: str) -> str:
-    answer, output = safe(heat.rows[i]), safe(heat.outputs[o])
-    return f"true {answer} → reported {output}<br>{heat.values[i][o]:.6g} = {exact}"
 
 
 def _ticks(names: Sequence[str], title: str, most: int = 12) -> dict[str, Any]:

@@ -1,18 +1,253 @@
-"""The studio's server: one page, a token, and the process that jobs are copies of."""
+"""The studio's server: its door, what is answered while the page loads, and the page.
+
+Without the token nothing answers, neither page nor socket.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import functools
+import hmac
 import importlib.util
 import secrets
 import socket
+from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 from tightrope.errors import InputError
-from tightrope.studio.guard import Application, Guard
-from tightrope.studio.opening import Opening
+
+#: Largest body of a request, in bytes: an uploaded file.
+BODY_LIMIT = 64 * 2**20
+#: Everything the page needs comes from the page's own server.
+POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
+    "connect-src 'self'; worker-src 'self' blob:; frame-ancestors 'none'; base-uri 'self'; "
+    "form-action 'self'"
+)
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class TooMuch(Exception):
+    """A request whose body is larger than the limit.
+
+    >>> issubclass(TooMuch, Exception)
+    True
+    """
+
+
+class Guard:
+    """Lets requests through that carry the token, in the address or in a cookie.
+
+    A page that was opened with the token gets the cookie, which its socket and its files then
+    carry. Requests that another site's page sends are refused, cookie or not.
+
+    Parameters
+    ----------
+    app
+        The application behind the door.
+    token
+        The secret.
+
+    Examples
+    --------
+    >>> guard = Guard(lambda scope, receive, send: None, "secret")
+    >>> guard.knows({"query_string": b"token=secret", "headers": []})
+    True
+    >>> guard.knows({"query_string": b"token=guess", "headers": []})
+    False
+    """
+
+    def __init__(self, app: Application, token: str) -> None:
+        self._app = app
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+        elif not self.knows(scope) or not _own_page(scope):
+            await _refuse(scope, receive, send, 403)
+        elif scope["type"] == "websocket":
+            await self._app(scope, receive, send)
+        else:
+            await self._answer(scope, receive, send)
+
+    def knows(self, scope: Scope) -> bool:
+        """Whether a request carries the token."""
+        given = _from_address(scope) or _header_cookie(scope, _cookie_name(scope))
+        return hmac.compare_digest(given.encode(), self._token.encode())
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        taken = 0
+        started = False
+
+        async def bounded() -> MutableMapping[str, Any]:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if taken > BODY_LIMIT:
+                raise TooMuch
+            return message
+
+        async def dressed(message: MutableMapping[str, Any]) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                message["headers"] = [*message.get("headers", []), *self._headers(scope)]
+            await send(message)
+
+        try:
+            await self._app(scope, bounded, dressed)
+        except TooMuch:
+            if not started:
+                await _refuse(scope, receive, send, 413)
+
+    def _headers(self, scope: Scope) -> list[tuple[bytes, bytes]]:
+        headers = [
+            (b"content-security-policy", POLICY.encode()),
+            (b"referrer-policy", b"no-referrer"),
+            (b"x-content-type-options", b"nosniff"),
+        ]
+        if _from_address(scope):
+            cookie = f"{_cookie_name(scope)}={self._token}; HttpOnly; SameSite=Strict; Path=/"
+            headers.append((b"set-cookie", cookie.encode()))
+        return headers
+
+
+def _headers_of(scope: Scope, name: bytes) -> list[str]:
+    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
+
+
+def _from_address(scope: Scope) -> str:
+    text: str = scope.get("query_string", b"").decode("latin-1")
+    query = parse_qs(text)
+    return query.get("token", [""])[0]
+
+
+def _cookie_name(scope: Scope) -> str:
+    # Cookies do not know ports: two studios on one machine must not share one.
+    server = scope.get("server") or ("", 0)
+    return f"tightrope_{server[1]}"
+
+
+def _header_cookie(scope: Scope, name: str) -> str:
+    for line in _headers_of(scope, b"cookie"):
+        try:
+            found = SimpleCookie(line).get(name)
+        except CookieError:
+            continue
+        if found is not None:
+            return str(found.value)
+    return ""
+
+
+def _own_page(scope: Scope) -> bool:
+    """Whether the request does not come from a page of another origin."""
+    origins, hosts = _headers_of(scope, b"origin"), _headers_of(scope, b"host")
+    return not origins or [f"{host}" for host in hosts] == [origins[0].partition("://")[2]]
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, status: int) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 1008})
+        return
+    words = {403: b"open the address with its token", 413: b"this file is too large"}[status]
+    headers = [(b"content-type", b"text/plain; charset=utf-8")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": words + b"\n"})
+
+
+#: The page until the studio is loaded. It stays open, and its last line calls the studio.
+WAITING = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Tightrope studio</title>
+<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
+<style>
+body { margin: 0; font: 15px/1.5 system-ui, "DejaVu Sans", sans-serif }
+header { background: #0f766e; color: #fff; font-weight: 700; font-size: 17px; padding: 11px 16px }
+p { margin: 24px 16px }
+</style></head><body><header>Tightrope</header>
+<p role="status">The studio is starting: it loads its solvers once, which takes a few seconds.</p>
+"""
+FAILED = "<p>It could not start.</p></body></html>\n"
+CALL = "<script>location.reload()</script></body></html>\n"
+
+
+class Opening:
+    """An application that loads another and lets it answer as soon as it can.
+
+    Until then its page says so; every other request waits.
+
+    Parameters
+    ----------
+    load
+        Returns the application; called in a thread.
+
+    Examples
+    --------
+    >>> Opening(lambda: None).is_open
+    False
+    """
+
+    def __init__(self, load: Callable[[], Application]) -> None:
+        self._load = load
+        self._app: Application | None = None
+        self._open = asyncio.Event()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the other application answers."""
+        return self._app is not None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or live as long as the server."""
+        if scope["type"] == "lifespan":
+            await self._live(scope, receive, send)
+        elif self._app is None and scope["type"] == "http" and scope["path"] == "/":
+            await self._wait(send)
+        else:
+            await self._open.wait()
+            if self._app is not None:
+                await self._app(scope, receive, send)
+
+    async def _wait(self, send: Send) -> None:
+        headers = [(b"content-type", b"text/html; charset=utf-8"), (b"cache-control", b"no-store")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": WAITING.encode(), "more_body": True})
+        await self._open.wait()
+        words = CALL if self.is_open else FAILED
+        await send({"type": "http.response.body", "body": words.encode()})
+
+    async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Tell the server that it may begin, then load, then pass on when it ends."""
+        started = await receive()
+        await send({"type": "lifespan.startup.complete"})
+
+        async def ask() -> MutableMapping[str, Any]:
+            return await receive() if self.is_open else started
+
+        async def tell(message: MutableMapping[str, Any]) -> None:
+            if message["type"] != "lifespan.startup.complete":
+                await send(message)
+                return
+            self._app = app
+            self._open.set()
+
+        try:
+            app = await asyncio.to_thread(self._load)
+            await app(scope, ask, tell)
+        finally:
+            self._open.set()
+
 
 #: Addresses of this machine alone.
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -67,7 +302,6 @@ def _load(settings: Settings) -> Application:
     from fastapi import FastAPI
     from nicegui import ui
 
-    import tightrope.studio.panels  # noqa: F401  (now, and not in front of the first visitor)
     from tightrope.studio.page import register
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)

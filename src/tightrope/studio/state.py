@@ -19,34 +19,34 @@ from tightrope.errors import InputError
 LINK_LIMIT = 6_000
 #: Most characters that a link may unfold to.
 UNFOLDED_LIMIT = 2_000_000
-#: Most readers, and most steps that undo remembers.
-READERS_LIMIT, UNDO_LIMIT = 12, 100
+#: Most consumers, and most steps that undo remembers.
+CONSUMERS_LIMIT, UNDO_LIMIT = 12, 100
 #: The name under which a drawn or uploaded graph stands in commands.
 GRAPH_FILE = "answers.json"
 
 
 @dataclass(frozen=True)
-class Reader:
-    """One reader of the answer: a prior, or the answers thought possible, and a loss.
+class ConsumerText:
+    """One consumer of the answer: a prior, or the answers thought possible, and a loss.
 
     Attributes
     ----------
     name
-        What the reader is called.
+        What the consumer is called.
     prior
         The prior as text.
     support
-        The answers thought possible, as text; not empty for a risk-averse reader.
+        The answers thought possible, as text; not empty for a risk-averse consumer.
     loss
         The loss as text.
 
     Examples
     --------
-    >>> Reader("press", support="0..2").is_risk_averse
+    >>> ConsumerText("press", support="0..2").is_risk_averse
     True
     """
 
-    name: str = "reader 1"
+    name: str = "consumer 1"
     prior: str = "uniform"
     support: str = ""
     loss: str = "binary"
@@ -73,14 +73,14 @@ class State:
         The privacy level as text.
     individuals, values
         People, and values of one person, for the explanation of ε.
-    readers
+    consumers
         Who reads the answer; the first one is designed for.
     route
         The route to force, or nothing.
 
     Examples
     --------
-    >>> State().question, State().readers[0].loss
+    >>> State().question, State().consumers[0].loss
     ('count(5)', 'binary')
     """
 
@@ -90,24 +90,24 @@ class State:
     epsilon: str = "ln(2)"
     individuals: int = 100
     values: int = 2
-    readers: tuple[Reader, ...] = field(default=(Reader(),))
+    consumers: tuple[ConsumerText, ...] = field(default=(ConsumerText(),))
     route: str = ""
 
     @property
-    def reader(self) -> Reader:
-        """The reader that the mechanism is designed for."""
-        return self.readers[0]
+    def consumer(self) -> ConsumerText:
+        """The consumer that the mechanism is designed for."""
+        return self.consumers[0]
 
     @property
     def asked(self) -> str:
         """The query text as commands write it."""
         return f"graph:{GRAPH_FILE}" if self.graph else self.question
 
-    def with_reader(self, place: int, **changes: str) -> State:
-        """Return the state with one reader changed."""
-        changed = replace(self.readers[place], **changes)
-        readers = (*self.readers[:place], changed, *self.readers[place + 1 :])
-        return replace(self, readers=readers)
+    def with_consumer(self, place: int, **changes: str) -> State:
+        """Return the state with one consumer changed."""
+        changed = replace(self.consumers[place], **changes)
+        consumers = (*self.consumers[:place], changed, *self.consumers[place + 1 :])
+        return replace(self, consumers=consumers)
 
 
 def differences(old: State, new: State) -> frozenset[str]:
@@ -153,13 +153,13 @@ def decode(text: str) -> State:
         data = json.loads(plain)
         if not isinstance(data, dict) or not data.keys() <= _DEFAULTS.keys():
             raise ValueError("other fields")
-        listed = data.pop("readers", None)
+        listed = data.pop("consumers", None)
         state = replace(State(), **{name: _like(name, value) for name, value in data.items()})
         if listed is None:
             return state
-        if not isinstance(listed, list) or not 1 <= len(listed) <= READERS_LIMIT:
-            raise ValueError("readers")
-        return replace(state, readers=tuple(_reader(entry) for entry in listed))
+        if not isinstance(listed, list) or not 1 <= len(listed) <= CONSUMERS_LIMIT:
+            raise ValueError("consumers")
+        return replace(state, consumers=tuple(_consumer(entry) for entry in listed))
     except (ValueError, TypeError, binascii.Error, zlib.error, RecursionError):
         raise InputError("the link holds no state of the studio: it was cut or changed") from None
 
@@ -171,13 +171,13 @@ def _like(name: str, value: Any) -> Any:
     return value
 
 
-def _reader(entry: Any) -> Reader:
-    known = {f.name for f in fields(Reader)}
+def _consumer(entry: Any) -> ConsumerText:
+    known = {f.name for f in fields(ConsumerText)}
     if not isinstance(entry, dict) or not entry.keys() <= known:
-        raise ValueError("reader")
+        raise ValueError("consumer")
     if not all(isinstance(value, str) for value in entry.values()):
-        raise ValueError("reader")
-    return Reader(**entry)
+        raise ValueError("consumer")
+    return ConsumerText(**entry)
 
 
 _DEFAULTS: dict[str, Any] = asdict(State())

@@ -1,6 +1,6 @@
 """What a page shows, as a command for a shell and as a Python program.
 
-Both run as they are: a drawn or uploaded graph, and a list of readers, are written to files first.
+Both run as they are: a drawn or uploaded graph and a list of consumers are written to files.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ import json
 import shlex
 from collections.abc import Sequence
 
-from tightrope.studio.releasing import Asked
-from tightrope.studio.state import GRAPH_FILE, Reader, State
+from tightrope.studio.state import GRAPH_FILE, ConsumerText, State
+from tightrope.studio.work import Asked
 
 #: The panels, in the order of the work.
-PANELS = ("question", "privacy", "readers", "mechanism", "proof")
+PANELS = ("question", "privacy", "consumers", "mechanism", "proof")
 #: The mechanism file that the commands write.
 MECHANISM_FILE = "mechanism.tightrope"
-#: The list of readers that the commands write.
-READERS_FILE = "readers.json"
+#: The list of consumers that the commands write.
+CONSUMERS_FILE = "consumers.json"
 
 
 def as_command(state: State, panel: str, asked: Asked | None = None) -> str:
@@ -42,8 +42,8 @@ def as_command(state: State, panel: str, asked: Asked | None = None) -> str:
     lines = [_line(words, state) for words in _commands(state, panel)]
     if panel == "proof" and asked is not None:
         lines.append(_line(["release", MECHANISM_FILE, *_release_words(asked)], state))
-    if panel == "readers" and len(state.readers) > 1:
-        lines.insert(0, _written(READERS_FILE, json.dumps(_listed(state.readers))))
+    if panel == "consumers" and len(state.consumers) > 1:
+        lines.insert(0, _written(CONSUMERS_FILE, json.dumps(_listed(state.consumers))))
     if state.graph:
         lines.insert(0, _written(GRAPH_FILE, state.graph))
     return "\n".join(lines)
@@ -54,16 +54,16 @@ def _written(file: str, text: str) -> str:
     return f"printf '%s\\n' {shlex.quote(text)} > {file}"
 
 
-def _listed(readers: Sequence[Reader]) -> list[dict[str, str]]:
-    alike = len({reader.name for reader in readers}) < len(readers)
+def _listed(consumers: Sequence[ConsumerText]) -> list[dict[str, str]]:
+    alike = len({consumer.name for consumer in consumers}) < len(consumers)
     return [
         {**({} if alike else {"name": one.name}), **_knows(one), "loss": one.loss}
-        for one in readers
+        for one in consumers
     ]
 
 
-def _knows(reader: Reader) -> dict[str, str]:
-    return {"support": reader.support} if reader.is_risk_averse else {"prior": reader.prior}
+def _knows(consumer: ConsumerText) -> dict[str, str]:
+    return {"support": consumer.support} if consumer.is_risk_averse else {"prior": consumer.prior}
 
 
 def _named(asked: Asked) -> dict[str, str]:
@@ -84,25 +84,27 @@ def _commands(state: State, panel: str) -> list[list[str]]:
         return [["graph", state.asked]]
     if panel == "privacy":
         return [["exists", state.asked], ["explain", *level, *people]]
-    if panel == "readers":
-        one = ["regular", state.asked, *level, "--prior", state.reader.prior]
-        many = ["design", state.asked, *level, "--consumers", READERS_FILE]
-        return [one, many] if len(state.readers) > 1 else [one]
+    if panel == "consumers":
+        one = ["regular", state.asked, *level, "--prior", state.consumer.prior]
+        many = ["design", state.asked, *level, "--consumers", CONSUMERS_FILE]
+        return [one, many] if len(state.consumers) > 1 else [one]
     if panel == "mechanism":
-        return [["design", state.asked, *level, *_reader_words(state)]]
+        return [["design", state.asked, *level, *_consumer_words(state)]]
     return [
-        ["design", state.asked, *level, *_reader_words(state), "--out", MECHANISM_FILE],
+        ["design", state.asked, *level, *_consumer_words(state), "--out", MECHANISM_FILE],
         ["verify", MECHANISM_FILE],
     ]
 
 
-def _reader_words(state: State) -> list[str]:
-    reader = state.reader
+def _consumer_words(state: State) -> list[str]:
+    consumer = state.consumer
     knows = (
-        ["--risk-averse", reader.support] if reader.is_risk_averse else ["--prior", reader.prior]
+        ["--risk-averse", consumer.support]
+        if consumer.is_risk_averse
+        else ["--prior", consumer.prior]
     )
     forced = ["--route", state.route] if state.route else []
-    return [*knows, "--loss", reader.loss, *forced]
+    return [*knows, "--loss", consumer.loss, *forced]
 
 
 def _line(words: Sequence[str], state: State) -> str:
@@ -158,12 +160,12 @@ def _program(state: State, panel: str) -> tuple[list[str], list[str]]:
             ["from tightrope.leakage.explain import explain", "from tightrope.phi import exists"],
             ["print(exists(query.graph))", f"print(explain(epsilon={level}, {people}))"],
         )
-    if panel == "readers":
-        return _readers_program(state, level)
+    if panel == "consumers":
+        return _consumers_program(state, level)
     forced = f", route={state.route!r}" if state.route else ""
     body = [
-        f"reader = {_reader_text(state.reader)}",
-        f"found = tr.design(query, {level}, reader{forced})",
+        f"consumer = {_consumer_text(state.consumer)}",
+        f"found = tr.design(query, {level}, consumer{forced})",
         "print(found)",
     ]
     if panel == "mechanism":
@@ -175,14 +177,14 @@ def _program(state: State, panel: str) -> tuple[list[str], list[str]]:
     return ["from tightrope.certify import write"], body
 
 
-def _reader_text(reader: Reader, named: bool = False) -> str:
-    told = {**_knows(reader), "loss": reader.loss, **({"name": reader.name} if named else {})}
+def _consumer_text(consumer: ConsumerText, named: bool = False) -> str:
+    told = {**_knows(consumer), "loss": consumer.loss, **({"name": consumer.name} if named else {})}
     return f"tr.Consumer.of(query.graph, {', '.join(f'{k}={v!r}' for k, v in told.items())})"
 
 
-def _readers_program(state: State, level: str) -> tuple[list[str], list[str]]:
-    regular = f"print(regularity({state.reader.prior!r}, query.graph, {level}))"
-    if len(state.readers) == 1:
+def _consumers_program(state: State, level: str) -> tuple[list[str], list[str]]:
+    regular = f"print(regularity({state.consumer.prior!r}, query.graph, {level}))"
+    if len(state.consumers) == 1:
         return ["from tightrope.consumers import regularity"], [regular]
     return (
         [
@@ -191,12 +193,12 @@ def _readers_program(state: State, level: str) -> tuple[list[str], list[str]]:
         ],
         [
             regular,
-            "readers = [",
-            *(f"    {_reader_text(reader, named=True)}," for reader in state.readers),
+            "consumers = [",
+            *(f"    {_consumer_text(consumer, named=True)}," for consumer in state.consumers),
             "]",
-            f"print(design_many(query, {level}, readers))",
-            f"first = tr.design(query, {level}, readers[0]).general",
-            "print([expected_loss(first, reader) for reader in readers])",
+            f"print(design_many(query, {level}, consumers))",
+            f"first = tr.design(query, {level}, consumers[0]).general",
+            "print([expected_loss(first, consumer) for consumer in consumers])",
         ],
     )
 

@@ -1,36 +1,31 @@
-"""What the page asks of the library before there is a mechanism, one function for each thing.
+"""What the page asks of the library, one function for each thing it shows.
 
-These run in a process of their own: they take a state and return plain values.
+They run in a process of their own: they take a state or a mechanism file, and return values.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from tightrope.cli.output import plain
+from tightrope.errors import InputError, TightropeError
 from tightrope.graphs import AnswerGraph
-from tightrope.studio.asking import consumer_of, level_in, query_in
-from tightrope.studio.refusal import blame
+from tightrope.optimize import Design, design, explain_routes
+from tightrope.proofs import prove
+from tightrope.queries import Query
+from tightrope.report.drawings import (
+    GraphDrawing,
+    HeatMap,
+    Window,
+    graph_drawing,
+    heat_map,
+    label_text,
+)
+from tightrope.report.texts import about_query, existence_data, plain, regularity_rows
+from tightrope.studio.asking import Refused, blame, consumer_of, level_in, query_in
 from tightrope.studio.state import State
-
-#: Most answers that are drawn whole, and how many are drawn of a larger graph.
-DRAWN, DRAWN_OF_MANY = 120, 40
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A graph on paper: names, places and edges; ``total`` counts what is not drawn too.
-
-    >>> drawing_of(query_in(State(question="cycle(3)")).graph).names
-    ('0', '1', '2')
-    """
-
-    nodes: tuple[int, ...]
-    names: tuple[str, ...]
-    points: tuple[tuple[float, float], ...]
-    edges: tuple[tuple[int, int], ...]
-    total: int
 
 
 @dataclass(frozen=True)
@@ -43,36 +38,12 @@ class Shown:
 
     json: dict[str, Any]
     rows: dict[str, str]
-    drawing: Drawing | None = None
+    drawing: GraphDrawing | None = None
 
 
-def drawing_of(graph: AnswerGraph) -> Drawing:
-    """Place the answers of a graph.
-
-    >>> drawing_of(query_in(State(question="path(2)")).graph).edges
-    ((0, 1),)
-    """
-    from tightrope.report.layouts import layout, nearest_part
-
-    limit = DRAWN if graph.size <= DRAWN else DRAWN_OF_MANY
-    nodes, edges = nearest_part(graph, 0, limit)
-    points = layout(graph, nodes, edges, spread=True)
-    return Drawing(
-        tuple(nodes),
-        tuple(name_of(graph.label(node)) for node in nodes),
-        tuple((float(x), float(y)) for x, y in points),
-        tuple(edges),
-        graph.size,
-    )
-
-
-def name_of(label: Any) -> str:
-    """Return an answer as text.
-
-    >>> name_of((1, 2)), name_of("a")
-    ('1,2', 'a')
-    """
-    return ",".join(map(str, label)) if isinstance(label, tuple) else str(label)
+def drawing_of(graph: AnswerGraph) -> GraphDrawing:
+    """Place the answers of a graph: all of a small one, a few of a large one."""
+    return graph_drawing(graph, limit=120 if graph.size <= 120 else 40, spread=True)
 
 
 def question_facts(state: State) -> Shown:
@@ -86,7 +57,7 @@ def question_facts(state: State) -> Shown:
     asked = query_in(state)
     with blame("question"):
         facts = graph_facts(asked.graph)
-        data = {"query": asked.text, "neighbours": asked.neighbours.value, **facts.as_dict()}
+        data = {**about_query(asked), **facts.as_dict()}
         return Shown(plain(data), facts.sentences(), drawing_of(asked.graph))
 
 
@@ -101,8 +72,7 @@ def existence(state: State) -> dict[str, Any]:
     asked = query_in(state)
     with blame("question"):
         found = exists(asked.graph)
-    data = {"query": asked.text, **vars(found), "minimum": found.minimum}
-    told: dict[str, Any] = plain({**data, "up_set": found.is_up_set})
+    told: dict[str, Any] = plain(existence_data(asked, found))
     return told
 
 
@@ -121,7 +91,7 @@ def level_words(state: State) -> Shown:
 
 
 def prior_facts(state: State) -> Shown:
-    """Say whether the reader's prior is regular and what follows, as ``tightrope regular`` does.
+    """Say whether the consumer's prior is regular and what follows, as ``tightrope regular`` does.
 
     >>> prior_facts(State(question="clique(4)")).json["regular"]
     True
@@ -129,9 +99,9 @@ def prior_facts(state: State) -> Shown:
     from tightrope.consumers import prior, regularity
 
     asked, level = query_in(state), level_in(state)
-    consumer_of(state.reader, asked)
+    consumer_of(state.consumer, asked)
     with blame("prior"):
-        known = prior(state.reader.prior, asked.graph)
+        known = prior(state.consumer.prior, asked.graph)
         found = regularity(known, asked.graph, level)
         shares = known.probabilities if asked.graph.size <= 2_000 else ()
     data = {
@@ -142,26 +112,19 @@ def prior_facts(state: State) -> Shown:
         "leakage_bound_bits": found.leakage_bound_bits,
         "probabilities": shares,
     }
-    sure = "" if found.certain else " (not proven: see the margin)"
-    rows = {
-        "ε-regular": ("yes" if found.regular else "no") + sure,
-        "smallest entry of y": f"{found.margin:.6g}",
-        "no mechanism is right more often than": f"{found.utility_bound:.6g}",
-        "no mechanism leaks more than": f"{found.leakage_bound_bits:.6g} bits",
-    }
-    return Shown(plain(data), rows)
+    return Shown(plain(data), regularity_rows(found))
 
 
-def check_reader(state: State) -> None:
-    """Refuse a reader that does not fit the question, naming the field.
+def check_consumer(state: State) -> None:
+    """Refuse a consumer that does not fit the question, naming the field.
 
-    >>> from tightrope.studio.state import Reader
-    >>> check_reader(State(readers=(Reader(support="0..9"),)))
+    >>> from tightrope.studio.state import ConsumerText
+    >>> check_consumer(State(consumers=(ConsumerText(support="0..9"),)))
     Traceback (most recent call last):
     ...
-    tightrope.studio.refusal.Refused: ...
+    tightrope.studio.asking.Refused: ...
     """
-    consumer_of(state.reader, query_in(state))
+    consumer_of(state.consumer, query_in(state))
 
 
 def corners(state: State) -> list[list[float]]:
@@ -178,21 +141,420 @@ def corners(state: State) -> list[list[float]]:
 
 
 def regrets(state: State) -> dict[str, Any]:
-    """Return what each reader loses with the first reader's mechanism and with a common one.
+    """Return what each consumer loses with the first consumer's mechanism and with a common one.
 
-    >>> from tightrope.studio.state import Reader
-    >>> two = (Reader("a"), Reader("b", loss="absolute"))
-    >>> regrets(State(question="path(3)", readers=two))["common"]["worst_regret"]
+    >>> from tightrope.studio.state import ConsumerText
+    >>> two = (ConsumerText("a"), ConsumerText("b", loss="absolute"))
+    >>> regrets(State(question="path(3)", consumers=two))["common"]["worst_regret"]
     0.0
     """
     from tightrope.consumers import expected_loss
     from tightrope.optimize import design, design_many
 
     asked, level = query_in(state), level_in(state)
-    readers = [consumer_of(reader, asked) for reader in state.readers]
+    consumers = [consumer_of(consumer, asked) for consumer in state.consumers]
     with blame("regret"):
-        common = design_many(asked, level, readers)
-        first = design(asked, level, readers[0]).general
-        losses = [float(expected_loss(first, reader)) for reader in readers]
+        common = design_many(asked, level, consumers)
+        first = design(asked, level, consumers[0]).general
+        losses = [float(expected_loss(first, consumer)) for consumer in consumers]
     told: dict[str, Any] = plain({"common": common.as_dict(), "first": losses})
     return told
+
+
+# -- the mechanism -----------------------------------------------------------------------
+
+#: Told how far long work is; returns whether to stop with the best found so far.
+Told = Callable[[Any], bool]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One bar of the comparison: a loss, or why there is none.
+
+    >>> Compared("geometric", 0.5).note
+    ''
+    """
+
+    name: str
+    loss: float | None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """The tight edges of one output, as places in the drawing, and the part of every node.
+
+    >>> Column("0", ((0, 1),), (0, 0)).connected
+    True
+    """
+
+    output: str
+    edges: tuple[tuple[int, int], ...]
+    parts: tuple[int, ...]
+
+    @property
+    def connected(self) -> bool:
+        """Whether the tight edges reach every node."""
+        return not any(self.parts)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A design and everything that the page draws of it.
+
+    Attributes
+    ----------
+    state
+        What was asked.
+    json
+        What ``tightrope design --json`` prints.
+    is_binary
+        Whether the loss counts wrong guesses.
+    mechanism
+        The mechanism file, or nothing.
+    unproved
+        Why there is no file, or nothing.
+    compared
+        The bars.
+    general
+        Whether the mechanism is maximally general, in words.
+    columns
+        The column graphs, where there are few answers.
+    drawing
+        The answer graph.
+    design
+        The design itself, for the report.
+
+    Examples
+    --------
+    >>> make(State(question="choice(3)")).json["route"]
+    'regular'
+    """
+
+    state: State
+    json: dict[str, Any]
+    is_binary: bool
+    mechanism: bytes
+    unproved: str
+    compared: tuple[Compared, ...]
+    general: str
+    columns: tuple[Column, ...]
+    drawing: GraphDrawing
+    design: Design
+
+
+def make(state: State, told: Told | None = None) -> Outcome:
+    """Design the mechanism, compare it with others, and prove it.
+
+    >>> made = make(State())
+    >>> [bar.name for bar in made.compared]
+    ['bound', 'optimum', 'tight constraints', 'geometric', 'exponential']
+    """
+    from tightrope.channels import maximally_general
+
+    asked, level = query_in(state), level_in(state)
+    consumer = consumer_of(state.consumer, asked)
+    with blame("route" if state.route else "design"):
+        found = design(asked, level, consumer, state.route or None, progress=told)
+    if told is not None:
+        told("proving")
+    mechanism, unproved = b"", ""
+    try:
+        mechanism = _proved(found, asked, told)
+    except TightropeError as refused:
+        unproved = str(refused)
+    bars = [Compared("bound", found.bound), Compared("optimum", found.expected_loss)]
+    bars.append(_tight(asked.graph, level, consumer))
+    for name in ("geometric", "exponential"):
+        value = found.baselines.get(name)
+        bars.append(Compared(name, value, "" if value is not None else "not for this question"))
+    try:
+        general = maximally_general(found.general, asked.graph, level).maximal
+        words = "maximally general" if general else "not maximally general"
+    except TightropeError as refused:
+        words = str(refused)
+    drawing = drawing_of(asked.graph)
+    data = {**about_query(asked), **found.as_dict()}
+    return Outcome(
+        state,
+        plain(data),
+        found.consumer.loss.is_binary,
+        mechanism,
+        unproved,
+        tuple(bars),
+        words,
+        _columns(found.general, asked.graph, level),
+        drawing,
+        found,
+    )
+
+
+class _Stopped(Exception):
+    """The proof of optimality is not waited for."""
+
+
+def _proved(found: Design, asked: Query, told: Told | None) -> bytes:
+    """Return the mechanism file; one whose work was stopped proves privacy, which is quick."""
+
+    def tell(share: float) -> None:
+        if told is not None and told(share):
+            raise _Stopped
+
+    if not found.stopped:
+        try:
+            return prove(found, asked, tell).to_bytes()
+        except _Stopped:
+            pass
+    return prove(replace(found, certificate=None), asked).to_bytes()
+
+
+def _tight(graph: AnswerGraph, level: Any, consumer: Any) -> Compared:
+    from tightrope.consumers import expected_loss
+    from tightrope.mechanisms import tight_constraints
+
+    if consumer.risk_averse:
+        return Compared("tight constraints", None, "not compared for a risk-averse consumer")
+    try:
+        made = tight_constraints(graph, level)
+        return Compared("tight constraints", float(expected_loss(made, consumer)))
+    except TightropeError as refused:
+        return Compared("tight constraints", None, str(refused))
+
+
+def _columns(channel: Any, graph: AnswerGraph, level: Any, most: int = 40) -> tuple[Column, ...]:
+    """Return every column graph, where there are few."""
+    from tightrope.channels import column_graph
+
+    if max(channel.shape) > most:
+        return ()
+    made = []
+    for output in range(channel.shape[1]):
+        found = column_graph(channel, graph, level, output)
+        ends = tuple((int(i), int(j)) for i, j in found.edges)
+        made.append(
+            Column(label_text(channel.output_label(output)), ends, tuple(found.parts.tolist()))
+        )
+    return tuple(made)
+
+
+def routes(state: State) -> list[tuple[str, bool, str]]:
+    """Return every route, whether it fits, and why.
+
+    >>> routes(State())[0][:2]
+    ('geometric', True)
+    """
+    asked, level = query_in(state), level_in(state)
+    with blame("design"):
+        return explain_routes(asked, level, consumer_of(state.consumer, asked))
+
+
+def universal(state: State) -> Shown:
+    """Decide whether one mechanism serves everybody, as ``tightrope universal`` does.
+
+    >>> universal(State(question="cycle(4)")).json["verdict"]
+    'no'
+    """
+    from tightrope.axioms import Refutation, universality
+
+    asked, level, consumer = query_in(state), level_in(state), state.consumer
+    kind = "risk-averse" if consumer.is_risk_averse else "bayesian"
+    with blame("universal"):
+        found = universality(asked, level, consumer.loss, kind=kind)
+    data = {"verdict": found.verdict, "reason": found.reason, "theorem": found.theorem}
+    if isinstance(found.witness, Refutation):
+        data["supports"] = [list(nodes) for nodes in found.witness.supports]  # type: ignore[assignment]
+        data["losses"] = [float(lost) for lost in found.witness.optimal_losses]  # type: ignore[assignment]
+    elif found.witness is not None:
+        data["mechanism"] = found.witness.name
+    return Shown(plain(data), {}, drawing_of(asked.graph))
+
+
+def judge(mechanism: bytes) -> dict[str, Any]:
+    """Verify a mechanism file in integers, as ``tightrope verify`` does.
+
+    >>> judge(make(State()).mechanism)["private"]
+    True
+    """
+    from tightrope.certify import verify
+
+    told: dict[str, Any] = plain(verify(mechanism).as_dict())
+    return told
+
+
+def heat_of(
+    mechanism: bytes, window: Window | None = None
+) -> tuple[HeatMap, tuple[tuple[str, ...], ...]]:
+    """Return the picture of a mechanism file, or of a window of it, and the fractions behind it.
+
+    There are no fractions behind a reduced picture, whose numbers are the largest of their blocks.
+
+    >>> heat, exact = heat_of(make(State(question="choice(2)", epsilon="ln(3)")).mechanism)
+    >>> heat.rows, exact[0][0].partition("/2^")[1]
+    (('0', '1'), '/2^')
+    """
+    from tightrope.certify import Mechanism
+
+    opened = Mechanism(mechanism)
+    heat = heat_map(opened.channel(), window)
+    if heat.is_reduced:
+        return heat, ()
+    top, bottom, left, right = heat.window
+    rows = (opened.row_weights(i)[left : right + 1].tolist() for i in range(top, bottom + 1))
+    return heat, tuple(tuple(f"{weight}/2^{opened.bits}" for weight in row) for row in rows)
+
+
+def matrix_csv(mechanism: bytes, most: int = 4_000_000) -> str:
+    """Return the probabilities of a mechanism as CSV, as exact fractions.
+
+    >>> print(matrix_csv(make(State(question="choice(2)", epsilon="ln(3)")).mechanism)[:7])
+    ,0,1
+    0,
+    """
+    import csv
+    import io
+
+    from tightrope.certify import Mechanism
+
+    opened = Mechanism(mechanism)
+    rows, outputs = opened.shape
+    if rows * outputs > most:
+        raise Refused("csv", f"a table of {rows} by {outputs} numbers is too large for a CSV file")
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(["", *(label_text(opened.output_label(o)) for o in range(outputs))])
+    for i in range(rows):
+        weights = opened.row_weights(i).tolist()
+        table.writerow(
+            [label_text(opened.input_label(i)), *(f"{w}/{opened.total}" for w in weights)]
+        )
+    return out.getvalue()
+
+
+def report_html(design: Design) -> str:
+    """Return one page about a design that needs nothing but itself.
+
+    >>> report_html(make(State(question="choice(3)")).design)[:15]
+    '<!doctype html>'
+    """
+    from tightrope.report.page import html_report
+
+    with blame("csv"):
+        return html_report(design)
+
+
+def opened(data: bytes, name: str) -> dict[str, Any]:
+    """Return what an uploaded mechanism file says of itself, and whether that holds.
+
+    >>> opened(make(State()).mechanism, "m.tightrope")["query"]
+    'count(5)'
+    """
+    from tightrope.certify import Mechanism
+
+    found = judge(data)
+    if found["private"]:
+        try:
+            made = Mechanism(data)
+            found["query"], found["epsilon"] = made.query, str(made.epsilon)
+        except InputError as wrong:
+            raise Refused("verify", str(wrong)) from None
+    return {"name": name, **found}
+
+
+# -- the release -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The fields of the release card, as texts; empty where nothing was given.
+
+    >>> Asked(sql="select count(*) from people").ledger
+    ''
+    """
+
+    data: str = ""
+    sql: str = ""
+    ledger: str = ""
+    budget: str = ""
+    columns: str = ""
+    facts: str = ""
+    user: str = ""
+    key: str = ""
+
+    @property
+    def column_texts(self) -> tuple[str, ...]:
+        """The columns and their public facts, one by one."""
+        return tuple(text.strip() for text in self.columns.split(";") if text.strip())
+
+
+def give(mechanism: bytes, asked: Asked) -> dict[str, Any]:
+    """Release one answer and return it with what it cost.
+
+    >>> give(b"", Asked(sql="select 1"))
+    Traceback (most recent call last):
+    ...
+    tightrope.studio.asking.Refused: name the ledger that pays for the answer
+    """
+    from tightrope.certify import Mechanism
+    from tightrope.publish.accounts import shown
+    from tightrope.publish.bare_facts import read_column
+    from tightrope.publish.releasing import release
+
+    if not asked.ledger:
+        raise Refused("ledger", "name the ledger that pays for the answer")
+    if not asked.sql:
+        raise Refused("sql", "write the question as one SELECT")
+    if not asked.data and not asked.facts:
+        raise Refused("data", "upload a table or name one")
+    with blame("columns"):
+        columns = {column.name: column for column in map(read_column, asked.column_texts)}
+    with blame("release"):
+        done = release(
+            Mechanism(mechanism),
+            data=asked.data or None,
+            sql=asked.sql,
+            ledger=asked.ledger,
+            facts=asked.facts or None,
+            budget=asked.budget or None,
+            columns=columns,
+            user=asked.user or None,
+            key=asked.key or None,
+        )
+    named = done.groups and isinstance(done.answer, tuple)
+    answer = (
+        ", ".join(f"{g}: {n}" for g, n in zip(done.groups, done.answer, strict=True))  # type: ignore[call-overload]
+        if named
+        else label_text(done.answer)
+    )
+    if done.guess != done.answer:
+        answer += f", best guess from it: {label_text(done.guess)}"
+    told: dict[str, Any] = plain({
+        "answer": answer,
+        "charged": shown(done.charged),
+        "remaining": shown(done.remaining),
+        "key": done.key,
+        "fresh": done.fresh,
+        "receipt": dict(done.receipt),
+        "json": done.as_dict(),
+    })  # fmt: skip
+    return told
+
+
+def accounts(ledger: str) -> list[tuple[str, str, str, str]]:
+    """Return the accounts of a ledger: name, budget, spent, remaining.
+
+    >>> accounts("no-such-folder/ledger.db")
+    []
+    """
+    from tightrope.publish import Ledger
+    from tightrope.publish.accounts import shown
+
+    if "://" not in ledger and not Path(ledger).is_file():
+        return []
+    try:
+        found = Ledger(ledger).accounts()
+    except TightropeError as refused:
+        raise Refused("ledger", str(refused)) from None
+    return [
+        (name, shown(one.budget), shown(one.spent), shown(one.remaining))
+        for name, one in found.items()
+    ]

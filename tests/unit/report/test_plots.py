@@ -7,7 +7,7 @@ import pytest
 
 import tightrope as tr
 from tightrope.axioms import ApproximateBound, TableBound
-from tightrope.channels import GeometricChannel
+from tightrope.channels import Channel, GeometricChannel
 from tightrope.consumers import Consumer
 from tightrope.consumers.regular import leakage_curves, regular_levels
 from tightrope.errors import InputError
@@ -16,7 +16,9 @@ from tightrope.mechanisms import exponential, geometric
 from tightrope.mechanisms.tight import utility_curve
 from tightrope.optimize import design_many
 from tightrope.phi import exists
-from tightrope.report import (
+from tightrope.report.drawings import heat_map, layout, short_label, strokes
+from tightrope.report.plots import (
+    new_axes,
     plot_bounds,
     plot_channel,
     plot_column_graph,
@@ -26,12 +28,8 @@ from tightrope.report import (
     plot_region,
     plot_regret,
     plot_utility,
+    shade_existence,
 )
-from tightrope.report.curves import shade_existence
-from tightrope.report.files import new_axes
-from tightrope.report.graphs import short_label
-from tightrope.report.layouts import layout
-from tightrope.report.palette import strokes
 
 
 def texts(axes) -> list[str]:
@@ -55,7 +53,7 @@ def test_numbers_are_decimal_unless_asked() -> None:
 
 def test_a_large_channel_says_what_is_left_out() -> None:
     axes = plot_channel(GeometricChannel(2000, 1))
-    assert axes.get_title() == "channel: 2,000 × 2,000, 300 × 300 of them drawn"
+    assert axes.get_title() == "channel: 2,000 × 2,000, drawn as 154 × 154 blocks"
     assert texts(axes) == []
 
 
@@ -136,11 +134,11 @@ def test_privacy_bounds_and_a_channel() -> None:
 
 def test_regret_of_many_consumers() -> None:
     graph = Clique(3)
-    readers = [
+    consumers = [
         Consumer.of(graph, prior=[0.5, 0.5, 0], loss="binary"),
         Consumer.of(graph, prior="uniform", loss="binary"),
     ]
-    many = design_many(graph, "ln(2)", readers)
+    many = design_many(graph, "ln(2)", consumers)
     axes = plot_regret(many)
     heights = [bar.get_height() for bar in axes.patches]
     assert heights[:2] == pytest.approx(many.optima)
@@ -179,7 +177,7 @@ def test_ticks_of_a_heat_map_do_not_cover_each_other(size) -> None:
     assert overlaps(axes, axes.get_yticklabels()) == 0
 
 
-def test_long_names_of_readers_are_turned() -> None:
+def test_long_names_of_consumers_are_turned() -> None:
     graph = Clique(3)
     name = "the press and the public"
     two = [Consumer.of(graph, prior="uniform", loss="binary", name=f"{name} {k}") for k in range(2)]
@@ -228,3 +226,14 @@ def test_axes_of_the_caller_are_used() -> None:
         lambda: plot_bounds([ApproximateBound(1)], axes),
     ):
         assert draw() is axes
+
+
+def test_a_peak_inside_a_block_is_not_lost() -> None:
+    rows = np.full((300, 300), 1e-3)
+    rows[:, 151] += 0.7
+    heat = heat_map(Channel(rows / rows.sum(axis=1, keepdims=True)))
+    assert heat.is_reduced
+    assert heat.values[:, 75] == pytest.approx(np.full(150, 0.701))
+    whole = heat_map(GeometricChannel(5, 1))
+    assert not whole.is_reduced
+    assert whole.values == pytest.approx(GeometricChannel(5, 1).matrix())

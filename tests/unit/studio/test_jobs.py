@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from tightrope.studio.asking import Refused
 from tightrope.studio.jobs import Ended, Slots
-from tightrope.studio.refusal import Refused
 from tightrope.studio.state import State
 from tightrope.studio.work import question_facts
 

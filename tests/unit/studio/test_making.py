@@ -1,4 +1,4 @@
-"""Designs as the page asks for them: sent between processes, stopped early, for any reader."""
+"""Designs as the page asks for them: sent between processes, stopped early, for any consumer."""
 
 import pickle
 
@@ -6,15 +6,17 @@ import pytest
 
 from tightrope.certify import Mechanism, verify
 from tightrope.kinds import LOSSES, PRIORS
-from tightrope.studio import Reader, State
 from tightrope.studio.asking import consumer_of, query_in
-from tightrope.studio.making import make
+from tightrope.studio.state import ConsumerText, State
+from tightrope.studio.work import make
 
 #: No closed form fits, and the proof has multipliers for each guess.
 UNEVEN = State(
     question="counts(2,2)",
     epsilon="0.5",
-    readers=(Reader(prior="1/45,2/45,3/45,4/45,5/45,6/45,7/45,8/45,9/45", loss="distance"),),
+    consumers=(
+        ConsumerText(prior="1/45,2/45,3/45,4/45,5/45,6/45,7/45,8/45,9/45", loss="distance"),
+    ),
     route="rays",
 )
 
@@ -23,8 +25,8 @@ UNEVEN = State(
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_design_for_each_button_reaches_the_page(prior, loss):
     question = {"people": "sum(2,2)", "product": "databases(2,2)"}.get(prior, "count(3)")
-    reader = Reader(prior=PRIORS[prior].example or prior, loss=loss)
-    made = make(State(question=question, readers=(reader,)))
+    consumer = ConsumerText(prior=PRIORS[prior].example or prior, loss=loss)
+    made = make(State(question=question, consumers=(consumer,)))
     back = pickle.loads(pickle.dumps(made))
     assert back.mechanism == made.mechanism != b""
     assert back.design.consumer.prior.exact == made.design.consumer.prior.exact
@@ -32,13 +34,13 @@ def test_a_design_for_each_button_reaches_the_page(prior, loss):
 
 def test_a_support_names_answers_and_not_their_places():
     graph = '{"nodes": [2, 0, 1], "edges": [[2, 0], [0, 1]]}'
-    state = State(graph=graph, readers=(Reader(support="0"),))
-    assert consumer_of(state.reader, query_in(state)).support.tolist() == [1]
+    state = State(graph=graph, consumers=(ConsumerText(support="0"),))
+    assert consumer_of(state.consumer, query_in(state)).support.tolist() == [1]
 
 
 @pytest.mark.parametrize("question", ["counts(2,2)", "mean(3,2)"])
 def test_whoever_fears_the_worst_may_ask_about_anything(question):
-    assert make(State(question=question, readers=(Reader(support="all"),))).mechanism
+    assert make(State(question=question, consumers=(ConsumerText(support="all"),))).mechanism
 
 
 def stop_at(kind):

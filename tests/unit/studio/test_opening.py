@@ -5,8 +5,7 @@ import threading
 
 import pytest
 
-from tightrope.studio.guard import Guard
-from tightrope.studio.opening import CALL, Opening
+from tightrope.studio.server import CALL, Guard, Opening
 
 
 async def page(scope, receive, send):

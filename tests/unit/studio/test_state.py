@@ -10,24 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tightrope.errors import InputError
-from tightrope.studio import History, Reader, State, decode, encode
-from tightrope.studio.asking import consumer_of, query_in, safe_name
-from tightrope.studio.refusal import Refused
-from tightrope.studio.releasing import Asked
-from tightrope.studio.simplex import place_of, prior_at, weights_text
-from tightrope.studio.sketch import MOST_NODES, Sketch, sketch_of
-from tightrope.studio.state import READERS_LIMIT
+from tightrope.studio.asking import Refused, consumer_of, query_in, safe_name
+from tightrope.studio.canvas import MOST_NODES, Sketch, place_of, prior_at, sketch_of, weights_text
+from tightrope.studio.state import CONSUMERS_LIMIT, ConsumerText, History, State, decode, encode
 from tightrope.studio.takeaway import PANELS, as_command, as_python
+from tightrope.studio.work import Asked
 
 texts = st.text(max_size=30)
-readers = st.builds(Reader, texts, texts, texts, texts)
+consumers = st.builds(ConsumerText, texts, texts, texts, texts)
 states = st.builds(
     State,
     question=texts,
     graph=texts,
     epsilon=texts,
     individuals=st.integers(1, 10**9),
-    readers=st.lists(readers, min_size=1, max_size=READERS_LIMIT).map(tuple),
+    consumers=st.lists(consumers, min_size=1, max_size=CONSUMERS_LIMIT).map(tuple),
     route=texts,
 )
 
@@ -53,10 +50,10 @@ def packed(value):
         packed({"question": 3}),
         packed({"other": "x"}),
         packed({"individuals": True}),
-        packed({"readers": []}),
-        packed({"readers": [{}] * (READERS_LIMIT + 1)}),
-        packed({"readers": [{"prior": 1}]}),
-        packed({"readers": [{"other": "x"}]}),
+        packed({"consumers": []}),
+        packed({"consumers": [{}] * (CONSUMERS_LIMIT + 1)}),
+        packed({"consumers": [{"prior": 1}]}),
+        packed({"consumers": [{"other": "x"}]}),
         packed(b"[" * 100_000),
         packed(b" " * 3_000_000 + b"{}"),
         packed({})[:-4],
@@ -91,7 +88,7 @@ def test_undo_and_redo_walk_along_one_line(steps):
 @pytest.mark.parametrize("panel", PANELS)
 def test_commands_quote_what_they_hold(panel):
     nasty = "a'; rm -rf $HOME `x` \n b"
-    state = State(question=nasty, epsilon=nasty, readers=(Reader(prior=nasty, loss=nasty),))
+    state = State(question=nasty, epsilon=nasty, consumers=(ConsumerText(prior=nasty, loss=nasty),))
     words = shlex.split(as_command(state, panel))
     assert nasty in words
     assert "rm" not in words
@@ -101,24 +98,24 @@ def test_commands_quote_what_they_hold(panel):
 @pytest.mark.parametrize("panel", PANELS)
 def test_files_and_releases_are_quoted_too(panel):
     nasty = "a'\nEND\nrm -rf $HOME `x`"
-    who = (Reader(nasty, prior=nasty), Reader("b", support=nasty, loss=nasty))
-    state = State(question=nasty, graph=nasty, readers=who)
+    who = (ConsumerText(nasty, prior=nasty), ConsumerText("b", support=nasty, loss=nasty))
+    state = State(question=nasty, graph=nasty, consumers=who)
     asked = Asked(*[nasty] * 4, columns=f"{nasty};{nasty}", facts=nasty, key=nasty)
     text = as_command(state, panel, asked)
     words = shlex.split(text)
     # Every command of the text is one of these; nothing in a quoted word is.
-    assert words.count("printf") == (2 if panel == "readers" else 1)
+    assert words.count("printf") == (2 if panel == "consumers" else 1)
     assert "END" not in words
     assert "rm" not in words
     assert words.count("release") == (1 if panel == "proof" else 0)
     compile(as_python(state, panel, asked), "page", "exec")
 
 
-def test_readers_of_the_same_name_are_numbered():
-    state = State(readers=(Reader("a"), Reader("a", loss="absolute")))
-    assert '"name"' not in as_command(state, "readers")
-    other = State(readers=(Reader("a"), Reader("b", loss="absolute")))
-    assert '"name": "b"' in as_command(other, "readers")
+def test_consumers_of_the_same_name_are_numbered():
+    state = State(consumers=(ConsumerText("a"), ConsumerText("a", loss="absolute")))
+    assert '"name"' not in as_command(state, "consumers")
+    other = State(consumers=(ConsumerText("a"), ConsumerText("b", loss="absolute")))
+    assert '"name": "b"' in as_command(other, "consumers")
 
 
 def test_texts_do_not_open_files():
@@ -126,9 +123,9 @@ def test_texts_do_not_open_files():
         with pytest.raises(Refused, match="by upload"):
             query_in(State(question=text))
     with pytest.raises(Refused, match="by upload"):
-        consumer_of(Reader(prior="file:x.csv"), query_in(State()))
+        consumer_of(ConsumerText(prior="file:x.csv"), query_in(State()))
     with pytest.raises(Refused, match="by upload"):
-        consumer_of(Reader(loss=" file:x.csv"), query_in(State()))
+        consumer_of(ConsumerText(loss=" file:x.csv"), query_in(State()))
 
 
 @given(st.text(max_size=60))
@@ -141,13 +138,13 @@ def test_names_of_uploads_stay_in_their_folder(name):
 
 def test_errors_name_their_field():
     asked = query_in(State())
-    for reader, field in [
-        (Reader(prior="1,2"), "prior"),
-        (Reader(support="9"), "support"),
-        (Reader(loss="none"), "loss"),
+    for consumer, field in [
+        (ConsumerText(prior="1,2"), "prior"),
+        (ConsumerText(support="9"), "support"),
+        (ConsumerText(loss="none"), "loss"),
     ]:
         with pytest.raises(Refused) as refused:
-            consumer_of(reader, asked)
+            consumer_of(consumer, asked)
         assert refused.value.field == field
 
 
@@ -186,9 +183,9 @@ def test_a_point_of_the_simplex_is_found_again(one, two):
 
 def test_of_a_huge_graph_the_nearest_answers_are_drawn():
     from tightrope.studio.pictures import graph_picture
-    from tightrope.studio.work import DRAWN_OF_MANY, question_facts
+    from tightrope.studio.work import question_facts
 
     found = question_facts(State(question="databases(20,4)"))
     assert found.json["nodes"] == 4**20
-    assert len(found.drawing.nodes) == DRAWN_OF_MANY
-    assert len(graph_picture(found.drawing)["data"][-1]["x"]) == DRAWN_OF_MANY
+    assert len(found.drawing.nodes) == 40
+    assert len(graph_picture(found.drawing)["data"][-1]["x"]) == 40

@@ -1,26 +1,126 @@
-"""The panels of the page, in the order of the work.
-
->>> [panel.name for panel in panels(None)]
-['question', 'privacy', 'readers', 'mechanism', 'proof']
-"""
+"""The panels of the page: what each has, and small pieces to build from."""
 
 from __future__ import annotations
 
-from typing import Any
+import html
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-from tightrope.studio.panels.mechanism import MechanismPanel
-from tightrope.studio.panels.panel import Panel
-from tightrope.studio.panels.privacy import PrivacyPanel
-from tightrope.studio.panels.proof import ProofPanel
-from tightrope.studio.panels.question import QuestionPanel
-from tightrope.studio.panels.readers import ReadersPanel
+from nicegui import ui
+
+if TYPE_CHECKING:
+    from tightrope.studio.page import Page
+    from tightrope.studio.state import State
+    from tightrope.studio.work import Asked
 
 
-def panels(page: Any) -> list[Panel]:
-    """Return the panels of a page.
+class Panel:
+    """One panel of a page.
 
-    >>> len(panels(None))
-    5
+    Parameters
+    ----------
+    page
+        The page.
+
+    Examples
+    --------
+    >>> Panel(None).name
+    ''
     """
-    kinds = (QuestionPanel, PrivacyPanel, ReadersPanel, MechanismPanel, ProofPanel)
-    return [kind(page) for kind in kinds]
+
+    name = ""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def build(self) -> None:
+        """Create the elements."""
+
+    async def show(self, state: State, changed: frozenset[str]) -> None:
+        """Show a state of which these fields changed."""
+
+    def act(self) -> None:
+        """Do what the panel is for (Ctrl+Enter)."""
+
+    def released(self) -> Asked | None:
+        """Return the release that the panel asks for, if it asks for one."""
+        return None
+
+    def error_label(self, field: str) -> ui.label:
+        """Make a line below an element that shows the errors of a field."""
+        line = ui.label().classes("tr-error").props(f'role=alert data-error="{field}"')
+        line.set_visibility(False)
+
+        def tell(message: str | None) -> None:
+            line.set_text(message or "")
+            line.set_visibility(bool(message))
+
+        self.page.field(field, tell)
+        return line
+
+
+@contextmanager
+def card(title: str, note: str = "") -> Iterator[ui.card]:
+    """Make a card with a title.
+
+    >>> card("Facts").__class__.__name__
+    '_GeneratorContextManager'
+    """
+    with ui.card().classes("tr-card w-full") as made:
+        if title:
+            ui.label(title).classes("tr-title").props("role=heading aria-level=2")
+        if note:
+            ui.label(note).classes("tr-note")
+        yield made
+
+
+def facts(box: ui.element, rows: Mapping[str, str]) -> None:
+    """Fill a box with names and values.
+
+    >>> facts.__name__
+    'facts'
+    """
+    box.clear()
+    with box:
+        for name, value in rows.items():
+            ui.label(name)
+            ui.label(value)
+
+
+def table(box: ui.element, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Fill a box with a table of texts.
+
+    >>> table.__name__
+    'table'
+    """
+    box.clear()
+    with box, ui.element("table").classes("tr-table"):
+        with ui.element("tr"):
+            for head in heads:
+                _cell("th", head)
+        for row in rows:
+            with ui.element("tr"):
+                for text in row:
+                    _cell("td", text)
+
+
+def _cell(kind: str, text: str) -> None:
+    with ui.element(kind):
+        ui.label(text)
+
+
+def uploader(label: str, action: Callable[[Any], Any], accept: str, name: str) -> ui.upload:
+    """Make a place to drop a file on.
+
+    >>> uploader.__name__
+    'uploader'
+    """
+    made = ui.upload(auto_upload=True, max_file_size=50_000_000, on_upload=action)
+    # The whole place is one button with a name; Quasar's own is an icon in a corner.
+    made.add_slot(
+        "header",
+        '<q-btn type="a" flat dense no-caps align="left" icon="upload_file" class="tr-upload" '
+        f'label="{html.escape(label)}" @click="props.pickFiles"><q-uploader-add-trigger /></q-btn>',
+    )
+    return made.props(f'accept="{accept}" flat data-upload="{name}"')

@@ -7,19 +7,18 @@ from typing import Any
 from nicegui import ui
 
 from tightrope.optimize import ROUTES
-from tightrope.studio.heat import Heat, Window, heat_of
+from tightrope.report.drawings import COLOURS, HeatMap, Window
+from tightrope.studio.asking import Refused
 from tightrope.studio.jobs import Ended
-from tightrope.studio.making import Outcome, make, routes, universal
-from tightrope.studio.panels.panel import Panel, card, facts, table
-from tightrope.studio.pictures import COLOURS, bars_picture, graph_picture, heat_picture, is_flat
-from tightrope.studio.refusal import Refused
+from tightrope.studio.panels import Panel, card, facts, table
+from tightrope.studio.pictures import bars_picture, graph_picture, heat_picture
 from tightrope.studio.state import State
-from tightrope.studio.work import Shown
+from tightrope.studio.work import Outcome, Shown, heat_of, make, routes, universal
 
 #: The routes that may be forced; none is the planner's choice.
 FORCED = ("", *(route.name for route in ROUTES))
 #: The answers that a state determines; the rest of it does not matter for a design.
-MATTERS = frozenset({"question", "graph", "neighbours", "epsilon", "readers", "route"})
+MATTERS = frozenset({"question", "graph", "neighbours", "epsilon", "consumers", "route"})
 
 
 class MechanismPanel(Panel):
@@ -33,14 +32,15 @@ class MechanismPanel(Panel):
 
     def build(self) -> None:
         """Create the elements."""
-        self._heat: Heat | None = None
+        self._heat: HeatMap | None = None
+        self._exact: tuple[tuple[str, ...], ...] = ()
         with card(""):
             self._build_controls()
         with card("No mechanism yet") as self._empty:
             self._plan = ui.label().props("data-plan")
             ui.label(
                 "Then: its probabilities, how it compares with known mechanisms, why none is "
-                "better, and whether it serves every reader."
+                "better, and whether it serves every consumer."
             ).classes("tr-note")
         with ui.element("div").classes("tr-columns tr-even") as self._body:
             with card("Mechanism", "Each row is a true answer; colour is the probability of the "
@@ -177,18 +177,20 @@ class MechanismPanel(Panel):
                     f"{len(nodes)} answers" if len(nodes) > 12 else f"{len(nodes)} answers ringed"
                 )
                 ui.label(
-                    f"reader {number + 1}: {shown}, loses {lost:.6g} with an own mechanism"
+                    f"consumer {number + 1}: {shown}, loses {lost:.6g} with an own mechanism"
                 ).style(f"border-left: 4px solid {colour}; padding-left: 8px; font-size: 13px")
             if "mechanism" in told:
                 ui.label(f"It is the {told['mechanism']} mechanism.").classes("tr-note")
         if found.drawing is not None:
-            self._witness.style(f"height: {150 if is_flat(found.drawing) else 260}px")
-            self._witness.update_figure(graph_picture(found.drawing, groups=supports, small=True))
+            self._witness.style(f"height: {150 if found.drawing.is_flat else 260}px")
+            figure = graph_picture(found.drawing, groups=supports, most_names=20)
+            self._witness.update_figure(figure)
 
     async def _load_heat(self, window: Window | None) -> None:
         made = self.page.outcome
         if made is not None and made.mechanism:
-            self._heat = await self.page.slots.run("heat", heat_of, made.mechanism, window)
+            found = await self.page.slots.run("heat", heat_of, made.mechanism, window)
+            self._heat, self._exact = found
             self._draw_heat()
 
     def _whole(self) -> None:
@@ -196,7 +198,7 @@ class MechanismPanel(Panel):
 
     def _zoomed(self, event: Any) -> None:
         heat, now = self._heat, event.args
-        if heat is None or not heat.reduced or "xaxis.range[0]" not in now:
+        if heat is None or not heat.is_reduced or "xaxis.range[0]" not in now:
             return
         ends = [now.get(f"{a}.range[{k}]") for a in ("yaxis", "xaxis") for k in (0, 1)]
         if any(end is None for end in ends):
@@ -229,8 +231,8 @@ class MechanismPanel(Panel):
         if made is None:
             self._say("")
             self._plan.set_text(
-                f"Design finds the private mechanism that serves {state.reader.name} best: "
-                f"{state.asked} at ε = {state.epsilon}, {state.reader.loss} loss."
+                f"Design finds the private mechanism that serves {state.consumer.name} best: "
+                f"{state.asked} at ε = {state.epsilon}, {state.consumer.loss} loss."
             )
             return
         old = any(getattr(made.state, name) != getattr(state, name) for name in MATTERS)
@@ -277,19 +279,19 @@ class MechanismPanel(Panel):
         if made is None or chosen is None or not made.columns:
             return
         column = made.columns[int(chosen)]
-        self._column.style(f"height: {150 if is_flat(made.drawing) else 260}px")
+        self._column.style(f"height: {150 if made.drawing.is_flat else 260}px")
         self._column.update_figure(
-            graph_picture(made.drawing, tight=column.edges, parts=column.parts, small=True)
+            graph_picture(made.drawing, tight=column.edges, parts=column.parts, most_names=20)
         )
 
     def _draw_heat(self) -> None:
         heat = self._heat
         if heat is None:
             return
-        self._plot.update_figure(heat_picture(heat, bool(self._log.value)))
+        self._plot.update_figure(heat_picture(heat, self._exact, logarithmic=bool(self._log.value)))
         rows, outputs = heat.shape
         words = f"{rows:,} answers, {outputs:,} outputs"
-        if heat.reduced:
+        if heat.is_reduced:
             words += f"; drawn as {len(heat.rows)} × {len(heat.outputs)} blocks, zoom in for values"
         self._heat_note.set_text(words)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from nicegui import ui
 
-from tightrope.studio.panels.panel import Panel, card
+from tightrope.studio.asking import Refused
+from tightrope.studio.panels import Panel, card
 from tightrope.studio.pictures import LAST_LEVEL, level_picture
-from tightrope.studio.refusal import Refused
 from tightrope.studio.state import State
 from tightrope.studio.work import Shown, existence, level_words
 

@@ -8,11 +8,10 @@ from typing import Any
 
 from nicegui import ui
 
-from tightrope.studio.asking import graph_from_upload
-from tightrope.studio.panels.panel import Panel, card, facts, uploader
-from tightrope.studio.pictures import graph_layout, graph_picture, is_flat
-from tightrope.studio.refusal import Refused
-from tightrope.studio.sketch import Sketch, sketch_of
+from tightrope.studio.asking import Refused, graph_from_upload
+from tightrope.studio.canvas import SKETCH_SIZE, Sketch, sketch_of
+from tightrope.studio.panels import Panel, card, facts, uploader
+from tightrope.studio.pictures import graph_layout, graph_picture
 from tightrope.studio.state import State
 from tightrope.studio.work import Shown, question_facts
 
@@ -81,7 +80,7 @@ class QuestionPanel(Panel):
             "(again to remove it), Shift+click to remove an answer."
         ).classes("tr-note")
         self._canvas = ui.interactive_image(
-            size=(440, 240), on_mouse=self._clicked, events=["click"], sanitize=False
+            size=SKETCH_SIZE, on_mouse=self._clicked, events=["click"], sanitize=False
         ).classes("tr-draw")
         self._canvas.props("data-canvas")
         self._edges = ui.input("Edges", placeholder="0-1, 1-2, 2-0", on_change=self._listed)
@@ -180,7 +179,7 @@ class QuestionPanel(Panel):
         drawing = found.drawing
         if drawing is not None:
             tall = "height: min(540px, calc(100vh - 200px)); min-height: 320px"
-            self._plot.style("height: 240px; min-height: 0" if is_flat(drawing) else tall)
+            self._plot.style("height: 240px; min-height: 0" if drawing.is_flat else tall)
             self._plot.update_figure(graph_picture(drawing))
             shown = len(drawing.nodes)
             some = f"the {shown} nearest to {drawing.names[0]} of {drawing.total:,} answers"

@@ -1,4 +1,4 @@
-"""A graph drawn by hand: nodes with places, edges, and what a click does to them."""
+"""Pictures that a hand changes: a graph drawn by clicks, and a prior dragged in its triangle."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import html
 import json
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
-from tightrope.studio.refusal import Refused
+import numpy as np
 
-#: The paper, and how near to a node a click must be.
-WIDTH, HEIGHT, REACH = 440, 240, 16
+from tightrope.report.drawings import TRIANGLE
+from tightrope.studio.asking import Refused
+
+#: Width and height of the papers, in pixels.
+SKETCH_SIZE, SIMPLEX_SIZE = (440, 240), (420, 370)
 #: Most nodes that are drawn by hand.
 MOST_NODES = 60
-
-_EDGE = re.compile(r"\s*(\d{1,4})\s*-\s*(\d{1,4})\s*")
 
 
 @dataclass(frozen=True)
@@ -50,10 +53,10 @@ class Sketch:
         edges = kept if edge in self.edges else (*self.edges, edge)
         return replace(self, edges=edges, waiting=None)
 
-    def _at(self, x: float, y: float) -> int | None:
+    def _at(self, x: float, y: float, reach: float = 16) -> int | None:
         near = [(math.hypot(x - a, y - b), node) for node, (a, b) in self.places.items()]
         distance, node = min(near, default=(math.inf, -1))
-        return node if distance <= REACH else None
+        return node if distance <= reach else None
 
     def _without(self, node: int) -> Sketch:
         places = {n: spot for n, spot in self.places.items() if n != node}
@@ -63,7 +66,7 @@ class Sketch:
         """Return the drawing whose edges are listed as text; new nodes stand on a circle."""
         edges: list[tuple[int, int]] = []
         for part in filter(str.strip, text.split(",")):
-            found = _EDGE.fullmatch(part)
+            found = re.fullmatch(r"\s*(\d{1,4})\s*-\s*(\d{1,4})\s*", part)
             if found is None or found[1] == found[2]:
                 raise Refused("question", f"an edge is written 0-1, got {part.strip()[:30]!r}")
             a, b = sorted((int(found[1]), int(found[2])))
@@ -108,10 +111,10 @@ class Sketch:
 def _places(
     nodes: list[int], known: dict[int, tuple[float, float]]
 ) -> dict[int, tuple[float, float]]:
-    turn = 2 * math.pi / max(len(nodes), 1)
+    (width, height), turn = SKETCH_SIZE, 2 * math.pi / max(len(nodes), 1)
     made = {}
     for k, node in enumerate(nodes):
-        spot = (WIDTH / 2 + 95 * math.sin(turn * k), HEIGHT / 2 - 90 * math.cos(turn * k))
+        spot = (width / 2 + 95 * math.sin(turn * k), height / 2 - 90 * math.cos(turn * k))
         made[node] = known.get(node, spot)
     return made
 
@@ -138,3 +141,72 @@ def sketch_of(text: str, known: dict[int, tuple[float, float]] | None = None) ->
     if len(set(numbers)) > MOST_NODES or not set(numbers) <= set(nodes):
         return Sketch()
     return Sketch(_places(sorted(nodes), known or {}), edges)
+
+
+# -- the triangle of priors ---------------------------------------------------------------
+
+#: The corners of the triangle on its paper, one for each answer.
+CORNERS = np.array([30.0, 340.0]) + TRIANGLE * [360.0, -360.0]
+
+
+def place_of(shares: Sequence[float]) -> tuple[float, float]:
+    """Return the point of a prior.
+
+    >>> place_of([1, 0, 0])
+    (30.0, 340.0)
+    """
+    x, y = np.asarray(shares) @ CORNERS
+    return float(x), float(y)
+
+
+def prior_at(x: float, y: float, parts: int = 100) -> str:
+    """Return the prior at a point as text, on a grid of hundredths; at the border when outside.
+
+    >>> prior_at(*place_of([1, 0, 0])), prior_at(210, 236), prior_at(0, 1000)
+    ('1,0,0', '33/100,33/100,17/50', '1,0,0')
+    """
+    shares = np.linalg.solve(np.vstack([CORNERS.T, np.ones(3)]), [x, y, 1.0])
+    one = min(max(round(parts * shares[0]), 0), parts)
+    two = min(max(round(parts * shares[1]), 0), parts - one)
+    return weights_text([one, two, parts - one - two])
+
+
+def weights_text(weights: Sequence[int]) -> str:
+    """Return whole weights as probabilities; empty when there is no weight at all.
+
+    >>> weights_text([1, 3]), weights_text([0, 0])
+    ('1/4,3/4', '')
+    """
+    total = sum(weights)
+    return ",".join(str(Fraction(weight, total)) for weight in weights) if total else ""
+
+
+def simplex_svg(
+    shares: Sequence[float], corners: Sequence[Sequence[float]], names: Sequence[str]
+) -> str:
+    """Return the picture: the simplex, the regular region, and the prior as a point.
+
+    Parameters
+    ----------
+    shares
+        The prior.
+    corners
+        The corner priors, between which the regular priors lie.
+    names
+        The answers.
+    """
+    outer = " ".join(f"{x:.1f},{y:.1f}" for x, y in CORNERS)
+    inner = " ".join("{:.1f},{:.1f}".format(*place_of(corner)) for corner in corners)
+    x, y = place_of(shares)
+    texts = "".join(
+        f'<text x="{a:.0f}" y="{b + below}" text-anchor="{anchor}">{html.escape(name[:18])}</text>'
+        for (a, b), below, anchor, name in zip(
+            CORNERS, (22, 22, -10), ("start", "end", "middle"), names, strict=True
+        )
+    )
+    return (
+        f'<polygon points="{outer}" fill="rgba(138,148,160,.12)" stroke="#8a94a0"/>'
+        f'<polygon points="{inner}" fill="rgba(15,157,138,.35)" stroke="#0f9d8a"/>'
+        f'{texts}<circle cx="{x:.1f}" cy="{y:.1f}" r="9" fill="#D55E00" stroke="white" '
+        'stroke-width="2"/>'
+    )

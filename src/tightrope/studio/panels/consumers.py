@@ -9,32 +9,32 @@ from typing import Any
 from nicegui import ui
 
 from tightrope.kinds import LOSSES, PRIORS
-from tightrope.studio import simplex
-from tightrope.studio.asking import prior_from_upload, query_in
-from tightrope.studio.panels.panel import Panel, card, facts, table, uploader
+from tightrope.report.drawings import label_text
+from tightrope.studio import canvas
+from tightrope.studio.asking import Refused, prior_from_upload, query_in
+from tightrope.studio.panels import Panel, card, facts, table, uploader
 from tightrope.studio.pictures import prior_picture
-from tightrope.studio.refusal import Refused
-from tightrope.studio.state import READERS_LIMIT, Reader, State
-from tightrope.studio.work import Shown, check_reader, corners, name_of, prior_facts, regrets
+from tightrope.studio.state import CONSUMERS_LIMIT, ConsumerText, State
+from tightrope.studio.work import Shown, check_consumer, corners, prior_facts, regrets
 
 #: Differences below this are rounding.
 ROUNDING = 1e-12
 #: Most answers for which the prior has one slider each.
 SLIDERS = 8
 REGRET = (
-    "What each reader loses beyond an own optimal mechanism: with the first reader's mechanism, "
+    "What each consumer loses beyond an own optimal mechanism: with the mechanism of the first, "
     "and with the best common one."
 )
 
 
-class ReadersPanel(Panel):
-    """Several readers; the mechanism is designed for the first.
+class ConsumersPanel(Panel):
+    """Several consumers; the mechanism is designed for the first.
 
-    >>> ReadersPanel(None).name
-    'readers'
+    >>> ConsumersPanel(None).name
+    'consumers'
     """
 
-    name = "readers"
+    name = "consumers"
 
     def build(self) -> None:
         """Create the elements."""
@@ -50,7 +50,7 @@ class ReadersPanel(Panel):
                 self._build_form()
             with ui.element("div").classes("tr-stack"):
                 with (
-                    card("What this reader knows"),
+                    card("What this consumer knows"),
                     ui.element("div").classes("tr-columns tr-even"),
                 ):
                     self._list = ui.label(
@@ -59,7 +59,7 @@ class ReadersPanel(Panel):
                     ).classes("tr-note")
                     with ui.column().classes("w-full").style("gap: 4px"):
                         self._simplex = ui.interactive_image(
-                            size=(simplex.WIDTH, simplex.HEIGHT), on_mouse=self._dragged,
+                            size=canvas.SIMPLEX_SIZE, on_mouse=self._dragged,
                             events=["mousedown", "mousemove", "mouseup"], sanitize=False,
                         ).classes("tr-simplex").props("data-simplex")  # fmt: skip
                         self._plot = ui.plotly({"data": [], "layout": {}}).classes("w-full")
@@ -75,7 +75,7 @@ class ReadersPanel(Panel):
                     self.error_label("regret")
 
     def _build_form(self) -> None:
-        with card("Readers", "The mechanism is designed for the first."):
+        with card("Consumers", "The mechanism is designed for the first."):
             self._tabs = ui.row().classes("w-full items-center").style("gap: 6px")
             self._name = ui.input("Name", on_change=self._named)
             self._kind = (
@@ -108,18 +108,18 @@ class ReadersPanel(Panel):
     # -- events ---------------------------------------------------------------------------
 
     @property
-    def _reader(self) -> Reader:
-        return self.page.state.readers[self._place]
+    def _consumer(self) -> ConsumerText:
+        return self.page.state.consumers[self._place]
 
     def _set(self, **changes: str) -> None:
-        self.page.change(self.page.state.with_reader(self._place, **changes))
+        self.page.change(self.page.state.with_consumer(self._place, **changes))
 
     def _named(self) -> None:
         if str(self._name.value or "").strip():
             self._set(name=str(self._name.value).strip()[:40])
 
     def _kinded(self) -> None:
-        if (self._kind.value == "risk-averse") != self._reader.is_risk_averse:
+        if (self._kind.value == "risk-averse") != self._consumer.is_risk_averse:
             averse = self._kind.value == "risk-averse"
             self._set(support="all" if averse else "", prior="uniform")
 
@@ -133,43 +133,43 @@ class ReadersPanel(Panel):
 
     def _typed_support(self) -> None:
         text = str(self._support.value or "").strip()
-        if text and self._reader.is_risk_averse:
+        if text and self._consumer.is_risk_averse:
             self._set(support=text)
 
     def _choose(self, place: int) -> None:
         self._place = place
-        self.page.start(self.show(self.page.state, frozenset({"readers"})))
+        self.page.start(self.show(self.page.state, frozenset({"consumers"})))
 
     def _add(self) -> None:
         state = self.page.state
-        if len(state.readers) < READERS_LIMIT:
-            taken = {reader.name for reader in state.readers}
-            free = (f"reader {k}" for k in range(1, READERS_LIMIT + 2))
-            new = Reader(next(name for name in free if name not in taken), loss="absolute")
-            self._place = len(state.readers)
-            self.page.change(replace(state, readers=(*state.readers, new)))
+        if len(state.consumers) < CONSUMERS_LIMIT:
+            taken = {consumer.name for consumer in state.consumers}
+            free = (f"consumer {k}" for k in range(1, CONSUMERS_LIMIT + 2))
+            new = ConsumerText(next(name for name in free if name not in taken), loss="absolute")
+            self._place = len(state.consumers)
+            self.page.change(replace(state, consumers=(*state.consumers, new)))
 
     def _remove(self) -> None:
-        readers = list(self.page.state.readers)
-        del readers[self._place]
+        consumers = list(self.page.state.consumers)
+        del consumers[self._place]
         self._place = 0
-        self.page.change(replace(self.page.state, readers=tuple(readers)))
+        self.page.change(replace(self.page.state, consumers=tuple(consumers)))
 
     def _first(self) -> None:
-        readers = list(self.page.state.readers)
-        readers.insert(0, readers.pop(self._place))
+        consumers = list(self.page.state.consumers)
+        consumers.insert(0, consumers.pop(self._place))
         self._place = 0
-        self.page.change(replace(self.page.state, readers=tuple(readers)))
+        self.page.change(replace(self.page.state, consumers=tuple(consumers)))
 
     def _dragged(self, event: Any) -> None:
         pressed = event.type == "mousedown" or (event.type == "mousemove" and event.buttons & 1)
         if pressed:
-            self._set(prior=simplex.prior_at(event.image_x, event.image_y), support="")
+            self._set(prior=canvas.prior_at(event.image_x, event.image_y), support="")
 
     def _weighted(self) -> None:
         if self._setting:
             return
-        text = simplex.weights_text([int(s.value or 0) for s in self._weights])
+        text = canvas.weights_text([int(s.value or 0) for s in self._weights])
         if not text:
             self.page.complain("prior", "at least one weight must be above 0")
         else:
@@ -189,35 +189,35 @@ class ReadersPanel(Panel):
 
     async def show(self, state: State, changed: frozenset[str]) -> None:
         """Show a state of which these fields changed."""
-        if not changed & {"question", "graph", "neighbours", "epsilon", "readers"}:
+        if not changed & {"question", "graph", "neighbours", "epsilon", "consumers"}:
             return
-        self._place = min(self._place, len(state.readers) - 1)
-        if "readers" in changed:
+        self._place = min(self._place, len(state.consumers) - 1)
+        if "consumers" in changed:
             self._show_form(state)
         self.page.forgive("prior", "support", "loss", "regret")
         self._show_kind()
         try:
-            if self._reader.is_risk_averse:
-                alone = replace(state, readers=(self._reader,))
-                await self.page.slots.run("prior", check_reader, alone)
+            if self._consumer.is_risk_averse:
+                alone = replace(state, consumers=(self._consumer,))
+                await self.page.slots.run("prior", check_consumer, alone)
             else:
                 await self._show_prior(state)
         except Refused as refused:
             self._show_nothing(refused)
             raise
-        if len(state.readers) > 1:
+        if len(state.consumers) > 1:
             found = await self.page.slots.run("regret", regrets, state)
-            told = self.page.results.get("readers", [])[:1]
-            self.page.results["readers"] = [*told, found["common"]]
+            told = self.page.results.get("consumers", [])[:1]
+            self.page.results["consumers"] = [*told, found["common"]]
             self._show_regret(state, found)
         else:
             self._regret.clear()
             with self._regret:
-                ui.label("Add a second reader to compare.").classes("tr-note")
+                ui.label("Add a second consumer to compare.").classes("tr-note")
 
     def _show_nothing(self, refused: Refused) -> None:
         """Take away what belongs to another prior, and say why there is nothing."""
-        self.page.results.pop("readers", None)
+        self.page.results.pop("consumers", None)
         for box in (self._simplex, self._plot, self._hint):
             box.set_visibility(False)
         self._regret.clear()
@@ -225,32 +225,32 @@ class ReadersPanel(Panel):
         facts(self._facts, {"not known": refused.message})
 
     def _show_form(self, state: State) -> None:
-        reader = self._reader
-        chips = (self._place, *(one.name for one in state.readers))
+        consumer = self._consumer
+        chips = (self._place, *(one.name for one in state.consumers))
         # Made anew only when they change: a button that vanishes under a click is not clicked.
         if chips != self._chips:
             self._chips = chips
             self._show_chips(state)
-        self._name.set_value(reader.name)
-        self._prior.set_value(reader.prior)
-        self._support.set_value(reader.support)
-        self._loss.set_options(list(dict.fromkeys((*LOSSES, reader.loss))), value=reader.loss)
-        self._kind.set_value("risk-averse" if reader.is_risk_averse else "bayesian")
+        self._name.set_value(consumer.name)
+        self._prior.set_value(consumer.prior)
+        self._support.set_value(consumer.support)
+        self._loss.set_options(list(dict.fromkeys((*LOSSES, consumer.loss))), value=consumer.loss)
+        self._kind.set_value("risk-averse" if consumer.is_risk_averse else "bayesian")
 
     def _show_chips(self, state: State) -> None:
         self._tabs.clear()
         with self._tabs:
-            for place, one in enumerate(state.readers):
+            for place, one in enumerate(state.consumers):
                 look = "unelevated" if place == self._place else "outline"
                 ui.button(one.name, on_click=lambda place=place: self._choose(place)).props(
                     f"{look} dense no-caps size=12px"
                 )
             ui.button(icon="add", on_click=self._add).props(
-                'flat dense round size=12px aria-label="Add a reader"'
+                'flat dense round size=12px aria-label="Add a consumer"'
             )
-            if len(state.readers) > 1:
+            if len(state.consumers) > 1:
                 ui.button(icon="delete", on_click=self._remove).props(
-                    'flat dense round size=12px aria-label="Remove this reader"'
+                    'flat dense round size=12px aria-label="Remove this consumer"'
                 )
             if self._place:
                 ui.button("design for this one", on_click=self._first).props(
@@ -258,7 +258,7 @@ class ReadersPanel(Panel):
                 )
 
     def _show_kind(self) -> None:
-        averse = self._reader.is_risk_averse
+        averse = self._consumer.is_risk_averse
         for box in (self._prior, self._presets, self._file, self._facts, self._sliders):
             box.set_visibility(not averse)
         self._support.set_visibility(averse)
@@ -268,7 +268,7 @@ class ReadersPanel(Panel):
                 box.set_visibility(False)
 
     async def _show_prior(self, state: State) -> None:
-        alone = replace(state, readers=(self._reader,))
+        alone = replace(state, consumers=(self._consumer,))
         graph = await asyncio.to_thread(lambda: query_in(state).graph)
         three = graph.size == 3
         if three:
@@ -278,15 +278,15 @@ class ReadersPanel(Panel):
         else:
             found = await self.page.slots.run("prior", prior_facts, alone)
         if self._place == 0:
-            self.page.results["readers"] = [found.json]
+            self.page.results["consumers"] = [found.json]
         facts(self._facts, found.rows)
         shares = found.json["probabilities"]
-        names = [name_of(graph.label(i)) for i in range(len(shares))]
+        names = [label_text(graph.label(i)) for i in range(len(shares))]
         self._simplex.set_visibility(three)
         self._hint.set_visibility(three)
         self._plot.set_visibility(not three and bool(shares))
         if three:
-            self._simplex.set_content(simplex.simplex_svg(shares, self._corners, names))
+            self._simplex.set_content(canvas.simplex_svg(shares, self._corners, names))
         elif shares:
             self._plot.update_figure(prior_picture(shares, names))
         self._show_sliders(shares if len(shares) <= SLIDERS else [], names)
@@ -298,7 +298,7 @@ class ReadersPanel(Panel):
             self._shown_names = names
         for label, share in zip(self._shares, shares, strict=True):
             label.set_text(f"{100 * share:.3g} %")
-        if simplex.weights_text([int(s.value) for s in self._weights]) == self._reader.prior:
+        if canvas.weights_text([int(s.value) for s in self._weights]) == self._consumer.prior:
             return  # the sliders themselves made this prior
         self._setting = True
         for slider, weight in zip(self._weights, weights, strict=True):
@@ -326,7 +326,7 @@ class ReadersPanel(Panel):
              _small(entry["regret"]))
             for entry, first in zip(common["consumers"], found["first"], strict=True)
         ]  # fmt: skip
-        heads = ("reader", "own optimum", f"with {state.reader.name}'s", "with the common one")
+        heads = ("consumer", "own optimum", f"with {state.consumer.name}'s", "with the common one")
         table(self._regret, heads, rows)
         with self._regret:
             ui.label(

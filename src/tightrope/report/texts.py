@@ -1,0 +1,80 @@
+"""Values as people and programs read them: what commands print as JSON and the studio shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from tightrope.consumers import Regularity
+from tightrope.phi import Existence
+from tightrope.queries import Query
+
+
+def plain(value: Any) -> Any:
+    """Turn a value into what JSON can say: exact fractions as text, infinities as null.
+
+    >>> plain({"ratio": Fraction(1, 3), "high": math.inf, "pair": (1, 2)})
+    {'ratio': '1/3', 'high': None, 'pair': [1, 2]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, str | bool | int) or value is None:
+        return value
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(entry) for entry in value]
+    return str(value)
+
+
+def about_query(query: Query) -> dict[str, str]:
+    """Return what every JSON object about a question starts with."""
+    return {"query": query.text, "neighbours": query.neighbours.value}
+
+
+def interval_text(intervals: Any, digits: int = 10) -> str:
+    """Return intervals of ε as text.
+
+    >>> interval_text([(0.5, 0.75), (1.0, None)])
+    '0.5 … 0.75,  1 … ∞'
+    """
+    ends = (
+        f"{low:.{digits}g} … {'∞' if high is None else f'{high:.{digits}g}'}"
+        for low, high in intervals
+    )
+    return ",  ".join(ends) or "nowhere in the range"
+
+
+def existence_data(query: Query, found: Existence) -> dict[str, Any]:
+    """Return for which ε something exists, as ``tightrope exists`` prints it."""
+    minimum = found.minimum if math.isfinite(found.minimum) else None
+    return {"query": query.text, **vars(found), "minimum": minimum, "up_set": found.is_up_set}
+
+
+def regularity_rows(found: Regularity) -> dict[str, str]:
+    """Say whether a prior is regular, and what follows for every mechanism."""
+    sure = "" if found.certain else " (not proven: see the margin)"
+    return {
+        "ε-regular": ("yes" if found.regular else "no") + sure,
+        "smallest entry of y": f"{found.margin:.6g}",
+        "utility of any mechanism": f"≤ {found.utility_bound:.9g}",
+        "leakage of any mechanism": f"≤ {found.leakage_bound_bits:.9g} bits",
+    }
+
+
+def verdict_rows(told: Mapping[str, Any]) -> dict[str, str]:
+    """Say what verifying a mechanism file found, from the JSON of ``tightrope verify``."""
+    within, under = told["optimal_within"], told.get("under")
+    return {
+        "private": "yes" if told["private"] else "no",
+        "optimal within": ("not proved" if within is None else f"{float(within):.3g}")
+        + (f" with {under}" if under else ""),
+        "ratio": str(told["ratio"] or "not known"),
+        "digest": str(told["digest"] or "not known"),
+    }
