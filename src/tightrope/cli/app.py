@@ -1,4 +1,4 @@
-"""The list of commands. Each lives in a file of its own and imports what it needs when it runs."""
+"""The list of commands. Each imports what it needs when it runs."""
 
 from __future__ import annotations
 
@@ -9,26 +9,17 @@ from typing import Annotated, get_type_hints
 import typer
 
 from tightrope import __version__
-from tightrope.cli.analyse import analyse
-from tightrope.cli.audit import audit
-from tightrope.cli.axioms import axioms
 from tightrope.cli.certify import certify
-from tightrope.cli.curve import curve
-from tightrope.cli.derive import derive
 from tightrope.cli.design import design
-from tightrope.cli.exists import exists
-from tightrope.cli.explain import explain
-from tightrope.cli.generalise import generalise
-from tightrope.cli.graph import graph
 from tightrope.cli.init import init
 from tightrope.cli.ledger import COMMANDS as LEDGER_COMMANDS
+from tightrope.cli.mechanisms import analyse, audit, curve, derive, generalise, remap
 from tightrope.cli.papers import papers
-from tightrope.cli.regular import regular
+from tightrope.cli.privacy import axioms, explain
+from tightrope.cli.questions import exists, graph, regular, universal
 from tightrope.cli.release import release
-from tightrope.cli.remap import remap
 from tightrope.cli.studio import studio
 from tightrope.cli.sweep import sweep
-from tightrope.cli.universal import universal
 from tightrope.cli.verify import verify
 
 app = typer.Typer(

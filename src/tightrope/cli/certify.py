@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tightrope.cli.mechanisms import EpsilonOption, MechanismText, QuestionOption, load
-from tightrope.cli.output import AsJson, NeighbourText, facts_table, show
+from tightrope.cli.mechanisms import MechanismText, QuestionOption, load
+from tightrope.cli.output import AsJson, EpsilonOption, NeighbourText, facts_table, show
 from tightrope.errors import InputError
 
 if TYPE_CHECKING:

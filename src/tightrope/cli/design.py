@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tightrope.cli.design_under import under_consumers, under_limit
-from tightrope.cli.mechanisms import EpsilonOption
 from tightrope.cli.output import (
     AsJson,
+    EpsilonOption,
     LossText,
     NeighbourText,
     PriorText,

@@ -1,19 +1,32 @@
-"""How the commands that take a mechanism find it: by name, or in a file."""
+"""Commands that take a mechanism, by name or in a file, and how they find it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tightrope.cli.output import (
+    AsJson,
+    EpsilonOption,
+    LossText,
+    NeighbourText,
+    PriorText,
+    paragraphs,
+    show,
+    tell,
+)
 from tightrope.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from tightrope.channels import Channel
     from tightrope.epsilon import Epsilon
     from tightrope.queries import Query
+
 
 MechanismText = Annotated[
     str,
@@ -22,10 +35,6 @@ MechanismText = Annotated[
         help="A mechanism file, a CSV matrix (with --query), or a named mechanism "
         "such as 'geometric:count(5)' (with --epsilon).",
     ),
-]
-EpsilonOption = Annotated[
-    str | None,
-    typer.Option("--epsilon", metavar="E", help="The privacy level: 0.5, 1/2 or 'ln(2)'."),
 ]
 QuestionOption = Annotated[
     str | None,
@@ -92,3 +101,368 @@ def load(
         raise InputError("a named mechanism needs its level: add --epsilon")
     asked = query(named.question, neighbours=neighbours)
     return Loaded(str(named), named.build(asked.graph, level), asked, level)
+
+
+def analyse(
+    mechanism: MechanismText,
+    epsilon: EpsilonOption = None,
+    prior_text: PriorText = "uniform",
+    question: QuestionOption = None,
+    neighbours: NeighbourText = "change-one",
+    as_json: AsJson = False,
+) -> None:
+    """Measure a mechanism: utility, leakage in bits, generality and its smallest ε.
+
+    Examples:
+      tightrope analyse "geometric:count(5)" --epsilon "ln(2)"
+      tightrope analyse "exponential:cycle(8)" --epsilon 1 --prior "binomial(.3)"
+      tightrope analyse matrix.csv --query "choice(6)"
+
+    >>> analyse("geometric:count(5)", epsilon="ln(2)", as_json=True)
+    {"mechanism": "geometric:count(5)", "query": "count(5)", "utility": 0.4444444...}
+    """
+    from tightrope.consumers import prior
+    from tightrope.leakage.analyse import analyse as measure
+
+    loaded = load(mechanism, epsilon, question, neighbours)
+    found = measure(
+        loaded.channel,
+        loaded.query.graph,
+        prior(prior_text, loaded.query.graph),
+        epsilon=loaded.epsilon,
+    )
+    data = {"mechanism": loaded.name, "query": loaded.query.text, **found.as_dict()}
+
+    general = {True: "yes", False: "no", None: "not defined"}[found.maximally_general]
+    coefficient = "too large to compute" if found.dobrushin is None else f"{found.dobrushin:.9g}"
+    rows = {
+        "utility": f"{found.utility:.9g}",
+        "min-entropy leakage": f"{found.min_entropy_leakage_bits:.9g} bits",
+        "min-capacity": f"{found.min_capacity_bits:.9g} bits",
+        "Shannon leakage": f"{found.shannon_leakage_bits:.9g} bits",
+        "smallest ε": f"{found.epsilon:.9g}",
+        "maximally general": general,
+        "Dobrushin utility": coefficient,
+    }
+    tell(as_json, data, f"{loaded.name}, prior {prior_text}", rows, found.sentences)
+
+
+def curve(
+    mechanism: MechanismText,
+    epsilon: EpsilonOption = None,
+    question: QuestionOption = None,
+    neighbours: NeighbourText = "change-one",
+    delta: Annotated[
+        float | None,
+        typer.Option("--delta", metavar="D", help="Give the smallest ε for this δ."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show for which (ε, δ) a mechanism is private: the smallest δ at every corner of the curve.
+
+    Examples:
+      tightrope curve "geometric:count(5)" --epsilon "ln(2)"
+      tightrope curve matrix.csv --query "choice(3)" --delta 0.01
+
+    >>> curve("geometric:count(2)", epsilon="ln(2)", delta=0.1, as_json=True)
+    {"query": "count(2)", "delta": 0.1, "epsilon": 0.5306..., "rows": [{"epsilon": 0.0, ...
+    """
+    from tightrope.axioms import PrivacyCurve
+
+    loaded = load(mechanism, epsilon, question, neighbours)
+    found = PrivacyCurve(loaded.channel, loaded.query.graph)
+    rows = [{"epsilon": e, "delta": found.delta(e)} for e in found.corners[:60]]
+    wanted = 0.0 if delta is None else delta
+    data = {
+        "query": loaded.query.text,
+        "delta": wanted,
+        "epsilon": found.epsilon(wanted),
+        "rows": rows,
+    }
+
+    told = {f"ε for δ = {wanted:g}": f"{data['epsilon']:.9g}"}
+    told |= {f"δ for ε = {row['epsilon']:.6g}": f"{row['delta']:.6g}" for row in rows}
+    tell(as_json, data, loaded.name, told)
+
+
+def remap(
+    mechanism: MechanismText,
+    prior: PriorText = "uniform",
+    loss: LossText = "binary",
+    epsilon: EpsilonOption = None,
+    question: QuestionOption = None,
+    neighbours: NeighbourText = "change-one",
+    receipt: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A receipt: also show the guess from its answer."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a reader with a prior and a loss should guess from every output.
+
+    Examples:
+      tightrope remap "geometric:count(5)" --epsilon "ln(2)" --prior "binomial(.3)"
+      tightrope remap noise.csv --query "count(5)" --loss absolute
+
+    >>> remap("geometric:count(2)", "0.1,0.8,0.1", "absolute", "ln(2)", as_json=True)
+    {"mechanism": "geometric:count(2)", "query": "count(2)", "remap": [1, 1, 1], ...}
+    """
+    from tightrope.consumers import Consumer, best_remap
+
+    loaded = load(mechanism, epsilon, question, neighbours)
+    consumer = Consumer.of(loaded.query.graph, prior=prior, loss=loss)
+    found = best_remap(loaded.channel, consumer)
+    guesses = [consumer.loss.guess_label(int(k)) for k in found.guess]
+    data: dict[str, Any] = {
+        "mechanism": loaded.name,
+        "query": loaded.query.text,
+        "remap": guesses,
+        "outputs": loaded.channel.outputs,
+        "expected_loss": found.expected_loss,
+    }
+    if receipt is not None:
+        from tightrope.publish.remaps import apply_remap
+
+        best = dict(zip(loaded.channel.outputs, guesses, strict=True))
+        data["guess"] = apply_remap(receipt, best)
+
+    most = 24  # lines for a person
+    rows = {
+        f"output {label}": f"guess {guess}"
+        for label, guess in zip(loaded.channel.outputs[:most], guesses, strict=False)
+    }
+    if len(guesses) > most:
+        rows["…"] = f"{len(guesses) - most} more (see --json)"
+    if "guess" in data:
+        rows["guess from the receipt"] = str(data["guess"])
+    rows["expected loss"] = f"{found.expected_loss:.9g}"
+    tell(as_json, data, f"{loaded.name}, prior {prior}, loss {loss}", rows)
+
+
+def derive(
+    first: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE1",
+            help="What to derive. A mechanism file (.tightrope), a CSV matrix, or a named "
+            "mechanism such as 'geometric:count(5)'.",
+        ),
+    ],
+    second: Annotated[str, typer.Argument(metavar="FILE2", help="What to derive it from.")],
+    first_epsilon: Annotated[
+        str | None,
+        typer.Option("--epsilon", metavar="E", help="The level of a named first mechanism."),
+    ] = None,
+    second_epsilon: Annotated[
+        str | None,
+        typer.Option(
+            "--from-epsilon",
+            metavar="E",
+            help="The level of a named second mechanism; that of the first by default.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Decide whether FILE1 is FILE2 with its outputs remapped; show the remap or a counterexample.
+
+    Mechanism files and CSV matrices of fractions are decided exactly. The counterexample is a
+    prior and a gain function under which a consumer gains strictly more from FILE1. Files round
+    probabilities to integers: where no more than that stands between FILE1 and a remap of FILE2,
+    the answer says "derivable up to rounding", with the distance.
+
+    Examples:
+      tightrope derive coarse.csv fine.csv
+      tightrope derive "geometric:count(5)" "geometric:count(5)" --epsilon 0.5 --from-epsilon 1
+
+    >>> words = ["geometric:count(1)"] * 2
+    >>> derive(*words, first_epsilon="ln(2)", second_epsilon="ln(3)", as_json=True)
+    {"derivable": true, "exact": false, "up_to_rounding": false, "distance": ..., "remap": [[...
+    """
+    from tightrope.channels.derive import derivable, nearest_remap
+
+    channels = [_channel(first, first_epsilon), _channel(second, second_epsilon or first_epsilon)]
+    found = derivable(*channels)
+    near = nearest_remap(*channels) if found.exact and not found.derivable else None
+    rounding = near is not None and near.is_rounding
+    data: dict[str, Any] = {
+        "derivable": found.derivable,
+        "exact": found.exact,
+        "up_to_rounding": rounding,
+        "distance": found.distance if near is None else float(near.distance),
+        "route": found.route,
+    }
+    if found.remap is not None:
+        data["remap"] = _matrix(found.remap)
+    if near is not None:
+        data["nearest_remap"] = _matrix(near.remap)
+    if found.witness is not None:
+        # No remap is nearer than the margin of a witness.
+        data["distance_at_least"] = float(found.witness.margin)
+        data["witness"] = found.witness.as_dict()
+
+    def draw(console: Console) -> None:
+        how = "decided in integers" if found.exact else f"within {found.tolerance:g}"
+        if found.remap is not None:
+            paragraphs(console, [f"{first} is derivable from {second} ({how}) by this remap:"])
+            console.print(found.remap.table(), markup=False)
+            return
+        won = found.witness
+        assert won is not None
+        consumer = f"A consumer with the prior {_line(won.prior)} and {len(won.gain[0])} guesses"
+        if near is not None and rounding:
+            size = f"{float(near.distance):.1g}"
+            paragraphs(
+                console,
+                [f"{first} is derivable from {second} up to rounding ({size}) by this remap:"],
+            )
+            console.print(near.remap.table(), markup=False)
+            paragraphs(
+                console,
+                [
+                    f"With the weights as they stand in the files it is not ({how}): "
+                    f"{consumer[0].lower()}{consumer[1:]} gains {float(won.margin):.1g} more from "
+                    "the first. --json shows the gains.",
+                ],
+            )
+            return
+        distance = found.distance if near is None else float(near.distance)
+        paragraphs(
+            console,
+            [
+                f"{first} is not derivable from {second} ({how}): some row differs by "
+                f"{distance:.3g} in total variation from the nearest remap found, and by at "
+                f"least {float(won.margin):.3g} from any.",
+                f"{consumer} gains {float(won.first):.9g} from the first and at most "
+                f"{float(won.second):.9g} from the second. --json shows the gains.",
+            ],
+        )
+
+    show(as_json, data, draw)
+
+
+def _channel(text: str, epsilon: str | None) -> Channel:
+    if text.lower().endswith(".csv"):
+        from tightrope.channels import read_channel
+
+        return read_channel(Path(text))
+    return load(text, epsilon).channel
+
+
+def _matrix(channel: Channel) -> list[list[Any]]:
+    from tightrope.channels import IntegerChannel
+
+    if isinstance(channel, IntegerChannel):
+        rows, columns = channel.shape
+        return [[channel.fraction(i, o) for o in range(columns)] for i in range(rows)]
+    matrix: list[list[Any]] = channel.matrix().tolist()
+    return matrix
+
+
+def _line(values: tuple[Any, ...]) -> str:
+    shown = [f"{float(value):.4g}" for value in values[:8]]
+    return "(" + ", ".join([*shown, "…"] if len(values) > 8 else shown) + ")"
+
+
+def generalise(
+    mechanism: MechanismText,
+    epsilon: EpsilonOption = None,
+    question: QuestionOption = None,
+    neighbours: NeighbourText = "change-one",
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write the new mechanism as a CSV matrix."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a mechanism maximally general: tell more at the same level, by splitting outputs.
+
+    The old mechanism is the new one with outputs joined, so nobody loses anything. A matrix of
+    fractions is split exactly, the rounded weights of a mechanism file within a tolerance.
+
+    Examples:
+      tightrope generalise coarse.csv --query "choice(3)" --epsilon "ln(2)" --out fine.csv
+      tightrope generalise "response:count(3)" --epsilon "ln(2)"
+
+    >>> generalise("response:count(2)", epsilon="ln(2)", as_json=True)
+    {"query": "count(2)", "epsilon": "ln(2)", "exact": false, "outputs": 3, ..., "steps": [...
+    """
+    from tightrope.channels import Channel
+    from tightrope.channels.generality import make_maximally_general
+    from tightrope.files import check_goals
+
+    check_goals(out)
+    loaded = load(mechanism, epsilon, question, neighbours)
+    if loaded.epsilon is None:
+        raise InputError("splitting needs the level that the mechanism keeps to: add --epsilon")
+    channel = loaded.channel
+    if loaded.rounded:
+        # Weights split to the last unit would only tell how they were rounded.
+        channel = Channel(channel.matrix(), inputs=channel.inputs, outputs=channel.outputs)
+    made = make_maximally_general(channel, loaded.query.graph, loaded.epsilon)
+    if out is not None:
+        from tightrope.channels.files import write_channel
+
+        write_channel(made.channel, out)
+    steps = [str(step) for step in made.steps]
+    data = {
+        "query": loaded.query.text,
+        "epsilon": str(loaded.epsilon),
+        "exact": made.exact,
+        "outputs": loaded.channel.shape[1],
+        "new_outputs": made.channel.shape[1],
+        "remap": made.remap.targets,
+        "steps": steps,
+    }
+
+    lines = [f"{loaded.name} is maximally general already."]
+    if made.steps:
+        lines = [
+            f"{loaded.name}: {data['outputs']} outputs became {data['new_outputs']} in "
+            f"{len(made.steps)} splits.",
+            *steps[:20],
+        ]
+    tell(as_json, data, lines=lines)
+
+
+def audit(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A mechanism file (.tightrope).")],
+    draws: Annotated[int, typer.Option(metavar="N", help="Draws for each row.")] = 100_000,
+    timed: Annotated[int, typer.Option(metavar="N", help="Single draws to time.")] = 100_000,
+    false_alarm: Annotated[
+        float, typer.Option(metavar="P", help="Chance that a sound sampler raises an alarm.")
+    ] = 1e-6,
+    as_json: AsJson = False,
+) -> None:
+    """Draw many times; test the frequencies, and whether the time tells anything.
+
+    The exit code is 1 when a test fails.
+
+    Examples:
+      tightrope audit cities.tightrope
+      tightrope audit cities.tightrope --draws 1000000 --false-alarm 1e-9
+
+    >>> audit(Path("none.tightrope"))
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: none.tightrope: No such file or directory
+    """
+    from tightrope.certify import read
+    from tightrope.publish.auditing import audit as test_draws
+
+    found = test_draws(read(file), draws=draws, timed=timed, false_alarm=false_alarm)
+
+    worst = min(found.rows, key=lambda row: row.p_value)
+    rows = {
+        "verdict": "no alarm" if found.passed else "ALARM",
+        "false-alarm rate": f"{found.false_alarm:g}",
+        "rows drawn": f"{len(found.rows)}, {draws} times each",
+        "worst row": f"row {worst.row}: χ² = {worst.chi_square:.4g} with {worst.freedom} "
+        f"degrees of freedom, p = {worst.p_value:.3g}",
+        "time against output": f"ρ = {found.correlation:+.4f}",
+        "time against rarity": f"ρ = {found.rarity_correlation:+.4f} (alarm beyond "
+        f"{found.correlation_limit:.3g})",
+        "one draw": f"{found.nanoseconds:.0f} ns",
+    }
+    tell(as_json, found.as_dict(), file.name, rows)
+    if not found.passed:
+        raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""What every command shares: the ``--json`` option, tables, progress, exact numbers as text."""
+"""What every command shares: options, one JSON object or a table, progress."""
 
 from __future__ import annotations
 
@@ -42,6 +42,10 @@ PriorText = Annotated[
         help=f"What the consumer knows: {listed(['numbers 0.1,0.2,…', *forms(PRIORS)])}.",
     ),
 ]
+EpsilonOption = Annotated[
+    str | None,
+    typer.Option("--epsilon", metavar="E", help="The privacy level: 0.5, 1/2 or 'ln(2)'."),
+]
 LossText = Annotated[
     str,
     typer.Option(
@@ -67,6 +71,33 @@ def show(as_json: bool, data: Mapping[str, Any], draw: Callable[[Console], None]
     from rich.console import Console
 
     draw(Console(highlight=False))
+
+
+def tell(
+    as_json: bool,
+    data: Mapping[str, Any],
+    title: str = "",
+    rows: Mapping[str, str] | None = None,
+    lines: Iterable[str] = (),
+) -> None:
+    """Print the data as one JSON object, or facts and sentences for a person.
+
+    >>> tell(False, {}, "cycle(5)", {"answers": "5"}, ["A ring."])
+    cycle(5)
+      answers  5
+    <BLANKLINE>
+    A ring.
+    """
+
+    def draw(console: Console) -> None:
+        if rows is not None:
+            facts_table(console, title, rows)
+        told = list(lines)
+        if rows is not None and told:
+            console.print()
+        paragraphs(console, told)
+
+    show(as_json, data, draw)
 
 
 def facts_table(console: Console, title: str, rows: Mapping[str, str]) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tightrope.consumers import Regularity
-from tightrope.phi import Existence
-from tightrope.queries import Query
+if TYPE_CHECKING:
+    from tightrope.consumers import Regularity
+    from tightrope.phi import Existence
+    from tightrope.queries import Query
 
 
 def plain(value: Any) -> Any:

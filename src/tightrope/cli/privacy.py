@@ -1,15 +1,16 @@
-"""``tightrope explain``: what an ε means, and which ε a limit allows."""
+"""Commands about privacy itself: ``explain`` a level, test a definition against the ``axioms``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tightrope.cli.output import AsJson, paragraphs, progress_bar, show
+from tightrope.cli.output import AsJson, progress_bar, tell
 
 if TYPE_CHECKING:
+    from tightrope.channels import IntegerChannel
     from tightrope.epsilon import Epsilon
     from tightrope.graphs import AnswerGraph
 
@@ -74,7 +75,7 @@ def explain(
             graph=graph,
             best=None if graph is None else _designed(graph),
         )
-    show(as_json, found.as_dict(), lambda console: paragraphs(console, found.sentences))
+    tell(as_json, found.as_dict(), lines=found.sentences)
 
 
 def _designed(graph: AnswerGraph) -> Callable[[Epsilon], float] | None:
@@ -86,3 +87,62 @@ def _designed(graph: AnswerGraph) -> Callable[[Epsilon], float] | None:
     from tightrope.optimize import design
 
     return lambda level: design(graph, level).utility
+
+
+def axioms(
+    predicate: Annotated[
+        str,
+        typer.Argument(
+            metavar="PREDICATE",
+            help="What is allowed when a set of outputs has probability a under one answer and b "
+            "under its neighbour, such as 'b <= 2*a and 1-a <= 2*(1-b)'.",
+        ),
+    ],
+    steps: Annotated[
+        int, typer.Option("--steps", metavar="N", help="Steps of the grid on which it is asked.")
+    ] = 64,
+    as_json: AsJson = False,
+) -> None:
+    """Test a privacy definition against the axioms: post-processing and random choice keep it.
+
+    A violation comes with mechanisms of two outputs, and with the smallest definition above
+    that satisfies the axioms.
+
+    Examples:
+      tightrope axioms "b <= 2*a and 1-a <= 2*(1-b)"
+      tightrope axioms "abs(a-b) <= 0.25 or b <= 4*a"
+
+    >>> axioms("b <= 2*a and 1-a <= 2*(1-b)", steps=8, as_json=True)
+    {"satisfied": true, "conditions": [{"name": "q(a, a) holds", "holds": true}, ...
+    """
+    from tightrope.axioms import examine
+    from tightrope.axioms.predicate_text import read_predicate
+
+    report = examine(read_predicate(predicate), steps=steps)
+    breach = report.breach
+    data: dict[str, Any] = {
+        "satisfied": bool(report),
+        "conditions": [{"name": c.name, "holds": c.holds} for c in report.conditions],
+        "violation": None,
+        "nearest": [list(point) for point in report.nearest.points],
+    }
+    if breach is not None:
+        data["violation"] = {
+            "axiom": breach.axiom,
+            "allowed": [_rows(channel) for channel in breach.allowed],
+            "remap": None if breach.remap is None else _rows(breach.remap),
+            "weight": breach.weight,
+            "forbidden": _rows(breach.forbidden),
+        }
+
+    lines = [f"{'holds ' if c.holds else 'BROKEN'}  {c.name}" for c in report.conditions]
+    if breach is not None:
+        lines += [
+            f"Allowed: {'; '.join(str(_rows(channel)) for channel in breach.allowed)}",
+            f"After {breach.axiom}, forbidden: {_rows(breach.forbidden)}",
+        ]
+    tell(as_json, data, lines=lines)
+
+
+def _rows(channel: IntegerChannel) -> list[list[str]]:
+    return [[str(channel.fraction(i, o)) for o in range(2)] for i in range(2)]
