@@ -6,10 +6,10 @@ python examples/many_readers.py [PICTURE]
 import sys
 
 import tightrope as tr
-from tightrope.optimize import ManyDesign, design_many
+from tightrope.optimize import Design, design_many
 
 
-def shared_mechanism() -> ManyDesign:
+def shared_mechanism() -> Design:
     graph = tr.query("choice(4)").graph
     readers = [
         tr.Consumer.of(graph, prior=[0.5, 0.5, 0, 0], loss="binary", name="pollster"),

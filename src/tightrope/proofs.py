@@ -28,7 +28,7 @@ from tightrope.certify.rounding import LISTED_WEIGHTS
 from tightrope.channels import Channel, GeometricChannel
 from tightrope.consumers.line import line_remap
 from tightrope.errors import InputError
-from tightrope.optimize import Certificate, Design, LimitedDesign, ManyDesign
+from tightrope.optimize import Certificate, Design, LimitCertificate
 from tightrope.optimize.closed_forms import line_prices
 from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Problem
@@ -46,7 +46,7 @@ COVER_ROUNDING = 1e-11
 
 
 def prove(
-    design: Design | ManyDesign | LimitedDesign,
+    design: Design,
     query: Query | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Mechanism:
@@ -77,40 +77,17 @@ def prove(
     >>> found.private, float(found.optimal_within) < 1e-9
     (True, True)
     """
-    text = design.graph.name if query is None else query.text
-    relation = Neighbours.CHANGE_ONE if query is None else query.neighbours
-    if isinstance(design, ManyDesign):
-        return certify(
-            design.channel,
-            design.graph,
-            design.epsilon,
-            query=text,
-            neighbours=relation.value,
-            provenance={"route": "regret"},
-        )
-    if isinstance(design, LimitedDesign):
-        if design.epsilon is None:
-            raise InputError("a mechanism file proves privacy: the design needs a privacy level")
-        return certify(
-            design.channel,
-            design.graph,
-            design.epsilon,
-            query=text,
-            neighbours=relation.value,
-            consumer=design.consumer,
-            guess_of=_guesses(design),
-            certificate=_limited(design, progress),
-            provenance={"route": "limited"},
-        )
+    if design.epsilon is None:
+        raise InputError("a mechanism file proves privacy: the design needs a privacy level")
     channel, guess_of = _stored(design)
     before = {} if channel is design.channel else {"outputs": "before remapping"}
     return certify(
         channel,
         design.graph,
         design.epsilon,
-        query=text,
-        neighbours=relation.value,
-        consumer=design.consumer,
+        query=design.graph.name if query is None else query.text,
+        neighbours=(Neighbours.CHANGE_ONE if query is None else query.neighbours).value,
+        consumer=None if design.many else design.consumer,
         guess_of=guess_of,
         certificate=_certificate(design, progress),
         provenance={"route": design.route, **before},
@@ -121,19 +98,18 @@ def _stored(design: Design) -> tuple[Channel, NDArray[np.int64] | None]:
     """Return the channel that the file holds and the guess that each of its outputs serves.
 
     Geometric noise has a rule and its remap has none: where the remapped mechanism is too large
-    to list, the file holds the noise and says what the reader guesses.
+    to list, the file holds the noise and says what the consumer guesses.
     """
+    if design.many:
+        return design.channel, None
     rows, columns = design.channel.shape
-    noise = isinstance(design.general, GeometricChannel)
-    noise = noise and not isinstance(design.channel, GeometricChannel)
-    if noise and rows * columns > LISTED_WEIGHTS and not design.consumer.risk_averse:
-        found = line_remap(design.consumer, design.epsilon.alpha)
-        if found is not None:
-            return design.general, found.guess
+    noise = isinstance(design.general, GeometricChannel) and design.guess is not None
+    if noise and design.general is not design.channel and rows * columns > LISTED_WEIGHTS:
+        return design.general, design.guess
     return design.channel, _guesses(design)
 
 
-def _guesses(design: Design | LimitedDesign) -> NDArray[np.int64] | None:
+def _guesses(design: Design) -> NDArray[np.int64] | None:
     """Return the guess that each output serves, or nothing when output o serves guess o."""
     outputs, guesses = design.channel.outputs, design.consumer.loss.guesses
     if outputs == guesses:
@@ -144,70 +120,75 @@ def _guesses(design: Design | LimitedDesign) -> NDArray[np.int64] | None:
 
 def _certificate(
     design: Design, progress: Callable[[float], None] | None
-) -> Prices | Cover | Roof | TreePrices | LinePrices | None:
+) -> Prices | Cover | Roof | TreePrices | LinePrices | Limited | None:
+    """Return what the file proves: by a cover or by rule where that is enough, else in full."""
     proof = design.certificate
     if proof is None:
         return None
+    if isinstance(proof, LimitCertificate):
+        return _limited(design, proof, progress)
     prior = proof.consumer.prior.probabilities
     mix = prior if design.consumer.risk_averse else None
     if design.consumer.loss.is_binary:
         # Guess k loses π except at k, so y = π - λ bounds the chance of a right guess.
+        if proof.cover is not None:
+            return Cover(proof.cover, mix)
         cover = prior - proof.prices
         if cover.min() >= -NEGLIGIBLE and _covers(design, cover, prior):
             return Cover(np.maximum(cover, 0), mix)
         # Where geometric noise on a tree exists, its prices are those of the roof.
         tree = design.graph.is_tree and not design.graph.has_lengths
-        if tree and design.epsilon.alpha * (design.graph.max_degree - 1) <= 1:
+        if tree and design.level.alpha * (design.graph.max_degree - 1) <= 1:
             return Roof(mix)
-    by_rule = _by_rule(proof, mix)
-    if by_rule is not None:
-        return by_rule
-    if design.consumer.loss.guess_count * design.graph.edge_count > LISTED_MULTIPLIERS:
-        return None
-    return _prices(proof, design.consumer.loss.guess_count, mix, progress)
+    return _prices(proof, mix, progress)
 
 
-def _limited(design: LimitedDesign, progress: Callable[[float], None] | None) -> Limited:
+def _limited(
+    design: Design, given: LimitCertificate, progress: Callable[[float], None] | None
+) -> Limited:
     """Return the limit, the attacker where he is one of his own, and the proof."""
-    given, loss = design.certificate, design.consumer.loss
-    plain = given.plain()
-    proof: TreePrices | LinePrices | Prices | None = _by_rule(plain, None)
-    if proof is None and loss.guess_count * design.graph.edge_count <= LISTED_MULTIPLIERS:
-        proof = _prices(plain, loss.guess_count, None, progress)
     usual = np.array_equal(given.attack, np.diag(design.consumer.prior.probabilities))
     return Limited(
         "vulnerability" if given.minimised == "loss" else "loss",
         Fraction(repr(float(given.limit))),
         given.weight,
         given.choices,
-        proof,
+        _prices(given.plain(), None, progress),
         None if usual else given.attack,
     )
 
 
-def _by_rule(proof: Certificate, mix: NDArray[np.float64] | None) -> TreePrices | LinePrices | None:
-    """Return prices alone where they determine the multipliers: on paths and trees."""
+def _prices(
+    proof: Certificate,
+    mix: NDArray[np.float64] | None,
+    progress: Callable[[float], None] | None,
+) -> Prices | TreePrices | LinePrices | None:
+    """Return the prices, alone on paths and trees, where they determine the multipliers."""
     graph, consumer, alpha = proof.graph, proof.consumer, proof.epsilon.alpha
-    n, loss = graph.size, consumer.loss
-    if graph.power == 1 and distance_rule(loss, n) is not None:
-        remap = line_remap(consumer, alpha) if 1 < n <= LINE_LIMIT else None
+    n, guesses = graph.size, consumer.loss.guess_count
+    if graph.power == 1 and 1 < n <= LINE_LIMIT and distance_rule(consumer.loss, n) is not None:
+        if proof.theorem:
+            return LinePrices(proof.prices, mix)
+        remap = line_remap(consumer, alpha)
         if remap is not None:
             return LinePrices(line_prices(remap.values, alpha), mix)
-    if not graph.is_tree or n * loss.guess_count > TREE_PAIRS:
+    if graph.is_tree and n * guesses <= TREE_PAIRS:
+        problem = Problem.of(graph, proof.epsilon, consumer)
+        found = price(problem, pricer_for(problem), proof.prices, problem.guesses)
+        # Where its cheapest ray is highest, the rounding errors of a guess count least.
+        return TreePrices(found.lowered, found.heights.argmin(axis=1), mix)
+    if guesses * graph.edge_count > LISTED_MULTIPLIERS:
         return None
-    problem = Problem.of(graph, proof.epsilon, consumer)
-    found = price(problem, pricer_for(problem), proof.prices, problem.guesses)
-    # Where its cheapest ray is highest, the rounding errors of a guess count least.
-    return TreePrices(found.lowered, found.heights.argmin(axis=1), mix)
+    return _listed(proof, guesses, mix, progress)
 
 
 def _covers(design: Design, cover: NDArray[np.float64], prior: NDArray[np.float64]) -> bool:
     """Whether y Φ reaches π but for a rounding error."""
-    reached = Phi(design.graph, design.epsilon).matvec(cover)
+    reached = Phi(design.graph, design.level).matvec(cover)
     return bool((reached >= prior * (1 - COVER_ROUNDING)).all())
 
 
-def _prices(
+def _listed(
     proof: Certificate,
     guesses: int,
     mix: NDArray[np.float64] | None,

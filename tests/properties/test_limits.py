@@ -13,7 +13,7 @@ from tightrope.certify import verify
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError
-from tightrope.optimize import design, design_limited, limit_search
+from tightrope.optimize import SolverSettings, design, design_limited
 from tightrope.proofs import prove
 
 LEVELS = (None, "ln(2)", "1/5", "2")
@@ -72,9 +72,8 @@ def test_designs_under_a_limit_are_certified(asked, share, leaks, by_rays) -> No
             with pytest.raises(InputError, match="at least"):
                 design_limited(graph, consumer, epsilon=level, gain=gain, **limit)
             return
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limit_search, "FIRST_ENTRIES", 0 if by_rays else 10**9)
-        found = design_limited(graph, consumer, epsilon=level, gain=gain, **limit)
+    solver = SolverSettings(limited_first_entries=0 if by_rays else 10**9)
+    found = design_limited(graph, consumer, epsilon=level, gain=gain, settings=solver, **limit)
     assert found.certified
     assert found.gap <= 1e-9
     proved = found.certificate.checked_bound()

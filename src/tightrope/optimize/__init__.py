@@ -5,10 +5,10 @@
 'geometric'
 """
 
-from tightrope.optimize.certificate import Certificate, Multipliers
-from tightrope.optimize.limited import LimitCertificate
-from tightrope.optimize.limits import LimitedDesign, design_limited, trade_off
-from tightrope.optimize.planner import ROUTES, Route, design, explain_routes
+from tightrope.optimize.certificate import Certificate, LimitCertificate, Multipliers
+from tightrope.optimize.limits import design_limited, trade_off
+from tightrope.optimize.minimax import MinimaxRemap, minimax_remap
+from tightrope.optimize.planner import ROUTES, design, explain_routes
 from tightrope.optimize.points import (
     Spanner,
     design_on_spanner,
@@ -18,8 +18,7 @@ from tightrope.optimize.points import (
 )
 from tightrope.optimize.problem import Problem
 from tightrope.optimize.progress import Progress, Watch
-from tightrope.optimize.regret import ManyDesign, design_many
-from tightrope.optimize.remaps import MinimaxRemap, minimax_remap
+from tightrope.optimize.regret import design_many
 from tightrope.optimize.result import Design
 from tightrope.optimize.settings import SolverSettings
 
@@ -28,13 +27,10 @@ __all__ = [
     "Certificate",
     "Design",
     "LimitCertificate",
-    "LimitedDesign",
-    "ManyDesign",
     "MinimaxRemap",
     "Multipliers",
     "Problem",
     "Progress",
-    "Route",
     "SolverSettings",
     "Spanner",
     "Watch",

@@ -16,7 +16,7 @@ from tightrope.optimize.faces import Face
 from tightrope.optimize.master import solve_master
 from tightrope.optimize.objective import Objective
 from tightrope.optimize.pricing import price, pricer_for
-from tightrope.optimize.progress import Callback, Progress, relative_gap
+from tightrope.optimize.progress import Callback, Progress, Stopped, relative_gap
 
 #: The approach ends at this gap: from there the engine needs few rounds.
 CLOSE_GAP = 5e-3
@@ -68,15 +68,24 @@ def run_approach(
     multipliers, bound, prices = best, float("-inf"), None
     value, left = float("inf"), 1.0
     steps, result = 0, None
+
+    def within(now: Progress) -> bool | None:
+        """Say where the approach stands while the engine runs for fixed multipliers."""
+        if progress is None:
+            return None
+        step = "searching for fixed multipliers"
+        return progress(Progress(steps, value, bound, left, now.variables, 0.0, step))
+
     for steps in range(1, MOST_STEPS + 1):
         try:
             inner = run_engine(
                 objective.weighed(multipliers),
                 gap=INNER_SHARE * left,
+                progress=within,
                 start=start if steps == 1 else faces,
             )
             if inner.stopped and result is None:
-                raise KeyboardInterrupt
+                raise Stopped
             if prices is None or inner.bound > bound:
                 best, bound, prices = multipliers, inner.bound, inner.prices
             faces |= inner.master.faces

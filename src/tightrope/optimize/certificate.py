@@ -7,15 +7,40 @@ columns are private and sum to 1. For each guess the inequality is itself proved
 multipliers :math:`y \ge 0`, one for each direction of each edge, with
 
 .. math:: c_k - \lambda \;\ge\; \sum_{i \to h} y_{ih} (e_h - \alpha e_i).
+
+*Under a limit.* With attack weights :math:`a_w(i) = \rho_i\, g(w,i)` a channel with columns
+:math:`x^k` has the vulnerability :math:`V = \sum_k \max_w a_w \cdot x^k`, and the two problems are
+
+.. math:: \min \sum_k c_k \cdot x^k \;\text{with}\; V \le v, \qquad
+   \min V \;\text{with}\; \sum_k c_k \cdot x^k \le L,
+
+over private columns that sum to 1.
+
+*The bound.* Take :math:`\theta \ge 0`, for each guess k a distribution :math:`q_k` over the
+attacker's actions, and prices :math:`\lambda`. In the first problem let
+:math:`\hat c_k = c_k + \theta \sum_w q_{kw} a_w`, in the second
+:math:`\hat c_k = \theta c_k + \sum_w q_{kw} a_w`. If :math:`(\hat c_k - \lambda) \cdot r \ge 0` for
+all k and all private columns r, then no mechanism under the limit is below
+:math:`\sum_i \lambda_i - \theta v` (or :math:`- \theta L`).
+
+*Proof.* A mean is no more than a maximum, so :math:`V \ge \sum_k \sum_w q_{kw} a_w \cdot x^k`.
+Hence in the first problem :math:`\sum_k c_k \cdot x^k \ge \sum_k c_k \cdot x^k + \theta (V - v)
+\ge \sum_k \hat c_k \cdot x^k - \theta v \ge \sum_k \lambda \cdot x^k - \theta v = \sum_i \lambda_i
+- \theta v`, since the columns are private and sum to 1; in the second the same with the roles
+exchanged. A mechanism with more outputs than guesses is covered: merging the outputs that lead
+to one guess changes neither the loss nor privacy and makes V no larger. By duality the best
+such bound is the optimum. Without a privacy level r is any column :math:`\ge 0`, and the best
+prices are :math:`\lambda_i = \min_k \hat c_k(i)`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from tightrope.consumers import Consumer
+from tightrope.consumers import Consumer, MatrixLoss, Prior
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
@@ -63,10 +88,13 @@ class Certificate:
         :math:`\lambda`.
     theorem
         Why the prices are feasible, when that is known without a computation.
+    cover
+        For binary loss :math:`y = \pi - \lambda \ge 0` with :math:`y\Phi \ge \pi` up to
+        rounding, where a route has found it: the proof in a file needs nothing else.
 
     Examples
     --------
-    >>> from tightrope.consumers import Consumer
+    >>> from tightrope.consumers import Consumer, MatrixLoss, Prior
     >>> from tightrope.graphs import Clique
     >>> consumer = Consumer.of(graph := Clique(3), prior="uniform", loss="binary")
     >>> proof = Certificate(graph, Epsilon.of("ln(2)"), consumer, np.full(3, 1 / 6))
@@ -79,6 +107,7 @@ class Certificate:
     consumer: Consumer
     prices: Floats
     theorem: str = ""
+    cover: Floats | None = None
 
     def __post_init__(self) -> None:
         prices = np.array(self.prices, dtype=np.float64)
@@ -107,7 +136,7 @@ class Certificate:
     def multipliers(self, guess: int) -> Multipliers:
         """Return the edge multipliers of one guess: by rule on trees, else by a linear program.
 
-        >>> from tightrope.consumers import Consumer
+        >>> from tightrope.consumers import Consumer, MatrixLoss, Prior
         >>> from tightrope.graphs import PathPower
         >>> consumer = Consumer.of(graph := PathPower(2), prior="uniform", loss="binary")
         >>> proof = Certificate(graph, Epsilon.of("ln(2)"), consumer, np.full(2, 1 / 6))
@@ -153,6 +182,102 @@ class Certificate:
         covered = np.bincount(edges[:, 1], forward - fall * backward, n)
         covered += np.bincount(edges[:, 0], backward - fall * forward, n)
         return Multipliers(forward, backward, max(0.0, float((covered - weights).max())))
+
+
+@dataclass(frozen=True, eq=False)
+class LimitCertificate:
+    r"""Multipliers and prices that bound what every mechanism under a limit has.
+
+    Parameters
+    ----------
+    graph, epsilon, consumer
+        What was asked for; ``epsilon`` is ``None`` without a privacy level.
+    attack
+        :math:`a_w(i)`, one row for each action.
+    limit, minimised
+        The limit, and which of loss and vulnerability is minimised; the other is limited.
+    weight
+        :math:`\theta`.
+    choices
+        :math:`q_{kw}`, one row for each guess.
+    prices
+        :math:`\lambda`.
+
+    Examples
+    --------
+    >>> from tightrope.consumers import Consumer, MatrixLoss, Prior
+    >>> from tightrope.graphs import Clique
+    >>> consumer = Consumer.of(Clique(2), prior="uniform", loss="binary")
+    >>> proof = LimitCertificate(
+    ...     Clique(2), None, consumer, np.eye(2) / 2, 0.75, "loss", 1.0, np.eye(2), np.full(2, 0.5)
+    ... )
+    >>> proof.bound, proof.checked_bound()
+    (0.25, 0.25)
+    """
+
+    graph: AnswerGraph
+    epsilon: Epsilon | None
+    consumer: Consumer
+    attack: Floats
+    limit: float
+    minimised: Literal["loss", "vulnerability"]
+    weight: float
+    choices: Floats
+    prices: Floats
+    theorem: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        # Choices are divided by their sums, so they are off by rounding alone.
+        choice_rounding = 1e-9
+        guesses = self.consumer.loss.guess_count
+        choices = np.array(self.choices, dtype=np.float64)
+        prices = np.array(self.prices, dtype=np.float64)
+        if not (np.isfinite(self.weight) and self.weight >= 0):
+            raise InputError(f"the weight of a limit must be at least 0, got {self.weight}")
+        if choices.shape != (guesses, len(self.attack)) or not (
+            (choices >= 0).all()
+            and np.allclose(choices.sum(axis=1), 1, rtol=0, atol=choice_rounding)
+        ):
+            raise InputError(
+                f"a certificate needs for each of the {guesses} guesses a distribution over the "
+                f"{len(self.attack)} actions"
+            )
+        if prices.shape != (self.graph.size,) or not np.isfinite(prices).all():
+            raise InputError(
+                f"a certificate needs one finite price for each of the {self.graph.size} answers"
+            )
+        for name, array in (("choices", choices), ("prices", prices)):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    @property
+    def bound(self) -> float:
+        r""":math:`\sum_i \lambda_i - \theta v`, which holds if the prices are feasible."""
+        return float(self.prices.sum()) - self.weight * self.limit
+
+    def costs(self) -> Floats:
+        r"""Return :math:`\hat c_k(i)`, one column for each guess."""
+        own = self.consumer.prior.probabilities[:, None] * self.consumer.loss.matrix()
+        taken = (self.choices @ self.attack).T
+        if self.minimised == "loss":
+            return np.asarray(own + self.weight * taken)
+        return np.asarray(self.weight * own + taken)
+
+    def plain(self) -> Certificate:
+        r"""Return the prices as they are for a reader whose costs are :math:`\hat c_k`."""
+        if self.epsilon is None:
+            raise InputError("without a privacy level a limit has no plain certificate")
+        size = self.graph.size
+        reader = Consumer(prior=Prior.uniform(size), loss=MatrixLoss(size * self.costs()))
+        return Certificate(self.graph, self.epsilon, reader, self.prices)
+
+    def checked_bound(self) -> float:
+        """Price every guess again and return the bound that the certificate proves."""
+        if self.epsilon is None:
+            proved = float(np.minimum(self.prices, self.costs().min(axis=1)).sum())
+        else:
+            proved = self.plain().checked_bound()
+        return proved - self.weight * self.limit
 
 
 def _rerooted(

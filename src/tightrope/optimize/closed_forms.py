@@ -1,6 +1,11 @@
-"""Routes that need no solver: a mechanism in closed form and prices that prove it optimal."""
+"""Routes that need no solver: a mechanism in closed form and prices that prove it optimal.
+
+Each route takes a task and returns a plan, or the reason why it does not fit.
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,56 +15,42 @@ from tightrope.consumers.line import line_remap
 from tightrope.errors import TightropeError
 from tightrope.graphs import AnswerGraph, PathPower, path_order
 from tightrope.mechanisms import exponential, geometric
+from tightrope.mechanisms.tight import TightConstraints
 from tightrope.mechanisms.tight_optimality import reach
 from tightrope.optimize.certificate import Certificate
-from tightrope.optimize.minimax import solve_universal
+from tightrope.optimize.minimax import minimax_remap
 from tightrope.optimize.problem import Floats, Ints
-from tightrope.optimize.remaps import REMAP_ENTRIES
+from tightrope.optimize.progress import relative_gap
 from tightrope.optimize.result import Design
-from tightrope.optimize.task import Task
+from tightrope.optimize.task import Plan, Task
 from tightrope.phi import Phi
 
-#: Entries of y above this count as non-negative (they are sums of n rounding errors).
-REGULAR_TOLERANCE = 1e-12
 
-
-def accepts_geometric(task: Task) -> tuple[bool, str]:
-    """Whether the graph is a path and the loss monotone.
+def geometric_route(task: Task) -> Plan | str:
+    """Geometric noise with the best remap, on a path with a monotone loss [C, Thm 2.8].
 
     >>> from tightrope.graphs import PathPower
-    >>> task = Task.of(PathPower(4), 1, prior="uniform", loss="absolute")
-    >>> accepts_geometric(task)[0]
+    >>> task = Task.of(PathPower(5), 1, prior="binomial(.3)", loss="squared")
+    >>> geometric_route(task).solve().gap < 1e-12
     True
     """
     graph, loss = task.graph, task.consumer.loss
     if graph.has_lengths or not graph.is_path:
-        return False, f"{graph.name} is not a path"
+        return f"{graph.name} is not a path"
     if loss.guess_count != graph.size:
-        return False, "the guesses are not the answers"
+        return "the guesses are not the answers"
     if not is_monotone(loss, graph).result:
-        return False, f"the {loss.name} loss is not monotone along the path"
+        return f"the {loss.name} loss is not monotone along the path"
     if refused := _too_many_to_remap(task):
-        return False, refused
-    return True, "on a path geometric noise with the best remap is optimal for monotone losses"
+        return refused
+    reason = "on a path geometric noise with the best remap is optimal for monotone losses"
+    return Plan(reason, lambda: _geometric(task, reason))
 
 
-def _along(graph: AnswerGraph) -> Ints:
-    """Return the nodes of a path from one end to the other; a band needs no walk."""
-    return np.arange(graph.size) if graph.power == 1 else path_order(graph)
-
-
-def solve_geometric(task: Task, reason: str) -> Design:
-    """Geometric noise with the best remap, and the prices that its outputs ask for.
-
-    For a risk-averse consumer the remap is random [C, Thm 2.8].
-
-    >>> from tightrope.graphs import PathPower
-    >>> task = Task.of(PathPower(5), 1, prior="binomial(.3)", loss="squared")
-    >>> solve_geometric(task, "path").gap < 1e-12
-    True
-    """
+def _geometric(task: Task, reason: str) -> Design:
+    """Return geometric noise and the prices that its outputs ask for."""
     graph, alpha = task.graph, task.alpha
-    order = _along(graph)
+    order = np.arange(graph.size) if graph.power == 1 else path_order(graph)
     in_order = bool((np.diff(order) == 1).all())
     noise: Channel
     if in_order:
@@ -69,20 +60,21 @@ def solve_geometric(task: Task, reason: str) -> Design:
         place = np.argsort(order)
         noise = Channel(line[np.ix_(place, place)], inputs=graph.labels, outputs=graph.labels)
     if task.consumer.risk_averse:
-        return solve_universal(task, "geometric", reason, noise)
-    found = line_remap(task.bayesian, alpha) if in_order else None
+        return _universal(task, "geometric", reason, noise)
+    found = line_remap(task.consumer, alpha) if in_order else None
     if found is not None:
         guess, values = found.guess, found.values
     else:
-        guess = np.asarray(best_remap(noise, task.bayesian).guess)
+        guess = np.asarray(best_remap(noise, task.consumer).guess)
         values = _ray_values(task, guess)
-    along = values[order]
     lam = np.empty(graph.size)
-    lam[order] = line_prices(along, alpha)
+    lam[order] = line_prices(values[order], alpha)
     weight = np.full(graph.size, (1 - alpha) / (1 + alpha))
     weight[[order[0], order[-1]]] = 1 / (1 + alpha)
     loss = float(weight @ values) if graph.size > 1 else float(values.sum())
-    return _finished(task, "geometric", reason, noise, guess, lam, loss)
+    prices, bound = task.proved(lam, by_theorem=True)
+    proof = Certificate(task.graph, task.epsilon, task.consumer, prices, reason)
+    return _finished(task, "geometric", reason, noise, guess, loss, bound, proof)
 
 
 def line_prices(values: Floats, alpha: float) -> Floats:
@@ -102,132 +94,91 @@ def line_prices(values: Floats, alpha: float) -> Floats:
 
 def _ray_values(task: Task, guess: Ints) -> Floats:
     """Return what each output's ray costs with the guess chosen for it."""
-    prior = task.bayesian.prior.probabilities
     values = np.empty(task.graph.size)
     for o, k in enumerate(guess.tolist()):
         ray = task.alpha ** np.asarray(task.graph.distances_from(o), float)
-        values[o] = float((prior * ray) @ task.consumer.loss.column(k))
+        values[o] = float((task.prior * ray) @ task.consumer.loss.column(k))
     return values
 
 
-def _not_binary(task: Task) -> str:
-    return "" if task.is_binary else f"the {task.consumer.loss.name} loss is not binary"
+def tree_route(task: Task) -> Plan | str:
+    r"""Tight constraints on a tree with :math:`\alpha \le 1/(\Delta-1)` and binary loss.
 
-
-def _no_prior(task: Task) -> str:
-    return "" if not task.consumer.risk_averse else "a risk-averse reader has no prior"
-
-
-def _too_many_to_remap(task: Task) -> str:
-    n = task.graph.size
-    if not task.consumer.risk_averse or n**2 <= REMAP_ENTRIES:
-        return ""
-    return f"the best random remap of {n} outputs is too large a program"
-
-
-def _not_tight(task: Task) -> str:
-    return "the tight-constraints mechanism does not exist here" if task.tight is None else ""
-
-
-def accepts_tree(task: Task) -> tuple[bool, str]:
-    r"""Whether the graph is a tree with :math:`\alpha \le 1/(\Delta-1)` and the loss binary.
+    There :math:`\Phi` is the covariance of a Markov field on the tree, so the prices
+    :math:`\pi - \Phi^{-1}v` with :math:`v_j = \max_i \pi_i \alpha^{d(i,j)}` are feasible for
+    every prior; a risk-averse consumer remaps at random.
 
     >>> from tightrope.graphs import Star
-    >>> task = Task.of(Star(4), 1, prior="uniform", loss="binary")
-    >>> accepts_tree(task)
-    (False, 'α = 0.367879 is above 1/(Δ-1) = 0.333333')
+    >>> tree_route(Task.of(Star(4), 1, prior="uniform", loss="binary"))
+    'α = 0.367879 is above 1/(Δ-1) = 0.333333'
     """
     graph = task.graph
     if graph.has_lengths or not graph.is_tree:
-        return False, f"{graph.name} is not a tree"
-    if refused := _not_binary(task):
-        return False, refused
+        return f"{graph.name} is not a tree"
+    if not task.is_binary:
+        return _not_binary(task)
     degree = graph.max_degree
     if degree > 1 and task.alpha > 1 / (degree - 1):
-        return False, f"α = {task.alpha:.6g} is above 1/(Δ-1) = {1 / (degree - 1):.6g}"
-    if refused := _not_tight(task) or _too_many_to_remap(task):
-        return False, refused
-    return True, "on a tree with α ≤ 1/(Δ-1) tight constraints are optimal for every prior"
+        return f"α = {task.alpha:.6g} is above 1/(Δ-1) = {1 / (degree - 1):.6g}"
+    noise = task.tight
+    if noise is None:
+        return _NOT_TIGHT
+    if refused := _too_many_to_remap(task):
+        return refused
+    reason = "on a tree with α ≤ 1/(Δ-1) tight constraints are optimal for every prior"
+
+    def solve() -> Design:
+        if task.consumer.risk_averse:
+            return _universal(task, "tree", reason, noise)
+        values, y = _candidate(task)
+        prices, bound = task.proved(task.prior - y, by_theorem=True)
+        proof = Certificate(graph, task.epsilon, task.consumer, prices, reason)
+        guess, loss = _likeliest(task, noise), 1 - float(noise.z @ values)
+        return _finished(task, "tree", reason, noise, guess, loss, bound, proof)
+
+    return Plan(reason, solve)
 
 
-def solve_tree(task: Task, reason: str) -> Design:
-    """Tight constraints with the closed-form prices of a tree; remapped for the risk-averse.
-
-    >>> from tightrope.graphs import Star
-    >>> task = Task.of(Star(3), 1, prior="0.1,0.2,0.3,0.4", loss="binary")
-    >>> solve_tree(task, "tree").certified
-    True
-    """
-    if task.consumer.risk_averse:
-        assert task.tight is not None
-        return solve_universal(task, "tree", reason, task.tight)
-    return _tight(task, "tree", reason)
-
-
-def accepts_regular(task: Task) -> tuple[bool, str]:
-    """Whether the prior is regular, the loss binary, and tight constraints exist.
-
-    >>> from tightrope.graphs import Clique
-    >>> task = Task.of(Clique(3), 1, prior="0.9,0.05,0.05", loss="binary")
-    >>> accepts_regular(task)[0]
-    False
-    """
-    if refused := _no_prior(task) or _not_binary(task) or _not_tight(task):
-        return False, refused
-    if _regular_coordinates(task) is None:
-        return False, "the prior is not regular at this ε"
-    return True, "the prior is regular and binary loss asks for the likeliest answer"
-
-
-def solve_regular(task: Task, reason: str) -> Design:
+def regular_route(task: Task) -> Plan | str:
     r"""Tight constraints with the prices :math:`\pi - y`, where :math:`\pi = y\Phi` [A, Thm 1].
 
     >>> from tightrope.graphs import Clique
-    >>> task = Task.of(Clique(3), "ln(2)", prior="uniform", loss="binary")
-    >>> solve_regular(task, "regular").expected_loss
-    0.5
+    >>> regular_route(Task.of(Clique(3), 1, prior="0.9,0.05,0.05", loss="binary"))
+    'the prior is not regular at this ε'
     """
+    noise = _tight_for_prior(task)
+    if isinstance(noise, str):
+        return noise
     y = _regular_coordinates(task)
-    assert y is not None
-    assert task.tight is not None
-    prior = task.bayesian.prior.probabilities
-    lam = prior - y
-    guess = np.arange(task.graph.size)
-    loss = 1 - float(task.tight.z @ prior)
-    return _finished(task, "regular", reason, task.tight, guess, lam, loss)
+    if y is None:
+        return "the prior is not regular at this ε"
+    reason = "the prior is regular and binary loss asks for the likeliest answer"
+
+    def solve() -> Design:
+        prices, bound = task.proved(task.prior - y, by_theorem=True)
+        proof = Certificate(task.graph, task.epsilon, task.consumer, prices, reason, cover=y)
+        guess, loss = np.arange(task.graph.size), 1 - float(noise.z @ task.prior)
+        return _finished(task, "regular", reason, noise, guess, loss, bound, proof)
+
+    return Plan(reason, solve)
 
 
-def _regular_coordinates(task: Task) -> Floats | None:
+def _regular_coordinates(
+    task: Task, *, negative: float = 1e-12, residual: float = 1e-9
+) -> Floats | None:
+    """Return y ≥ 0 with π = yΦ, or nothing; entries of y are sums of n rounding errors."""
     try:
-        solution = Phi(task.graph, task.epsilon).solve(task.bayesian.prior.probabilities)
+        solution = Phi(task.graph, task.epsilon).solve(task.prior)
     except TightropeError:
         return None
     y = np.asarray(solution.values, dtype=np.float64)
     off = float(np.abs(solution.residual).max()) if np.size(solution.residual) else 0.0
-    if not np.isfinite(y).all() or y.min() < -REGULAR_TOLERANCE or off > 1e-9:
+    if not np.isfinite(y).all() or y.min() < -negative or off > residual:
         return None
     return np.maximum(y, 0.0)
 
 
-def accepts_symmetric(task: Task) -> tuple[bool, str]:
-    """Whether every answer sees the same balls, the prior is uniform and the loss binary.
-
-    >>> from tightrope.graphs import Cycle
-    >>> task = Task.of(Cycle(5), 1, prior="uniform", loss="binary")
-    >>> accepts_symmetric(task)[0]
-    True
-    """
-    if refused := _not_binary(task):
-        return False, refused
-    if not task.is_even:
-        prior = not task.consumer.risk_averse
-        return False, "the prior is not uniform" if prior else "not all answers are possible"
-    if task.graph.has_lengths or task.graph.constant_ball_sizes is None:
-        return False, "answers of the graph see balls of different sizes"
-    return True, "every answer sees the same balls, and prior and loss treat all alike"
-
-
-def solve_symmetric(task: Task, reason: str) -> Design:
+def symmetric_route(task: Task) -> Plan | str:
     r"""Return the exponential mechanism :math:`\alpha^{d}` with one normaliser [B, Thm 11, 12].
 
     Every answer is told right with the same probability. So the worst loss is the mean loss
@@ -235,82 +186,152 @@ def solve_symmetric(task: Task, reason: str) -> Design:
 
     >>> from tightrope.graphs import Cycle
     >>> task = Task.of(Cycle(4), "ln(2)", prior="uniform", loss="binary")
-    >>> solve_symmetric(task, "ring").utility
+    >>> symmetric_route(task).solve().utility
     0.444444...
     """
-    balls = task.graph.constant_ball_sizes
-    assert balls is not None
-    n = task.graph.size
-    share = 1 / sum(count * task.alpha**d for d, count in enumerate(balls))
-    lam = np.full(n, (1 - share) / n)
-    noise = exponential(task.graph, task.epsilon)
-    return _finished(task, "symmetric", reason, noise, np.arange(n), lam, 1 - share)
+    if not task.is_binary:
+        return _not_binary(task)
+    if not task.is_even:
+        averse = task.consumer.risk_averse
+        return "not all answers are possible" if averse else "the prior is not uniform"
+    balls = None if task.graph.has_lengths else task.graph.constant_ball_sizes
+    if balls is None:
+        return "answers of the graph see balls of different sizes"
+    reason = "every answer sees the same balls, and prior and loss treat all alike"
+
+    def solve() -> Design:
+        n = task.graph.size
+        share = 1 / sum(count * task.alpha**d for d, count in enumerate(balls))
+        prices, bound = task.proved(np.full(n, (1 - share) / n), by_theorem=True)
+        y = np.full(n, share / n)
+        proof = Certificate(task.graph, task.epsilon, task.bayesian, prices, reason, cover=y)
+        noise = exponential(task.graph, task.epsilon)
+        return _finished(task, "symmetric", reason, noise, np.arange(n), 1 - share, bound, proof)
+
+    return Plan(reason, solve)
 
 
-def accepts_candidate(task: Task) -> tuple[bool, str]:
-    """Whether tight constraints exist and the loss is binary; the prices decide the rest.
+def candidate_route(task: Task) -> Plan | str:
+    r"""Tight constraints outside the regular region, where :math:`\pi - \Phi^{-1}v` proves them.
 
     >>> from tightrope.graphs import PathPower
     >>> task = Task.of(PathPower(6, 2), 1, prior="0.3,0.2,0.2,0.1,0.1,0.1", loss="binary")
-    >>> accepts_candidate(task)[0]
+    >>> candidate_route(task).solve().certified
     True
     """
-    if refused := _no_prior(task) or _not_binary(task) or _not_tight(task):
-        return False, refused
+    noise = _tight_for_prior(task)
+    if isinstance(noise, str):
+        return noise
     try:
-        lam = task.bayesian.prior.probabilities - _candidate(task)
+        values, y = _candidate(task)
     except TightropeError as unsolved:
-        return False, str(unsolved)
-    _, bound = task.proved(lam, "")
-    if bound < float(lam.sum()) - task.gap * max(abs(float(lam.sum())), 1e-300):
-        return False, "the candidate prices Φ⁻¹v are no certificate for this prior"
-    return True, "the candidate prices Φ⁻¹v prove tight constraints optimal for this prior"
+        return str(unsolved)
+    lam = task.prior - y
+    prices, bound = task.proved(lam)
+    if relative_gap(float(lam.sum()), bound) > task.gap:
+        return "the candidate prices Φ⁻¹v are no certificate for this prior"
+    reason = "the candidate prices Φ⁻¹v prove tight constraints optimal for this prior"
+
+    def solve() -> Design:
+        proof = Certificate(task.graph, task.epsilon, task.consumer, prices)
+        guess, loss = _likeliest(task, noise), 1 - float(noise.z @ values)
+        return _finished(task, "candidate", reason, noise, guess, loss, bound, proof)
+
+    return Plan(reason, solve)
 
 
-def solve_candidate(task: Task, reason: str) -> Design:
-    r"""Tight constraints outside the regular region, with the prices :math:`\pi - \Phi^{-1}v`.
+_NOT_TIGHT = "the tight-constraints mechanism does not exist here"
 
-    >>> from tightrope.graphs import PathPower
-    >>> task = Task.of(PathPower(6, 2), 1, prior="0.3,0.2,0.2,0.1,0.1,0.1", loss="binary")
-    >>> solve_candidate(task, "candidate").certified
-    True
+
+def _not_binary(task: Task) -> str:
+    return f"the {task.consumer.loss.name} loss is not binary"
+
+
+def _too_many_to_remap(task: Task) -> str:
+    n = task.graph.size
+    if not task.consumer.risk_averse or n**2 <= task.settings.remap_entries:
+        return ""
+    return f"the best random remap of {n} outputs is too large a program"
+
+
+def _tight_for_prior(task: Task) -> TightConstraints | str:
+    """Return tight constraints for a consumer with a prior and binary loss, or why not."""
+    if task.consumer.risk_averse:
+        return "a risk-averse consumer has no prior"
+    if not task.is_binary:
+        return _not_binary(task)
+    return _NOT_TIGHT if task.tight is None else task.tight
+
+
+def _candidate(task: Task) -> tuple[Floats, Floats]:
+    r"""Return :math:`v_j = \max_i \pi_i \alpha^{d(i,j)}` and :math:`\Phi^{-1} v`."""
+    phi = Phi(task.graph, task.epsilon)
+    values = reach(phi, task.prior)
+    return values, np.asarray(phi.solve(values).values)
+
+
+def _likeliest(task: Task, noise: TightConstraints) -> Ints:
+    """Return the best guess for each output."""
+    if task.consumer.prior.is_uniform:  # then a column is highest at its own answer
+        return np.where(noise.z > 0, np.arange(task.graph.size), 0)
+    return np.asarray(best_remap(noise, task.consumer).guess)
+
+
+def _universal(task: Task, route: str, reason: str, noise: Channel) -> Design:
+    r"""Remap noise that is optimal for every prior, at random, to the least worst loss.
+
+    Let U be private and optimal, with the best remap, for every consumer with a prior and this
+    loss. Then U with the best *random* remap is optimal for every risk-averse consumer
+    [C, Thm 2.8]: the loss is linear in the mechanism and in the prior and both range over
+    polytopes, so by the minimax theorem the least worst loss of all private mechanisms is
+    :math:`\max_\pi \mathrm{opt}(\pi)` over the priors on S, and that of all remaps of U is
+    :math:`\max_\pi \min_T \mathrm{loss}_\pi(U T)`, the same function of :math:`\pi`. Neither the
+    remap nor the worst prior has to be believed: the prices that belong to U,
+    :math:`\lambda = \Phi^{-1} v` with
+    :math:`v_o = \min_k \sum_i \pi_i \alpha^{d(i,o)} \ell(i,k)`, are priced for that prior.
     """
-    return _tight(task, "candidate", reason)
-
-
-def _candidate(task: Task) -> Floats:
-    phi = Phi(task.graph, task.epsilon)
-    return np.asarray(phi.solve(reach(phi, task.bayesian.prior.probabilities)).values)
-
-
-def _tight(task: Task, route: str, reason: str) -> Design:
-    assert task.tight is not None
-    prior = task.bayesian.prior.probabilities
-    if task.bayesian.prior.is_uniform:  # then a column is highest at its own answer
-        guess = np.where(task.tight.z > 0, np.arange(len(prior)), 0)
-    else:
-        guess = np.asarray(best_remap(task.tight, task.bayesian).guess)
-    phi = Phi(task.graph, task.epsilon)
-    v = reach(phi, prior)
-    loss = 1 - float(task.tight.z @ v)
-    lam = prior - np.asarray(phi.solve(v).values)
-    return _finished(task, route, reason, task.tight, guess, lam, loss)
+    found = minimax_remap(noise, task.consumer, task.settings)
+    chances = found.matrix.matrix()
+    used = np.flatnonzero(chances.max(axis=0) > 0)
+    labels = task.guess_labels(used)
+    channel = remap(noise, Channel(chances[:, used], inputs=noise.outputs, outputs=labels))
+    worst = replace(task, consumer=task.with_prior(found.prior))
+    rates = task.alpha ** np.asarray(task.graph.distance_matrix(), float)
+    values = (rates @ worst.problem.costs).min(axis=1)
+    solved = Phi(task.graph, task.epsilon).solve(values)
+    prices, bound = worst.proved(np.asarray(solved.values, np.float64))
+    return task.answered(
+        route,
+        reason,
+        loss=found.worst_loss,
+        bound=min(bound, found.worst_loss),
+        channel=channel,
+        general=noise,
+        certificate=Certificate(task.graph, task.epsilon, worst.consumer, prices),
+    )
 
 
 def _finished(
-    task: Task, route: str, reason: str, noise: Channel, guess: Ints, lam: Floats, loss: float
+    task: Task,
+    route: str,
+    reason: str,
+    noise: Channel,
+    guess: Ints,
+    loss: float,
+    bound: float,
+    proof: Certificate,
+    *,
+    rounding: float = 1e-12,
 ) -> Design:
-    """Check the prices, remap the outputs to the guesses that occur, and put all together."""
-    theorem = "" if route == "candidate" else reason
-    lam, bound = task.proved(lam, theorem)
-    proof = Certificate(task.graph, task.epsilon, task.reader, lam, theorem)
+    """Remap the outputs to the guesses that occur, and put all together."""
     return task.answered(
         route,
         reason,
         loss=loss,
-        bound=min(bound, loss) if bound - loss <= 1e-12 * abs(loss) else bound,
+        bound=min(bound, loss) if bound - loss <= rounding * abs(loss) else bound,
         channel=guessed(task, noise, guess),
         general=noise,
+        guess=guess,
         certificate=proof,
     )
 

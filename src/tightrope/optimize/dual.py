@@ -19,6 +19,7 @@ import numpy as np
 
 from tightrope.optimize.faces import TIGHT_TOLERANCE
 from tightrope.optimize.problem import Floats, Ints, Problem
+from tightrope.optimize.progress import Watch
 from tightrope.optimize.simplex import Solved, minimise
 
 
@@ -59,7 +60,7 @@ def dual_variables(problem: Problem) -> int:
     return 2 * len(problem.edges) * len(problem.useful)
 
 
-def solve_dual_program(problem: Problem) -> DualSolution:
+def solve_dual_program(problem: Problem, watch: Watch | None = None) -> DualSolution:
     """Solve the program for the guesses that are useful; the others prove themselves.
 
     >>> from tightrope import Epsilon
@@ -73,7 +74,7 @@ def solve_dual_program(problem: Problem) -> DualSolution:
     start, end = np.concatenate([problem.edges, problem.edges[:, ::-1]]).T
     fall = problem.alpha ** np.tile(problem.lengths, 2).astype(float)
     costs = problem.costs[:, guesses].T
-    unit, solved = _solved(problem, costs, start, end, fall)
+    unit, solved = _solved(problem, costs, start, end, fall, watch)
     many = len(guesses) * len(start)
     y = unit * np.maximum(solved.values[:many].reshape(len(guesses), -1), 0.0)
     each = n * np.arange(len(guesses))[:, None]
@@ -89,7 +90,12 @@ def solve_dual_program(problem: Problem) -> DualSolution:
 
 
 def _solved(
-    problem: Problem, costs: Floats, start: Ints, end: Ints, fall: Floats
+    problem: Problem,
+    costs: Floats,
+    start: Ints,
+    end: Ints,
+    fall: Floats,
+    watch: Watch | None,
 ) -> tuple[float, Solved]:
     """Solve the program in a unit of cost, its rows turned round to have lower bounds."""
     from scipy.sparse import csc_array
@@ -118,6 +124,7 @@ def _solved(
         np.full(costs.size, np.inf),
         free=len(sizes),
         basis=_steepest(problem, start, end),
+        watch=watch,
     )
 
 

@@ -6,82 +6,165 @@ r"""Risk-averse consumers: the least worst loss over a support [C, (7)].
 The multipliers of the first rows are a prior on S, the worst one: for the Bayesian consumer
 with that prior no mechanism loses less. So the certificate is that of a Bayesian consumer.
 
-*Universal noise.* Let U be private and optimal, with the best remap, for every Bayesian consumer
-with this loss: geometric noise on a path and a monotone loss, tight constraints on a tree with
-:math:`\alpha \le 1/(\Delta-1)` and binary loss. Then U with the best *random* remap is optimal
-for every risk-averse consumer [C, Thm 2.8]. The loss is linear in the mechanism and in the prior
-and both range over polytopes, so by the minimax theorem the least worst loss of all private
-mechanisms is :math:`\max_\pi \mathrm{opt}(\pi)` over the priors on S, and that of all remaps of U
-is :math:`\max_\pi \min_T \mathrm{loss}_\pi(U T)`. By universality the two functions of
-:math:`\pi` are the same. Neither the remap nor the worst prior has to be believed: the prices
-that belong to U, :math:`\lambda = \Phi^{-1} v` with
-:math:`v_o = \min_k \sum_i \pi_i \alpha^{d(i,o)} \ell(i,k)`, are priced for the worst prior like
-any others.
+*The best remap* of a given channel X [C, §2.4] is the same without privacy,
+
+.. math:: \min_T \max_{i \in S} \sum_o X_{io} \sum_k T_{ok}\,\ell(i,k), \qquad T \text{ stochastic},
+
+whose dual is :math:`\max_\pi \sum_o \min_k \sum_i \pi_i X_{io} \ell(i,k)` over the priors on S.
+An optimal remap uses few pairs of output and guess, those that are best for priors near the worst
+one. So column generation solves it over few pairs; the best pairs for its multipliers, and for
+the prior half way to the best one known (dual stabilisation), join until value and bound agree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from tightrope.channels import Channel, remap
+from tightrope.channels import Channel
 from tightrope.consumers import Consumer
-from tightrope.errors import CheckFailed, TooLarge
-from tightrope.optimize.certificate import Certificate
+from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.optimize.mixture import Mixture, weighed
 from tightrope.optimize.objective import TOTAL
 from tightrope.optimize.plain import PLAIN_ENTRIES, privacy_rows
 from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
-from tightrope.optimize.remaps import minimax_remap
-from tightrope.optimize.result import Design
+from tightrope.optimize.progress import Watch
+from tightrope.optimize.settings import SolverSettings
 from tightrope.optimize.simplex import minimise
-from tightrope.optimize.task import Task
-from tightrope.phi import Phi
-
-#: Rounds of pricing when the rays of a mixture are weighed afresh.
-FINISHING_ROUNDS = 8
 
 
-def solve_universal(task: Task, route: str, reason: str, noise: Channel) -> Design:
-    """Remap noise that is optimal for every prior, at random, to the least worst loss.
+@dataclass(frozen=True, eq=False)
+class MinimaxRemap:
+    """The best remap of a channel for a risk-averse consumer.
 
-    >>> from tightrope import Epsilon
-    >>> from tightrope.consumers import Consumer
-    >>> from tightrope.graphs import PathPower
-    >>> from tightrope.mechanisms import geometric
-    >>> consumer = Consumer.of(PathPower(5), support=[0, 1, 4], loss="absolute")
-    >>> task = Task(PathPower(5), Epsilon.of(1), consumer)
-    >>> solve_universal(task, "geometric", "a path", geometric(PathPower(5), 1)).certified
-    True
+    Parameters
+    ----------
+    matrix
+        From outputs to guesses, row-stochastic.
+    worst_loss
+        The largest expected loss over the support.
+    bound
+        What no remap of this channel is below.
+    prior
+        The worst prior, over all answers: it proves the bound.
     """
-    consumer = task.consumer
-    assert consumer.risk_averse
-    found = minimax_remap(noise, consumer)
-    chances = found.matrix.matrix()
-    used = np.flatnonzero(chances.max(axis=0) > 0)
-    labels = task.guess_labels(used)
-    channel = remap(noise, Channel(chances[:, used], inputs=noise.outputs, outputs=labels))
-    worst = replace(task, consumer=task.with_prior(found.prior))
-    rates = task.alpha ** np.asarray(task.graph.distance_matrix(), float)
-    values = (rates @ worst.problem.costs).min(axis=1)
-    solved = Phi(task.graph, task.epsilon).solve(values)
-    prices, bound = worst.proved(np.asarray(solved.values, np.float64), "")
-    return task.answered(
-        route,
-        reason,
-        loss=found.worst_loss,
-        bound=min(bound, found.worst_loss),
-        channel=channel,
-        general=noise,
-        certificate=Certificate(task.graph, task.epsilon, worst.bayesian, prices),
-    )
+
+    matrix: Channel
+    worst_loss: float
+    bound: float
+    prior: Floats = field(default_factory=lambda: np.ones(1))
+
+
+def minimax_remap(
+    channel: Channel, consumer: Consumer, settings: SolverSettings | None = None
+) -> MinimaxRemap:
+    """Return the remap with the least worst loss: a linear program [C, §2.4].
+
+    >>> from tightrope.consumers import Consumer, Loss
+    >>> noisy = Channel([[0.75, 0.25], [0.25, 0.75]])
+    >>> round(minimax_remap(noisy, Consumer(support=[0, 1], loss=Loss.binary(2))).worst_loss, 9)
+    0.25
+    """
+    most = (settings or SolverSettings()).remap_entries
+    if not consumer.risk_averse:
+        raise InputError("this remap is for a risk-averse consumer; use best_remap with a prior")
+    inputs, outputs = channel.shape
+    guesses = consumer.loss.guess_count
+    if inputs != consumer.loss.size:
+        raise InputError(
+            f"channel and consumer must be over the same answers, got {inputs} inputs "
+            f"and {consumer.loss.size} answers"
+        )
+    if max(inputs, outputs) * max(guesses, outputs) > most:
+        raise TooLarge(
+            f"the best remap of {outputs} outputs to {guesses} guesses would look at "
+            f"{max(inputs, outputs) * max(guesses, outputs)} pairs, more than {most}: "
+            "use fewer answers"
+        )
+    search = _Search(channel.matrix()[consumer.support], consumer.loss.matrix()[consumer.support])
+    search.run()
+    prior = np.zeros(inputs)
+    prior[consumer.support] = search.prior
+    labels = [consumer.loss.guess_label(k) for k in range(guesses)]
+    remapped = Channel(search.chances, inputs=channel.outputs, outputs=labels)
+    return MinimaxRemap(remapped, search.value, min(search.bound, search.value), prior)
+
+
+class _Search:
+    """Column generation over the pairs of outputs and guesses."""
+
+    def __init__(self, noise: Floats, losses: Floats) -> None:
+        self.noise, self.losses = noise, losses
+        self.pairs = np.zeros((noise.shape[1], losses.shape[1]), bool)
+        self.value, self.bound = np.inf, -np.inf
+        self.prior = np.full(len(noise), 1 / len(noise))
+        self.chances = np.zeros(self.pairs.shape)
+        self._priced(self.prior)
+        # The worst loss is counted in units of its size, which keeps the entries that matter.
+        self.unit = max(self.bound, 1e-6 * float(np.abs(losses).mean()), 1e-300)
+
+    def run(self, gap: float = 1e-11, rounds: int = 60, patience: int = 3) -> None:
+        """Add pairs until the gap is closed, or nothing got better for some rounds."""
+        idle = 0
+        for _ in range(rounds):
+            value, bound = self.value, self.bound
+            multipliers = self._solved()
+            known = int(self.pairs.sum())
+            if self.value - self.bound > gap * abs(self.value):
+                self._priced((multipliers + self.prior) / 2)
+                self._priced(multipliers)
+            if self.value - self.bound <= gap * abs(self.value):
+                break
+            idle = 0 if self.value < value or self.bound > bound else idle + 1
+            if self.pairs.sum() == known or idle >= patience:
+                break
+
+    def _priced(self, prior: Floats) -> None:
+        """Add the best guess for each output with this prior, and those beside it."""
+        worth = (self.noise * prior[:, None]).T @ self.losses
+        best = worth.argmin(axis=1)
+        outputs = np.arange(len(best))
+        # Guesses beside the best one are often next: they come in early.
+        for step in (-1, 0, 1):
+            self.pairs[outputs, np.clip(best + step, 0, worth.shape[1] - 1)] = True
+        bound = float(worth[outputs, best].sum())
+        if bound > self.bound:
+            self.bound, self.prior = bound, prior
+
+    def _solved(self) -> Floats:
+        """Solve the program over the pairs; keep the remap if it is better; return the prior."""
+        from scipy.sparse import coo_array, csc_array, hstack, vstack
+
+        output, guess = np.nonzero(self.pairs)
+        count, rows = len(output), len(self.noise)
+        outputs = self.pairs.shape[0]
+        losses = -self.noise[:, output] * self.losses[:, guess] / self.unit
+        losses[np.abs(losses) < 1e-14] = 0.0
+        sums = coo_array((np.ones(count), (output, np.arange(count))), (outputs, count + 1))
+        worst = hstack([csc_array(losses), csc_array(np.ones((rows, 1)))])
+        total = np.full(outputs, TOTAL)
+        found = minimise(
+            np.append(np.zeros(count), 1.0),
+            vstack([sums, worst], format="csc"),
+            np.append(total, np.zeros(rows)),
+            np.append(total, np.full(rows, np.inf)),
+            free=1,
+        )
+        chances = np.zeros(self.pairs.shape)
+        chances[output, guess] = np.maximum(found.values[:-1], 0.0)
+        chances /= chances.sum(axis=1, keepdims=True)
+        value = float(((self.noise @ chances) * self.losses).sum(axis=1).max())
+        if value < self.value:
+            self.value, self.chances = value, chances
+        share = np.maximum(found.duals[outputs:], 0.0)
+        return share / share.sum() if share.sum() > 0 else self.prior
 
 
 def solve_worst_program(
-    problem: Problem, losses: Floats, support: Ints
+    problem: Problem, losses: Floats, support: Ints, watch: Watch | None = None
 ) -> tuple[Floats, Floats, Floats]:
     """Solve the whole problem as one linear program: columns, worst prior and prices.
 
@@ -119,7 +202,7 @@ def solve_worst_program(
         np.append(total, np.zeros(free)),
         np.append(total, np.full(free, np.inf)),
         free=1,
-        watched=True,
+        watch=watch,
     )
     share = np.maximum(found.duals[n : n + len(support)], 0.0)
     prior = np.zeros(n)
@@ -133,6 +216,7 @@ def reweighed(
     mixed: Mixture,
     lost: Callable[[Mixture], float],
     enough: float = -np.inf,
+    rounds: int = 8,
 ) -> Mixture:
     """Weigh the rays of a mixture afresh, to the least worst loss that they allow.
 
@@ -158,7 +242,7 @@ def reweighed(
     heights = np.concatenate([mixed.heights, steep])
     guesses = np.concatenate([mixed.guesses, used])
     pricer, best, basis = pricer_for(problem), mixed, None
-    for _ in range(FINISHING_ROUNDS):
+    for _ in range(rounds):
         try:
             weights, prior, prices, basis = _over_rays(problem, consumer, heights, guesses, basis)
         except CheckFailed:

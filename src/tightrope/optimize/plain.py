@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.errors import CheckFailed, TooLarge
+from tightrope.errors import TooLarge
 from tightrope.optimize.problem import Floats, Problem
+from tightrope.optimize.progress import Watch
+from tightrope.optimize.simplex import minimise
 
 #: Most entries of the constraint matrix that are handed to the solver.
 PLAIN_ENTRIES = 8_000_000
@@ -64,7 +66,7 @@ def privacy_rows(problem: Problem) -> Any:
     return coo_array((entries, (row, np.concatenate([i, j]))), (count, problem.size)).tocsr()
 
 
-def solve_plain_program(problem: Problem) -> PlainSolution:
+def solve_plain_program(problem: Problem, watch: Watch | None = None) -> PlainSolution:
     """Solve the plain program with HiGHS.
 
     >>> from tightrope import Epsilon
@@ -73,8 +75,7 @@ def solve_plain_program(problem: Problem) -> PlainSolution:
     >>> round(solve_plain_program(problem).value, 9)
     0.5
     """
-    from scipy.optimize import linprog
-    from scipy.sparse import eye_array, hstack, kron
+    from scipy.sparse import eye_array, hstack, kron, vstack
 
     if plain_entries(problem) > PLAIN_ENTRIES:
         raise TooLarge(
@@ -82,21 +83,15 @@ def solve_plain_program(problem: Problem) -> PlainSolution:
             f"{PLAIN_ENTRIES}: use the route 'rays'"
         )
     n, guesses = problem.costs.shape
-    one = -privacy_rows(problem)
-    count = one.shape[0]
-    scale = 1 / max(float(np.abs(problem.costs).mean()), 1e-300)
-    found = linprog(
-        problem.costs.T.ravel() * scale,
-        A_ub=kron(eye_array(guesses), one, format="csc") if count else None,
-        b_ub=np.zeros(count * guesses) if count else None,
-        A_eq=hstack([eye_array(n)] * guesses, format="csc"),
-        b_eq=np.ones(n),
-        method="highs",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    private = kron(eye_array(guesses), privacy_rows(problem))
+    sums = hstack([eye_array(n)] * guesses)
+    free = np.zeros(private.shape[0])
+    found = minimise(
+        problem.costs.T.ravel(),
+        vstack([sums, private], format="csc"),
+        np.append(np.ones(n), free),
+        np.append(np.ones(n), free + np.inf),
+        watch=watch,
+        presolve=True,
     )
-    if found.status != 0:
-        raise CheckFailed(f"the plain program was not solved: {found.message.strip()}")
-    matrix = found.x.reshape(guesses, n).T
-    return PlainSolution(
-        float(found.fun) / scale, matrix, np.asarray(found.eqlin.marginals) / scale
-    )
+    return PlainSolution(found.value, found.values.reshape(guesses, n).T, found.duals[:n])

@@ -6,11 +6,12 @@ route ends with the same certificate: prices that bound the loss of every privat
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from tightrope.channels import Channel
 from tightrope.consumers import Consumer, best_remap, expected_loss
@@ -20,60 +21,33 @@ from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import ROW_LIMIT
 from tightrope.mechanisms import exponential, geometric
 from tightrope.optimize import closed_forms, solvers
-from tightrope.optimize.plain import plain_entries
-from tightrope.optimize.progress import Callback
-from tightrope.optimize.remaps import minimax_remap
+from tightrope.optimize.certificate import Certificate
+from tightrope.optimize.minimax import minimax_remap
+from tightrope.optimize.progress import Callback, Stopped, Watch
 from tightrope.optimize.result import Design
-from tightrope.optimize.task import Task
+from tightrope.optimize.settings import SolverSettings
+from tightrope.optimize.task import Plan, Task
 
-#: Most entries of the plain program when another engine has an answer, if with a larger gap.
-SECOND_TRY = 300_000
+#: The routes in the order in which they are tried, each by its name. A route returns a plan, or
+#: the reason why it does not fit.
+ROUTES: Mapping[str, Callable[[Task], Plan | str]] = {
+    "geometric": closed_forms.geometric_route,
+    "tree": closed_forms.tree_route,
+    "regular": closed_forms.regular_route,
+    "symmetric": closed_forms.symmetric_route,
+    "candidate": closed_forms.candidate_route,
+    "dual": solvers.dual_route,
+    "orbits": solvers.orbits_route,
+    "rays": solvers.rays_route,
+    "plain": solvers.plain_route,
+}
+#: The routes that take time; the others are tried even when time is up.
+SEARCHES = ("dual", "orbits", "rays", "plain")
 #: The mechanisms that a design is compared with.
-NOISE: dict[str, Callable[[AnswerGraph, Epsilon], Channel]] = {
+NOISE: Mapping[str, Callable[[AnswerGraph, Epsilon], Channel]] = {
     "geometric": geometric,
     "exponential": exponential,
 }
-#: Largest number of entries of a baseline mechanism that is evaluated for comparison.
-BASELINE_ENTRIES = 4_000_000
-#: The same for a risk-averse consumer, whose best remap is a linear program.
-REMAPPED_ENTRIES = 10_000
-
-
-@dataclass(frozen=True)
-class Route:
-    """One way to an optimal mechanism.
-
-    Parameters
-    ----------
-    name
-        What ``route=`` calls it.
-    accepts
-        Returns the reason why the route fits, after ``True``, or why not, after ``False``.
-    solve
-        Solves the task, given the reason.
-
-    Examples
-    --------
-    >>> [route.name for route in ROUTES]
-    ['geometric', 'tree', 'regular', 'symmetric', 'candidate', 'dual', 'orbits', 'rays', 'plain']
-    """
-
-    name: str
-    accepts: Callable[[Task], tuple[bool, str]]
-    solve: Callable[[Task, str], Design]
-
-
-ROUTES: tuple[Route, ...] = (
-    Route("geometric", closed_forms.accepts_geometric, closed_forms.solve_geometric),
-    Route("tree", closed_forms.accepts_tree, closed_forms.solve_tree),
-    Route("regular", closed_forms.accepts_regular, closed_forms.solve_regular),
-    Route("symmetric", closed_forms.accepts_symmetric, closed_forms.solve_symmetric),
-    Route("candidate", closed_forms.accepts_candidate, closed_forms.solve_candidate),
-    Route("dual", solvers.accepts_dual, solvers.solve_dual),
-    Route("orbits", solvers.accepts_orbits, solvers.solve_orbits),
-    Route("rays", solvers.accepts_rays, solvers.solve_rays),
-    Route("plain", solvers.accepts_plain, solvers.solve_plain),
-)
 
 
 def design(
@@ -84,6 +58,8 @@ def design(
     gap: float = 1e-9,
     progress: Callback | None = None,
     *,
+    time_limit: float | None = None,
+    settings: SolverSettings | None = None,
     warm: Design | None = None,
 ) -> Design:
     r"""Return the ε-private mechanism with the least loss for a consumer [C, (2)-(7)].
@@ -95,13 +71,17 @@ def design(
     epsilon
         The privacy level.
     consumer
-        Who reads the answer; a uniform prior and binary loss by default.
+        Who uses the answer; a uniform prior and binary loss by default.
     route
         The name of one route, to force it; a refusal says which condition fails.
     gap
         Relative gap between loss and bound at which to stop.
     progress
-        Called after each round of an engine; ``True`` stops with the best found so far.
+        Called between the steps of a search; ``True`` stops with the best found so far.
+    time_limit
+        Seconds after which to stop with the best found so far, and the gap that is proved.
+    settings
+        The tuned numbers of the search.
     warm
         An earlier design, for a neighbouring ε on the same graph and loss, to start from.
 
@@ -115,18 +95,25 @@ def design(
     ...
     tightrope.errors.InputError: route 'tree' does not fit: cycle(5) is not a tree
     """
-    clock = time.perf_counter()
-    task = _task(query, epsilon, consumer, gap, progress, warm)
-    if task.graph.size > ROW_LIMIT:
+    watch = Watch.of(progress, time_limit)
+    graph = graph_of(query)
+    task = Task(
+        graph,
+        Epsilon.of(epsilon),
+        consumer_of(consumer, graph),
+        checked_gap(gap),
+        watch,
+        settings or SolverSettings(),
+        None if warm is None or warm.graph.size != graph.size else warm.faces,
+    )
+    if graph.size > ROW_LIMIT:
         raise TooLarge(
-            f"a design lists a price for each answer, at most {ROW_LIMIT}, and {task.graph.name} "
-            f"has {task.graph.size}: analyse or certify a named mechanism, which needs no list"
+            f"a design lists a price for each answer, at most {ROW_LIMIT}, and {graph.name} "
+            f"has {graph.size}: analyse or certify a named mechanism, which needs no list"
         )
     found = _routed(task, route)
-    baselines = _baselines(task, found)
-    if found.stopped:
-        found = _no_worse_than_noise(task, found, baselines)
-    return replace(found, baselines=baselines, seconds=time.perf_counter() - clock)
+    watch.say("comparing with simple noise")
+    return replace(found, baselines=_baselines(task, found), seconds=watch.seconds)
 
 
 def explain_routes(
@@ -142,77 +129,124 @@ def explain_routes(
     regular True the prior is regular and binary loss asks for the likeliest answer
     symmetric True every answer sees the same balls, and prior and loss treat all alike
     """
-    task = _task(query, epsilon, consumer, 1e-9, None, None)
-    return [(route.name, *route.accepts(task)) for route in ROUTES]
+    graph = graph_of(query)
+    task = Task(graph, Epsilon.of(epsilon), consumer_of(consumer, graph))
+    plans = [(name, route(task)) for name, route in ROUTES.items()]
+    return [
+        (name, True, plan.reason) if isinstance(plan, Plan) else (name, False, plan)
+        for name, plan in plans
+    ]
 
 
 def _routed(task: Task, name: str | None) -> Design:
+    """Return the design of the first route that is certified, or of the engine.
+
+    A closed form whose prices do not hold up, or a dual program whose digits do not suffice, is
+    followed by the engine, whose answer stands: a linear program over all columns would take far
+    longer for digits that the engine has already.
+    """
     if name is not None:
-        names = [route.name for route in ROUTES]
-        if name not in names:
-            raise InputError(f"route must be one of {', '.join(names)}, got {name!r}")
-        route = ROUTES[names.index(name)]
-        fits, why = route.accepts(task)
-        if not fits:
-            raise InputError(f"route {name!r} does not fit: {why}")
-        return route.solve(task, why)
-    last: Design | None = None
+        route = ROUTES.get(name)
+        if route is None:
+            raise InputError(f"route must be one of {', '.join(ROUTES)}, got {name!r}")
+        plan = route(task)
+        if isinstance(plan, str):
+            raise InputError(f"route {name!r} does not fit: {plan}")
+        return _solved(task, plan)
+    best: Design | None = None
     trouble: CheckFailed | None = None
-    for route in ROUTES:
-        fits, why = route.accepts(task)
-        if not fits:
-            continue
-        if route.name == "plain" and last is not None and plain_entries(task.problem) > SECOND_TRY:
+    task.watch.say("looking for a closed form")
+    for name, route in ROUTES.items():
+        if best is not None and best.route in ("orbits", "rays"):
             break
+        if name == "plain" and best is not None:
+            break
+        if name in SEARCHES and task.watch.say(f"looking at the route {name}"):
+            return best or _without_search(task)
+        plan = route(task)
+        if isinstance(plan, str):
+            continue
         try:
-            found = route.solve(task, why)
+            found = _solved(task, plan)
         except CheckFailed as failed:
-            if route is ROUTES[-1] and last is None:
-                raise
             trouble = failed
             continue
-        if found.certified or found.stopped:
-            return found
-        # A closed form whose certificate does not hold up is not believed; go on.
-        last = found if last is None else _best_of(last, found)
-        if last.certified:
-            return last
-    if last is None and trouble is not None:
-        raise trouble
-    if last is None:
-        raise InputError(f"no route fits {task.graph.name}: it is too large for every engine")
-    return last
+        best = found if best is None else _best_of(best, found)
+        if best.certified or found.stopped:
+            return best
+    if best is not None:
+        return best
+    raise trouble or InputError(f"no route fits {task.graph.name}: it is too large for all")
+
+
+def _solved(task: Task, plan: Plan) -> Design:
+    """Follow a plan; where time is up before it has an answer, take simple noise."""
+    try:
+        found = plan.solve()
+    except Stopped:
+        return _without_search(task)
+    return _best_of(found, _without_search(task)) if found.stopped else found
 
 
 def _best_of(one: Design, other: Design) -> Design:
     """Return the better mechanism with the better bound: a bound holds for every mechanism."""
     best = min(one, other, key=lambda found: found.expected_loss)
     proof = max(one, other, key=lambda found: found.bound)
-    return replace(best, certificate=proof.certificate, bound=min(proof.bound, best.expected_loss))
+    stopped = one.stopped or other.stopped
+    bound = min(proof.bound, best.expected_loss)
+    return replace(best, certificate=proof.certificate, bound=bound, stopped=stopped)
 
 
-def _task(
-    query: Any,
-    epsilon: Epsilon | float | Fraction | str,
-    consumer: Consumer | None,
-    gap: float,
-    progress: Callback | None,
-    warm: Design | None,
-) -> Task:
-    graph = graph_of(query)
-    level = Epsilon.of(epsilon)
-    if not 0 < gap < 1:
-        raise InputError(f"the gap must be between 0 and 1, got {gap}")
-    who = Consumer.of(graph, prior="uniform", loss="binary") if consumer is None else consumer
-    if not isinstance(who, Consumer):
-        raise InputError(f"a consumer is needed: Consumer(prior=…, loss=…), got {who!r}")
-    if who.loss.size != graph.size:
+def _without_search(task: Task) -> Design:
+    r"""Return what is at hand when time is up: simple noise, or the same guess for everybody.
+
+    The prices :math:`\lambda_i = \min_k c_k(i)` are feasible, as every cost is above them.
+    """
+    consumer, problem = task.bayesian, task.problem
+    choices: list[Channel] = [Channel(np.ones((task.graph.size, 1)), inputs=task.graph.labels)]
+    if task.graph.size**2 <= task.settings.baseline_entries:
+        choices += list(_noises(task.graph, task.epsilon).values())
+    found = []
+    for noise in choices:
+        guess = np.asarray(best_remap(noise, consumer).guess)
+        channel = closed_forms.guessed(task, noise, guess)
+        lost = (noise.matrix() * consumer.loss.matrix()[:, guess]).sum(axis=1)
+        averse = task.consumer.risk_averse
+        loss = lost[task.consumer.support].max() if averse else lost @ task.prior
+        found.append((float(loss), channel, noise))
+    loss, channel, general = min(found, key=lambda one: one[0])
+    prices = problem.costs.min(axis=1)
+    return task.answered(
+        "noise",
+        "stopped early: simple noise with the best remap is the best at hand",
+        loss=loss,
+        bound=min(float(prices.sum()), loss),
+        channel=channel,
+        general=general,
+        certificate=Certificate(task.graph, task.epsilon, consumer, prices),
+        stopped=True,
+    )
+
+
+def consumer_of(consumer: Consumer | None, graph: AnswerGraph) -> Consumer:
+    """Return the consumer, by default one with a uniform prior and binary loss; or refuse it."""
+    if consumer is None:
+        return Consumer.of(graph, prior="uniform", loss="binary")
+    if not isinstance(consumer, Consumer):
+        raise InputError(f"a consumer is needed: Consumer(prior=…, loss=…), got {consumer!r}")
+    if consumer.loss.size != graph.size:
         raise InputError(
             f"the consumer must be over the {graph.size} answers of {graph.name}, "
-            f"got {who.loss.size} rows of losses"
+            f"got {consumer.loss.size} rows of losses"
         )
-    faces = None if warm is None or warm.graph.size != graph.size else warm.faces
-    return Task(graph, level, who, gap, progress, faces)
+    return consumer
+
+
+def checked_gap(gap: float) -> float:
+    """Return a relative gap, or refuse it."""
+    if not 0 < gap < 1:
+        raise InputError(f"the gap must be between 0 and 1, got {gap}")
+    return gap
 
 
 def graph_of(query: Any) -> AnswerGraph:
@@ -233,36 +267,41 @@ def graph_of(query: Any) -> AnswerGraph:
     raise InputError(f"a query, its text or an answer graph is needed, got {query!r}")
 
 
-def _baselines(task: Task, found: Design) -> dict[str, float]:
-    """Return the loss of geometric and exponential noise with their best remaps."""
+def compared(
+    graph: AnswerGraph, epsilon: Epsilon, measure: Callable[[Channel], float | None]
+) -> dict[str, float]:
+    """Return what simple noise is worth by a measure; noise that it refuses is left out."""
     values: dict[str, float] = {}
-    averse = task.consumer.risk_averse
-    if task.graph.size**2 > (REMAPPED_ENTRIES if averse else BASELINE_ENTRIES):
-        return {found.route: found.expected_loss} if found.route == "geometric" else {}
-    for name, make in NOISE.items():
+    for name, noise in _noises(graph, epsilon).items():
         try:
-            noise = make(task.graph, task.epsilon)
-            if task.consumer.risk_averse:
-                values[name] = minimax_remap(noise, task.consumer).worst_loss
-            else:
-                values[name] = float(expected_loss(noise, task.bayesian))
+            value = measure(noise)
         except TightropeError:
             continue
+        if value is not None:
+            values[name] = value
     return values
 
 
-def _no_worse_than_noise(task: Task, found: Design, baselines: dict[str, float]) -> Design:
-    """Return what a search had when it was stopped, or plain noise where that is better."""
-    losses = {} if task.consumer.risk_averse else baselines
-    name = min(losses, key=lambda name: losses[name], default=None)
-    if name is None or losses[name] >= found.expected_loss:
-        return found
-    noise = NOISE[name](task.graph, task.epsilon)
-    best = best_remap(noise, task.bayesian)
-    return replace(
-        found,
-        reason=f"stopped early, when {name} noise with the best remap was still better",
-        expected_loss=best.expected_loss,
-        channel=closed_forms.guessed(task, noise, best.guess),
-        general=noise,
-    )
+def _noises(graph: AnswerGraph, epsilon: Epsilon) -> dict[str, Channel]:
+    made = {}
+    for name, make in NOISE.items():
+        try:
+            made[name] = make(graph, epsilon)
+        except TightropeError:
+            continue
+    return made
+
+
+def _baselines(task: Task, found: Design) -> dict[str, float]:
+    """Return the loss of geometric and exponential noise with their best remaps."""
+    averse, settings = task.consumer.risk_averse, task.settings
+    most = settings.remapped_entries if averse else settings.baseline_entries
+    if task.graph.size**2 > most or (averse and task.watch.over):
+        return {found.route: found.expected_loss} if found.route == "geometric" else {}
+
+    def measure(noise: Channel) -> float:
+        if averse:
+            return minimax_remap(noise, task.consumer, settings).worst_loss
+        return float(expected_loss(noise, task.consumer))
+
+    return compared(task.graph, task.epsilon, measure)

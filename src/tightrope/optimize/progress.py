@@ -40,6 +40,14 @@ class Progress:
     step: str = "searching"
 
 
+class Stopped(KeyboardInterrupt):
+    """Time is up in the middle of a step.
+
+    It ends a search as an interruption from the keyboard does: with the best found so far, where
+    there is something.
+    """
+
+
 #: Returning ``True`` stops the search with the best found so far.
 Callback = Callable[[Progress], bool | None]
 
@@ -75,6 +83,13 @@ class Watch:
         self._stopped = False
         self._last = Progress(0, math.inf, -math.inf, math.inf, 0, 0.0)
 
+    @classmethod
+    def of(cls, progress: Callback | None, time_limit: float | None = None) -> Watch:
+        """Return a watch; one that is given as the callback goes on when nothing is limited."""
+        if isinstance(progress, Watch) and time_limit is None:
+            return progress
+        return cls(progress, time_limit)
+
     @property
     def seconds(self) -> float:
         """Seconds since the design began."""
@@ -93,13 +108,19 @@ class Watch:
     def __call__(self, now: Progress) -> bool:
         """Pass progress on, with the seconds since the design began; whether to stop."""
         self._last = replace(now, seconds=self.seconds)
-        if self._progress is not None and self._progress(self._last):
-            self._stopped = True
+        if self._progress is not None and not self._stopped:
+            self._stopped = bool(self._progress(self._last))
         return self.over
 
     def say(self, step: str) -> bool:
         """Say what is being done now, with the numbers of the last round; whether to stop."""
         return self(replace(self._last, step=step))
+
+    def still_at_it(self, every: float = 1.0) -> bool:
+        """Repeat the last step when nothing was said for some time; whether to stop."""
+        if self.seconds - self._last.seconds >= every:
+            return self(self._last)
+        return self.over
 
 
 def relative_gap(loss: float, bound: float) -> float:

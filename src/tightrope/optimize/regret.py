@@ -1,19 +1,34 @@
 r"""One mechanism for many consumers: the least worst regret [C, §1.1].
 
 The *regret* of a consumer is what it loses with a mechanism, remapped as it likes, beyond what
-it would lose with its own optimal one. Over private columns r with weights w this is
+it would lose with its own optimal one. Over private columns r with weights w this is a linear
+program; the program and its dual are
 
-.. math:: \min t \quad\text{with}\quad \sum_r w_r \min_k (c^a_k \cdot r) \le \mathrm{opt}_a + t
-   \;\;\text{for every consumer } a, \qquad \sum_r w_r r = 1.
+.. math:: \min t:\; \sum_r w_r v_a(r) \le \mathrm{opt}_a + t,\; \sum_r w_r r = 1
+   \qquad
+   \max \sum_i \lambda_i - \sum_a \mu_a \mathrm{opt}_a:\;
+   \lambda \cdot r \le \sum_a \mu_a v_a(r),\; \sum_a \mu_a = 1,
 
-A column is as good as the guesses that the consumers make at it. So pricing goes through the
-tuples of guesses of the consumers whose rows matter, by branch and bound, and proves at the
-same time that no mechanism does better.
+where :math:`v_a(r) = \min_k c^a_k \cdot r` is what a column costs consumer a with its best guess.
+
+*Column generation with dual stabilisation* (Wentges smoothing). The dual is convex in
+:math:`(\lambda, \mu)`, and the consumers' own certificates are a point of it. Columns are priced
+half way between the best point known and the master's: either there is one, or half of the gap
+is proved.
+
+*Pricing by branch and bound.* The cheapest column minimises
+:math:`\sum_a \mu_a \min_k (c^a_k \cdot r) - \lambda \cdot r`, a minimum over tuples of guesses, of
+which there are as many as the product of the numbers of guesses. Most of them need not be looked
+at: consumer a's own certificate :math:`\lambda^a` has
+:math:`c^a_k \cdot r \ge \lambda^a \cdot r` for every guess k and every private r. With it in the
+place of the guesses that are still open, a part of a tuple has a value that no tuple with that
+part goes below, and where this value is not negative the whole branch is done. The branches that
+are still open bound what was not looked at, so stopping at any time leaves a bound that holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -23,87 +38,16 @@ import numpy as np
 from tightrope.channels import Channel
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
-from tightrope.errors import InputError
+from tightrope.errors import CheckFailed, InputError
 from tightrope.graphs import AnswerGraph
-from tightrope.optimize.guess_tuples import Crowd
+from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.mixture import peeled, weighed
-from tightrope.optimize.planner import design, graph_of
-from tightrope.optimize.pricing import price, pricer_for
-from tightrope.optimize.problem import Floats, Heights, Problem
-from tightrope.optimize.progress import Callback
-from tightrope.optimize.regret_search import Found, search
+from tightrope.optimize.planner import checked_gap, compared, design, graph_of
+from tightrope.optimize.pricing import PRICE_MARGIN, Pricer, pricer_for
+from tightrope.optimize.problem import Floats, Heights, Ints, Problem
+from tightrope.optimize.progress import Callback, Progress, Watch
 from tightrope.optimize.result import Design
-
-#: Columns whose largest entry is below this are not worth their rays.
-SMALLEST_COLUMN = 1e-11
-#: How a mechanism was found.
-EVERYBODY = "this mechanism is optimal for every consumer"
-TUPLES = "columns priced over the tuples of guesses that matter"
-OPEN = "columns priced over tuples of guesses; some branches of the last search stayed open"
-
-
-@dataclass(frozen=True, eq=False)
-class ManyDesign:
-    """One mechanism for many consumers.
-
-    Parameters
-    ----------
-    graph, epsilon, consumers
-        What was asked for.
-    channel
-        The mechanism, before anybody remaps it.
-    losses, optima, regrets
-        For each consumer its loss with this mechanism, with its own optimal one, and the
-        difference.
-    worst_regret
-        The largest regret.
-    bound
-        No ε-private mechanism has a smaller worst regret than this.
-    certified
-        Whether worst regret and bound agree within the gap asked for.
-    reason
-        How the mechanism was found, in words.
-    stopped
-        Whether the search was stopped before the bound was reached.
-
-    Examples
-    --------
-    >>> from tightrope.graphs import PathPower
-    >>> two = [Consumer.of(PathPower(3), prior="uniform", loss=l) for l in ("binary", "absolute")]
-    >>> design_many(PathPower(3), "ln(2)", two).worst_regret
-    0.0
-    """
-
-    graph: AnswerGraph
-    epsilon: Epsilon
-    consumers: tuple[Consumer, ...]
-    channel: Channel
-    losses: Floats
-    optima: Floats
-    regrets: Floats
-    worst_regret: float
-    bound: float
-    certified: bool
-    reason: str
-    stopped: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the numbers as a dictionary that JSON can hold."""
-        names = [c.name or str(number + 1) for number, c in enumerate(self.consumers)]
-        rows = zip(names, self.losses, self.optima, self.regrets, strict=True)
-        return {
-            "worst_regret": self.worst_regret,
-            "bound": self.bound,
-            "certified": self.certified,
-            "reason": self.reason,
-            "stopped": self.stopped,
-            "epsilon": float(self.epsilon),
-            "nodes": self.graph.size,
-            "consumers": [
-                {"name": n, "expected_loss": float(x), "optimum": float(o), "regret": float(r)}
-                for n, x, o, r in rows
-            ],
-        }
+from tightrope.optimize.settings import SolverSettings
 
 
 def design_many(
@@ -112,7 +56,10 @@ def design_many(
     consumers: Sequence[Consumer],
     gap: float = 1e-9,
     progress: Callback | None = None,
-) -> ManyDesign:
+    *,
+    time_limit: float | None = None,
+    settings: SolverSettings | None = None,
+) -> Design:
     """Return the mechanism whose worst regret over the consumers is least.
 
     Parameters
@@ -122,79 +69,29 @@ def design_many(
     epsilon
         The privacy level.
     consumers
-        Bayesian consumers over its answers.
+        Consumers with priors over its answers.
     gap
         How far the worst regret may lie above the bound, relative to the largest optimum.
     progress
         Called between the steps of the search with the worst regret and the bound so far;
         ``True`` stops with the best mechanism found, and so does an interruption.
+    time_limit, settings
+        As for :func:`~tightrope.optimize.design`.
 
     Examples
     --------
-    >>> from tightrope.graphs import Clique
-    >>> sure = Consumer(prior=[0.5, 0.25, 0.25], loss=np.ones((3, 3)) - np.eye(3))
-    >>> other = Consumer(prior=[0.25, 0.25, 0.5], loss=np.ones((3, 3)) - np.eye(3))
-    >>> found = design_many(Clique(3), "ln(3)", [sure, other])
-    >>> found.certified, found.worst_regret >= 0
-    (True, True)
+    >>> from tightrope.graphs import PathPower
+    >>> two = [Consumer.of(PathPower(3), prior="uniform", loss=l) for l in ("binary", "absolute")]
+    >>> design_many(PathPower(3), "ln(2)", two).worst_regret
+    0.0
     """
+    watch, settings = Watch.of(progress, time_limit), settings or SolverSettings()
     graph, level = graph_of(query), Epsilon.of(epsilon)
-    readers = _readers(consumers, graph)
-    own = [design(graph, level, c) for c in readers]
-    optima = np.array([d.expected_loss for d in own])
-    slack = gap * max(float(np.abs(optima).max()), 1e-300)
-    # A mechanism that is best for everybody already needs no search.
-    for one in own:
-        done = _judged(graph, level, readers, one.general, optima, 0.0, slack, EVERYBODY)
-        if done.worst_regret <= slack:
-            return replace(done, certified=_proved(own))
-    problem = Problem(graph, level, np.zeros((graph.size, 1)))
-    found = search(problem, _crowd(own), optima, _first_rays(problem, own), slack, progress)
-    reason = OPEN if not found.finished else TUPLES
-    channel = _mixed(problem, found)
-    done = _judged(graph, level, readers, channel, optima, found.bound, slack, reason)
-    return replace(done, certified=done.certified and _proved(own), stopped=found.stopped)
+    request = _Request(graph, level, _checked(consumers, graph), checked_gap(gap), watch, settings)
+    return replace(request.run(), seconds=watch.seconds)
 
 
-def _proved(own: Sequence[Design]) -> bool:
-    """Whether the optima that regret is measured from are proved themselves."""
-    return all(one.certified for one in own)
-
-
-def _crowd(own: Sequence[Design]) -> Crowd:
-    """Return the consumers' costs, without guesses that others replace, and their proofs."""
-    costs, floors = [], []
-    for one in own:
-        assert not one.consumer.risk_averse
-        assert one.certificate is not None
-        problem = Problem.of(one.graph, one.epsilon, one.consumer)
-        checked = price(problem, pricer_for(problem), one.certificate.prices, problem.guesses)
-        costs.append(np.unique(problem.costs[:, problem.useful], axis=1))
-        floors.append(checked.lowered)
-    return Crowd(tuple(costs), np.array(floors), own[0].epsilon.alpha)
-
-
-def _first_rays(problem: Problem, own: Sequence[Design]) -> Heights:
-    """Return the rays of everybody's own mechanism, those around one answer and the flat one."""
-    rays = [*problem.distances, np.zeros(problem.size, problem.distances.dtype)]
-    for one in own:
-        matrix = np.asarray(one.general.matrix())
-        for column in matrix.T[matrix.max(axis=0) > SMALLEST_COLUMN]:
-            rays += [ray for ray, _ in peeled(problem, column)]
-    return np.array(rays)
-
-
-def _mixed(problem: Problem, found: Found) -> Channel:
-    """Return the mechanism: rays, which are private, with weights that make rows sum to 1."""
-    guess = np.zeros(len(found.weights), np.int64)
-    mixed = weighed(problem, found.heights, guess, found.weights)
-    columns = (problem.alpha ** mixed.heights.astype(float)) * mixed.weights[:, None]
-    if mixed.rest.max() > 0:
-        columns = np.concatenate([columns, mixed.rest[None, :]])
-    return Channel(columns.T, inputs=problem.graph.labels)
-
-
-def _readers(consumers: Sequence[Consumer], graph: AnswerGraph) -> tuple[Consumer, ...]:
+def _checked(consumers: Sequence[Consumer], graph: AnswerGraph) -> tuple[Consumer, ...]:
     if not consumers:
         raise InputError("at least one consumer is needed, got none")
     for c in consumers:
@@ -205,43 +102,618 @@ def _readers(consumers: Sequence[Consumer], graph: AnswerGraph) -> tuple[Consume
                 f"every consumer must be over the {graph.size} answers of {graph.name}, "
                 f"got {c.loss.size}"
             )
-    return tuple(c for c in consumers if not c.risk_averse)
+    return tuple(consumers)
 
 
-def _judged(
-    graph: AnswerGraph,
-    level: Epsilon,
-    readers: tuple[Consumer, ...],
-    channel: Channel,
+@dataclass(frozen=True, eq=False)
+class _Request:
+    """One request for a mechanism for many consumers."""
+
+    graph: AnswerGraph
+    epsilon: Epsilon
+    consumers: tuple[Consumer, ...]
+    gap: float
+    watch: Watch
+    settings: SolverSettings
+
+    def run(self) -> Design:
+        """Look whether one consumer's mechanism is best for all; else search."""
+        own = [self._own(place) for place in range(len(self.consumers))]
+        proved = all(one.certified for one in own)
+        # Measured from what is proved, a regret is never larger than it seems.
+        optima = np.array([d.expected_loss if d.certified else d.bound for d in own])
+        scale = max(float(np.abs(optima).max()), 1e-300)
+        judged = [self._judged(d.general, optima, 0.0, scale, "") for d in own]
+        best = min(judged, key=lambda one: one.worst_regret)
+        if best.gap <= self.gap:
+            return replace(best, reason="this mechanism is optimal for every consumer")
+        if self.watch.over:
+            reason = "stopped early: the mechanism of one consumer has the least regret so far"
+            return replace(best, reason=reason, stopped=True)
+        problem = Problem(self.graph, self.epsilon, np.zeros((self.graph.size, 1)))
+        slack = self.gap * scale
+        rays = _first_rays(problem, own)
+        found = search(problem, _costs(own), optima, rays, slack, self.watch, self.settings)
+        reason = "columns priced over the tuples of guesses that matter"
+        if not found.finished:
+            reason = "columns priced over tuples of guesses; some branches stayed open at the end"
+        channel = _mixed(problem, found)
+        done = self._judged(channel, optima, found.bound if proved else 0.0, scale, reason)
+        if best.worst_regret < done.worst_regret:  # a search that was stopped early
+            bound = min(done.bound, best.worst_regret)
+            done = replace(best, bound=bound, reason=reason)
+        return replace(done, stopped=found.stopped)
+
+    def _own(self, place: int) -> Design:
+        """Return the design of one consumer."""
+        which = f"consumer {place + 1} of {len(self.consumers)}"
+
+        def told(now: Progress) -> bool:
+            return self.watch(replace(now, step=f"{which}: {now.step}"))
+
+        left = self.watch.left
+        return design(
+            self.graph,
+            self.epsilon,
+            self.consumers[place],
+            gap=min(self.gap, 1e-9),
+            progress=told,
+            time_limit=left if np.isfinite(left) else None,
+            settings=self.settings,
+        )
+
+    def _judged(
+        self,
+        channel: Channel,
+        optima: Floats,
+        bound: float,
+        scale: float,
+        reason: str,
+        *,
+        rounding: float = 1e-12,
+    ) -> Design:
+        """Let every consumer remap the channel as it likes."""
+        losses = self._losses(channel)
+        # A loss that equals the optimum but for rounding has no regret.
+        losses = np.where(losses - optima < rounding * scale, optima, losses)
+        worst = float((losses - optima).max())
+
+        def measure(noise: Channel) -> float:
+            return max(float((self._losses(noise) - optima).max()), 0.0)
+
+        small = self.graph.size**2 <= self.settings.baseline_entries
+        return Design(
+            graph=self.graph,
+            epsilon=self.epsilon,
+            consumers=self.consumers,
+            route="regret",
+            reason=reason,
+            channel=channel,
+            general=channel,
+            expected_loss=float(losses.max()),
+            losses=losses,
+            optima=optima,
+            minimised="regret",
+            bound=max(0.0, min(bound, worst)),
+            scale=scale,
+            certificate=None,
+            wanted_gap=self.gap,
+            baselines=compared(self.graph, self.epsilon, measure) if small else {},
+        )
+
+    def _losses(self, channel: Channel) -> Floats:
+        """Return what each consumer loses with its own best remap of a channel."""
+        matrix = np.asarray(channel.matrix())
+        return np.array(
+            [
+                (c.loss.matrix().T @ (c.prior.probabilities[:, None] * matrix)).min(axis=0).sum()
+                for c in self.consumers
+            ]
+        )
+
+
+def _costs(own: Sequence[Design]) -> ConsumerCosts:
+    """Return the consumers' costs, without guesses that others replace, and their proofs."""
+    costs, floors = [], []
+    for one in own:
+        assert isinstance(one.certificate, Certificate)
+        assert one.epsilon is not None
+        problem = Problem.of(one.graph, one.epsilon, one.consumer)
+        costs.append(np.unique(problem.costs[:, problem.useful], axis=1))
+        floors.append(one.certificate.prices)
+    return ConsumerCosts(tuple(costs), np.array(floors), problem.alpha)
+
+
+def _first_rays(problem: Problem, own: Sequence[Design], *, smallest: float = 1e-11) -> Heights:
+    """Return the rays of everybody's own mechanism, those around one answer and the flat one.
+
+    A column whose largest entry is below ``smallest`` is not worth its rays.
+    """
+    rays = [*problem.distances, np.zeros(problem.size, problem.distances.dtype)]
+    for one in own:
+        matrix = np.asarray(one.general.matrix())
+        for column in matrix.T[matrix.max(axis=0) > smallest]:
+            rays += [ray for ray, _ in peeled(problem, column)]
+    return np.array(rays)
+
+
+def _mixed(problem: Problem, found: Searched) -> Channel:
+    """Return the mechanism: rays, which are private, with weights that make rows sum to 1."""
+    guess = np.zeros(len(found.weights), np.int64)
+    mixed = weighed(problem, found.heights, guess, found.weights)
+    columns = (problem.alpha ** mixed.heights.astype(float)) * mixed.weights[:, None]
+    if mixed.rest.max() > 0:
+        columns = np.concatenate([columns, mixed.rest[None, :]])
+    return Channel(columns.T, inputs=problem.graph.labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """A mixture of rays and what is proved about it.
+
+    Parameters
+    ----------
+    heights, weights
+        The rays and their weights.
+    bound
+        No private mechanism has a smaller worst regret.
+    stopped
+        Whether the search was stopped from outside.
+    finished
+        Whether no search through the tuples was cut short in the end.
+    """
+
+    heights: Heights
+    weights: Floats
+    bound: float
+    stopped: bool
+    finished: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """A point of the dual: shares of the consumers and prices of the answers."""
+
+    share: Floats
+    prices: Floats
+
+    def half_way_to(self, other: _Point) -> _Point:
+        return _Point((self.share + other.share) / 2, (self.prices + other.prices) / 2)
+
+
+def search(
+    problem: Problem,
+    consumers: ConsumerCosts,
     optima: Floats,
-    bound: float,
+    heights: Heights,
     slack: float,
-    reason: str,
-) -> ManyDesign:
-    """Let every consumer remap the channel as it likes."""
-    matrix = np.asarray(channel.matrix())
-    losses = np.array(
-        [
-            (c.loss.matrix().T @ (c.prior.probabilities[:, None] * matrix)).min(axis=0).sum()
-            for c in readers
-        ]
-    )
-    regrets = np.maximum(losses - optima, 0.0)
-    worst = float(regrets.max())
-    everybody = worst <= slack
-    if everybody:
-        worst, regrets = 0.0 if worst < 1e-12 else worst, np.where(regrets < 1e-12, 0.0, regrets)
-    bound = max(0.0, min(bound, worst))
-    return ManyDesign(
-        graph,
-        level,
-        readers,
-        channel,
-        losses,
-        optima,
-        regrets,
-        worst,
-        bound,
-        worst - bound <= slack,
-        EVERYBODY if everybody else reason,
-    )
+    watch: Watch | None = None,
+    settings: SolverSettings | None = None,
+) -> Searched:
+    """Return rays with weights whose worst regret is least, and a bound.
+
+    Parameters
+    ----------
+    problem
+        Graph and privacy level.
+    consumers
+        The consumers.
+    optima
+        What each consumer loses with its own optimal mechanism.
+    heights
+        Rays to start with; they must allow for a mechanism.
+    slack
+        How far the worst regret may lie above the bound.
+    watch, settings
+        Told between the steps of the search; the limits of branch and bound.
+
+    Examples
+    --------
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Clique
+    >>> problem = Problem(Clique(2), Epsilon.of("ln(2)"), np.zeros((2, 1)))
+    >>> binary = np.array([[0, 0.5], [0.5, 0]])
+    >>> consumers = ConsumerCosts((binary, binary), np.full((2, 2), 1 / 6), 0.5)
+    >>> found = search(problem, consumers, np.full(2, 1 / 3), np.array([[0, 1], [1, 0]]), 1e-9)
+    >>> found.finished, found.bound < 1e-9
+    (True, True)
+    """
+    watch, settings = watch or Watch(), settings or SolverSettings()
+    return _Search(problem, consumers, optima, heights, slack, watch, settings).run()
+
+
+class _Search:
+    """Column generation: a master program over rays, and the point of the dual that is proved."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        consumers: ConsumerCosts,
+        optima: Floats,
+        heights: Heights,
+        slack: float,
+        watch: Watch,
+        settings: SolverSettings,
+    ) -> None:
+        self.problem, self.consumers, self.optima = problem, consumers, optima
+        self.slack, self.watch, self.settings = slack, watch, settings
+        self.pricer = pricer_for(problem)
+        self.heights = np.unique(heights - heights.min(axis=1, keepdims=True), axis=0)
+        self.rounds, self.stopped = 0, False
+        self.scale = max(float(np.abs(optima).max()), 1e-300)
+        share = np.full(len(optima), 1 / len(optima))
+        self.centre = _Point(share, share @ consumers.floors)
+        self.best, self.worst = 0.0, np.inf
+
+    def run(self) -> Searched:
+        """Add rays until the worst regret is proved, or nothing more can be done."""
+        weights, finished = np.zeros(0), False
+        for number in range(1, self.settings.regret_rounds + 1):
+            self.rounds = number
+            try:
+                self.worst, weights, corner = self._master()
+                rays, finished = self._rays(corner)
+            except KeyboardInterrupt:
+                if not len(weights):
+                    raise
+                self.stopped = True
+            if self.stopped or self._told() or self.worst - self.best <= self.slack / 4:
+                break
+            if not len(rays):
+                break
+            weights = np.concatenate([weights, np.zeros(len(rays))])
+            self.heights = np.concatenate([self.heights, rays])
+        used = weights > self.settings.regret_used_weight
+        sharp = self._sharpened(self.heights[used], weights[used])
+        return Searched(self.heights[used], sharp, self.best, self.stopped, finished)
+
+    def _sharpened(self, heights: Heights, weights: Floats) -> Floats:
+        """Solve once more for the weights: rows sum to 1 and the largest regrets stay equal."""
+        rays, worth = self.problem.alpha ** heights.astype(float), self.consumers.worth(heights).T
+        scale = self.scale
+        regrets = (worth @ weights - self.optima) / scale
+        tied = regrets >= regrets.max() - self.settings.regret_tied
+        sums = np.hstack([rays.T, np.zeros((len(rays.T), 1))])
+        ties = np.hstack([worth[tied] / scale, -np.ones((int(tied.sum()), 1))])
+        system = np.vstack([sums, ties])
+        wanted = np.concatenate([np.ones(len(sums)), self.optima[tied] / scale])
+        for _ in range(4):
+            # Scaling by the weights prefers small relative changes, which keep them positive.
+            size = np.append(weights, 1.0)
+            missing = wanted - system @ np.append(weights, regrets.max())
+            step = np.linalg.lstsq(system * size, missing, rcond=1e-14)[0] * size
+            weights = np.maximum(weights + step[:-1], 0.0)
+            regrets = (worth @ weights - self.optima) / scale
+        return np.asarray(weights)
+
+    def _told(self) -> bool:
+        """Say how far the search is; whether it shall stop."""
+        gap = (self.worst - self.best) / self.scale
+        size, step = len(self.heights), "looking for the least worst regret"
+        now = Progress(self.rounds, self.worst, self.best, gap, size, 0.0, step)
+        self.stopped = self.watch(now)
+        return self.stopped
+
+    def _rays(self, corner: _Point) -> tuple[Heights, bool]:
+        """Look for rays half way to the corner, or further where there are none; note bounds."""
+        target = corner
+        far = self.worst - self.best > self.settings.regret_stabilised * self.slack
+        for _ in range(self.settings.regret_halvings if far else 0):
+            middle = self.centre.half_way_to(target)
+            found = self._explored(middle)
+            if len(found.heights):
+                return found.heights, found.finished
+            if found.finished or self.stopped:
+                break
+            # Too many branches: nearer to the proofs at hand fewer of them are open.
+            target = middle
+        found = self._explored(corner)
+        return found.heights, found.finished
+
+    def _explored(self, point: _Point) -> Explored:
+        share = np.where(point.share > self.settings.regret_idle, point.share, 0.0)
+        share = share / share.sum()
+        noise = self.slack / (16 * self.problem.size)
+        known = {named(ray) for ray in self.heights}
+        found = explore(
+            self.consumers, self.pricer, share, point.prices, noise, known, self._told,
+            self.settings,
+        )  # fmt: skip
+        bound = found.bound - float(share @ self.optima)
+        if bound > self.best:
+            self.best, self.centre = bound, _Point(share, found.lowered)
+        return found
+
+    def _master(self) -> tuple[float, Floats, _Point]:
+        from scipy.optimize import linprog
+
+        rays = self.problem.alpha ** self.heights.astype(float)
+        worth = self.consumers.worth(self.heights).T
+        count = len(rays)
+        scale = 1 / max(float(np.abs(self.optima).max()), 1e-12)
+        found = linprog(
+            np.append(np.zeros(count), 1.0),
+            A_ub=np.hstack([worth * scale, -np.ones((len(worth), 1))]),
+            b_ub=self.optima * scale,
+            A_eq=np.hstack([rays.T, np.zeros((self.problem.size, 1))]),
+            b_eq=np.ones(self.problem.size),
+            bounds=[(0, None)] * count + [(None, None)],
+            method="highs",
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        )
+        if found.status != 0:
+            raise CheckFailed(f"the regret program was not solved: {found.message.strip()}")
+        share = np.maximum(-np.asarray(found.ineqlin.marginals), 0.0)
+        share /= max(float(share.sum()), 1e-300)
+        prices = np.asarray(found.eqlin.marginals) / scale
+        # The rays in use determine the prices; solving for them removes the solver's tolerance.
+        used = found.x[:-1] > self.settings.regret_used_weight
+        off = share @ worth[:, used] - rays[used] @ prices
+        prices += np.linalg.lstsq(rays[used], off, rcond=1e-12)[0]
+        return float(found.fun) / scale, found.x[:-1], _Point(share, prices)
+
+
+@dataclass(frozen=True, eq=False)
+class ConsumerCosts:
+    r"""Several consumers as arrays.
+
+    Parameters
+    ----------
+    costs
+        :math:`c^a_k(i)`, for each consumer one row for each answer and one column for each guess.
+    floors
+        :math:`\lambda^a`, prices that prove the optimum of each consumer.
+    alpha
+        :math:`\alpha = e^{-\varepsilon}`.
+
+    Examples
+    --------
+    >>> ConsumerCosts((np.eye(2),), np.zeros((1, 2)), 0.5).worth(np.array([[0, 1]])).tolist()
+    [[0.5]]
+    """
+
+    costs: tuple[Floats, ...]
+    floors: Floats
+    alpha: float
+
+    def worth(self, heights: Heights) -> Floats:
+        """Return what each ray (a row) costs each consumer (a column) with its best guess."""
+        rays = self.alpha ** heights.astype(float)
+        return np.stack([(rays @ costs).min(axis=1) for costs in self.costs], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Explored:
+    """What a search through the tuples found.
+
+    Parameters
+    ----------
+    bound
+        The sum of the prices, lowered until no ray has a negative value.
+    lowered
+        These prices.
+    heights
+        Rays with negative values, the cheapest first.
+    parts
+        How many parts of tuples were priced.
+    finished
+        Whether no branch was left open.
+    """
+
+    bound: float
+    lowered: Floats
+    heights: Heights
+    parts: int
+    finished: bool
+
+
+def explore(
+    consumers: ConsumerCosts,
+    pricer: Pricer,
+    share: Floats,
+    prices: Floats,
+    noise: float,
+    known: Set[tuple[float, ...]] = frozenset(),
+    stop: Callable[[], bool] | None = None,
+    settings: SolverSettings | None = None,
+) -> Explored:
+    r"""Look for rays whose value is negative, or prove that there are none.
+
+    Parameters
+    ----------
+    consumers
+        The consumers.
+    pricer
+        Finds the cheapest ray for one vector of weights.
+    share
+        :math:`\mu`, the multipliers of the consumers.
+    prices
+        :math:`\lambda`, the prices of the answers.
+    noise
+        A branch whose value is not below minus this is done; what it lacks lowers the bound.
+    known
+        The names of rays that are no news.
+    stop
+        Asked between batches whether to stop.
+
+    Examples
+    --------
+    >>> from tightrope.optimize.price_clique import CliquePricer
+    >>> two = ConsumerCosts((np.array([[0, 0.5], [0.5, 0]]),) * 2, np.full((2, 2), 1 / 6), 0.5)
+    >>> done = explore(two, CliquePricer(2, 0.5), np.full(2, 0.5), np.full(2, 1 / 6), 1e-12)
+    >>> done.finished, round(done.bound, 9), len(done.heights)
+    (True, 0.333333333, 0)
+    >>> news = explore(two, CliquePricer(2, 0.5), np.full(2, 0.5), np.full(2, 0.2), 1e-12)
+    >>> sorted(news.heights.tolist())
+    [[0, 1], [1, 0]]
+    """
+    settings = settings or SolverSettings()
+    search = _Branches(consumers, pricer, share, prices, noise, known, settings)
+    singles = sum(costs.shape[1] for costs in consumers.costs)
+    while len(search.open) and len(search.found) < settings.regret_enough_rays:
+        # Rays at hand are worth more now than better ones later.
+        most = settings.regret_branches
+        if search.found:
+            most = min(settings.regret_few_times * singles, most)
+        if search.priced >= most or (stop is not None and stop()):
+            break
+        search.step()
+    return search.result()
+
+
+def named(heights: Heights, places: int = 9) -> tuple[float, ...]:
+    """Return what two descriptions of one ray have in common, to so many decimal places.
+
+    >>> named(np.array([0, 1])) == named(np.array([1.0, 2.0]))
+    True
+    """
+    low = np.asarray(heights - heights.min(), float)
+    return tuple(np.round(low, places).tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Parts of tuples with what pricing says about them, one entry (or row) for each."""
+
+    taken: Ints
+    weights: Floats
+    values: Floats
+    heights: Heights
+    anchors: Ints
+    #: What a pricer that is not exact needs everywhere, in the place of its value.
+    uniform: Floats
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, which: Any) -> _Parts:
+        return _Parts(
+            self.taken[which],
+            self.weights[which],
+            self.values[which],
+            self.heights[which],
+            self.anchors[which],
+            self.uniform[which],
+        )
+
+    def and_more(self, more: _Parts) -> _Parts:
+        """Return these parts and others."""
+        both = zip(vars(self).values(), vars(more).values(), strict=True)
+        return _Parts(*(np.concatenate(pair) for pair in both))
+
+
+class _Branches:
+    """The open branches of one search."""
+
+    def __init__(
+        self,
+        consumers: ConsumerCosts,
+        pricer: Pricer,
+        share: Floats,
+        prices: Floats,
+        noise: float,
+        known: Set[tuple[float, ...]],
+        settings: SolverSettings,
+    ) -> None:
+        self.settings = settings
+        self.consumers, self.pricer, self.noise, self.share = consumers, pricer, noise, share
+        self.known = known
+        self.active = np.flatnonzero(share > 0)
+        self.prices = prices - PRICE_MARGIN * max(float(np.abs(prices).mean()), 1e-300)
+        self.short, self.everywhere = np.zeros(len(prices)), 0.0
+        self.found: dict[tuple[float, ...], tuple[float, Heights]] = {}
+        self.priced = 0
+        self.guesses: list[Ints] = [np.arange(consumers.costs[a].shape[1]) for a in self.active]
+        start = share[self.active] @ consumers.floors[self.active] - self.prices
+        self.open = self._after(np.full((1, len(self.active)), -1), start[None, :])
+        for place in range(len(self.active)):
+            if len(self.open):
+                self._screen(place, start)
+
+    def _screen(self, place: int, start: Floats) -> None:
+        """Leave out the guesses that no negative value needs, whatever the others guess."""
+        change = self._change(place)
+        taken = np.full((len(change), len(self.active)), -1)
+        taken[:, place] = np.arange(len(change))
+        left = self._after(taken, start + change)
+        self.guesses[place] = left.taken[:, place]
+        if not len(left):
+            # Every tuple has some guess of this consumer: nothing is left to look at.
+            self.open = self.open[:0]
+
+    def _change(self, place: int) -> Floats:
+        """Return for each guess of a consumer how it changes the weights, one row for each."""
+        a = int(self.active[place])
+        costs = self.consumers.costs[a][:, self.guesses[place]]
+        return np.asarray(self.share[a] * (costs.T - self.consumers.floors[a]))
+
+    def step(self) -> None:
+        """Take the branches with the lowest values and fix one more guess in each of them."""
+        order = np.argsort(self.open.values, kind="stable")
+        width = self.settings.regret_width
+        first, self.open = self.open[order[:width]], self.open[order[width:]]
+        gaps = self._gaps(first)
+        # Where the floors are hardly below the real costs, the ray that was found is the news.
+        known = np.maximum(gaps, 0).sum(axis=1) <= self.settings.regret_news_share * -first.values
+        self._close(first[known])
+        if known.all():
+            return
+        children, weights = [], []
+        for b in np.flatnonzero(~known).tolist():
+            place = int(gaps[b].argmax())
+            taken = np.repeat(first.taken[b : b + 1], len(self.guesses[place]), axis=0)
+            taken[:, place] = self.guesses[place]
+            children.append(taken)
+            weights.append(first.weights[b] + self._change(place))
+        left = self._after(np.concatenate(children), np.concatenate(weights))
+        self.open = self.open.and_more(left)
+
+    def _gaps(self, parts: _Parts) -> Floats:
+        """Return for each ray and consumer with an open guess how far its floor is below."""
+        rays = self.consumers.alpha ** parts.heights.astype(float)
+        gaps = np.full(parts.taken.shape, -1.0)
+        for place in range(len(self.active)):
+            extra = (rays @ self._change(place).T).min(axis=1)
+            gaps[:, place] = np.where(parts.taken[:, place] < 0, extra, -1.0)
+        return gaps
+
+    def _after(self, taken: Ints, weights: Floats) -> _Parts:
+        """Price parts of tuples, close those that are done and return the others."""
+        self.priced += len(taken)
+        anchors = weights.argmin(axis=1)
+        values, heights, uniform = self.pricer.cheapest(np.ascontiguousarray(weights.T), anchors)
+        values = np.where(uniform > 0, -uniform * weights.shape[1], values)
+        parts = _Parts(taken, weights, values, heights, anchors, uniform)
+        done = values >= -self.noise
+        self._close(parts[done])
+        self._note(heights[~done])
+        return parts[~done]
+
+    def _note(self, heights: Heights) -> None:
+        """Keep the rays that are cheap for the whole consumers."""
+        if not len(heights):
+            return
+        low = heights - heights.min(axis=1, keepdims=True)
+        rays = self.consumers.alpha ** low.astype(float)
+        real = self.consumers.worth(low) @ self.share - rays @ self.prices
+        for q in np.flatnonzero(real < -self.noise).tolist():
+            name = named(low[q])
+            if name not in self.known:
+                self.found[name] = (float(real[q]), low[q])
+
+    def _close(self, parts: _Parts) -> None:
+        """Lower prices by what is lacking: then no ray of these parts is negative."""
+        exact = parts.uniform == 0
+        lacking = np.maximum(-parts.values[exact], 0.0)
+        np.maximum.at(self.short, parts.anchors[exact], lacking)
+        self.everywhere = max(self.everywhere, float(parts.uniform.max(initial=0.0)))
+
+    def result(self) -> Explored:
+        """Return rays, and the bound that closed and open branches leave."""
+        finished = not len(self.open)
+        self._close(self.open)
+        lowered = self.prices - self.short - self.everywhere
+        order = sorted(self.found.values(), key=lambda pair: pair[0])
+        size = len(self.prices)
+        rays = np.array([ray for _, ray in order]) if order else np.zeros((0, size))
+        return Explored(float(lowered.sum()), lowered, rays, self.priced, finished)

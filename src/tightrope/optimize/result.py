@@ -4,47 +4,70 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from tightrope.channels import Channel
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
+from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
-from tightrope.optimize.certificate import Certificate
+from tightrope.optimize.certificate import Certificate, LimitCertificate
 from tightrope.optimize.faces import Face
+from tightrope.optimize.problem import Floats, Ints
 from tightrope.optimize.progress import relative_gap
+
+#: What a design makes as small as possible. The loss is the expected one of a consumer with a
+#: prior, the worst one of a risk-averse consumer; the regret is the worst over the consumers.
+Minimised = Literal["loss", "vulnerability", "regret"]
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """The best mechanism found for a consumer, and how good it is.
+    """The best mechanism found, and how good it is.
 
     Parameters
     ----------
-    graph, epsilon, consumer
-        What was asked for.
+    graph, epsilon, consumers
+        What was asked for; ``epsilon`` is ``None`` where only leakage has a limit.
     route
         How it was found.
     reason
         Why this route, in one sentence.
     expected_loss
-        The mechanism's expected loss (its worst loss, for a risk-averse consumer).
+        The mechanism's expected loss: the worst over the support for a risk-averse consumer,
+        the largest one for many consumers.
     channel
-        The mechanism; each output is the guess that it serves.
+        The mechanism; each output is the guess that it serves. For many consumers each of them
+        remaps it.
     general
         The mechanism before remapping, as general as the route allows.
+    guess
+        For each output of ``general`` the guess that it serves, where a route has found it.
     certificate
-        Prices that bound the loss of every ε-private mechanism, or ``None``.
+        What proves the bound, or ``None``.
     bound
-        The bound that they prove.
+        No private mechanism (under the same limit) is below this, of the quantity minimised.
     wanted_gap
         The relative gap that was asked for.
+    minimised
+        The quantity: ``"loss"``, ``"vulnerability"`` or ``"regret"``.
+    scale
+        The gap is a part of the value, or of this where it is larger.
+    vulnerability, limit
+        What an attacker gains from the mechanism, and the limit on it (or on the loss).
+    losses, optima
+        For many consumers: what each loses with this mechanism, and with its own optimal one
+        (what is proved of it, where that is not certified).
     seconds
         How long it took.
     baselines
-        The loss of simple mechanisms with their best remaps, for comparison.
+        What simple mechanisms have of the quantity minimised, each with its best remap.
     stopped
         Whether the search was stopped before it reached the gap.
+    rounds, faces
+        How an engine came to it: the next design of a sweep starts from its faces.
 
     Examples
     --------
@@ -55,37 +78,88 @@ class Design:
     """
 
     graph: AnswerGraph
-    epsilon: Epsilon
-    consumer: Consumer
+    epsilon: Epsilon | None
+    consumers: tuple[Consumer, ...]
     route: str
     reason: str
     expected_loss: float
     channel: Channel
     general: Channel
-    certificate: Certificate | None
+    certificate: Certificate | LimitCertificate | None
     bound: float
     wanted_gap: float
-    seconds: float
+    guess: Ints | None = None
+    minimised: Minimised = "loss"
+    scale: float = 0.0
+    vulnerability: float | None = None
+    limit: float | None = None
+    losses: Floats = field(default_factory=lambda: np.zeros(0))
+    optima: Floats = field(default_factory=lambda: np.zeros(0))
+    seconds: float = 0.0
     baselines: dict[str, float] = field(default_factory=dict)
     stopped: bool = False
     rounds: int = 0
     faces: dict[int, Face] | None = field(default=None, repr=False)
 
     @property
+    def level(self) -> Epsilon:
+        """The privacy level, where there is one."""
+        if self.epsilon is None:
+            raise InputError("this design has a limit on leakage and no privacy level")
+        return self.epsilon
+
+    @property
+    def many(self) -> bool:
+        """Whether the design is for many consumers, each of whom remaps the mechanism."""
+        return self.minimised == "regret"
+
+    @property
+    def consumer(self) -> Consumer:
+        """The consumer, where the design is for one."""
+        if self.many:
+            raise InputError("this design is for many consumers: ask for consumers")
+        return self.consumers[0]
+
+    @property
+    def value(self) -> float:
+        """The quantity that is minimised."""
+        if self.minimised == "regret":
+            return self.worst_regret
+        if self.minimised == "vulnerability":
+            assert self.vulnerability is not None
+            return self.vulnerability
+        return self.expected_loss
+
+    @property
+    def regrets(self) -> Floats:
+        """What each consumer loses beyond its own optimum."""
+        if not self.many:
+            raise InputError("a design for one consumer has no regrets")
+        return np.maximum(self.losses - self.optima, 0.0)
+
+    @property
+    def worst_regret(self) -> float:
+        """The largest regret."""
+        return float(self.regrets.max())
+
+    @property
     def utility(self) -> float:
         """The probability of a right guess for binary loss, else minus the loss."""
         lost = self.expected_loss
-        return 1 - lost if self.consumer.loss.is_binary else 0.0 - lost
+        binary = not self.many and self.consumer.loss.is_binary
+        return 1 - lost if binary else 0.0 - lost
 
     @property
     def gap(self) -> float:
-        """(loss - bound) / loss: no ε-private mechanism is better by more than this part."""
-        return relative_gap(self.expected_loss, self.bound)
+        """(value - bound) / value: no private mechanism is better by more than this part."""
+        if self.scale > abs(self.value):
+            return max(self.value - self.bound, 0.0) / self.scale
+        return relative_gap(self.value, self.bound)
 
     @property
     def certified(self) -> bool:
         """Whether the gap is proved to be as small as was asked for."""
-        return self.certificate is not None and self.gap <= self.wanted_gap
+        return self.gap <= self.wanted_gap
 
     @property
     def nodes(self) -> int:
@@ -94,31 +168,47 @@ class Design:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers as a dictionary that JSON can hold."""
-        return {
+        facts = {
             "route": self.route,
             "reason": self.reason,
+            "minimised": self.minimised,
             "expected_loss": self.expected_loss,
             "utility": self.utility,
             "bound": self.bound,
             "gap": self.gap,
             "certified": self.certified,
-            "epsilon": float(self.epsilon),
+            "epsilon": None if self.epsilon is None else float(self.epsilon),
             "nodes": self.nodes,
             "outputs": self.channel.shape[1],
             "seconds": self.seconds,
             "stopped": self.stopped,
             "baselines": dict(self.baselines),
         }
+        if self.limit is not None:
+            facts |= {"vulnerability": self.vulnerability, "limit": self.limit}
+        if self.many:
+            names = [c.name or str(place + 1) for place, c in enumerate(self.consumers)]
+            rows = zip(names, self.losses, self.optima, self.regrets, strict=True)
+            facts["worst_regret"] = self.worst_regret
+            facts["consumers"] = [
+                {"name": n, "expected_loss": float(x), "optimum": float(o), "regret": float(r)}
+                for n, x, o, r in rows
+            ]
+        return facts
 
     def __str__(self) -> str:
+        whose = f"{len(self.consumers)} consumers" if self.many else repr(self.consumers[0])
+        level = "" if self.epsilon is None else f" at ε = {self.epsilon}"
         lines = [
-            f"{self.graph.name} at ε = {self.epsilon}, for {self.consumer!r}",
+            f"{self.graph.name}{level}, for {whose}",
             f"route         {self.route}: {self.reason}",
-            f"loss          {self.expected_loss:.9g}",
+            f"{self.minimised:<13} {self.value:.9g}",
             f"bound         {self.bound:.9g} (gap {self.gap:.2g}"
             f"{', certified' if self.certified else ''})",
         ]
-        if self.consumer.loss.is_binary:
+        if self.minimised == "vulnerability":
+            lines.append(f"loss          {self.expected_loss:.9g}")
+        if not self.many and self.consumer.loss.is_binary:
             lines.append(f"right guess   {self.utility:.9g}")
         lines += [f"{name:<13} {value:.9g}" for name, value in self.baselines.items()]
         return "\n".join(lines)

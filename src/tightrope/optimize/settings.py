@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+import numpy as np
+
 from tightrope.errors import InputError
 
 
@@ -42,8 +44,57 @@ class SolverSettings:
     #: The same for a risk-averse consumer, whose best remap is a linear program.
     remapped_entries: int = 10_000
 
+    #: Largest random remap, in outputs times guesses, that is looked for.
+    remap_entries: int = 1_200_000
+
+    # -- the last digits --------------------------------------------------------------------
+    #: No polish of the prices closes a gap above this: a search that was stopped early would
+    #: price a dozen times more for nothing.
+    wide_gap: float = 1e-3
+    #: Answers whose price, or largest cost, is below this part of the mean one are tried at no
+    #: price: there it is noise that rays magnify.
+    given_away: tuple[float, ...] = (1e-12, 1e-11, 1e-10, 1e-9)
+
+    # -- limits on leakage ------------------------------------------------------------------
+    #: Most entries of the program without a privacy level.
+    limited_entries: int = 6_000_000
+    #: With one the plain program is tried first up to this many entries: the master program of
+    #: the engine has a row for each guess and action here, which takes its advantage away.
+    limited_first_entries: int = 400_000
+    #: The design stays this part of a limit below it where that costs little, so that it keeps
+    #: the limit when it is rounded to integers.
+    limit_margin: float = 1e-12
+    #: Mixing away more than this would cost more than it mends: the limit is nearly infeasible.
+    most_mixed: float = 1e-6
+    #: A value below this part of what is had without an answer is measured by that part.
+    small_share: float = 1e-3
+
+    # -- one mechanism for many consumers ---------------------------------------------------
+    #: Most rounds of column generation.
+    regret_rounds: int = 300
+    #: While the gap is this many times what is wanted, columns are priced half way to the
+    #: master's prices (Wentges smoothing), and the way is halved at most so often.
+    regret_stabilised: float = 16.0
+    regret_halvings: int = 5
+    #: Consumers whose multiplier is below this are left out of the tuples of guesses.
+    regret_idle: float = 1e-9
+    #: Rays with a smaller weight are not in use.
+    regret_used_weight: float = 1e-12
+    #: Regrets this close to the largest, as parts of the largest optimum, are equal to it.
+    regret_tied: float = 1e-7
+    #: Branches that are taken up together, and most parts of tuples that one search prices.
+    regret_width: int = 64
+    regret_branches: int = 300_000
+    #: A search that has found a ray prices at most so many times the number of all single
+    #: guesses, and ends with this many rays.
+    regret_few_times: int = 30
+    regret_enough_rays: int = 40
+    #: A branch whose floors are below the real costs by less than this part of its value has a
+    #: ray that is cheap in truth; it is not looked into before that ray is in use.
+    regret_news_share: float = 0.1
+
     def __post_init__(self) -> None:
         for one in fields(self):
             value = getattr(self, one.name)
-            if not value >= 0:
+            if not np.min(value, initial=0) >= 0:
                 raise InputError(f"the setting {one.name!r} must be at least 0, got {value}")

@@ -10,6 +10,7 @@ import numpy as np
 
 from tightrope.errors import CheckFailed
 from tightrope.optimize.problem import Floats, Ints
+from tightrope.optimize.progress import Stopped, Watch
 
 #: Entries of the program below this are left out; the final polish puts them back.
 SMALLEST_ENTRY = 1e-12
@@ -43,7 +44,8 @@ def minimise(
     *,
     free: int = 0,
     basis: tuple[Ints, Ints] | None = None,
-    watched: bool = False,
+    watch: Watch | None = None,
+    presolve: bool = False,
 ) -> Solved:
     r"""Minimise :math:`c \cdot x` with :math:`l \le A x \le u` and :math:`x \ge 0`.
 
@@ -55,9 +57,11 @@ def minimise(
         How many of the last variables have no sign.
     basis
         For variables and rows 1 where they are basic: where the primal simplex method starts.
-    watched
-        Whether an interruption (Ctrl-C) ends the search at once, and not after it: for programs
-        that take long.
+    watch
+        Says when time is up; an interruption (Ctrl-C) ends the search at once too, and not
+        after it. For programs that take long.
+    presolve
+        Whether the solver simplifies the program first: worth it without a good basis.
 
     Examples
     --------
@@ -74,7 +78,7 @@ def minimise(
     for option, value in (
         ("output_flag", False),
         ("threads", 1),
-        ("presolve", "off"),
+        ("presolve", "on" if presolve else "off"),
         ("simplex_scale_strategy", 0),
         ("small_matrix_value", SMALLEST_ENTRY),
         ("primal_feasibility_tolerance", 1e-10),
@@ -101,15 +105,15 @@ def minimise(
     if basis is not None:
         _start_from(solver, basis)
     optimal = highspy.HighsModelStatus.kOptimal
-    run = functools.partial(_watched, solver) if watched else solver.run
+    run = solver.run if watch is None else functools.partial(_watched, solver, watch)
     run()
-    for presolve, tolerance in (("on", 1e-10), ("off", 1e-9), ("on", 1e-7)):
+    for simplified, tolerance in (("on", 1e-10), ("off", 1e-9), ("on", 1e-7)):
         if solver.getModelStatus() == optimal:
             break
         solver.clearSolver()
         solver.setOptionValue("simplex_strategy", 1)
         solver.setOptionValue("simplex_iteration_limit", highspy.kHighsIInf)
-        solver.setOptionValue("presolve", presolve)
+        solver.setOptionValue("presolve", simplified)
         solver.setOptionValue("primal_feasibility_tolerance", tolerance)
         solver.setOptionValue("dual_feasibility_tolerance", tolerance)
         # Huge multipliers stop the dual simplex method; smaller costs get round that.
@@ -134,13 +138,14 @@ def minimise(
     )
 
 
-def _watched(solver: Any) -> None:
-    """Run a solver in a thread of its own, which an interruption ends."""
+def _watched(solver: Any, watch: Watch, pause: float = 0.1) -> None:
+    """Run a solver in a thread of its own, which an interruption or the end of time ends."""
     solver.HandleUserInterrupt = True
     solver.startSolve()
     try:
-        while not solver.wait(0.1)[0]:
-            pass
+        while not solver.wait(pause)[0]:
+            if watch.still_at_it():
+                raise Stopped
     except KeyboardInterrupt:
         solver.cancelSolve()
         solver.wait()

@@ -1,9 +1,12 @@
-"""Routes that search: the dual program, the engine on orbits and rays, the plain program."""
+"""Routes that search: the dual program, the engine on orbits and rays, the plain program.
+
+Each route takes a task and returns a plan, or the reason why it does not fit.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import replace
 
 import numpy as np
@@ -25,133 +28,147 @@ from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Floats, Problem
 from tightrope.optimize.progress import relative_gap
 from tightrope.optimize.result import Design
-from tightrope.optimize.task import Task
-
-#: Most multipliers of the dual program; beyond, the engine is quicker.
-DUAL_VARIABLES = 10_000
-#: Largest number of answers for which the engine is started.
-ENGINE_ANSWERS = 4000
-#: Gaps below this are not worth a polish, and no polish closes gaps above the other: a search
-#: that was stopped early should not price a dozen times more.
-POLISHED_GAP = 1e-11
-WIDE_GAP = 1e-3
-#: Answers whose price, or largest cost, is below this part of the mean one are tried at no price
-#: when the last digits are proved.
-GIVEN_AWAY = (1e-12, 1e-11, 1e-10, 1e-9)
-#: How far a proved bound may lie above the loss by rounding; beyond it one of them is wrong.
-BOUND_ROUNDING = 1e-9
+from tightrope.optimize.task import Plan, Task
 
 
-def accepts_dual(task: Task) -> tuple[bool, str]:
-    """Whether the answers are few enough for the dual program.
+def dual_route(task: Task) -> Plan | str:
+    """Few answers: prices and their proof by one linear program.
 
     >>> from tightrope.graphs import PathPower
-    >>> task = Task.of(PathPower(5, 2), 1, prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
-    >>> accepts_dual(task)
-    (True, 'few answers: prices and their proof by one linear program')
-    >>> accepts_dual(Task.of(PathPower(99, 2), 1, prior="uniform", loss="absolute"))
-    (False, 'the dual program would have 19500 multipliers, more than 10000')
+    >>> task = Task.of(PathPower(7, 2), 1, prior="uniform", loss="absolute")
+    >>> dual_route(task).solve().certified
+    True
+    >>> dual_route(Task.of(PathPower(99, 2), 1, prior="uniform", loss="absolute"))
+    'the dual program would have 19500 multipliers, more than 10000'
     """
     if task.consumer.risk_averse:
-        return False, "the dual program is for a consumer with a prior"
-    if task.graph.size > ENGINE_ANSWERS:
-        return False, f"{task.graph.size} answers are more than {ENGINE_ANSWERS}"
-    count = dual_variables(task.on_orbits)
-    if count > DUAL_VARIABLES:
-        return False, f"the dual program would have {count} multipliers, more than {DUAL_VARIABLES}"
-    return True, "few answers: prices and their proof by one linear program"
+        return "the dual program is for a consumer with a prior"
+    if refused := _too_many(task):
+        return refused
+    problem, most = task.on_orbits, task.settings.dual_variables
+    count = dual_variables(problem)
+    if count > most:
+        return f"the dual program would have {count} multipliers, more than {most}"
+    reason = "few answers: prices and their proof by one linear program"
+
+    def solve() -> Design:
+        task.watch.say(f"solving the dual program with {count} multipliers")
+        found = solve_dual_program(problem, task.watch)
+        group = task.symmetries
+        columns = found.columns if group is None else expanded(found.columns, group)
+        mixed = mixture(task.problem, private_above(task.problem, columns))
+        proof = _best_proof(task, mixed, task.objective.first, found.prices, found.bound)
+        return finished(task, "dual", reason, mixed, *proof)
+
+    return Plan(reason, solve)
 
 
-def solve_dual(task: Task, reason: str) -> Design:
-    """Solve the dual program, and take exact rays from its multipliers.
-
-    >>> from tightrope.graphs import PathPower
-    >>> task = Task.of(PathPower(7, 2), 1, prior="uniform", loss="absolute")
-    >>> solve_dual(task, "dual").certified
-    True
-    """
-    problem, group = task.problem, task.symmetries
-    found = solve_dual_program(task.on_orbits)
-    columns = found.columns if group is None else expanded(found.columns, group)
-    mixed = mixture(problem, private_above(problem, columns))
-    proof = _best_proof(task, mixed, task.objective.first, found.prices, found.bound)
-    return finished(task, "dual", reason, mixed, *proof)
-
-
-def accepts_orbits(task: Task) -> tuple[bool, str]:
-    """Whether some symmetry of the graph keeps prior and loss.
+def orbits_route(task: Task) -> Plan | str:
+    """Column generation on orbits of guesses, where symmetries keep prior and loss.
 
     >>> from tightrope.graphs import PathPower
-    >>> task = Task.of(PathPower(5, 2), 1, prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
-    >>> accepts_orbits(task)
-    (False, 'no symmetry of the graph keeps prior and loss')
+    >>> orbits_route(Task.of(PathPower(5, 2), 1, prior="0.1,0.2,0.3,0.3,0.1", loss="absolute"))
+    'no symmetry of the graph keeps prior and loss'
     """
+    if refused := _too_many(task):
+        return refused
     group = task.symmetries
     if group is None:
-        return False, "no symmetry of the graph keeps prior and loss"
-    return True, f"{group.order} symmetries keep prior and loss: one guess for each orbit"
+        return "no symmetry of the graph keeps prior and loss"
+    reason = f"{group.order} symmetries keep prior and loss: one guess for each orbit"
+
+    def solve() -> Design:
+        found = _searched(task, replace(task.objective, problem=task.on_orbits))
+        return _from_engine(task, "orbits", reason, found, expanded(found.columns, group))
+
+    return Plan(reason, solve)
 
 
-def solve_orbits(task: Task, reason: str) -> Design:
-    """Run the engine on orbits and spread its columns over them.
-
-    >>> from tightrope.graphs import PathPower
-    >>> task = Task.of(PathPower(7, 2), 1, prior="uniform", loss="absolute")
-    >>> solve_orbits(task, "orbits").certified
-    True
-    """
-    group = task.symmetries
-    assert group is not None
-    objective = replace(task.objective, problem=task.on_orbits)
-    found = _searched(task, objective)
-    return _from_engine(task, "orbits", reason, found, expanded(found.columns, group))
-
-
-def accepts_rays(task: Task) -> tuple[bool, str]:
-    """Whether the graph is small enough for the engine.
-
-    >>> from tightrope.graphs import PathPower
-    >>> task = Task.of(PathPower(5, 2), 1, prior="uniform", loss="absolute")
-    >>> accepts_rays(task)[0]
-    True
-    """
-    if task.graph.size > ENGINE_ANSWERS:
-        return False, f"{task.graph.size} answers are more than {ENGINE_ANSWERS}"
-    return True, "no closed form fits: faces of rays for each guess, enlarged by pricing"
-
-
-def solve_rays(task: Task, reason: str) -> Design:
-    """Run the engine.
+def rays_route(task: Task) -> Plan | str:
+    """Column generation: a face of rays for each guess, enlarged by pricing.
 
     >>> from tightrope.graphs import PathPower
     >>> task = Task.of(PathPower(5, 2), 1, prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
-    >>> solve_rays(task, "rays").certified
+    >>> rays_route(task).solve().certified
     True
     """
-    found = _searched(task, task.objective)
-    return _from_engine(task, "rays", reason, found, found.columns)
+    if refused := _too_many(task):
+        return refused
+    reason = "no closed form fits: faces of rays for each guess, enlarged by pricing"
+
+    def solve() -> Design:
+        found = _searched(task, task.objective)
+        return _from_engine(task, "rays", reason, found, found.columns)
+
+    return Plan(reason, solve)
+
+
+def plain_route(task: Task) -> Plan | str:
+    """Solve the whole problem as one linear program: the reference, and for few guesses.
+
+    >>> from tightrope.graphs import PathPower
+    >>> task = Task.of(PathPower(5, 2), 1, prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
+    >>> plain_route(task).solve().certified
+    True
+    """
+    try:
+        entries = plain_entries(task.problem)
+    except TooLarge as refused:
+        return str(refused)
+    if entries > PLAIN_ENTRIES:
+        return f"the plain program would have {entries} entries, more than {PLAIN_ENTRIES}"
+    reason = "the whole problem as one linear program"
+
+    def solve() -> Design:
+        task.watch.say(f"solving the plain program with {entries} entries")
+        problem, consumer = task.problem, task.consumer
+        if consumer.risk_averse:
+            losses = consumer.loss.matrix()
+            matrix, multipliers, prices = solve_worst_program(
+                problem, losses, consumer.support, task.watch
+            )
+        else:
+            found = solve_plain_program(problem, task.watch)
+            matrix, multipliers, prices = found.matrix, task.objective.first, found.prices
+        mixed = mixture(problem, private_above(problem, dict(enumerate(matrix.T))))
+        proof = _best_proof(task, mixed, multipliers, prices, -np.inf)
+        return finished(task, "plain", reason, mixed, *proof)
+
+    return Plan(reason, solve)
+
+
+def _too_many(task: Task) -> str:
+    n, most = task.graph.size, task.settings.engine_answers
+    return f"{n} answers are more than {most}" if n > most else ""
 
 
 def _searched(task: Task, objective: Objective) -> EngineResult:
+    """Run the engine: the one place that does."""
     start = _started(task, objective.problem)
-    return run_approach(objective, gap=task.gap, progress=task.progress, start=start)
+    return run_approach(objective, gap=task.gap, progress=task.watch, start=start)
+
+
+def _started(task: Task, problem: Problem) -> dict[int, Face] | None:
+    """Return the faces of an earlier design; they are the same sets of rays at every ε."""
+    if task.faces is None or not set(task.faces) <= set(problem.guesses.tolist()):
+        return None
+    return {k: Face(problem, face.heights, face.tight) for k, face in task.faces.items()}
 
 
 def _from_engine(
     task: Task, route: str, reason: str, found: EngineResult, columns: dict[int, Floats]
 ) -> Design:
     """Take the columns apart into rays, and keep how the engine came to them."""
+    task.watch.say("taking the columns apart into rays")
     mixed = mixture(task.problem, columns)
     enough = found.bound + task.gap / 10 * abs(found.bound)
     if task.consumer.risk_averse and _loss(task, mixed) > enough:
-        mixed = reweighed(task.problem, task.consumer, mixed, _lost_by(task), enough)
+        mixed = reweighed(
+            task.problem, task.consumer, mixed, lambda mixed: _loss(task, mixed), enough
+        )
     proof = _best_proof(task, mixed, found.multipliers, found.prices, found.bound)
     faces = found.master.faces
     return finished(task, route, reason, mixed, *proof, found.stopped, found.rounds, faces)
-
-
-def _lost_by(task: Task) -> Callable[[Mixture], float]:
-    return lambda mixed: _loss(task, mixed)
 
 
 def _loss(task: Task, mixed: Mixture) -> float:
@@ -168,75 +185,38 @@ def _loss(task: Task, mixed: Mixture) -> float:
 def _best_proof(
     task: Task, mixed: Mixture, multipliers: Floats, prices: Floats, bound: float
 ) -> tuple[Consumer, Floats, float]:
-    """Polish the prices where the solver's tolerance shows; keep whichever proves more.
+    """Polish the prices where the solver's tolerance keeps the gap open.
 
-    The bound is that of a Bayesian consumer, for the risk-averse one with the worst prior.
+    The bound is that of a Bayesian consumer, for the risk-averse one with the worst prior. One
+    guess for each orbit is priced: prices that are equal on orbits treat the others alike.
     """
     averse = task.consumer.risk_averse
-    reader = task.with_prior(multipliers) if averse else task.bayesian
-    problem = task.objective.weighed(multipliers)
+    consumer = task.with_prior(multipliers) if averse else task.consumer
     loss = _loss(task, mixed)
-    gap = relative_gap(loss, bound)
-    if gap <= POLISHED_GAP or WIDE_GAP < gap < np.inf:
-        return reader, prices, bound
+
+    def closed() -> bool:
+        return relative_gap(loss, bound) <= task.gap / 2
+
+    if closed() or (np.isfinite(bound) and relative_gap(loss, bound) > task.settings.wide_gap):
+        return consumer, prices, bound
+    problem = replace(task.objective, problem=task.on_orbits).weighed(multipliers)
     pricer, costs = pricer_for(problem), problem.costs.max(axis=1)
-    for tried in (prices, polished(problem, mixed, prices)):
+    even = np.bincount(problem.classes, polished(problem, mixed, prices)) / problem.class_sizes
+    for tried in (prices, even[problem.classes]):
         nobody = np.zeros(len(tried), bool)
         few = [
             size < part * np.abs(size).mean()
-            for size, part in itertools.product((tried, costs), GIVEN_AWAY)
+            for size, part in itertools.product((tried, costs), task.settings.given_away)
         ]
         for idle in (nobody, *few):
+            if task.watch.say("polishing the prices"):
+                return consumer, prices, bound
             checked = price(problem, pricer, tried, problem.guesses, idle)
             if checked.bound > bound:
                 prices, bound = checked.lowered, checked.bound
-            if relative_gap(loss, bound) <= POLISHED_GAP:
-                return reader, prices, bound
-    return reader, prices, bound
-
-
-def accepts_plain(task: Task) -> tuple[bool, str]:
-    """Whether the plain program fits.
-
-    >>> from tightrope.graphs import PathPower
-    >>> task = Task.of(PathPower(5, 2), 1, prior="uniform", loss="absolute")
-    >>> accepts_plain(task)[0]
-    True
-    """
-    try:
-        entries = plain_entries(task.problem)
-    except TooLarge as refused:
-        return False, str(refused)
-    if entries > PLAIN_ENTRIES:
-        return False, f"the plain program would have {entries} entries, more than {PLAIN_ENTRIES}"
-    return True, "the whole problem as one linear program"
-
-
-def solve_plain(task: Task, reason: str) -> Design:
-    """Solve the plain program, and take exact rays and checked prices from its solution.
-
-    >>> from tightrope.graphs import PathPower
-    >>> task = Task.of(PathPower(5, 2), 1, prior="0.1,0.2,0.3,0.3,0.1", loss="absolute")
-    >>> solve_plain(task, "plain").certified
-    True
-    """
-    problem, consumer = task.problem, task.consumer
-    if consumer.risk_averse:
-        losses = consumer.loss.matrix()
-        matrix, multipliers, prices = solve_worst_program(problem, losses, consumer.support)
-    else:
-        found = solve_plain_program(problem)
-        matrix, multipliers, prices = found.matrix, task.objective.first, found.prices
-    mixed = mixture(problem, private_above(problem, dict(enumerate(matrix.T))))
-    proof = _best_proof(task, mixed, multipliers, prices, -np.inf)
-    return finished(task, "plain", reason, mixed, *proof)
-
-
-def _started(task: Task, problem: Problem) -> dict[int, Face] | None:
-    """Return the faces of an earlier design; they are the same sets of rays at every ε."""
-    if task.faces is None or not set(task.faces) <= set(problem.guesses.tolist()):
-        return None
-    return {k: Face(problem, face.heights, face.tight) for k, face in task.faces.items()}
+            if closed():
+                return consumer, prices, bound
+    return consumer, prices, bound
 
 
 def finished(
@@ -244,33 +224,27 @@ def finished(
     route: str,
     reason: str,
     mixed: Mixture,
-    reader: Consumer,
+    consumer: Consumer,
     prices: Floats,
     bound: float,
     stopped: bool = False,
     rounds: int = 0,
     faces: dict[int, Face] | None = None,
+    *,
+    rounding: float = 1e-9,
 ) -> Design:
     """Make the channels from a mixture of rays and put the design together.
 
-    The prices bound the loss of ``reader``: the consumer, or the one with the worst prior.
-
-    >>> from tightrope.graphs import Clique
-    >>> task = Task.of(Clique(2), "ln(2)", prior="uniform", loss="binary")
-    >>> mixed = mixture(task.problem, {0: np.array([2, 1]) / 3, 1: np.array([1, 2]) / 3})
-    >>> prices = np.full(2, 1 / 6)
-    >>> finished(task, "rays", "so", mixed, task.bayesian, prices, 1 / 3).channel.outputs
-    [0, 1]
+    The prices bound the loss of ``consumer``: the task's, or the one with the worst prior. A
+    bound may lie above the loss by no more than ``rounding``; else one of them is wrong.
     """
-    problem = task.problem
-    general, labels = _general(task, mixed)
-    used, column = np.unique(labels[0], return_inverse=True)
-    merged = np.zeros((problem.size, len(used)))
+    general, guesses, labels = _general(task, mixed)
+    used, column = np.unique(guesses, return_inverse=True)
+    merged = np.zeros((task.graph.size, len(used)))
     np.add.at(merged.T, column, general.T)
     answers = task.graph.labels
-    named = task.guess_labels(used)
     loss = _loss(task, mixed)
-    if bound > loss + BOUND_ROUNDING * abs(loss):
+    if bound > loss + rounding * abs(loss):
         raise ArithmeticError(
             f"route {route!r} found a bound {bound!r} above the loss {loss!r} of a mechanism"
         )
@@ -279,16 +253,16 @@ def finished(
         reason,
         loss=loss,
         bound=min(bound, loss),
-        channel=Channel(merged, inputs=answers, outputs=named),
-        general=Channel(general, inputs=answers, outputs=labels[1]),
-        certificate=Certificate(task.graph, task.epsilon, reader, prices),
+        channel=Channel(merged, inputs=answers, outputs=task.guess_labels(used)),
+        general=Channel(general, inputs=answers, outputs=labels),
+        certificate=Certificate(task.graph, task.epsilon, consumer, prices),
         stopped=stopped,
         rounds=rounds,
         faces=faces,
     )
 
 
-def _general(task: Task, mixed: Mixture) -> tuple[Floats, tuple[np.ndarray, list[Hashable]]]:
+def _general(task: Task, mixed: Mixture) -> tuple[Floats, np.ndarray, list[Hashable]]:
     """Return the columns before remapping: each ray by itself, labelled by guess and number."""
     columns = list((task.alpha ** mixed.heights.astype(float)) * mixed.weights[:, None])
     guesses = mixed.guesses.tolist()
@@ -300,4 +274,4 @@ def _general(task: Task, mixed: Mixture) -> tuple[Floats, tuple[np.ndarray, list
     for k in guesses:
         seen[k] = seen.get(k, 0) + 1
         labels.append((task.consumer.loss.guess_label(int(k)), seen[k]))
-    return np.array(columns).T, (np.array(guesses), labels)
+    return np.array(columns).T, np.array(guesses), labels

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -23,11 +23,25 @@ from tightrope.optimize.objective import ExpectedLoss, MinimaxLoss, even_on
 from tightrope.optimize.orbits import reduced, symmetries
 from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Floats, Problem
-from tightrope.optimize.progress import Callback
+from tightrope.optimize.progress import Watch
 from tightrope.optimize.result import Design
+from tightrope.optimize.settings import SolverSettings
 
-#: Largest number of answers for which the prices of a closed form are priced again.
-CHECKED_ANSWERS = 1500
+
+@dataclass(frozen=True)
+class Plan:
+    """A route that fits a task.
+
+    Parameters
+    ----------
+    reason
+        Why it fits, in one sentence.
+    solve
+        What is left to do. It holds what deciding has computed, so nothing is solved twice.
+    """
+
+    reason: str
+    solve: Callable[[], Design]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,34 +60,28 @@ class Task:
     epsilon: Epsilon
     consumer: Consumer
     gap: float = 1e-9
-    progress: Callback | None = None
+    watch: Watch = field(default_factory=Watch)
+    settings: SolverSettings = field(default_factory=SolverSettings)
     faces: dict[int, Face] | None = field(default=None, repr=False)
 
     @classmethod
     def of(
         cls, graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str, *, prior: Any, loss: Any
     ) -> Task:
-        """Return the task of a reader with a prior and a loss, both as ``Consumer.of`` reads them.
-
-        >>> from tightrope.graphs import Clique
-        >>> Task.of(Clique(2), "ln(2)", prior="uniform", loss="binary").alpha
-        0.5
-        """
+        """Return the task of a consumer, with prior and loss as ``Consumer.of`` reads them."""
         return cls(graph, Epsilon.of(epsilon), Consumer.of(graph, prior=prior, loss=loss))
 
     @property
-    def bayesian(self) -> Consumer:
-        """The consumer, if it has a prior."""
-        if not self.consumer.risk_averse:
-            return self.consumer
-        raise InputError("this route needs a consumer with a prior")
+    def prior(self) -> Floats:
+        """The consumer's prior; the uniform one on the support where it has none."""
+        if self.consumer.risk_averse:
+            return even_on(self.consumer.support, self.graph.size)
+        return self.consumer.prior.probabilities
 
     @property
-    def reader(self) -> Consumer:
-        """The consumer; for a risk-averse one, who has no prior, an even one on the support."""
-        if self.consumer.risk_averse:
-            return self.with_prior(even_on(self.consumer.support, self.graph.size))
-        return self.bayesian
+    def bayesian(self) -> Consumer:
+        """The consumer; for a risk-averse one, one with a uniform prior on the support."""
+        return self.with_prior(self.prior) if self.consumer.risk_averse else self.consumer
 
     def with_prior(self, prior: Floats) -> Consumer:
         """Return the consumer with this prior and the same loss."""
@@ -84,7 +92,7 @@ class Task:
         """Whether all answers count alike: a uniform prior, or all of them possible."""
         if self.consumer.risk_averse:
             return len(self.consumer.support) == self.graph.size
-        return self.bayesian.prior.is_uniform
+        return self.consumer.prior.is_uniform
 
     @functools.cached_property
     def alpha(self) -> float:
@@ -110,7 +118,7 @@ class Task:
         """What is minimised: the expected loss, or the worst one."""
         if self.consumer.risk_averse:
             return MinimaxLoss.of(self.graph, self.epsilon, self.consumer)
-        return ExpectedLoss(Problem.of(self.graph, self.epsilon, self.bayesian))
+        return ExpectedLoss(Problem.of(self.graph, self.epsilon, self.consumer))
 
     @property
     def problem(self) -> Problem:
@@ -127,12 +135,12 @@ class Task:
         """The problem with one guess for each orbit, where there are symmetries."""
         return self.problem if self.symmetries is None else reduced(self.problem, self.symmetries)
 
-    def proved(self, prices: Floats, theorem: str) -> tuple[Floats, float]:
-        """Return prices and the bound they prove: priced again, or by theorem when it is large.
+    def proved(self, prices: Floats, *, by_theorem: bool = False) -> tuple[Floats, float]:
+        """Return prices and the bound they prove: priced again, or by theorem on large graphs.
 
         Every closed form is checked by pricing as long as that is cheap.
         """
-        if theorem and self.graph.size > CHECKED_ANSWERS:
+        if by_theorem and self.graph.size > self.settings.checked_answers:
             return prices, float(prices.sum())
         found = price(self.problem, pricer_for(self.problem), prices, self.problem.guesses)
         return found.lowered, found.bound
@@ -157,7 +165,7 @@ class Task:
         return Design(
             graph=self.graph,
             epsilon=self.epsilon,
-            consumer=self.consumer,
+            consumers=(self.consumer,),
             route=route,
             reason=reason,
             expected_loss=loss,
@@ -166,6 +174,5 @@ class Task:
             certificate=certificate,
             bound=bound,
             wanted_gap=self.gap,
-            seconds=0.0,
             **search,
         )

@@ -96,7 +96,7 @@ def _head(design: Design) -> str:
     return (
         f"<h1>Mechanism for {escape(design.graph.name)}</h1>"
         f"<p>Privacy level ε = {escape(str(design.epsilon))}: any output is at most "
-        f"{_number(math.exp(float(design.epsilon)))} times as likely under one answer as under a "
+        f"{_number(math.exp(float(design.level)))} times as likely under one answer as under a "
         f"neighbouring one. The mechanism is {proved}.</p>"
     )
 
@@ -150,7 +150,7 @@ def _comparison(design: Design) -> str:
 
 
 def _leakage(design: Design) -> str:
-    epsilon = design.epsilon
+    epsilon = design.level
     lines = [
         "Somebody who knows everyone else, and would guess a yes-or-no value of one person rightly "
         f"in half of all cases, guesses it rightly in at most "

@@ -166,10 +166,9 @@ class Study:
             raise InputError(f"the gap must be between 0 and 1, got {gap}")
         if chunk < 1:
             raise InputError(f"a chunk must hold at least one design, got {chunk}")
-        names = [route.name for route in ROUTES]
         for route in forced:
-            if route is not None and route not in names:
-                raise InputError(f"route must be one of {', '.join(names)}, got {route!r}")
+            if route is not None and route not in ROUTES:
+                raise InputError(f"route must be one of {', '.join(ROUTES)}, got {route!r}")
         questions = [read_query(text, neighbours=near) for text in asked]
         asked = tuple(question.text for question in questions)
         graphs = [question.graph for question in questions]

@@ -9,7 +9,7 @@ from tightrope.channels import is_private
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError
 from tightrope.graphs import Clique, Cycle, PathPower
-from tightrope.optimize import design, design_limited, limit_search, trade_off
+from tightrope.optimize import SolverSettings, design, design_limited, trade_off
 
 
 def test_binary_loss_and_bayes_vulnerability_are_two_sides() -> None:
@@ -20,13 +20,14 @@ def test_binary_loss_and_bayes_vulnerability_are_two_sides() -> None:
 
 
 @pytest.mark.parametrize("minimised", ["max_vulnerability", "max_loss"])
-def test_engine_and_plain_program_agree(monkeypatch, minimised) -> None:
+def test_engine_and_plain_program_agree(minimised) -> None:
     graph = PathPower(12, 3)
     consumer = Consumer.of(graph, prior="binomial(.4)", loss="absolute")
     limit = {minimised: 0.24 if minimised == "max_vulnerability" else 1.3}
     plain = design_limited(graph, consumer, epsilon=1, **limit)
-    monkeypatch.setattr(limit_search, "FIRST_ENTRIES", 0)
-    rays = design_limited(graph, consumer, epsilon=1, **limit)
+    rays = design_limited(
+        graph, consumer, epsilon=1, settings=SolverSettings(limited_first_entries=0), **limit
+    )
     assert plain.certified
     assert rays.certified
     assert rays.bound == pytest.approx(plain.bound, rel=1e-9)
@@ -61,8 +62,7 @@ def test_what_is_claimed_is_proved_and_tampering_proves_less(level, limit) -> No
         replace(proof, prices=proof.prices[1:])
 
 
-def test_a_search_under_a_limit_can_be_stopped(monkeypatch) -> None:
-    monkeypatch.setattr(limit_search, "FIRST_ENTRIES", 0)
+def test_a_search_under_a_limit_can_be_stopped() -> None:
     graph = PathPower(16, 3)
     consumer = Consumer.of(graph, prior="binomial(.4)", loss="absolute")
     seen = []
@@ -72,6 +72,7 @@ def test_a_search_under_a_limit_can_be_stopped(monkeypatch) -> None:
         epsilon=1,
         max_vulnerability=0.22,
         progress=lambda told: seen.append(told) or True,
+        settings=SolverSettings(limited_first_entries=0),
     )
     assert len(seen) == 1
     assert found.stopped

@@ -1,5 +1,6 @@
 """The planner: which route, why, and what is refused."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -7,10 +8,14 @@ import pytest
 
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer, expected_loss
+from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star
-from tightrope.optimize import design, engine, explain_routes
-from tightrope.optimize.planner import _best_of, _no_worse_than_noise, _task
+from tightrope.optimize import ROUTES, design, engine, explain_routes
+from tightrope.optimize import task as task_module
+from tightrope.optimize.planner import _best_of, _without_search
+from tightrope.optimize.task import Task
+from tightrope.phi import Phi
 from tightrope.queries import query
 
 
@@ -121,7 +126,7 @@ def test_a_callback_stops_the_search_with_a_gap() -> None:
         return True
 
     found = design(graph, 1, consumer(graph, prior, "absolute"), route="rays", progress=stop)
-    assert len(seen) == 1
+    assert [told.step for told in seen] == ["searching"]
     assert found.stopped
     assert not found.certified
     assert found.bound < found.expected_loss
@@ -214,13 +219,67 @@ def test_a_stopped_search_hands_out_nothing_worse_than_noise(loss, kept) -> None
     reader = consumer(graph, "binomial(.3)")
     best = design(graph, 1, reader)
     early = replace(best, expected_loss=loss, stopped=True)
-    task = _task(graph, 1, reader, 1e-9, None, None)
-    found = _no_worse_than_noise(task, early, best.baselines)
+    found = _best_of(early, _without_search(Task(graph, Epsilon.of(1), reader)))
     if kept == "search":
-        assert found is early
+        assert found.channel is early.channel
         return
     assert found.expected_loss == pytest.approx(best.baselines["geometric"], abs=1e-14)
     assert expected_loss(found.channel, reader) == pytest.approx(found.expected_loss, abs=1e-14)
     assert is_private(found.channel, graph, 1)
     assert (found.stopped, found.bound) == (True, best.bound)
-    assert "geometric" in found.reason
+    assert "simple noise" in found.reason
+
+
+@pytest.mark.parametrize("seconds", [0, 0.3])
+@pytest.mark.parametrize("who", ["bayesian", "averse"])
+def test_a_time_limit_leaves_a_mechanism_and_a_bound_that_holds(seconds, who) -> None:
+    graph = query("sum(30,5)").graph
+    prior = np.random.default_rng(3).dirichlet(np.ones(graph.size)).tolist()
+    known = {"prior": prior} if who == "bayesian" else {"support": "0..90"}
+    reader = Consumer.of(graph, loss="binary" if who == "bayesian" else "absolute", **known)
+    clock = time.perf_counter()
+    found = design(graph, 1, reader, time_limit=seconds)
+    assert time.perf_counter() - clock < seconds + 8
+    assert found.stopped
+    assert not found.certified
+    assert found.bound <= found.expected_loss
+    assert found.certificate.checked_bound() >= found.bound - 1e-9
+    assert is_private(found.channel, graph, 1)
+
+
+def test_a_closed_form_needs_no_time() -> None:
+    assert design("count(50)", 1, time_limit=0).certified
+    with pytest.raises(InputError, match="time limit must be at least 0"):
+        design("count(50)", 1, time_limit=-1)
+
+
+def test_the_plain_program_can_be_stopped_by_the_clock() -> None:
+    graph = query("sum(40,3)").graph
+    reader = consumer(graph, "binomial(.4)", "absolute")
+    clock = time.perf_counter()
+    said = []
+    found = design(graph, "ln(2)", reader, "plain", progress=lambda now: said.append(now.step),
+                   time_limit=0.5)  # fmt: skip
+    assert time.perf_counter() - clock < 5
+    assert found.stopped
+    assert any("plain program" in step for step in said)
+    assert is_private(found.channel, graph, "ln(2)")
+
+
+def test_deciding_and_doing_solve_nothing_twice(monkeypatch) -> None:
+    """Each closed form solves Φ once and prices once, whatever route comes before it."""
+    solved, priced = [], []
+    real_solve, real_price = Phi.solve, task_module.price
+    monkeypatch.setattr(Phi, "solve", lambda *a, **k: solved.append(1) or real_solve(*a, **k))
+    monkeypatch.setattr(task_module, "price", lambda *a: priced.append(1) or real_price(*a))
+    for route, prior, graph, times in (
+        ("regular", "uniform", Clique(4), 1),
+        ("candidate", "0.3,0.2,0.2,0.1,0.1,0.1", PathPower(6, 2), 1),
+        ("tree", "0.6,0.1,0.1,0.1,0.1", Star(4), 1),
+    ):
+        task = Task.of(graph, "ln(4)" if route == "tree" else 1, prior=prior, loss="binary")
+        assert task.tight is not None
+        solved.clear()
+        priced.clear()
+        assert ROUTES[route](task).solve().certified
+        assert (len(solved), len(priced)) == (times, 1)

@@ -12,9 +12,9 @@ from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import Cycle, ExplicitGraph, PathPower
-from tightrope.optimize import ManyDesign, Progress, design, design_many, guess_tuples
+from tightrope.optimize import Design, Progress, SolverSettings, design, design_many
 from tightrope.optimize.problem import Problem
-from tightrope.optimize.regret_search import search
+from tightrope.optimize.regret import ConsumerCosts, search
 from tightrope.proofs import prove
 from tightrope.queries import query
 
@@ -156,7 +156,7 @@ def test_fewer_consumers_have_less_regret() -> None:
 
 
 @pytest.fixture(scope="module")
-def twelve() -> ManyDesign:
+def twelve() -> Design:
     """Twelve readers of a sum, with the mechanism that is best for them together."""
     graph = query("sum(4,3)").graph
     found = design_many(graph, "1/2", crowd_of(graph, 12, 6, ("absolute", "binary")))
@@ -186,7 +186,7 @@ def test_an_interruption_ends_the_search_with_the_best_so_far(twelve) -> None:
 
     def interrupt(now: Progress) -> None:
         told.append(now)
-        if now.bound > 0 and now.round > 1:
+        if "regret" in now.step and now.bound > 0 and now.round > 1:
             raise KeyboardInterrupt
 
     found = design_many(twelve.graph, "1/2", twelve.consumers, progress=interrupt)
@@ -195,9 +195,9 @@ def test_an_interruption_ends_the_search_with_the_best_so_far(twelve) -> None:
     assert verify(prove(found)).private
 
 
-def test_branches_left_open_are_part_of_the_bound(twelve, monkeypatch) -> None:
-    monkeypatch.setattr(guess_tuples, "MOST_PARTS", 20)
-    cut = design_many(twelve.graph, "1/2", twelve.consumers)
+def test_branches_left_open_are_part_of_the_bound(twelve) -> None:
+    few = SolverSettings(regret_branches=20)
+    cut = design_many(twelve.graph, "1/2", twelve.consumers, settings=few)
     assert not cut.certified
     assert "stayed open" in cut.reason
     assert 0 <= cut.bound < twelve.worst_regret
@@ -211,7 +211,7 @@ def test_floors_that_are_no_certificates_would_prove_too_much() -> None:
     problems = [Problem.of(graph, level, c) for c in consumers]
     own = [design(graph, level, c) for c in consumers]
     floors = np.array([one.certificate.prices for one in own])
-    crowd = guess_tuples.Crowd(tuple(p.costs for p in problems), floors, level.alpha)
+    crowd = ConsumerCosts(tuple(p.costs for p in problems), floors, level.alpha)
     optima = np.array([one.expected_loss for one in own])
     rays = all_rays(graph)
     found = search(problems[0], crowd, optima, rays, 1e-9)

@@ -16,7 +16,7 @@ from tightrope.studio.state import State
 from tightrope.studio.work import Outcome, Shown, heat_of, make, routes, universal
 
 #: The routes that may be forced; none is the planner's choice.
-FORCED = ("", *(route.name for route in ROUTES))
+FORCED = ("", *ROUTES)
 #: The answers that a state determines; the rest of it does not matter for a design.
 MATTERS = frozenset({"question", "graph", "neighbours", "epsilon", "consumers", "route"})
 
