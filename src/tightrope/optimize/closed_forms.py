@@ -13,7 +13,7 @@ from tightrope.channels import Channel, DeterministicChannel, remap
 from tightrope.consumers import best_remap, is_monotone
 from tightrope.consumers.line import line_remap
 from tightrope.errors import TightropeError
-from tightrope.graphs import AnswerGraph, PathPower, path_order
+from tightrope.graphs import PathPower, path_order
 from tightrope.mechanisms import exponential, geometric
 from tightrope.mechanisms.tight import TightConstraints
 from tightrope.mechanisms.tight_optimality import reach
