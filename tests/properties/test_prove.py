@@ -1,5 +1,7 @@
 """What the planner claims, the judge finds: every design becomes a mechanism that verifies."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -79,8 +81,10 @@ def test_a_false_price_is_not_believed():
     found = design("cycle(5)", "ln(2)")
     assert judged(found) < 1e-8
     tilted = found.certificate.prices + np.array([0.05, -0.05, 0, 0, 0])
-    object.__setattr__(found.certificate, "prices", tilted)
-    assert judged(found) > 0.01
+    cover = found.consumer.prior.probabilities - tilted
+    false = replace(found.certificate, prices=tilted, cover=cover)
+    assert judged(replace(found, certificate=false)) > 0.01
+    assert judged(replace(found, certificate=replace(false, cover=None))) > 0.01
 
 
 @settings(max_examples=25)
