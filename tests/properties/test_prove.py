@@ -10,6 +10,7 @@ from tests.properties.strategies import connected_graphs
 
 from tightrope.certify import verify
 from tightrope.consumers import Consumer
+from tightrope.errors import CheckFailed
 from tightrope.graphs import ExplicitGraph, PathPower
 from tightrope.optimize import design
 from tightrope.proofs import prove
@@ -83,7 +84,8 @@ def test_a_false_price_is_not_believed():
     tilted = found.certificate.prices + np.array([0.05, -0.05, 0, 0, 0])
     cover = found.consumer.prior.probabilities - tilted
     false = replace(found.certificate, prices=tilted, cover=cover)
-    assert judged(replace(found, certificate=false)) > 0.01
+    with pytest.raises(CheckFailed, match="does not cover the prior"):
+        prove(replace(found, certificate=false))
     assert judged(replace(found, certificate=replace(false, cover=None))) > 0.01
 
 

@@ -26,7 +26,7 @@ from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.leakage import database_bound
 from tightrope.mechanisms.tight import UtilityCurve
-from tightrope.optimize import ManyDesign
+from tightrope.optimize import Design
 from tightrope.phi import Existence
 from tightrope.report.drawings import (
     TETRAHEDRON,
@@ -636,7 +636,7 @@ def _wire(
         )  # fmt: skip
 
 
-def plot_regret(many: ManyDesign, ax: Axes | None = None) -> Axes:
+def plot_regret(many: Design, ax: Axes | None = None) -> Axes:
     """Draw the loss of each consumer under the shared mechanism beside its own optimum.
 
     Parameters
