@@ -131,11 +131,13 @@ def graph_of(question: Question) -> Any:
     n, k, seed = (int(part) for part in question.query[7:-1].split(","))
     if k == 3:
         listed = networkx.random_regular_graph(3, n, seed=seed).edges
-        return tightrope.AnswerGraph(sorted((min(e), max(e)) for e in listed))
+        return tightrope.AnswerGraph.of(sorted((min(e), max(e)) for e in listed))
     rng = np.random.default_rng(seed)
     edges = {(int(rng.integers(i)), i) for i in range(1, n)}
     chords = rng.integers(n, size=(k * n // 10, 2)).tolist()
-    return tightrope.AnswerGraph(sorted(edges | {(min(e), max(e)) for e in chords if e[0] != e[1]}))
+    return tightrope.AnswerGraph.of(
+        sorted(edges | {(min(e), max(e)) for e in chords if e[0] != e[1]})
+    )
 
 
 def size_of(question: Question) -> int:

@@ -19,7 +19,7 @@ def main() -> None:
             tight_constraints(graph, published)
         except NoTightConstraints as refused:
             print(f"  at {published}: {refused}")
-    gap = tr.AnswerGraph(
+    gap = tr.AnswerGraph.of(
         [(0, 2), (0, 3), (0, 5), (1, 2), (1, 3), (1, 5), (2, 3), (2, 4), (3, 4), (4, 5)]
     )
     print(f"six answers with a gap: {exists(gap).intervals}")

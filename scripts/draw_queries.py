@@ -10,8 +10,8 @@ import math
 from collections.abc import Hashable
 from pathlib import Path
 
-from tightrope.graphs import AnswerGraph
-from tightrope.queries import FAMILIES, Family, Neighbours, query
+from tightrope.graphs import AnswerGraph, Family
+from tightrope.queries import FAMILIES, Neighbours, query
 
 PAGE = Path(__file__).parent.parent / "docs" / "concepts" / "queries.md"
 PICTURES = PAGE.parent / "img"
@@ -19,42 +19,7 @@ PICTURES = PAGE.parent / "img"
 NODE, EDGE, INK, PAPER = "#56B4E9", "#666666", "#000000", "#FFFFFF"
 SIZE = 200
 
-#: What is drawn for each family: small enough to see every edge.
-DRAWN = {
-    "count": "count(4)",
-    "sum": "sum(3,2)",
-    "mean": "mean(2,2)",
-    "median": "median(4,2)",
-    "counts": "counts(2,2)",
-    "histogram": "histogram(2,3)",
-    "count_mod": "count_mod(6,6)",
-    "choice": "choice(5)",
-    "star": "star(5)",
-    "databases": "databases(2,2)",
-    "path": "path(5)",
-    "cycle": "cycle(8)",
-    "clique": "clique(6)",
-    "grid": "grid(3,4)",
-    "tree": "tree(2,3)",
-    "hypercube": "hypercube(3)",
-    "folded_cube": "folded_cube(4)",
-    "petersen": "petersen",
-    "chang": "chang",
-    "truncated_tetrahedron": "truncated_tetrahedron",
-}
 IN_A_ROW = {"count", "sum", "mean", "median", "path"}
-RULES = {
-    "count": "path",
-    "sum": "d = ⌈\\|i−j\\| / v⌉; under add-remove 2 between the v largest sums",
-    "mean": "a sum divided by u; otherwise the fractions s/k, 1 ≤ k ≤ u",
-    "median": "odd u: clique; even u: half-integers, adjacent within v/2; otherwise see below",
-    "counts": "d = max \\|Δ\\|; under add-remove max Δ⁺ + max Δ⁻ (see below)",
-    "histogram": "d = ½‖Δ‖₁; under add-remove ‖Δ‖₁; under either max(ΣΔ⁺, ΣΔ⁻)",
-    "count_mod": "n ≥ m: cycle of m; n < m: path of n+1",
-    "choice": "clique",
-    "star": "star",
-    "databases": "sum over the people: clique of v; star of v around “absent”; clique of v+1",
-}
 
 Point = tuple[float, float]
 
@@ -173,7 +138,7 @@ def same_everywhere(text: str) -> bool:
 def pictures() -> dict[str, str]:
     """Return the text of every picture by its file name."""
     found = {}
-    for name, text in DRAWN.items():
+    for name, text in ((name, drawn(family)) for name, family in FAMILIES.items()):
         for near in list(Neighbours)[: 1 if same_everywhere(text) else 3]:
             graph = query(text, near).graph
             title = text if same_everywhere(text) else f"{text}, {near.value}"
@@ -181,13 +146,18 @@ def pictures() -> dict[str, str]:
     return found
 
 
+def drawn(family: Family) -> str:
+    """Return the text that is drawn: small enough to see every edge."""
+    return family.drawn or family.example
+
+
 def file_name(name: str, near: Neighbours) -> str:
-    alone = same_everywhere(DRAWN[name])
+    alone = same_everywhere(drawn(FAMILIES[name]))
     return f"{name}.svg" if alone else f"{name}-{near.value}.svg"
 
 
 def shown(family: Family, near: Neighbours) -> str:
-    text = DRAWN[family.name]
+    text = drawn(family)
     where = "" if same_everywhere(text) else f" under {near.value}"
     return f"![The answer graph of {text}{where}](img/{file_name(family.name, near)})"
 
@@ -207,10 +177,10 @@ def tables() -> dict[str, str]:
         if family.is_graph:
             graphs.append(f"{head} | {shown(family, Neighbours.CHANGE_ONE)} |")
         else:
-            drawn = [shown(family, near) for near in Neighbours]
-            if len(set(drawn)) == 1:
-                drawn = [drawn[0], "the same", "the same"]
-            questions.append(f"{head} | {RULES[family.name]} | {' | '.join(drawn)} |")
+            cells = [shown(family, near) for near in Neighbours]
+            if len(set(cells)) == 1:
+                cells = [cells[0], "the same", "the same"]
+            questions.append(f"{head} | {family.distance} | {' | '.join(cells)} |")
     return {"questions": "\n".join(questions), "graphs": "\n".join(graphs)}
 
 

@@ -23,7 +23,7 @@ PLACES = {0: (-1, 0.6), 1: (-1, -0.6), 2: (0, 0.6), 3: (0, -0.6), 5: (-2.2, 0), 
 
 
 def gap() -> None:
-    graph = tr.AnswerGraph(GAP)
+    graph = tr.AnswerGraph.of(GAP)
     left, right = plt.subplots(1, 2, figsize=(8, 3), width_ratios=[2, 3])[1]
     drawn = networkx.Graph(GAP)
     networkx.draw_networkx(

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import reprlib
 from pathlib import Path
 from typing import Any
 
@@ -104,8 +105,11 @@ def read_json(path: str | Path) -> Any:
         raise InputError(f"{path}: the JSON is nested too deeply") from None
 
 
-def read_rows(path: str | Path) -> list[tuple[int, list[str]]]:
-    """Return the rows of a CSV file that are not empty, with line numbers, fields stripped.
+def read_rows(path: str | Path, *, strict: bool = False) -> list[tuple[int, list[str]]]:
+    """Return the rows of a CSV file that are not empty, with line numbers.
+
+    Blanks around fields are taken off, and a file without rows is refused; with ``strict``, where
+    fields are labels, blanks are refused instead, and no rows are an empty list.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
@@ -114,16 +118,22 @@ def read_rows(path: str | Path) -> list[tuple[int, list[str]]]:
     [(1, ['0.5', '1']), (3, ['2', '3'])]
     """
     text = io.StringIO(read_text(path), newline="")
-    reader = csv.reader(text, skipinitialspace=True, strict=True)
+    reader = csv.reader(text, skipinitialspace=not strict, strict=True)
     rows = []
     try:
         for row in reader:
             fields = [field.strip() for field in row]
+            if strict and fields != row:
+                bad = next(old for old, new in zip(row, fields, strict=True) if old != new)
+                raise InputError(
+                    f"{path}:{reader.line_num}: fields must not begin or end with a space, "
+                    f"got {reprlib.repr(bad)}"
+                )
             if any(fields):
                 rows.append((reader.line_num, fields))
     except csv.Error as wrong:
         raise InputError(f"{path}:{reader.line_num}: this is not CSV: {wrong}") from None
-    if not rows:
+    if not (rows or strict):
         raise InputError(f"{path}: at least one row is needed, got none")
     return rows
 

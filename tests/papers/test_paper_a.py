@@ -107,7 +107,7 @@ def test_figure_6_the_mechanism_beats_the_geometric_one_where_it_exists() -> Non
 
 def test_section_6_existence_is_not_always_an_up_set() -> None:
     """The paper says that it exists for every ε above the minimum: false in general."""
-    graph = tr.AnswerGraph(GAP_EDGES)
+    graph = tr.AnswerGraph.of(GAP_EDGES)
     found = exists(graph)
     assert found.exact
     assert not found.is_up_set

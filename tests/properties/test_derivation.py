@@ -10,8 +10,18 @@ from hypothesis import strategies as st
 
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
-from tightrope.queries import Neighbours, derive, derive_from_multiset, derive_from_sum, query
-from tightrope.queries.functions import agreed_value, most_frequent
+from tightrope.queries import Neighbours, derive, query
+from tightrope.queries.families import most_frequent
+
+derive_from_sum = partial(derive, kind="sum")
+derive_from_multiset = partial(derive, kind="multiset")
+
+
+def agreed_value(database: Sequence[Hashable], people: int) -> Hashable:
+    """The value that all people have, 0 when they differ or somebody is absent [C, fn. 7]."""
+    agreed = len(database) == people and len(set(database)) == 1
+    return database[0] if agreed else 0
+
 
 RELATIONS = [near.value for near in Neighbours]
 

@@ -23,7 +23,7 @@ from tightrope.consumers.priors import prior as read_prior
 from tightrope.errors import InputError, TextError, TooLarge
 from tightrope.files import is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph
-from tightrope.graphs.base import ROW_LIMIT
+from tightrope.graphs.base import LIMITS
 
 _FIELDS = ("name", "prior", "support", "loss")
 
@@ -188,8 +188,8 @@ def support(value: Any, graph: AnswerGraph) -> list[int]:
     """
     if isinstance(value, str):
         if value.strip() == "all":
-            if graph.size > ROW_LIMIT:
-                raise TooLarge(f"a support lists at most {ROW_LIMIT} answers, got {graph.size}")
+            if graph.size > LIMITS.row:
+                raise TooLarge(f"a support lists at most {LIMITS.row} answers, got {graph.size}")
             return list(range(graph.size))
         return [node for start, part in _parts(value) for node in _span(start, part, value, graph)]
     if not isinstance(value, Iterable):

@@ -25,7 +25,7 @@ from tightrope.consumers.numerals import blamed, find_answer, to_exact, to_float
 from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.files import is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph
-from tightrope.graphs.base import ROW_LIMIT
+from tightrope.graphs.base import LIMITS
 from tightrope.kinds import PRIORS, forms
 from tightrope.texts import read_call, read_list
 
@@ -188,10 +188,10 @@ class Prior:
         return int(node) % self.size
 
     def _check_row(self) -> None:
-        if self.size > ROW_LIMIT:
+        if self.size > LIMITS.row:
             raise TooLarge(
                 f"the probabilities of this prior would be {self.size} numbers, more than "
-                f"{ROW_LIMIT}: ask for single nodes, maximum, minimum or entropy instead"
+                f"{LIMITS.row}: ask for single nodes, maximum, minimum or entropy instead"
             )
 
     # -- families -------------------------------------------------------------------------
@@ -258,8 +258,8 @@ class Prior:
 
 
 def _family_size(size: int) -> int:
-    if whole_number(size, "the number of answers") > ROW_LIMIT:
-        raise TooLarge(f"a family is made for at most {ROW_LIMIT} answers, got {size}")
+    if whole_number(size, "the number of answers") > LIMITS.row:
+        raise TooLarge(f"a family is made for at most {LIMITS.row} answers, got {size}")
     return size
 
 
@@ -377,8 +377,8 @@ def kron(factors: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     [1.0, 10.0, 2.0, 20.0]
     """
     size = math.prod(len(factor) for factor in factors)
-    if size > ROW_LIMIT:
-        raise TooLarge(f"this vector would hold {size} numbers, more than {ROW_LIMIT}")
+    if size > LIMITS.row:
+        raise TooLarge(f"this vector would hold {size} numbers, more than {LIMITS.row}")
     out: NDArray[np.float64] = np.ones(1)
     for factor in factors:
         out = np.multiply.outer(out, factor).ravel()
@@ -390,7 +390,7 @@ class ProductPrior(Prior):
     r"""Independent draws, one from each prior: :math:`\pi(x) = \prod_j \pi_j(x_j)`.
 
     The prior over ``databases(u,v)`` when every person draws a value alike. Nodes are numbered
-    as in :class:`~tightrope.graphs.ProductGraph`: the last factor runs fastest.
+    as in :class:`~tightrope.graphs.CartesianProduct`: the last factor runs fastest.
 
     Parameters
     ----------
@@ -654,8 +654,8 @@ def _prior_from_file(path: Path, graph: AnswerGraph) -> Prior:
 
 def _prior_from_pairs(pairs: Iterable[tuple[Any, Any]], graph: AnswerGraph, where: str) -> Prior:
     """Return the prior from answers and probabilities in any order, every answer once."""
-    if graph.size > ROW_LIMIT:
-        raise TooLarge(f"a listed prior has at most {ROW_LIMIT} answers, got {graph.size}")
+    if graph.size > LIMITS.row:
+        raise TooLarge(f"a listed prior has at most {LIMITS.row} answers, got {graph.size}")
     found: dict[int, Any] = {}
     for label, chance in pairs:
         with blamed(where):

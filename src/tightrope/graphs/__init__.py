@@ -5,42 +5,41 @@
 150
 """
 
-from tightrope.graphs.adjacencies import add_adjacencies, close_ring
 from tightrope.graphs.automorphisms import AutomorphismGroup, automorphism_group, pair_orbits
-from tightrope.graphs.base import AnswerGraph
-from tightrope.graphs.capped import CappedCounts, CappedPathPower
-from tightrope.graphs.complete import Clique
-from tightrope.graphs.databases import Databases
+from tightrope.graphs.averages import AddRemoveMedians, EitherMedians, mean_graph
+from tightrope.graphs.base import LIMITS, AnswerGraph
 from tightrope.graphs.explicit import ExplicitGraph
-from tightrope.graphs.files import read_graph, write_graph
-from tightrope.graphs.histograms import AddRemoveHistograms, HistogramGraph, Histograms
-from tightrope.graphs.lines import Cycle, PathPower, Star
-from tightrope.graphs.means import mean_graph
-from tightrope.graphs.medians import AddRemoveMedians, EitherMedians, MedianGraph
-from tightrope.graphs.named import (
-    BalancedTree,
+from tightrope.graphs.facts import graph_facts
+from tightrope.graphs.files import read_graph, read_points, write_graph
+from tightrope.graphs.histograms import AddRemoveHistograms, Histograms
+from tightrope.graphs.lines import BalancedTree, CappedPathPower, Clique, Cycle, PathPower, Star
+from tightrope.graphs.named import chang, petersen, truncated_tetrahedron
+from tightrope.graphs.points import PointsGraph
+from tightrope.graphs.products import (
+    CappedCounts,
+    CartesianProduct,
+    Databases,
     FoldedCube,
-    chang,
+    StrongProduct,
     grid,
     hypercube,
-    petersen,
-    truncated_tetrahedron,
 )
-from tightrope.graphs.point_files import read_points
-from tightrope.graphs.points import PointsGraph
-from tightrope.graphs.products import CartesianProduct, ProductGraph, StrongProduct
-from tightrope.graphs.regularity import IntersectionNumbers, intersection_numbers
+from tightrope.graphs.registry import FAMILIES as GRAPH_FAMILIES
+from tightrope.graphs.registry import Family, Parameter
 from tightrope.graphs.shapes import (
-    TreeOrder,
+    add_adjacencies,
+    close_ring,
     cycle_order,
     girth,
     path_order,
     shortest_cycle,
     tree_order,
 )
-from tightrope.graphs.symmetry import Symmetry, is_vertex_transitive
+from tightrope.graphs.symmetry import intersection_numbers, is_vertex_transitive
 
 __all__ = [
+    "GRAPH_FAMILIES",
+    "LIMITS",
     "AddRemoveHistograms",
     "AddRemoveMedians",
     "AnswerGraph",
@@ -54,24 +53,21 @@ __all__ = [
     "Databases",
     "EitherMedians",
     "ExplicitGraph",
+    "Family",
     "FoldedCube",
-    "HistogramGraph",
     "Histograms",
-    "IntersectionNumbers",
-    "MedianGraph",
+    "Parameter",
     "PathPower",
     "PointsGraph",
-    "ProductGraph",
     "Star",
     "StrongProduct",
-    "Symmetry",
-    "TreeOrder",
     "add_adjacencies",
     "automorphism_group",
     "chang",
     "close_ring",
     "cycle_order",
     "girth",
+    "graph_facts",
     "grid",
     "hypercube",
     "intersection_numbers",

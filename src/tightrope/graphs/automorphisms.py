@@ -1,31 +1,519 @@
 """The automorphisms of a graph, exactly: generators, order and orbits.
 
-First the easy symmetry is folded away (twins, hanging trees). On the core, nodes are given
-colours of their own one after the other until refinement tells all of them apart; this *base*
-makes a chain of stabilisers. From the last base node back to the first, a search with
-refinement decides for every candidate whether some automorphism moves the base node there and
-keeps all earlier ones. What is found is checked arc by arc; what is not found is excluded by
-colours that differ. So the generators generate the whole group.
+First the easy symmetry is folded away. Twins (nodes that look the same from everywhere else) can be
+permuted at will, and a tree that hangs from a node has the automorphisms of a rooted tree. Both are
+replaced by a colour, again and again, until a core is left that has neither. Cliques, stars, trees,
+complete multipartite graphs and everything built from them by these steps need no search.
+
+On the core, nodes are given colours of their own one after the other until refinement tells all of
+them apart; this *base* makes a chain of stabilisers. From the last base node back to the first, a
+search with refinement decides for every candidate whether some automorphism moves the base node
+there and keeps all earlier ones (McKay and Piperno, *Practical graph isomorphism II*, 2014). What
+is found is checked arc by arc; what is not found is excluded by colours that differ. So the
+generators generate the whole group.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+import itertools
+import math
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.cluster.hierarchy import DisjointSet
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
-from tightrope.errors import CheckFailed, TooLarge
-from tightrope.graphs.base import MATRIX_LIMIT, AnswerGraph, frozen
-from tightrope.graphs.collapse import collapse
-from tightrope.graphs.coloured import ColouredGraph, Moves, coloured_graph
-from tightrope.graphs.refinement import Hashes, Refinement, individualised
+from tightrope.errors import CheckFailed, InputError, TooLarge
+from tightrope.graphs.base import LIMITS, AnswerGraph, frozen
 
-#: Largest number of entries for which all generators are written out.
-GENERATOR_ENTRIES = 50_000_000
+Moves = tuple[NDArray[np.int64], NDArray[np.int64]]
+Hashes = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class ColouredGraph:
+    """Arcs in rows, each with a kind; nodes with colours.
+
+    An arc of a pair is stored in both directions, and its kind in one direction determines its
+    kind in the other. All pairs without an arc look the same.
+
+    Parameters
+    ----------
+    starts
+        Row i of ``ends`` and ``kinds`` is ``starts[i] : starts[i+1]``.
+    ends
+        The node at the end of each arc, increasing in each row.
+    kinds
+        The kind of each arc.
+    colours
+        The colour of each node.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower
+    >>> path = coloured_graph(PathPower(3), node_colours=[0.2, 0.6, 0.2])
+    >>> path.ends.tolist(), path.colours.tolist()
+    ([1, 0, 2, 1], [0, 1, 0])
+    >>> path.keeps((np.array([0, 2]), np.array([2, 0])))
+    True
+    """
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    kinds: NDArray[np.int64]
+    colours: NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        """The number of nodes."""
+        return len(self.colours)
+
+    def row(self, i: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the ends and the kinds of the arcs from a node."""
+        part = slice(self.starts[i], self.starts[i + 1])
+        return self.ends[part], self.kinds[part]
+
+    def sources(self) -> NDArray[np.int64]:
+        """Return the node at the beginning of each arc."""
+        return np.repeat(np.arange(self.size), np.diff(self.starts))
+
+    def restricted(self, nodes: NDArray[np.int64], colours: NDArray[np.int64]) -> ColouredGraph:
+        """Return the graph on some nodes, renumbered in the order given, with new colours."""
+        place = np.full(self.size, -1)
+        place[nodes] = np.arange(len(nodes))
+        begin, end = place[self.sources()], place[self.ends]
+        keep = (begin >= 0) & (end >= 0)
+        return _in_rows(begin[keep], end[keep], self.kinds[keep], colours)
+
+    def keeps(self, moves: Moves) -> bool:
+        """Whether moving nodes (from, to) and nothing else keeps every arc, kind and colour."""
+        moved, image = moves
+        where = np.arange(self.size)
+        where[moved] = image
+        if not np.array_equal(np.sort(moved), np.sort(image)):
+            return False
+        if not np.array_equal(self.colours[moved], self.colours[image]):
+            return False
+        # Arcs are stored in both directions: those at moved nodes are all that can change.
+        begin, arcs = self._arcs_of(moved)
+        there, stored = self._arcs_of(image)
+        if len(arcs) != len(stored):
+            return False
+        keys = where[begin] * self.size + where[self.ends[arcs]]
+        expected = there * self.size + self.ends[stored]
+        order, reference = np.argsort(keys), np.argsort(expected)
+        return bool(
+            np.array_equal(keys[order], expected[reference])
+            and np.array_equal(self.kinds[arcs[order]], self.kinds[stored[reference]])
+        )
+
+    def _arcs_of(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the beginning and the number of every arc from some nodes."""
+        counts = self.starts[nodes + 1] - self.starts[nodes]
+        skipped = np.repeat(np.cumsum(counts) - counts, counts)
+        within = np.arange(counts.sum()) - skipped
+        return np.repeat(nodes, counts), np.repeat(self.starts[nodes], counts) + within
+
+
+def coloured_graph(
+    graph: AnswerGraph,
+    node_colours: ArrayLike | Sequence[Any] | None = None,
+    pair_colours: ArrayLike | None = None,
+) -> ColouredGraph:
+    """Return a graph with the colours that its automorphisms must keep.
+
+    Colours are compared exactly: two probabilities that differ in the last bit are different.
+
+    Parameters
+    ----------
+    graph
+        Any graph; its edges, with their lengths, are listed.
+    node_colours
+        One value for each node, such as a prior.
+    pair_colours
+        An n × n matrix, such as a loss; it need not be symmetric.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Clique
+    >>> coloured_graph(Clique(3), pair_colours=1 - np.eye(3)).kinds.tolist()
+    []
+    """
+    if graph.size > LIMITS.searched:
+        raise TooLarge(
+            f"automorphisms are searched for up to {LIMITS.searched} answers, "
+            f"but {graph.name} has {graph.size}"
+        )
+    listed = graph.explicit()
+    size = graph.size
+    colours = np.zeros(size, np.int64)
+    if node_colours is not None:
+        colours = _colour_numbers(node_colours, (size,), "node colours")
+    begin = listed.edge_array()
+    kinds = np.unique(listed.edge_lengths(), return_inverse=True)[1].astype(np.int64)
+    arcs = np.concatenate([begin, begin[:, ::-1]]), np.tile(kinds, 2)
+    if pair_colours is None:
+        return _in_rows(arcs[0][:, 0], arcs[0][:, 1], arcs[1], colours)
+    if size > LIMITS.pairs:
+        raise TooLarge(f"colours of pairs are taken up to {LIMITS.pairs} answers, got {size}")
+    pairs = _colour_numbers(pair_colours, (size, size), "pair colours")
+    joined = np.zeros((size, size), np.int64)
+    joined[arcs[0][:, 0], arcs[0][:, 1]] = arcs[1] + 1
+    return _from_matrix(pairs * (joined.max() + 1) + joined, colours)
+
+
+def _from_matrix(pairs: NDArray[np.int64], colours: NDArray[np.int64]) -> ColouredGraph:
+    """Store the arcs of all pairs but those of the most common look."""
+    size = len(colours)
+    pairs = np.unique(pairs, return_inverse=True)[1].reshape(size, size)
+    own = colours * (pairs.max() + 1) + np.diagonal(pairs)
+    both = pairs * (pairs.max() + 1) + pairs.T
+    apart = ~np.eye(size, dtype=bool)
+    # Only a look that is the same from both sides can be left out without losing a direction.
+    even = both[apart & (pairs == pairs.T)]
+    looks, counts = np.unique(even, return_counts=True)
+    left_out = looks[counts.argmax()] if len(looks) else -1
+    begin, end = np.nonzero(apart & (both != left_out))
+    kinds = np.unique(both[begin, end], return_inverse=True)[1].astype(np.int64)
+    return _in_rows(begin, end, kinds, np.unique(own, return_inverse=True)[1].astype(np.int64))
+
+
+def _in_rows(
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    kinds: NDArray[np.int64],
+    colours: NDArray[np.int64],
+) -> ColouredGraph:
+    order = np.lexsort((end, begin))
+    starts = np.zeros(len(colours) + 1, np.int64)
+    np.cumsum(np.bincount(begin, minlength=len(colours)), out=starts[1:])
+    parts = (starts, end[order].astype(np.int64), kinds[order], colours.astype(np.int64))
+    return ColouredGraph(*map(frozen, parts))
+
+
+def _colour_numbers(
+    values: ArrayLike | Sequence[Any], shape: tuple[int, ...], what: str
+) -> NDArray[np.int64]:
+    """Return a number for each different value; NaN is refused, since it equals nothing."""
+    try:
+        given = np.asarray(values)
+        wrong = given.dtype.kind == "f" and bool(np.isnan(given).any())
+    except (TypeError, ValueError):
+        raise InputError(f"{what} must be an array of shape {shape}") from None
+    if given.shape != shape:
+        raise InputError(f"{what} must have shape {shape}, got {given.shape}")
+    if wrong:
+        raise InputError(f"{what} must not be NaN")
+    if given.dtype.kind == "O":
+        number: dict[Any, int] = {}
+        found = [number.setdefault(value, len(number)) for value in given.ravel()]
+        return np.array(found, np.int64).reshape(shape)
+    return np.unique(given, return_inverse=True)[1].reshape(shape).astype(np.int64)
+
+
+def scramble(values: Hashes) -> Hashes:
+    """Return hashes of 64-bit numbers: a bijection without visible pattern.
+
+    Examples
+    --------
+    >>> len(np.unique(scramble(np.arange(1000, dtype=np.uint64))))
+    1000
+    """
+    # The finaliser of SplitMix64 (Steele, Lea and Flood 2014).
+    x = values + np.uint64(0x9E3779B97F4A7C15)
+    x ^= x >> np.uint64(30)
+    x *= np.uint64(0xBF58476D1CE4E5B9)
+    x ^= x >> np.uint64(27)
+    x *= np.uint64(0x94D049BB133111EB)
+    x ^= x >> np.uint64(31)
+    return x
+
+
+class Refinement:
+    """Refines colourings of one graph and counts the work.
+
+    Parameters
+    ----------
+    graph
+        The coloured graph.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower
+    >>> refinement = Refinement(coloured_graph(PathPower(5)))
+    >>> colours, trace = refinement.refine(refinement.start)
+    >>> len(np.unique(colours)), bool(colours[0] == colours[4])
+    (3, True)
+    """
+
+    def __init__(self, graph: ColouredGraph) -> None:
+        self._ends = graph.ends
+        self._kinds = scramble(scramble(graph.kinds.astype(np.uint64)))
+        self._full = np.flatnonzero(np.diff(graph.starts))
+        self._starts = graph.starts[self._full]
+        self.start = scramble(graph.colours.astype(np.uint64))
+        self.work = 0
+
+    def _round(self, colours: Hashes) -> Hashes:
+        self.work += len(self._ends) + len(colours)
+        if self.work > LIMITS.steps:
+            raise TooLarge(
+                f"the search for automorphisms was given up after {LIMITS.steps} steps: "
+                "this graph is one of the hard ones"
+            )
+        sums = np.zeros(len(colours), np.uint64)
+        if len(self._full):
+            seen = scramble(colours[self._ends] ^ self._kinds)
+            sums[self._full] = np.add.reduceat(seen, self._starts)
+        return scramble(scramble(colours) + sums)
+
+    def refine(self, colours: Hashes) -> tuple[Hashes, list[np.uint64]]:
+        """Return the stable colouring and, for each round, a hash of all colours together."""
+        trace: list[np.uint64] = []
+        count, before = len(np.unique(colours)), 0
+        while count > before and count < len(colours):
+            colours = self._round(colours)
+            trace.append(colours.sum())
+            before, count = count, len(np.unique(colours))
+        return colours, trace
+
+    def follow(self, colours: Hashes, trace: list[np.uint64]) -> Hashes | None:
+        """Refine round by round; ``None`` as soon as a round differs from the trace."""
+        for expected in trace:
+            colours = self._round(colours)
+            if colours.sum() != expected:
+                return None
+        return colours
+
+
+def individualised(colours: Hashes, node: int) -> Hashes:
+    """Return the colouring in which one node has a colour of its own.
+
+    Examples
+    --------
+    >>> len(np.unique(individualised(np.zeros(4, np.uint64), 2)))
+    2
+    """
+    out = colours.copy()
+    out[node] = scramble(~out[node : node + 1])[0]
+    return out
+
+
+@dataclass(frozen=True)
+class Collapsed:
+    """A core and what was folded into it.
+
+    Parameters
+    ----------
+    core
+        The graph that is left.
+    blocks
+        For each core node, the original nodes it stands for. Blocks of the same colour are
+        isomorphic, position by position.
+    moves
+        Generators of the automorphisms that fix every block.
+    order
+        How many of those there are.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Star
+    >>> folded = collapse(coloured_graph(Star(4)))
+    >>> folded.core.size, folded.order, folded.blocks
+    (1, 24, [[0, 1, 2, 3, 4]])
+    """
+
+    core: ColouredGraph
+    blocks: list[list[int]]
+    moves: list[Moves]
+    order: int
+
+
+def collapse(graph: ColouredGraph) -> Collapsed:
+    """Fold hanging trees and twins until none is left.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Clique, Cycle
+    >>> collapse(coloured_graph(Clique(5))).order, collapse(coloured_graph(Cycle(5))).order
+    (120, 1)
+    """
+    fold = _Fold(graph)
+    while fold.trees() or fold.twins(adjacent=False) or fold.twins(adjacent=True):
+        pass
+    return Collapsed(fold.graph, fold.blocks, fold.moves, fold.order)
+
+
+class _Fold:
+    """The state of folding: the graph so far, with everything already folded into its nodes."""
+
+    def __init__(self, graph: ColouredGraph) -> None:
+        self.graph = graph
+        self.blocks = [[i] for i in range(graph.size)]
+        self.moves: list[Moves] = []
+        self.order = 1
+        self._numbers: dict[Hashable, int] = {}
+        self._first_free = int(graph.colours.max(initial=0)) + 1
+
+    def _colour(self, look: Hashable) -> int:
+        """Return one colour for each look, different from all colours in use."""
+        return self._first_free + self._numbers.setdefault(look, len(self._numbers))
+
+    def _permutable(self, blocks: Sequence[list[int]]) -> None:
+        """Note that these isomorphic blocks can be permuted in every way."""
+        self.order *= math.factorial(len(blocks))
+        cycles = [blocks[:2]] if len(blocks) == 2 else [blocks[:2], blocks]
+        for cycle in cycles:
+            shifted = [*cycle[1:], cycle[0]]
+            self.moves.append((_flat(cycle), _flat(shifted)))
+
+    def _keep(self, nodes: NDArray[np.int64], colours: NDArray[np.int64]) -> None:
+        self.graph = self.graph.restricted(nodes, colours[nodes])
+        self.blocks = [self.blocks[i] for i in nodes]
+
+    # -- trees ----------------------------------------------------------------------------
+
+    def trees(self) -> bool:
+        """Fold every leaf into its neighbour, layer by layer; say whether there was one."""
+        graph = self.graph
+        degree = np.diff(graph.starts)
+        alive = np.ones(graph.size, bool)
+        colours = graph.colours.copy()
+        hanging: dict[int, list[tuple[int, int, int]]] = {}
+        layer = [int(x) for x in np.flatnonzero(degree == 1)]
+        while layer:
+            found = []
+            for leaf in layer:
+                ends, kinds = graph.row(leaf)
+                stem = int(ends[alive[ends]][0])
+                if degree[stem] > 1:
+                    kind = int(kinds[alive[ends]][0])
+                    found.append((leaf, stem, kind))
+            for leaf, stem, kind in found:
+                colours[leaf] = self._grown(leaf, colours, hanging)
+                hanging.setdefault(stem, []).append((int(colours[leaf]), kind, leaf))
+                alive[leaf] = False
+            for _, stem, _ in found:
+                degree[stem] -= 1
+            layer = sorted({stem for _, stem, _ in found if degree[stem] == 1})
+        if alive.all():
+            return False
+        nodes = np.flatnonzero(alive)
+        for node in nodes:
+            colours[node] = self._grown(int(node), colours, hanging)
+        self._keep(nodes, colours)
+        return True
+
+    def _grown(
+        self,
+        node: int,
+        colours: NDArray[np.int64],
+        hanging: dict[int, list[tuple[int, int, int]]],
+    ) -> int:
+        """Fold what hangs from a node into its block; return its new colour."""
+        if node not in hanging:
+            return int(colours[node])
+        below = sorted(hanging[node])
+        for _, alike in itertools.groupby(below, key=lambda item: item[:2]):
+            blocks = [self.blocks[leaf] for *_, leaf in alike]
+            if len(blocks) > 1:
+                self._permutable(blocks)
+        for *_, leaf in below:
+            self.blocks[node] = self.blocks[node] + self.blocks[leaf]
+        return self._colour(("tree", int(colours[node]), tuple(item[:2] for item in below)))
+
+    # -- twins ----------------------------------------------------------------------------
+
+    def twins(self, adjacent: bool) -> bool:
+        """Fold twins of one sort into one node each; say whether there were any."""
+        classes = list(self._adjacent_twins() if adjacent else self._distant_twins())
+        if not classes:
+            return False
+        colours, alive = self.graph.colours.copy(), np.ones(self.graph.size, bool)
+        for kind, members in classes:
+            blocks = [self.blocks[i] for i in members]
+            self._permutable(blocks)
+            first = members[0]
+            self.blocks[first] = list(itertools.chain.from_iterable(blocks))
+            look = ("twins", kind, int(colours[first]), len(members))
+            colours[first] = self._colour(look)
+            alive[members[1:]] = False
+        self._keep(np.flatnonzero(alive), colours)
+        return True
+
+    def _sums(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """Hash every row as a sum over its arcs; return the parts as well."""
+        graph = self.graph
+        parts = scramble(scramble(graph.ends.astype(np.uint64)) ^ graph.kinds.astype(np.uint64))
+        sums = np.zeros(graph.size, np.uint64)
+        full = np.flatnonzero(np.diff(graph.starts))
+        if len(full):
+            sums[full] = np.add.reduceat(parts, graph.starts[full])
+        return sums, parts
+
+    def _distant_twins(self) -> Iterator[tuple[int, list[int]]]:
+        """Yield classes of nodes with the same arcs, and none between them."""
+        sums, _ = self._sums()
+        keys = np.stack([sums, self.graph.colours.astype(np.uint64)], axis=1)
+        _, group = np.unique(keys, axis=0, return_inverse=True)
+        for members in _classes(group.ravel()):
+            first = self.graph.row(members[0])
+            alike = [i for i in members if _same(first, self.graph.row(i))]
+            if len(alike) > 1:
+                yield -1, alike
+
+    def _adjacent_twins(self) -> Iterator[tuple[int, list[int]]]:
+        """Yield classes of nodes with the same arcs but for those between them."""
+        graph = self.graph
+        sums, parts = self._sums()
+        begin, end = graph.sources(), graph.ends
+        back = np.lexsort((begin, end))  # place of the reverse of each arc
+        alike = (
+            (sums[begin] - parts == sums[end] - parts[back])
+            & (graph.kinds == graph.kinds[back])
+            & (graph.colours[begin] == graph.colours[end])
+        )
+        pairs = csr_array(
+            (np.ones(int(alike.sum())), (begin[alike], end[alike])), shape=(graph.size,) * 2
+        )
+        for members in _classes(connected_components(pairs, directed=False)[1]):
+            first = members[0]
+            sure = [first, *(i for i in members[1:] if self._are_adjacent_twins(first, i))]
+            if len(sure) > 1:
+                ends, kinds = graph.row(first)
+                yield int(kinds[ends == sure[1]][0]), sure
+
+    def _are_adjacent_twins(self, i: int, j: int) -> bool:
+        (ends, kinds), (others, other_kinds) = self.graph.row(i), self.graph.row(j)
+        mine, theirs = ends != j, others != i
+        if mine.all() or theirs.all() or kinds[~mine][0] != other_kinds[~theirs][0]:
+            return False
+        return _same((ends[mine], kinds[mine]), (others[theirs], other_kinds[theirs]))
+
+
+def _classes(group: NDArray[np.int64]) -> Iterator[list[int]]:
+    """Yield the members of every group with more than one."""
+    order = np.argsort(group, kind="stable")
+    cuts = np.flatnonzero(np.diff(group[order])) + 1
+    for members in np.split(order, cuts):
+        if len(members) > 1:
+            yield [int(i) for i in members]
+
+
+def _same(
+    one: tuple[NDArray[np.int64], NDArray[np.int64]],
+    other: tuple[NDArray[np.int64], NDArray[np.int64]],
+) -> bool:
+    return np.array_equal(one[0], other[0]) and np.array_equal(one[1], other[1])
+
+
+def _flat(blocks: Sequence[list[int]]) -> NDArray[np.int64]:
+    return np.fromiter(itertools.chain.from_iterable(blocks), np.int64)
 
 
 @dataclass(frozen=True)
@@ -56,10 +544,10 @@ class AutomorphismGroup:
     @functools.cached_property
     def generators(self) -> NDArray[np.int64]:
         """The generators as rows: row g moves node i to ``generators[g, i]``."""
-        if len(self.moves) * self.size > GENERATOR_ENTRIES:
+        if len(self.moves) * self.size > LIMITS.row:
             raise TooLarge(
                 f"{len(self.moves)} generators of {self.size} nodes would hold more than "
-                f"{GENERATOR_ENTRIES} entries: use moves"
+                f"{LIMITS.row} entries: use moves"
             )
         rows = np.tile(np.arange(self.size), (len(self.moves), 1))
         for row, (moved, image) in zip(rows, self.moves, strict=True):
@@ -69,10 +557,10 @@ class AutomorphismGroup:
     @functools.cached_property
     def orbits(self) -> NDArray[np.int64]:
         """For each node, the number of its orbit; orbits are numbered by their first node."""
-        sets = _Sets(self.size)
-        for moved, image in self.moves:
-            sets.join_all(moved, image)
-        return frozen(_numbered([sets.find(i) for i in range(self.size)]))
+        ends = [np.concatenate(side) for side in zip(*self.moves, strict=True)]
+        begin, end = ends or (np.zeros(0, np.int64),) * 2
+        joins = csr_array((np.ones(len(begin)), (begin, end)), shape=(self.size,) * 2)
+        return frozen(_numbered(connected_components(joins, directed=False)[1].tolist()))
 
     @property
     def orbit_count(self) -> int:
@@ -100,7 +588,7 @@ def automorphism_group(
     Parameters
     ----------
     graph
-        A graph of at most ``SEARCH_NODES`` nodes.
+        A graph of at most ``LIMITS.searched`` nodes.
     node_colours
         One value for each node, compared exactly.
     pair_colours
@@ -159,12 +647,9 @@ def pair_orbits(group: AutomorphismGroup) -> NDArray[np.int64]:
            [2, 1, 0, 1],
            [1, 2, 1, 0]])
     """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
     size = group.size
-    if size > MATRIX_LIMIT // 2:
-        raise TooLarge(f"orbits of pairs are numbered up to {MATRIX_LIMIT // 2} nodes, got {size}")
+    if size > LIMITS.matrix // 2:
+        raise TooLarge(f"orbits of pairs are numbered up to {LIMITS.matrix // 2} nodes, got {size}")
     label = np.arange(size * size).reshape(size, size)
     for moved, image in group.moves:
         where = np.arange(size)
@@ -194,25 +679,6 @@ def _numbered(labels: Sequence[int]) -> NDArray[np.int64]:
     return np.array([number.setdefault(label, len(number)) for label in labels], np.int64)
 
 
-class _Sets:
-    """Disjoint sets of nodes that only ever grow together."""
-
-    def __init__(self, size: int) -> None:
-        self._parent = list(range(size))
-
-    def find(self, i: int) -> int:
-        parent = self._parent
-        while parent[i] != i:
-            parent[i] = i = parent[parent[i]]
-        return i
-
-    def join_all(self, ones: NDArray[np.int64], others: NDArray[np.int64]) -> None:
-        for i, j in zip(ones.tolist(), others.tolist(), strict=True):
-            a, b = self.find(i), self.find(j)
-            if a != b:
-                self._parent[max(a, b)] = min(a, b)
-
-
 @dataclass(frozen=True)
 class _Level:
     """One base node: the colouring before it, its cell, and what refinement did after it."""
@@ -231,7 +697,7 @@ class _Search:
     def __init__(self, graph: ColouredGraph) -> None:
         self._graph = graph
         self._refinement = Refinement(graph)
-        self._sets = _Sets(graph.size)
+        self._sets = DisjointSet(range(graph.size))
         self.found: list[NDArray[np.int64]] = []
 
     @functools.cached_property
@@ -279,21 +745,18 @@ class _Search:
         cell = np.flatnonzero(level.colours == level.cell).tolist()
         out_of_reach: list[int] = []
         for node in cell:
-            reached = sets.find(node)
-            if reached == sets.find(level.node):
-                continue
-            if reached in {sets.find(i) for i in out_of_reach}:
+            if any(sets.connected(node, known) for known in (level.node, *out_of_reach)):
                 continue
             permutation = self._automorphism(depth, node)
             if permutation is not None:
                 self.found.append(permutation)
-                sets.join_all(np.arange(self._graph.size), permutation)
+                for pair in enumerate(permutation.tolist()):
+                    sets.merge(*pair)
             elif needed:
                 return 0
             else:
                 out_of_reach.append(node)
-        home = sets.find(level.node)
-        return sum(sets.find(node) == home for node in cell)
+        return sum(sets.connected(node, level.node) for node in cell)
 
     def _automorphism(self, depth: int, node: int) -> NDArray[np.int64] | None:
         """Search for an automorphism that keeps the earlier base nodes and moves this one."""

@@ -14,29 +14,68 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import InputError, TightropeError, TooLarge
 
 if TYPE_CHECKING:
     import networkx
 
     from tightrope.graphs.explicit import ExplicitGraph
 
-#: Largest number of nodes for which one array with an entry for each node is made.
-ROW_LIMIT = 20_000_000
-#: Largest number of nodes whose numbers fit into arrays.
-ADDRESS_LIMIT = 2**62
-#: Largest number of edges that is listed.
-EDGE_LIMIT = 20_000_000
-#: Largest number of nodes for which an n × n matrix is made.
-MATRIX_LIMIT = 12_000
+
+@dataclass(frozen=True)
+class Limits:
+    """Sizes beyond which work on graphs is refused, with the size in the message.
+
+    Attributes
+    ----------
+    row
+        Nodes for which one array with an entry for each is made.
+    address
+        Nodes whose numbers fit into arrays.
+    edges
+        Edges that are listed.
+    matrix
+        Nodes for which an n × n matrix is made.
+    kept
+        Nodes of a listed graph whose distances are all computed at once and kept (50 MB).
+    searched
+        Nodes in which automorphisms and shortest cycles are searched for.
+    steps
+        Arcs looked at in one search for automorphisms (a few minutes).
+    pairs
+        Nodes for which an automorphism may have to keep colours of pairs.
+    compared
+        Points between which all distances are compared.
+    read
+        Answers and edges that are read from a file.
+    digits, parts
+        Decimal digits of a number of answers; levels of a tree or factors of a product.
+    """
+
+    row: int = 20_000_000
+    address: int = 2**62
+    edges: int = 20_000_000
+    matrix: int = 12_000
+    kept: int = 2_500
+    searched: int = 20_000
+    steps: int = 5_000_000_000
+    pairs: int = 4_000
+    compared: int = 30_000
+    read: int = 1_000_000
+    digits: int = 1000
+    parts: int = 100_000
 
 
-#: Shape, rule from differences of coordinates to distances, and places of the nodes.
+LIMITS = Limits()
+
+# Shape, rule from differences of coordinates to distances, and places of the nodes.
 Lattice = tuple[
     tuple[int, ...], Callable[[Sequence[NDArray[Any]]], NDArray[np.int64]], NDArray[np.int64]
 ]
@@ -77,13 +116,16 @@ class AnswerGraph(ABC):
     name: str
     size: int
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> AnswerGraph:
-        """Make an explicit graph when no family is named: ``AnswerGraph(edges)``."""
-        if cls is AnswerGraph:
-            from tightrope.graphs.explicit import ExplicitGraph
+    @staticmethod
+    def of(edges: Any, **given: Any) -> ExplicitGraph:
+        """Return the graph with these edges; the keywords are those of ``ExplicitGraph``.
 
-            return super().__new__(ExplicitGraph)
-        return super().__new__(cls)
+        >>> AnswerGraph.of([(0, 1), (1, 2), (2, 0)], labels="abc").is_clique
+        True
+        """
+        from tightrope.graphs.explicit import ExplicitGraph
+
+        return ExplicitGraph(edges, **given)
 
     # -- what every kind of graph must say ------------------------------------------------
 
@@ -111,6 +153,12 @@ class AnswerGraph(ABC):
     product: str = ""
     #: Whether node i is adjacent to the nodes i±1 modulo n and to no other: a cycle in its order.
     is_ring: bool = False
+    #: Whether :meth:`nearby_maxima` has a rule that needs no list of edges.
+    knows_maxima: bool = False
+    #: Whether labels are tuples that run through a whole grid, the last coordinate fastest.
+    fills_grid: bool = False
+    #: No cycle is shorter than this, by rule: a search may stop at it.
+    least_girth: int = 3
 
     @property
     def factors(self) -> tuple[AnswerGraph, ...]:
@@ -125,11 +173,6 @@ class AnswerGraph(ABC):
     @property
     def is_line(self) -> bool:
         """Whether nodes are numbered along a line, so that "the k-th answer" means something."""
-        return False
-
-    @property
-    def fills_grid(self) -> bool:
-        """Whether labels are tuples that run through a whole grid, the last coordinate fastest."""
         return False
 
     @property
@@ -169,11 +212,6 @@ class AnswerGraph(ABC):
         e = int(((edges[:, 1] - edges[:, 0]) / lengths).argmax())
         return int(edges[e, 0]), int(edges[e, 1]), float(lengths[e])
 
-    @property
-    def knows_maxima(self) -> bool:
-        """Whether :meth:`nearby_maxima` has a rule that needs no list of edges."""
-        return False
-
     def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
         r"""Return for every node the largest value at the node itself or at a neighbour.
 
@@ -187,6 +225,17 @@ class AnswerGraph(ABC):
             axes are taken one by one.
         """
         raise NotImplementedError(type(self).__name__)
+
+    def transitive_rule(self) -> tuple[bool, str] | None:
+        """Return whether automorphisms move any node to any other, and why, by rule."""
+        return None
+
+    def intersection_rule(self) -> tuple[tuple[int, ...], tuple[int, ...]] | bool | None:
+        """Return the intersection numbers b and c by rule, ``False`` where there are none.
+
+        ``None`` says that no rule decides it.
+        """
+        return None
 
     def same_as(self, other: AnswerGraph) -> bool:
         """Whether two graphs have the same numbered nodes, edges and lengths, exactly.
@@ -381,40 +430,88 @@ class AnswerGraph(ABC):
         self._check_length(self.size, what)
 
     def _check_length(self, length: int, what: str) -> None:
-        if length > ROW_LIMIT:
+        if length > LIMITS.row:
             raise TooLarge(
                 f"{what} of {self.name} would hold {length} entries, "
-                f"more than {ROW_LIMIT}; ask for single nodes instead"
+                f"more than {LIMITS.row}; ask for single nodes instead"
             )
 
     def _check_address(self) -> None:
-        if self.size > ADDRESS_LIMIT:
+        if self.size > LIMITS.address:
             raise TooLarge(
-                f"{self.name} has {self.size} nodes, more than {ADDRESS_LIMIT}: its neighbours "
+                f"{self.name} has {self.size} nodes, more than {LIMITS.address}: its neighbours "
                 "cannot be numbered in an array; ask for distance, degree or ball_sizes"
             )
 
     def _check_matrix(self, what: str) -> None:
-        if self.size > MATRIX_LIMIT:
+        if self.size > LIMITS.matrix:
             raise TooLarge(
                 f"{what} of {self.name} would hold {self.size}² numbers; "
-                f"at most {MATRIX_LIMIT} nodes fit: use distances_from(node) instead"
+                f"at most {LIMITS.matrix} nodes fit: use distances_from(node) instead"
             )
 
     def _check_edges(self) -> None:
-        if self.size > ROW_LIMIT or self.edge_count > EDGE_LIMIT:
-            raise TooLarge(f"the edge list of {self.name} would be longer than {EDGE_LIMIT}")
+        if self.size > LIMITS.row or self.edge_count > LIMITS.edges:
+            raise TooLarge(f"the edge list of {self.name} would be longer than {LIMITS.edges}")
 
     def __len__(self) -> int:
         return self.size
 
     def _repr_html_(self) -> str:
-        from tightrope.graphs.display import graph_html
-
-        return graph_html(self)
+        """Return a small table of facts for notebooks, safe to put into a page."""
+        facts: list[tuple[str, object]] = [("answers", f"{self.size:,}")]
+        if self.size <= LIMITS.kept:
+            try:
+                facts.append(("edges", f"{self.edge_count:,}"))
+                facts.append(("diameter", f"{self.diameter:g}"))
+                facts.append(("largest degree", self.max_degree))
+            except TightropeError as refused:
+                facts.append(("more", refused))
+        rows = "".join(f"<tr><th>{name}</th><td>{escape(str(f))}</td></tr>" for name, f in facts)
+        return f"<table><caption>{escape(self.name)}</caption>{rows}</table>"
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {self.size} answers>"
+
+
+class RegularGraph(AnswerGraph):
+    """A graph in which every node sees the same: one degree, and the same balls."""
+
+    @property
+    @abstractmethod
+    def common_degree(self) -> int:
+        """The degree of every node."""
+
+    def degree(self, i: int) -> int:
+        """Return the degree of a node, which is that of every node."""
+        self._check_node(i)
+        return self.common_degree
+
+    @functools.cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        """The degree of every node."""
+        self._check_row("the list of degrees")
+        return frozen(np.full(self.size, self.common_degree))
+
+    @property
+    def max_degree(self) -> int:
+        """The degree of every node."""
+        return self.common_degree
+
+    @property
+    def min_degree(self) -> int:
+        """The degree of every node."""
+        return self.common_degree
+
+    @property
+    def edge_count(self) -> int:
+        """Half of all degrees."""
+        return self.size * self.common_degree // 2
+
+    @property
+    def constant_ball_sizes(self) -> tuple[int, ...] | None:
+        """The ball sizes, the same everywhere."""
+        return self.ball_sizes(0)
 
 
 def box_rule(*sides: tuple[int, int]) -> tuple[Any, ...]:
@@ -435,3 +532,18 @@ def box_rule(*sides: tuple[int, int]) -> tuple[Any, ...]:
             side = (together, together - 1)
         kept.append(side)
     return ("box", *kept)
+
+
+def check_written(digits: float, parts: int, text: str) -> None:
+    """Refuse numbers of answers that cannot even be written down.
+
+    >>> check_written(2000, 1, "hypercube(6644)")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.TooLarge: hypercube(6644) would have more than 10^1000 answers or ...
+    """
+    if digits > LIMITS.digits or parts > LIMITS.parts:
+        raise TooLarge(
+            f"{text} would have more than 10^{LIMITS.digits} answers or {LIMITS.parts} parts: "
+            "use smaller parameters"
+        )

@@ -1,4 +1,4 @@
-"""Answer graphs with a listed edge set, from any source."""
+"""Answer graphs with a listed edge set, from any source, and the shortest paths in them."""
 
 from __future__ import annotations
 
@@ -6,24 +6,171 @@ import functools
 import itertools
 import math
 import numbers
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, dijkstra
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs.base import ROW_LIMIT, frozen
-from tightrope.graphs.hops import all_distances, distance_row, largest_distance
-from tightrope.graphs.labelled import LabelledGraph, different_labels
+from tightrope.graphs.base import LIMITS, AnswerGraph, frozen
 
 if TYPE_CHECKING:
     import networkx
 
-#: Up to this number of nodes all distances are computed at once and kept (50 MB at most).
-MATRIX_KEPT = 2_500
+
+class LabelledGraph(AnswerGraph):
+    """A graph that holds its answers in node order; without a list, the indices themselves.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import ExplicitGraph
+    >>> pair = ExplicitGraph([(0, 1)], labels=["no", "yes"])
+    >>> isinstance(pair, LabelledGraph), pair.index("yes"), pair.label(0)
+    (True, 1, 'no')
+    """
+
+    _labels: tuple[Hashable, ...] | None
+
+    @property
+    def label_rule(self) -> tuple[Any, ...] | None:
+        """The indices themselves, or a list."""
+        return super().label_rule if self._labels is None else None
+
+    def label(self, i: int) -> Hashable:
+        """Return the answer that a node stands for."""
+        self._check_node(i)
+        return int(i) if self._labels is None else self._labels[i]
+
+    @functools.cached_property
+    def _places(self) -> Mapping[Hashable, int]:
+        return {label: i for i, label in enumerate(self.labels)}
+
+    def index(self, label: Hashable) -> int:
+        """Return the node that stands for an answer."""
+        try:
+            return self._places[label]
+        except (KeyError, TypeError):
+            raise InputError(f"{label!r} is not an answer of {self.name}") from None
+
+
+def different_labels(labels: Sequence[Hashable] | None) -> tuple[Hashable, ...] | None:
+    """Return the labels as a tuple; no two may be equal.
+
+    >>> different_labels("aba")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: labels must be different, got 'a' twice
+    """
+    if labels is None:
+        return None
+    seen: set[Hashable] = set()
+    for label in labels:
+        try:
+            known = label in seen
+        except TypeError:
+            raise InputError(f"labels must be hashable, got {label!r}") from None
+        if known:
+            raise InputError(f"labels must be different, got {label!r} twice")
+        seen.add(label)
+    return tuple(labels)
+
+
+def distance_row(adjacency: csr_array, start: int, lengths: bool) -> NDArray[Any]:
+    """Return the distances from one node: integers unless edges carry lengths.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Cycle
+    >>> distance_row(Cycle(5).explicit().adjacency, 0, lengths=False)
+    array([0, 1, 2, 2, 1])
+    """
+    # The adjacency is symmetric: as a directed graph it gives the same paths in half the time.
+    row = dijkstra(adjacency, directed=True, indices=start, unweighted=not lengths)
+    return frozen(row if lengths else row.astype(np.int64))
+
+
+def all_distances(adjacency: csr_array, lengths: bool, reach: int = 40) -> NDArray[Any]:
+    """Return the distances between every two nodes.
+
+    Without lengths all nodes are flooded at once where a node reaches every other within
+    ``reach`` steps: the balls of radius d+1 are unions of balls of radius d, held as bits.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Cycle
+    >>> all_distances(Cycle(4).explicit().adjacency, lengths=False)[1]
+    array([1, 0, 1, 2])
+    """
+    if lengths or distance_row(adjacency, 0, False).max() > reach:
+        matrix = dijkstra(adjacency, directed=True, unweighted=not lengths)
+        return frozen(matrix if lengths else matrix.astype(np.int64))
+    return frozen(_flood(adjacency))
+
+
+def _flood(adjacency: csr_array) -> NDArray[np.int64]:
+    size = adjacency.shape[0]
+    ball = np.zeros((size, -(-size // 64) * 8), np.uint8)
+    ball[:, : -(-size // 8)] = np.packbits(np.eye(size, dtype=bool), axis=1)
+    distances = np.zeros((size, size), np.int64)
+    steps = 0
+    while True:
+        grown = ball.copy()
+        words, wide = ball.view(np.uint64), grown.view(np.uint64)
+        for block in _row_blocks(adjacency, ball.shape[1]):
+            ends = adjacency.indices[adjacency.indptr[block.start] : adjacency.indptr[block.stop]]
+            starts = adjacency.indptr[block.start : block.stop] - adjacency.indptr[block.start]
+            # A node of a connected graph has a neighbour, unless it is the only one.
+            if len(ends):
+                wide[block] |= np.bitwise_or.reduceat(words[ends], starts, axis=0)
+        fresh: NDArray[np.uint8] = np.bitwise_xor(grown, ball)
+        rows, columns = np.nonzero(fresh)
+        if not len(rows):
+            return distances
+        steps += 1
+        place, bit = np.nonzero(np.unpackbits(fresh[rows, columns][:, None], axis=1))
+        distances[rows[place], 8 * columns[place] + bit] = steps
+        ball = grown
+
+
+def _row_blocks(adjacency: csr_array, width: int) -> list[slice]:
+    """Cut the rows so that the gathered balls of one block stay near 64 MB."""
+    most = max(1, (1 << 26) // max(1, width))
+    cuts, size = [0], adjacency.shape[0]
+    while cuts[-1] < size:
+        reach = int(np.searchsorted(adjacency.indptr, adjacency.indptr[cuts[-1]] + most, "right"))
+        cuts.append(min(size, max(cuts[-1] + 1, reach - 1)))
+    return [slice(a, b) for a, b in itertools.pairwise(cuts)]
+
+
+def largest_distance(adjacency: csr_array, lengths: bool) -> float:
+    """Return the diameter, by searches only from nodes that could still be an end of it.
+
+    A search from x bounds the reach of every node y: ``ecc(y) ≤ ecc(x) + d(x, y)``.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower
+    >>> largest_distance(PathPower(100).explicit().adjacency, lengths=False)
+    99
+    """
+    size = adjacency.shape[0]
+    reach = np.full(size, np.inf)
+    best, node = 0.0, 0
+    while True:
+        row = distance_row(adjacency, node, lengths)
+        best = max(best, float(row.max()))
+        reach = np.minimum(reach, row.max() + row)
+        reach[node] = 0
+        open_ = np.flatnonzero(reach > best)
+        if not len(open_):
+            return best if lengths else int(best)
+        # The far end of the last search first: on trees the second search already decides.
+        far = int(open_[row[open_].argmax()])
+        widest = int(open_[reach[open_].argmax()])
+        node = far if row[far] == row.max() else widest
 
 
 class ExplicitGraph(LabelledGraph):
@@ -128,7 +275,7 @@ class ExplicitGraph(LabelledGraph):
     def distances_from(self, i: int) -> NDArray[Any]:
         """Return the distances from one node to every node (read-only)."""
         self._check_node(i)
-        if self.size <= MATRIX_KEPT:
+        if self.size <= LIMITS.kept:
             row: NDArray[Any] = self._distances[i]
             return row
         if self._last_row is None or self._last_row[0] != i:
@@ -168,7 +315,7 @@ class ExplicitGraph(LabelledGraph):
     @functools.cached_property
     def diameter(self) -> float:
         """The largest distance between two nodes."""
-        if self.size <= MATRIX_KEPT:
+        if self.size <= LIMITS.kept:
             largest = self._distances.max()
             return float(largest) if self.has_lengths else int(largest)
         return largest_distance(self.adjacency, self.has_lengths)
@@ -284,6 +431,6 @@ def _node_count(
         count = max(1, int(ends.max(initial=0)) + 1) if size is None else int(size)
     if count < 1:
         raise InputError(f"an answer graph needs at least one answer, got {count}")
-    if count > ROW_LIMIT:
-        raise TooLarge(f"a listed graph may have at most {ROW_LIMIT} answers, got {count}")
+    if count > LIMITS.row:
+        raise TooLarge(f"a listed graph may have at most {LIMITS.row} answers, got {count}")
     return count

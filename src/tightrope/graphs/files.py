@@ -1,4 +1,4 @@
-"""Graphs in files: edge-list CSV, GraphML and JSON.
+"""Graphs and points in files: edge lists and points as CSV, GraphML and JSON.
 
 The ending of the file name says which. Files may come from anybody: they are read with bounded
 memory, and what does not fit is refused in one line that names the file and the place.
@@ -9,30 +9,19 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Hashable
+import re
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
+from reprlib import repr as shortened
 from typing import Any
+from xml.etree import ElementTree
+from xml.parsers import expat
 
-from tightrope.errors import InputError
-from tightrope.files import read_text, write_text
-from tightrope.graphs.base import AnswerGraph
+from tightrope.errors import InputError, TooLarge
+from tightrope.files import read_rows, read_text, write_text
+from tightrope.graphs.base import LIMITS, AnswerGraph
 from tightrope.graphs.explicit import ExplicitGraph
-from tightrope.graphs.fields import (
-    csv_rows,
-    label_texts,
-    number,
-    shortened,
-    typed_labels,
-)
-from tightrope.graphs.graphml import graphml_text, parse_graphml
-from tightrope.graphs.listing import Listing
-
-#: How deeply lists in a label may be nested in a JSON file.
-LABEL_DEPTH = 10
-#: Names of the columns in the first line of an edge list.
-_HEADERS = tuple(
-    [*ends, *more] for ends in (("from", "to"), ("source", "target")) for more in ((), ("length",))
-)
+from tightrope.graphs.points import METRICS, PointsGraph
 
 
 def read_graph(path: str | Path) -> ExplicitGraph:
@@ -48,7 +37,7 @@ def read_graph(path: str | Path) -> ExplicitGraph:
     Parameters
     ----------
     path
-        The file; at most ``FILE_LIMIT`` bytes are read.
+        The file; its size is limited.
 
     Examples
     --------
@@ -63,7 +52,7 @@ def read_graph(path: str | Path) -> ExplicitGraph:
     if kind == ".csv":
         return _read_csv(path)
     if kind == ".graphml":
-        return parse_graphml(read_text(path), path)
+        return _read_graphml(path)
     return _read_json(path)
 
 
@@ -91,7 +80,7 @@ def write_graph(graph: AnswerGraph, path: str | Path) -> None:
     if kind == ".csv":
         text = _csv_text(listed, path)
     elif kind == ".graphml":
-        text = graphml_text(listed, path)
+        text = _graphml_text(listed, path)
     else:
         text = _json_text(listed, path)
     write_text(path, text)
@@ -104,19 +93,100 @@ def _kind(path: str | Path) -> str:
     return kind
 
 
+class Listing:
+    """Collects labelled edges; refuses loops, repetitions and bad lengths with their place.
+
+    Parameters
+    ----------
+    path
+        The file, named in every message.
+    name
+        The name of the graph; the file's by default.
+    closed
+        Whether all nodes are named before the first edge.
+
+    Examples
+    --------
+    >>> listing = Listing("edges.csv")
+    >>> listing.edge("a", "b", 1.0, "edges.csv:1")
+    >>> listing.edge("b", "a", 1.0, "edges.csv:2")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: edges.csv:2: the edge 'b' – 'a' is given again (see edges.csv:1)
+    """
+
+    def __init__(self, path: str | Path, *, name: str | None = None, closed: bool = False) -> None:
+        self._path = path
+        self._name = Path(path).stem if name is None else name
+        self._closed = closed
+        self._places: dict[Hashable, int] = {}
+        self._edges: dict[tuple[int, int], str] = {}
+        self._lengths: list[float] = []
+
+    def node(self, label: Hashable, *, once: bool = False) -> int:
+        """Return the number of a label, a new one if it is new; with ``once`` it must be."""
+        if once and label in self._places:
+            raise InputError(f"{self._path}: the node {shortened(label)} is given twice")
+        if len(self._places) > LIMITS.read:
+            raise TooLarge(f"{self._path}: a file may list at most {LIMITS.read} answers")
+        return self._places.setdefault(label, len(self._places))
+
+    def edge(self, one: Hashable, other: Hashable, length: float, place: str) -> None:
+        """Add an edge, or say at which place it does not fit."""
+        if len(self._edges) >= LIMITS.read:
+            raise TooLarge(f"{place}: a file may list at most {LIMITS.read} edges")
+        for label in (one, other):
+            if self._closed and label not in self._places:
+                raise InputError(f"{place}: {shortened(label)} is not among the nodes")
+        i, j = self.node(one), self.node(other)
+        if i == j:
+            raise InputError(
+                f"{place}: an edge must join two different answers, got {shortened(one)} twice"
+            )
+        pair = (min(i, j), max(i, j))
+        if pair in self._edges:
+            edge = f"{shortened(one)} – {shortened(other)}"
+            raise InputError(f"{place}: the edge {edge} is given again (see {self._edges[pair]})")
+        if not 0 < length < float("inf"):
+            raise InputError(f"{place}: a length must be positive and finite, got {length!r}")
+        self._edges[pair] = place
+        self._lengths.append(length)
+
+    def graph(
+        self, retype: Callable[[Sequence[str]], Sequence[Hashable]] | None = None
+    ) -> ExplicitGraph:
+        """Return the graph; ``retype`` turns texts into labels once all are known."""
+        if not self._places:
+            raise InputError(f"{self._path}: the file lists no answers")
+        labels: Sequence[Hashable] = list(self._places)
+        if retype is not None:
+            labels = retype([str(label) for label in labels])
+        try:
+            return ExplicitGraph(
+                list(self._edges), lengths=self._lengths, labels=labels, name=self._name
+            )
+        except InputError as refused:
+            raise type(refused)(f"{self._path}: {refused}") from None
+
+
 # -- edge lists ---------------------------------------------------------------------------
 
 
 def _read_csv(path: str | Path) -> ExplicitGraph:
     listing = Listing(path)
     width = 0
-    for line, row in csv_rows(path):
+    headers = [
+        [*ends, *more]
+        for ends in (("from", "to"), ("source", "target"))
+        for more in ((), ("length",))
+    ]
+    for line, row in read_rows(path, strict=True):
         place = f"{path}:{line}"
         if not width:
             width = len(row)
             if width not in (2, 3):
                 raise InputError(f"{place}: lines must read from,to or from,to,length")
-            if [field.lower() for field in row] in _HEADERS:
+            if [field.lower() for field in row] in headers:
                 continue
         if len(row) != width:
             raise InputError(f"{place}: expected {width} fields as above, got {len(row)}")
@@ -201,7 +271,7 @@ def _as_float(value: int | float, place: str) -> float:
 
 
 def _json_label(label: Any, place: str | Path, depth: int = 0) -> Hashable:
-    if isinstance(label, list) and depth < LABEL_DEPTH:
+    if isinstance(label, list) and depth < 10:
         return tuple(_json_label(part, place, depth + 1) for part in label)
     if label is None or isinstance(label, str | int | float):
         return label
@@ -225,10 +295,304 @@ def _json_text(graph: ExplicitGraph, path: str | Path) -> str:
 
 
 def _check_json_label(label: Hashable, path: str | Path, depth: int = 0) -> None:
-    if isinstance(label, tuple) and depth < LABEL_DEPTH:
+    if isinstance(label, tuple) and depth < 10:
         for part in label:
             _check_json_label(part, path, depth + 1)
     elif type(label) not in (str, int, float, bool, type(None)):
         raise InputError(
             f"{path}: answer {shortened(label)} is neither a text, a number nor a tuple of these"
         )
+
+
+_LABEL_COLUMNS = ("label", "name", "id")
+
+
+# -- GraphML ------------------------------------------------------------------------------
+
+
+def _read_graphml(path: str | Path) -> ExplicitGraph:
+    """Read GraphML without its dangers: no document types, no entities, bounded depth."""
+    data = read_text(path).encode()
+    _check_xml(data, path)
+    root = ElementTree.fromstring(data, ElementTree.XMLParser(encoding="utf-8"))
+    found: dict[str, list[ElementTree.Element]] = {}
+    for element in root.iter():
+        found.setdefault(_tag(element), []).append(element)
+    if _tag(root) != "graphml":
+        raise InputError(f"{path}: expected a graphml element, got {shortened(_tag(root))}")
+    for tag in ("hyperedge", "port"):
+        if tag in found:
+            raise InputError(f"{path}: {tag} elements are not accepted")
+    if len(found.get("graph", ())) != 1:
+        problem = (
+            "expected one graph, got another" if "graph" in found else "the file holds no graph"
+        )
+        raise InputError(f"{path}: {problem}")
+    if found["graph"][0].get("edgedefault", "undirected") != "undirected":
+        raise InputError(f"{path}: an answer graph must be undirected")
+    keys = {
+        key.get("id", ""): (key.get("for", "all"), key.get("attr.name", ""))
+        for key in found.get("key", ())
+    }
+    listing, labels = Listing(path), _graphml_labels(found.get("node", []), keys, path)
+    for label in labels.values():
+        listing.node(label, once=True)
+    for k, edge in enumerate(found.get("edge", ()), 1):
+        place = f"{path}: edge {k}"
+        ends = [edge.get("source"), edge.get("target")]
+        if None in ends:
+            raise InputError(f"{place}: an edge needs source and target")
+        if edge.get("directed", "false") != "false":
+            raise InputError(f"{place}: an answer graph must be undirected")
+        for end in ends:
+            if end not in labels:
+                raise InputError(f"{place}: there is no node {shortened(end)}")
+        length = _datum(edge, "edge", "length", keys)
+        far = 1.0 if length is None else number(length.strip(), place, "a length")
+        listing.edge(labels[ends[0]], labels[ends[1]], far, place)
+    return listing.graph(retype=typed_labels)
+
+
+def _check_xml(data: bytes, path: str | Path, deepest: int = 50) -> None:
+    """Refuse what is not XML, document types and depth; a simple graph needs four levels."""
+    parser = expat.ParserCreate("utf-8")
+    depth = 0
+
+    def refuse(*_: object) -> int:
+        raise InputError(
+            f"{path}:{parser.CurrentLineNumber}: document types and entities are not accepted"
+        )
+
+    def start(*_: object) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > deepest:
+            raise InputError(
+                f"{path}:{parser.CurrentLineNumber}: elements are nested deeper than {deepest}"
+            )
+
+    def end(*_: object) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
+    parser.ExternalEntityRefHandler = refuse
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as wrong:
+        reason = expat.ErrorString(wrong.code)
+        raise InputError(f"{path}:{wrong.lineno}: this is not XML: {reason}") from None
+
+
+def _tag(element: ElementTree.Element) -> str:
+    return element.tag.rpartition("}")[2].rpartition(":")[2]
+
+
+def _datum(
+    element: ElementTree.Element, kind: str, wanted: str, keys: dict[str, tuple[str, str]]
+) -> str | None:
+    """Return the value of an attribute of a node or an edge."""
+    for data in element:
+        scope, name = keys.get(data.get("key", ""), ("all", data.get("key", "")))
+        if _tag(data) == "data" and name == wanted and scope in (kind, "all"):
+            return data.text or ""
+    return None
+
+
+def _graphml_labels(
+    nodes: list[ElementTree.Element], keys: dict[str, tuple[str, str]], path: str | Path
+) -> dict[str | None, str]:
+    """Return the label of each node by its id; the ids themselves unless every node has a label."""
+    found: dict[str | None, str | None] = {}
+    for node in nodes:
+        if "id" not in node.attrib:
+            raise InputError(f"{path}: a node has no id")
+        if node.get("id") in found:
+            raise InputError(f"{path}: the node {shortened(node.get('id'))} is given twice")
+        found[node.get("id")] = _datum(node, "node", "label", keys)
+    labels = {key: label for key, label in found.items() if label is not None}
+    return labels if len(labels) == len(found) else {key: str(key) for key in found}
+
+
+def _graphml_text(graph: ExplicitGraph, path: str | Path) -> str:
+    import networkx
+
+    names = label_texts(graph.labels, path)
+    for name in names:
+        if any(ord(c) < 32 or 0xD800 <= ord(c) < 0xE000 or c in "\ufffe\uffff" for c in name):
+            raise InputError(
+                f"{path}: answer {shortened(name)} holds a character that XML does not allow; "
+                "a .json file keeps it"
+            )
+    drawn: networkx.Graph[str] = networkx.Graph()
+    drawn.add_nodes_from((f"n{i}", {"label": name}) for i, name in enumerate(names))
+    lengths = graph.edge_lengths().tolist() if graph.has_lengths else [None] * graph.edge_count
+    for (i, j), length in zip(graph.edge_array().tolist(), lengths, strict=True):
+        drawn.add_edge(f"n{i}", f"n{j}", **({} if length is None else {"length": length}))
+    return "\n".join([*networkx.generate_graphml(drawn), ""])
+
+
+# -- points -------------------------------------------------------------------------------
+
+
+def read_points(path: str | Path, metric: str = "euclidean") -> PointsGraph:
+    r"""Read points from a CSV file, one a line.
+
+    A first line without numbers names the columns: one called ``label``, ``name`` or ``id``
+    holds the labels, all others are coordinates (for ``haversine``: ``lat`` and ``lon``).
+    Without such a line, a first field that is not a number is the label.
+
+    Parameters
+    ----------
+    path
+        The file; its size is limited.
+    metric
+        As for :class:`PointsGraph`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = Path(folder, "towns.csv")
+    ...     _ = place.write_text("name,lon,lat\nParis,2.35,48.86\nBerlin,13.40,52.52\n")
+    ...     towns = read_points(place, metric="haversine")
+    >>> towns.labels, round(towns.diameter)
+    (['Paris', 'Berlin'], 877)
+    """
+    if metric not in METRICS:
+        raise InputError(f"the metric must be one of {', '.join(METRICS)}, got {metric!r}")
+    rows = read_rows(path, strict=True)
+    if not rows:
+        raise InputError(f"{path}: the file holds no points")
+    line, fields = rows[0]
+    names = fields if not any(map(_is_number, fields)) else None
+    label_column = _label_column(fields, names)
+    columns = _coordinate_columns(len(fields), names, label_column, metric, f"{path}:{line}")
+    if not columns:
+        raise InputError(f"{path}:{line}: a point needs at least one coordinate")
+    points: list[list[float]] = []
+    labels: list[str] = []
+    seen: dict[str, int] = {}
+    for line, row in rows if names is None else rows[1:]:
+        place = f"{path}:{line}"
+        if len(row) != len(fields):
+            raise InputError(f"{place}: expected {len(fields)} fields as above, got {len(row)}")
+        points.append([number(row[k], place, "a coordinate") for k in columns])
+        if label_column is not None:
+            label = row[label_column]
+            if not label:
+                raise InputError(f"{place}: the label is empty")
+            if label in seen:
+                raise InputError(
+                    f"{place}: the label {shortened(label)} is given again (see line {seen[label]})"
+                )
+            seen[label] = line
+            labels.append(label)
+    if not points:
+        raise InputError(f"{path}: the file holds no points")
+    try:
+        return PointsGraph(
+            points,
+            metric=metric,
+            labels=typed_labels(labels) if labels else None,
+            name=Path(path).stem,
+        )
+    except InputError as refused:
+        raise type(refused)(f"{path}: {refused}") from None
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _label_column(fields: list[str], names: list[str] | None) -> int | None:
+    if names is None:
+        return None if _is_number(fields[0]) else 0
+    found = [k for k, name in enumerate(names) if name.lower() in ("label", "name", "id")]
+    return found[0] if found else None
+
+
+def _coordinate_columns(
+    width: int, names: list[str] | None, label: int | None, metric: str, place: str
+) -> list[int]:
+    columns = [k for k in range(width) if k != label]
+    if metric != "haversine" or names is None:
+        return columns
+    kinds = {"lat": 0, "latitude": 0, "lon": 1, "lng": 1, "long": 1, "longitude": 1}
+    degrees = {k: kinds.get(names[k].lower(), -1) for k in columns}
+    if sorted(degrees.values()) != [0, 1]:
+        raise InputError(f"{place}: haversine needs the columns lat and lon, got {','.join(names)}")
+    return sorted(columns, key=degrees.__getitem__)
+
+
+# -- fields -------------------------------------------------------------------------------
+
+
+def number(field: str, place: str, what: str) -> float:
+    """Read a finite number from a field, or say where it is not one.
+
+    Examples
+    --------
+    >>> number("nan", "edges.csv:3", "a length")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: edges.csv:3: a length must be a finite number, got 'nan'
+    """
+    try:
+        value = float(field) if "_" not in field else float("nan")
+    except ValueError:
+        value = float("nan")
+    if not -float("inf") < value < float("inf"):
+        raise InputError(f"{place}: {what} must be a finite number, got {shortened(field)}")
+    return value
+
+
+def typed_labels(texts: Sequence[str]) -> list[Hashable]:
+    """Return labels from a format without types: integers where all of them are.
+
+    Examples
+    --------
+    >>> typed_labels(["0", "10", "-3"]), typed_labels(["0", "10", "07"])
+    ([0, 10, -3], ['0', '10', '07'])
+    """
+    whole = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+    if texts and all(whole.fullmatch(text) and text != "-0" for text in texts):
+        return [int(text) for text in texts]
+    return list(texts)
+
+
+def label_texts(labels: Sequence[Hashable], path: str | Path) -> list[str]:
+    """Return labels as texts that :func:`typed_labels` turns back into the same labels.
+
+    Examples
+    --------
+    >>> label_texts([("a", 1)], "graph.csv")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: graph.csv: answer ('a', 1) is neither text nor ...
+    """
+    for label in labels:
+        if isinstance(label, bool) or not isinstance(label, int | str):
+            raise InputError(
+                f"{path}: answer {shortened(label)} is neither text nor a whole number; "
+                "a .json file keeps it"
+            )
+        if isinstance(label, str) and (not label or label != label.strip() or "\0" in label):
+            raise InputError(
+                f"{path}: answer {shortened(label)} is empty, begins or ends with a space or holds "
+                "a NUL; a .json file keeps it"
+            )
+    texts = [str(label) for label in labels]
+    back = typed_labels(texts)
+    changed = [a for a, b in zip(labels, back, strict=True) if a != b]
+    if changed:
+        raise InputError(
+            f"{path}: answer {shortened(changed[0])} would be read back as another type; "
+            "a .json file keeps it"
+        )
+    return texts

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Sequence
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import InputError, whole_number
-from tightrope.graphs.base import AnswerGraph, Lattice, box_rule
+from tightrope.graphs.base import AnswerGraph, Lattice, box_rule, check_written
 
 
 class HistogramGraph(AnswerGraph):
@@ -37,6 +38,8 @@ class HistogramGraph(AnswerGraph):
         self.classes = whole_number(classes, "the number of classes")
         self.name = name or f"histogram({people},{classes})"
         self._bins = bins
+        small, large = sorted((self.people, bins))
+        check_written(small * math.log10((large + small) / small * math.e), 1, self.name)
         self.size = comb(self.people + bins - 1, bins - 1)
 
     # -- numbering ------------------------------------------------------------------------
@@ -241,6 +244,9 @@ class AddRemoveHistograms(HistogramGraph):
     >>> graph.size, graph.edge_count, graph.diameter
     (286, 660, 20)
     """
+
+    #: Every edge changes the number of people by one, so all cycles are even.
+    least_girth = 4
 
     def __init__(self, people: int, classes: int, *, name: str | None = None) -> None:
         classes = whole_number(classes, "the number of classes")

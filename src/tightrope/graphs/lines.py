@@ -1,8 +1,15 @@
-"""Answer graphs by rule: bands (paths, sums), cycles and stars."""
+r"""Answers on lines, rings, stars, cliques and trees, by rule.
+
+When one person comes or goes (:class:`CappedPathPower`), an edge joins a database to one with a
+person less. The smaller answer must therefore be reachable with one person less than there may be,
+which takes away the edges between answers that only a full database gives.
+"""
 
 from __future__ import annotations
 
 import functools
+import itertools
+import math
 from collections.abc import Callable, Hashable
 from fractions import Fraction
 from typing import Any
@@ -11,14 +18,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import InputError, whole_number
-from tightrope.graphs.base import AnswerGraph, box_rule, frozen
+from tightrope.graphs.base import AnswerGraph, RegularGraph, box_rule, check_written, frozen
+from tightrope.graphs.registry import Parameter, family
+
+_NODES = Parameter("n", "number of answers")
 
 
+@family(
+    "path",
+    _NODES,
+    meaning="answers in a row",
+    example="path(6)",
+    drawn="path(5)",
+)
 class PathPower(AnswerGraph):
     r"""Answers on a line, adjacent when they differ by at most ``width``.
 
     :math:`d(i, j) = \lceil |i-j| / w \rceil`. Width 1 is a path, width :math:`\ge n-1` a clique;
-    ``sum(u,v)`` is a band of ``uv+1`` answers and width ``v`` [A, §6].
+    ``sum(u,v)`` is one of ``uv+1`` answers and width ``v`` [A, §6].
 
     Parameters
     ----------
@@ -40,6 +57,8 @@ class PathPower(AnswerGraph):
     >>> PathPower(751, 5).ball_sizes(0)[:3], PathPower(751, 5).diameter
     ((1, 5, 5), 150)
     """
+
+    knows_maxima = True
 
     def __init__(
         self,
@@ -80,11 +99,6 @@ class PathPower(AnswerGraph):
     def longest_edge(self) -> tuple[int, int, float]:
         """Return an edge that is as long as they get."""
         return 0, min(self.width, self.size - 1), 1.0
-
-    @property
-    def knows_maxima(self) -> bool:
-        """A window slides along the line."""
-        return True
 
     def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the largest value within ``width`` places, by doubling: log(width) passes."""
@@ -196,7 +210,134 @@ class PathPower(AnswerGraph):
         return self.ball_sizes(0) if self.min_degree == self.max_degree else None
 
 
-class Cycle(AnswerGraph):
+class CappedPathPower(PathPower):
+    r"""Sums of at most ``people`` values from 0 … ``width``, where one person comes or goes.
+
+    Like the power of a path with ``people · width + 1`` answers, except that the ``width``
+    largest answers are not adjacent to each other: only a full database gives them, and nobody
+    can join it.
+    :math:`d(i, j) = \lceil |i-j| / w \rceil`, and 2 between two of those.
+
+    Examples
+    --------
+    >>> graph = CappedPathPower(3, 5)
+    >>> graph.size, graph.distance(14, 15), graph.distance(10, 15), graph.neighbours(15)
+    (16, 2, 1, array([10]))
+    """
+
+    def __init__(self, people: int, width: int, *, name: str | None = None) -> None:
+        self.people = whole_number(people, "the number of people")
+        width = whole_number(width, "the largest value")
+        super().__init__(self.people * width + 1, width, name=name or f"sum({people},{width})")
+        #: The largest answer that leaves room for one more person.
+        self.cap = (self.people - 1) * width
+
+    @property
+    def power(self) -> int | None:
+        """One value more than none is a path; otherwise edges are missing at the top."""
+        return 1 if self.width == 1 else None
+
+    @property
+    def rule(self) -> tuple[Any, ...]:
+        """The number of people and the largest value; one person makes a star."""
+        if self.width == 1:
+            return super().rule
+        return ("star", self.width) if self.people == 1 else ("capped", self.people, self.width)
+
+    def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return window maxima; above ``cap`` only answers up to it, and oneself, are seen."""
+        out = super().nearby_maxima(values)
+        below = np.maximum.accumulate(values[self.cap :: -1], axis=0)
+        for i in range(self.cap + 1, self.size):
+            out[i] = np.maximum(values[i], below[self.cap - max(0, i - self.width)])
+        return out
+
+    def distance(self, i: int, j: int) -> int:
+        """Return ⌈|i-j| / width⌉, or 2 between answers of full databases."""
+        far = super().distance(i, j)
+        return 2 if i != j and min(i, j) > self.cap else far
+
+    def distances_from(self, i: int) -> NDArray[np.int64]:
+        """Return the distances from one node to every node."""
+        row = super().distances_from(i)
+        if i > self.cap:
+            row[self.cap + 1 :] = 2
+            row[i] = 0
+        return row
+
+    def neighbours(self, i: int) -> NDArray[np.int64]:
+        """Return the nodes adjacent to a node."""
+        near = super().neighbours(i)
+        return near[near <= self.cap] if i > self.cap else near
+
+    def edge_array(self) -> NDArray[np.int64]:
+        """Return all edges as an array of shape (edges, 2), each pair increasing (read-only)."""
+        edges = super().edge_array()
+        return frozen(edges[edges[:, 0] <= self.cap])
+
+    def degree(self, i: int) -> int:
+        """Return the number of neighbours of a node."""
+        self._check_node(i)
+        below = min(i, self.width) - max(0, i - 1 - self.cap)
+        return below + (min(self.size - 1 - i, self.width) if i <= self.cap else 0)
+
+    @functools.cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        """The degree of every node."""
+        degrees = super().degrees.copy()
+        top = np.arange(self.cap + 1, self.size)
+        degrees[top] = np.minimum(top, self.width) - (top - 1 - self.cap)
+        degrees.flags.writeable = False
+        return degrees
+
+    @property
+    def max_degree(self) -> int:
+        """The largest degree: nothing is lost at and below ``cap``."""
+        return self.degree(min(self.cap, (self.size - 1) // 2))
+
+    @property
+    def min_degree(self) -> int:
+        """1, the degree of the largest sum."""
+        return 1
+
+    @property
+    def edge_count(self) -> int:
+        """The number of edges."""
+        return super().edge_count - self.width * (self.width - 1) // 2
+
+    @property
+    def diameter(self) -> int:
+        """The number of people, or 2 for one person with several values."""
+        return max(self.people, min(2, self.width))
+
+    def ball_sizes(self, i: int) -> tuple[int, ...]:
+        """Return how many nodes lie at distance 0, 1, 2, … from a node."""
+        sizes = list(super().ball_sizes(i))
+        if i <= self.cap:
+            return tuple(sizes)
+        full = (
+            self.width - 1
+        )  # the other answers of full databases, all within one step along the line
+        if not full:
+            return tuple(sizes)
+        sizes += [0] * (3 - len(sizes))
+        sizes[1] -= full
+        sizes[2] += full
+        return tuple(sizes)
+
+    @property
+    def constant_ball_sizes(self) -> tuple[int, ...] | None:
+        """The ball sizes of a single edge; otherwise the ends see others than the middle."""
+        return (1, 1) if self.size == 2 else None
+
+
+@family(
+    "cycle",
+    Parameter("n", "number of answers", 3),
+    meaning="answers in a ring",
+    example="cycle(8)",
+)
+class Cycle(RegularGraph):
     """Answers on a ring, each adjacent to the next.
 
     Examples
@@ -205,6 +346,7 @@ class Cycle(AnswerGraph):
     (3, (1, 2, 2, 2, 1))
     """
 
+    common_degree = 2
     is_ring = True
     knows_maxima = True
 
@@ -246,32 +388,6 @@ class Cycle(AnswerGraph):
         self._check_node(i)
         return np.array(sorted({(i - 1) % self.size, (i + 1) % self.size}))
 
-    def degree(self, i: int) -> int:
-        """Return 2."""
-        self._check_node(i)
-        return 2
-
-    @functools.cached_property
-    def degrees(self) -> NDArray[np.int64]:
-        """The degree of every node."""
-        self._check_row("the list of degrees")
-        return np.full(self.size, 2)
-
-    @property
-    def max_degree(self) -> int:
-        """The degree of every node, 2."""
-        return 2
-
-    @property
-    def min_degree(self) -> int:
-        """The degree of every node, 2."""
-        return 2
-
-    @property
-    def edge_count(self) -> int:
-        """The number of edges, which is the number of nodes."""
-        return self.size
-
     @property
     def diameter(self) -> int:
         """Half the way round."""
@@ -283,11 +399,6 @@ class Cycle(AnswerGraph):
         self._check_length(self.diameter + 1, "the list of ball sizes")
         half, even = self.size // 2, self.size % 2 == 0
         return (1, *[2] * (half - 1), 1) if even else (1, *[2] * half)
-
-    @property
-    def constant_ball_sizes(self) -> tuple[int, ...]:
-        """The ball sizes, the same everywhere."""
-        return self.ball_sizes(0)
 
 
 class Star(AnswerGraph):
@@ -380,3 +491,206 @@ class Star(AnswerGraph):
     def diameter(self) -> int:
         """2, or 1 for a single leaf."""
         return min(2, self.size - 1)
+
+
+class CompleteGraph(RegularGraph):
+    """Every two answers adjacent, whatever the lengths of the edges.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PointsGraph
+    >>> isinstance(Clique(3), CompleteGraph), PointsGraph([(0, 0), (3, 4)]).edge_count
+    (True, 1)
+    """
+
+    def neighbours(self, i: int) -> NDArray[np.int64]:
+        """Return all other nodes."""
+        self._check_node(i)
+        self._check_row("a row of neighbours")
+        return np.delete(np.arange(self.size), i)
+
+    @property
+    def common_degree(self) -> int:
+        """The number of other nodes."""
+        return self.size - 1
+
+
+@family(
+    "clique",
+    _NODES,
+    meaning="every two answers adjacent",
+    example="clique(4)",
+    drawn="clique(6)",
+)
+class Clique(CompleteGraph):
+    """Every two answers adjacent, as for ``choice(c)`` [B, Ex 30].
+
+    Examples
+    --------
+    >>> Clique(6).ball_sizes(2), Clique(6).edge_count
+    ((1, 5), 15)
+    """
+
+    knows_maxima = True
+
+    def __init__(self, size: int, *, name: str | None = None) -> None:
+        self.size = whole_number(size, "the number of answers")
+        self.name = name or f"clique({size})"
+
+    @property
+    def rule(self) -> tuple[Any, ...]:
+        """One side of a box, all of it within reach."""
+        return box_rule((self.size, self.size))
+
+    def longest_edge(self) -> tuple[int, int, float]:
+        """Return the edge between the first and the last node."""
+        return 0, self.size - 1, 1.0
+
+    def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the largest value of all."""
+        return np.broadcast_to(values.max(axis=0), values.shape)
+
+    def distance(self, i: int, j: int) -> int:
+        """Return 0 or 1."""
+        self._check_node(i)
+        self._check_node(j)
+        return int(i != j)
+
+    def distances_from(self, i: int) -> NDArray[np.int64]:
+        """Return the distances from one node to every node."""
+        self._check_node(i)
+        self._check_row("a row of distances")
+        row = np.ones(self.size, np.int64)
+        row[i] = 0
+        return row
+
+    @property
+    def diameter(self) -> int:
+        """1, or 0 for a single answer."""
+        return int(self.size > 1)
+
+    def ball_sizes(self, i: int) -> tuple[int, ...]:
+        """Return how many nodes lie at distance 0 and 1 from a node."""
+        self._check_node(i)
+        return (1, self.size - 1) if self.size > 1 else (1,)
+
+
+@family(
+    "tree",
+    Parameter("b", "children of each node"),
+    Parameter("h", "height", 0),
+    meaning="a balanced tree",
+    example="tree(2,3)",
+)
+class BalancedTree(AnswerGraph):
+    """Every node above the last level has ``branches`` children; node 0 is the root.
+
+    Children of node i are ``branches·i + 1 … branches·i + branches``.
+
+    Examples
+    --------
+    >>> tree = BalancedTree(3, 4)
+    >>> tree.size, tree.max_degree, tree.diameter, tree.distance(tree.size - 1, 1)
+    (121, 4, 8, 5)
+    """
+
+    def __init__(self, branches: int, height: int, *, name: str | None = None) -> None:
+        self.branches = whole_number(branches, "the number of branches")
+        self.height = whole_number(height, "the height of the tree", 0)
+        check_written(height * math.log10(branches), height, name or f"tree({branches},{height})")
+        levels = itertools.accumulate(
+            range(self.height), lambda width, _: width * self.branches, initial=1
+        )
+        #: The number of nodes at each depth.
+        self.levels = tuple(levels)
+        self.size = sum(self.levels)
+        self.name = name or f"tree({branches},{height})"
+
+    @property
+    def rule(self) -> tuple[Any, ...]:
+        """Branches and height; one branch is a path, one level a star."""
+        if self.branches == 1 or self.size <= 2:
+            return box_rule((self.size, 1))
+        return ("star", self.branches) if self.height == 1 else ("tree", self.branches, self.height)
+
+    def parent(self, i: int) -> int:
+        """Return the node above a node other than the root."""
+        return (int(i) - 1) // self.branches
+
+    def _path_up(self, i: int) -> list[int]:
+        """Return the nodes from a node to the root."""
+        self._check_node(i)
+        up = [int(i)]
+        while up[-1]:
+            up.append(self.parent(up[-1]))
+        return up
+
+    def distance(self, i: int, j: int) -> int:
+        """Return the number of steps up to the common ancestor and down again."""
+        one, other = self._path_up(i), self._path_up(j)
+        while one and other and one[-1] == other[-1]:
+            one.pop()
+            other.pop()
+        return len(one) + len(other)
+
+    def distances_from(self, i: int) -> NDArray[np.int64]:
+        """Return the distances from one node to every node."""
+        self._check_row("a row of distances")
+        above = dict(enumerate(reversed(self._path_up(i))))
+        row = np.empty(self.size, np.int64)
+        row[0] = len(above) - 1
+        start = 1
+        for depth, width in enumerate(self.levels[1:], 1):
+            upper = row[start - self.levels[depth - 1] : start]
+            row[start : start + width] = np.repeat(upper + 1, self.branches)
+            if depth in above:
+                row[above[depth]] = len(above) - 1 - depth
+            start += width
+        return row
+
+    def neighbours(self, i: int) -> NDArray[np.int64]:
+        """Return the parent and the children."""
+        self._check_node(i)
+        self._check_address()
+        first = self.branches * int(i) + 1
+        children = np.arange(first, first + self.branches if first < self.size else first)
+        return np.concatenate([[self.parent(i)], children]) if i else children
+
+    def degree(self, i: int) -> int:
+        """Return the number of children, and one for the parent."""
+        self._check_node(i)
+        return int(i > 0) + (self.branches if self.branches * int(i) + 1 < self.size else 0)
+
+    @functools.cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        """The degree of every node."""
+        self._check_row("the list of degrees")
+        inner = self.size - self.levels[-1]
+        degrees = np.where(np.arange(self.size) < inner, self.branches + 1, 1)
+        degrees[0] -= 1
+        return degrees
+
+    @property
+    def max_degree(self) -> int:
+        """The degree below the root, or the root's own in a tree of height 1."""
+        return self.branches + int(self.height > 1) if self.height else 0
+
+    @property
+    def min_degree(self) -> int:
+        """The degree of a leaf."""
+        return int(self.height > 0)
+
+    @property
+    def edge_count(self) -> int:
+        """One less than the number of nodes."""
+        return self.size - 1
+
+    @property
+    def diameter(self) -> int:
+        """From leaf to leaf through the root."""
+        return self.height * (2 if self.branches > 1 else 1)
+
+    @property
+    def constant_ball_sizes(self) -> tuple[int, ...] | None:
+        """The ball sizes of a single node or edge; otherwise leaves see others than the root."""
+        return self.ball_sizes(0) if self.size <= 2 else None

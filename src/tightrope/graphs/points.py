@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import functools
+import reprlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs.base import frozen
-from tightrope.graphs.complete import CompleteGraph
-from tightrope.graphs.fields import shortened
-from tightrope.graphs.labelled import LabelledGraph, different_labels
+from tightrope.graphs.base import LIMITS, frozen
+from tightrope.graphs.explicit import LabelledGraph, different_labels
+from tightrope.graphs.lines import CompleteGraph
 
 #: Mean radius of the Earth, in kilometres.
 EARTH_RADIUS_KM = 6371.0088
-#: Largest coordinate, so that squares do not overflow.
-LARGEST_COORDINATE = 1e150
-#: Largest number of points between which all distances are compared for the diameter.
-PAIRED_POINTS = 30_000
-
-#: Nearer than this (a millimetre), degrees in floating point do not tell places apart.
-SAME_PLACE_KM = 1e-6
-#: Points this near in space are compared by their metric.
-_ON_TOP = 1e-6
 
 Array = NDArray[np.float64]
 Rule = Callable[[Array, Array], Array]
@@ -135,28 +126,33 @@ class PointsGraph(LabelledGraph, CompleteGraph):
     @functools.cached_property
     def diameter(self) -> float:
         """The largest distance between two points."""
-        if self.size > PAIRED_POINTS:
+        if self.size > LIMITS.compared:
             raise TooLarge(
-                f"the diameter of {self.name} compares all pairs of at most {PAIRED_POINTS} "
+                f"the diameter of {self.name} compares all pairs of at most {LIMITS.compared} "
                 f"points, got {self.size}"
             )
         return max(float(self.distances_from(i).max()) for i in range(self.size))
 
-    def _check_apart(self) -> None:
+    def _check_apart(self, near: float = 1e-6) -> None:
+        """Refuse two points in one place.
+
+        Those within ``near`` in space are compared by their metric. On the Earth a millimetre,
+        1e-6 km, is as near as degrees in floating point tell places apart.
+        """
         if self.size < 2:
             return
         from scipy.spatial import KDTree
 
         places = _in_space(self.points) if self.metric == "haversine" else self.points
-        least = SAME_PLACE_KM if self.metric == "haversine" else 0
+        least = 1e-6 if self.metric == "haversine" else 0
         gaps, nearest = KDTree(places).query(places, k=2)
-        for i in np.flatnonzero(gaps[:, 1] <= _ON_TOP).tolist():
+        for i in np.flatnonzero(gaps[:, 1] <= near).tolist():
             one, other = nearest[i].tolist()
             j = one if one != i else other
             if self.distance(i, j) <= least:
+                one, other = (reprlib.repr(self.label(k)) for k in sorted((i, j)))
                 raise InputError(
-                    f"points must be in different places, got {shortened(self.label(min(i, j)))} "
-                    f"and {shortened(self.label(max(i, j)))} in the same one"
+                    f"points must be in different places, got {one} and {other} in the same one"
                 )
 
 
@@ -174,7 +170,7 @@ def _checked_points(points: ArrayLike, metric: str) -> Array:
         raise InputError("points must be rows of as many numbers each") from None
     if values.ndim != 2 or 0 in values.shape:
         raise InputError(f"points must be rows of coordinates, got shape {values.shape}")
-    bad = np.argwhere(~(np.abs(values) <= LARGEST_COORDINATE))
+    bad = np.argwhere(~(np.abs(values) <= 1e150))  # squares of larger ones overflow
     if len(bad):
         i, k = map(int, bad[0])
         raise InputError(f"coordinates must be finite, got {values[i, k]} in point {i}")

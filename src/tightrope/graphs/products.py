@@ -1,4 +1,4 @@
-r"""Products of answer graphs by rule.
+r"""Products of answer graphs by rule, and graphs on the tuples of a grid.
 
 In the Cartesian product :math:`d = \sum_k d_k` (databases: one factor for each person), in the
 strong product :math:`d = \max_k d_k` (bundles of counts: one person changes them all at once).
@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.errors import InputError
-from tightrope.graphs.base import AnswerGraph, box_rule
+from tightrope.errors import InputError, whole_number
+from tightrope.graphs.base import AnswerGraph, RegularGraph, box_rule, check_written
+from tightrope.graphs.lines import Clique, PathPower, Star
+from tightrope.graphs.registry import Parameter, family
 
 
 class ProductGraph(AnswerGraph):
@@ -30,6 +32,8 @@ class ProductGraph(AnswerGraph):
     True
     """
 
+    fills_grid = True
+
     def __init__(self, factors: Sequence[AnswerGraph], *, name: str | None = None) -> None:
         if not factors:
             raise InputError("a product needs at least one factor")
@@ -38,6 +42,7 @@ class ProductGraph(AnswerGraph):
         self._factors = tuple(factors)
         self.size = math.prod(factor.size for factor in factors)
         self.name = name or self._sign.join(factor.name for factor in factors)
+        self.knows_maxima = all(factor.knows_maxima for factor, _ in self._same_factors)
 
     @property
     @abstractmethod
@@ -48,11 +53,6 @@ class ProductGraph(AnswerGraph):
     def factors(self) -> tuple[AnswerGraph, ...]:
         """The factors, in the order of the coordinates."""
         return self._factors
-
-    @property
-    def fills_grid(self) -> bool:
-        """Labels are tuples of the factors' labels, all of them."""
-        return True
 
     @functools.cached_property
     def rule(self) -> tuple[Any, ...] | None:
@@ -75,11 +75,6 @@ class ProductGraph(AnswerGraph):
         if any(factor.label_rule != ("steps", 0, 1) for factor in self.factors):
             return None
         return "grid", tuple(factor.size for factor in self.factors)
-
-    @property
-    def knows_maxima(self) -> bool:
-        """One factor after the other, where all of them have a rule."""
-        return all(factor.knows_maxima for factor, _ in self._same_factors)
 
     def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return maxima along every factor.
@@ -133,6 +128,13 @@ class ProductGraph(AnswerGraph):
         """Each different factor object with the number of times it occurs."""
         counts = Counter(map(id, self.factors))
         return [(f, counts[id(f)]) for f in {id(f): f for f in self.factors}.values()]
+
+    @functools.cached_property
+    def constant_ball_sizes(self) -> tuple[int, ...] | None:
+        """``n_d`` when every node of every factor sees the same ball sizes."""
+        if any(f.constant_ball_sizes is None for f, _ in self._same_factors):
+            return None
+        return self.ball_sizes(0)
 
 
 class CartesianProduct(ProductGraph):
@@ -209,11 +211,46 @@ class CartesianProduct(ProductGraph):
         return functools.reduce(_convolve, powers)
 
     @functools.cached_property
-    def constant_ball_sizes(self) -> tuple[int, ...] | None:
-        """``n_d`` when every node of every factor sees the same ball sizes."""
-        if any(f.constant_ball_sizes is None for f, _ in self._same_factors):
-            return None
-        return self.ball_sizes(0)
+    def least_girth(self) -> int:  # type: ignore[override]
+        """A triangle lies in one factor."""
+        from tightrope.graphs.shapes import girth
+
+        factors = [factor for factor, _ in self._same_factors if not factor.is_tree]
+        return 3 if any(girth(factor) == 3 for factor in factors) else 4
+
+    def transitive_rule(self) -> tuple[bool, str]:
+        """Return whether all factors are vertex-transitive [B, Prop 14]."""
+        from tightrope.graphs.symmetry import is_vertex_transitive
+
+        if all(is_vertex_transitive(factor) for factor, _ in self._same_factors):
+            return True, "a Cartesian product of vertex-transitive factors"
+        return False, "a Cartesian product with a factor that is not vertex-transitive"
+
+    def intersection_rule(self) -> tuple[tuple[int, ...], tuple[int, ...]] | bool:
+        r"""Decide from the factors (Hamming graphs: [B, Prop 13]).
+
+        Nodes that differ by i in one factor and j in another see :math:`c = c_i + c'_j` and
+        :math:`b = b_i + b'_j` besides constants, which depend on i + j alone only if both are
+        linear with common slopes. One layer of a distance-regular product is distance-regular.
+        """
+        from tightrope.graphs.symmetry import intersection_numbers
+
+        factors = [(f, times) for f, times in self._same_factors if f.size > 1]
+        found = [intersection_numbers(factor) for factor, _ in factors]
+        if sum(times for _, times in factors) == 1:
+            return (found[0].b, found[0].c) if found[0] else False
+        slopes = set()
+        for numbers in found:
+            if numbers is None or numbers.c != tuple(range(numbers.diameter + 1)):
+                return False
+            slope = numbers.b[0] // numbers.diameter
+            if numbers.b != tuple(slope * d for d in range(numbers.diameter, -1, -1)):
+                return False
+            slopes.add(slope)
+        if len(slopes) > 1:
+            return False
+        across, slope = self.diameter, slopes.pop()
+        return tuple(slope * d for d in range(across, -1, -1)), tuple(range(across + 1))
 
 
 class StrongProduct(ProductGraph):
@@ -306,12 +343,25 @@ class StrongProduct(ProductGraph):
         within = [math.prod(t[min(d, len(t) - 1)] for t in totals) for d in range(reach)]
         return tuple(b - a for a, b in zip([0, *within], within, strict=False))
 
-    @functools.cached_property
-    def constant_ball_sizes(self) -> tuple[int, ...] | None:
-        """``n_d`` when every node of every factor sees the same ball sizes."""
-        if any(f.constant_ball_sizes is None for f, _ in self._same_factors):
-            return None
-        return self.ball_sizes(0)
+    def transitive_rule(self) -> tuple[bool, str] | None:
+        """Return that all factors are vertex-transitive, if they are."""
+        from tightrope.graphs.symmetry import is_vertex_transitive
+
+        if all(is_vertex_transitive(factor) for factor, _ in self._same_factors):
+            return True, "a strong product of vertex-transitive factors"
+        return None
+
+    def intersection_rule(self) -> tuple[tuple[int, ...], tuple[int, ...]] | bool:
+        """Decide from the factors.
+
+        Neighbours that differ in one factor share ``(a₁+2)(k'+1)`` nodes of their closed balls,
+        neighbours that differ in both ``(a₁+2)(a'₁+2)``: equal only when all factors are cliques.
+        """
+        from tightrope.graphs.symmetry import intersection_numbers
+
+        factors = [factor for factor in self.factors if factor.size > 1]
+        numbers = intersection_numbers(factors[0]) if len(factors) == 1 else None
+        return (numbers.b, numbers.c) if numbers else False
 
 
 def _convolve(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
@@ -332,3 +382,377 @@ def _power(base: Sequence[int], times: int) -> tuple[int, ...]:
     half = _power(base, times // 2) if times > 1 else (1,)
     square = _convolve(half, half)
     return _convolve(square, base) if times % 2 else square
+
+
+@family(
+    "grid",
+    Parameter("a", "number of answers along one side"),
+    meaning="a grid with any number of sides",
+    example="grid(3,4)",
+    repeats=True,
+)
+def grid(*sides: int) -> CartesianProduct:
+    """Return the grid with the given numbers of answers along each side.
+
+    >>> grid(3, 4).diameter, grid(2, 2, 2).size
+    (5, 8)
+    """
+    lines = {side: PathPower(side) for side in set(sides)}
+    name = f"grid({','.join(map(str, sides))})"
+    check_written(sum(map(math.log10, sides)), len(sides), name)
+    return CartesianProduct([lines[side] for side in sides], name=name)
+
+
+@family(
+    "hypercube",
+    Parameter("d", "dimension"),
+    meaning="tuples of bits",
+    example="hypercube(3)",
+)
+def hypercube(dimension: int) -> CartesianProduct:
+    """Return the hypercube, whose answers are tuples of zeros and ones.
+
+    >>> hypercube(3).ball_sizes(0)
+    (1, 3, 3, 1)
+    """
+    sides = whole_number(dimension, "the dimension of a hypercube")
+    check_written(sides * math.log10(2), sides, f"hypercube({dimension})")
+    return CartesianProduct([Clique(2)] * sides, name=f"hypercube({dimension})")
+
+
+class Databases(CartesianProduct):
+    r"""All databases of u people, adjacent when one person differs.
+
+    A Cartesian product with one factor for each person: a clique of the values when a person's
+    value may change (the Hamming graph, [B, Prop 14]), a star around "absent" when a person may
+    come or go, a clique of the values and "absent" when all of this may happen.
+
+    Parameters
+    ----------
+    people
+        The number of slots u.
+    values
+        One person's possible values.
+    change
+        Whether a person's value may change in one step.
+    absent
+        Whether people may be absent; their label is ``None``.
+    name
+        Text that describes the graph.
+
+    Examples
+    --------
+    >>> hamming = Databases(5, range(4))
+    >>> hamming.size, hamming.ball_sizes(0)
+    (1024, (1, 15, 90, 270, 405, 243))
+    >>> slots = Databases(2, "ab", change=False, absent=True)
+    >>> slots.label(0), slots.label(5), slots.distance(slots.index(("a", None)), 7)
+    ((None, None), ('a', 'b'), 3)
+    """
+
+    def __init__(
+        self,
+        people: int,
+        values: Sequence[Hashable],
+        *,
+        change: bool = True,
+        absent: bool = False,
+        name: str | None = None,
+    ) -> None:
+        count = whole_number(len(values), "the number of values")
+        people = whole_number(people, "the number of people")
+        if not (change or absent):
+            raise InputError("neighbouring databases must differ: people change, or come and go")
+        self.values = values
+        self.absent = bool(absent)
+        text = name or f"databases({people},{count})"
+        check_written(people * math.log10(count + 1), people, text)
+        slot = Clique(count + int(self.absent)) if change else Star(count)
+        super().__init__([slot] * people, name=text)
+
+    @property
+    def label_rule(self) -> tuple[Any, ...] | None:
+        """A grid where values are 0, 1, 2, … and nobody is absent."""
+        plain = not self.absent and self.values == range(len(self.values))
+        return ("grid", (len(self.values),) * len(self.factors)) if plain else None
+
+    def label(self, i: int) -> tuple[Hashable, ...]:
+        """Return the values of all people, ``None`` for the absent ones."""
+        if not self.absent:
+            return tuple(self.values[digit] for digit in self.digits(i))
+        return tuple(self.values[d - 1] if d else None for d in self.digits(i))
+
+    @functools.cached_property
+    def _value_places(self) -> dict[Hashable, int]:
+        return {value: place for place, value in enumerate(self.values)}
+
+    def index(self, label: Hashable) -> int:
+        """Return the node that stands for a tuple of values."""
+        if not isinstance(label, tuple) or len(label) != len(self.factors):
+            raise InputError(
+                f"an answer of {self.name} is a tuple of {len(self.factors)}, got {label!r}"
+            )
+        return self.node([self._digit(value) for value in label])
+
+    def _digit(self, value: Hashable) -> int:
+        if self.absent and value is None:
+            return 0
+        try:
+            if isinstance(self.values, range):
+                place = self.values.index(value)  # type: ignore[arg-type]
+            else:
+                place = self._value_places[value]
+        except (KeyError, TypeError, ValueError):
+            raise InputError(f"{value!r} is not one person's value in {self.name}") from None
+        return place + int(self.absent)
+
+
+class CappedCounts(AnswerGraph):
+    r"""Bundles of ``k`` counts of at most ``people`` people, where one person comes or goes.
+
+    A person who comes raises any of the counts by one, so :math:`c \sim c'` when
+    :math:`c'-c \in \{0,1\}^k \setminus 0` and no count in the smaller c is ``people``. With
+    :math:`P = \max(c'-c)^+` and :math:`N = \max(c-c')^+` the distance is P + N, and one more when
+    only one of them is positive and the smaller bundle already has a full count: then somebody
+    must leave first.
+
+    Examples
+    --------
+    >>> graph = CappedCounts(3, 2)
+    >>> graph.size, graph.edge_count, graph.diameter
+    (16, 27, 6)
+    >>> graph.distance(graph.index((3, 0)), graph.index((3, 1)))
+    2
+    """
+
+    fills_grid = True
+
+    def __init__(self, people: int, counts: int, *, name: str | None = None) -> None:
+        self.people = whole_number(people, "the number of people")
+        self.counts = whole_number(counts, "the number of counts")
+        self.name = name or f"counts({people},{counts})"
+        check_written(self.counts * math.log10(self.people + 1), self.counts, self.name)
+        self.size = (self.people + 1) ** self.counts
+
+    @property
+    def rule(self) -> tuple[Any, ...]:
+        """The number of people and of counts; one count is a path."""
+        if self.counts == 1:
+            return box_rule((self.size, 1))
+        return "capped counts", self.people, self.counts
+
+    @property
+    def label_rule(self) -> tuple[Any, ...]:
+        """A grid."""
+        return "grid", (self.people + 1,) * self.counts
+
+    def label(self, i: int) -> tuple[int, ...]:
+        """Return the tuple of counts that a node stands for."""
+        self._check_node(i)
+        rest, found = int(i), []
+        for _ in range(self.counts):
+            rest, digit = divmod(rest, self.people + 1)
+            found.append(digit)
+        return tuple(reversed(found))
+
+    def index(self, label: Hashable) -> int:
+        """Return the node that stands for a tuple of counts."""
+        if (
+            isinstance(label, tuple)
+            and len(label) == self.counts
+            and all(isinstance(c, int | np.integer) and 0 <= c <= self.people for c in label)
+        ):
+            base = self.people + 1
+            return sum(int(c) * base**k for k, c in enumerate(reversed(label)))
+        raise InputError(
+            f"an answer of {self.name} is a tuple of {self.counts} whole numbers "
+            f"0 … {self.people}, got {label!r}"
+        )
+
+    def distance(self, i: int, j: int) -> int:
+        """Return the number of people who must come or go."""
+        here, there = self.label(i), self.label(j)
+        up = max(0, *(b - a for a, b in zip(here, there, strict=True)))
+        down = max(0, *(a - b for a, b in zip(here, there, strict=True)))
+        full = (down == 0 < up and max(here) == self.people) or (
+            up == 0 < down and max(there) == self.people
+        )
+        return up + down + int(full)
+
+    def distances_from(self, i: int) -> NDArray[np.int64]:
+        """Return the distances from one node to every node."""
+        here = np.array(self.label(i))
+        table = self._table
+        gaps = table - here
+        up, down = gaps.max(axis=1).clip(0), -gaps.min(axis=1).clip(max=0)
+        full_there = table.max(axis=1) == self.people
+        full_here = here.max() == self.people
+        extra = ((down == 0) & (up > 0) & full_here) | ((up == 0) & (down > 0) & full_there)
+        row: NDArray[np.int64] = up + down + extra
+        return row
+
+    @functools.cached_property
+    def _table(self) -> NDArray[np.int64]:
+        self._check_length(self.size * self.counts, "a row of distances")
+        shape = (self.people + 1,) * self.counts
+        return np.stack(np.unravel_index(np.arange(self.size), shape), axis=1)
+
+    def neighbours(self, i: int) -> NDArray[np.int64]:
+        """Return the bundles with one person more or one person less."""
+        here = self.label(i)
+        self._check_address()
+        below, above = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        for count in here:
+            step = {0: [0], self.people: [-1]}.get(count, [-1, 0])
+            below = (below[:, None] * (self.people + 1) + (count + np.array(step))).ravel()
+            above = (above[:, None] * (self.people + 1) + (count + np.arange(2))).ravel()
+        near = below if max(here) == self.people else np.concatenate([below, above])
+        near = np.unique(near)
+        beside: NDArray[np.int64] = near[near != i]
+        return beside
+
+    def degree(self, i: int) -> int:
+        """Return the number of neighbours of a node."""
+        here = self.label(i)
+        below = math.prod(1 if count in (0, self.people) else 2 for count in here)
+        full = max(here) == self.people
+        return below if full else below - 1 + 2**self.counts - 1
+
+    @functools.cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        """The degree of every node."""
+        table = self._table
+        below = np.where((table == 0) | (table == self.people), 1, 2).prod(axis=1)
+        full = table.max(axis=1) == self.people
+        degrees: NDArray[np.int64] = np.where(full, below, below + 2**self.counts - 2)
+        return degrees
+
+    @property
+    def max_degree(self) -> int:
+        """The largest degree."""
+        ways = (1 << self.counts) - 1
+        return 2 * ways if self.people > 1 else ways
+
+    @property
+    def min_degree(self) -> int:
+        """1, the degree of the full bundle."""
+        return 1
+
+    @property
+    def edge_count(self) -> int:
+        """The number of smaller bundles times the ways to come."""
+        smaller: int = self.people**self.counts
+        ways: int = 2**self.counts - 1
+        return smaller * ways
+
+    @property
+    def diameter(self) -> int:
+        """Everybody leaves and everybody comes; one count is a path."""
+        return self.people * min(2, self.counts)
+
+
+@family(
+    "folded_cube",
+    Parameter("d", "dimension", 3),
+    meaning="a hypercube of dimension d-1 with its opposite corners joined",
+    example="folded_cube(4)",
+)
+class FoldedCube(RegularGraph):
+    r"""The hypercube of dimension d-1 plus an edge between opposite corners.
+
+    :math:`d(x, y) = \min(h, d-h)` with the Hamming distance h. Φ of ``FoldedCube(4)`` is
+    singular at α = 1/3 [A, App B].
+
+    Examples
+    --------
+    >>> cube = FoldedCube(4)
+    >>> cube.size, cube.degree(0), cube.ball_sizes(0), cube.label(5)
+    (8, 4, (1, 4, 3), (1, 0, 1))
+    """
+
+    fills_grid = True
+
+    def __init__(self, dimension: int, *, name: str | None = None) -> None:
+        self.dimension = whole_number(dimension, "the dimension of a folded cube", 3)
+        self.name = name or f"folded_cube({dimension})"
+        check_written(self.dimension * math.log10(2), self.dimension, self.name)
+        self.size = 2 ** (self.dimension - 1)
+        self.least_girth = 3 if self.dimension == 3 else 4
+
+    @property
+    def common_degree(self) -> int:
+        """The dimension."""
+        return self.dimension
+
+    @property
+    def rule(self) -> tuple[Any, ...]:
+        """The dimension; three dimensions fold to a clique."""
+        return ("folded cube", self.dimension) if self.dimension > 3 else box_rule((4, 3))
+
+    @property
+    def label_rule(self) -> tuple[Any, ...]:
+        """A grid."""
+        return "grid", (2,) * (self.dimension - 1)
+
+    def label(self, i: int) -> tuple[int, ...]:
+        """Return the coordinates of a corner."""
+        self._check_node(i)
+        return tuple(int(i) >> k & 1 for k in reversed(range(self.dimension - 1)))
+
+    def index(self, label: Hashable) -> int:
+        """Return the corner with the given coordinates."""
+        if (
+            isinstance(label, tuple)
+            and len(label) == self.dimension - 1
+            and all(bit in (0, 1) for bit in label)
+        ):
+            return sum(int(bit) << k for k, bit in enumerate(reversed(label)))
+        raise InputError(
+            f"an answer of {self.name} is a tuple of {self.dimension - 1} zeros and ones, "
+            f"got {label!r}"
+        )
+
+    def distance(self, i: int, j: int) -> int:
+        """Return min(h, d-h)."""
+        self._check_node(i)
+        self._check_node(j)
+        steps = (int(i) ^ int(j)).bit_count()
+        return min(steps, self.dimension - steps)
+
+    def distances_from(self, i: int) -> NDArray[np.int64]:
+        """Return the distances from one node to every node."""
+        self._check_node(i)
+        self._check_row("a row of distances")
+        different = np.arange(self.size) ^ int(i)
+        steps = sum((different >> k & 1 for k in range(1, self.dimension - 1)), different & 1)
+        row: NDArray[np.int64] = np.minimum(steps, self.dimension - steps)
+        return row
+
+    def neighbours(self, i: int) -> NDArray[np.int64]:
+        """Return the corners that differ in one coordinate, and the opposite corner."""
+        self._check_node(i)
+        self._check_address()
+        flips = np.array([*(1 << k for k in range(self.dimension - 1)), self.size - 1])
+        return np.sort(flips ^ int(i))
+
+    @property
+    def diameter(self) -> int:
+        """Half the dimension."""
+        return self.dimension // 2
+
+    def ball_sizes(self, i: int) -> tuple[int, ...]:
+        """Return how many nodes lie at distance 0, 1, 2, … from a node."""
+        self._check_node(i)
+        d = self.dimension
+        return tuple(math.comb(d, k) // (2 if 2 * k == d else 1) for k in range(d // 2 + 1))
+
+    def transitive_rule(self) -> tuple[bool, str]:
+        """Return how corners are moved."""
+        return True, "adding a corner's coordinates moves any corner to any other"
+
+    def intersection_rule(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the numbers of the cube up to half the way across."""
+        half, odd = divmod(self.dimension, 2)
+        far = half if odd else self.dimension
+        down = range(self.dimension, self.dimension - half, -1)
+        return (*down, 0), (*range(half), far)

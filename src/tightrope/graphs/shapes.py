@@ -1,28 +1,20 @@
-"""Shapes of graphs: shortest cycles, and the order of nodes along paths, cycles and trees.
+"""Shapes of graphs: shortest cycles, orders along paths, cycles and trees, edges for symmetry.
 
 Shapes are about the edges alone, whatever their lengths.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import breadth_first_order, depth_first_order
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs.base import AnswerGraph, frozen
-from tightrope.graphs.histograms import AddRemoveHistograms
-from tightrope.graphs.named import FoldedCube
-from tightrope.graphs.products import CartesianProduct
-
-#: Largest number of nodes in which a shortest cycle is searched from everywhere.
-CYCLE_NODES = 20_000
-#: Nodes around which a short cycle is looked for before everything is searched.
-_FIRST_LOOKS = 3
-#: Largest degree at which a node's surroundings are looked at without a full search.
-_LOOK_DEGREE = 200_000
+from tightrope.graphs.base import LIMITS, AnswerGraph, frozen
+from tightrope.graphs.explicit import ExplicitGraph
 
 
 def girth(graph: AnswerGraph) -> int | None:
@@ -58,41 +50,25 @@ def shortest_cycle(graph: AnswerGraph) -> tuple[int, ...] | None:
         return tuple(cycle_order(graph).tolist())
     if graph.is_clique:
         return 0, 1, 2
-    least = _least_girth(graph)
+    least = graph.least_girth
     best: tuple[int, ...] | None = None
     near = _lists(graph)
-    for node in range(min(_FIRST_LOOKS, graph.size)):
-        if graph.degree(node) <= _LOOK_DEGREE:
+    # Most graphs with short cycles show one around their first nodes.
+    for node in range(min(3, graph.size)):
+        if graph.degree(node) <= LIMITS.searched:
             best = _cycle_near(near, node, 5 if best is None else len(best)) or best
         if best is not None and len(best) == least:
             return best
-    if graph.size > CYCLE_NODES:
+    if graph.size > LIMITS.searched:
         raise TooLarge(
             f"the shortest cycle of {graph.name} is not known by rule, and its {graph.size} "
-            f"answers are more than the {CYCLE_NODES} that are searched"
+            f"answers are more than the {LIMITS.searched} that are searched"
         )
     for node in range(graph.size):
         best = _cycle_near(near, node, graph.size + 1 if best is None else len(best)) or best
         if best is not None and len(best) == least:
             break
     return best
-
-
-def _least_girth(graph: AnswerGraph) -> int:
-    """Return a lower bound by rule: a cycle of this length ends the search.
-
-    In a Cartesian product a triangle lies in one factor. When people only come and go, every
-    edge changes their number by one, so all cycles are even.
-    """
-    if isinstance(graph, AddRemoveHistograms) or (
-        isinstance(graph, FoldedCube) and graph.dimension > 3
-    ):
-        return 4
-    if isinstance(graph, CartesianProduct):
-        factors = {id(f): f for f in graph.factors if not f.is_tree}.values()
-        if all(girth(factor) != 3 for factor in factors):
-            return 4
-    return 3
 
 
 def _lists(graph: AnswerGraph) -> Callable[[int], list[int]]:
@@ -158,8 +134,9 @@ def path_order(graph: AnswerGraph) -> NDArray[np.int64]:
     """
     if not graph.is_path:
         raise InputError(f"the order along a path needs a path, but {graph.name} is none")
-    ends = np.flatnonzero(graph.degrees <= 1)
-    return frozen(np.array(_walk(graph, int(ends[0])), np.int64))
+    if graph.power == 1:
+        return frozen(np.arange(graph.size))
+    return tree_order(graph, int(np.flatnonzero(graph.degrees <= 1)[0])).order
 
 
 def cycle_order(graph: AnswerGraph) -> NDArray[np.int64]:
@@ -173,18 +150,10 @@ def cycle_order(graph: AnswerGraph) -> NDArray[np.int64]:
     """
     if not graph.is_cycle:
         raise InputError(f"the order round a cycle needs a cycle, but {graph.name} is none")
-    return frozen(np.array(_walk(graph, 0), np.int64))
-
-
-def _walk(graph: AnswerGraph, start: int) -> list[int]:
-    """Walk on without turning back until the walk ends or closes."""
-    walk, before = [start], -1
-    while True:
-        onward = [int(n) for n in graph.neighbours(walk[-1]) if n != before]
-        if not onward or onward[0] == start:
-            return walk
-        before = walk[-1]
-        walk.append(onward[0])
+    if graph.is_ring:
+        return frozen(np.arange(graph.size))
+    adjacency = graph.explicit().adjacency
+    return frozen(depth_first_order(adjacency, 0, return_predecessors=False).astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -225,11 +194,74 @@ def tree_order(graph: AnswerGraph, root: int = 0) -> TreeOrder:
     if not graph.is_tree:
         raise InputError(f"an order from a root needs a tree, but {graph.name} has a cycle")
     graph._check_row("the order")
-    parent = np.full(graph.size, -1)
-    order = [int(root)]
-    for node in order:
-        for child in graph.neighbours(node).tolist():
-            if child != parent[node]:
-                parent[child] = node
-                order.append(child)
-    return TreeOrder(int(root), frozen(np.array(order, np.int64)), frozen(parent))
+    order, before = breadth_first_order(graph.explicit().adjacency, root)
+    parent = np.maximum(before, -1)
+    return TreeOrder(int(root), frozen(order.astype(np.int64)), frozen(parent.astype(np.int64)))
+
+
+def add_adjacencies(
+    graph: AnswerGraph,
+    edges: ArrayLike | Iterable[tuple[int, int]],
+    *,
+    lengths: ArrayLike | None = None,
+    name: str | None = None,
+) -> ExplicitGraph:
+    r"""Return the graph with more edges, :math:`\sim\; \subseteq\; \sim'` [B, Rem 29].
+
+    If X is ε-private on the result, it is ε-private on the original graph: what was adjacent
+    stays adjacent, so :math:`d' \le d` and
+    :math:`X_{io} \le e^{\varepsilon d'(i,h)} X_{ho} \le e^{\varepsilon d(i,h)} X_{ho}`.
+
+    Parameters
+    ----------
+    graph
+        The original graph.
+    edges
+        Pairs of nodes that are not adjacent yet.
+    lengths
+        Lengths of the new edges, 1 by default.
+    name
+        Text that describes the result.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower
+    >>> ring = add_adjacencies(PathPower(6), [(0, 5)])
+    >>> ring.is_cycle, ring.distance(0, 5)
+    (True, 1)
+    """
+    listed = graph.explicit()
+    more = list(edges) if not isinstance(edges, np.ndarray) else edges.tolist()  # type: ignore[arg-type]
+    before = listed.edge_array().tolist()
+    added = np.ones(len(more)) if lengths is None else np.asarray(lengths)
+    if added.shape != (len(more),):
+        raise InputError(f"one length for each of the {len(more)} new edges, got {added.shape}")
+    return ExplicitGraph(
+        [*before, *more],
+        lengths=np.concatenate([listed.edge_lengths(), added]),
+        labels=listed.labels,
+        name=name or f"{graph.name} with {len(more)} more edge{'s' * (len(more) != 1)}",
+    )
+
+
+def close_ring(graph: AnswerGraph) -> ExplicitGraph:
+    """Return a line closed to a ring by one edge between its ends [B, Rem 29, Table 2].
+
+    The ring is distance-regular and vertex-transitive, the line is neither; a mechanism that
+    is private on the ring is private on the line.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower
+    >>> from tightrope.graphs.symmetry import is_vertex_transitive
+    >>> is_vertex_transitive(PathPower(6)), is_vertex_transitive(close_ring(PathPower(6)))
+    (False, True)
+    """
+    graph._check_unit("rings")
+    if not graph.is_path or graph.size < 3:
+        raise InputError(
+            f"a ring is closed from a line of at least 3 answers, but {graph.name} is none"
+        )
+    order = path_order(graph)
+    ends = (int(order[0]), int(order[-1]))
+    return add_adjacencies(graph, [ends], name=f"{graph.name} closed to a ring")

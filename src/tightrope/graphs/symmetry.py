@@ -1,6 +1,9 @@
-"""Which symmetry a graph has, and why: distance-regular, vertex-transitive, both or neither.
+r"""Which symmetry a graph has, and why: distance-regular, vertex-transitive, both or neither.
 
-The two properties are independent [B, Fig 2, 6]: a Chang graph is distance-regular and not
+In a distance-regular graph [B, Def 2, Prop 3], two nodes at distance d always see the same: of the
+neighbours of the second, :math:`b_d` lie at distance d+1 from the first, :math:`a_d` at distance d
+and :math:`c_d` at distance d-1. In a vertex-transitive graph [B, Def 4] some automorphism moves any
+node to any other. The two are independent [B, Fig 2, 6]: a Chang graph is distance-regular and not
 vertex-transitive, the truncated tetrahedron is vertex-transitive and not distance-regular. Either
 of them makes ball sizes constant [B, Prop 5], which is what the bounds need.
 """
@@ -9,17 +12,138 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from tightrope.errors import TooLarge
 from tightrope.graphs.automorphisms import acts_transitively
-from tightrope.graphs.base import AnswerGraph
-from tightrope.graphs.coloured import SEARCH_NODES
-from tightrope.graphs.named import FoldedCube
-from tightrope.graphs.products import CartesianProduct, ProductGraph, StrongProduct
-from tightrope.graphs.regularity import (
-    IntersectionNumbers,
-    from_distances,
-    intersection_numbers,
-)
+from tightrope.graphs.base import LIMITS, AnswerGraph
+
+
+@dataclass(frozen=True)
+class IntersectionNumbers:
+    r"""The numbers :math:`b_d, c_d` for every distance :math:`d = 0 … D`.
+
+    Parameters
+    ----------
+    b
+        Neighbours one step further away; :math:`b_0` is the degree, :math:`b_D = 0`.
+    c
+        Neighbours one step nearer; :math:`c_0 = 0`.
+
+    Examples
+    --------
+    >>> numbers = IntersectionNumbers(b=(3, 2, 0), c=(0, 1, 1))       # the Petersen graph
+    >>> numbers.degree, numbers.a, numbers.ball_sizes
+    (3, (0, 0, 2), (1, 3, 6))
+    """
+
+    b: tuple[int, ...]
+    c: tuple[int, ...]
+
+    @property
+    def degree(self) -> int:
+        """The degree of every node."""
+        return self.b[0]
+
+    @property
+    def a(self) -> tuple[int, ...]:
+        """Neighbours at the same distance: the rest of the degree."""
+        return tuple(self.degree - b - c for b, c in zip(self.b, self.c, strict=True))
+
+    @property
+    def diameter(self) -> int:
+        """The largest distance D."""
+        return len(self.b) - 1
+
+    @property
+    def ball_sizes(self) -> tuple[int, ...]:
+        r"""How many nodes lie at distance d: :math:`n_{d+1} = n_d b_d / c_{d+1}` [B, Prop 5]."""
+        sizes = [1]
+        for b, c in zip(self.b, self.c[1:], strict=False):
+            sizes.append(sizes[-1] * b // c)
+        return tuple(sizes)
+
+
+def intersection_numbers(graph: AnswerGraph) -> IntersectionNumbers | None:
+    r"""Return the intersection numbers, or ``None`` when the graph is not distance-regular.
+
+    Decided exactly: by rule for cliques, cycles, folded cubes and products (Hamming graphs:
+    :math:`b_d = (u-d)(v-1)`, :math:`c_d = d` [B, Prop 13]), by different degrees, otherwise
+    from all distances. Edges with lengths are not counted steps: the answer is then ``None``.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower, CartesianProduct, Clique
+    >>> intersection_numbers(CartesianProduct([Clique(4)] * 20)).b[:3]
+    (60, 57, 54)
+    >>> intersection_numbers(PathPower(10)) is None
+    True
+    """
+    if graph.has_lengths or graph.min_degree != graph.max_degree:
+        return None
+    if graph.size == 1:
+        return IntersectionNumbers((0,), (0,))
+    if graph.is_clique:
+        return IntersectionNumbers((graph.size - 1, 0), (0, 1))
+    if graph.is_cycle:
+        half, odd = divmod(graph.size, 2)
+        ones = (1,) * (half - 1)
+        return IntersectionNumbers((2, *ones, 0), (0, *ones, 1 if odd else 2))
+    by_rule = graph.intersection_rule()
+    if by_rule is None:
+        return from_distances(graph)
+    return None if isinstance(by_rule, bool) else IntersectionNumbers(*by_rule)
+
+
+def from_distances(
+    graph: AnswerGraph, *, roots: int | None = None, work: int = 4_000_000_000
+) -> IntersectionNumbers | None:
+    """Return the intersection numbers by counting, one root at a time.
+
+    Parameters
+    ----------
+    graph
+        A graph without lengths.
+    roots
+        How many roots to compare: all of them unless the graph is known to look the same from
+        every node.
+    work
+        Largest product of roots and edges that is looked at.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import petersen, truncated_tetrahedron
+    >>> from_distances(petersen())
+    IntersectionNumbers(b=(3, 2, 0), c=(0, 1, 1))
+    >>> from_distances(truncated_tetrahedron()) is None
+    True
+    """
+    if roots is None:
+        roots = graph.size
+    if roots * max(graph.size, graph.edge_count) > work:
+        raise TooLarge(
+            f"distance-regularity of {graph.name} would need {roots} searches over "
+            f"{graph.edge_count} edges, and no rule decides it"
+        )
+    edges = graph.edge_array()
+    begin, end = np.concatenate([edges, edges[:, ::-1]]).T
+    found = None
+    for root in range(roots):
+        distance = graph.distances_from(root)
+        step = distance[end] - distance[begin]
+        rows = []
+        for change in (1, -1):
+            counts = np.bincount(begin[step == change], minlength=graph.size)
+            first = np.zeros(int(distance.max()) + 1, np.int64)
+            first[distance] = counts
+            if not np.array_equal(first[distance], counts):
+                return None
+            rows.append(tuple(first.tolist()))
+        numbers = IntersectionNumbers(*rows)
+        if found not in (None, numbers):
+            return None
+        found = numbers
+    return found
 
 
 @dataclass(frozen=True)
@@ -87,7 +211,9 @@ def symmetry(graph: AnswerGraph) -> Symmetry:
     transitive, reason = _transitivity(graph)
     if graph.has_lengths or graph.min_degree != graph.max_degree:
         numbers = None
-    elif transitive and not _has_rule(graph):
+    elif (
+        transitive and graph.intersection_rule() is None and not (graph.is_clique or graph.is_cycle)
+    ):
         # Every node sees the same, so one root speaks for all.
         numbers = from_distances(graph, roots=1)
     else:
@@ -100,11 +226,6 @@ def symmetry(graph: AnswerGraph) -> Symmetry:
     return Symmetry(numbers, transitive, reason)
 
 
-def _has_rule(graph: AnswerGraph) -> bool:
-    rules = (ProductGraph, FoldedCube)
-    return isinstance(graph, rules) or graph.is_clique or graph.is_cycle
-
-
 def _transitivity(graph: AnswerGraph) -> tuple[bool, str]:
     low, high = graph.min_degree, graph.max_degree
     if low != high:
@@ -114,19 +235,13 @@ def _transitivity(graph: AnswerGraph) -> tuple[bool, str]:
             return True, "a clique"
         if graph.is_cycle:
             return True, "a cycle"
-    if isinstance(graph, FoldedCube):
-        return True, "adding a corner's coordinates moves any corner to any other"
-    if isinstance(graph, CartesianProduct | StrongProduct):
-        kind = "Cartesian" if isinstance(graph, CartesianProduct) else "strong"
-        factors = {id(f): f for f in graph.factors}.values()
-        if all(is_vertex_transitive(factor) for factor in factors):
-            return True, f"a {kind} product of vertex-transitive factors"
-        if isinstance(graph, CartesianProduct):
-            return False, "a Cartesian product with a factor that is not vertex-transitive"
-    if graph.size > SEARCH_NODES:
+    by_rule = graph.transitive_rule()
+    if by_rule is not None:
+        return by_rule
+    if graph.size > LIMITS.searched:
         raise TooLarge(
             f"the symmetry of {graph.name} is not known by rule, and its {graph.size} answers "
-            f"are more than the {SEARCH_NODES} that are searched"
+            f"are more than the {LIMITS.searched} that are searched"
         )
     if acts_transitively(graph):
         return True, "automorphisms move any node to any other"

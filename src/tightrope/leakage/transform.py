@@ -68,7 +68,7 @@ def average_over_distances(channel: Channel, graph: AnswerGraph) -> Channel:
     >>> average_over_distances(square, Clique(2)).matrix().round(9).tolist()
     [[0.7, 0.3], [0.3, 0.7]]
     """
-    from tightrope.graphs.regularity import intersection_numbers
+    from tightrope.graphs import intersection_numbers
 
     matrix = _diagonal_form(channel, graph)
     if intersection_numbers(graph) is None:
@@ -136,7 +136,7 @@ def equalised(channel: Channel, graph: AnswerGraph) -> Channel:
     >>> [round(posterior_vulnerability(c), 9) for c in (before, after)], round(after.entry(3, 3), 9)
     ([0.444444444, 0.444444444], 0.444444444)
     """
-    from tightrope.graphs.regularity import intersection_numbers
+    from tightrope.graphs import intersection_numbers
 
     square = maxima_on_diagonal(channel)
     if intersection_numbers(graph) is not None:

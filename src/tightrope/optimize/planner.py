@@ -18,7 +18,7 @@ from tightrope.consumers import Consumer, best_remap, expected_loss
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TightropeError, TooLarge
 from tightrope.graphs import AnswerGraph
-from tightrope.graphs.base import ROW_LIMIT
+from tightrope.graphs.base import LIMITS
 from tightrope.mechanisms import exponential, geometric
 from tightrope.optimize import closed_forms, solvers
 from tightrope.optimize.certificate import Certificate
@@ -106,9 +106,9 @@ def design(
         settings or SolverSettings(),
         None if warm is None or warm.graph.size != graph.size else warm.faces,
     )
-    if graph.size > ROW_LIMIT:
+    if graph.size > LIMITS.row:
         raise TooLarge(
-            f"a design lists a price for each answer, at most {ROW_LIMIT}, and {graph.name} "
+            f"a design lists a price for each answer, at most {LIMITS.row}, and {graph.name} "
             f"has {graph.size}: analyse or certify a named mechanism, which needs no list"
         )
     found = _routed(task, route)

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
-from tightrope.graphs.base import MATRIX_LIMIT
+from tightrope.graphs.base import LIMITS
 from tightrope.phi.structure import Structure, structure_of
 
 #: Most rounds of improvement with residuals in extended precision.
@@ -322,10 +322,10 @@ class Phi:
 
     def matrix(self) -> NDArray[np.float64]:
         """Return Φ as an array; refused when it would not fit."""
-        if self.size > MATRIX_LIMIT:
+        if self.size > LIMITS.matrix:
             raise TooLarge(
                 f"Φ of {self.graph.name} would hold {self.size}² numbers; "
-                f"at most {MATRIX_LIMIT} answers fit: use row(i) or matvec(x)"
+                f"at most {LIMITS.matrix} answers fit: use row(i) or matvec(x)"
             )
         return np.asarray(self.alpha ** self.graph.distance_matrix().astype(np.float64))
 

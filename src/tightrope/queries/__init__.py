@@ -5,21 +5,9 @@
 3660
 """
 
-from tightrope.queries.derivation import derive, derive_from_multiset, derive_from_sum
-from tightrope.queries.families import FAMILIES, Family, Parameter
-from tightrope.queries.query import Query
-from tightrope.queries.relation import Neighbours
-from tightrope.queries.text import parse, query
+from tightrope.queries.derivation import derive
+from tightrope.queries.families import FAMILIES
+from tightrope.queries.query import Neighbours, Query
+from tightrope.queries.text import named, query
 
-__all__ = [
-    "FAMILIES",
-    "Family",
-    "Neighbours",
-    "Parameter",
-    "Query",
-    "derive",
-    "derive_from_multiset",
-    "derive_from_sum",
-    "parse",
-    "query",
-]
+__all__ = ["FAMILIES", "Neighbours", "Query", "derive", "named", "query"]

@@ -9,24 +9,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs import ExplicitGraph
-from tightrope.queries.query import Query
-from tightrope.queries.relation import Neighbours
-from tightrope.queries.states import EXACT_DIGITS, Amount, amounts, multiset_rests, plus, sum_states
+from tightrope.queries.query import Neighbours, Query
 
-#: Number of databases (or states) that a derivation looks at unless told otherwise.
-DERIVE_LIMIT = 1_000_000
 #: A callable that is told how much is done, and out of how much.
 Progress = Callable[[int, int], None]
-
-#: How many states pass between two reports of progress.
-_REPORT_EVERY = 4096
+#: A contribution, or a sum of contributions: a whole number or a tuple of them.
+Amount = int | tuple[int, ...]
 
 
 def derive(
@@ -39,7 +34,7 @@ def derive(
     contribution: Callable[[Any], int | tuple[int, ...]] | None = None,
     fewest: int = 0,
     sees_absent: bool = False,
-    limit: int = DERIVE_LIMIT,
+    limit: int = 1_000_000,
     progress: Progress | None = None,
     name: str | None = None,
 ) -> Query:
@@ -58,10 +53,12 @@ def derive(
     neighbours
         Which two databases differ by one person.
     kind
-        ``exhaustive`` looks at every database; ``sum`` and ``multiset`` at every state, see
-        :func:`derive_from_sum` and :func:`derive_from_multiset`.
+        ``exhaustive`` looks at every database; ``sum``, for functions of a sum of one
+        contribution for each person, at the sums that can occur; ``multiset``, for functions that
+        do not see who has which value, at the :math:`\binom{u+v-1}{u}` multisets.
     contribution
-        With ``kind="sum"``: from a value to a whole number or a tuple of them.
+        With ``kind="sum"``: from a value to a whole number or a tuple of them, so that a mean is
+        a function of the sum of the pairs (value, 1).
     fewest
         The smallest number of people that has an answer, when people may be absent.
     sees_absent
@@ -79,6 +76,11 @@ def derive(
     >>> majority = derive(lambda votes: sum(votes) > len(votes) / 2, 5, [0, 1], name="majority")
     >>> majority, majority.graph.edge_count
     (Query('majority', change-one, 2 answers), 1)
+    >>> hundreds = derive(lambda total: total // 100, 1000, range(6), kind="sum")
+    >>> hundreds.graph.is_path
+    True
+    >>> derive(max, 20, range(5), kind="multiset").graph.is_clique
+    True
     >>> derive(sum, 30, range(4))
     Traceback (most recent call last):
     ...
@@ -104,75 +106,6 @@ def derive(
     graph = answers.graph(text)
     apply = _on_databases(function, kind, values, contribution)
     return Query(text, graph, near, individuals, tuple(values), apply, fewest, sees_absent)
-
-
-def derive_from_sum(
-    function: Callable[[Any], Hashable],
-    individuals: int,
-    values: Sequence[Hashable],
-    *,
-    contribution: Callable[[Any], int | tuple[int, ...]] | None = None,
-    neighbours: str | Neighbours = Neighbours.CHANGE_ONE,
-    fewest: int = 0,
-    limit: int = DERIVE_LIMIT,
-    progress: Progress | None = None,
-    name: str | None = None,
-) -> Query:
-    r"""Derive the graph of a function of a sum of contributions, one for each person.
-
-    Only the sums that can occur are looked at, never the :math:`v^u` databases. A contribution
-    may be a tuple, so that a mean is a function of the sum of the pairs (value, 1).
-
-    Examples
-    --------
-    >>> derive_from_sum(lambda total: total // 100, 1000, range(6), name="hundreds").graph.is_path
-    True
-    """
-    return derive(
-        function,
-        individuals,
-        values,
-        neighbours=neighbours,
-        kind="sum",
-        contribution=contribution,
-        fewest=fewest,
-        limit=limit,
-        progress=progress,
-        name=name,
-    )
-
-
-def derive_from_multiset(
-    function: Callable[[Any], Hashable],
-    individuals: int,
-    values: Sequence[Hashable],
-    *,
-    neighbours: str | Neighbours = Neighbours.CHANGE_ONE,
-    fewest: int = 0,
-    limit: int = DERIVE_LIMIT,
-    progress: Progress | None = None,
-    name: str | None = None,
-) -> Query:
-    r"""Derive the graph of a function that does not see who has which value.
-
-    Only the :math:`\binom{u+v-1}{u}` multisets of values are looked at.
-
-    Examples
-    --------
-    >>> derive_from_multiset(max, 20, range(5)).graph.is_clique
-    True
-    """
-    return derive(
-        function,
-        individuals,
-        values,
-        neighbours=neighbours,
-        kind="multiset",
-        fewest=fewest,
-        limit=limit,
-        progress=progress,
-        name=name,
-    )
 
 
 class _Answers:
@@ -209,9 +142,9 @@ class _Answers:
         elif own is not None:
             self.pairs.update((min(own, o), max(own, o)) for o in around if o != own)
 
-    def report(self, done: int, total: int) -> None:
-        """Tell how far the derivation is."""
-        if self.progress is not None and (done % _REPORT_EVERY == 0 or done == total):
+    def report(self, done: int, total: int, every: int = 4096) -> None:
+        """Tell how far the derivation is, not at every state."""
+        if self.progress is not None and (done % every == 0 or done == total):
             self.progress(done, total)
 
     def graph(self, name: str) -> ExplicitGraph:
@@ -239,11 +172,11 @@ def _all_databases(
 ) -> None:
     slots = [None, *values] if near.allows_absent else list(values)
     power = individuals * math.log10(len(slots))
-    total = len(slots) ** individuals if power <= EXACT_DIGITS else 0
+    total = len(slots) ** individuals if power <= 40 else 0  # otherwise only its size is worked out
     if total > limit or not total:
         raise TooLarge(
             f"{text} over {total or f'10^{power:.0f}'} databases is more than limit={limit}: raise "
-            "limit, or use derive_from_sum or derive_from_multiset if the function allows it"
+            "limit, or use kind='sum' or kind='multiset' if the function allows it"
         )
     found = np.full(total, -1, np.int64)
     for number, database in enumerate(itertools.product(slots, repeat=individuals)):
@@ -352,3 +285,151 @@ def _check_inputs(
         raise InputError(f"values must be different and at least one, got {list(values)[:10]!r}")
     if near.allows_absent and None in values:
         raise InputError("None stands for an absent person and cannot be a value")
+
+
+# -- states: all that the function needs to know of a database -------------------------------
+#
+# A database with one person left out is a *rest*; one person more leads from it to a state. Two
+# databases are neighbours when they come from the same rest, so the answers that one rest can lead
+# to are adjacent to each other (a value changes), or to the rest's own answer (a person comes).
+
+
+def plus(left: Amount, right: Amount, times: int = 1) -> Amount:
+    """Return left + times · right, member by member for tuples.
+
+    >>> plus((1, 2), (3, 4)), plus(5, 2, -1)
+    ((4, 6), 3)
+    """
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return tuple(a + times * b for a, b in zip(left, right, strict=True))
+    if isinstance(left, int) and isinstance(right, int):
+        return left + times * right
+    raise InputError("contributions must be all whole numbers or all tuples of one length")
+
+
+def amounts(
+    values: Sequence[Hashable], contribution: Callable[[Any], Any] | None
+) -> tuple[list[Amount], Amount]:
+    """Return the different contributions of the values, and the sum of nobody.
+
+    >>> amounts(range(4), lambda value: value % 3)
+    ([0, 1, 2], 0)
+    """
+    found: dict[Amount, None] = {}
+    for value in values:
+        given = value if contribution is None else contribution(value)
+        found[_amount(given, value)] = None
+    first = next(iter(found))
+    length = len(first) if isinstance(first, tuple) else None
+    for other in found:
+        if (len(other) if isinstance(other, tuple) else None) != length:
+            raise InputError(
+                "contributions must be all whole numbers or all tuples of one length, got "
+                f"{first!r} and {other!r}"
+            )
+    return list(found), (0 if length is None else (0,) * length)
+
+
+def _amount(given: Any, value: Hashable) -> Amount:
+    if isinstance(given, tuple):
+        return tuple(_whole(part, value) for part in given)
+    return _whole(given, value)
+
+
+def _whole(given: Any, value: Hashable) -> int:
+    try:
+        number = int(given)
+    except (TypeError, ValueError, OverflowError):
+        number = None
+    if number is None or number != given:
+        raise InputError(
+            f"the contribution of a person must be a whole number or a tuple of them, got "
+            f"{given!r} for the value {value!r}"
+        )
+    return number
+
+
+def sums(steps: Sequence[Amount], zero: Amount, fewest: int, most: int, limit: int) -> set[Amount]:
+    """Return all sums of at least ``fewest`` and at most ``most`` contributions.
+
+    Each sum is visited once: exactly k contributions are at most k contributions after the first
+    one is taken off all of them.
+
+    >>> sorted(sums([1, 3], 0, 2, 3, 100))
+    [2, 3, 4, 5, 6, 7, 9]
+    """
+    base, shifted = steps[0], [plus(step, steps[0], -1) for step in steps]
+    start = _reach({plus(zero, base, fewest)}, shifted, fewest, limit)
+    return _reach(start, steps, most - fewest, limit)
+
+
+def _reach(start: set[Amount], steps: Sequence[Amount], most: int, limit: int) -> set[Amount]:
+    """Return everything within a number of steps."""
+    seen, edge = set(start), set(start)
+    for _ in range(most):
+        edge = {plus(old, step) for old in edge for step in steps} - seen
+        if not edge:
+            break
+        seen |= edge
+        if len(seen) > limit:
+            raise TooLarge(
+                f"the derivation has met more than {limit} different sums: raise limit to go on"
+            )
+    return seen
+
+
+def sum_states(
+    steps: Sequence[Amount], zero: Amount, people: int, fewest: int, absent: bool, limit: int
+) -> tuple[Iterator[tuple[Amount, bool]], int]:
+    """Return the rests of at most ``people``-1 people as sums, and how many there are.
+
+    The mark says whether the rest has enough people for an answer of its own.
+
+    >>> list(sum_states([0, 1], 0, 2, 0, False, 100)[0])
+    [(0, False), (1, False)]
+    """
+    if not absent:
+        rests = sums(steps, zero, people - 1, people - 1, limit)
+        return ((rest, False) for rest in _ordered(rests)), len(rests)
+    least = max(fewest, 1) - 1
+    every = sums(steps, zero, least, people - 1, limit)
+    own = sums(steps, zero, fewest, people - 1, limit) if fewest < people else set()
+    return ((rest, rest in own) for rest in _ordered(every)), len(every)
+
+
+def _ordered(found: Iterable[Amount]) -> list[Amount]:
+    listed: list[Any] = list(found)
+    return sorted(listed)
+
+
+def multiset_rests(
+    values: Sequence[Hashable], people: int, fewest: int, absent: bool, limit: int
+) -> tuple[Iterator[tuple[tuple[Hashable, ...], bool]], int]:
+    """Return the rests of at most ``people``-1 people as sorted tuples, and how many there are.
+
+    >>> list(multiset_rests("ab", 2, 0, True, 100)[0])
+    [((), True), (('a',), True), (('b',), True)]
+    """
+    sizes = range(max(fewest, 1) - 1, people) if absent else range(people - 1, people)
+    # All sizes up to s together are the multisets of size s with one more value: "nobody".
+    spare, largest = len(values) - 1 + int(absent), people - 1
+    power = (
+        math.lgamma(largest + spare + 1) - math.lgamma(largest + 1) - math.lgamma(spare + 1)
+    ) / math.log(10)
+    total = 0
+    if power <= 40:  # otherwise only its size is worked out
+        total = math.comb(largest + spare, spare)
+        if absent and sizes.start:
+            total -= math.comb(sizes.start - 1 + spare, spare)
+    if total * len(values) > limit or not total:
+        number = total * len(values) or f"10^{power + math.log10(len(values)):.0f}"
+        raise TooLarge(
+            f"the derivation would look at {number} multisets, more than {limit}: "
+            "raise limit to go on"
+        )
+    rests = (
+        (rest, absent and size >= fewest)
+        for size in sizes
+        for rest in itertools.combinations_with_replacement(values, size)
+    )
+    return rests, total

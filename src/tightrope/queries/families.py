@@ -1,198 +1,283 @@
-"""The built-in queries as data: the parser, the help and the documentation all read this table."""
+"""The built-in questions: what each asks, and its answer graph under each relation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
 
-from tightrope.queries import builders
-from tightrope.queries.query import Query
-from tightrope.queries.relation import Neighbours
+from tightrope.errors import InputError
+from tightrope.graphs import (
+    GRAPH_FAMILIES,
+    AddRemoveHistograms,
+    AddRemoveMedians,
+    AnswerGraph,
+    CappedCounts,
+    CappedPathPower,
+    Clique,
+    Cycle,
+    Databases,
+    EitherMedians,
+    Family,
+    Histograms,
+    Parameter,
+    PathPower,
+    Star,
+    StrongProduct,
+    mean_graph,
+)
+from tightrope.graphs.base import check_written
+from tightrope.queries.query import Neighbours, Query
 
-
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter of a family: its letter, what it means and the least value.
-
-    >>> str(Parameter("u", "number of people"))
-    'u: number of people'
-    """
-
-    name: str
-    meaning: str
-    least: int = 1
-    default: int | None = None
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.meaning}"
-
-
-@dataclass(frozen=True)
-class Family:
-    """A built-in query: its name, parameters, meaning, an example and how to build it.
-
-    Attributes
-    ----------
-    name
-        The name in the text form.
-    parameters
-        What stands between the brackets.
-    meaning
-        What the query asks.
-    example
-        A text that parses.
-    build
-        From the relation and the parameters to the query.
-    repeats
-        Whether the last parameter may be given several times.
-    is_graph
-        Whether the family is a graph alone, the same under every relation.
-
-    Examples
-    --------
-    >>> FAMILIES["sum"].signature, FAMILIES["sum"].example
-    ('sum(u,v)', 'sum(150,5)')
-    >>> FAMILIES["sum"].build(Neighbours.CHANGE_ONE, 2, 3).graph.size
-    7
-    """
-
-    name: str
-    parameters: tuple[Parameter, ...]
-    meaning: str
-    example: str
-    build: Callable[..., Query]
-    repeats: bool = False
-    is_graph: bool = False
-
-    @property
-    def signature(self) -> str:
-        """The name with its parameters, optional ones in square brackets."""
-        if not self.parameters:
-            return self.name
-        letters = ",".join(p.name for p in self.parameters) + (",…" if self.repeats else "")
-        return f"{self.name}[({letters})]" if self.fewest == 0 else f"{self.name}({letters})"
-
-    @property
-    def fewest(self) -> int:
-        """The smallest number of parameters that must be given."""
-        return sum(1 for p in self.parameters if p.default is None)
-
-    @property
-    def expectation(self) -> str:
-        """What the parameters must be, for messages and help."""
-        return f"{self.signature} with " + ", ".join(map(str, self.parameters))
-
-
-def _graph(
-    name: str,
-    parameters: tuple[Parameter, ...],
-    meaning: str,
-    example: str,
-    *,
-    repeats: bool = False,
-) -> Family:
-    def build(near: Neighbours, *sizes: int) -> Query:
-        return builders.plain(near, name, *sizes)
-
-    return Family(name, parameters, meaning, example, build, repeats, is_graph=True)
-
+Build = Callable[..., Query]
 
 _PEOPLE = Parameter("u", "number of people")
 _MANY = Parameter("n", "number of people")
 _TOP = Parameter("v", "largest value (values are 0 … v)")
-_NODES = Parameter("n", "number of answers")
 
-#: Every built-in query by its name.
-FAMILIES: dict[str, Family] = {
-    family.name: family
-    for family in (
-        Family("count", (_MANY,), "how many of n people are marked", "count(5)", builders.count),
-        Family("sum", (_PEOPLE, _TOP), "sum of u values", "sum(150,5)", builders.total),
-        Family("mean", (_PEOPLE, _TOP), "mean of u values", "mean(4,5)", builders.mean),
-        Family(
-            "median",
-            (_PEOPLE, _TOP),
-            "median of u values (average of the middle two)",
-            "median(4,5)",
-            builders.median,
-        ),
-        Family(
-            "counts",
-            (_MANY, Parameter("k", "number of properties")),
-            "how many of n people have each of k independent properties",
-            "counts(30,2)",
-            builders.counts,
-        ),
-        Family(
-            "histogram",
-            (_MANY, Parameter("c", "number of classes")),
-            "how many of n people fall into each of c classes",
-            "histogram(10,3)",
-            builders.histogram,
-        ),
-        Family(
-            "count_mod",
-            (_MANY, Parameter("m", "modulus")),
-            "a count of n people, modulo m",
-            "count_mod(9,4)",
-            builders.count_mod,
-        ),
-        Family(
-            "choice",
-            (Parameter("c", "number of possible winners"),),
-            "what most people chose, out of c",
-            "choice(6)",
-            builders.choice,
-        ),
-        Family(
-            "star",
-            (Parameter("k", "number of values"),),
-            "the value (1 … k) on which all people agree, 0 when they do not",
-            "star(3)",
-            builders.star,
-        ),
-        Family(
-            "databases",
-            (_PEOPLE, Parameter("v", "number of values")),
-            "the whole database: the values of u people",
-            "databases(2,3)",
-            builders.databases,
-        ),
-        _graph("path", (_NODES,), "answers in a row", "path(6)"),
-        _graph("cycle", (Parameter("n", "number of answers", 3),), "answers in a ring", "cycle(8)"),
-        _graph("clique", (_NODES,), "every two answers adjacent", "clique(4)"),
-        _graph(
-            "grid",
-            (Parameter("a", "number of answers along one side"),),
-            "a grid with any number of sides",
-            "grid(3,4)",
-            repeats=True,
-        ),
-        _graph(
-            "tree",
-            (Parameter("b", "children of each node"), Parameter("h", "height", 0)),
-            "a balanced tree",
-            "tree(2,3)",
-        ),
-        _graph("hypercube", (Parameter("d", "dimension"),), "tuples of bits", "hypercube(3)"),
-        _graph(
-            "folded_cube",
-            (Parameter("d", "dimension", 3),),
-            "a hypercube of dimension d-1 with its opposite corners joined",
-            "folded_cube(4)",
-        ),
-        _graph("petersen", (), "the Petersen graph", "petersen"),
-        _graph(
-            "chang",
-            (Parameter("k", "which of the three, 1 by default", 1, 1),),
-            "a Chang graph: distance-regular, not vertex-transitive",
-            "chang",
-        ),
-        _graph(
-            "truncated_tetrahedron",
-            (),
-            "vertex-transitive, not distance-regular",
-            "truncated_tetrahedron",
-        ),
+#: Every question and every graph by its name.
+FAMILIES: dict[str, Family] = {}
+
+
+def question(
+    name: str, *parameters: Parameter, meaning: str, example: str, **more: Any
+) -> Callable[[Build], Build]:
+    """Register what follows, a function to the query, as a question about people.
+
+    The function takes the text, the neighbour relation and the parameters. Further keywords are
+    fields of :class:`~tightrope.graphs.Family`.
+    """
+
+    def register(build: Build) -> Build:
+        FAMILIES[name] = Family(name, parameters, meaning, example, build, is_graph=False, **more)
+        return build
+
+    return register
+
+
+def build(family: Family, near: Neighbours, sizes: Sequence[int]) -> Query:
+    """Return the query of a family with these parameters.
+
+    >>> build(FAMILIES["sum"], Neighbours.CHANGE_ONE, [2, 3]).graph.size
+    7
+    """
+    text = family.text(*sizes)
+    if family.is_graph:
+        return Query(text, family.build(*sizes), near)
+    made: Query = family.build(text, near, *sizes)
+    return made
+
+
+@question(
+    "count",
+    _MANY,
+    meaning="how many of n people are marked",
+    example="count(5)",
+    drawn="count(4)",
+    distance="path",
+)
+def _count(text: str, near: Neighbours, n: int) -> Query:
+    return Query(text, PathPower(n + 1, name=text), near, n, range(2), sum)
+
+
+@question(
+    "sum",
+    _PEOPLE,
+    _TOP,
+    meaning="sum of u values",
+    example="sum(150,5)",
+    drawn="sum(3,2)",
+    distance="d = ⌈\\|i−j\\| / v⌉; under add-remove 2 between the v largest sums",
+)
+def _sum(text: str, near: Neighbours, u: int, v: int) -> Query:
+    graph: AnswerGraph = PathPower(u * v + 1, v, name=text)
+    if not near.allows_change and v > 1:
+        graph = CappedPathPower(u, v, name=text)
+    return Query(text, graph, near, u, range(v + 1), sum)
+
+
+@question(
+    "mean",
+    _PEOPLE,
+    _TOP,
+    meaning="mean of u values",
+    example="mean(4,5)",
+    drawn="mean(2,2)",
+    distance="a sum divided by u; otherwise the fractions s/k, 1 ≤ k ≤ u",
+)
+def _mean(text: str, near: Neighbours, u: int, v: int) -> Query:
+    graph: AnswerGraph
+    if near.allows_absent:
+        _check_company(near, u, text)
+        graph = mean_graph(u, v, change=near.allows_change, name=text)
+    else:
+        graph = PathPower(u * v + 1, v, name=text, step=Fraction(1, u))
+    return Query(text, graph, near, u, range(v + 1), mean_of, fewest=1)
+
+
+@question(
+    "median",
+    _PEOPLE,
+    _TOP,
+    meaning="median of u values (average of the middle two)",
+    example="median(4,5)",
+    drawn="median(4,2)",
+    distance="odd u: clique; even u: half-integers, adjacent within v/2; otherwise see below",
+)
+def _median(text: str, near: Neighbours, u: int, v: int) -> Query:
+    graph: AnswerGraph
+    if u == 1 or (u % 2 and not near.allows_absent):
+        _check_company(near, u, text)
+        graph = Clique(v + 1, name=text)
+    elif not near.allows_absent:
+        graph = PathPower(2 * v + 1, v, name=text, step=Fraction(1, 2))
+    else:
+        graph = (EitherMedians if near.allows_change else AddRemoveMedians)(v, name=text)
+    return Query(text, graph, near, u, range(v + 1), median_of, fewest=1)
+
+
+@question(
+    "counts",
+    _MANY,
+    Parameter("k", "number of properties"),
+    meaning="how many of n people have each of k independent properties",
+    example="counts(30,2)",
+    drawn="counts(2,2)",
+    distance="d = max \\|Δ\\|; under add-remove max Δ⁺ + max Δ⁻ (see below)",
+)
+def _counts(text: str, near: Neighbours, n: int, k: int, *, listed: int = 16) -> Query:
+    check_written(k * math.log10(n + 1), k, text)
+    graph: AnswerGraph = (
+        StrongProduct([PathPower(n + 1)] * k, name=text)
+        if near.allows_change
+        else CappedCounts(n, k, name=text)
     )
-}
+    # With more properties one person's possible values are too many to list.
+    values = tuple(itertools.product(range(2), repeat=k)) if k <= listed else None
+    return Query(text, graph, near, n, values, partial(counts_of, counts=k))
+
+
+@question(
+    "histogram",
+    _MANY,
+    Parameter("c", "number of classes"),
+    meaning="how many of n people fall into each of c classes",
+    example="histogram(10,3)",
+    drawn="histogram(2,3)",
+    distance="d = ½‖Δ‖₁; under add-remove ‖Δ‖₁; under either max(ΣΔ⁺, ΣΔ⁻)",
+)
+def _histogram(text: str, near: Neighbours, n: int, c: int) -> Query:
+    check_written(0, c, text)
+    graph: AnswerGraph = (
+        Histograms(n, c, absent=near.allows_absent, name=text)
+        if near.allows_change
+        else AddRemoveHistograms(n, c, name=text)
+    )
+    return Query(text, graph, near, n, range(c), partial(histogram_of, classes=c))
+
+
+@question(
+    "count_mod",
+    _MANY,
+    Parameter("m", "modulus"),
+    meaning="a count of n people, modulo m",
+    example="count_mod(9,4)",
+    drawn="count_mod(6,6)",
+    distance="n ≥ m: cycle of m; n < m: path of n+1",
+)
+def _count_mod(text: str, near: Neighbours, n: int, m: int) -> Query:
+    # A cycle once all remainders meet [C, fn. 5].
+    closed = n >= m > 2
+    graph: AnswerGraph = Cycle(m, name=text) if closed else PathPower(min(n + 1, m), name=text)
+    return Query(text, graph, near, n, range(2), partial(count_modulo, modulus=m))
+
+
+@question(
+    "choice",
+    Parameter("c", "number of possible winners"),
+    meaning="what most people chose, out of c",
+    example="choice(6)",
+    drawn="choice(5)",
+    distance="clique",
+)
+def _choice(text: str, near: Neighbours, c: int) -> Query:
+    return Query(text, Clique(c, name=text), near, None, range(c), most_frequent)
+
+
+@question(
+    "star",
+    Parameter("k", "number of values"),
+    meaning="the value (1 … k) on which all people agree, 0 when they do not",
+    example="star(3)",
+    drawn="star(5)",
+    distance="star",
+)
+def _star(text: str, near: Neighbours, k: int) -> Query:
+    return Query(text, Star(k), near)  # [C, fn. 7]
+
+
+@question(
+    "databases",
+    _PEOPLE,
+    Parameter("v", "number of values"),
+    meaning="the whole database: the values of u people",
+    example="databases(2,3)",
+    drawn="databases(2,2)",
+    distance="sum over the people: clique of v; star of v around “absent”; clique of v+1",
+)
+def _databases(text: str, near: Neighbours, u: int, v: int) -> Query:
+    graph = Databases(u, range(v), change=near.allows_change, absent=near.allows_absent, name=text)
+    return Query(text, graph, near, u, range(v), tuple, sees_absent=near.allows_absent)
+
+
+FAMILIES.update(GRAPH_FAMILIES)
+
+
+def _check_company(near: Neighbours, u: int, text: str) -> None:
+    """Refuse one person who may only leave: nobody is left to give an answer."""
+    if u == 1 and near is Neighbours.ADD_REMOVE:
+        raise InputError(
+            f"{text} under add-remove has no edges, because the empty database has no answer: "
+            "use at least 2 people or another relation"
+        )
+
+
+# -- what the questions compute from the values of the people in a database ------------------
+
+
+def count_modulo(database: Sequence[int], modulus: int) -> int:
+    """Return the remainder of a count."""
+    return sum(database) % modulus
+
+
+def counts_of(database: Sequence[Sequence[int]], counts: int) -> tuple[int, ...]:
+    """Return how many people have each of several properties."""
+    return tuple(sum(person[k] for person in database) for k in range(counts))
+
+
+def histogram_of(database: Sequence[int], classes: int) -> tuple[int, ...]:
+    """Return how many people fall into each of the classes 0 … c-1."""
+    table = [0] * classes
+    for value in database:
+        table[value] += 1
+    return tuple(table)
+
+
+def mean_of(database: Sequence[int]) -> Fraction:
+    """Return the exact mean."""
+    return Fraction(sum(database), len(database))
+
+
+def median_of(database: Sequence[int]) -> Fraction:
+    """Return the exact median: the middle value, or the average of the middle two."""
+    ordered = sorted(database)
+    half = len(ordered) // 2
+    return Fraction(ordered[half] + ordered[~half], 2)
+
+
+def most_frequent(database: Sequence[int]) -> int:
+    """Return the value that most people have; the smallest of several, 0 for nobody."""
+    return min(database, key=lambda value: (-database.count(value), value), default=0)

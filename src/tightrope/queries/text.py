@@ -1,13 +1,7 @@
-r"""The text form of a query.
+r"""From a text, a graph or a NetworkX graph to a query.
 
-::
-
-    question   = family | ( "graph:" | "points:" ) path
-    family     = name [ "(" [ integer { "," integer } ] ")" ]
-    name       = letter { letter | digit | "_" }
-    integer    = digit { digit }
-
-Blanks may stand between the parts. Every error points at the first character that does not fit.
+A text is the name of a family with its parameters (:mod:`tightrope.texts`), or ``graph:FILE`` or
+``points:FILE``.
 """
 
 from __future__ import annotations
@@ -16,14 +10,10 @@ import re
 from typing import Any
 
 from tightrope.errors import InputError
-from tightrope.graphs import AnswerGraph, ExplicitGraph
-from tightrope.queries.families import FAMILIES, Family
-from tightrope.queries.query import Query
-from tightrope.queries.relation import Neighbours
+from tightrope.graphs import AnswerGraph, ExplicitGraph, Family, read_graph, read_points
+from tightrope.queries.families import FAMILIES, build
+from tightrope.queries.query import Neighbours, Query
 from tightrope.texts import Call, read_call
-
-#: Largest whole number in a text.
-LARGEST_NUMBER = 10**15
 
 
 def query(question: Any, neighbours: str | Neighbours | None = None) -> Query:
@@ -41,7 +31,7 @@ def query(question: Any, neighbours: str | Neighbours | None = None) -> Query:
 
     Examples
     --------
-    >>> query("sum(150,5)")
+    >>> query("sum( 150, 05 )")
     Query('sum(150,5)', change-one, 751 answers)
     >>> query("histogram(10,3)", neighbours="add-remove").graph.diameter
     20
@@ -54,7 +44,8 @@ def query(question: Any, neighbours: str | Neighbours | None = None) -> Query:
         return _same(question, neighbours)
     near = Neighbours.of(Neighbours.CHANGE_ONE if neighbours is None else neighbours)
     if isinstance(question, str):
-        return parse(question, near)
+        call = _read(question)
+        return _from_file(call, near) if call.rest is not None else _from_family(call, near)
     if isinstance(question, AnswerGraph):
         return Query(question.name, question, near)
     if hasattr(question, "is_directed") and hasattr(question, "nodes"):
@@ -66,6 +57,27 @@ def query(question: Any, neighbours: str | Neighbours | None = None) -> Query:
     )
 
 
+def named(text: str, neighbours: str | Neighbours) -> Query:
+    """Return the query of a family by its text, without ever opening a file.
+
+    For texts that come from somebody else, such as the one in a mechanism file. What the text
+    and the relation determine is all that is known about the question: its graph, edge lengths
+    and labels. :meth:`AnswerGraph.difference <tightrope.graphs.AnswerGraph.difference>` compares
+    a listed graph with them.
+
+    >>> named("sum(10, 0000000005)", "add-remove").text
+    'sum(10,5)'
+    >>> named("points:/etc/group", "change-one")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: 'points:/etc/group' names a file: only the built-in ... here
+    """
+    call = _read(text)
+    if call.rest is not None:
+        raise InputError(f"{text[:60]!r} names a file: only the built-in questions are known here")
+    return _from_family(call, Neighbours.of(neighbours))
+
+
 def _same(question: Query, neighbours: str | Neighbours | None) -> Query:
     if neighbours is not None and Neighbours.of(neighbours) is not question.neighbours:
         raise InputError(
@@ -75,34 +87,25 @@ def _same(question: Query, neighbours: str | Neighbours | None) -> Query:
     return question
 
 
-def parse(text: str, neighbours: Neighbours = Neighbours.CHANGE_ONE) -> Query:
-    """Return the query that a text stands for.
-
-    >>> parse(" grid( 3, 4 ) ").text
-    'grid(3,4)'
-    """
-    forms = [family.signature for family in FAMILIES.values()]
-    whole = re.compile("[0-9]+")
-    call = read_call(
+def _read(text: str) -> Call:
+    return read_call(
         text,
         "query",
-        [*forms, "graph:FILE", "points:FILE"],
-        argument=whole,
+        [*(family.signature for family in FAMILIES.values()), "graph:FILE", "points:FILE"],
+        argument=re.compile("[0-9]+"),
         wanted="a whole number of at most 10^15",
     )
-    if call.rest is not None:
-        return _from_file(call, neighbours)
-    family = FAMILIES[call.name]
-    return family.build(neighbours, *_numbers(family, call))
 
 
-def _from_file(call: Call, neighbours: Neighbours) -> Query:
-    from tightrope.graphs.files import read_graph
-    from tightrope.graphs.point_files import read_points
-
+def _from_file(call: Call, near: Neighbours) -> Query:
     path = call.rest or ""
     graph: AnswerGraph = read_graph(path) if call.name == "graph" else read_points(path)
-    return Query(str(call), graph, neighbours)
+    return Query(str(call), graph, near)
+
+
+def _from_family(call: Call, near: Neighbours) -> Query:
+    family = FAMILIES[call.name]
+    return build(family, near, _numbers(family, call))
 
 
 def _numbers(family: Family, call: Call) -> list[int]:
@@ -115,10 +118,8 @@ def _numbers(family: Family, call: Call) -> list[int]:
         raise call.error(f"expected {wanted}", most)
     for k, digits in enumerate(call.args):
         parameter = family.parameters[min(k, most - 1)]
-        shown = f"{parameter.name} ({parameter.meaning})"
         numbers.append(int(digits))
-        if numbers[-1] > LARGEST_NUMBER:
-            raise call.error(f"{shown} must be at most 10^15", k)
-        if numbers[-1] < parameter.least:
-            raise call.error(f"{shown} must be at least {parameter.least}", k)
+        if not parameter.least <= numbers[-1] <= 10**15:
+            limit = f"at least {parameter.least}" if numbers[-1] < 10**15 else "at most 10^15"
+            raise call.error(f"{parameter.name} ({parameter.meaning}) must be {limit}", k)
     return numbers

@@ -10,13 +10,13 @@ import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels import Channel
-from tightrope.graphs import AnswerGraph, ProductGraph
+from tightrope.graphs import AnswerGraph
 
 #: Colours that everybody can tell apart (Okabe and Ito), from dark to light, so that prints in
 #: black and white keep the order too.
@@ -197,7 +197,8 @@ def layout(
     # Steps on paper for coordinates with two values: a cube and its kin as one knows them.
     steps = np.array([(1.0, 0.0), (0.0, 1.0), (0.44, 0.3), (1.75, -0.55), (0.2, -0.14)])
     if _is_counts(graph):
-        digits = np.array([graph.digits(i) for i in nodes], dtype=float)
+        sides = [factor.size for factor in graph.factors]
+        digits = np.array(np.unravel_index(nodes, sides), dtype=float).T
         return np.asarray(digits @ steps[: len(graph.factors)])
     if graph.is_cycle or graph.is_clique:
         return _round(2 * math.pi / len(nodes) * np.arange(len(nodes)))
@@ -217,7 +218,7 @@ def _round(turn: NDArray[Any]) -> NDArray[np.float64]:
     return np.column_stack([np.sin(turn), np.cos(turn)])
 
 
-def _is_counts(graph: AnswerGraph) -> TypeGuard[ProductGraph]:
+def _is_counts(graph: AnswerGraph) -> bool:
     """Whether the answers are pairs or triples of numbers."""
     return (
         bool(graph.product)

@@ -175,8 +175,7 @@ def graph_from_upload(name: str, data: bytes, kind: str) -> str:
     >>> graph_from_upload("ring.csv", b"from,to\n0,1\n1,2\n2,0\n", "graph")
     '{"name": "ring", "nodes": [0, 1, 2], "edges": [[0, 1], [0, 2], [1, 2]]}'
     """
-    from tightrope.graphs import read_graph, write_graph
-    from tightrope.graphs.point_files import read_points
+    from tightrope.graphs import read_graph, read_points, write_graph
 
     with tempfile.TemporaryDirectory() as folder, blame("question"):
         path = Path(folder, safe_name(name, "graph.csv"))

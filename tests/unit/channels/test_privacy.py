@@ -21,6 +21,7 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import (
     AnswerGraph,
+    CappedPathPower,
     CartesianProduct,
     Clique,
     Cycle,
@@ -29,7 +30,6 @@ from tightrope.graphs import (
     Star,
     StrongProduct,
 )
-from tightrope.graphs.capped import CappedPathPower
 
 # -- integers -----------------------------------------------------------------------------
 

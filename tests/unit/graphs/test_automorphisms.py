@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -25,9 +26,10 @@ from tightrope.graphs.automorphisms import (
     AutomorphismGroup,
     acts_transitively,
     automorphism_group,
+    coloured_graph,
     pair_orbits,
 )
-from tightrope.graphs.coloured import SEARCH_NODES, coloured_graph
+from tightrope.graphs.base import LIMITS
 
 
 def triangular(n: int) -> nx.Graph:
@@ -244,8 +246,8 @@ def test_wrong_moves_do_not_pass() -> None:
 
 
 def test_limits_are_named() -> None:
-    with pytest.raises(TooLarge, match=f"up to {SEARCH_NODES} answers"):
-        automorphism_group(PathPower(SEARCH_NODES + 1))
+    with pytest.raises(TooLarge, match=f"up to {LIMITS.searched} answers"):
+        automorphism_group(PathPower(LIMITS.searched + 1))
     with pytest.raises(TooLarge, match="use moves"):
         _ = AutomorphismGroup(10**6, 1, ((np.arange(2), np.arange(2)),) * 100).generators
     with pytest.raises(TooLarge, match="orbits of pairs"):
@@ -253,7 +255,7 @@ def test_limits_are_named() -> None:
 
 
 def test_a_hard_search_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tightrope.graphs.refinement.SEARCH_WORK", 1000)
+    monkeypatch.setattr("tightrope.graphs.automorphisms.LIMITS", replace(LIMITS, steps=1000))
     with pytest.raises(TooLarge, match="given up after 1000 steps"):
         automorphism_group(chang())
     assert automorphism_group(Clique(50)).order == math.factorial(50)  # no search needed
@@ -261,11 +263,8 @@ def test_a_hard_search_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_colliding_hash_costs_time_but_no_truth(monkeypatch: pytest.MonkeyPatch) -> None:
     """With few different colours many collide; the answers must not change."""
-    from tightrope.graphs import collapse, refinement
-
-    scramble = refinement.scramble
-    for place in (refinement, collapse):
-        monkeypatch.setattr(place, "scramble", lambda x: scramble(x) % np.uint64(97))
+    scramble = module.scramble
+    monkeypatch.setattr(module, "scramble", lambda x: scramble(x) % np.uint64(97))
     for graph, order in [(petersen(), 120), (Clique(5), 120), (grid(3, 3), 8), (Star(4), 24)]:
         assert automorphism_group(graph).order == order
     assert not acts_transitively(shuffled(nx.frucht_graph()))

@@ -6,7 +6,7 @@ import pytest
 from tightrope import AnswerGraph
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import CartesianProduct, Clique, Cycle, ExplicitGraph, PathPower, Star
-from tightrope.graphs.base import MATRIX_LIMIT
+from tightrope.graphs.base import LIMITS
 
 FAMILIES = [
     PathPower(6),
@@ -135,6 +135,6 @@ def test_what_would_not_fit_is_refused_with_its_size() -> None:
     ):
         with pytest.raises(TooLarge, match=r"1099511627776|longer than"):
             call()
-    with pytest.raises(TooLarge, match=f"{MATRIX_LIMIT + 1}²"):
-        PathPower(MATRIX_LIMIT + 1).distance_matrix()
+    with pytest.raises(TooLarge, match=f"{LIMITS.matrix + 1}²"):
+        PathPower(LIMITS.matrix + 1).distance_matrix()
     assert huge.neighbours(0).size == 60

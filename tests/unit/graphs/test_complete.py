@@ -5,7 +5,7 @@ import pytest
 
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph, Clique, PointsGraph
-from tightrope.graphs.complete import CompleteGraph
+from tightrope.graphs.lines import CompleteGraph
 
 FIVE = [Clique(5), PointsGraph(np.arange(5.0)[:, None] ** 2)]
 

@@ -14,8 +14,8 @@ import pytest
 from tightrope import AnswerGraph
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import Cycle, ExplicitGraph, PathPower, grid
-from tightrope.graphs.explicit import MATRIX_KEPT
-from tightrope.graphs.hops import all_distances, largest_distance
+from tightrope.graphs.base import LIMITS
+from tightrope.graphs.explicit import all_distances, largest_distance
 
 
 def test_edges_are_sorted_and_both_ways_round() -> None:
@@ -25,7 +25,7 @@ def test_edges_are_sorted_and_both_ways_round() -> None:
     assert graph.distance(0, 2) == 8.0
     assert graph.index("c") == 2
     assert graph.has_lengths
-    assert isinstance(AnswerGraph([(0, 1)]), ExplicitGraph)
+    assert AnswerGraph.of([(0, 1)], labels="ab").label(1) == "b"
 
 
 def test_lengths_of_one_are_no_lengths() -> None:
@@ -151,9 +151,9 @@ def test_all_three_ways_to_distances_agree(name: str) -> None:
 
 
 def test_beyond_the_kept_matrix() -> None:
-    graph = Cycle(MATRIX_KEPT + 1).explicit()
-    assert graph.diameter == (MATRIX_KEPT + 1) // 2
-    assert np.array_equal(graph.distances_from(3), Cycle(MATRIX_KEPT + 1).distances_from(3))
+    graph = Cycle(LIMITS.kept + 1).explicit()
+    assert graph.diameter == (LIMITS.kept + 1) // 2
+    assert np.array_equal(graph.distances_from(3), Cycle(LIMITS.kept + 1).distances_from(3))
     assert graph.distances_from(3) is graph.distances_from(3)
     assert graph.distance(3, 10) == 7
     line = PathPower(20_000).explicit()
@@ -161,7 +161,7 @@ def test_beyond_the_kept_matrix() -> None:
 
 
 def test_lengths_beyond_the_kept_matrix() -> None:
-    size = MATRIX_KEPT + 10
+    size = LIMITS.kept + 10
     line = PathPower(size)
     graph = ExplicitGraph(line.edge_array(), lengths=np.full(size - 1, 0.5))
     assert graph.diameter == (size - 1) / 2

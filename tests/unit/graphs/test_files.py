@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
@@ -10,6 +11,7 @@ import pytest
 
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, StrongProduct, petersen
+from tightrope.graphs.base import LIMITS
 from tightrope.graphs.files import read_graph, write_graph
 
 
@@ -252,7 +254,7 @@ BAD = [
     (
         "a.graphml",
         GRAPHML.format(TWO + '<edge source="x" target="y"><data key="d0">NaN</data></edge>'),
-        "a.graphml:4: a length must be a finite number, got 'NaN'",
+        "a.graphml: edge 1: a length must be a finite number, got 'NaN'",
     ),
     ("a.txt", "a,b", "a.txt: graph files end in .csv, .graphml or .json"),
     ("a", "a,b", "graph files end in"),
@@ -288,7 +290,7 @@ def test_large_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("tightrope.files.FILE_LIMIT", 100)
     with pytest.raises(TooLarge, match="at most 100 bytes"):
         read_graph(write(tmp_path, "a.csv", "a,b\n" * 30))
-    monkeypatch.setattr("tightrope.graphs.listing.EDGES_READ", 3)
+    monkeypatch.setattr("tightrope.graphs.files.LIMITS", replace(LIMITS, read=3))
     with pytest.raises(TooLarge, match="at most 3 edges"):
         read_graph(write(tmp_path, "a.csv", "a,b\nb,c\nc,d\na,c\n"))
     with pytest.raises(TooLarge, match="at most 3 answers"):

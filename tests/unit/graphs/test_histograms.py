@@ -5,7 +5,8 @@ from math import comb
 import pytest
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import AddRemoveHistograms, HistogramGraph, Histograms
+from tightrope.graphs import AddRemoveHistograms, Histograms
+from tightrope.graphs.histograms import HistogramGraph
 
 
 def test_distances_follow_the_counts() -> None:

@@ -5,7 +5,8 @@ from fractions import Fraction
 import pytest
 
 from tightrope.errors import InputError
-from tightrope.graphs import AddRemoveMedians, EitherMedians, MedianGraph
+from tightrope.graphs import AddRemoveMedians, EitherMedians
+from tightrope.graphs.averages import MedianGraph
 
 
 def test_labels_are_half_integers() -> None:

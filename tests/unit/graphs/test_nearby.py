@@ -5,6 +5,7 @@ import pytest
 
 from tightrope.graphs import (
     AnswerGraph,
+    CappedPathPower,
     CartesianProduct,
     Clique,
     Cycle,
@@ -12,7 +13,6 @@ from tightrope.graphs import (
     Star,
     StrongProduct,
 )
-from tightrope.graphs.capped import CappedPathPower
 
 GRAPHS = [
     *[PathPower(n, w) for n in (1, 2, 7, 8) for w in (1, 2, 3, 5, 9)],

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs.point_files import read_points
-from tightrope.graphs.points import EARTH_RADIUS_KM, METRICS, PAIRED_POINTS, PointsGraph
+from tightrope.graphs import read_points
+from tightrope.graphs.base import LIMITS
+from tightrope.graphs.points import EARTH_RADIUS_KM, METRICS, PointsGraph
 from tightrope.graphs.symmetry import symmetry
 
 PLACES = np.random.default_rng(3).uniform(-80, 80, (12, 2))
@@ -61,7 +62,7 @@ def test_one_point_and_its_label() -> None:
 def test_many_points_need_no_matrix() -> None:
     line = PointsGraph(np.arange(100_000.0)[:, None])
     assert line.distances_from(5)[:3].tolist() == [5, 4, 3]
-    with pytest.raises(TooLarge, match=f"at most {PAIRED_POINTS} points"):
+    with pytest.raises(TooLarge, match=f"at most {LIMITS.compared} points"):
         _ = line.diameter
     with pytest.raises(TooLarge, match="edge list"):
         line.edge_lengths()

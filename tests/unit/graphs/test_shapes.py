@@ -18,15 +18,16 @@ from tightrope.graphs import (
     PathPower,
     Star,
     StrongProduct,
+    add_adjacencies,
     chang,
+    close_ring,
     grid,
     hypercube,
     petersen,
     truncated_tetrahedron,
 )
-from tightrope.graphs.adjacencies import add_adjacencies, close_ring
+from tightrope.graphs.base import LIMITS
 from tightrope.graphs.shapes import (
-    CYCLE_NODES,
     cycle_order,
     girth,
     path_order,
@@ -80,7 +81,7 @@ def test_lengths_do_not_matter_for_shapes() -> None:
 
 
 def test_a_large_graph_without_a_rule_is_refused() -> None:
-    spokes = nx.cycle_graph(CYCLE_NODES + 1)
+    spokes = nx.cycle_graph(LIMITS.searched + 1)
     spokes.add_edge(0, 100)
     with pytest.raises(TooLarge, match="not known by rule"):
         girth(ExplicitGraph.from_networkx(spokes))

@@ -23,13 +23,14 @@ from tightrope.graphs import (
     petersen,
     truncated_tetrahedron,
 )
-from tightrope.graphs.coloured import SEARCH_NODES
-from tightrope.graphs.regularity import (
+from tightrope.graphs.base import LIMITS
+from tightrope.graphs.symmetry import (
     IntersectionNumbers,
     from_distances,
     intersection_numbers,
+    is_vertex_transitive,
+    symmetry,
 )
-from tightrope.graphs.symmetry import is_vertex_transitive, symmetry
 
 
 def shrikhande() -> ExplicitGraph:
@@ -192,7 +193,7 @@ def test_lengths_count_for_transitivity_and_end_regularity() -> None:
 
 
 def test_too_large_without_a_rule() -> None:
-    size = SEARCH_NODES + 10
+    size = LIMITS.searched + 10
     steps = [(i, (i + k) % size) for i in range(size) for k in (1, 2)]
     graph = ExplicitGraph(steps, name="squared ring")
     with pytest.raises(TooLarge, match="squared ring is not known by rule"):

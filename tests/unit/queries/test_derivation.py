@@ -1,11 +1,15 @@
 """Deriving answer graphs: refusals, progress and what is looked at."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.queries import derive, derive_from_multiset, derive_from_sum
+from tightrope.queries import derive
+
+derive_from_sum = partial(derive, kind="sum")
+derive_from_multiset = partial(derive, kind="multiset")
 
 
 def test_a_function_that_raises_names_the_database() -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tightrope.queries import FAMILIES, Family, query
+from tightrope.graphs import Family
+from tightrope.queries import FAMILIES, query
 
 
 def test_the_questions_and_graphs_that_must_be_there() -> None:

@@ -6,7 +6,7 @@ from statistics import median
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tightrope.queries.functions import agreed_value, histogram_of, median_of, most_frequent
+from tightrope.queries.families import histogram_of, median_of, most_frequent
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=8))
@@ -19,9 +19,3 @@ def test_most_frequent_has_the_highest_bar(database: list[int]) -> None:
     bars = histogram_of(database, 5)
     assert sum(bars) == len(database)
     assert most_frequent(database) == bars.index(max(bars))
-
-
-def test_agreement_needs_everybody() -> None:
-    assert agreed_value((2, 2), 2) == 2
-    assert agreed_value((2,), 2) == 0
-    assert agreed_value((2, 1), 2) == 0

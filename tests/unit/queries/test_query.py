@@ -6,7 +6,8 @@ from fractions import Fraction
 import pytest
 
 from tightrope.errors import InputError
-from tightrope.queries import FAMILIES, Family, query
+from tightrope.graphs import Family
+from tightrope.queries import FAMILIES, query
 
 
 @pytest.mark.parametrize(

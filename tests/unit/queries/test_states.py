@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tightrope.errors import InputError
-from tightrope.queries.states import multiset_rests, plus, sums
+from tightrope.queries.derivation import multiset_rests, plus, sums
 
 
 @settings(max_examples=50)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tightrope.errors import InputError, TextError, TooLarge
-from tightrope.graphs import PathPower
-from tightrope.queries import FAMILIES, Neighbours, parse, query
+from tightrope.graphs import ExplicitGraph, Family, PathPower
+from tightrope.queries import FAMILIES, Neighbours, named, query
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda family: family.name)
@@ -59,7 +59,7 @@ def test_blanks_do_not_matter(text: str) -> None:
 )
 def test_errors_point_at_the_character(text: str, position: int, message: str) -> None:
     with pytest.raises(TextError, match=message) as found:
-        parse(text)
+        query(text)
     assert found.value.position == position
     assert "\n" not in str(found.value)
 
@@ -136,3 +136,53 @@ def test_other_things_are_no_queries(thing: object) -> None:
 def test_unknown_relation() -> None:
     with pytest.raises(InputError, match="'change-one', 'add-remove' or 'either', got 'swap'"):
         query("count(3)", "swap")
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("sum(10, 5)", "sum(10,5)"),
+        ("sum(10,0000000005)", "sum(10,5)"),
+        (" petersen ( ) ", "petersen"),
+        ("chang(1)", "chang"),
+        ("chang(02)", "chang(2)"),
+        ("grid(3, 4,5)", "grid(3,4,5)"),
+    ],
+)
+def test_every_question_has_one_spelling(text: str, canonical: str) -> None:
+    for near in Neighbours:
+        found = named(text, near)
+        assert str(found) == found.text == canonical
+        assert found.graph.difference(named(canonical, near).graph) is None
+        assert found.graph.name == canonical
+
+
+@pytest.mark.parametrize("text", ["points:/etc/group", " graph : x.csv", "graph:/dev/zero"])
+def test_a_named_question_opens_no_file(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "open", lambda *_: pytest.fail("a file was opened"))
+    with pytest.raises(InputError, match="names a file"):
+        named(text, "change-one")
+
+
+@pytest.mark.parametrize("relation", [near.value for near in Neighbours])
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda family: family.name)
+def test_a_listed_graph_is_compared_with_the_questions(family: Family, relation: str) -> None:
+    asked = named(family.example, relation)
+    listed = asked.graph.explicit()
+    assert asked.graph.difference(listed) is None
+    swapped = listed.labels
+    swapped[0], swapped[-1] = swapped[-1], swapped[0]
+    other = ExplicitGraph(listed.edge_array(), labels=swapped)
+    assert asked.graph.difference(other) is not None
+    if listed.edge_count:
+        stretched = listed.edge_lengths().copy()
+        stretched[-1] = 60_000
+        far = ExplicitGraph(listed.edge_array(), lengths=stretched, labels=listed.labels)
+        assert "lengths" in str(asked.graph.difference(far))
+
+
+def test_other_questions_have_other_graphs() -> None:
+    assert named("sum(10,5)", "change-one").graph.difference(named("sum(10,5)", "add-remove").graph)
+    assert named("choice(6)", "either").graph.difference(named("count(5)", "either").graph)
+    ring = ExplicitGraph([(i, (i + 1) % 7) for i in range(7)])
+    assert named("sum(2,3)", "change-one").graph.difference(ring)

@@ -44,7 +44,7 @@ class QuestionPanel(Panel):
                 self._note = ui.label().classes("tr-note")
 
     def _build_form(self) -> None:
-        from tightrope.queries.families import FAMILIES
+        from tightrope.queries import FAMILIES
 
         with card("Question"):
             self._way = ui.toggle(WAYS, value="pick", on_change=self._turn).props(
