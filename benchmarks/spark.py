@@ -31,8 +31,9 @@ from tightrope.certify import certify, write
 from tightrope.channels import GeometricChannel
 from tightrope.graphs import PathPower
 from tightrope.publish import parse_facts
-from tightrope.publish.shape_reader import read_shape
-from tightrope.publish.shape_sql import shape_sql
+from tightrope.publish.sealed import compiled
+from tightrope.publish.sources import Spark
+from tightrope.publish.sql_reader import read_shape
 
 POPULATION = 100_000
 QUESTIONS = {
@@ -103,7 +104,10 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
 def measure(spark: Any, mechanism: Path, name: str, folder: Path, rounds: int) -> dict[str, Any]:
     facts = parse_facts(FACTS if "people," in name else ONE_ROW)
     question = QUESTIONS[name]
-    sql = shape_sql(read_shape(question, facts, "spark"), "spark", "people")
+    shape = read_shape(question, facts, "spark")
+    there = Spark(spark, shape.table)
+    there.connect()
+    sql = compiled(shape, there, there.columns())
     ledger = folder / f"{'scan' if 'scan' in name else 'sort'}.db"
 
     def alone() -> object:

@@ -5,6 +5,7 @@ import os
 import socket
 import sqlite3
 import warnings
+from dataclasses import replace
 
 import duckdb
 import psycopg
@@ -14,6 +15,11 @@ from tests.servers import Server
 from tightrope.certify import certify
 from tightrope.channels import GeometricChannel
 from tightrope.graphs import PathPower
+from tightrope.publish.sealed import SealedQuery
+from tightrope.publish.shapes import Shape
+from tightrope.publish.sources import dialect_of, open_source
+from tightrope.publish.sql_reader import read_shape
+from tightrope.queries import query
 
 #: id, age, region, smoker, born. Some ids and ages are missing, some ages absurd.
 ROWS = [
@@ -173,3 +179,13 @@ def counting():
     """A mechanism for counts of the people in the table."""
     noise = GeometricChannel(151, "ln(2)")
     return certify(noise, PathPower(151), "ln(2)", query="count(150)", neighbours="add-remove")
+
+
+def truth_of(place, sql, facts, part=None):
+    """The true answer of SQL on a source, by the steps of a release but its noise."""
+    shape = sql if isinstance(sql, Shape) else read_shape(sql, facts, dialect_of(place))
+    if part is not None:
+        shape = replace(shape, part=(shape.table.partition("region", part), part))
+    graph = query(shape.question, neighbours=shape.table.neighbours).graph
+    with open_source(place, shape.table) as opened:
+        return graph.label(SealedQuery(opened, shape).node())

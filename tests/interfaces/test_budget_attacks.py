@@ -296,7 +296,7 @@ def test_what_cannot_succeed_is_refused_before_the_charge(monkeypatch):
     def no_sql(*_):
         raise InputError("this source has no such word")
 
-    monkeypatch.setattr("tightrope.publish.releasing.shape_sql", no_sql)
+    monkeypatch.setattr("tightrope.publish.sealed.compiled", no_sql)
     with pytest.raises(InputError, match="no such word"):
         ask()
     assert not Path("ledger.db").exists() or spent() == 0
@@ -310,7 +310,7 @@ def test_after_the_charge_every_failure_is_one_sentence(monkeypatch):
             raise wrong
 
         with monkeypatch.context() as broken:
-            broken.setattr("tightrope.publish.releasing.answer_of", fails)
+            broken.setattr("tightrope.publish.sealed.answer_of", fails)
             with pytest.raises(TightropeError) as refused:
                 ask(key="k")
             told.add((type(refused.value), str(refused.value)))

@@ -75,9 +75,13 @@ def init(
     tightrope.errors.InputError: nobody is here to ask: give --table
     """
     from tightrope.publish.accounts import budget_of
-    from tightrope.publish.bare_facts import read_column
-    from tightrope.publish.fact_writer import columns_of_public_data, facts_text, write_facts
-    from tightrope.publish.facts import Table
+    from tightrope.publish.facts import (
+        Table,
+        columns_of_public_data,
+        facts_text,
+        read_column,
+        write_facts,
+    )
     from tightrope.queries import Neighbours
 
     talk = not as_json and sys.stdin.isatty()

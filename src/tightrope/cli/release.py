@@ -106,8 +106,7 @@ def release(
     """
     from tightrope.files import check_goals
     from tightrope.publish.accounts import shown
-    from tightrope.publish.bare_facts import read_column
-    from tightrope.publish.fact_files import FACTS_FILE
+    from tightrope.publish.facts import FACTS_FILE, read_column
     from tightrope.publish.receipts import write_receipt
     from tightrope.publish.releasing import release as do_release
 
@@ -181,8 +180,8 @@ def _declared(
         raise InputError("--query needs --answers FILE and --otherwise ANSWER")
     from tightrope.files import read_text
     from tightrope.publish.entries import read_json
-    from tightrope.publish.labels import read_label
     from tightrope.publish.releasing import DeclaredQuestion
+    from tightrope.publish.shapes import read_label
 
     text = read_text(answers)
     try:

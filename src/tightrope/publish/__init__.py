@@ -14,9 +14,9 @@ True
 from tightrope.publish.accounts import Account, Charge, OverBudget, SourceIdentity
 from tightrope.publish.auditing import Audit, RowAudit, audit
 from tightrope.publish.entries import LedgerError
-from tightrope.publish.fact_files import parse_facts, read_facts
-from tightrope.publish.facts import Column, Facts, Partition, Table
+from tightrope.publish.facts import Column, Facts, Partition, Table, parse_facts, read_facts
 from tightrope.publish.interchange import (
+    apply_remap,
     log_probabilities,
     opendp_measurement,
     write_log_probabilities,
@@ -24,10 +24,8 @@ from tightrope.publish.interchange import (
 from tightrope.publish.ledger import Ledger, LedgerReport, check_ledger
 from tightrope.publish.receipts import read_receipt, verify_receipt, write_receipt
 from tightrope.publish.releasing import DeclaredQuestion, Release, release
-from tightrope.publish.remaps import apply_remap
-from tightrope.publish.sampler import Sampler
-from tightrope.publish.simulation import Simulation, simulate
-from tightrope.publish.sources import SourceFailed
+from tightrope.publish.sampler import Sampler, Simulation, simulate
+from tightrope.publish.sealed import SourceFailed
 
 __all__ = [
     "Account",

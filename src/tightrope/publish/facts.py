@@ -27,22 +27,30 @@ Nothing here is ever read from the data.
 
 from __future__ import annotations
 
+import json
+import re
+import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tightrope.errors import InputError
+from tightrope.files import read_text, write_text
+from tightrope.publish.accounts import budget_of, collation_key, folded_name
 from tightrope.publish.entries import digest
 from tightrope.queries import Neighbours
 
+if TYPE_CHECKING:
+    from tightrope.certify import Mechanism
+
+#: The usual name of the file.
+FACTS_FILE = "tightrope.toml"
 #: What a column may hold.
 TYPES = ("integer", "number", "text", "boolean", "date")
-#: Largest absolute value of a bound, and largest population.
-LARGEST_BOUND, LARGEST_POPULATION = 10**9, 10**15
-#: Largest number of values of a column that is grouped by.
-VALUE_LIMIT = 10_000
 
 Value = str | int | bool
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -241,3 +249,488 @@ class Facts:
                 f"facts (declared: {', '.join(self.users) or 'none'})"
             )
         return self.users[name]
+
+
+# -- reading tightrope.toml: every error names the key ------------------------------------------
+
+
+def read_facts(path: str | Path) -> Facts:
+    """Read a file of public facts; a source that is a file is looked for beside it.
+
+    >>> read_facts("no-such-file.toml")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: no-such-file.toml: there is no such file
+    """
+    facts = parse_facts(read_text(path), str(path))
+    folder = Path(path).parent
+    tables = {
+        name: replace(table, source=_beside(folder, table.source))
+        for name, table in facts.tables.items()
+    }
+    return replace(facts, tables=tables)
+
+
+def _beside(folder: Path, source: str | None) -> str | None:
+    is_file = source is not None and ":" not in source
+    return str(folder / source) if is_file and source is not None else source
+
+
+def parse_facts(text: str, name: str = FACTS_FILE) -> Facts:
+    """Read public facts from a text.
+
+    >>> facts = parse_facts('[tables.people]' + chr(10) + 'population = 100')
+    >>> facts.table("people").population
+    100
+    >>> parse_facts('[tables.people]' + chr(10) + 'population = -1')
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: tightrope.toml: tables.people.population must be a whole number
+    from 1 to 1000000000000000, got -1
+    """
+    try:
+        data = tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as wrong:
+        raise InputError(f"{name}: this is not TOML: {wrong}") from None
+    except RecursionError:
+        raise InputError(f"{name}: the TOML is nested too deeply") from None
+    try:
+        return facts_from(data)
+    except InputError as wrong:
+        raise InputError(f"{name}: {wrong}") from None
+
+
+def facts_from(data: Mapping[str, Any]) -> Facts:
+    """Read public facts from nested mappings, as TOML gives them.
+
+    >>> facts_from({"tables": {"people": {"populaton": 5}}})
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: tables.people.populaton is not a key here (known: source, ...
+    """
+    _known(data, "", ("tables", "users"))
+    tables = _section(data, "tables", "")
+    if not tables:
+        raise InputError("tables must name at least one table: add [tables.NAME]")
+    users = _section(data, "users", "")
+    budgets = {}
+    for user, entry in users.items():
+        place = f"users.{user}"
+        _known(_mapping(entry, place), place, ("budget",))
+        budgets[user] = _budget(_needed(entry, "budget", place), f"{place}.budget")
+    found = {name: _table(name, entry) for name, entry in tables.items()}
+    _check_relations(found)
+    return Facts(found, budgets)
+
+
+def _check_relations(tables: Mapping[str, Table]) -> None:
+    """Refuse two names for one table: each would have a budget of its own."""
+    owners: dict[tuple[str | None, str], str] = {}
+    for table in tables.values():
+        place = (table.source, (table.relation or table.name).lower())
+        if place in owners:
+            raise InputError(
+                f"tables.{owners[place]} and tables.{table.name} are the same table: people have "
+                "one budget, whatever their table is called"
+            )
+        owners[place] = table.name
+
+
+def _table(name: str, entry: Any) -> Table:
+    place = f"tables.{name}"
+    data = _mapping(entry, place)
+    _known(
+        data,
+        place,
+        (
+            "source",
+            "relation",
+            "population",
+            "neighbours",
+            "budget",
+            "person",
+            "contributions",
+            "columns",
+            "partitions",
+        ),
+    )
+    columns = {
+        column: column_from(column, value, f"{place}.columns.{column}")
+        for column, value in _section(data, "columns", place).items()
+    }
+    near = data.get("neighbours", "change-one")
+    try:
+        neighbours = Neighbours.of(near)
+    except InputError as wrong:
+        raise InputError(f"{place}.neighbours: {wrong}") from None
+    population = data.get("population")
+    if population is not None:
+        population = _whole(population, f"{place}.population", 1, 10**15)
+    person = _text(data, "person", place)
+    contributions = _whole(data.get("contributions", 1), f"{place}.contributions", 1, 10**6)
+    if contributions > 1 and person is None:
+        raise InputError(
+            f"{place}.contributions says that one person may have {contributions} rows: "
+            f"{place}.person must name the column that tells people apart"
+        )
+    if person is not None and person not in columns:
+        columns[person] = Column(person, "text")
+    partitions = {
+        part: _partition(part, value, f"{place}.partitions.{part}", columns)
+        for part, value in _section(data, "partitions", place).items()
+    }
+    budget = data.get("budget")
+    return Table(
+        name=name,
+        population=population,
+        neighbours=neighbours,
+        columns=columns,
+        person=person,
+        contributions=contributions,
+        partitions=partitions,
+        budget=None if budget is None else _budget(budget, f"{place}.budget"),
+        source=_text(data, "source", place),
+        relation=_text(data, "relation", place),
+    )
+
+
+def column_from(name: str, entry: Any, place: str) -> Column:
+    """Read the declaration of one column.
+
+    >>> column_from("age", {"bounds": [0, 120]}, "age").type
+    'integer'
+    """
+    data = _mapping(entry, place)
+    _known(data, place, ("type", "bounds", "values", "other"))
+    bounds = data.get("bounds")
+    if bounds is not None:
+        if not isinstance(bounds, list) or len(bounds) != 2:
+            raise InputError(f"{place}.bounds must be [smallest, largest], got {bounds!r}")
+        low, high = (_whole(bound, f"{place}.bounds", -(10**9), 10**9) for bound in bounds)
+        if low > high:
+            raise InputError(f"{place}.bounds must be [smallest, largest], got {bounds!r}")
+        bounds = (low, high)
+    values = data.get("values")
+    if values is not None:
+        values = _values(values, f"{place}.values")
+    other = data.get("other")
+    if other is not None and (values is None or other not in values):
+        raise InputError(f"{place}.other must be one of {place}.values, got {other!r}")
+    kind = data.get("type", _guess(bounds, values))
+    if kind not in TYPES:
+        raise InputError(f"{place}.type must be one of {', '.join(TYPES)}, got {kind!r}")
+    if bounds is not None and kind != "integer":
+        raise InputError(f"{place}.bounds are for whole numbers: type must be 'integer'")
+    if values is not None and kind != _guess(None, values):
+        raise InputError(f"{place}.values are of type {_guess(None, values)}, not {kind}")
+    return Column(name, kind, bounds, values, other)
+
+
+def _guess(bounds: Any, values: tuple[Value, ...] | None) -> str | None:
+    if bounds is not None:
+        return "integer"
+    if values is None:
+        return None
+    first = values[0]
+    return "boolean" if isinstance(first, bool) else "text" if isinstance(first, str) else "integer"
+
+
+def _values(values: Any, place: str) -> tuple[Value, ...]:
+    if not isinstance(values, list) or not 1 <= len(values) <= 10_000:
+        raise InputError(f"{place} must be a list of 1 to 10000 values")
+    kinds = {type(value) for value in values}
+    if len(kinds) > 1 or not kinds <= {str, int, bool}:
+        raise InputError(f"{place} must be all texts, all whole numbers or all true/false")
+    if len(set(values)) < len(values):
+        raise InputError(f"{place} names a value twice")
+    return tuple(values)
+
+
+def _partition(name: str, entry: Any, place: str, columns: Mapping[str, Column]) -> Partition:
+    data = _mapping(entry, place)
+    _known(data, place, ("column", "parts", "fixed"))
+    column = _text(data, "column", place) or name
+    if column not in columns:
+        raise InputError(f"{place}.column must be a declared column, got {column!r}")
+    parts = {
+        part: _values(values, f"{place}.parts.{part}")
+        for part, values in _section(data, "parts", place).items()
+    }
+    if not parts:
+        raise InputError(f"{place}.parts must name at least one part")
+    owners: dict[Value, tuple[str, Value]] = {}
+    for part, values in parts.items():
+        for value in values:
+            if columns[column].type != _guess(None, (value,)):
+                raise InputError(
+                    f"{place}.parts.{part}: {value!r} is not of the type of column {column!r}"
+                )
+            owner, alike = owners.setdefault(
+                collation_key(value) if isinstance(value, str) else value, (part, value)
+            )
+            if owner != part:
+                also = "" if alike == value else f", and {alike!r} is the same to some databases"
+                raise InputError(
+                    f"{place}.parts must be disjoint: {value!r} is in {owner!r} and {part!r}{also}"
+                )
+    fixed = data.get("fixed", False)
+    if not isinstance(fixed, bool):
+        raise InputError(f"{place}.fixed must be true or false, got {fixed!r}")
+    return Partition(name, column, parts, fixed)
+
+
+def _budget(value: Any, place: str) -> Any:
+    try:
+        return budget_of(value)
+    except InputError as wrong:
+        raise InputError(f"{place}: {wrong}") from None
+
+
+def _known(data: Mapping[str, Any], place: str, keys: tuple[str, ...]) -> None:
+    for key in data:
+        if key not in keys:
+            full = f"{place}.{key}" if place else key
+            raise InputError(f"{full} is not a key here (known: {', '.join(keys)})")
+
+
+def _needed(data: Mapping[str, Any], key: str, place: str) -> Any:
+    if key not in data:
+        raise InputError(f"{place}.{key} is missing")
+    return data[key]
+
+
+def _mapping(data: Any, place: str) -> Mapping[str, Any]:
+    if not isinstance(data, Mapping):
+        raise InputError(f"{place} must be a table of keys, got {data!r:.60}")
+    return data
+
+
+def _section(data: Mapping[str, Any], key: str, place: str) -> Mapping[str, Any]:
+    return _mapping(data.get(key, {}), f"{place}.{key}" if place else key)
+
+
+def _text(data: Mapping[str, Any], key: str, place: str) -> str | None:
+    value = data.get(key)
+    if value is not None and (not isinstance(value, str) or not value.strip()):
+        raise InputError(f"{place}.{key} must be a text, got {value!r:.60}")
+    return value
+
+
+def _whole(value: Any, place: str, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InputError(
+            f"{place} must be a whole number from {least} to {most}, got {value!r:.40}"
+        )
+    return value
+
+
+# -- writing it ---------------------------------------------------------------------------------
+
+
+def facts_text(table: Table) -> str:
+    """Return the public facts of one table as TOML.
+
+    >>> age = Column("age", "integer", bounds=(0, 120))
+    >>> print(facts_text(Table("people", 100, columns={"age": age})))
+    # Public facts: what is known without looking at the data.
+    [tables.people]
+    population = 100
+    neighbours = "change-one"
+    <BLANKLINE>
+    [tables.people.columns]
+    age = { bounds = [0, 120] }
+    <BLANKLINE>
+    """
+    name = _key(table.name)
+    lines = ["# Public facts: what is known without looking at the data.", f"[tables.{name}]"]
+    settings: dict[str, Any] = {
+        "source": table.source,
+        "relation": table.relation,
+        "population": table.population,
+        "neighbours": table.neighbours.value,
+        "budget": None if table.budget is None else str(table.budget),
+        "person": table.person,
+        "contributions": None if table.person is None else table.contributions,
+    }
+    lines += [f"{key} = {_value(value)}" for key, value in settings.items() if value is not None]
+    if table.columns:
+        lines += ["", f"[tables.{name}.columns]"]
+        lines += [f"{_key(c.name)} = {_column(c)}" for c in table.columns.values()]
+    return "\n".join(lines) + "\n"
+
+
+def write_facts(table: Table, path: str | Path, *, replace: bool = False) -> None:
+    """Write the public facts of one table; a file that exists is kept unless told otherwise.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_facts(Table("people", 100), f"{folder}/tightrope.toml")
+    ...     read_facts(f"{folder}/tightrope.toml").table("people").population
+    100
+    """
+    if Path(path).exists() and not replace:
+        raise InputError(f"{path}: there is such a file already; say so if it may be replaced")
+    text = facts_text(table)
+    parse_facts(text, str(path))
+    write_text(path, text)
+
+
+def columns_of_public_data(data: Any, table: str, listed: int = 50) -> Mapping[str, Column]:
+    """Look at data that is public: its columns, their bounds and their values, up to 50 of them.
+
+    Never call this on data about people who are to be protected: what it writes down is exact.
+
+    >>> import pyarrow
+    >>> roads = pyarrow.table({"lanes": [2, 3, 2], "kind": ["a", "b", "a"]})
+    >>> found = columns_of_public_data(roads, "roads")
+    >>> found["lanes"].bounds, found["kind"].values
+    ((2, 3), ('a', 'b'))
+    """
+    from tightrope.publish.sources import family, open_source
+
+    found: dict[str, Column] = {}
+    with open_source(data, Table(table)) as source:
+        types = source.columns()
+
+        def ask(name: str, kind: str, what: str) -> Any:
+            column = Column(name, kind)
+            source.prepare([column])
+            cell = source.cell(column, types[name])
+            return source.fetch(f"SELECT {what} FROM (SELECT {cell} AS c FROM {source.rows()}) t")
+
+        for name, there in types.items():
+            kind = family(there)
+            if not there:  # what all of its values can be read as
+                count = ask(name, "text", "COUNT(c)")[0][0]
+                fits = (kind for kind in TYPES if ask(name, kind, "COUNT(c)")[0][0] == count)
+                kind = next(fits) if count else "text"
+            if kind == "boolean":
+                found[name] = Column(name, kind, values=(False, True))
+            elif kind == "integer":
+                low, high = ask(name, kind, "MIN(c), MAX(c)")[0]
+                bounds = None if low is None else (int(low), int(high))
+                found[name] = Column(name, kind, bounds=bounds)
+            elif kind == "text":
+                rows = ask(name, kind, "DISTINCT c")
+                raw = [row[0] for row in rows if row[0] is not None]
+                texts = [
+                    t if isinstance(t, str) else bytes(t).decode(errors="replace") for t in raw
+                ]
+                values = tuple(sorted(set(texts)))
+                found[name] = Column(
+                    name, kind, values=values if 0 < len(values) <= listed else None
+                )
+            elif kind:
+                found[name] = Column(name, kind)
+    return found
+
+
+def _column(column: Column) -> str:
+    parts: dict[str, Any] = {"bounds": column.bounds, "values": column.values}
+    shown = {key: list(value) for key, value in parts.items() if value is not None}
+    if not shown:
+        return f"{{ type = {_value(column.type)} }}"
+    inner = [f"{key} = {_value(value)}" for key, value in shown.items()]
+    if column.other is not None:
+        inner.append(f"other = {_value(column.other)}")
+    return f"{{ {', '.join(inner)} }}"
+
+
+def _key(name: str) -> str:
+    plain = name.replace("_", "").replace("-", "")
+    return name if plain.isascii() and plain.isalnum() else json.dumps(name)
+
+
+def _value(value: Any) -> str:
+    # For texts, whole numbers, truth values and lists of them TOML and JSON agree.
+    return json.dumps(value)
+
+
+# -- without a file: what the mechanism itself says ---------------------------------------------
+
+
+def facts_of_mechanism(
+    mechanism: Mechanism, sql: Any, data: Any, columns: Mapping[str, Column]
+) -> Facts:
+    """Return facts about the one table that a question names.
+
+    The population and the neighbour relation are those of the mechanism's query. A table has
+    one name, as its budget goes by it: a file is called by its own.
+
+    >>> from tightrope.certify import certify
+    >>> from tightrope.channels import GeometricChannel
+    >>> from tightrope.graphs import PathPower
+    >>> made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
+    >>> facts_of_mechanism(made, "select count(*) from visits", "visits.csv", {}).tables["visits"]
+    Table(name='visits', population=5, ...)
+    >>> facts_of_mechanism(made, "select count(*) from others", "visits.csv", {})
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: without public facts the table in visits.csv is called visits, ...
+    """
+    from tightrope.publish.sources import dialect_of, own_name, shown_address
+
+    found = re.match(r"(?:count|sum|histogram|counts|count_mod)\((\d+)", mechanism.query)
+    name, own = _table_name(sql, dialect_of(data)), own_name(data)
+    if own is not None and folded_name(name) != folded_name(own):
+        raise InputError(
+            f"without public facts the table in {shown_address(data)} is called {own}, so that it "
+            f"has one budget; got {name}: write FROM {own}, or name the table in public facts"
+        )
+    table = Table(
+        name=name,
+        population=int(found[1]) if found else None,
+        neighbours=Neighbours.of(mechanism.neighbours),
+        columns=dict(columns),
+    )
+    return Facts({name: table})
+
+
+def read_column(text: str) -> Column:
+    """Read a column declared in one word, as the command line takes it.
+
+    >>> read_column("age:0..120").bounds, read_column("region:north,south").values
+    ((0, 120), ('north', 'south'))
+    >>> read_column("born:date").type
+    'date'
+    """
+    name, colon, rest = text.partition(":")
+    if not colon or not name.strip() or not rest.strip():
+        raise InputError(
+            f"a column looks like age:0..120, region:north,south or born:date, got {text[:60]!r}"
+        )
+    name, rest = name.strip(), rest.strip()
+    bounds = re.fullmatch(r"(-?\d+)\.\.(-?\d+)", rest)
+    if bounds:
+        return column_from(name, {"bounds": [int(bounds[1]), int(bounds[2])]}, name)
+    if rest in TYPES:
+        return column_from(name, {"type": rest}, name)
+    values: list[Any] = [value.strip() for value in rest.split(",")]
+    if all(re.fullmatch(r"-?\d+", value) for value in values):
+        values = [int(value) for value in values]
+    return column_from(name, {"values": values}, name)
+
+
+def _table_name(sql: Any, dialect: str) -> str:
+    import sqlglot
+    from sqlglot import errors, exp
+
+    if not isinstance(sql, str):
+        import ibis
+
+        sql, dialect = str(ibis.to_sql(sql, dialect="duckdb")), "duckdb"
+    try:
+        tables = {
+            table.name
+            for tree in sqlglot.parse(sql, read=dialect)
+            if tree is not None
+            for table in tree.find_all(exp.Table)
+        }
+    except (errors.SqlglotError, RecursionError):
+        tables = set()
+    tables.discard("")
+    if len(tables) != 1:
+        raise InputError(
+            f"the question must read one table, got {', '.join(sorted(tables)) or 'none'}"
+        )
+    return tables.pop()

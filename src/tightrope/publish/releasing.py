@@ -14,19 +14,14 @@ from typing import TYPE_CHECKING, Any
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError
 from tightrope.publish.accounts import Binding, Charge, budget_of, charge_of
-from tightrope.publish.answers import answer_of, mapped_answer
 from tightrope.publish.entries import LedgerError, digest
-from tightrope.publish.fact_files import read_facts
-from tightrope.publish.facts import Column, Facts, Table
-from tightrope.publish.identities import identity_of
-from tightrope.publish.labels import plain_label, read_label
+from tightrope.publish.facts import Column, Facts, Table, facts_of_mechanism, read_facts
 from tightrope.publish.ledger import Ledger, Ticket
 from tightrope.publish.receipts import SigningKey, key_path, named_key, receipt_of
-from tightrope.publish.sampler import Sampler
-from tightrope.publish.shape_reader import read_shape
-from tightrope.publish.shape_sql import shape_sql
-from tightrope.publish.shapes import Kind, Shape
-from tightrope.publish.sources import Source, SourceFailed, dialect_of, open_source
+from tightrope.publish.sealed import SealedQuery, SourceFailed, question_text
+from tightrope.publish.shapes import Kind, Shape, plain_label, read_label
+from tightrope.publish.sources import Source, dialect_of, open_source
+from tightrope.publish.sql_reader import read_shape
 from tightrope.publish.store import Store
 
 if TYPE_CHECKING:
@@ -204,14 +199,17 @@ def release(
         if fresh:
             with open_source(place, shape.table) as source:
                 binding = _binding(source, place, shape.table)
-                sealed = _Sealed(source, judged, shape, declared)
+                sealed = SealedQuery(source, shape, _nodes(judged, declared))
                 ticket = book.reserve(name, request, charges, binding=binding, budgets=budgets)
-                ticket = _answer(book, ticket, sealed)
+                ticket = _answer(book, ticket, judged, sealed)
         else:
             ticket = book.reserve(name, request, charges)
     except (SourceFailed, LedgerError) as failed:
         # Whoever named no key needs the one that was made up.
-        raise failed if key is not None else type(failed)(f"{failed} (key {name})") from None
+        more = "" if key is not None else f" (key {name})"
+        if isinstance(failed, SourceFailed):
+            raise SourceFailed(more) from None
+        raise LedgerError(f"{failed}{more}") from None
     return _finished(book, ticket, judged, charges, shape, fresh, signing)
 
 
@@ -288,49 +286,17 @@ def _likely_place(data: Any, facts: Facts) -> Any:
     return sources.pop() if data is None and len(sources) == 1 else data
 
 
-class _Sealed:
-    """The room between charge and answer: all that can be refused is refused before it is entered.
-
-    The query is compiled and the table's columns are compared when the room is made. What happens
-    inside ends in an answer or in one sentence that is the same for every reason, as a reason may
-    tell of rows.
-    """
-
-    def __init__(
-        self,
-        source: Source,
-        mechanism: Mechanism,
-        shape: Shape,
-        declared: DeclaredQuestion | None,
-    ) -> None:
-        source.check_columns(_columns(shape))
-        self._sql = shape_sql(shape, source.dialect, source.relation)
-        self._source, self._mechanism = source, mechanism
-        self._shape, self._declared = shape, declared
-
-    def draw(self) -> Any:
-        """Read the table and return one drawn output, as the ledger holds it."""
-        try:
-            rows = self._source.run(self._sql)
-            truth = self._truth(rows)
-            drawn = Sampler(self._mechanism, self._mechanism.input_index(truth)).draw()
-            return plain_label(drawn)
-        except SourceFailed:
-            raise
-        except Exception:
-            raise SourceFailed.while_answering(self._source.name) from None
-
-    def _truth(self, rows: list[tuple[Any, ...]]) -> Hashable:
-        declared = self._declared
-        found: Any = (
-            rows[0][0] if self._shape.kind is Kind.DECLARED else answer_of(self._shape, rows)
-        )
-        if declared is None:
-            return found  # type: ignore[no-any-return]
-        return mapped_answer(found, declared.answers, declared.otherwise)
+def _nodes(
+    mechanism: Mechanism, declared: DeclaredQuestion | None
+) -> tuple[dict[str, int], int] | None:
+    """Return the nodes that a declared question's results stand for."""
+    if declared is None:
+        return None
+    nodes = {text: mechanism.input_index(label) for text, label in declared.answers.items()}
+    return nodes, mechanism.input_index(declared.otherwise)
 
 
-def _answer(book: Ledger, ticket: Ticket, sealed: _Sealed) -> Ticket:
+def _answer(book: Ledger, ticket: Ticket, mechanism: Mechanism, sealed: SealedQuery) -> Ticket:
     """Charge, draw and record; a reservation that was made here and not charged is freed."""
     try:
         book.charge(ticket)
@@ -338,7 +304,7 @@ def _answer(book: Ledger, ticket: Ticket, sealed: _Sealed) -> Ticket:
         if ticket.own:
             _free(book, ticket)
         raise
-    return book.answer(ticket, sealed.draw())
+    return book.answer(ticket, sealed.draw(mechanism))
 
 
 def _free(book: Ledger, ticket: Ticket) -> None:
@@ -431,10 +397,10 @@ def _budgets(
 
 def _binding(source: Source, place: Any, table: Table) -> Binding:
     """Return which data and which people the account of a table stands for."""
-    identity = identity_of(place, source)
+    identity = source.identity()
     if table.source is not None and place is not table.source:
         with open_source(table.source, table) as declared:
-            if not identity_of(table.source, declared).is_same(identity):
+            if not declared.identity().is_same(identity):
                 raise InputError(
                     f"the public facts say that table {table.name} is at {table.source}: leave "
                     "the data out, or ask about the table that it holds"
@@ -452,14 +418,6 @@ def _binding(source: Source, place: Any, table: Table) -> Binding:
     )
 
 
-def _columns(shape: Shape) -> list[Column]:
-    names = {*shape.used}
-    if shape.part is not None:
-        names.add(shape.part[0].column)
-    found = [shape.table.columns[name] for name in sorted(names - {shape.table.person or ""})]
-    return found
-
-
 def _request(
     mechanism: Mechanism,
     shape: Shape,
@@ -473,7 +431,7 @@ def _request(
         "neighbours": mechanism.neighbours,
         "epsilon": str(mechanism.epsilon),
         "table": shape.table.name,
-        "sql": shape_sql(shape, "duckdb", shape.table.name),
+        "sql": question_text(shape),
     }
     if user is not None:
         request["user"] = user
@@ -499,6 +457,4 @@ def _facts(
                 f"{', '.join(columns)} there"
             )
         return facts if isinstance(facts, Facts) else read_facts(facts)
-    from tightrope.publish.bare_facts import facts_of_mechanism
-
     return facts_of_mechanism(mechanism, sql, data, columns or {})

@@ -1,108 +1,172 @@
-"""Where tables are: files, DuckDB, SQLite, PostgreSQL, Polars and Spark, through Ibis.
+"""Where tables are: one class for each kind of source, registered by being defined.
 
-A source is opened to read, its columns are compared with the declared ones, and one SQL text
-that Tightrope built is run on it. Looking at the columns reads the catalogue, not the rows.
+What every source keeps to:
+
+- Connecting, :meth:`Source.columns` and :meth:`Source.identity` read the catalogue. No row is run.
+- Types are the declared ones. Each column is read through :meth:`Source.cell`, an expression that
+  has the declared type and that no row can make fail: a value that is not of the type is missing.
+  Texts are compared byte by byte, whatever the collation.
+- :meth:`Source.fetch` runs rows. Only :class:`~tightrope.publish.sealed.SealedQuery` calls it.
+
+A view, a LazyFrame or an Ibis expression is a computation of the source's own: it is run as it
+is, after the charge, and should not fail on a row.
 """
 
 from __future__ import annotations
 
+import csv
+import datetime
+import gzip
 import importlib.util
+import math
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from tightrope.errors import InputError, TightropeError
+from tightrope.publish.accounts import SourceIdentity, folded_name
 from tightrope.publish.facts import Column, Table
-from tightrope.publish.text_files import TEXT_FILES, text_file_query
 
-PARQUET_FILES = (".parquet", ".pq")
-_KNOWN = (
-    "a CSV or Parquet file, duckdb:///FILE, sqlite:///FILE, postgresql://…, polars:FILE, "
-    "spark:FILE, spark:TABLE or spark+remote://HOST"
-)
+#: Numbers beyond are missing: up to here no sum of squares of them overflows a double.
+LARGEST = "1e100"
 
 
-class SourceFailed(TightropeError):
-    """A source that broke off while it answered; the reason is not shown, as it may tell of rows.
-
-    >>> str(SourceFailed("the source failed"))
-    'the source failed'
-    """
-
-    @classmethod
-    def while_answering(cls, name: str) -> SourceFailed:
-        """Return the one sentence that is said of every failure after the charge."""
-        return cls(
-            f"{name} failed while it answered; what was charged stays charged and no answer was "
-            "drawn: mend the source and ask again with the same key"
-        )
-
-
-@dataclass
 class Source:
-    """An open source with one table of interest.
+    """One table at one place.
+
+    A subclass registers itself by its ``example``. Addresses are known by their scheme, then by
+    their ending; objects by :meth:`holds`.
+
+    Parameters
+    ----------
+    data
+        The address or the object.
+    table
+        The table of interest.
 
     Attributes
     ----------
-    name
-        The address without a password.
+    example
+        How an address looks, for messages and help.
+    schemes, endings
+        What an address begins and ends with.
     dialect
         The SQL dialect, by sqlglot's name.
-    relation
-        The name of the table there.
+    extra
+        The extra of the package that provides what it needs.
     backend
-        The Ibis backend.
-
-    Examples
-    --------
-    >>> import pyarrow
-    >>> people = pyarrow.table({"age": [31, 44]})
-    >>> with open_source(people, Table("people", 2)) as source:
-    ...     source.run('SELECT COUNT(*) FROM "people"')
-    [(2,)]
+        The name of the Ibis backend of the same kind.
+    wide
+        What whole numbers of any size are cast to before they are added up, if need be.
     """
 
-    name: str
-    dialect: str
-    relation: str
-    backend: Any
-    _fetch: Callable[[str], Sequence[Any]]
-    _close: Callable[[], None]
+    registered: ClassVar[list[type[Source]]] = []
+    example: ClassVar[str] = ""
+    schemes: ClassVar[tuple[str, ...]] = ()
+    endings: ClassVar[tuple[str, ...]] = ()
+    dialect: ClassVar[str] = "duckdb"
+    extra: ClassVar[str] = "data"
+    backend: ClassVar[str | None] = None
+    wide: ClassVar[str | None] = None
+    quote: ClassVar[str] = '"'
 
-    def check_columns(self, columns: Sequence[Column]) -> None:
-        """Refuse a table whose columns are not those that were declared."""
-        *schema, name = self.relation.split(".")
-        try:
-            with _quietly():
-                database = ".".join(schema) or None
-                found = self.backend.table(name, database=database).schema()
-        except Exception as problem:
-            raise InputError(
-                f"{self.name} has no table {self.relation!r} that can be read: {_line(problem)}"
-            ) from None
-        for column in columns:
-            if column.name not in found:
-                raise InputError(
-                    f"table {self.relation!r} has no column {column.name!r} (it has "
-                    f"{', '.join(found.names)})"
-                )
-            if not _fits(found[column.name], column.type, self.dialect):
-                raise InputError(
-                    f"column {column.name!r} is declared as {column.type}; at the source it is "
-                    f"{found[column.name]}"
-                )
+    def __init_subclass__(cls) -> None:
+        if cls.__dict__.get("example"):
+            Source.registered.append(cls)
 
-    def run(self, sql: str) -> list[tuple[Any, ...]]:
-        """Run SQL that Tightrope built."""
-        try:
-            with _quietly():
-                return [tuple(row) for row in self._fetch(sql)]
-        except Exception:
-            raise SourceFailed.while_answering(self.name) from None
+    def __init__(self, data: Any, table: Table) -> None:
+        self.data, self.table = data, table
+        self.shown = shown_address(data)
+        self.relation = table.relation or table.name
+
+    # -- before the charge ----------------------------------------------------------------
+
+    @classmethod
+    def holds(cls, data: Any) -> bool:
+        """Whether an object is of this kind."""
+        return _is_backend(data) and data.name == cls.backend
+
+    def connect(self) -> None:
+        """Open the place to read."""
+
+    def columns(self) -> Mapping[str, str]:
+        """Return the columns and their types, or no type where none is declared there."""
+        raise NotImplementedError
+
+    def identity(self) -> SourceIdentity:
+        """Return which data this is, whatever it is called."""
+        return SourceIdentity((f"memory:{folded_name(self.relation)}",))
+
+    def check(self, sql: str) -> None:
+        """Refuse SQL that this source cannot run whatever the rows."""
+
+    def rows(self) -> str:
+        """Return what stands behind FROM."""
+        return ".".join(self.name(part) for part in self.relation.split("."))
+
+    def name(self, text: str) -> str:
+        """Return a name as SQL."""
+        return self.quote + text.replace(self.quote, 2 * self.quote) + self.quote
+
+    def cell(self, column: Column, found: str) -> str:
+        """Return the value of a column: of the declared type, and never a failure.
+
+        Parameters
+        ----------
+        column
+            The declared column.
+        found
+            Its type at the source.
+        """
+        raise NotImplementedError
+
+    def text(self, value: str) -> str:
+        """Return a constant to compare texts with."""
+        return f"X'{value.encode().hex()}'"
+
+    def day(self, day: str) -> str:
+        """Return a constant to compare dates with."""
+        return f"DATE '{day}'"
+
+    # -- after the charge -----------------------------------------------------------------
+
+    def prepare(self, columns: Sequence[Column]) -> None:
+        """Make the rows ready for :meth:`fetch`."""
+
+    def fetch(self, sql: str) -> Sequence[Sequence[Any]]:
+        """Run SQL that was built here."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Let go of the place."""
+
+
+def shown_address(data: object) -> str:
+    """Return how messages call a place: without user, password, token and options.
+
+    >>> shown_address("postgresql://me:hush@host:5432/db?sslpassword=hush")
+    'postgresql://host:5432/db'
+    >>> shown_address("people.csv")
+    'people.csv'
+    """
+    if not isinstance(data, str | Path):
+        return f"the given {type(data).__name__}"
+    text = str(data)
+    scheme, mark, rest = text.partition("://")
+    if not mark:
+        # The other way to write an address of PostgreSQL: "host=… password=…".
+        return "…" if "=" in text else text[:200]
+    before, _, place = rest.rpartition("@")
+    place = re.split("[?;]", place)[0]
+    # What is not plainly a host, a port and a path may be a piece of a secret.
+    plain = re.fullmatch(r"(\[[\da-fA-F:.]+\]|[\w.\-]*)(:\d+)?(/.*)?", place)
+    is_sure = plain is not None and not re.search("[?;]", before)
+    return f"{scheme}://{place}" if is_sure else f"{scheme}://…"
 
 
 @contextmanager
@@ -112,7 +176,7 @@ def open_source(data: Any, table: Table) -> Iterator[Source]:
     Parameters
     ----------
     data
-        An address, a path, an Ibis backend, an Ibis or Polars or Arrow table, or a Spark
+        An address, a path, an Ibis backend, an Ibis, Polars, Arrow or pandas table, or a Spark
         session.
     table
         The table that will be read.
@@ -123,26 +187,66 @@ def open_source(data: Any, table: Table) -> Iterator[Source]:
     ...     pass
     Traceback (most recent call last):
     ...
-    tightrope.errors.InputError: data must be a CSV or Parquet file, duckdb:///FILE, ...
+    tightrope.errors.InputError: data must be a CSV or TSV file, a Parquet file, ...
     """
+    place = _table_of_expression(data)
+    if place is not None:
+        data, table = place[0], replace(table, relation=place[1])
+    source = source_class(data)(data, table)
     try:
-        with _quietly():
-            source = _connect(data, table)
+        with quietly():
+            source.connect()
     except TightropeError:
         raise
     except ImportError as missing:
-        if missing.name is None:  # Spark Connect says in its own words what it misses
-            raise InputError(f"{_name(data)} cannot be opened: {_line(missing)}") from None
+        needed = missing.name or "a package that is not installed"
         raise InputError(
-            f"this source needs {missing.name}: install tightrope with the extra 'data'"
+            f"{source.shown} needs {needed}: install tightrope with the extra '{source.extra}'"
         ) from None
-    except Exception as problem:
-        raise InputError(f"{_name(data)} cannot be opened: {_line(problem)}") from None
+    except Exception:  # what a driver says may hold a secret, or a row
+        raise InputError(
+            f"{source.shown} cannot be opened as {source.example}: is it there, and may it be read?"
+        ) from None
     try:
         yield source
     finally:
-        with _quietly():
-            source._close()
+        with quietly():
+            source.close()
+
+
+def source_class(data: Any) -> type[Source]:
+    """Return the kind of source that an address or an object is.
+
+    >>> source_class("people.csv").__name__, source_class("postgresql://host/db").__name__
+    ('TextFile', 'PostgreSQL')
+    """
+    if isinstance(data, str | Path):
+        text = str(data).lower()
+        scheme, colon, _ = text.partition(":")
+        for kind in Source.registered:
+            if colon and scheme in kind.schemes:
+                return kind
+        for kind in Source.registered:
+            if kind.endings and text.endswith(kind.endings):
+                return kind
+        raise InputError(f"data must be {known_addresses()}; got {shown_address(data)}")
+    for kind in Source.registered:
+        if kind.holds(data):
+            return kind
+    if _is_backend(data):
+        known = ", ".join(kind.backend for kind in Source.registered if kind.backend)
+        raise InputError(f"an Ibis backend must be one of {known}, got {data.name!r}")
+    raise InputError(f"data must be {known_addresses()}; got {type(data).__name__}")
+
+
+def known_addresses() -> str:
+    """Return what data may be, for messages and help.
+
+    >>> known_addresses()
+    'a CSV or TSV file, a Parquet file, duckdb:///FILE, ... or a table in memory'
+    """
+    *most, last = dict.fromkeys(kind.example for kind in Source.registered)
+    return f"{', '.join(most)} or {last}"
 
 
 def dialect_of(data: Any) -> str:
@@ -151,247 +255,778 @@ def dialect_of(data: Any) -> str:
     >>> dialect_of("people.csv"), dialect_of("postgresql://host/db"), dialect_of("spark:people")
     ('duckdb', 'postgres', 'spark')
     """
-    if isinstance(data, str | Path):
-        text = str(data)
-        for start, dialect in _DIALECTS:
-            if text.lower().startswith(start):
-                return dialect
-        return "sqlite" if text.lower().endswith((".sqlite", ".sqlite3", ".db")) else "duckdb"
-    if type(data).__name__ == "SparkSession":
-        return "spark"
-    return _backend_dialect(data) if _is_backend(data) else "duckdb"
+    return "duckdb" if data is None else source_class(data).dialect
 
 
-_POSTGRES, _SPARK = ("postgresql://", "postgres://"), ("spark:", "spark+remote:")
-_DIALECTS = (
-    (_POSTGRES, "postgres"),
-    ("sqlite:", "sqlite"),
-    (_SPARK, "spark"),
-    ("polars:", "duckdb"),
-)
+def own_name(data: Any) -> str | None:
+    """Return the name of the only table that an address holds, or nothing where SQL chooses.
 
-
-def _connect(data: Any, table: Table) -> Source:
-    import ibis
-
-    relation = table.relation or table.name
-    if isinstance(data, str | Path):
-        return _by_address(str(data), table, relation)
-    if type(data).__name__ == "SparkSession":
-        return _spark(data, relation, "spark", lambda: None)
-    if _is_backend(data):
-        return _from_backend(data, relation)
-    backend = ibis.duckdb.connect()
-    frame = data.to_pyarrow() if hasattr(data, "to_pyarrow") else data
-    frame = frame.collect() if hasattr(frame, "collect") else frame
-    frame = frame.to_arrow() if hasattr(frame, "to_arrow") else frame
-    if not hasattr(frame, "to_reader") and not hasattr(frame, "columns"):
-        raise InputError(f"data must be {_KNOWN}, or a table; got {type(data).__name__}")
-    backend.con.register(relation, frame)
-    return _duckdb(backend, relation, "the given table")
-
-
-def _by_address(text: str, table: Table, relation: str) -> Source:
-    import ibis
-
-    lower = text.lower()
-    if lower.startswith(_POSTGRES):
-        return _postgres(text, relation)
-    if lower.startswith(_SPARK):
-        return _spark_address(text, relation)
-    if lower.startswith("polars:"):
-        return _polars(_file(text.partition(":")[2]), relation)
-    if lower.startswith("sqlite:") or lower.endswith((".sqlite", ".sqlite3", ".db")):
-        path = _file(text.partition("://")[2].removeprefix("/") if "://" in text else text)
-        backend = ibis.sqlite.connect(path)
-        backend.con.execute("PRAGMA query_only = ON")
-        # A text that is no UTF-8 is somebody's; it must not end the question.
-        backend.con.text_factory = lambda raw: raw.decode(errors="replace")
-        return _sqlite(backend, relation, text)
-    if lower.startswith("duckdb:") or lower.endswith((".duckdb", ".ddb")):
-        path = _file(text.partition("://")[2].removeprefix("/") if "://" in text else text)
-        return _duckdb(ibis.duckdb.connect(path, read_only=True), relation, text)
-    if lower.endswith(TEXT_FILES + PARQUET_FILES):
-        return _file_in_duckdb(_file(text, several=True), table, relation)
-    raise InputError(f"data must be {_KNOWN}; got {text[:80]!r}")
-
-
-def _file_in_duckdb(path: str, table: Table, relation: str) -> Source:
-    import ibis
-    from sqlglot import exp
-
-    backend = ibis.duckdb.connect()
-    view = exp.to_identifier(relation.rsplit(".", maxsplit=1)[-1], quoted=True).sql("duckdb")
-    if path.lower().endswith(PARQUET_FILES):
-        query = f"SELECT * FROM read_parquet({exp.Literal.string(path).sql('duckdb')})"
-    else:
-        query = text_file_query(path, table)
-    backend.raw_sql(f"CREATE TEMP VIEW {view} AS {query}")
-    return _duckdb(backend, relation.rsplit(".", maxsplit=1)[-1], path)
-
-
-def _duckdb(backend: Any, relation: str, name: str) -> Source:
-    return Source(
-        name,
-        "duckdb",
-        relation,
-        backend,
-        lambda sql: backend.con.execute(sql).fetchall(),
-        backend.disconnect,
-    )
-
-
-def _sqlite(backend: Any, relation: str, name: str) -> Source:
-    return Source(
-        name,
-        "sqlite",
-        relation,
-        backend,
-        lambda sql: backend.con.execute(sql).fetchall(),
-        backend.disconnect,
-    )
-
-
-def _postgres(text: str, relation: str) -> Source:
-    import ibis
-    import psycopg
-
-    connection = psycopg.connect(text.replace("postgres://", "postgresql://", 1), autocommit=True)
-    connection.execute("SET default_transaction_read_only = on")
-    connection.execute("SET standard_conforming_strings = on")  # as the SQL is written
-    backend = ibis.postgres.from_connection(connection)
-    name = psycopg.conninfo.make_conninfo(text, password=None)
-    return Source(
-        name,
-        "postgres",
-        relation,
-        backend,
-        lambda sql: connection.execute(sql.encode()).fetchall(),
-        connection.close,
-    )
-
-
-def _polars(path: str, relation: str) -> Source:
-    import ibis
-
-    if not path.lower().endswith(PARQUET_FILES):
-        # Polars would guess the types of a text file from its rows.
-        raise InputError(f"polars: reads Parquet files; give {path!r} without polars:")
-    backend = ibis.polars.connect()
-    backend.read_parquet(path, table_name=relation)
-    return Source(
-        path,
-        "duckdb",
-        relation,
-        backend,
-        lambda sql: backend.sql(sql).to_polars().rows(),
-        lambda: None,
-    )
-
-
-def _spark_address(text: str, relation: str) -> Source:
-    from pyspark.sql import SparkSession
-
-    kind, _, rest = text.partition(":")
-    if kind.lower() == "spark+remote":
-        # Without it Spark Connect may end the whole process instead of raising an error.
-        if importlib.util.find_spec("grpc") is None:
-            raise InputError(f"{_name(text)} cannot be opened: Spark Connect needs grpcio")
-        # A session of its own: one that is there already may be at another server.
-        session = SparkSession.builder.remote(f"sc:{rest}").create()
-        _check_answers(session, _name(text))
-        return _spark(session, relation, _name(text), session.stop)
-    builder = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false")
-    session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
-    if rest.lower().endswith(PARQUET_FILES):
-        session.read.parquet(_file(rest)).createOrReplaceTempView(relation)
-    elif rest:
-        relation = rest
-    return _spark(session, relation, text, lambda: None)
-
-
-def _check_answers(session: Any, name: str) -> None:
-    """Ask a Spark Connect server for its version, once: it would be asked for minutes."""
-    client = session.client
-    patience = client.get_retry_policies()
-    client.set_retry_policies([])
-    try:
-        _ = session.version
-    except Exception:
-        raise InputError(
-            f"{name}: no Spark Connect server answers there (with a token it must speak TLS)"
-        ) from None
-    client.set_retry_policies(patience)
-
-
-def _spark(session: Any, relation: str, name: str, close: Callable[[], None]) -> Source:
-    import ibis
-
-    backend = ibis.pyspark.connect(session)
-    return Source(name, "spark", relation, backend, lambda sql: session.sql(sql).collect(), close)
-
-
-def _is_backend(data: Any) -> bool:
-    return hasattr(data, "raw_sql") or type(data).__module__.startswith("ibis.backends.")
-
-
-def _backend_dialect(backend: Any) -> str:
-    known = {"duckdb": "duckdb", "sqlite": "sqlite", "postgres": "postgres", "pyspark": "spark"}
-    if backend.name not in known:
-        raise InputError(f"an Ibis backend must be one of {', '.join(known)}, got {backend.name!r}")
-    return known[backend.name]
-
-
-def _from_backend(backend: Any, relation: str) -> Source:
-    dialect = _backend_dialect(backend)
-    fetch: Callable[[str], Sequence[Any]]
-    if dialect == "spark":
-
-        def fetch(sql: str) -> Sequence[Any]:
-            return list(backend._session.sql(sql).collect())
-
-    else:
-
-        def fetch(sql: str) -> Sequence[Any]:
-            return list(backend.con.execute(sql).fetchall())
-
-    return Source(backend.name, dialect, relation, backend, fetch, lambda: None)
-
-
-def _file(path: str, several: bool = False) -> str:
-    if not Path(path).exists() and not (several and "*" in path):
-        raise InputError(f"{path}: there is no such file")
-    return path
-
-
-def _fits(found: Any, wanted: str, dialect: str) -> bool:
-    if wanted == "integer":
-        return bool(found.is_integer())
-    if wanted == "number":
-        return bool(found.is_numeric() and not found.is_boolean())
-    if wanted == "boolean":
-        return bool(found.is_boolean() or (dialect == "sqlite" and found.is_integer()))
-    if wanted == "date":
-        return bool(found.is_date() or (dialect == "sqlite" and found.is_string()))
-    return bool(found.is_string())
+    >>> own_name("data/people.csv.gz"), own_name("spark:lake.people"), own_name("a.duckdb")
+    ('people', 'people', None)
+    """
+    if not isinstance(data, str | Path):
+        return None
+    held = re.sub(r"^(polars|spark):", "", str(data), flags=re.IGNORECASE)
+    for ending in sorted(TextFile.endings + ParquetFile.endings, key=len, reverse=True):
+        if held.lower().endswith(ending):
+            return Path(held).name[: -len(ending)]
+    return held.rpartition(".")[2] or None if held != str(data) else None
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
+def quietly() -> Iterator[None]:
     """Keep the warnings of the libraries below (deprecations among themselves) to them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
-def _name(data: Any) -> str:
-    if not isinstance(data, str | Path):
-        return type(data).__name__
+# -- what several sources share ---------------------------------------------------------------
+
+
+def family(found: str) -> str:
+    """Return the kind of a column from the name of its type in any database, or nothing.
+
+    >>> family("DECIMAL(38,0)"), family("character varying"), family("uinteger"), family("json")
+    ('number', 'text', 'integer', '')
+    """
+    word = re.split(r"[(<]", found.lower())[0].strip()
+    return next((kind for kind, words in _FAMILIES.items() if word in words.split(",")), "")
+
+
+_FAMILIES = {
+    "integer": "tinyint,smallint,integer,int,bigint,hugeint,utinyint,usmallint,uinteger,ubigint,"
+    "uhugeint,long,short,byte",
+    "number": "double,float,real,decimal,numeric,double precision",
+    "text": "varchar,character varying,character,char,text,string,enum,uuid,citext,name",
+    "boolean": "boolean,bool",
+    "date": "date",
+}
+
+
+def check_columns(source: Source, columns: Sequence[Column]) -> Mapping[str, str]:
+    """Refuse a table whose columns are not those that were declared; return the types there."""
+    try:
+        with quietly():
+            found = source.columns()
+    except TightropeError:
+        raise
+    except Exception:
+        raise InputError(
+            f"{source.shown} has no table {source.relation!r} that can be read"
+        ) from None
+    for column in columns:
+        if column.name not in found:
+            raise InputError(
+                f"table {source.relation!r} has no column {column.name!r} (it has "
+                f"{', '.join(found) or 'none'})"
+            )
+        kind = found[column.name]
+        fits = {column.type, "integer"} if column.type == "number" else {column.type}
+        if kind and column.name != source.table.person and family(kind) not in fits:
+            raise InputError(
+                f"column {column.name!r} is declared as {column.type}; at the source it is {kind}"
+            )
+    return found
+
+
+def _file(path: str) -> str:
+    if set(path) & set("*?[") or not Path(path).is_file():
+        raise InputError(f"{path}: there is no such file")
+    return path
+
+
+def _path_of(data: Any) -> str:
+    """Return the path in the address of a database file: ``duckdb:///FILE`` or the file."""
     text = str(data)
-    scheme, separator, rest = text.partition("://")
-    # What may hold a password or a token is left out.
-    return f"{scheme}://{re.split('[;?]', rest.rpartition('@')[2])[0]}" if separator else text
+    scheme, mark, rest = text.partition("://")
+    return _file(rest.removeprefix("/") if mark and "/" not in scheme else text)
 
 
-def _line(problem: BaseException) -> str:
-    return " ".join(str(problem).split())[:200]
+def _file_identity(path: str, inside: str = "") -> SourceIdentity:
+    there, about = Path(path).resolve(), Path(path).stat()
+    names = f"file:{there}", f"inode:{about.st_dev}:{about.st_ino}"
+    return SourceIdentity(tuple(name + inside for name in names))
+
+
+def _is_backend(data: Any) -> bool:
+    return type(data).__module__.startswith("ibis.backends.") and hasattr(data, "name")
+
+
+def _table_of_expression(data: Any) -> tuple[Any, str] | None:
+    """Return the backend and the name of an Ibis expression that is a table and no more."""
+    if not type(data).__module__.startswith("ibis."):
+        return None
+    operation: Any = data.op() if hasattr(data, "op") else None
+    if type(operation).__name__ != "DatabaseTable":
+        return None
+    space = operation.namespace
+    parts = (space.catalog, space.database, operation.name)
+    return operation.source, ".".join(part for part in parts if part)
+
+
+# -- sources that DuckDB runs -----------------------------------------------------------------
+
+
+class _InDuckDB(Source):
+    """A source whose rows DuckDB reads."""
+
+    def connect(self) -> None:
+        import duckdb
+
+        self.connection: Any = duckdb.connect()
+
+    def cell(self, column: Column, found: str) -> str:
+        raw = self.name(column.name)
+        if column.type == "number" or (column.type == "text" and family(found) == "number"):
+            # Not a number is greater than every number there.
+            value = f"TRY_CAST({raw} AS DOUBLE)"
+            value = f"CASE WHEN {value} BETWEEN -{LARGEST} AND {LARGEST} THEN {value} END"
+            return value if column.type == "number" else f"encode(CAST({value} AS VARCHAR))"
+        if column.type == "text":
+            return raw if found == "BLOB" else f"encode(CAST({raw} AS VARCHAR))"
+        kind = {"integer": "BIGINT", "boolean": "BOOLEAN", "date": "DATE"}[column.type]
+        return f"TRY_CAST({raw} AS {kind})"
+
+    def text(self, value: str) -> str:
+        return f"from_hex('{value.encode().hex()}')"
+
+    def fetch(self, sql: str) -> Sequence[Sequence[Any]]:
+        found: Sequence[Sequence[Any]] = self.connection.execute(sql).fetchall()
+        return found
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+class TextFile(_InDuckDB):
+    """A text file: nothing about it is guessed from its rows.
+
+    The first line names the columns and is public. No row can make reading fail: a field that is
+    missing or does not fit its type is missing, a line that cannot be read is skipped.
+    """
+
+    example = "a CSV or TSV file"
+    endings = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+
+    def connect(self) -> None:
+        self.path = _file(str(self.data))
+        self.tabs = ".tsv" in self.path.lower()
+        self.header = self._header()
+        declared = list(self.table.columns)
+        if declared and not set(declared) & set(self.header):
+            # What is there instead is not shown: it may be somebody's row.
+            names = ", ".join(declared)
+            raise InputError(
+                f"{self.path}: the first line names none of the declared columns ({names})"
+            )
+        super().connect()
+
+    def columns(self) -> Mapping[str, str]:
+        return dict.fromkeys(self.header, "")
+
+    def identity(self) -> SourceIdentity:
+        return _file_identity(self.path)
+
+    def rows(self) -> str:
+        columns = ", ".join(f"{_string(name)}: 'VARCHAR'" for name in self.header)
+        delimiter = "chr(9)" if self.tabs else "','"
+        return (
+            f"read_csv({_string(self.path)}, auto_detect = false, columns = {{{columns}}}, "
+            f"header = true, delim = {delimiter}, quote = '\"', escape = '\"', "
+            "null_padding = true, ignore_errors = true, strict_mode = false, parallel = false, "
+            "max_line_size = 10000000)"
+        )
+
+    def _header(self, longest: int = 1_000_000) -> list[str]:
+        opener = gzip.open if self.path.lower().endswith(".gz") else open
+        try:
+            # As bytes: a reader of text would decode rows ahead of the first line's end.
+            with opener(self.path, "rb") as file:
+                line = file.readline(longest).decode("utf-8-sig")
+            names = next(csv.reader([line], delimiter="\t" if self.tabs else ","), [])
+        except (OSError, EOFError, UnicodeDecodeError, csv.Error):
+            raise InputError(f"{self.path}: the first line cannot be read") from None
+        named = names and all(name and name.isprintable() for name in names)
+        if not named or len(set(names)) < len(names):
+            raise InputError(f"{self.path}: the first line must name the columns, each once")
+        return names
+
+
+def _string(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+class _ThroughArrow(_InDuckDB):
+    """Rows that become Arrow columns of the declared types, by total functions."""
+
+    def rows(self) -> str:
+        return "tightrope_source"
+
+    def cell(self, column: Column, found: str) -> str:
+        return super().cell(column, "BLOB")
+
+
+class ParquetFile(_ThroughArrow):
+    """A Parquet file. Arrow reads it, as DuckDB and Polars stop at text that is not UTF-8."""
+
+    example = "a Parquet file"
+    schemes = ("polars",)
+    endings = (".parquet", ".pq")
+
+    def connect(self) -> None:
+        import pyarrow.parquet
+
+        path = str(self.data)
+        scheme, colon, rest = path.partition(":")
+        path = rest if colon and scheme.lower() in self.schemes else path
+        if not path.lower().endswith(self.endings):
+            # Types of a text file would be guessed from its rows.
+            raise InputError(f"polars: reads Parquet files; give {path!r} without polars:")
+        self.path = _file(path)
+        self.file = pyarrow.parquet.ParquetFile(self.path)
+        super().connect()
+
+    def columns(self) -> Mapping[str, str]:
+        return dict.fromkeys(self.file.schema_arrow.names, "")
+
+    def identity(self) -> SourceIdentity:
+        return _file_identity(self.path)
+
+    def prepare(self, columns: Sequence[Column]) -> None:
+        import pyarrow as pa
+
+        types = {column.name: column.type for column in columns}
+        schema = pa.schema([(name, _arrow_type(kind)) for name, kind in types.items()])
+
+        def batches() -> Iterator[Any]:
+            for batch in self.file.iter_batches(columns=list(types)):
+                parts = [_arrow_column(batch.column(name), types[name]) for name in types]
+                yield pa.record_batch(parts, schema=schema)
+
+        if types:
+            rows: Any = pa.RecordBatchReader.from_batches(schema, batches())
+        else:  # Arrow loses the number of rows of a batch without columns
+            rows = pa.table({"one": pa.nulls(self.file.metadata.num_rows, pa.int8())})
+        self.connection.register(self.rows(), rows)
+
+    def close(self) -> None:
+        super().close()
+        self.file.close()
+
+
+def _room(data: Any) -> str:
+    return type(data).__module__.partition(".")[0]
+
+
+def _raw_column(data: Any, name: str, room: str) -> Any:
+    """Return a column as Arrow, or as a list where it may hold anything."""
+    import pyarrow as pa
+
+    if room == "pyarrow":
+        return data.column(name)
+    column = data[name]
+    if room == "polars":
+        return column.to_list() if column.dtype.is_object() else column.to_arrow()
+    if getattr(column.dtype, "kind", "O") in "iufb" and hasattr(column.dtype, "byteorder"):
+        return pa.array(column.to_numpy())
+    return column.tolist()
+
+
+def _arrow_type(wanted: str) -> Any:
+    import pyarrow as pa
+
+    return {
+        "integer": pa.int64(),
+        "number": pa.float64(),
+        "text": pa.large_binary(),
+        "boolean": pa.bool_(),
+        "date": pa.date32(),
+    }[wanted]
+
+
+def _arrow_column(values: Any, wanted: str) -> Any:
+    """Return a column of the declared type; what is not of that type is missing."""
+    import pyarrow as pa
+
+    if not isinstance(values, list):
+        try:
+            fast = _cast(values, wanted)
+            if fast is not None:
+                return fast
+        except pa.ArrowException:
+            pass  # one by one, then: a value must not decide about the others
+        values = (_python_value(value) for value in values)
+    return pa.array([typed(value, wanted) for value in values], _arrow_type(wanted))
+
+
+def _cast(values: Any, wanted: str) -> Any:
+    """Cast a column as a whole, where Arrow has a cast that takes every value."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind, check = values.type, pa.types
+    if check.is_dictionary(kind):
+        values, kind = values.cast(kind.value_type), kind.value_type
+    whole, part = check.is_integer(kind), check.is_floating(kind)
+    if wanted == "integer" and whole:
+        if check.is_uint64(kind):
+            small = pc.less_equal(values, pa.scalar(2**63 - 1, pa.uint64()))
+            values = pc.if_else(small, values, None)
+        return values.cast(pa.int64())
+    if wanted == "number" and (whole or part or check.is_decimal(kind)):
+        return values.cast(pa.float64(), safe=False)
+    if wanted == "text" and (check.is_string(kind) or check.is_large_string(kind)):
+        # Without a look at the bytes: they need not be UTF-8.
+        return values.cast(pa.binary() if check.is_string(kind) else pa.large_binary()).cast(
+            pa.large_binary()
+        )
+    if wanted == "text" and (whole or check.is_binary(kind) or check.is_large_binary(kind)):
+        values = values.cast(pa.string()) if whole else values
+        return values.cast(pa.large_binary())
+    if (wanted == "boolean" and check.is_boolean(kind)) or (
+        wanted == "date" and check.is_date(kind)
+    ):
+        return values.cast(_arrow_type(wanted))
+    return None
+
+
+def _python_value(value: Any) -> Any:
+    try:
+        return value.as_py() if hasattr(value, "as_py") else value
+    except Exception:  # a time that Python has no number for, a text that is not UTF-8
+        return None
+
+
+def typed(value: Any, wanted: str) -> Any:
+    """Return a value as one of the declared type, or nothing: a total function.
+
+    >>> typed("31", "integer"), typed(float("nan"), "integer"), typed("2020-02-30", "date")
+    (31, None, None)
+    """
+    try:
+        value = value.item() if hasattr(value, "item") else value
+        if value is None or value != value:
+            return None
+        return _TYPED[wanted](value)
+    except Exception:  # objects may be anything, and so may what they raise
+        return None
+
+
+def _whole(value: Any) -> int | None:
+    number = round(value) if isinstance(value, float | Decimal) else int(value)
+    return number if -(2**63) <= number < 2**63 else None
+
+
+def _number(value: Any) -> float | None:
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def _bytes(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+
+
+def _truth(value: Any) -> bool | None:
+    return {"true": True, "1": True, "false": False, "0": False}.get(str(value).strip().lower())
+
+
+def _day(value: Any) -> datetime.date:
+    if isinstance(value, datetime.datetime):
+        return value.date()
+    if isinstance(value, datetime.date):
+        return value
+    return datetime.date.fromisoformat(str(value)[:10])
+
+
+_TYPED: dict[str, Callable[[Any], Any]] = {
+    "integer": _whole,
+    "number": _number,
+    "text": _bytes,
+    "boolean": _truth,
+    "date": _day,
+}
+
+
+class DuckDB(_InDuckDB):
+    """A table of a DuckDB file, or of an Ibis connection to DuckDB."""
+
+    example = "duckdb:///FILE"
+    schemes = ("duckdb",)
+    endings = (".duckdb", ".ddb")
+    backend = "duckdb"
+
+    def connect(self) -> None:
+        import duckdb
+
+        if isinstance(self.data, str | Path):
+            self.path: str | None = _path_of(self.data)
+            self.connection = duckdb.connect(self.path, read_only=True)
+        else:
+            self.path, self.connection = None, self.data.con
+        *space, name = self.relation.split(".")
+        found = self.connection.execute(
+            "SELECT database_name, schema_name, table_name, column_name, data_type "
+            "FROM duckdb_columns() WHERE lower(table_name) = lower(?) "
+            "AND lower(schema_name) = lower(coalesce(?, current_schema())) "
+            "AND (lower(database_name) = lower(coalesce(?, current_database())) "
+            "OR (? IS NULL AND database_name = 'temp')) "
+            # A temporary table hides the one that is kept.
+            "ORDER BY database_name = 'temp' DESC, column_index",
+            [name, space[-1] if space else None, *2 * [space[-2] if len(space) > 1 else None]],
+        ).fetchall()
+        if not found:
+            raise InputError(f"{self.shown} has no table {self.relation!r} that can be read")
+        self._place = folded_name(".".join(found[0][1:3]))
+        self.relation = ".".join(found[0][:3])
+        self._columns = {row[3]: row[4] for row in found if row[:3] == found[0][:3]}
+
+    def columns(self) -> Mapping[str, str]:
+        return self._columns
+
+    def identity(self) -> SourceIdentity:
+        if self.path is not None:
+            return _file_identity(self.path, f"#{self._place}")
+        return super().identity()
+
+    def close(self) -> None:
+        if self.path is not None:
+            super().close()
+
+
+class SQLite(Source):
+    """A table of a SQLite file. Its columns hold anything, so no type of theirs is looked at."""
+
+    example = "sqlite:///FILE"
+    schemes = ("sqlite",)
+    endings = (".sqlite", ".sqlite3", ".db")
+    dialect = "sqlite"
+    backend = "sqlite"
+    wide = "REAL"
+
+    def connect(self) -> None:
+        import sqlite3
+
+        if isinstance(self.data, str | Path):
+            self.path: str | None = _path_of(self.data)
+            self.connection: Any = sqlite3.connect(self.path)
+        else:
+            self.path, self.connection = None, self.data.con
+        self.connection.execute("PRAGMA query_only = ON")
+
+    def columns(self) -> Mapping[str, str]:
+        *space, name = self.relation.split(".")
+        found = self.connection.execute(
+            "SELECT name FROM pragma_table_xinfo(?, ?)", [name, *(space or ["main"])]
+        ).fetchall()
+        if not found:
+            raise InputError(f"{self.shown} has no table {self.relation!r} that can be read")
+        return {row[0]: "" for row in found}
+
+    def identity(self) -> SourceIdentity:
+        if self.path is None:
+            return super().identity()
+        *space, name = self.relation.split(".")
+        return _file_identity(self.path, "#" + folded_name(".".join([*(space or ["main"]), name])))
+
+    def cell(self, column: Column, found: str) -> str:
+        raw = self.name(column.name)
+        if column.type == "integer":
+            return (
+                f"CASE typeof({raw}) WHEN 'integer' THEN {raw} "
+                f"WHEN 'real' THEN CASE WHEN {raw} BETWEEN -9e18 AND 9e18 THEN "
+                f"CAST(ROUND({raw}) AS INTEGER) END "
+                f"WHEN 'text' THEN CASE WHEN CAST(CAST({raw} AS INTEGER) AS TEXT) = {raw} THEN "
+                f"CAST({raw} AS INTEGER) END END"
+            )
+        if column.type == "number":
+            plain = f"{raw} GLOB '*[0-9]*' AND NOT {raw} GLOB '*[^0-9.eE+-]*'"
+            value = (
+                f"CASE WHEN typeof({raw}) IN ('integer', 'real') OR (typeof({raw}) = 'text' AND "
+                f"{plain}) THEN CAST({raw} AS REAL) END"
+            )
+            return f"CASE WHEN {value} BETWEEN -{LARGEST} AND {LARGEST} THEN {value} END"
+        if column.type == "boolean":
+            return (
+                f"CASE LOWER({raw}) WHEN '1' THEN 1 WHEN 'true' THEN 1 WHEN '0' THEN 0 "
+                "WHEN 'false' THEN 0 END"
+            )
+        if column.type == "date":
+            # Other texts are times to SQLite too: 'now' is one.
+            shape = "-".join(("[0-9]" * 4, "[0-9]" * 2, "[0-9]" * 2))
+            return f"CASE WHEN {raw} GLOB '{shape}*' THEN date(substr({raw}, 1, 10)) END"
+        return f"CAST({raw} AS BLOB)"
+
+    def day(self, day: str) -> str:
+        return f"'{day}'"
+
+    def fetch(self, sql: str) -> Sequence[Sequence[Any]]:
+        found: Sequence[Sequence[Any]] = self.connection.execute(sql).fetchall()
+        return found
+
+    def close(self) -> None:
+        if self.path is not None:
+            self.connection.close()
+
+
+class PostgreSQL(Source):
+    """A table of a PostgreSQL server."""
+
+    example = "postgresql://…"
+    schemes = ("postgresql", "postgres")
+    dialect = "postgres"
+    backend = "postgres"
+
+    def connect(self) -> None:
+        if isinstance(self.data, str | Path):
+            self.connection: Any = self._connected(str(self.data))
+        else:  # a session of its own: the other one keeps its settings
+            import psycopg
+
+            about = self.data.con.info
+            self.connection = psycopg.connect(about.dsn, password=about.password, autocommit=True)
+        # Not the whole server's settings: this session's, and so that SQL means what it says.
+        for setting in (
+            "default_transaction_read_only = on",
+            "standard_conforming_strings = on",
+            "datestyle = ISO",
+        ):
+            self._run(f"SET {setting}")
+        self._resolve()
+
+    def _connected(self, address: str) -> Any:
+        import psycopg
+
+        # What libpq says of an address that it cannot read quotes it, passwords and all.
+        text = "postgresql:" + address.partition(":")[2]
+        try:
+            psycopg.conninfo.conninfo_to_dict(text)
+        except psycopg.Error:
+            raise InputError(f"{self.shown} is no address of PostgreSQL") from None
+        try:
+            return psycopg.connect(text, autocommit=True)
+        except psycopg.Error as failed:
+            reason = {"28": "it refuses this user", "3D": "it has no such database"}.get(
+                (failed.sqlstate or "")[:2], "no server answers there"
+            )
+            raise InputError(f"{self.shown} cannot be opened: {reason}") from None
+
+    def _run(self, sql: str, *values: Any) -> list[Any]:
+        with self.connection.cursor() as cursor:
+            cursor.execute(sql, values)
+            return list(cursor.fetchall()) if cursor.description else []
+
+    def _resolve(self) -> None:
+        """Follow the search path to the one table that the name means, and take leave of it."""
+        found = self._run(
+            "SELECT s.nspname, t.relname, t.oid FROM pg_catalog.pg_class t "
+            "JOIN pg_catalog.pg_namespace s ON s.oid = t.relnamespace "
+            "WHERE t.oid = pg_catalog.to_regclass(%s)",
+            self.rows(),
+        )
+        if not found:
+            raise InputError(f"{self.shown} has no table {self.relation!r} that can be read")
+        schema, name, number = found[0]
+        self.relation = f"{schema}.{name}"
+        self._place, self._number = (schema, name), number
+        self._run("SET search_path = pg_catalog")
+
+    def rows(self) -> str:
+        parts = getattr(self, "_place", None) or self.relation.split(".")
+        return ".".join(self.name(part) for part in parts)
+
+    def columns(self) -> Mapping[str, str]:
+        return dict(
+            self._run(
+                "SELECT a.attname, CASE WHEN t.typtype = 'e' THEN 'enum' ELSE "
+                "pg_catalog.format_type(CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid "
+                "END, NULL) END FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t "
+                "ON t.oid = a.atttypid WHERE a.attrelid = %s AND a.attnum > 0 "
+                "AND NOT a.attisdropped",
+                self._number,
+            )
+        )
+
+    def identity(self) -> SourceIdentity:
+        import psycopg
+
+        try:
+            server = str(self._run("SELECT system_identifier FROM pg_control_system()")[0][0])
+        except psycopg.Error:  # not everybody may ask
+            about = self.connection.info
+            server = f"{about.host}:{about.port}"
+        database = self._run("SELECT current_database()")[0][0]
+        return SourceIdentity((f"postgresql:{server}/{database}/{'.'.join(self._place)}",))
+
+    def check(self, sql: str) -> None:
+        """Have the server read the SQL: a constant may have signs that its encoding lacks."""
+        import psycopg
+
+        try:
+            self._run(f"PREPARE tightrope AS {sql}".replace("%", "%%"))
+        except psycopg.Error:
+            raise InputError(f"{self.shown} cannot run this question, whatever its rows") from None
+
+    def cell(self, column: Column, found: str) -> str:
+        raw = self.name(column.name)
+        if family(found) == "number":
+            # A numeric beyond the doubles, either way, would end the query.
+            size = f"abs({raw})"
+            value = (
+                f"CASE WHEN {size} < 1e-100 THEN 0 WHEN {size} <= {LARGEST} THEN "
+                f"{raw}::double precision END"
+            )
+            return f'(({value})::text COLLATE "C")' if column.type == "text" else value
+        kind = {"integer": "bigint", "number": "double precision", "text": 'text COLLATE "C"'}
+        return f"{raw}::{kind.get(column.type, column.type)}"
+
+    def text(self, value: str) -> str:
+        return _string(value)
+
+    def fetch(self, sql: str) -> Sequence[Sequence[Any]]:
+        found: Sequence[Sequence[Any]] = self.connection.execute(sql.encode()).fetchall()
+        return found
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+class Spark(Source):
+    """A table that Spark reads: a Parquet file, a table of its catalogue, or a Connect server."""
+
+    example = "spark:FILE, spark:TABLE, spark+remote://HOST"
+    schemes = ("spark", "spark+remote")
+    dialect = "spark"
+    backend = "pyspark"
+    wide = "DECIMAL(38, 0)"
+    quote = "`"
+
+    @classmethod
+    def holds(cls, data: Any) -> bool:
+        return type(data).__name__ == "SparkSession" or super().holds(data)
+
+    def connect(self) -> None:
+        self.path: str | None = None
+        self._stop = False
+        if not isinstance(self.data, str | Path):
+            self.session = getattr(self.data, "_session", self.data)
+            return
+        from pyspark.sql import SparkSession
+
+        scheme, _, rest = str(self.data).partition(":")
+        if scheme.lower() == "spark+remote":
+            # Without it Spark Connect may end the whole process instead of raising an error.
+            if importlib.util.find_spec("grpc") is None:
+                raise InputError(f"{self.shown} cannot be opened: Spark Connect needs grpcio")
+            # A session of its own: one that is there already may be at another server.
+            self.session = SparkSession.builder.remote(f"sc:{rest}").create()
+            self._stop = True
+            self._check_answers()
+            return
+        builder = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false")
+        self.session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
+        if rest.lower().endswith(ParquetFile.endings):
+            self.path = _file(rest)
+            self.relation = f"tightrope_{id(self)}"
+            self.session.read.parquet(self.path).createOrReplaceTempView(self.relation)
+        elif rest:
+            self.relation = rest
+
+    def _check_answers(self) -> None:
+        """Ask a Spark Connect server for its version, once: it would be asked for minutes."""
+        client = self.session.client
+        patience = client.get_retry_policies()
+        client.set_retry_policies([])
+        try:
+            _ = self.session.version
+        except Exception:
+            raise InputError(
+                f"{self.shown}: no Spark Connect server answers there (with a token it must "
+                "speak TLS)"
+            ) from None
+        client.set_retry_policies(patience)
+
+    def columns(self) -> Mapping[str, str]:
+        fields = self.session.table(self.rows()).schema.fields
+        return {field.name: field.dataType.simpleString() for field in fields}
+
+    def identity(self) -> SourceIdentity:
+        if self.path is not None:
+            return _file_identity(self.path)
+        known = self.session.catalog
+        about = known.getTable(self.rows())
+        if about.isTemporary:
+            return super().identity()
+        place = shown_address(self.data) if self._stop else ""
+        space = ".".join(about.namespace or [known.currentDatabase()])
+        return SourceIdentity(
+            (f"spark:{place}/{about.catalog or known.currentCatalog()}/{space}.{about.name}",)
+        )
+
+    def cell(self, column: Column, found: str) -> str:
+        raw = self.name(column.name)
+        if column.type == "number" or (column.type == "text" and family(found) == "number"):
+            value = f"TRY_CAST({raw} AS DOUBLE)"
+            value = f"CASE WHEN {value} BETWEEN -{LARGEST} AND {LARGEST} THEN {value} END"
+            return value if column.type == "number" else f"CAST(CAST({value} AS STRING) AS BINARY)"
+        if column.type == "text":
+            return f"CAST(CAST({raw} AS STRING) AS BINARY)"
+        kind = {"integer": "BIGINT", "boolean": "BOOLEAN", "date": "DATE"}[column.type]
+        return f"TRY_CAST({raw} AS {kind})"
+
+    def fetch(self, sql: str) -> Sequence[Sequence[Any]]:
+        found: Sequence[Sequence[Any]] = self.session.sql(sql).collect()
+        return found
+
+    def close(self) -> None:
+        if self.path is not None:
+            self.session.catalog.dropTempView(self.relation)
+        if self._stop:
+            self.session.stop()
+
+
+class Frame(_ThroughArrow):
+    """A table in memory: Arrow, pandas, Polars, or what Ibis or Polars computes when asked."""
+
+    example = "a table in memory"
+
+    @classmethod
+    def holds(cls, data: Any) -> bool:
+        return _room(data) in ("pandas", "polars", "pyarrow", "ibis") or hasattr(
+            data, "__arrow_c_stream__"
+        )
+
+    def columns(self) -> Mapping[str, str]:
+        """Return the names. Types are not looked at: in memory they come from the values."""
+        room = _room(self.data)
+        if room == "pandas":
+            names = list(self.data.columns)
+        elif room == "polars":
+            try:
+                names = self.data.collect_schema().names()
+            except Exception:  # a plan may look at rows for it; they must not decide
+                names = list(self.table.columns)
+        elif room == "ibis":
+            names = list(self.data.schema().names)
+        else:
+            names = list(self.data.schema.names)
+        if len(set(names)) < len(names):
+            raise InputError(f"{self.shown}: the columns must have different names")
+        return dict.fromkeys(names, "")
+
+    def prepare(self, columns: Sequence[Column]) -> None:
+        import pyarrow as pa
+
+        names = [column.name for column in columns]
+        data, room = self.data, _room(self.data)
+        if room == "polars" and hasattr(data, "collect"):
+            data = data.collect()
+        elif room == "ibis":
+            data, room = data.to_pyarrow(), "pyarrow"
+        elif room not in ("pandas", "polars") and not isinstance(data, pa.Table):
+            is_dataset = hasattr(data, "to_table")
+            data, room = data.to_table(columns=names) if is_dataset else pa.table(data), "pyarrow"
+        made = {c.name: _arrow_column(_raw_column(data, c.name, room), c.type) for c in columns}
+        self.connection.register(
+            self.rows(), pa.table(made or {"one": pa.nulls(len(data), pa.int8())})
+        )

@@ -207,7 +207,7 @@ def _release_program(asked: Asked) -> tuple[list[str], list[str]]:
     words = [f"{name}={text!r}" for name, text in _named(asked).items()]
     imports, body = ["from tightrope.publish import release"], []
     if asked.column_texts:
-        imports.append("from tightrope.publish.bare_facts import read_column")
+        imports.append("from tightrope.publish.facts import read_column")
         body.append(f"columns = [read_column(text) for text in {list(asked.column_texts)!r}]")
         words.append("columns={column.name: column for column in columns}")
     body += [f"done = release(mechanism, {', '.join(words)})", "print(done.answer, done.remaining)"]

@@ -496,7 +496,7 @@ def give(mechanism: bytes, asked: Asked) -> dict[str, Any]:
     """
     from tightrope.certify import Mechanism
     from tightrope.publish.accounts import shown
-    from tightrope.publish.bare_facts import read_column
+    from tightrope.publish.facts import read_column
     from tightrope.publish.releasing import release
 
     if not asked.ledger:

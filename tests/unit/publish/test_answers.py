@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tightrope.publish.answers import answer_of
 from tightrope.publish.facts import Column, Table
-from tightrope.publish.shapes import Kind, Shape
+from tightrope.publish.shapes import Kind, Shape, answer_of
 from tightrope.queries import Neighbours, query
 
 REGION = Column("region", "text", values=("a", "b", "c"))

@@ -9,9 +9,7 @@ import pytest
 from tightrope.cli import main
 from tightrope.errors import InputError
 from tightrope.publish import parse_facts, read_facts
-from tightrope.publish.bare_facts import read_column
-from tightrope.publish.fact_writer import facts_text, write_facts
-from tightrope.publish.facts import Column, Table
+from tightrope.publish.facts import Column, Table, facts_text, read_column, write_facts
 from tightrope.queries import Neighbours
 
 WHOLE = """

@@ -1,0 +1,286 @@
+"""The sealed room between charge and answer: the only place where rows are run.
+
+Everything that can be refused is refused while a :class:`SealedQuery` is made, from the catalogue
+and the declared facts alone. Once it runs, it ends in a node of the answer graph or in one and
+the same sentence.
+
+Every rule that privacy rests on is part of the SQL:
+
+- Columns are read through the source's cells, which no row can make fail.
+- Only declared groups are asked for, and which of them a row is in depends on that row alone.
+- Values are moved to the nearest declared bound before they are added up.
+- Where one person may have several rows, ``ROW_NUMBER`` over that person's rows keeps as many as
+  the ``contributions`` rule allows, and which ones depends on that person's rows alone. Rows that
+  do not say whose they are are left out: together they would be one person more, whom everybody
+  could change.
+- A part of a partition is a condition on rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tightrope.errors import InputError, TightropeError
+from tightrope.publish.facts import Value
+from tightrope.publish.sampler import Sampler
+from tightrope.publish.shapes import Kind, Shape, answer_of, mapped_text, plain_label
+from tightrope.publish.sources import Source, check_columns, quietly
+from tightrope.publish.sql_reader import constant, quoted
+from tightrope.queries import query
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from tightrope.certify import Mechanism
+
+#: Most groups of one question: each is a comparison for every row.
+GROUP_LIMIT = 2000
+_ROWS, _NUMBER = "tightrope_rows", "tightrope_row"
+
+
+class SourceFailed(TightropeError):
+    """A source that broke off while it answered. What it said is not shown: it may tell of rows.
+
+    >>> str(SourceFailed())
+    'the source failed while it answered; what was charged stays charged and no answer was ...
+    """
+
+    def __init__(self, more: str = "") -> None:
+        super().__init__(
+            "the source failed while it answered; what was charged stays charged and no answer "
+            f"was drawn: mend the source and ask again with the same key{more}"
+        )
+
+
+class SealedQuery:
+    """A question about one open source, ready to run.
+
+    Parameters
+    ----------
+    source
+        The open source.
+    shape
+        The question.
+    declared
+        For a question with an answer graph of its own: the node of each result, as text, and the
+        node for every other result.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> from tightrope.publish.facts import Table
+    >>> from tightrope.publish.sources import open_source
+    >>> people = Table("people", 5)
+    >>> with open_source(pyarrow.table({"age": [31, 44]}), people) as source:
+    ...     SealedQuery(source, Shape(Kind.COUNT, people)).node()
+    2
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        shape: Shape,
+        declared: tuple[Mapping[str, int], int] | None = None,
+    ) -> None:
+        self._source, self._shape, self._declared = source, shape, declared
+        self._columns = shape.columns
+        found = check_columns(source, self._columns)
+        self._sql = compiled(shape, source, found)
+        if declared is None:
+            self._graph = query(shape.question, neighbours=shape.table.neighbours).graph
+        source.check(self._sql)
+
+    def draw(self, mechanism: Mechanism) -> Any:
+        """Run the question and draw one output for its answer, as the ledger holds it."""
+        try:
+            return plain_label(Sampler(mechanism, self._node()).draw())
+        except Exception:
+            raise SourceFailed from None
+
+    def node(self) -> int:
+        """Run the question and return the node of the true answer."""
+        try:
+            return self._node()
+        except Exception:
+            raise SourceFailed from None
+
+    def _node(self) -> int:
+        with quietly():
+            self._source.prepare(self._columns)
+            rows = [tuple(row) for row in self._source.fetch(self._sql)]
+        if self._declared is None:
+            return int(self._graph.index(answer_of(self._shape, rows)))
+        nodes, otherwise = self._declared
+        is_known = self._shape.kind is not Kind.DECLARED
+        value = answer_of(self._shape, rows) if is_known else rows[0][0]
+        return nodes.get(mapped_text(value), otherwise)
+
+
+def compiled(shape: Shape, source: Source, found: Mapping[str, str]) -> str:
+    """Return the SQL of a question for one source: its cells first, then the question on them."""
+    cells = [
+        f"{source.cell(column, found[column.name])} AS {source.name(column.name)}"
+        for column in shape.columns
+    ]
+    question = _select(shape, _ROWS, source.wide).transform(_constants, source)
+    return (
+        f"WITH {source.name(_ROWS)} AS (SELECT {', '.join(cells) or '1 AS one'} "
+        f"FROM {source.rows()}) {question.sql(dialect=source.dialect)}"
+    )
+
+
+def question_text(shape: Shape) -> str:
+    """Return a question in the words of SQL, the same for every source.
+
+    >>> from tightrope.publish.facts import Column, Table
+    >>> age = Column("age", "integer", bounds=(0, 120))
+    >>> print(question_text(Shape(Kind.SUM, Table("people", 9), column=age)))
+    SELECT COALESCE(SUM(CASE WHEN "age" IS NULL THEN 0 WHEN "age" < 0 THEN 0 WHEN "age" > 120 THEN
+    120 ELSE "age" END), 0) AS "a0", COUNT(*) AS "a1" FROM "people"
+    """
+    return str(_select(shape, shape.table.name).sql(dialect="duckdb"))
+
+
+def _constants(node: Any, source: Source) -> Any:
+    """Write texts and dates as the source compares them."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Cast) and node.to.is_type("date"):
+        return exp.Var(this=source.day(node.this.this))
+    if isinstance(node, exp.Literal) and node.is_string:
+        return exp.Var(this=source.text(node.this))
+    return node
+
+
+def _select(shape: Shape, relation: str, wide: str | None = None) -> Any:
+    from sqlglot import exp
+
+    where = _all_rows(shape)
+    rows = _numbered(shape, where, exp.table_(exp.to_identifier(relation, quoted=True)))
+    if shape.kind in (Kind.GROUPS, Kind.MOST) and shape.column is not None:
+        key = _group(shape.column.name, shape.values, shape.column.other)
+        targets = [key, exp.Count(this=exp.Star())]
+        named = [exp.alias_(t, f"a{k}", quoted=True) for k, t in enumerate(targets)]
+        select = exp.select(*named).from_(rows).group_by(key.copy())
+    else:
+        targets = _targets(shape, wide)
+        named = [exp.alias_(t, f"a{k}", quoted=True) for k, t in enumerate(targets)]
+        select = exp.select(*named).from_(rows)
+    if shape.table.person is not None:
+        number = exp.LTE(this=quoted(_NUMBER), expression=exp.Literal.number(shape.rows_per_person))
+        return select.where(number)
+    return select if where is None else select.where(where)
+
+
+def _group(column: str, values: Sequence[Value], other: Value | None) -> exp.Expression:
+    """Return the place of a row's group among the values, or -1.
+
+    The database groups by this number and not by the column, whose names it would show.
+    """
+    from sqlglot import exp
+
+    if len(values) > GROUP_LIMIT:
+        raise InputError(
+            f"a question has at most {GROUP_LIMIT} groups, column {column!r} has {len(values)} "
+            "values: make larger groups in a view"
+        )
+    place = exp.case()
+    for number, value in enumerate(values):
+        same = exp.EQ(this=quoted(column), expression=constant(value))
+        place = place.when(same, constant(number), copy=False)
+    return place.else_(constant(-1 if other is None else values.index(other)), copy=False)
+
+
+def _targets(shape: Shape, wide: str | None) -> list[Any]:
+    from sqlglot import exp
+
+    if shape.kind is Kind.DECLARED:
+        return [_declared_value(shape, wide)]
+    if shape.kind is Kind.COUNTS:
+        return [_number_of(condition) for condition in shape.conditions]
+    first = exp.EQ(this=quoted(_NUMBER), expression=constant(1))
+    people = exp.Count(this=exp.Star()) if shape.table.person is None else _number_of(first)
+    if shape.kind is Kind.SUM:
+        return [_total(shape), people]
+    return [exp.Count(this=exp.Star()), people]
+
+
+def _declared_value(shape: Shape, wide: str | None) -> Any:
+    """Return the value of a declared question; sums do not overflow, dates come as texts."""
+    from sqlglot import exp
+
+    value, column = shape.expression, shape.column
+    if value is None or column is None:
+        return value
+    if isinstance(value, exp.Sum) and column.type == "integer" and wide:
+        return exp.Sum(this=exp.Cast(this=value.this.copy(), to=exp.DataType.build(wide)))
+    return exp.cast(value.copy(), "TEXT") if column.type == "date" else value
+
+
+def _total(shape: Shape) -> exp.Expression:
+    from sqlglot import exp
+
+    low, high = shape.bounds
+    column = quoted(shape.column.name if shape.column else "")
+    clamped = (
+        exp.case()
+        .when(exp.Is(this=column.copy(), expression=exp.null()), constant(0))
+        .when(exp.LT(this=column.copy(), expression=constant(low)), constant(low))
+        .when(exp.GT(this=column.copy(), expression=constant(high)), constant(high))
+        .else_(column)
+    )
+    return exp.Coalesce(this=exp.Sum(this=clamped), expressions=[constant(0)])
+
+
+def _number_of(condition: Any) -> exp.Expression:
+    from sqlglot import exp
+
+    if condition is None:
+        return exp.Count(this=exp.Star())
+    one = exp.case().when(condition.copy(), constant(1)).else_(constant(0))
+    return exp.Coalesce(this=exp.Sum(this=one), expressions=[constant(0)])
+
+
+def _all_rows(shape: Shape) -> Any:
+    """Return the whole condition on rows: what is asked, the part, whose they are, the groups."""
+    from sqlglot import exp
+
+    conditions = [] if shape.where is None else [shape.where.copy()]
+    if shape.part is not None:
+        partition, part = shape.part
+        conditions.append(_one_of(partition.column, partition.parts[part]))
+    if shape.table.person is not None:
+        missing = exp.Is(this=quoted(shape.table.person), expression=exp.null())
+        conditions.append(exp.Not(this=missing))
+        grouped = shape.column if shape.kind in (Kind.GROUPS, Kind.MOST) else None
+        if grouped is not None and grouped.other is None:
+            # The row of a person that counts is one in a declared group, if there is one.
+            conditions.append(_one_of(grouped.name, shape.values))
+    return exp.and_(*conditions) if conditions else None
+
+
+def _one_of(column: str, values: Sequence[Value]) -> exp.Expression:
+    from sqlglot import exp
+
+    return exp.In(this=quoted(column), expressions=[constant(value) for value in values])
+
+
+def _numbered(shape: Shape, where: Any, table: Any) -> Any:
+    """Return the rows with numbers for each person's, where people may have several."""
+    from sqlglot import exp
+
+    if shape.table.person is None:
+        return table
+    names = sorted(column.name for column in shape.columns)
+    number = exp.Window(
+        this=exp.RowNumber(),
+        partition_by=[quoted(shape.table.person)],
+        # By every column that is read: rows that tie are alike.
+        order=exp.Order(
+            expressions=[exp.Ordered(this=quoted(name), nulls_first=False) for name in names]
+        ),
+    )
+    named = exp.alias_(number, _NUMBER, quoted=True)
+    rows = exp.select(*(quoted(name) for name in names), named).from_(table)
+    return (rows if where is None else rows.where(where)).subquery("tightrope_numbered")

@@ -1,0 +1,764 @@
+"""From SQL or an Ibis expression to a shape: one SELECT on one declared table, and no more.
+
+What a user wrote is never sent to a database. SQL is taken apart; each piece and each property of
+a piece must be on the allow-list, each column declared, each constant of the column's type; and
+a new question is built from what was understood. Conditions are chosen so that no row can make
+them fail: comparisons, membership, NULL tests and logic. Arithmetic can overflow and casts can
+fail on one person's value, and a failure that depends on the data is itself an answer. Texts are
+compared for equality only, because their order differs between databases.
+"""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING, Any
+
+from tightrope.errors import InputError
+from tightrope.publish.facts import Column, Facts, Table, Value
+from tightrope.publish.shapes import Kind, Shape
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+#: The shapes, for messages.
+KNOWN = (
+    "COUNT(*), COUNT(DISTINCT person), SUM(column), column with COUNT(*) and GROUP BY, several "
+    "COUNT(*) FILTER (WHERE …), the group with the largest count, or COUNT(*) % m"
+)
+
+
+def read_shape(sql: Any, facts: Facts, dialect: str = "duckdb", *, declared: bool = False) -> Shape:
+    """Understand a question, or refuse it before anything is read.
+
+    Parameters
+    ----------
+    sql
+        The text of one SELECT, or an Ibis expression.
+    facts
+        The public facts; the table and every column must be declared there.
+    dialect
+        The SQL dialect, by sqlglot's name.
+    declared
+        Whether the user names the answer graph, so that any one safe number or value will do.
+
+    Examples
+    --------
+    >>> facts = Facts({"people": Table("people", 100)})
+    >>> read_shape("select count(*) from people", facts).question
+    'count(100)'
+    >>> read_shape("drop table people", facts)
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: the question must be one SELECT, got DROP: nothing else is run
+    """
+    if not isinstance(sql, str):
+        sql, dialect = _compiled(sql), "duckdb"
+    select = _one_select(sql, dialect)
+    shape = _Reader(facts).shape(select, declared)
+    # Last, because the reader's own refusals say more.
+    check_pieces(select)
+    return shape
+
+
+def _compiled(expression: Any) -> str:
+    if not hasattr(expression, "op"):
+        raise InputError(
+            f"the question must be SQL or an Ibis expression, got {type(expression).__name__}"
+        )
+    import ibis
+
+    return str(ibis.to_sql(expression, dialect="duckdb"))
+
+
+def _one_select(sql: str, dialect: str, longest: int = 100_000) -> Any:
+    import sqlglot
+    from sqlglot import errors, exp
+
+    if len(sql) > longest:
+        raise InputError(f"SQL has at most {longest} characters, got {len(sql)}")
+    try:
+        parsed = [node for node in sqlglot.parse(sql, read=dialect) if node is not None]
+    except (errors.SqlglotError, RecursionError) as wrong:
+        line = " ".join(str(wrong).split())[:160]
+        raise InputError(f"this is not SQL that can be read: {line}") from None
+    if len(parsed) != 1:
+        raise InputError(f"the question must be one SELECT, got {len(parsed)} statements")
+    if not isinstance(parsed[0], exp.Select):
+        raise InputError(
+            f"the question must be one SELECT, got {parsed[0].key.upper()}: nothing else is run"
+        )
+    return parsed[0]
+
+
+class _Reader:
+    """Takes one SELECT apart."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.aliases: set[str] = set()
+        self.wheres: list[Any] = []
+
+    def shape(self, select: Any, declared: bool) -> Shape:
+        select = _without_winner_layers(select)
+        table = self._table(select)
+        reader = ConditionReader(table, self.aliases)
+        where = _all_of([reader.read(condition) for condition in self.wheres])
+        targets = [_unaliased(node) for node in select.expressions]
+        found = self._grouped(select, targets, reader)
+        if found is None and not _parts(select) & {"group", "order", "limit"}:
+            found = self._plain(targets, reader)
+            if declared and found and found["kind"] is Kind.SUM and found["column"].bounds is None:
+                found = None  # a sum of any size has an answer graph of the user's own
+            if found is None and declared and len(targets) == 1:
+                value, column = value_of(targets[0], reader)
+                found = {"kind": Kind.DECLARED, "expression": value, "column": column}
+        if found is None:
+            raise InputError(f"this SELECT has no known shape; known are: {KNOWN}")
+        if found["kind"] is Kind.COUNT:
+            where = _all_of([where, found.pop("condition", None)])
+        return Shape(table=table, where=where, used=tuple(reader.used), **found)
+
+    # -- where it reads -------------------------------------------------------------------
+
+    def _table(self, select: Any) -> Table:
+        from sqlglot import exp
+
+        _check_parts(select)
+        source = _from(select)
+        where = select.args.get("where")
+        if where is not None:
+            self.wheres.append(where.this)
+        if isinstance(source, exp.Subquery):
+            self._remember(source)
+            inner = source.this
+            if not isinstance(inner, exp.Select) or _parts(inner) & {"group", "order", "limit"}:
+                raise InputError("a subquery may only choose rows of the one table")
+            for node in inner.expressions:
+                if not isinstance(node, exp.Star | exp.Column):
+                    raise InputError("a subquery may only choose rows of the one table")
+            return self._table(inner)
+        if not isinstance(source, exp.Table) or not isinstance(source.this, exp.Identifier):
+            raise InputError(
+                f"the question must read one declared table, got FROM {_shown(source)}: functions "
+                "and files are not read"
+            )
+        extra = [k for k, v in source.args.items() if v and k not in ("this", "db", "alias")]
+        if extra:
+            raise InputError(f"FROM names a table, nothing more; got {_shown(source)}")
+        name = f"{source.db}.{source.name}" if source.db else source.name
+        table = self._declared(name, source)
+        self._remember(source)
+        self.aliases |= {source.name, table.name}
+        return table
+
+    def _declared(self, name: str, source: Any) -> Table:
+        for table in self.facts.tables.values():
+            if table.name == name:
+                return table
+            if table.relation is not None and table.relation.lower() == name.lower():
+                return table
+        is_quoted = bool(source.this.args.get("quoted"))
+        if source.db and name.lower() not in map(str.lower, self.facts.tables):
+            # What Ibis writes for a table of the default schema.
+            if source.db not in ("main", "public", "default"):
+                return self.facts.table(name, quoted=is_quoted)
+            name = source.name
+        return self.facts.table(name, quoted=is_quoted)
+
+    def _remember(self, source: Any) -> None:
+        alias = source.args.get("alias")
+        if alias is None:
+            return
+        if alias.args.get("columns"):
+            raise InputError("columns are not renamed in FROM")
+        self.aliases.add(alias.name)
+
+    # -- what it asks ---------------------------------------------------------------------
+
+    def _grouped(self, select: Any, targets: list[Any], reader: ConditionReader) -> Any:
+        from sqlglot import exp
+
+        group = select.args.get("group")
+        if group is None:
+            return None
+        if [k for k, v in group.args.items() if v and k != "expressions"]:
+            raise InputError("GROUP BY takes one declared column")
+        keys = group.expressions
+        columns = [node for node in targets if isinstance(node, exp.Column)]
+        if len(keys) != 1 or len(columns) != 1:
+            raise InputError("GROUP BY takes one declared column, which SELECT names too")
+        key = keys[0]
+        if isinstance(key, exp.Literal) and not key.is_string:
+            position = int(key.this) if key.this.isdigit() else 0
+            key = targets[position - 1] if 1 <= position <= len(targets) else key
+        column = reader.column(columns[0])
+        if not isinstance(key, exp.Column) or reader.column(key) != column:
+            raise InputError("GROUP BY takes one declared column, which SELECT names too")
+        others = [node for node in targets if node is not columns[0]]
+        if len(targets) == 2 and not select.args.get("limit"):
+            return {"kind": Kind.GROUPS, "column": column} if _is_count_all(others[0]) else None
+        if len(targets) == 1 and self._asks_for_most(select, column, reader):
+            return {"kind": Kind.MOST, "column": column}
+        return None
+
+    def _asks_for_most(self, select: Any, column: Any, reader: ConditionReader) -> bool:
+        from sqlglot import exp
+
+        limit, order = select.args.get("limit"), select.args.get("order")
+        if (
+            order is None
+            or not isinstance(limit, exp.Limit)
+            or not _is_literal(limit.expression, "1")
+        ):
+            return False
+        first, *rest = order.expressions
+        ties = [reader.column(term.this) == column for term in rest]
+        return _is_count_all(first.this) and bool(first.args.get("desc")) and all(ties)
+
+    def _plain(self, targets: list[Any], reader: ConditionReader) -> Any:
+        from sqlglot import exp
+
+        if len(targets) > 1:
+            counts = [count_of(node, reader) for node in targets]
+            if any(count is None or count[1] for count in counts):
+                return None
+            return {
+                "kind": Kind.COUNTS,
+                "conditions": tuple(count[0] for count in counts if count is not None),
+            }
+        target = targets[0]
+        if isinstance(target, exp.Mod):
+            count, modulus = count_of(target.this, reader), target.expression
+            if count is None or count[0] is not None or count[1]:
+                return None
+            if not isinstance(modulus, exp.Literal) or not modulus.this.isdigit():
+                return None
+            if not 2 <= int(modulus.this) <= 10**9:
+                raise InputError(f"a modulus is a whole number of at least 2, got {modulus.this}")
+            return {"kind": Kind.MODULO, "modulus": int(modulus.this)}
+        count = count_of(target, reader)
+        if count is not None:
+            condition, people = count
+            return {"kind": Kind.COUNT, "people": people, "condition": condition}
+        total = _without_default(target)
+        if isinstance(total, exp.Sum) and isinstance(total.this, exp.Column):
+            return {"kind": Kind.SUM, "column": reader.column(total.this)}
+        return None
+
+
+def _without_winner_layers(select: Any) -> Any:
+    """Undo the two subqueries that Ibis puts around the group with the largest count."""
+    from sqlglot import exp
+
+    middle = _from(select)
+    if not isinstance(middle, exp.Subquery) or len(select.expressions) != 1:
+        return select
+    if _parts(select) - {"expressions", "from_", "from"}:
+        return select
+    middle = middle.this
+    if not isinstance(middle, exp.Select) or "limit" not in _parts(middle):
+        return select
+    plain = {"expressions", "from_", "from", "order", "limit"}
+    if [type(node) for node in middle.expressions] != [exp.Star] or "order" not in _parts(middle):
+        return select
+    if _parts(middle) - plain:
+        return select
+    inner = _from(middle)
+    if not isinstance(inner, exp.Subquery) or not isinstance(inner.this, exp.Select):
+        return select
+    groups, (first, *rest) = inner.this, middle.args["order"].expressions
+    names = {node.alias_or_name: _unaliased(node) for node in groups.expressions}
+    key, count = names.get(select.expressions[0].name), names.get(first.this.name)
+    if key is None or count is None or rest or "group" not in _parts(groups):
+        return select
+    if _parts(groups) & {"order", "limit"}:
+        return select
+    flat = groups.copy()
+    # GROUP BY 1 must go on naming the key, wherever it stood.
+    flat.set("expressions", [key.copy()])
+    flat.set("group", exp.Group(expressions=[key.copy()]))
+    ordered = exp.Ordered(this=count.copy(), desc=bool(first.args.get("desc")))
+    flat.set("order", exp.Order(expressions=[ordered]))
+    flat.set("limit", middle.args["limit"].copy())
+    return flat
+
+
+def _all_of(conditions: list[Any]) -> Any:
+    from sqlglot import exp
+
+    given = [condition for condition in conditions if condition is not None]
+    return exp.and_(*given) if given else None
+
+
+def _parts(select: Any) -> set[str]:
+    return {key for key, value in select.args.items() if value}
+
+
+def _check_parts(select: Any) -> None:
+    extra = sorted(_parts(select) - ALLOWED["Select"])
+    if extra:
+        words = ", ".join(word.rstrip("_").upper() for word in extra)
+        raise InputError(f"the question must be a plain SELECT on one table, got {words}")
+    if not select.expressions:
+        raise InputError("the question must be a plain SELECT on one table")
+
+
+def _from(select: Any) -> Any:
+    clause = select.args.get("from_") or select.args.get("from")
+    return None if clause is None else clause.this
+
+
+def _shown(node: Any) -> str:
+    return "nothing" if node is None else node.sql()[:80]
+
+
+# -- counts and other aggregates --------------------------------------------------------------
+
+
+def count_of(node: Any, reader: ConditionReader) -> tuple[Any, bool] | None:
+    """Return the condition of a count and whether people are counted; ``None``: no count.
+
+    >>> import sqlglot
+    >>> people = Table("people", columns={"age": Column("age", "integer")})
+    >>> reader = ConditionReader(people, {"people"})
+    >>> count_of(sqlglot.parse_one("count(*) filter (where age > 3)"), reader)[0].sql()
+    '"age" > 3'
+    """
+    from sqlglot import exp
+
+    node = _without_default(node)
+    condition: Any = None
+    if isinstance(node, exp.Filter):
+        condition = reader.read(node.expression.this)
+        node = node.this
+        return (condition, False) if _is_count_all(node) else None
+    if _is_count_all(node):
+        return None, False
+    if isinstance(node, exp.CountIf):
+        return reader.read(node.this), False
+    if isinstance(node, exp.Count):
+        inner = node.this
+        if node.expressions:
+            return None
+        if isinstance(inner, exp.Distinct) and len(inner.expressions) == 1:
+            column = reader.column(inner.expressions[0])
+            if column.name != reader.table.person:
+                raise InputError(
+                    "COUNT(DISTINCT …) counts people: it takes the column that "
+                    f"tables.{reader.table.name}.person names"
+                )
+            return None, True
+        if isinstance(inner, exp.Column):
+            column = reader.column(inner)
+            return reader.read(exp.Is(this=inner.copy(), expression=exp.null()).not_()), False
+        if isinstance(inner, exp.Case) and inner.args.get("default") is None:
+            return _case(inner, reader, None)
+    if isinstance(node, exp.Sum):
+        inner = node.this
+        if isinstance(inner, exp.Case) and _is_literal(inner.args.get("default"), "0"):
+            return _case(inner, reader, "1")
+        if isinstance(inner, exp.Cast | exp.TryCast) and inner.to.is_type("int", "bigint"):
+            return reader.read(inner.this), False
+    return None
+
+
+def _case(node: Any, reader: ConditionReader, one: str | None) -> tuple[Any, bool] | None:
+    from sqlglot import exp
+
+    ifs = node.args.get("ifs") or []
+    if node.this is not None or len(ifs) != 1:
+        return None
+    result = ifs[0].args.get("true")
+    fits = isinstance(result, exp.Literal) if one is None else _is_literal(result, one)
+    return (reader.read(ifs[0].this), False) if fits else None
+
+
+def value_of(node: Any, reader: ConditionReader) -> tuple[Any, Column | None]:
+    """Build a declared question's one value anew: an aggregate of one column, and the column.
+
+    >>> import sqlglot
+    >>> people = Table("people", columns={"age": Column("age", "integer")})
+    >>> reader = ConditionReader(people, {"people"})
+    >>> value_of(sqlglot.parse_one("max(AGE)"), reader)[0].sql()
+    'MAX("age")'
+    """
+    from sqlglot import exp
+
+    node = _without_default(node)
+    if _is_count_all(node):
+        return exp.Count(this=exp.Star()), None
+    if isinstance(node, exp.Count) and isinstance(node.this, exp.Distinct):
+        column = reader.column(node.this.expressions[0])
+        return exp.Count(this=exp.Distinct(expressions=[quoted(column.name)])), None
+    if isinstance(node, exp.Min | exp.Max | exp.Sum | exp.Avg) and not node.expressions:
+        column = reader.column(node.this)
+        # The order of texts differs between databases.
+        kinds = reader.ordered if isinstance(node, exp.Min | exp.Max) else ("integer", "number")
+        if column.type in kinds:
+            return type(node)(this=quoted(column.name)), column
+    raise InputError(
+        "a question with an answer graph of its own computes COUNT, or MIN, MAX, SUM or AVG of "
+        f"one column of numbers (MIN, MAX also of dates), or has a known shape ({KNOWN})"
+    )
+
+
+def _unaliased(node: Any) -> Any:
+    from sqlglot import exp
+
+    while isinstance(node, exp.Alias | exp.Paren):
+        node = node.this
+    return node
+
+
+def _without_default(node: Any) -> Any:
+    from sqlglot import exp
+
+    node = _unaliased(node)
+    if isinstance(node, exp.Coalesce) and len(node.expressions) == 1:
+        return node.this if _is_literal(node.expressions[0], "0") else node
+    return node
+
+
+def _is_count_all(node: Any) -> bool:
+    from sqlglot import exp
+
+    node = _unaliased(node)
+    if not isinstance(node, exp.Count) or node.expressions:
+        return False
+    inner = node.this
+    return isinstance(inner, exp.Star) or (isinstance(inner, exp.Literal) and not inner.is_string)
+
+
+def _is_literal(node: Any, text: str) -> bool:
+    from sqlglot import exp
+
+    return isinstance(node, exp.Literal) and not node.is_string and node.this == text
+
+
+# -- conditions ---------------------------------------------------------------------------------
+
+
+class ConditionReader:
+    """Takes conditions on one table apart and builds them anew.
+
+    Parameters
+    ----------
+    table
+        The table with its declared columns.
+    aliases
+        The names by which the SQL may call the table.
+
+    Examples
+    --------
+    >>> import sqlglot
+    >>> people = Table("people", columns={"age": Column("age", "integer")})
+    >>> reader = ConditionReader(people, {"people"})
+    >>> reader.read(sqlglot.parse_one("AGE >= 18 and people.age < 65")).sql()
+    '"age" >= 18 AND "age" < 65'
+    >>> reader.read(sqlglot.parse_one("age / 0 > 1"))
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: a condition may compare a column with constants or another
+    column, test for NULL, and use IN, BETWEEN, AND, OR, NOT; got age / 0
+    """
+
+    ordered = ("integer", "number", "date")
+
+    def __init__(self, table: Table, aliases: set[str]) -> None:
+        self.table = table
+        self.aliases = {alias.lower() for alias in aliases}
+        self.used: dict[str, Column] = {}
+
+    def read(self, node: exp.Expression, depth: int = 200) -> exp.Expression:
+        """Return the condition built anew."""
+        from sqlglot import exp
+
+        if depth < 0:
+            raise InputError("a condition is nested at most 200 deep")
+        if isinstance(node, exp.Paren):
+            return exp.Paren(this=self.read(node.this, depth - 1))
+        if isinstance(node, exp.Not):
+            return exp.Not(this=self.read(node.this, depth - 1))
+        if isinstance(node, exp.And | exp.Or):
+            both = [self.read(part, depth - 1) for part in (node.this, node.expression)]
+            kind = exp.And if isinstance(node, exp.And) else exp.Or
+            return kind(this=both[0], expression=both[1])
+        if isinstance(node, exp.EQ | exp.NEQ | exp.GT | exp.GTE | exp.LT | exp.LTE):
+            return self._comparison(node)
+        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+            column = self._column(node.this)
+            low, high = (
+                self._constant(node.args[end], column, ordered=True) for end in ("low", "high")
+            )
+            return exp.Between(this=quoted(column.name), low=low, high=high)
+        if isinstance(node, exp.In):
+            return self._membership(node)
+        if isinstance(node, exp.Is):
+            return self._test(node)
+        if isinstance(node, exp.Column):
+            column = self._column(node)
+            if column.type == "boolean":
+                return exp.EQ(this=quoted(column.name), expression=exp.true())
+        raise _refusal(node)
+
+    def column(self, node: exp.Expression) -> Column:
+        """Return the declared column that a piece of SQL names."""
+        return self._column(node)
+
+    # -- pieces ---------------------------------------------------------------------------
+
+    def _comparison(self, node: Any) -> exp.Expression:
+        from sqlglot import exp
+
+        kind: type[exp.Expression] = type(node)
+        ordered = not isinstance(node, exp.EQ | exp.NEQ)
+        left, right = _bare(node.this), _bare(node.expression)
+        if isinstance(left, exp.Column) and isinstance(right, exp.Column):
+            first, second = self._column(left), self._column(right)
+            if not _comparable(first, second) or (ordered and first.type not in self.ordered):
+                raise InputError(
+                    f"columns {first.name!r} ({first.type}) and {second.name!r} ({second.type}) "
+                    "cannot be compared like this"
+                )
+            both = [quoted(first.name), quoted(second.name)]
+            if "number" in (first.type, second.type):
+                both = [exp.cast(one, "DOUBLE") for one in both]
+            return kind(this=both[0], expression=both[1])
+        if isinstance(left, exp.Column):
+            column = self._column(left)
+            constant = self._constant(right, column, ordered)
+            return kind(this=quoted(column.name), expression=constant)
+        if isinstance(right, exp.Column):
+            column = self._column(right)
+            constant = self._constant(left, column, ordered)
+            return kind(this=constant, expression=quoted(column.name))
+        raise _refusal(node)
+
+    def _membership(self, node: exp.In) -> exp.Expression:
+        from sqlglot import exp
+
+        entries = node.args.get("expressions") or []
+        extra = [key for key, value in node.args.items() if value and key not in ALLOWED["In"]]
+        if extra or not 1 <= len(entries) <= 10_000:
+            raise InputError("IN takes a list of 1 to 10000 constants, no subquery")
+        column = self._column(node.this)
+        return exp.In(
+            this=quoted(column.name),
+            expressions=[self._constant(entry, column, ordered=False) for entry in entries],
+        )
+
+    def _test(self, node: exp.Is) -> exp.Expression:
+        from sqlglot import exp
+
+        column, what = self._column(node.this), node.expression
+        if node.args.get("negate"):
+            return exp.Not(this=self._test(exp.Is(this=node.this, expression=what)))
+        if isinstance(what, exp.Null):
+            return exp.Is(this=quoted(column.name), expression=exp.null())
+        if isinstance(what, exp.Boolean) and column.type == "boolean":
+            # IS TRUE is total: NULL counts as not true.
+            same = exp.EQ(this=quoted(column.name), expression=exp.Boolean(this=what.this))
+            present = exp.Is(this=quoted(column.name), expression=exp.null()).not_()
+            return exp.paren(exp.And(this=present, expression=same))
+        raise _refusal(node)
+
+    def _column(self, node: Any) -> Column:
+        from sqlglot import exp
+
+        node = _bare(node)
+        if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+            raise _refusal(node)
+        if node.args.get("db") or node.args.get("catalog") or node.args.get("join_mark"):
+            raise _refusal(node)
+        if node.table and node.table.lower() not in self.aliases:
+            raise InputError(
+                f"{node.table!r} is not the table of this question ({self.table.name!r})"
+            )
+        column = self.table.column(node.name, quoted=bool(node.this.args.get("quoted")))
+        self.used[column.name] = column
+        return column
+
+    def _constant(self, node: Any, column: Column, ordered: bool) -> exp.Expression:
+        from sqlglot import exp
+
+        if ordered and column.type not in self.ordered:
+            raise InputError(
+                f"column {column.name!r} ({column.type}) can be compared for equality only"
+            )
+        node = _bare(node)
+        sign = 1
+        if isinstance(node, exp.Neg):
+            node, sign = node.this, -1
+        if column.type in ("integer", "number") and isinstance(node, exp.Literal):
+            if not node.is_string and _is_number(node.this):
+                if column.type == "integer" and node.this.isdigit() and len(node.this) <= 18:
+                    return constant(sign * int(node.this))
+                # As a decimal of many digits it would have the column cast to its kind, which
+                # fails on a row whose number is too large for it. Doubles take every number.
+                literal: Any = exp.Literal.number(repr(float(node.this)))
+                return exp.cast(literal if sign > 0 else exp.Neg(this=literal), "DOUBLE")
+        elif sign > 0 and column.type == "boolean" and isinstance(node, exp.Boolean):
+            return exp.Boolean(this=bool(node.this))
+        elif sign > 0 and column.type == "text" and _is_text(node):
+            return exp.Literal.string(node.this)
+        elif sign > 0 and column.type == "date":
+            day = _date(node)
+            if day is not None:
+                return exp.cast(exp.Literal.string(day.isoformat()), "DATE")
+        raise InputError(
+            f"column {column.name!r} holds values of type {column.type}; it cannot be compared "
+            f"with {node.sql()[:60]}"
+        )
+
+
+def quoted(name: str) -> exp.Expression:
+    """Return a column by its exact name.
+
+    >>> quoted("age").sql()
+    '"age"'
+    """
+    from sqlglot import exp
+
+    return exp.column(exp.to_identifier(name, quoted=True))
+
+
+def constant(value: Value) -> exp.Expression:
+    """Return a declared value as SQL.
+
+    >>> constant("O'Hara").sql(), constant(3).sql(), constant(True).sql()
+    ("'O''Hara'", '3', 'TRUE')
+    """
+    from sqlglot import exp
+
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if isinstance(value, int):
+        literal = exp.Literal.number(abs(value))
+        return literal if value >= 0 else exp.Neg(this=literal)
+    return exp.Literal.string(value)
+
+
+def _bare(node: Any) -> Any:
+    from sqlglot import exp
+
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def _comparable(first: Column, second: Column) -> bool:
+    numbers = ("integer", "number")
+    return first.type == second.type or (first.type in numbers and second.type in numbers)
+
+
+def _is_number(text: str) -> bool:
+    return (
+        len(text) <= 40
+        and text.replace(".", "", 1).isascii()
+        and text.replace(".", "", 1).isdigit()
+    )
+
+
+def _is_text(node: Any) -> bool:
+    from sqlglot import exp
+
+    return isinstance(node, exp.Literal) and bool(node.is_string) and "\0" not in node.this
+
+
+def _date(node: Any) -> datetime.date | None:
+    from sqlglot import exp
+
+    try:
+        if isinstance(node, exp.Cast | exp.TryCast) and node.to.is_type("date"):
+            node = node.this
+        if isinstance(node, exp.DateFromParts | exp.Date):
+            parts = [node.args.get(key) for key in ("year", "month", "day")]
+            return datetime.date(*(int(part.this) for part in parts))  # type: ignore[union-attr]
+        if _is_text(node):
+            return datetime.date.fromisoformat(node.this)
+    except (ValueError, TypeError, AttributeError):
+        return None
+    return None
+
+
+def _refusal(node: Any) -> InputError:
+    shown = node.sql()[:80] if hasattr(node, "sql") else str(node)[:80]
+    if hasattr(node, "this") and hasattr(node, "expression"):
+        for part in (node.this, node.expression):
+            if type(part).__name__ not in ("Column", "Literal", "Identifier", "str", "NoneType"):
+                shown = part.sql()[:80] if hasattr(part, "sql") else shown
+                break
+    return InputError(
+        "a condition may compare a column with constants or another column, test for NULL, and "
+        f"use IN, BETWEEN, AND, OR, NOT; got {shown}"
+    )
+
+
+# -- the allow-list -----------------------------------------------------------------------------
+
+_BOTH = frozenset({"this", "expression"})
+_THIS = frozenset({"this"})
+
+#: Kind of piece -> the properties that it may have. One that readers do not know (a negation, a
+#: collation, a sampling clause) would be dropped without a word and change the question.
+ALLOWED: dict[str, frozenset[str]] = {
+    "Select": frozenset({"expressions", "from_", "from", "where", "group", "order", "limit"}),
+    "From": _THIS,
+    "Subquery": frozenset({"this", "alias"}),
+    "Table": frozenset({"this", "db", "alias"}),
+    "TableAlias": _THIS,
+    "Identifier": frozenset({"this", "quoted"}),
+    "Column": frozenset({"this", "table"}),
+    "Star": frozenset(),
+    "Alias": frozenset({"this", "alias"}),
+    "Where": _THIS,
+    "Group": frozenset({"expressions"}),
+    "Order": frozenset({"expressions"}),
+    "Ordered": frozenset({"this", "desc", "nulls_first"}),
+    "Limit": frozenset({"expression"}),
+    "Count": frozenset({"this", "big_int"}),
+    "CountIf": _THIS,
+    "Distinct": frozenset({"expressions"}),
+    "Filter": _BOTH,
+    "Case": frozenset({"ifs", "default"}),
+    "If": frozenset({"this", "true"}),
+    "Coalesce": frozenset({"this", "expressions"}),
+    "Cast": frozenset({"this", "to", "_type"}),
+    "TryCast": frozenset({"this", "to", "_type", "safe", "requires_string"}),
+    "DataType": frozenset({"this", "nested"}),
+    "DateFromParts": frozenset({"year", "month", "day"}),
+    "Literal": frozenset({"this", "is_string"}),
+    "Boolean": _THIS,
+    "Null": frozenset(),
+    "Neg": _THIS,
+    "Paren": _THIS,
+    "Not": _THIS,
+    "Between": frozenset({"this", "low", "high"}),
+    "In": frozenset({"this", "expressions"}),
+    "Is": frozenset({"this", "expression", "negate"}),
+    **dict.fromkeys(("Sum", "Min", "Max", "Avg"), _THIS),
+    **dict.fromkeys(("And", "Or", "Mod", "EQ", "NEQ", "GT", "GTE", "LT", "LTE"), _BOTH),
+}
+
+
+def check_pieces(tree: Any) -> None:
+    """Refuse SQL with a piece, or a property of a piece, that is not on the list.
+
+    >>> import sqlglot
+    >>> check_pieces(sqlglot.parse_one("select count(*) from people where age > 3"))
+    >>> check_pieces(sqlglot.parse_one("select count(*) from people where pg_sleep(9)"))
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: this SQL uses something that questions may not use: PG_SLEEP(9)
+    """
+    for node in tree.walk():
+        known = ALLOWED.get(type(node).__name__)
+        if known is None:
+            shown = " ".join(node.sql().split())[:80]
+            raise InputError(f"this SQL uses something that questions may not use: {shown}")
+        extra = sorted(name for name, value in node.args.items() if value and name not in known)
+        if extra:
+            shown = " ".join(node.sql().split())[:80]
+            raise InputError(
+                f"this SQL uses something that questions may not use ({', '.join(extra)}): {shown}"
+            )
