@@ -16,7 +16,7 @@ from tightrope.consumers.regular import (
 )
 from tightrope.graphs import ExplicitGraph
 from tightrope.mechanisms.tight import NoTightConstraints, tight_constraints
-from tightrope.phi import Phi, always_above, exists
+from tightrope.phi import Phi, dominance_level, exists
 
 FEW = settings(max_examples=40)
 
@@ -93,7 +93,7 @@ def test_existence_agrees_with_the_mechanism(graph: ExplicitGraph, epsilon: Epsi
 @FEW
 @given(connected_graphs(min_size=2, lengths=True))
 def test_it_exists_where_rows_sum_to_two_at_most(graph: ExplicitGraph) -> None:
-    level = always_above(graph)
+    level = dominance_level(graph)
     assert Phi(graph, level + 1e-6).solve_ones().values.min() >= 0
 
 

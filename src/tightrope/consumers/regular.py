@@ -27,14 +27,12 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.phi import Existence, Phi, Solution
-from tightrope.phi.cells import fits_exactly, pieces, rational_solve, single_cells
+from tightrope.phi.cells import fits_exactly, rational_solve, single_cells
 from tightrope.phi.existence import (
-    FEW_SAMPLES,
-    MANY_ANSWERS,
-    SAMPLED_FROM,
-    SAMPLES,
     check_range,
+    exact_levels,
     on_every_factor,
+    sample_count,
     sampled,
     stepped,
 )
@@ -478,21 +476,11 @@ def _levels(prior: Prior, graph: AnswerGraph, low: float | None, high: float | N
     if graph.size <= EXACT_ANSWERS and not graph.has_lengths:
         cells = single_cells(graph)
         if fits_exactly(cells):
-            exact = prior.exact
-            below = math.lcm(*(p.denominator for p in exact))
-            found = [
-                (
-                    -math.log(float(piece.high)) if float(piece.high) < 1 else 0.0,
-                    -math.log(float(piece.low)) if float(piece.low) else None,
-                )
-                for piece in reversed(pieces(cells, [int(p * below) for p in exact]))
-            ]
-            words = f"exact polynomials in α on {graph.size} answers"
-            return Existence(tuple(found), 1e-15, True, 0.0, (0.0, None), 0.0, words)
-    least = _least(prior, graph)
-    count = SAMPLES if graph.size < MANY_ANSWERS else FEW_SAMPLES
-    start = SAMPLED_FROM if low is None else low
-    return sampled(lambda epsilon: least(epsilon)[0], start, high, _sure(prior, graph), count)
+            below = math.lcm(*(p.denominator for p in prior.exact))
+            numbers = [int(p * below) for p in prior.exact]
+            return exact_levels(cells, f"on {graph.size} answers", numbers)
+    least, count = _least(prior, graph), sample_count(graph.size)
+    return sampled(lambda epsilon: least(epsilon)[0], low, high, _sure(prior, graph), count)
 
 
 def _least(prior: Prior, graph: AnswerGraph) -> Any:

@@ -9,8 +9,8 @@
 from tightrope.phi.existence import (
     Existence,
     SingularLevels,
-    always_above,
     certified_at,
+    dominance_level,
     exists,
     singular_epsilons,
 )
@@ -21,8 +21,8 @@ __all__ = [
     "Phi",
     "SingularLevels",
     "Solution",
-    "always_above",
     "certified_at",
+    "dominance_level",
     "exists",
     "singular_epsilons",
 ]

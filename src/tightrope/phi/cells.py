@@ -24,7 +24,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,17 +32,10 @@ from numpy.typing import NDArray
 from tightrope import exact
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import AnswerGraph
-from tightrope.phi.structure import _distances_by_code
+from tightrope.phi.structure import distances_by_code
 
 if TYPE_CHECKING:
     from flint import fmpz_poly
-
-
-#: Up to this many cells are eliminated here: on a busy machine the threads of a linear-algebra
-#: library cost such small systems hundreds of times what they save.
-PLAIN_ELIMINATION = 200
-#: Largest number of answers whose cells are computed.
-CELL_LIMIT = 2000
 
 
 @dataclass(frozen=True)
@@ -66,6 +59,15 @@ class Cells:
     ([0, 1, 1, 1], [[1.0, 1.5], [0.5, 1.5]])
     """
 
+    #: Largest number of answers whose cells are computed.
+    most_answers: ClassVar[int] = 2000
+    #: Largest number of cells, and degree of the polynomials, for exact answers at all ε.
+    most_cells: ClassVar[int] = 24
+    most_degree: ClassVar[int] = 160
+    #: Largest number of cells, and bits of α, for exact answers at one ε.
+    rational_cells: ClassVar[int] = 40
+    rational_bits: ClassVar[int] = 64
+
     label: NDArray[np.int64]
     counts: NDArray[np.int64]
     lengths: NDArray[np.float64]
@@ -87,29 +89,10 @@ class Cells:
 
     def solve(self, alpha: float) -> NDArray[np.float64]:
         r"""Return the solution of :math:`Q\zeta = 1`, one entry for each cell."""
-        rows = np.hstack([self.quotient(alpha), np.ones((self.size, 1))])
-        if self.size > PLAIN_ELIMINATION:
-            try:
-                return np.asarray(np.linalg.solve(rows[:, :-1], rows[:, -1]))
-            except np.linalg.LinAlgError:
-                return np.full(self.size, -np.inf)
-        return _eliminated(rows)
-
-
-def _eliminated(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Solve a square system given with its right-hand side as the last column, with pivots."""
-    size = len(rows)
-    for k in range(size):
-        pivot = k + int(np.abs(rows[k:, k]).argmax())
-        if rows[pivot, k] == 0:
-            return np.full(size, -np.inf)
-        rows[[k, pivot]] = rows[[pivot, k]]
-        factors = rows[k + 1 :, k] / rows[k, k]
-        rows[k + 1 :, k:] -= factors[:, None] * rows[k, k:]
-    out = np.empty(size)
-    for k in range(size - 1, -1, -1):
-        out[k] = (rows[k, -1] - (rows[k, k + 1 : -1] * out[k + 1 :]).sum()) / rows[k, k]
-    return out
+        try:
+            return np.asarray(np.linalg.solve(self.quotient(alpha), np.ones(self.size)))
+        except np.linalg.LinAlgError:
+            return np.full(self.size, -np.inf)
 
 
 def single_cells(graph: AnswerGraph) -> Cells:
@@ -119,7 +102,7 @@ def single_cells(graph: AnswerGraph) -> Cells:
     >>> single_cells(PathPower(2)).quotient(0.5).tolist()
     [[1.0, 0.5], [0.5, 1.0]]
     """
-    lengths, code = _distances_by_code(graph.distance_matrix())
+    lengths, code = distances_by_code(graph.distance_matrix())
     layers = np.stack([(code == k).astype(np.int64) for k in range(len(lengths))])
     return Cells(np.arange(graph.size), layers, lengths)
 
@@ -135,7 +118,7 @@ def cells_of(graph: AnswerGraph) -> Cells:
     136
     """
     graph._check_matrix("the cells")
-    lengths, code = _distances_by_code(graph.distance_matrix())
+    lengths, code = distances_by_code(graph.distance_matrix())
     label = np.zeros(graph.size, np.int64)
     count = 1
     random = np.random.default_rng(0)
@@ -167,14 +150,6 @@ def cells_of(graph: AnswerGraph) -> Cells:
     return Cells(label, counts, lengths)
 
 
-#: Largest degree of the polynomials.
-DEGREE_LIMIT = 160
-#: Largest number of cells.
-CELLS_LIMIT = 24
-#: Largest number of cells for which the system is solved in fractions.
-RATIONAL_CELLS = 40
-
-
 def fits_exactly(cells: Cells) -> bool:
     """Whether the polynomials are small enough.
 
@@ -185,7 +160,7 @@ def fits_exactly(cells: Cells) -> bool:
     """
     whole = bool((cells.lengths == np.floor(cells.lengths)).all())
     degree = cells.size * int(cells.lengths.max())
-    return whole and cells.size <= CELLS_LIMIT and degree <= DEGREE_LIMIT
+    return whole and cells.size <= Cells.most_cells and degree <= Cells.most_degree
 
 
 @dataclass(frozen=True)
@@ -302,7 +277,7 @@ def rational_ones(graph: AnswerGraph, epsilon: Epsilon) -> list[Fraction] | None
     alpha = 1 / epsilon.ratio
     if graph.is_tree:
         return [(1 - (int(degree) - 1) * alpha) / (1 + alpha) for degree in graph.degrees]
-    if graph.size > CELL_LIMIT:
+    if graph.size > Cells.most_answers:
         return None
     cells = cells_of(graph)
     return _in_fractions(cells, alpha, [Fraction(1)] * cells.size)
@@ -320,7 +295,7 @@ def rational_solve(
     >>> [str(y) for y in rational_solve(Clique(4), Epsilon.of("ln(2)"), corner)]
     ['2/5', '0', '0', '0']
     """
-    if not epsilon.exact or graph.has_lengths or graph.size > RATIONAL_CELLS:
+    if not epsilon.exact or graph.has_lengths or graph.size > Cells.rational_cells:
         return None
     return _in_fractions(single_cells(graph), 1 / epsilon.ratio, rhs)
 
@@ -329,7 +304,7 @@ def _in_fractions(
     cells: Cells, alpha: Fraction, right: Sequence[Fraction]
 ) -> list[Fraction] | None:
     """Solve on cells at a rational α, where cells and digits are few enough."""
-    if cells.size > RATIONAL_CELLS or alpha.denominator.bit_length() > 64:
+    if cells.size > Cells.rational_cells or alpha.denominator.bit_length() > Cells.rational_bits:
         return None
     p, q, top = alpha.numerator, alpha.denominator, int(cells.lengths.max())
     powers = [p ** int(k) * q ** (top - int(k)) for k in cells.lengths]

@@ -27,27 +27,9 @@ import numpy as np
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
-from tightrope.phi.cells import (
-    CELL_LIMIT,
-    CELLS_LIMIT,
-    cells_of,
-    fits_exactly,
-    pieces,
-    single_cells,
-    singular_alphas,
-)
-from tightrope.phi.lattice import LatticeStructure
-from tightrope.phi.lines import BandStructure, modes_of
+from tightrope.phi.cells import Cells, cells_of, fits_exactly, pieces, single_cells, singular_alphas
 from tightrope.phi.operator import Phi
-from tightrope.phi.plane import PlaneStructure
 from tightrope.phi.structure import DenseStructure, structure_of
-
-#: Accuracy of the ends of intervals found by bisection.
-END_ACCURACY = 1e-10
-#: The step at which the published thresholds were looked for [A, §6].
-PUBLISHED_STEP = 0.01
-#: Most samples that a step may ask for.
-SAMPLE_LIMIT = 100_000
 
 #: An interval of ε; ``None`` as its end means that it has none.
 Interval = tuple[float, float | None]
@@ -61,6 +43,8 @@ class Existence:
     ----------
     intervals
         Closed intervals of ε, increasing; an open start at 0 is written 0.
+    method
+        How it was decided, in words.
     accuracy
         How far an end may lie from the true one.
     exact
@@ -72,8 +56,6 @@ class Existence:
         The range of ε looked at.
     tolerance
         How negative an entry of y was allowed to be; 0 for the true set.
-    method
-        How it was decided, in words.
 
     Examples
     --------
@@ -84,12 +66,12 @@ class Existence:
     """
 
     intervals: tuple[Interval, ...]
-    accuracy: float
-    exact: bool
-    resolution: float
-    searched: Interval
-    tolerance: float
     method: str
+    accuracy: float = 1e-15
+    exact: bool = True
+    resolution: float = 0.0
+    searched: Interval = (0.0, None)
+    tolerance: float = 0.0
 
     @property
     def minimum(self) -> float:
@@ -113,6 +95,217 @@ class Existence:
         return min(ends, key=lambda end: abs(end - epsilon))
 
 
+def exists(
+    graph: AnswerGraph,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    tolerance: float = 0.0,
+    step: float | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Existence:
+    r"""Return the set of ε for which the tight-constraints mechanism exists.
+
+    Parameters
+    ----------
+    graph
+        The answer graph.
+    low, high
+        The range of ε to sample on graphs that are not decided exactly; by default from
+        0.01 to the ε above which it always exists.
+    tolerance
+        Allow entries of :math:`y = z/n`, which solves :math:`y\Phi = u` for the uniform prior
+        u, down to minus this. The published thresholds come from :math:`10^{-4}` [A, §6]: below
+        the true one, "probabilities" are negative.
+    step
+        Look only at multiples of this step (then the ends of intervals are such multiples).
+        With a tolerance and no step, the published 0.01 is taken.
+    progress
+        Told the share that is done, by estimate, while samples are taken.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower, StrongProduct
+    >>> found = exists(PathPower(751, 5))
+    >>> round(found.minimum, 6), found.is_up_set
+    (0.968133, True)
+    >>> exists(PathPower(751, 5), tolerance=1e-4).minimum
+    0.8
+    >>> exists(StrongProduct([PathPower(3), PathPower(3)])).exact       # α = √5 - 2
+    True
+    """
+    check_range(low, high, tolerance, step)
+    if tolerance or step is not None:
+        least, sure = smallest_entry(graph), dominance_level(graph)
+        return stepped(
+            lambda epsilon: least(epsilon) / graph.size, low, high, sure, tolerance, step
+        )
+    decided = _by_rule(graph) or _by_polynomials(graph)
+    if decided is not None:
+        return decided
+    if progress is None:
+        return _by_samples(graph, low, high)
+    return _samples(graph, low, high, progress)
+
+
+def certified_at(graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str) -> bool | None:
+    """Return whether z is positive, with proof: yes, no, or ``None`` when undecided.
+
+    >>> from tightrope.graphs import PathPower
+    >>> certified_at(PathPower(751, 5), 0.96814), certified_at(PathPower(751, 5), 0.96813)
+    (True, False)
+    """
+    return Phi(graph, epsilon).solve_ones().positive
+
+
+def dominance_level(graph: AnswerGraph, accuracy: float = 1e-9) -> float:
+    r"""Return the ε from which on Φ is diagonally dominant: rows sum to at most 2, so z ≥ 0.
+
+    >>> from tightrope.graphs import PathPower
+    >>> round(dominance_level(PathPower(751, 5)), 6), round(math.log(11), 6)
+    (2.397895, 2.397895)
+    """
+    graph._check_row("a vector over the answers")
+    low, high = 0.0, 1.0
+    largest = _largest_row_sum(graph)
+
+    def fits(epsilon: float) -> bool:
+        return largest(math.exp(-epsilon)) <= 2
+
+    while not fits(high):
+        low, high = high, 2 * high
+    while high - low > accuracy * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return high
+
+
+def _largest_row_sum(graph: AnswerGraph) -> Callable[[float], float]:
+    """Return the rule from α to the largest sum of a row of Φ."""
+    bands = graph.factors if graph.product == "strong" else (graph,)
+    if all(band.power is not None for band in bands):
+        # In the middle every ball is largest: of a strong product it is a product of balls.
+        sides = tuple(band.size for band in bands)
+        middle = int(np.ravel_multi_index(tuple(side // 2 for side in sides), sides))
+        spheres = np.array(graph.ball_sizes(middle), np.float64)
+        # Powers below e^-745 are zero in double precision.
+        smallest = -745
+
+        def by_spheres(alpha: float) -> float:
+            powers = alpha ** np.arange(min(len(spheres), int(smallest / math.log(alpha)) + 2))
+            return float(spheres[: len(powers)] @ powers)
+
+        return by_spheres
+    structure = structure_of(graph)
+    return lambda alpha: float(structure.apply(alpha, np.ones(graph.size)).max())
+
+
+def nearest_level(
+    graph: AnswerGraph, epsilon: float, many: int = 50_000, accuracy: float = 1e-5
+) -> float:
+    """Return an ε that works near one that does not; above it when there are many answers.
+
+    >>> from tightrope.graphs import PathPower
+    >>> round(nearest_level(PathPower(751, 5), 0.9), 6)
+    0.968133
+    """
+    if graph.size < many:
+        return exists(graph).nearest(epsilon)
+    least = smallest_entry(graph, enough=0.0)
+    low, high = epsilon, max(epsilon, dominance_level(graph))
+    while high - low > accuracy:
+        middle = (low + high) / 2
+        low, high = (low, middle) if least(middle) >= 0 else (middle, high)
+    return high
+
+
+def smallest_entry(graph: AnswerGraph, enough: float = -math.inf) -> Callable[[float], float]:
+    """Return the rule from ε to the smallest entry of z, in double precision.
+
+    Parameters
+    ----------
+    graph
+        The answer graph.
+    enough
+        Any entry below this may be returned instead of the smallest: for its sign alone not
+        all entries need be written out.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower
+    >>> smallest_entry(PathPower(751, 5))(0.9) < 0 < smallest_entry(PathPower(751, 5))(1)
+    True
+    """
+    graph._check_row("a vector over the answers")
+    structure = structure_of(graph)
+    if graph.size <= Cells.most_answers and structure.cells_are_quicker:
+        cells = cells_of(graph)
+        return lambda epsilon: float(cells.solve(math.exp(-epsilon)).min())
+    return lambda epsilon: structure.least(math.exp(-epsilon), enough)
+
+
+def _by_rule(graph: AnswerGraph) -> Existence | None:
+    if graph.product == "cartesian":
+        return on_every_factor([exists(factor) for factor in set(graph.factors)])
+    if not graph.has_lengths and graph.is_tree:
+        degree = graph.max_degree
+        start = math.log(degree - 1) if degree > 2 else 0.0
+        words = f"a tree with largest degree {degree}: e^ε ≥ {degree - 1}"
+        return Existence(((start, None),), words)
+    regular = not graph.has_lengths and graph.min_degree == graph.max_degree
+    if regular and graph.constant_ball_sizes is not None:
+        words = "the same ball sizes everywhere: z is constant"
+        return Existence(((0.0, None),), words, accuracy=0.0)
+    return None
+
+
+def _by_polynomials(graph: AnswerGraph) -> Existence | None:
+    if graph.has_lengths or graph.size > Cells.most_answers:
+        return None
+    # On a line only the two ends may be exchanged: half as many cells as answers.
+    if graph.is_line and not graph.is_clique and graph.size > 2 * Cells.most_cells:
+        return None
+    cells = cells_of(graph)
+    if not fits_exactly(cells):
+        return None
+    return exact_levels(cells, f"on {cells.size} cells of {graph.size} answers")
+
+
+def exact_levels(cells: Cells, where: str, rhs: Sequence[int] | None = None) -> Existence:
+    r"""Return the ε for which :math:`Q\zeta = b` has a solution ζ ≥ 0, by exact polynomials.
+
+    >>> from tightrope.graphs import Star
+    >>> exact_levels(cells_of(Star(3)), "on a star").minimum == math.log(2)
+    True
+    """
+    found: list[Interval] = []
+    for piece in reversed(pieces(cells, rhs)):
+        top, bottom = float(piece.high), float(piece.low)
+        start = -math.log(top) if top < 1 else 0.0
+        found.append((start, -math.log(bottom) if bottom else None))
+    words = f"exact polynomials in α {where}"
+    if any(start == end for start, end in found):
+        words += "; single ε where Φ is singular by a numerical residual"
+    return Existence(tuple(found), words)
+
+
+def on_every_factor(parts: Sequence[Existence]) -> Existence:
+    """Return where all of some sets hold, as a product needs of its factors.
+
+    >>> from tightrope.graphs import Star
+    >>> on_every_factor([exists(Star(3)), exists(Star(5))]).minimum == math.log(4)
+    True
+    """
+    return Existence(
+        intersection([part.intervals for part in parts]),
+        "every factor of the product: " + "; ".join(sorted({part.method for part in parts})),
+        max(part.accuracy for part in parts),
+        all(part.exact for part in parts),
+        max(part.resolution for part in parts),
+        (max(part.searched[0] for part in parts), None),
+    )
+
+
 def intersection(sets: list[tuple[Interval, ...]]) -> tuple[Interval, ...]:
     """Return the ε that lie in all of some sets of intervals.
 
@@ -126,23 +319,7 @@ def intersection(sets: list[tuple[Interval, ...]]) -> tuple[Interval, ...]:
     return tuple((a, None if b == math.inf else b) for a, b in sorted(out))
 
 
-def on_every_factor(parts: Sequence[Existence]) -> Existence:
-    """Return where all of some sets hold, as a product needs of its factors.
-
-    >>> from tightrope.graphs import Star
-    >>> from tightrope.phi import exists
-    >>> on_every_factor([exists(Star(3)), exists(Star(5))]).minimum == math.log(4)
-    True
-    """
-    return Existence(
-        intersection([part.intervals for part in parts]),
-        max(part.accuracy for part in parts),
-        all(part.exact for part in parts),
-        max(part.resolution for part in parts),
-        (max(part.searched[0] for part in parts), None),
-        0.0,
-        "every factor of the product: " + "; ".join(sorted({part.method for part in parts})),
-    )
+# -- samples ------------------------------------------------------------------------------
 
 
 def check_range(
@@ -164,8 +341,48 @@ def check_range(
         raise InputError(f"low must be below high, got {low} and {high}")
 
 
+def sample_count(size: int, *, count: int = 200, few: int = 48, many: int = 50_000) -> int:
+    """Return how many samples of ε are taken: few where each costs a solution on many answers.
+
+    >>> sample_count(1000), sample_count(10**6)
+    (200, 48)
+    """
+    return count if size < many else few
+
+
+def _samples(
+    graph: AnswerGraph,
+    low: float | None,
+    high: float | None,
+    progress: Callable[[float], None] | None = None,
+    likely_refinements: int = 25,
+) -> Existence:
+    """Sample the smallest entry; a change of sign and a turning point take some more samples."""
+    from threadpoolctl import threadpool_limits
+
+    count = sample_count(1 if structure_of(graph).least_is_cheap else graph.size)
+    least, taken = smallest_entry(graph, enough=0.0), itertools.count(1)
+
+    def told(epsilon: float) -> float:
+        if progress is not None:
+            progress(min(1.0, next(taken) / (count + likely_refinements)))
+        return least(epsilon)
+
+    # Many small systems: on a busy machine threads cost them more than they save.
+    with threadpool_limits(1, "blas"):
+        return sampled(told, low, high, dominance_level(graph), count)
+
+
+_by_samples = functools.lru_cache(maxsize=32)(_samples)
+
+
 def sampled(
-    least: Callable[[float], float], start: float, high: float | None, sure: float, count: int
+    least: Callable[[float], float],
+    low: float | None,
+    high: float | None,
+    sure: float,
+    count: int,
+    accuracy: float = 1e-10,
 ) -> Existence:
     """Return where a function of ε is at least 0, from samples and bisection.
 
@@ -173,12 +390,14 @@ def sampled(
     ----------
     least
         The function, known to be at least 0 from ``sure`` on.
-    start, high
-        The range; without an upper end it goes to ``sure``.
+    low, high
+        The range; without ends it goes from 0.01 to ``sure``.
     sure
         See above.
     count
         The number of samples.
+    accuracy
+        Accuracy of the ends of intervals.
 
     Examples
     --------
@@ -186,18 +405,19 @@ def sampled(
     >>> [(round(a, 6), b and round(b, 6)) for a, b in found.intervals]
     [(1.0, 2.0), (3.0, None)]
     """
+    start = 0.01 if low is None else low
     stop = sure if high is None else min(high, sure)
     points = np.geomspace(start, max(stop, start * 1.01), count).tolist()
     points, values = _with_turning_points(least, points, [least(point) for point in points])
     ends: list[float] = [start] if values[0] >= 0 else []
     for k in range(len(points) - 1):
         if (values[k] >= 0) != (values[k + 1] >= 0):
-            ends.append(_change(least, points[k], points[k + 1]))
+            ends.append(_change(least, points[k], points[k + 1], accuracy))
     limit = None if high is None or high >= sure else high
     pairs = tuple(zip(ends[::2], [*ends[1::2], limit], strict=False))
     gap = max(b - a for a, b in itertools.pairwise(points))
     words = f"{len(points)} samples of the smallest entry, changes of sign narrowed down"
-    return Existence(pairs, END_ACCURACY, False, gap, (start, limit), 0.0, words)
+    return Existence(pairs, words, accuracy, False, gap, (start, limit))
 
 
 def _with_turning_points(
@@ -223,14 +443,15 @@ def _with_turning_points(
     return [p for p, _ in merged], [v for _, v in merged]
 
 
-def _change(least: Callable[[float], float], a: float, b: float) -> float:
+def _change(least: Callable[[float], float], a: float, b: float, accuracy: float) -> float:
     """Return where the sign changes between two samples, on the side where it is right."""
     from scipy.optimize import brentq
 
-    near = float(brentq(least, a, b, xtol=END_ACCURACY / 4, rtol=1e-14))
-    towards = -1 if least(a) >= 0 else 1
+    step = accuracy / 4
+    near = float(brentq(least, a, b, xtol=step))
+    towards = -step if least(a) >= 0 else step
     while least(near) < 0:
-        near += towards * END_ACCURACY / 4
+        near += towards
     return near
 
 
@@ -241,21 +462,26 @@ def stepped(
     sure: float,
     tolerance: float,
     step: float | None,
+    limit: int = 100_000,
 ) -> Existence:
     """Return the multiples of a step where a function of ε is at least minus a tolerance.
+
+    Without a step, multiples of 0.01 as in [A, §6]. More samples than the limit are refused.
 
     >>> stepped(lambda e: e - 1, None, None, 3, 0.105, None).intervals
     ((0.9, None),)
     """
-    step = step or PUBLISHED_STEP
+    step = step or 0.01
     start = step if low is None else low
     stop = sure if high is None else high
-    if (stop - start) / step > SAMPLE_LIMIT:
+    if (stop - start) / step > limit:
         raise TooLarge(
-            f"steps of {step:g} from {start:g} to {stop:g} are more than {SAMPLE_LIMIT} samples: "
+            f"steps of {step:g} from {start:g} to {stop:g} are more than {limit} samples: "
             "take a larger step or a shorter range"
         )
-    first, last = math.ceil(start / step - 1e-9), math.ceil(stop / step - 1e-9)
+    # 0.3 / 0.1 is a little less than 3.
+    rounding = 1e-9
+    first, last = math.ceil(start / step - rounding), math.ceil(stop / step - rounding)
     points = [round(k * step, 12) for k in range(max(first, 1), max(last, first) + 1)]
     holds = [least(point) >= -tolerance for point in points]
     found: list[Interval] = []
@@ -267,244 +493,10 @@ def stepped(
     if found and found[-1][1] is None and points[-1] < sure:
         found[-1] = (found[-1][0], points[-1])
     words = f"multiples of {step:g} with every entry of y at least {-tolerance:g}"
-    return Existence(tuple(found), step, False, step, (points[0], high), tolerance, words)
+    return Existence(tuple(found), words, step, False, step, (points[0], high), tolerance)
 
 
-#: Where sampling starts when nothing else is asked for.
-SAMPLED_FROM = 0.01
-#: Number of samples, for graphs with few and with many answers.
-SAMPLES, FEW_SAMPLES, MANY_ANSWERS = 200, 48, 50_000
-#: Evaluations beside the samples that one change of sign and one turning point take, about.
-LIKELY_REFINEMENTS = 25
-#: Powers of e beyond this are zero in double precision.
-UNDERFLOW = 745
-
-
-def exists(
-    graph: AnswerGraph,
-    *,
-    low: float | None = None,
-    high: float | None = None,
-    tolerance: float = 0.0,
-    step: float | None = None,
-    progress: Callable[[float], None] | None = None,
-) -> Existence:
-    r"""Return the set of ε for which the tight-constraints mechanism exists.
-
-    Parameters
-    ----------
-    graph
-        The answer graph.
-    low, high
-        The range of ε to sample on graphs that are not decided exactly; by default from
-        ``SAMPLED_FROM`` to the ε above which it always exists.
-    tolerance
-        Allow entries of :math:`y = z/n`, which solves :math:`y\Phi = u` for the uniform prior
-        u, down to minus this. The published thresholds come from :math:`10^{-4}` [A, §6]: below
-        the true one, "probabilities" are negative.
-    step
-        Look only at multiples of this step (then the ends of intervals are such multiples).
-        With a tolerance and no step, the published 0.01 is taken.
-    progress
-        Told the share that is done, by estimate, while samples are taken.
-
-    Examples
-    --------
-    >>> from tightrope.graphs import PathPower, StrongProduct
-    >>> found = exists(PathPower(751, 5))
-    >>> round(found.minimum, 6), found.is_up_set
-    (0.968133, True)
-    >>> exists(PathPower(751, 5), tolerance=1e-4).minimum
-    0.8
-    >>> exists(StrongProduct([PathPower(3), PathPower(3)])).exact       # α = √5 - 2
-    True
-    """
-    check_range(low, high, tolerance, step)
-    if tolerance or step is not None:
-        least, sure = smallest_entry(graph), always_above(graph)
-        return stepped(
-            lambda epsilon: least(epsilon) / graph.size, low, high, sure, tolerance, step
-        )
-    decided = _by_rule(graph) or _by_polynomials(graph)
-    if decided is not None:
-        return decided
-    if progress is None:
-        return _by_samples(graph, low, high)
-    return _samples(graph, low, high, progress)
-
-
-def always_above(graph: AnswerGraph) -> float:
-    r"""Return an ε from which on every row of Φ sums to at most 2, so that z ≥ 0.
-
-    >>> from tightrope.graphs import PathPower
-    >>> round(always_above(PathPower(751, 5)), 6), round(math.log(11), 6)
-    (2.397895, 2.397895)
-    """
-    graph._check_row("a vector over the answers")
-    low, high = 0.0, 1.0
-    largest = _largest_row_sum(graph)
-
-    def fits(epsilon: float) -> bool:
-        return largest(math.exp(-epsilon)) <= 2
-
-    while not fits(high):
-        low, high = high, 2 * high
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if fits(middle) else (middle, high)
-    return high
-
-
-def _largest_row_sum(graph: AnswerGraph) -> Callable[[float], float]:
-    """Return the rule from α to the largest sum of a row of Φ."""
-    bands = graph.factors if graph.product == "strong" else (graph,)
-    if all(band.power is not None for band in bands):
-        # In the middle every ball is largest: of a strong product it is a product of balls.
-        sides = tuple(band.size for band in bands)
-        middle = int(np.ravel_multi_index(tuple(side // 2 for side in sides), sides))
-        spheres = np.array(graph.ball_sizes(middle), np.float64)
-
-        def by_spheres(alpha: float) -> float:
-            powers = alpha ** np.arange(min(len(spheres), int(-UNDERFLOW / math.log(alpha)) + 2))
-            return float(spheres[: len(powers)] @ powers)
-
-        return by_spheres
-    structure = structure_of(graph)
-    return lambda alpha: float(structure.apply(alpha, np.ones(graph.size)).max())
-
-
-def nearest_level(graph: AnswerGraph, epsilon: float) -> float:
-    """Return an ε that works near one that does not; above it when there are many answers.
-
-    >>> from tightrope.graphs import PathPower
-    >>> round(nearest_level(PathPower(751, 5), 0.9), 6)
-    0.968133
-    """
-    if graph.size < MANY_ANSWERS:
-        return exists(graph).nearest(epsilon)
-    least = smallest_entry(graph, enough=0.0)
-    low, high = epsilon, max(epsilon, always_above(graph))
-    while high - low > 1e-5:
-        middle = (low + high) / 2
-        low, high = (low, middle) if least(middle) >= 0 else (middle, high)
-    return high
-
-
-def _by_rule(graph: AnswerGraph) -> Existence | None:
-    every: Interval = (0.0, None)
-    if graph.product == "cartesian":
-        return on_every_factor([exists(factor) for factor in set(graph.factors)])
-    if not graph.has_lengths and graph.is_tree:
-        degree = graph.max_degree
-        start = math.log(degree - 1) if degree > 2 else 0.0
-        words = f"a tree with largest degree {degree}: e^ε ≥ {degree - 1}"
-        return Existence(((start, None),), 1e-15, True, 0.0, every, 0.0, words)
-    regular = not graph.has_lengths and graph.min_degree == graph.max_degree
-    if regular and graph.constant_ball_sizes is not None:
-        words = "the same ball sizes everywhere: z is constant"
-        return Existence((every,), 0.0, True, 0.0, every, 0.0, words)
-    return None
-
-
-def _by_polynomials(graph: AnswerGraph) -> Existence | None:
-    if graph.has_lengths or graph.size > CELL_LIMIT:
-        return None
-    # On a line only the two ends may be exchanged: half as many cells as answers.
-    if graph.is_line and not graph.is_clique and graph.size > 2 * CELLS_LIMIT:
-        return None
-    cells = cells_of(graph)
-    if not fits_exactly(cells):
-        return None
-    found: list[Interval] = []
-    for piece in reversed(pieces(cells)):
-        top, bottom = float(piece.high), float(piece.low)
-        found.append(
-            (-math.log(top) + 0.0 if top < 1 else 0.0, -math.log(bottom) if bottom else None)
-        )
-    words = f"exact polynomials in α on {cells.size} cells of {graph.size} answers"
-    if any(start == end for start, end in found):
-        words += "; single ε where Φ is singular by a numerical residual"
-    return Existence(tuple(found), 1e-15, True, 0.0, (0.0, None), 0.0, words)
-
-
-def smallest_entry(graph: AnswerGraph, enough: float = -math.inf) -> Callable[[float], float]:
-    """Return the rule from ε to the smallest entry of z, in double precision.
-
-    Parameters
-    ----------
-    graph
-        The answer graph.
-    enough
-        Any entry below this may be returned instead of the smallest: who asks only for its
-        sign need not have all entries written out.
-
-    Examples
-    --------
-    >>> from tightrope.graphs import PathPower
-    >>> smallest_entry(PathPower(751, 5))(0.9) < 0 < smallest_entry(PathPower(751, 5))(1)
-    True
-    """
-    graph._check_row("a vector over the answers")
-    structure = structure_of(graph)
-    if graph.size <= CELL_LIMIT and not isinstance(structure, BandStructure | PlaneStructure):
-        cells = cells_of(graph)
-        return lambda epsilon: float(cells.solve(math.exp(-epsilon)).min())
-
-    ones = np.ones(graph.size)
-
-    def least(epsilon: float) -> float:
-        alpha = math.exp(-epsilon)
-        # On a plane short rows are quicker.
-        if isinstance(structure, LatticeStructure) and not isinstance(structure, PlaneStructure):
-            classes = structure._by_classes(alpha, ones)
-            if classes is not None:
-                return float(classes.min())
-        if isinstance(structure, BandStructure):
-            found = modes_of(structure.size, structure.width, alpha)
-            if found is not None:
-                return found.least(enough)
-        return float(structure.solve(alpha, ones).min())
-
-    return least
-
-
-def _samples(
-    graph: AnswerGraph,
-    low: float | None,
-    high: float | None,
-    progress: Callable[[float], None] | None = None,
-) -> Existence:
-    start = SAMPLED_FROM if low is None else low
-    # Of a band a sample costs the same however many answers there are.
-    many = graph.size >= MANY_ANSWERS and not isinstance(structure_of(graph), BandStructure)
-    count = FEW_SAMPLES if many else SAMPLES
-    least, taken = smallest_entry(graph, enough=0.0), itertools.count(1)
-
-    def told(epsilon: float) -> float:
-        if progress is not None:
-            progress(min(1.0, next(taken) / (count + LIKELY_REFINEMENTS)))
-        return least(epsilon)
-
-    return sampled(told, start, high, always_above(graph), count)
-
-
-_by_samples = functools.lru_cache(maxsize=32)(_samples)
-
-
-def certified_at(graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str) -> bool | None:
-    """Return whether z is positive, with proof: yes, no, or ``None`` when undecided.
-
-    >>> from tightrope.graphs import PathPower
-    >>> certified_at(PathPower(751, 5), 0.96814), certified_at(PathPower(751, 5), 0.96813)
-    (True, False)
-    """
-    return Phi(graph, epsilon).solve_ones().positive
-
-
-#: Largest number of answers for which eigenvalues are sampled.
-EIGENVALUE_LIMIT = 600
-#: Number of samples of the eigenvalues, and the range of ε.
-SAMPLES, LOW, HIGH = 200, 0.02, 8.0
+# -- where Φ has no inverse ---------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -517,15 +509,9 @@ class SingularLevels:
         The levels, increasing.
     exact
         Whether these are proven to be all. Otherwise changes of the number of negative
-        eigenvalues were looked for between ``LOW`` and ``HIGH``.
+        eigenvalues were looked for at samples of ε.
     method
         How it was decided, in words.
-
-    Examples
-    --------
-    >>> from tightrope.graphs import PathPower
-    >>> singular_epsilons(PathPower(5)).epsilons
-    ()
     """
 
     epsilons: tuple[float, ...]
@@ -538,14 +524,19 @@ class SingularLevels:
         return tuple(math.exp(-epsilon) for epsilon in self.epsilons)
 
 
-def singular_epsilons(graph: AnswerGraph) -> SingularLevels:
-    r"""Return every ε for which Φ is singular.
+def singular_epsilons(graph: AnswerGraph, most_answers: int = 600) -> SingularLevels:
+    r"""Return every ε for which Φ is singular [A, App B].
+
+    Up to so many answers the eigenvalues of Φ are sampled where no rule and no polynomial
+    decides.
 
     Examples
     --------
-    >>> from tightrope.graphs import FoldedCube
+    >>> from tightrope.graphs import FoldedCube, PathPower
     >>> [round(alpha, 12) for alpha in singular_epsilons(FoldedCube(4)).alphas]   # 1/3
     [0.333333333333]
+    >>> singular_epsilons(PathPower(5)).epsilons
+    ()
     """
     if graph.product == "cartesian":
         parts = [singular_epsilons(factor) for factor in set(graph.factors)]
@@ -556,33 +547,40 @@ def singular_epsilons(graph: AnswerGraph) -> SingularLevels:
     unit = not graph.has_lengths
     if unit and (graph.is_clique or graph.is_cycle or graph.is_tree):
         return SingularLevels((), True, "Φ is positive definite on trees, cycles and cliques")
-    if graph.size > EIGENVALUE_LIMIT:
+    if graph.size > most_answers:
         raise TooLarge(
-            f"the eigenvalues of Φ are sampled up to {EIGENVALUE_LIMIT} answers, "
+            f"the eigenvalues of Φ are sampled up to {most_answers} answers, "
             f"{graph.name} has {graph.size}"
         )
-    dense = DenseStructure(graph)
-    if unit and graph.size <= 64:
+    if unit and graph.size <= Cells.most_cells:
         single = single_cells(graph)
         if fits_exactly(single):
             levels = sorted(-math.log(float(root)) for root in singular_alphas(single))
             return SingularLevels(tuple(levels), True, "roots of the determinant, exactly")
-    return _by_inertia(dense)
+    return _by_inertia(DenseStructure(graph))
 
 
-def _by_inertia(dense: DenseStructure) -> SingularLevels:
+def _by_inertia(
+    dense: DenseStructure,
+    count: int = 200,
+    low: float = 0.02,
+    high: float = 8.0,
+    accuracy: float = 1e-10,
+) -> SingularLevels:
+    """Find where eigenvalues change their sign between samples of ε, by bisection."""
+
     def negative(epsilon: float) -> int:
         return int((np.linalg.eigvalsh(dense.matrix(math.exp(-epsilon))) < 0).sum())
 
-    points = np.geomspace(LOW, HIGH, SAMPLES)
-    counts = [negative(float(point)) for point in points]
+    points = np.geomspace(low, high, count).tolist()
+    counts = [negative(point) for point in points]
     found = []
-    for k in range(SAMPLES - 1):
-        a, b = float(points[k]), float(points[k + 1])
+    for k in range(count - 1):
+        a, b = points[k], points[k + 1]
         if counts[k] != counts[k + 1]:
-            while b - a > 1e-10:
+            while b - a > accuracy:
                 middle = (a + b) / 2
                 a, b = (middle, b) if negative(middle) == counts[k] else (a, middle)
             found.append(b)
-    words = f"changes of the number of negative eigenvalues over {SAMPLES} samples of ε"
+    words = f"changes of the number of negative eigenvalues over {count} samples of ε"
     return SingularLevels(tuple(found), False, words)

@@ -26,18 +26,10 @@ from numpy.typing import NDArray
 
 from tightrope.errors import CheckFailed
 from tightrope.graphs import AnswerGraph
-from tightrope.phi.structure import VERIFIED_LIMIT, Alpha, DenseStructure, Structure
+from tightrope.phi.structure import Alpha, DenseStructure, Structure
 
 #: From the array of differences along each axis (broadcast) to distances.
 Rule = Callable[[Sequence[NDArray[Any]]], NDArray[Any]]
-#: Most classes that are eliminated.
-CLASS_LIMIT = 2_500
-#: Most entries of Φ, one row for each class, that are added up.
-FOLDED_ENTRIES = 400_000_000
-#: Most distances that are kept between two α.
-KEPT_DISTANCES = 20_000_000
-#: Entries that are held at once.
-_BLOCK = 4_000_000
 
 
 class Folded:
@@ -58,6 +50,11 @@ class Folded:
     >>> folded.label.reshape(3, 3).tolist()
     [[0, 1, 0], [1, 2, 1], [0, 1, 0]]
     """
+
+    #: Most classes that are eliminated.
+    most_classes = 2_500
+    #: Most entries of Φ, one row for each class, that are added up.
+    most_entries = 400_000_000
 
     def __init__(self, shape: Sequence[int], alike: Sequence[int], rule: Rule) -> None:
         self._rule = rule
@@ -98,10 +95,10 @@ class Folded:
     def _first(self) -> NDArray[np.int64]:
         return np.unique(self.label, return_index=True)[1]
 
-    def quotient(self, alpha: float) -> NDArray[np.float64]:
+    def quotient(self, alpha: float, block: int = 4_000_000) -> NDArray[np.float64]:
         r"""Return :math:`Q_{AB} = \sum_{b \in B} \alpha^{d(a,b)}` for any :math:`a \in A`."""
         out = np.empty((self.size, self.size))
-        step = max(1, _BLOCK // self._points.shape[1])
+        step = max(1, block // self._points.shape[1])
         for at in range(0, self.size, step):
             far = self._distances(at, at + step) if self._kept is None else self._kept[at:][:step]
             powers = alpha ** np.arange(int(far.max()) + 1)
@@ -115,8 +112,8 @@ class Folded:
 
     @functools.cached_property
     def _kept(self) -> NDArray[Any] | None:
-        """All distances at once, where they fit: they are the same at every α."""
-        fits = self.size * self._points.shape[1] <= KEPT_DISTANCES
+        """All distances at once, where they take 40 MB at most: they are the same at every α."""
+        fits = self.size * self._points.shape[1] <= 20_000_000
         return self._distances(0, self.size) if fits else None
 
     def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -129,19 +126,6 @@ class Folded:
         except np.linalg.LinAlgError:
             return None
         return np.asarray(found[self.label])
-
-
-#: Relative residual at which an iterative solution stops.
-ITERATIVE_TOLERANCE = 1e-13
-#: Most steps of an iterative solution.
-ITERATIVE_STEPS = 1000
-#: Number of threads of a Fourier transform.
-WORKERS = 2
-#: Largest number of lattice points looked at for the symbol.
-SYMBOL_POINTS = 1 << 22
-
-#: Smallest eigenvalue below which elimination on classes is tried before iterations.
-FOLDED_FLOOR = 1e-2
 
 
 class LatticeStructure(Structure):
@@ -171,6 +155,16 @@ class LatticeStructure(Structure):
     [1.0, 0.5, 0.25, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25]
     """
 
+    words = "conjugate gradients on FFT products"
+    #: Relative residual at which iterations stop, and the most steps they may take.
+    tolerance, steps = 1e-13, 1000
+    #: Largest residual, beside the right-hand side, of what elimination finds.
+    residual = 1e-9
+    #: Bound of the symbol below which elimination on classes is tried before iterations.
+    small_floor = 1e-2
+    #: Number of threads of a Fourier transform.
+    workers = 2
+
     def __init__(
         self,
         graph: AnswerGraph,
@@ -189,7 +183,6 @@ class LatticeStructure(Structure):
         self._rule, self._floor, self._graph = rule, floor, graph
         self._widths = tuple(widths)
         self._box = tuple(next_fast_len(2 * side - 1, real=True) for side in shape)
-        self.words = "conjugate gradients on FFT products"
 
     def _kernel(self, alpha: Alpha, box: tuple[int, ...], kind: Any) -> NDArray[Any]:
         """Return the Fourier transform of the powers of α wrapped into a box."""
@@ -202,7 +195,7 @@ class LatticeStructure(Structure):
             apart.append(steps.reshape([-1 if a == axis else 1 for a in range(len(box))]))
         distance = self._rule(apart)
         powers = kind(alpha) ** np.arange(int(distance.max()) + 1)
-        transform = fft.rfftn(powers[distance], workers=WORKERS)
+        transform = fft.rfftn(powers[distance], workers=self.workers)
         return np.asarray(transform.real)
 
     @functools.lru_cache(maxsize=2)  # noqa: B019 - a few large arrays, kept while α is the same
@@ -226,14 +219,14 @@ class LatticeStructure(Structure):
         else:
             grid = np.zeros(self.shape, x.dtype)
             grid.ravel()[self.points] = x
-        wave = fft.rfftn(grid, box, workers=WORKERS)
+        wave = fft.rfftn(grid, box, workers=self.workers)
         wave *= spectrum
-        full = fft.irfftn(wave, box, workers=WORKERS, overwrite_x=True)
+        full = fft.irfftn(wave, box, workers=self.workers, overwrite_x=True)
         part = full[tuple(slice(side) for side in self.shape)].ravel()
         return np.ascontiguousarray(part if self.points is None else part[self.points])
 
     def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
-        """Solve iteratively to a relative residual of ``ITERATIVE_TOLERANCE``."""
+        """Solve iteratively to a relative residual of ``tolerance``."""
         from scipy.sparse.linalg import LinearOperator, cg, minres
 
         b = np.asarray(b, np.float64)
@@ -241,10 +234,10 @@ class LatticeStructure(Structure):
             return np.stack([self.solve(alpha, column) for column in b.T], axis=1)
         if not b.any():
             return np.zeros_like(b)
-        if self._floor(alpha) is None and self.size <= VERIFIED_LIMIT:
+        if self._floor(alpha) is None and self.size <= DenseStructure.verified_limit:
             return self._small.solve(alpha, b)
         floor = self._floor(alpha)
-        if floor is None or floor < FOLDED_FLOOR:
+        if floor is None or floor < self.small_floor:
             folded = self._by_classes(alpha, b)
             if folded is not None:
                 return folded
@@ -252,18 +245,19 @@ class LatticeStructure(Structure):
         phi = LinearOperator(square, matvec=lambda x: self.apply(alpha, x), dtype=np.float64)
         if floor is not None:
             rough = self._kernel(alpha, self.shape, np.float64)
+            # A circulant need not be positive definite where Φ is.
             inverse = 1 / np.maximum(rough, rough.max() * 1e-8)
             near = LinearOperator(
                 square, matvec=lambda x: self._filter(x, inverse, self.shape), dtype=np.float64
             )
-            x, left = cg(phi, b, rtol=ITERATIVE_TOLERANCE, maxiter=ITERATIVE_STEPS, M=near)
+            x, left = cg(phi, b, rtol=self.tolerance, maxiter=self.steps, M=near)
         else:
-            x, left = minres(phi, b, rtol=ITERATIVE_TOLERANCE, maxiter=ITERATIVE_STEPS)
-        if left and self.size <= VERIFIED_LIMIT:
+            x, left = minres(phi, b, rtol=self.tolerance, maxiter=self.steps)
+        if left and self.size <= DenseStructure.verified_limit:
             return self._small.solve(alpha, b)
         if left:
             raise CheckFailed(
-                f"Φx = b on {self.size} answers did not converge in {ITERATIVE_STEPS} steps at "
+                f"Φx = b on {self.size} answers did not converge in {self.steps} steps at "
                 f"α = {alpha:.6g}: take a larger ε"
             )
         return np.asarray(x)
@@ -273,22 +267,29 @@ class LatticeStructure(Structure):
         if self._folded is None or not self._folded.holds(b):
             return None
         found = self._folded.solve(alpha, b)
-        if found is None or np.abs(self.apply(alpha, found) - b).max() > 1e-9 * np.abs(b).max():
-            return None
-        return found
+        return found if found is not None and self._fits(alpha, found, b) else None
+
+    def _fits(self, alpha: float, found: NDArray[Any], b: NDArray[Any]) -> bool:
+        left = self.apply(alpha, found) - b
+        return bool(np.abs(left).max() <= self.residual * np.abs(b).max())
 
     @functools.cached_property
     def _folded(self) -> Folded | None:
         if len(self._widths) != len(self.shape):
             return None
         classes = Folded.classes(self.shape, self._widths)
-        if classes > CLASS_LIMIT or classes * self.size > FOLDED_ENTRIES:
+        if classes > Folded.most_classes or classes * self.size > Folded.most_entries:
             return None
         return Folded(self.shape, self._widths, self._rule)
 
+    def least(self, alpha: float, enough: float = -math.inf) -> float:
+        """Return the smallest entry of z with Φz = 1, on classes where they fit."""
+        classes = self._by_classes(alpha, np.ones(self.size))
+        return super().least(alpha, enough) if classes is None else float(classes.min())
+
     def is_singular(self, alpha: float) -> bool:
         """Whether the matrix of a small lattice is singular."""
-        if self._floor(alpha) is not None or self.size > VERIFIED_LIMIT:
+        if self._floor(alpha) is not None or self.size > DenseStructure.verified_limit:
             return False
         return self._small.is_singular(alpha)
 
@@ -298,7 +299,9 @@ class LatticeStructure(Structure):
         floor = self._floor(alpha)
         if floor is not None:
             return 1 / floor
-        return self._small.inverse_norm(alpha) if self.size <= VERIFIED_LIMIT else None
+        return (
+            self._small.inverse_norm(alpha) if self.size <= DenseStructure.verified_limit else None
+        )
 
     @functools.cached_property
     def _small(self) -> DenseStructure:
@@ -333,13 +336,20 @@ def _chebyshev(widths: Sequence[int], apart: Sequence[NDArray[np.int64]]) -> NDA
 
 
 @functools.lru_cache(maxsize=256)
-def symbol_floor(alpha: float, widths: tuple[int, ...]) -> float | None:
+def symbol_floor(
+    alpha: float,
+    widths: tuple[int, ...],
+    most: int = 1 << 22,
+    cut: float = 1e-13,
+    rounding: float = 1e-12,
+) -> float | None:
     r"""Return a positive lower bound of the symbol of :math:`\max_k \lceil|\Delta_k|/w_k\rceil`.
 
     In the plane with widths 1 the distance is a sum of two along the diagonals, and
     :math:`f \ge ((1-\sqrt\alpha)/(1+\sqrt\alpha))^2`. Otherwise f is sampled on a grid and
     corrected for the gaps by its largest second derivative and for the part of the series cut
-    off. ``None`` when that is not positive, or would need too many points.
+    off, which is at most ``cut``, and for the rounding of the transform, relative to the sum of
+    the series. ``None`` when that is not positive, or would need more than ``most`` points.
 
     Examples
     --------
@@ -352,21 +362,21 @@ def symbol_floor(alpha: float, widths: tuple[int, ...]) -> float | None:
         root = alpha ** (1 / len(widths))
         return float(((1 - root) / (1 + root)) ** len(widths))
     axes, reach = len(widths), 1
-    while _outside(alpha, widths, reach) > 1e-13:
+    while _outside(alpha, widths, reach) > cut:
         reach *= 2
-        if math.prod(2 * reach * width + 1 for width in widths) > SYMBOL_POINTS:
+        if math.prod(2 * reach * width + 1 for width in widths) > most:
             return None
     sides = [2 * reach * width + 1 for width in widths]
     steps = [np.arange(side) - side // 2 for side in sides]
     apart = np.meshgrid(*steps, indexing="ij", sparse=True)
     values = alpha ** _chebyshev(widths, apart).astype(np.float64)
     bend = sum(float((values * a**2).sum()) for a in apart)
-    points = {1: 1 << 16, 2: 1 << 10}.get(axes, 1 << int(math.log2(SYMBOL_POINTS) / axes))
+    points = {1: 1 << 16, 2: 1 << 10}.get(axes, 1 << int(math.log2(most) / axes))
     wrapped = np.zeros((points,) * axes)
     np.add.at(wrapped, tuple(np.broadcast_arrays(*[a % points for a in apart])), values)
     least = float(np.fft.rfftn(wrapped).real.min())
     gap = bend * axes * (2 * math.pi / points) ** 2 / 8
-    floor = least - gap - _outside(alpha, widths, reach) - 1e-12 * float(values.sum())
+    floor = least - gap - _outside(alpha, widths, reach) - rounding * float(values.sum())
     return floor if floor > 0 else None
 
 

@@ -25,34 +25,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.graphs import PathPower
-from tightrope.phi.structure import VERIFIED_LIMIT, Alpha, DenseStructure, Structure
-
-#: Largest n·w² for which banded elimination is taken instead of Fourier transforms.
-BANDED_WORK = 2 * 10**9
-#: So few steps of a recurrence take less time than the import of a signal library.
-FEW_BLOCKS = 2000
+from tightrope.phi.structure import Alpha, DenseStructure, Structure
 
 
-class BandStructure(Structure):
+class PathPowerStructure(Structure):
     r"""Answers on a line with :math:`d = \lceil |i-j|/w \rceil`, at least :math:`2w` of them.
 
     Examples
     --------
     >>> import numpy as np
-    >>> path = BandStructure(4, 1)
+    >>> path = PathPowerStructure(4, 1)
     >>> path.solve(0.5, np.ones(4)).round(4).tolist()
     [0.6667, 0.3333, 0.3333, 0.6667]
     """
 
     words = "banded elimination"
+    #: Largest n·w² for which banded elimination is taken instead of Fourier transforms.
+    most_work = 2 * 10**9
+    cells_are_quicker = False
+    least_is_cheap = True
 
     def __init__(self, size: int, width: int) -> None:
         self.size, self.width = size, width
 
-    @staticmethod
-    def fits(size: int, width: int) -> bool:
+    @classmethod
+    def fits(cls, size: int, width: int) -> bool:
         """Whether every row has a partner one width away and elimination is cheap enough."""
-        return size >= 2 * width and size * width**2 <= BANDED_WORK
+        return size >= 2 * width and size * width**2 <= cls.most_work
 
     def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
         r"""Return :math:`\Phi x` by one recurrence from the left and one from the right."""
@@ -70,15 +69,20 @@ class BandStructure(Structure):
         solved = solve_banded((reach, reach), bands, combined, overwrite_ab=True)
         return np.asarray(solved, np.float64)
 
+    def least(self, alpha: float, enough: float = -np.inf) -> float:
+        """Return the smallest entry of z with Φz = 1, by its modes where they are apart."""
+        modes = modes_of(self.size, self.width, alpha)
+        return super().least(alpha, enough) if modes is None else modes.least(enough)
+
     @functools.lru_cache(maxsize=256)  # noqa: B019 - structures are few and live long
     def inverse_norm(self, alpha: float) -> float | None:
-        """Return the bound from the symbol of the infinite band, or from a small matrix."""
+        """Return the bound from the symbol of the infinite line, or from a small matrix."""
         from tightrope.phi.lattice import symbol_floor
 
         floor = symbol_floor(alpha, (self.width,))
         if floor is not None:
             return 1 / floor
-        if self.size <= VERIFIED_LIMIT:
+        if self.size <= DenseStructure.verified_limit:
             return DenseStructure(PathPower(self.size, self.width)).inverse_norm(alpha)
         return None
 
@@ -100,9 +104,12 @@ def _one_sided(alpha: Alpha, x: NDArray[Any], width: int) -> NDArray[Any]:
     return np.asarray(out).reshape(padded.shape)[: len(x)]
 
 
-def _recurrence(rate: Any, steps: NDArray[Any]) -> NDArray[Any]:
-    """Return y with y_t = rate·(y_{t-1} + steps_t), down the first axis."""
-    if len(steps) > FEW_BLOCKS:
+def _recurrence(rate: Any, steps: NDArray[Any], few: int = 2000) -> NDArray[Any]:
+    """Return y with y_t = rate·(y_{t-1} + steps_t), down the first axis.
+
+    A few steps take less time here than the import of a signal library.
+    """
+    if len(steps) > few:
         from scipy.signal import lfilter
 
         one = steps.dtype.type(1)
@@ -136,19 +143,9 @@ def _bands(alpha: float, size: int, width: int) -> NDArray[np.float64]:
     return bands
 
 
-#: Widest band whose modes are looked for.
-WIDEST = 64
-#: Largest residual of the rows at an end, beside the largest entry near it.
-MODE_TOLERANCE = 1e-9
-#: How many entries are written out first; then twice as many each time.
-FIRST_ENTRIES = 512
-#: Modes count as died away when all together weigh less than this.
-FADED = 1e-18
-
-
 @dataclass(frozen=True)
 class Modes:
-    """The solution of Φz = 1 on a band, without its entries.
+    """The solution of Φz = 1 on a path power, without its entries.
 
     Parameters
     ----------
@@ -183,14 +180,14 @@ class Modes:
         out[(places == 0) | (far == 0)] = self.first
         return out
 
-    def least(self, enough: float = -np.inf) -> float:
+    def least(self, enough: float = -np.inf, count: int = 512) -> float:
         """Return the smallest entry, or the first found below ``enough``.
 
         The solution is the same from both ends, so half of it is looked at, and no more once
-        the modes have died away.
+        the modes have died away: first so many entries, then twice as many each time.
         """
         half = (self.size + 1) // 2
-        least, start, count = self.first, 1, FIRST_ENTRIES
+        least, start = self.first, 1
         while start < half and least >= enough:
             stop = min(half, start + count)
             least = min(least, float(self.entries(np.arange(start, stop)).min()))
@@ -199,17 +196,18 @@ class Modes:
             start, count = stop, 2 * count
         return least
 
-    def _faded(self, place: int) -> bool:
-        return bool(2 * (np.abs(self.weights) * np.exp(self.logs.real * place)).sum() < FADED)
+    def _faded(self, place: int, weight: float = 1e-18) -> bool:
+        """Whether from this entry on all modes together weigh less than a rounding."""
+        return bool(2 * (np.abs(self.weights) * np.exp(self.logs.real * place)).sum() < weight)
 
 
-def modes_of(size: int, width: int, alpha: float) -> Modes | None:
-    """Return the solution of Φz = 1 on a band, or ``None`` where modes nearly coincide.
+def modes_of(size: int, width: int, alpha: float, widest: int = 64) -> Modes | None:
+    """Return the solution of Φz = 1 on a path power, or ``None`` where modes nearly coincide.
 
     >>> modes_of(9, 5, 0.5) is None           # too short: the ends touch
     True
     """
-    if not 1 <= width <= WIDEST or size < 4 * width:
+    if not 1 <= width <= widest or size < 4 * width:
         return None
     turns = np.polynomial.chebyshev.chebroots([1 + alpha, *[2 * alpha] * (width - 1)])
     roots = turns.astype(np.complex128)
@@ -239,7 +237,9 @@ def _end_rows(alpha: float, width: int) -> NDArray[np.float64]:
     return np.where(column - row < width, weights, 0.0)
 
 
-def _fits(made: Modes, rows: NDArray[np.float64], width: int, alpha: float) -> bool:
+def _fits(
+    made: Modes, rows: NDArray[np.float64], width: int, alpha: float, tolerance: float = 1e-9
+) -> bool:
     """Whether the entries near an end solve the rows there and the rule beyond them."""
     near = made.entries(np.arange(3 * width))
     ends = rows @ near[: rows.shape[1]] - 1
@@ -247,4 +247,4 @@ def _fits(made: Modes, rows: NDArray[np.float64], width: int, alpha: float) -> b
     beyond = alpha * windows.sum(axis=1) + windows[:, width - 1] - (1 - alpha)
     scale = max(1.0, float(np.abs(near).max()))
     worst = max(float(np.abs(ends).max()), float(np.abs(beyond).max()))
-    return bool(np.isfinite(near).all() and worst <= MODE_TOLERANCE * scale)
+    return bool(np.isfinite(near).all() and worst <= tolerance * scale)

@@ -31,16 +31,10 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import LIMITS
-from tightrope.phi.structure import Structure, structure_of
+from tightrope.phi.structure import DenseStructure, Structure, structure_of
 
-#: Most rounds of improvement with residuals in extended precision.
-REFINEMENTS = 4
-#: Residual, relative to the right-hand side, above which Φ counts as singular in practice.
-RESIDUAL_TOLERANCE = 1e-9
-#: Residual, relative to the right-hand side, at which improving stops where nothing is proven.
-ENOUGH = 1e-12
-#: Units of rounding allowed for one entry of a product with Φ.
-PRODUCT_UNITS = 64
+#: Residual, relative to the right-hand side, up to which a system counts as solvable.
+CONSISTENT_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True)
@@ -87,8 +81,8 @@ class Solution:
     @property
     def least(self) -> tuple[int, float]:
         """The place and value of the smallest entry (the first of those equal up to rounding)."""
-        smallest = float(self.values.min())
-        near = smallest + 1e-12 * float(np.abs(self.values).max())
+        smallest, rounding = float(self.values.min()), 1e-12
+        near = smallest + rounding * float(np.abs(self.values).max())
         return int(np.argmax(self.values <= near)), smallest
 
     @property
@@ -110,7 +104,7 @@ class Solution:
         return None if abs(smallest) <= self.error else smallest > 0
 
 
-def solve(phi: Phi, b: NDArray[np.float64]) -> Solution:
+def solve(phi: Phi, b: NDArray[np.float64], refinements: int = 4) -> Solution:
     r"""Solve :math:`\Phi x = b` and improve the solution until its signs are certain.
 
     >>> import numpy as np
@@ -120,17 +114,16 @@ def solve(phi: Phi, b: NDArray[np.float64]) -> Solution:
     >>> found.error < 1e-12, found.signs_certain
     (True, True)
     """
-    from tightrope.phi.structure import DENSE_LIMIT
-
     structure, precise = phi.structure, phi.precise_alpha
     raw = None if structure.is_singular(phi.alpha) else structure.solve(phi.alpha, b)
-    if raw is None or (phi.size <= DENSE_LIMIT and not _solved(structure, phi.alpha, raw, b)):
+    small = phi.size <= DenseStructure.limit
+    if raw is None or (small and not _solved(structure, phi.alpha, raw, b)):
         return describe_solutions(phi, b)
     x, target = raw.astype(np.longdouble), b.astype(np.longdouble)
     best = x
     smallest = np.inf
     rest = target
-    for _ in range(REFINEMENTS):
+    for _ in range(refinements):
         left = target - structure.apply(precise, x)
         size = float(np.abs(left).max())
         if not size < smallest:
@@ -150,50 +143,64 @@ def solve(phi: Phi, b: NDArray[np.float64]) -> Solution:
     )
 
 
-def _enough(structure: Any, alpha: float, x: NDArray[Any], b: NDArray[Any]) -> float:
+def _enough(
+    structure: Structure,
+    alpha: float,
+    x: NDArray[Any],
+    b: NDArray[Any],
+    share: float = 1e-12,
+    units: int = 16,
+) -> float:
     """Return the residual that is small enough where no bound on the inverse is known.
 
-    A smaller one would prove nothing, and a solution in doubles rounds relative to Φ|x|.
+    It is a share of the right-hand side, or some units of rounding of Φ|x|, relative to which a
+    solution in doubles rounds. A smaller one would prove nothing.
     """
     weight = float(structure.apply(alpha, np.abs(x).astype(np.float64)).max())
-    return max(ENOUGH * max(1.0, float(np.abs(b).max())), 16 * np.finfo(np.float64).eps * weight)
+    scale = max(1.0, float(np.abs(b).max()))
+    return max(share * scale, units * float(np.finfo(np.float64).eps) * weight)
 
 
-def _solved(structure: Any, alpha: float, x: NDArray[Any], b: NDArray[Any]) -> bool:
-    """Whether elimination found a solution: finite, with a residual that is small."""
+def _solved(
+    structure: Structure,
+    alpha: float,
+    x: NDArray[Any],
+    b: NDArray[Any],
+    tolerance: float = 1e-9,
+    largest: float = 1e12,
+) -> bool:
+    """Whether elimination found a solution: finite, with a residual within the tolerance.
+
+    A nearly singular Φ answers with huge entries that cancel.
+    """
     if not np.isfinite(x).all():
         return False
     with np.errstate(all="ignore"):
         left = np.abs(b - structure.apply(alpha, x)).max()
     scale = max(1.0, float(np.abs(b).max()))
-    # A nearly singular Φ answers with huge entries that cancel.
-    return bool(left <= RESIDUAL_TOLERANCE * scale and np.abs(x).max() < 1e12 * scale)
+    return bool(left <= tolerance * scale and np.abs(x).max() < largest * scale)
 
 
-def _error(phi: Phi, x: NDArray[Any], rest: NDArray[Any]) -> float | None:
-    """Bound the distance of x from the true solution by the residual, or return ``None``."""
+def _error(phi: Phi, x: NDArray[Any], rest: NDArray[Any], units: int = 64) -> float | None:
+    """Bound the distance of x from the true solution by the residual, or return ``None``.
+
+    A product with Φ may round by so many units, and two more for every step of a recurrence.
+    """
     norm = phi.inverse_norm
     if norm is None:
         return None
     unit = float(np.finfo(np.longdouble).eps)
-    # The product with Φ, the power α^d and α itself round relative to Φ|x|; a recurrence rounds
-    # twice at every step.
+    # The product with Φ, the power α^d and α itself round relative to Φ|x|.
     weight = phi.structure.apply(phi.alpha, np.abs(x).astype(np.float64))
-    rounding = (
-        unit * (PRODUCT_UNITS + 2 * float(phi.graph.diameter)) * float(np.linalg.norm(weight))
-    )
+    rounding = unit * (units + 2 * float(phi.graph.diameter)) * float(np.linalg.norm(weight))
     doubles = float(np.abs(x).max()) * float(np.finfo(np.float64).eps)
     return norm * (float(np.linalg.norm(rest.astype(np.float64))) + rounding) + doubles
 
 
-#: Eigenvalues below this times the largest one count as zero.
-KERNEL_TOLERANCE = 1e-11
-#: Residual, relative to the right-hand side, up to which a system counts as solvable.
-CONSISTENT_TOLERANCE = 1e-8
-
-
-def describe_solutions(phi: Phi, b: NDArray[np.float64]) -> Solution:
+def describe_solutions(phi: Phi, b: NDArray[np.float64], tolerance: float = 1e-11) -> Solution:
     r"""Return a solution (non-negative where there is one) and the kernel of Φ.
+
+    Eigenvalues up to the tolerance, relative to the largest one, count as zero.
 
     Examples
     --------
@@ -206,11 +213,11 @@ def describe_solutions(phi: Phi, b: NDArray[np.float64]) -> Solution:
     """
     matrix = phi.matrix()
     values, vectors = np.linalg.eigh(matrix)
-    zero = np.abs(values) <= KERNEL_TOLERANCE * np.abs(values).max()
+    zero = np.abs(values) <= tolerance * np.abs(values).max()
     kernel = vectors[:, zero]
     rest = vectors[:, ~zero]
     least_norm = rest @ ((rest.T @ b) / values[~zero])
-    scale = max(float(np.abs(b).max()), 1e-300)
+    scale = float(np.abs(b).max())
     consistent = bool(np.abs(b - matrix @ least_norm).max() <= CONSISTENT_TOLERANCE * scale)
     chosen = least_norm
     if consistent and kernel.shape[1] and least_norm.min() < 0:
@@ -309,7 +316,8 @@ class Phi:
         It comes from the structure of the graph or, where every row of Φ sums to less than 2,
         from diagonal dominance.
         """
-        beside = float(self.row_sums.max()) * (1 + 1e-12) - 1
+        rounding = 1e-12
+        beside = float(self.row_sums.max()) * (1 + rounding) - 1
         dominant = 1 / (1 - beside) if beside < 1 else None
         known = self.structure.inverse_norm(self.alpha)
         found = [norm for norm in (dominant, known) if norm is not None]

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,25 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.graphs import AnswerGraph
-from tightrope.phi.lattice import ITERATIVE_TOLERANCE, LatticeStructure, lattice_of
-from tightrope.phi.structure import Alpha
+from tightrope.phi.lattice import LatticeStructure, lattice_of
+from tightrope.phi.structure import Alpha, Structure
 
-#: Shortest side: rows near opposite edges must not meet.
-SHORTEST_SIDE = 8
-#: Longest side, beside the other: in a narrow strip most diagonals lie outside.
-LONGEST_SIDES = 4
-#: Largest α at which short rows are solved by iterations; beyond it they take too many steps.
-SHORT_ROWS_ALPHA = 0.85
-#: Most short rows that are eliminated: where iterations would do, and beyond.
-ELIMINATED, MOST_ELIMINATED = 15_000, 150_000
-#: Most steps on short rows.
-SHORT_ROWS_STEPS = 300
-#: Largest entry beside a pivot on the diagonal at which it is still taken, inverted.
-PIVOT = 1e-3
-#: Largest residual of what elimination finds at a larger α.
-RESIDUAL = 1e-7
 #: How far from its answer a combined row reaches.
-_REACH = 3
+REACH = 3
 
 Floats = NDArray[np.float64]
 Step = tuple[int, int]
@@ -61,9 +48,10 @@ class PlaneStructure(LatticeStructure):
     [0.5, 0.5, 0.25]
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.words = "rows made short along the diagonals"
+    words = "rows made short along the diagonals"
+    #: Largest residual, beside the right-hand side, of what elimination finds at a large α.
+    residual = 1e-7
+    cells_are_quicker = False
 
     def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
         r"""Return :math:`\Phi x` by recurrences along the diagonals."""
@@ -97,13 +85,15 @@ class PlaneStructure(LatticeStructure):
             grid = b.reshape(self.shape)
             alike = np.array_equal(grid, grid[::-1]) and np.array_equal(grid, grid[:, ::-1])
             found = ShortRows(self.shape, alpha, mirrored=alike).solve(grid)
-            if found is not None and (alpha <= SHORT_ROWS_ALPHA or self._fits(alpha, found, b)):
+            if found is not None and (
+                alpha <= ShortRows.steep or self._fits(alpha, found.ravel(), b)
+            ):
                 return found.ravel()
         return super().solve(alpha, b)
 
-    def _fits(self, alpha: float, found: Floats, b: Floats) -> bool:
-        left = self.apply(alpha, found.ravel()) - b
-        return bool(np.abs(left).max() <= RESIDUAL * np.abs(b).max())
+    def least(self, alpha: float, enough: float = -math.inf) -> float:
+        """Return the smallest entry of z with Φz = 1: short rows are quicker than classes."""
+        return Structure.least(self, alpha, enough)
 
 
 class ShortRows:
@@ -112,7 +102,7 @@ class ShortRows:
     Parameters
     ----------
     shape
-        The sides of the box, at least ``SHORTEST_SIDE`` each.
+        The sides of the box, at least 8 each: rows near opposite edges must not meet.
     alpha
         The α of Φ.
     mirrored
@@ -126,12 +116,17 @@ class ShortRows:
     [1.0, 1.0, 0.25, 0.25]
     """
 
+    #: The α from which on iterations take too many steps.
+    steep = 0.85
+    #: Most rows that are eliminated: where iterations would do, and at a steep α.
+    eliminated, most_eliminated = 15_000, 150_000
+
     def __init__(self, shape: tuple[int, ...], alpha: float, mirrored: bool = False) -> None:
         self.shape, self.mirrored, self._alpha = shape, mirrored, alpha
         self.kept = tuple((side + 1) // 2 for side in shape) if mirrored else shape
         self._rights: list[Part] = []
         self._lefts: list[Part] = []
-        margin = _REACH if mirrored else 0
+        margin = REACH if mirrored else 0
         sides = tuple(side + margin for side in self.kept)
         edges = (-1, 0) if mirrored else (-1, 0, 1)
         # Near α = 1 the rows nearly cancel.
@@ -144,28 +139,33 @@ class ShortRows:
             self._rights += _parts(rows, spans, sides)
             self._lefts += _parts(_combined_row(rate, rows), spans, sides)
 
-    def solve(self, b: Floats) -> Floats | None:
+    def solve(self, b: Floats, steps: int = 300) -> Floats | None:
         """Return x with Φx = b, or ``None`` when that takes too many steps."""
         from scipy.sparse.linalg import LinearOperator, bicgstab
 
         size = self.kept[0] * self.kept[1]
         exchanged = self.kept[0] == self.kept[1] and np.array_equal(b, b.T)
-        steep = self._alpha > SHORT_ROWS_ALPHA
-        if size // (2 if exchanged else 1) <= (MOST_ELIMINATED if steep else ELIMINATED):
+        steep = self._alpha > self.steep
+        if size // (2 if exchanged else 1) <= (self.most_eliminated if steep else self.eliminated):
             return self._eliminated(b, exchanged)
         if steep:
             return None
+        tolerance = LatticeStructure.tolerance
         short = LinearOperator(
             (size, size), lambda x: self.product(x.reshape(self.kept)).ravel(), dtype=np.float64
         )
         right = self.combined(b).ravel()
-        x, left = bicgstab(short, right, rtol=ITERATIVE_TOLERANCE, maxiter=SHORT_ROWS_STEPS)
+        x, left = bicgstab(short, right, rtol=tolerance, maxiter=steps)
         if left:
             return None
         return self._whole(x.reshape(self.kept))
 
-    def _eliminated(self, b: Floats, exchanged: bool) -> Floats:
-        """Return x by elimination; where the coordinates may change places, from half of it."""
+    def _eliminated(self, b: Floats, exchanged: bool, pivot: float = 1e-3) -> Floats:
+        """Return x by elimination; where the coordinates may change places, from half of it.
+
+        A pivot on the diagonal is taken down to this share of the largest entry beside it: that
+        keeps the order in which few entries fill in.
+        """
         from scipy.sparse import coo_array
         from scipy.sparse.linalg import splu
 
@@ -185,9 +185,8 @@ class ShortRows:
                 entry.append(np.full(len(row[-1]), weight))
         place = np.concatenate(row), np.concatenate(column)
         matrix = coo_array((np.concatenate(entry), place), (len(first), len(first))).tocsc()
-        # Pivots on the diagonal keep the order that leaves few entries.
         symmetric = {"SymmetricMode": True}
-        factors = splu(matrix, "MMD_AT_PLUS_A", diag_pivot_thresh=PIVOT, options=symmetric)
+        factors = splu(matrix, "MMD_AT_PLUS_A", diag_pivot_thresh=pivot, options=symmetric)
         found = factors.solve(self.combined(b).ravel()[first])
         return self._whole(found[number])
 
@@ -196,7 +195,7 @@ class ShortRows:
 
     def _margined(self, part: NDArray[Any]) -> NDArray[Any]:
         """Continue a vector as far as rows reach beyond what is kept of it."""
-        return self._beyond(part, tuple(n + _REACH for n in self.kept)) if self.mirrored else part
+        return self._beyond(part, tuple(n + REACH for n in self.kept)) if self.mirrored else part
 
     def combined(self, b: Floats) -> Floats:
         """Return the combinations of the entries of a whole right-hand side."""
@@ -231,8 +230,11 @@ class ShortRows:
         return out
 
 
-def plane_of(graph: AnswerGraph) -> PlaneStructure | None:
+def plane_of(graph: AnswerGraph, shortest: int = 8, longest: int = 4) -> PlaneStructure | None:
     """Return the plane of two counts, or ``None`` for another graph.
+
+    Sides are at least ``shortest`` and the longer one at most ``longest`` times the other: in a
+    narrow strip most diagonals lie outside.
 
     >>> from tightrope.graphs import PathPower, StrongProduct
     >>> plane_of(StrongProduct([PathPower(9), PathPower(9, 2)])) is None
@@ -241,11 +243,11 @@ def plane_of(graph: AnswerGraph) -> PlaneStructure | None:
     if graph.product != "strong" or len(graph.factors) != 2:
         return None
     for side in graph.factors:
-        if side.power != 1 or side.size < SHORTEST_SIDE:
+        if side.power != 1 or side.size < shortest:
             return None
     lattice = lattice_of(graph)
     short, long = sorted(side.size for side in graph.factors)
-    if lattice is None or long > LONGEST_SIDES * short:
+    if lattice is None or long > longest * short:
         return None
     return PlaneStructure(
         graph, lattice.shape, lattice._rule, floor=lattice._floor, widths=lattice._widths
@@ -293,7 +295,7 @@ def _scaled(parts: Mapping[Step, Any], factor: Any) -> dict[Step, Any]:
 
 def _combined_row(alpha: Any, parts: Mapping[Step, Any]) -> dict[Step, Any]:
     """Return the entries near its own answer that a combination of rows leaves."""
-    near = np.array(list(itertools.product(range(-_REACH, _REACH + 1), repeat=2)))
+    near = np.array(list(itertools.product(range(-REACH, REACH + 1), repeat=2)))
     weights = np.array(list(parts.values()))
     far = np.abs(near[:, None] - np.array(list(parts))).max(axis=2)
     entries = alpha**far @ weights

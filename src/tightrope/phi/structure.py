@@ -49,6 +49,10 @@ class Structure(ABC):
 
     size: int
     words: str
+    #: Whether :math:`\Phi z = 1` on a few thousand answers is solved on cells more quickly.
+    cells_are_quicker = True
+    #: Whether the smallest entry of z costs the same however many answers there are.
+    least_is_cheap = False
 
     @abstractmethod
     def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
@@ -57,6 +61,10 @@ class Structure(ABC):
     @abstractmethod
     def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
         r"""Return :math:`x` with :math:`\Phi x \approx b`, in double precision."""
+
+    def least(self, alpha: float, enough: float = -math.inf) -> float:
+        r"""Return the smallest entry of z with :math:`\Phi z = 1`, or any below ``enough``."""
+        return float(self.solve(alpha, np.ones(self.size)).min())
 
     def is_singular(self, alpha: float) -> bool:
         """Whether elimination meets a pivot that is zero to working accuracy."""
@@ -104,11 +112,11 @@ class CycleStructure(Structure):
         spectrum = self._eigenvalues(alpha, np.float64).reshape(-1, *[1] * (b.ndim - 1))
         return np.asarray(fft.irfft(fft.rfft(b, axis=0) / spectrum, self.size, axis=0))
 
-    def inverse_norm(self, alpha: float) -> float:
+    def inverse_norm(self, alpha: float, rounding: float = 1e-13) -> float:
         """Return the inverse of the smallest eigenvalue, less what rounding may have added."""
         # Twice the distance on a cycle is that of a subgraph of a cube: Φ is positive definite.
         smallest = float(self._eigenvalues(alpha, np.float64).min())
-        return 1 / (smallest - 1e-13) if smallest > 1e-12 else float("inf")
+        return 1 / (smallest - rounding) if smallest > 10 * rounding else float("inf")
 
 
 class CliqueStructure(Structure):
@@ -154,15 +162,15 @@ def structure_of(graph: AnswerGraph) -> Structure:
     'factor by factor (closed form)'
     """
     from tightrope.phi.lattice import lattice_of
-    from tightrope.phi.lines import BandStructure
+    from tightrope.phi.lines import PathPowerStructure
     from tightrope.phi.plane import plane_of
 
     if graph.box is not None and graph.is_clique:
         return CliqueStructure(graph.size)
     if graph.is_ring:
         return CycleStructure(graph.size)
-    if graph.power is not None and BandStructure.fits(graph.size, graph.power):
-        return BandStructure(graph.size, graph.power)
+    if graph.power is not None and PathPowerStructure.fits(graph.size, graph.power):
+        return PathPowerStructure(graph.size, graph.power)
     if graph.product == "cartesian":
         return KroneckerStructure([structure_of(factor) for factor in graph.factors])
     lattice = plane_of(graph) or lattice_of(graph)
@@ -171,16 +179,6 @@ def structure_of(graph: AnswerGraph) -> Structure:
     if not graph.has_lengths and graph.is_tree:
         return TreeStructure(graph)
     return DenseStructure(graph)
-
-
-#: Largest number of answers for which Φ is written down.
-DENSE_LIMIT = 6000
-#: Largest number of answers for which the inverse is bounded by an approximate inverse.
-VERIFIED_LIMIT = 3000
-#: Reciprocal condition number below which Φ counts as singular.
-SINGULAR_CONDITION = 1e-14
-#: Number of entries in one block of rows of a product.
-BLOCK = 2_000_000
 
 
 class DenseStructure(Structure):
@@ -196,25 +194,29 @@ class DenseStructure(Structure):
     """
 
     words = "dense elimination"
+    #: Largest number of answers for which Φ is written down.
+    limit = 6000
+    #: Largest number of answers for which the inverse is bounded by an approximate inverse.
+    verified_limit = 3000
 
     def __init__(self, graph: AnswerGraph) -> None:
         self.size = graph.size
-        if graph.size > DENSE_LIMIT:
+        if graph.size > self.limit:
             raise TooLarge(
                 f"Φ of {graph.name} has no rule and {graph.size} answers; "
-                f"at most {DENSE_LIMIT} are written down as a matrix"
+                f"at most {self.limit} are written down as a matrix"
             )
         distances = graph.distance_matrix()
-        self.lengths, self._code = _distances_by_code(distances)
+        self.lengths, self._code = distances_by_code(distances)
 
     def matrix(self, alpha: Alpha, kind: Any = np.float64) -> NDArray[Any]:
         """Return Φ as an array of the given kind of float."""
         return np.asarray((kind(alpha) ** self.lengths)[self._code])
 
-    def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
-        r"""Return :math:`\Phi x`, in blocks of rows."""
+    def apply(self, alpha: Alpha, x: NDArray[Any], block: int = 2_000_000) -> NDArray[Any]:
+        r"""Return :math:`\Phi x`, in blocks of rows with so many entries."""
         powers = x.dtype.type(alpha) ** self.lengths
-        step = max(1, BLOCK // self.size)
+        step = max(1, block // self.size)
         blocks = [powers[self._code[a : a + step]] @ x for a in range(0, self.size, step)]
         return np.concatenate(blocks)
 
@@ -237,13 +239,13 @@ class DenseStructure(Structure):
             solved = lu_solve(self._factors(alpha), np.asarray(b, np.float64), check_finite=False)
         return np.asarray(solved)
 
-    def is_singular(self, alpha: float) -> bool:
-        """Whether the estimated condition number leaves no digit."""
+    def is_singular(self, alpha: float, condition: float = 1e-14) -> bool:
+        """Whether the estimated reciprocal condition number leaves no digit."""
         from scipy.linalg.lapack import dgecon
 
         factors, _ = self._factors(alpha)
         largest = float(self.matrix(alpha).sum(axis=0).max())
-        return bool(dgecon(factors, largest, norm="1")[0] < SINGULAR_CONDITION)
+        return bool(dgecon(factors, largest, norm="1")[0] < condition)
 
     @functools.lru_cache(maxsize=256)  # noqa: B019 - structures are few and live long
     def inverse_norm(self, alpha: float) -> float | None:
@@ -252,7 +254,7 @@ class DenseStructure(Structure):
         The residual :math:`I - R\Phi` is bounded together with the rounding of its own
         computation, so the bound is proven when it exists.
         """
-        if self.size > VERIFIED_LIMIT:
+        if self.size > self.verified_limit:
             return None
         phi = self.matrix(alpha)
         try:
@@ -269,7 +271,7 @@ class DenseStructure(Structure):
         return bound / (1 - miss) if miss < 1 else None
 
 
-def _distances_by_code(distances: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any]]:
+def distances_by_code(distances: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Return the different distances and, for every pair, the place of its distance in them."""
     if np.issubdtype(distances.dtype, np.integer):
         small = distances.astype(np.uint16)

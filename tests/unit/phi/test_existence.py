@@ -19,7 +19,7 @@ from tightrope.graphs import (
     StrongProduct,
     chang,
 )
-from tightrope.phi import Phi, always_above, certified_at, exists
+from tightrope.phi import Phi, certified_at, dominance_level, exists
 from tightrope.phi.cells import cells_of
 from tightrope.phi.existence import _by_samples, nearest_level
 
@@ -131,9 +131,9 @@ def test_tolerance_is_on_the_uniform_prior_and_stepped() -> None:
     assert exists(PathPower(751, 5), step=0.05).minimum == 1.0
 
 
-def test_always_above_is_safe() -> None:
+def test_dominance_level_is_safe() -> None:
     for graph in (PathPower(40, 3), StrongProduct([PathPower(6), PathPower(6)]), GAP):
-        level = always_above(graph)
+        level = dominance_level(graph)
         assert Phi(graph, level).row_sums.max() == pytest.approx(2, abs=1e-6)
         assert least(graph, level) >= 0
         assert certified_at(graph, level + 0.01) is True

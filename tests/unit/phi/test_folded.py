@@ -5,7 +5,6 @@ import pytest
 
 from tightrope.graphs import PathPower, StrongProduct
 from tightrope.phi import Phi
-from tightrope.phi import lattice as lattice_file
 from tightrope.phi.cells import cells_of
 from tightrope.phi.lattice import Folded, lattice_of
 
@@ -63,9 +62,9 @@ def test_small_levels_of_many_counts_are_solved(bundle: tuple[int, int], epsilon
 
 
 def test_too_many_classes_are_left_to_iterations(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lattice_file, "CLASS_LIMIT", 9)
+    monkeypatch.setattr(Folded, "most_classes", 9)
     assert lattice_of(BOXES[0])._folded is None
-    monkeypatch.setattr(lattice_file, "CLASS_LIMIT", 10)
+    monkeypatch.setattr(Folded, "most_classes", 10)
     assert lattice_of(BOXES[0])._folded.size == 10
 
 

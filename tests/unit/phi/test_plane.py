@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tightrope.graphs import PathPower, StrongProduct
-from tightrope.phi import Phi, plane
+from tightrope.phi import Phi
 from tightrope.phi.lattice import LatticeStructure, lattice_of
 from tightrope.phi.plane import PlaneStructure, ShortRows, plane_of
 
@@ -82,7 +82,7 @@ def test_coordinates_that_may_change_places_halve_the_rows() -> None:
 def test_many_rows_are_solved_by_iterations(alpha: float, monkeypatch) -> None:
     b = np.random.default_rng(7).normal(size=(21, 22))
     eliminated = ShortRows((21, 22), alpha).solve(b)
-    monkeypatch.setattr(plane, "ELIMINATED", 0)
+    monkeypatch.setattr(ShortRows, "eliminated", 0)
     assert ShortRows((21, 22), alpha).solve(b) == pytest.approx(eliminated, abs=1e-8)
 
 
@@ -91,7 +91,7 @@ def test_where_iterations_take_too_long_rows_are_eliminated(alpha: float, monkey
     graph, b = counts((40, 40)), np.ones(1600)
     found = plane_of(graph).solve(alpha, b)
     assert found == pytest.approx(lattice_of(graph).solve(alpha, b), abs=1e-7)
-    monkeypatch.setattr(plane, "MOST_ELIMINATED", 0)
+    monkeypatch.setattr(ShortRows, "most_eliminated", 0)
     assert ShortRows((40, 40), alpha).solve(np.ones((40, 40))) is None
     assert plane_of(graph).solve(alpha, b) == pytest.approx(found, abs=1e-7)
 
