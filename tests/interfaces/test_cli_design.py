@@ -224,6 +224,21 @@ def test_limits_refused(run, words):
     assert (refused.code, refused.out) == (2, "")
 
 
+@pytest.mark.parametrize("words", [[], ["--max-vulnerability", "0.2"], ["--consumers"]])
+def test_a_time_limit_gives_the_best_so_far_with_a_proved_gap(run, tmp_path, words):
+    file = tmp_path / "consumers.csv"
+    file.write_text("name,prior,loss\none,binomial(.3),absolute\ntwo,uniform,binary\n")
+    words = [*words, str(file)] if words == ["--consumers"] else [*words, "--loss", "absolute"]
+    asked = ["sum(30,5)", "--epsilon", "1", *words, "--time-limit", "0.2"]
+    data = run("design", *asked, "--json").data
+    assert data["stopped"] is True
+    assert data["certified"] is False
+    assert data["gap"] > 0
+    assert data["seconds"] < 10
+    assert "Not proved optimal: stopped early" in run("design", *asked).out
+    assert run("design", *asked[:-1], "-1").code == 2
+
+
 def test_report(run, tmp_path):
     file = tmp_path / "design.html"
     data = run("design", "cycle(5)", "--epsilon", "1", "--report", str(file), "--json").data

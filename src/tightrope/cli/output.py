@@ -133,17 +133,18 @@ def paragraphs(console: Console, sentences: Iterable[str]) -> None:
 
 
 @contextmanager
-def progress_bar(what: str, as_json: bool = False) -> Iterator[Callable[[float], None]]:
-    """Show a bar on standard error while long work runs; gives a callable for the share done.
+def progress_bar(what: str, as_json: bool = False) -> Iterator[Callable[..., None]]:
+    """Show a bar on standard error while long work runs.
 
-    Until the first share is known the bar only moves, beside the time that has passed. Nothing
+    Gives a callable for the share done, or ``None``, and what is being done now in words. Until
+    the first share is known the bar only moves, beside the time that has passed. Nothing
     is drawn when standard error is not a terminal or JSON was asked for.
 
     >>> with progress_bar("solving") as done:
     ...     done(0.5)
     """
     if as_json or not sys.stderr.isatty():
-        yield lambda share: None
+        yield lambda share, step=what: None
         return
     from rich.console import Console
     from rich.progress import Progress, TimeElapsedColumn
@@ -151,4 +152,9 @@ def progress_bar(what: str, as_json: bool = False) -> Iterator[Callable[[float],
     columns = (*Progress.get_default_columns(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
-        yield lambda share: bar.update(task, total=1.0, completed=share)
+
+        def done(share: float | None, step: str = what) -> None:
+            total = None if share is None else 1.0
+            bar.update(task, total=total, completed=share or 0.0, description=step)
+
+        yield done
