@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tightrope.cli.design import TimeLimit
 from tightrope.cli.output import AsJson, NeighbourText, show
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from tightrope.studies import Outcome
-
-#: Seconds between two lines about the progress, where there is no terminal for a bar.
-BETWEEN_LINES = 30
 
 
 def sweep(
@@ -51,6 +49,7 @@ def sweep(
     gap: Annotated[
         float, typer.Option(metavar="G", help="Relative gap to the bound at which to stop.")
     ] = 1e-9,
+    time_limit: TimeLimit = None,
     neighbours: NeighbourText = "change-one",
     out: Annotated[
         Path | None,
@@ -101,6 +100,7 @@ def sweep(
         neighbours=neighbours,
         gap=gap,
         chunk=chunk,
+        time_limit=time_limit,
     )
     with _progress(out, as_json) as told:
         outcome = run_study(study, out, workers=workers, scheduler=scheduler, progress=told)
@@ -120,7 +120,9 @@ def sweep(
 
 
 @contextmanager
-def _progress(out: Path | None, as_json: bool) -> Iterator[Callable[[int, int], None]]:
+def _progress(
+    out: Path | None, as_json: bool, every: float = 30.0
+) -> Iterator[Callable[[int, int], None]]:
     """Tell of the progress on standard error: a bar on a terminal, else a line now and then."""
     began = time.monotonic()
     said = began
@@ -159,7 +161,7 @@ def _progress(out: Path | None, as_json: bool) -> Iterator[Callable[[int, int], 
             if task is None:
                 task = bar.add_task("", total=total, completed=start)
             bar.update(task, completed=done)
-        elif not as_json and time.monotonic() - said >= BETWEEN_LINES and done > start:
+        elif not as_json and time.monotonic() - said >= every and done > start:
             said = time.monotonic()
             left = (said - began) / (done - start) * (total - done)
             _say(f"{done:,} of {total:,} designs, about {_span(left)} left")

@@ -5,12 +5,9 @@
 ['geometric', 'regular']
 """
 
-from tightrope.studies.columns import COLUMNS, Column
-from tightrope.studies.designing import Row, design_chunk
-from tightrope.studies.levels import levels
 from tightrope.studies.running import Outcome, run_study, sweep
-from tightrope.studies.store import Store, described_in, read_rows
-from tightrope.studies.study import Chunk, Study
+from tightrope.studies.store import COLUMNS, Column, Store, described_in, read_rows
+from tightrope.studies.study import Chunk, Row, Study, design_chunk, levels
 
 __all__ = [
     "COLUMNS",

@@ -20,9 +20,7 @@ from typing import Any
 
 from tightrope import __version__
 from tightrope.errors import CheckFailed, InputError
-from tightrope.studies.build import build
-from tightrope.studies.designing import Row, design_chunk
-from tightrope.studies.study import Chunk
+from tightrope.studies.study import Chunk, Row, build, design_chunk
 
 #: Seconds to wait for an answer of the scheduler, and for its first worker.
 CONNECT_SECONDS, WORKER_SECONDS = 5, 60

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from tightrope.errors import CheckFailed
 from tightrope.studies.cluster import compute
-from tightrope.studies.designing import Row, rows_of
 from tightrope.studies.store import Store, read_rows
-from tightrope.studies.study import Chunk, Study
+from tightrope.studies.study import Chunk, Row, Study
 
 #: Told how many designs are done, and how many there are.
 Callback = Callable[[int, int], None]
@@ -168,7 +167,7 @@ def _here(
     """Yield chunks with their rows, which are computed while they are read."""
 
     def told(chunk: Chunk, before: int) -> Iterator[Row]:
-        for step, row in enumerate(rows_of(chunk), 1):
+        for step, row in enumerate(chunk.rows(), 1):
             if progress is not None:
                 progress(before + step, study.size)
             yield row

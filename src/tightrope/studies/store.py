@@ -4,6 +4,8 @@ The parts lie in a folder beside the output, ``FILE.parquet.parts``. A file appe
 name only when it is whole and on the disk, so that a kill at any instant leaves a store from which
 the same study goes on. What is merged depends on the parts alone and not on their order of
 arrival: the output has the same bytes however often the work was broken off.
+
+Arrow is loaded by the functions that need it: describing a study does not.
 """
 
 from __future__ import annotations
@@ -14,20 +16,140 @@ import math
 import os
 import shutil
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tightrope.errors import CheckFailed, InputError
-from tightrope.studies.columns import COLUMNS, SECONDS, arrow, rows_from, schema, table
-from tightrope.studies.designing import Row
-from tightrope.studies.study import Study
-
-#: Rows in one row group of the output.
-GROUP = 50_000
+from tightrope.studies.study import Row, Study
 
 _FINGERPRINT, _STUDY, _CHUNK = "tightrope.fingerprint", "tightrope.study", "tightrope.chunk"
 _UNFINISHED = ".unfinished"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the table.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    type
+        ``string``, ``double``, ``int64`` or ``bool``, as Arrow calls them.
+    meaning
+        What stands in it.
+    always
+        Whether it is filled for refused designs too.
+
+    Examples
+    --------
+    >>> [column.name for column in COLUMNS if column.always]
+    ['place', 'query', 'neighbours', 'epsilon', 'epsilon_text', 'prior', 'loss']
+    """
+
+    name: str
+    type: str
+    meaning: str
+    always: bool = False
+
+
+#: The columns of a study's Parquet file, in their order.
+COLUMNS: tuple[Column, ...] = (
+    Column("place", "int64", "number of the design in the study, from 0", True),
+    Column("query", "string", "the question", True),
+    Column("neighbours", "string", "its neighbour relation", True),
+    Column("epsilon", "double", "the privacy level as a number", True),
+    Column("epsilon_text", "string", "the privacy level as it was written, exact", True),
+    Column("prior", "string", "what the reader knows", True),
+    Column("loss", "string", "what a wrong guess costs", True),
+    Column("route", "string", "how the design was found, or the route that was refused"),
+    Column("reason", "string", "why this route"),
+    Column("expected_loss", "double", "the loss of the mechanism"),
+    Column("utility", "double", "chance of a right guess (binary loss), else minus the loss"),
+    Column("bound", "double", "no private mechanism loses less"),
+    Column("gap", "double", "(loss - bound) / loss"),
+    Column("certified", "bool", "whether the gap is as small as was asked for"),
+    Column("stopped", "bool", "whether the time limit ended the search"),
+    Column("nodes", "int64", "number of answers"),
+    Column("outputs", "int64", "number of outputs of the mechanism"),
+    Column("baseline_geometric", "double", "loss of geometric noise, where there is one"),
+    Column("baseline_exponential", "double", "loss of exponential noise, where there is one"),
+    Column("error", "string", "why the design was refused; empty for all others"),
+)
+#: Stands in the parts, for the file of timings, and never in the table.
+SECONDS = Column("seconds", "double", "how long the design took")
+
+_BASELINE = "baseline_"
+
+
+def arrow() -> tuple[Any, Any]:
+    """Return the modules ``pyarrow`` and ``pyarrow.parquet``, or say what to install.
+
+    >>> arrow()[0].__name__
+    'pyarrow'
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError(
+            "Parquet needs pyarrow, which is not installed: pip install 'tightrope[cluster]'"
+        ) from None
+    return pyarrow, pyarrow.parquet
+
+
+def schema(columns: Iterable[Column] = COLUMNS, metadata: dict[str, str] | None = None) -> Any:
+    """Return the columns as an Arrow schema.
+
+    >>> schema().field("gap").type
+    DataType(double)
+    """
+    pyarrow, _ = arrow()
+    fields = [
+        pyarrow.field(column.name, column.type, nullable=not column.always) for column in columns
+    ]
+    return pyarrow.schema(fields, metadata=metadata)
+
+
+def table(rows: Iterable[Row], metadata: dict[str, str] | None = None) -> Any:
+    """Return rows as an Arrow table, with their seconds in the last column.
+
+    >>> from tightrope.studies import Study, sweep
+    >>> table(sweep(Study.of("path(4)", "ln(2)")))["route"].to_pylist()
+    ['geometric']
+    """
+    pyarrow, _ = arrow()
+    flat = []
+    for row in rows:
+        baselines = row.get("baselines", {})
+        flat.append(row | {f"{_BASELINE}{name}": value for name, value in baselines.items()})
+    return pyarrow.Table.from_pylist(flat, schema=schema((*COLUMNS, SECONDS), metadata))
+
+
+def rows_from(batch: Any) -> Iterator[Row]:
+    """Yield the rows of an Arrow table or batch, as :func:`sweep` would give them.
+
+    >>> from tightrope.studies import Study, sweep
+    >>> rows = list(sweep(Study.of(["path(4)", "cycle(5)"], "1", routes=[None, "tree"])))
+    >>> list(rows_from(table(rows))) == rows
+    True
+    """
+    for flat in batch.to_pylist():
+        row: Row = {}
+        baselines: dict[str, float] = {}
+        for name, value in flat.items():
+            if name.startswith(_BASELINE):
+                if value is not None:
+                    baselines[name.removeprefix(_BASELINE)] = value
+            elif value is not None:
+                row[name] = value
+        if "error" in row:
+            # The route that was asked for stands in the row even when none was.
+            yield row | {"route": flat["route"]}
+        else:
+            yield row | {"baselines": baselines}
 
 
 class Store:
@@ -39,6 +161,8 @@ class Store:
         What is computed.
     out
         The Parquet file that will hold it.
+    group
+        Rows in one row group of it.
 
     Examples
     --------
@@ -52,8 +176,8 @@ class Store:
     ([0, 1], 'a.parquet', [0, 1])
     """
 
-    def __init__(self, study: Study, out: str | Path) -> None:
-        self.study = study
+    def __init__(self, study: Study, out: str | Path, group: int = 50_000) -> None:
+        self.study, self.group = study, group
         self.out = Path(out)
         self.parts = self.out.with_name(self.out.name + ".parts")
         self._lock: int | None = None
@@ -193,7 +317,7 @@ class Store:
                 )
                 waiting.append(part.drop_columns([SECONDS.name]).replace_schema_metadata(described))
                 count += len(part)
-                if count >= GROUP:
+                if count >= self.group:
                     write()
                     waiting, count = [], 0
             if waiting:

@@ -15,26 +15,26 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import tightrope
+from tightrope.consumers import Consumer
 from tightrope.consumers import loss as read_loss
 from tightrope.consumers import prior as read_prior
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TightropeError
 from tightrope.graphs import AnswerGraph
-from tightrope.optimize import ROUTES
+from tightrope.optimize import ROUTES, Design, design
 from tightrope.queries import Neighbours
 from tightrope.queries import query as read_query
-from tightrope.studies.build import build
-from tightrope.studies.levels import levels
 
-#: Levels in one chunk: within it each design starts from its neighbour, so more is faster on one
-#: machine, and fewer are lost by a kill or shared among more workers.
-CHUNK = 10
 #: Most designs of one study.
 MOST_DESIGNS = 10_000_000
 #: Changes whenever the columns or their meaning do: an older store is then another study.
-FORMAT = 1
+FORMAT = 2
 
 _FILES = ("graph:", "points:", "file:")
+
+#: One design of a study; see ``tightrope.studies.COLUMNS`` for what stands in it.
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Chunk:
         The texts of the study.
     question, known, cost
         What they stand for: the same texts, or the graph, prior and loss read from files.
-    neighbours, route, gap, epsilons
+    neighbours, route, gap, time_limit, epsilons
         As in the study.
 
     Examples
@@ -75,7 +75,73 @@ class Chunk:
     neighbours: str
     route: str | None
     gap: float
+    time_limit: float | None
     epsilons: tuple[Epsilon, ...]
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows; each design starts from the one before, the first from none.
+
+        A design that is refused gives a row with an ``error`` and no numbers.
+
+        >>> [row] = next(Study.of("cycle(5)", "1", routes="tree").chunks()).rows()
+        >>> row["error"]
+        "route 'tree' does not fit: cycle(5) is not a tree"
+        """
+        warm: Design | None = None
+        for step, level in enumerate(self.epsilons):
+            row: Row = {
+                "place": self.place + step,
+                "query": self.query,
+                "neighbours": self.neighbours,
+                "epsilon": float(level),
+                "epsilon_text": str(level),
+                "prior": self.prior,
+                "loss": self.loss,
+            }
+            try:
+                graph = self._graph
+                warm = design(
+                    graph, level, self._consumer(graph), self.route, self.gap,
+                    time_limit=self.time_limit, warm=warm,
+                )  # fmt: skip
+            except TightropeError as refused:
+                yield row | {"route": self.route, "error": " ".join(str(refused).split())}
+                continue
+            if warm.stopped and (self.time_limit is None or warm.seconds < self.time_limit):
+                # The engine answers an interrupt with the best it has; a study goes on with
+                # another run.
+                raise KeyboardInterrupt
+            found = warm.as_dict()
+            del found["minimised"]
+            yield row | found
+
+    @property
+    def _graph(self) -> AnswerGraph:
+        if isinstance(self.question, AnswerGraph):
+            return self.question
+        return _listed(self.question, self.neighbours)
+
+    def _consumer(self, graph: AnswerGraph) -> Consumer:
+        for value in (self.known, self.cost):
+            if isinstance(value, TightropeError):
+                raise value
+        return Consumer.of(graph, prior=self.known, loss=self.cost)
+
+
+@functools.lru_cache(maxsize=4)
+def _listed(text: str, neighbours: str) -> AnswerGraph:
+    """Return the graph of a text; the next chunk mostly asks about the same one."""
+    return read_query(text, neighbours=neighbours).graph
+
+
+def design_chunk(chunk: Chunk) -> tuple[str, list[Row]]:
+    """Compute a chunk; return the version and code that did it, and the rows.
+
+    >>> version, rows = design_chunk(next(Study.of("path(4)", "ln(2),ln(3)").chunks()))
+    >>> [(row["route"], round(row["expected_loss"], 6)) for row in rows]
+    [('geometric', 0.5), ('geometric', 0.375)]
+    """
+    return build(), list(chunk.rows())
 
 
 @dataclass(frozen=True)
@@ -97,7 +163,11 @@ class Study:
     gap
         Relative gap at which each search stops.
     chunk
-        How many neighbouring levels are computed in one go.
+        How many neighbouring levels are computed in one go: within it each design starts from
+        its neighbour, so more is faster on one machine, and fewer are lost by a kill or shared
+        among more workers.
+    time_limit
+        Seconds for each design; those that take longer are kept with the gap that is proved.
     files
         The texts that name files, each with the SHA-256 of its file.
 
@@ -119,6 +189,7 @@ class Study:
     gap: float
     chunk: int
     files: tuple[tuple[str, str], ...] = ()
+    time_limit: float | None = None
 
     @classmethod
     def of(
@@ -131,7 +202,8 @@ class Study:
         routes: str | Sequence[str | None] | None = None,
         neighbours: str = "change-one",
         gap: float = 1e-9,
-        chunk: int = CHUNK,
+        chunk: int = 10,
+        time_limit: float | None = None,
     ) -> Study:
         """Describe a study, and refuse what cannot be asked.
 
@@ -146,7 +218,7 @@ class Study:
             A text for :func:`levels`, or the levels.
         routes
             Routes to force, or ``None``.
-        neighbours, gap, chunk
+        neighbours, gap, chunk, time_limit
             As above.
 
         Examples
@@ -178,7 +250,11 @@ class Study:
             _fits_one(text, graphs, read_loss)
         named = {text for text in (*asked, *known, *costs) if _names_a_file(text)}
         digests = tuple((text, _digest(text)) for text in sorted(named))
-        study = cls(asked, tuple(at), known, costs, forced, near.value, gap, chunk, digests)
+        if time_limit is not None and not time_limit > 0:
+            raise InputError(f"the time limit must be above 0 seconds, got {time_limit}")
+        study = cls(
+            asked, tuple(at), known, costs, forced, near.value, gap, chunk, digests, time_limit
+        )
         if study.size > MOST_DESIGNS:
             raise InputError(
                 f"a study has at most {MOST_DESIGNS:,} designs, got {study.size:,}: split it"
@@ -214,6 +290,7 @@ class Study:
             "routes": list(self.routes),
             "gap": self.gap,
             "chunk": self.chunk,
+            "time_limit": self.time_limit,
             "files": dict(self.files),
         }
 
@@ -253,6 +330,7 @@ class Study:
                                     self.neighbours,
                                     route,
                                     self.gap,
+                                    self.time_limit,
                                     self.epsilons[first : first + self.chunk],
                                 )
                             number += 1
@@ -343,3 +421,42 @@ def _digest(text: str) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as refused:
         raise InputError(f"{str(path)[:80]!r} cannot be read: {refused.strerror}") from None
+
+
+def levels(text: str, most: int = 100_000) -> list[Epsilon]:
+    """Read a range ``LO:HI:STEP``, both ends included, or levels separated by commas.
+
+    >>> [str(level) for level in levels("0.5:1:0.25")]
+    ['0.5', '0.75', '1']
+    >>> [str(level) for level in levels("ln(2),1")]
+    ['ln(2)', '1']
+    """
+    if ":" not in text:
+        return [Epsilon.of(part) for part in text.split(",")]
+    parts = text.split(":")
+    if len(parts) != 3:
+        raise InputError(f"a range of ε must look like 0.5:2:0.1, got {text!r}")
+    low, high, step = (Epsilon.of(part) for part in parts)
+    if low.base or high.base or step.base:
+        raise InputError(f"a range of ε needs plain numbers; list levels instead, got {text!r}")
+    count = (high.multiple - low.multiple) / step.multiple
+    if count < 0 or count > most:
+        raise InputError(f"a range must rise and have at most {most} levels, got {text!r}")
+    return [Epsilon(low.multiple + k * step.multiple) for k in range(int(count) + 1)]
+
+
+@functools.cache
+def build() -> str:
+    """Return the version and the first digits of the SHA-256 of the code that designs.
+
+    >>> build().startswith(tightrope.__version__ + "+")
+    True
+    """
+    package = Path(tightrope.__file__).parent
+    files = set(package.glob("*.py"))
+    rooms = "graphs queries phi channels consumers mechanisms optimize studies"
+    files.update(*((package / room).rglob("*.py") for room in rooms.split()))
+    total = hashlib.sha256()
+    for file in sorted(files):
+        total.update(file.relative_to(package).as_posix().encode() + b"\0" + file.read_bytes())
+    return f"{tightrope.__version__}+{total.hexdigest()[:12]}"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tightrope import InputError
-from tightrope.studies import COLUMNS, Study, columns, sweep
+from tightrope.studies import COLUMNS, Study, store, sweep
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "sweep.md"
 
@@ -20,13 +20,13 @@ def test_the_page_lists_the_columns() -> None:
 def test_the_types_do_not_depend_on_the_rows() -> None:
     refused = Study.of("cycle(5)", "1", routes="tree")
     found = Study.of("path(4)", "1")
-    assert columns.table(sweep(refused)).schema == columns.table(sweep(found)).schema
-    assert columns.table([]).schema.names == [column.name for column in COLUMNS] + ["seconds"]
+    assert store.table(sweep(refused)).schema == store.table(sweep(found)).schema
+    assert store.table([]).schema.names == [column.name for column in COLUMNS] + ["seconds"]
 
 
 def test_every_number_of_a_design_has_a_column() -> None:
     [row] = sweep(Study.of("path(4)", "1"))
-    known = {column.name for column in (*COLUMNS, columns.SECONDS)}
+    known = {column.name for column in (*COLUMNS, store.SECONDS)}
     assert set(row) - known == {"baselines"}
     assert {f"baseline_{name}" for name in row["baselines"]} <= known
 
@@ -34,12 +34,12 @@ def test_every_number_of_a_design_has_a_column() -> None:
 def test_a_row_without_its_question_is_not_written(tmp_path: Path) -> None:
     [row] = sweep(Study.of("path(4)", "1"))
     del row["query"]
-    pyarrow, parquet = columns.arrow()
+    pyarrow, parquet = store.arrow()
     with pytest.raises(pyarrow.ArrowInvalid, match="query"):
-        parquet.write_table(columns.table([row]), tmp_path / "study.parquet")
+        parquet.write_table(store.table([row]), tmp_path / "study.parquet")
 
 
 def test_without_arrow_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(InputError, match=r"pip install 'tightrope\[cluster\]'"):
-        columns.arrow()
+        store.arrow()

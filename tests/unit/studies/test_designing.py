@@ -6,8 +6,9 @@ import pytest
 
 import tightrope
 from tightrope import design
-from tightrope.studies import Study, design_chunk, designing
-from tightrope.studies.build import build
+from tightrope.studies import Study, design_chunk
+from tightrope.studies import study as study_module
+from tightrope.studies.study import build
 
 
 def test_rows_are_what_design_says() -> None:
@@ -38,7 +39,7 @@ def test_a_refusal_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise tightrope.InputError("two\nlines")
 
-    monkeypatch.setattr(designing, "design", refuse)
+    monkeypatch.setattr(study_module, "design", refuse)
     [chunk] = Study.of("path(4)", "1").chunks()
     [row] = design_chunk(chunk)[1]
     assert row["error"] == "two lines"
@@ -52,17 +53,29 @@ def test_a_design_that_was_stopped_is_no_row(monkeypatch: pytest.MonkeyPatch) ->
 
         return replace(design(*args, **options), stopped=True)
 
-    monkeypatch.setattr(designing, "design", stopped)
+    monkeypatch.setattr(study_module, "design", stopped)
     [chunk] = Study.of("path(4)", "1").chunks()
     with pytest.raises(KeyboardInterrupt):
         design_chunk(chunk)
+
+
+def test_a_time_limit_leaves_a_row_with_the_gap_that_is_proved() -> None:
+    [chunk] = Study.of(
+        "sum(30,5)", "1", priors="binomial(.3)", losses="squared", time_limit=0.01
+    ).chunks()
+    [row] = design_chunk(chunk)[1]
+    assert row["stopped"]
+    assert not row["certified"]
+    assert 0 <= row["bound"] < row["expected_loss"]
+    with pytest.raises(tightrope.InputError, match="time limit"):
+        Study.of("path(4)", "1", time_limit=0)
 
 
 def test_a_defect_is_not_taken_for_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(designing, "design", broken)
+    monkeypatch.setattr(study_module, "design", broken)
     [chunk] = Study.of("path(4)", "1").chunks()
     with pytest.raises(ZeroDivisionError):
         design_chunk(chunk)

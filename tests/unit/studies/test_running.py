@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tightrope import InputError
-from tightrope.studies import Study, designing, read_rows, run_study, sweep
+from tightrope.studies import Study, read_rows, run_study, sweep
+from tightrope.studies import study as study_module
 
 STUDY = Study.of(["path(4)", "cycle(5)"], "0.5:2:0.5", routes=[None, "tree"], chunk=3)
 
@@ -33,9 +34,9 @@ def test_progress_starts_with_what_is_there(
             raise KeyboardInterrupt
         return real(*args, **options)
 
-    real = designing.design
+    real = study_module.design
     with monkeypatch.context() as patched:
-        patched.setattr(designing, "design", interrupted)
+        patched.setattr(study_module, "design", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run_study(STUDY, out)
     told: list[tuple[int, int]] = []
@@ -49,7 +50,7 @@ def test_a_finished_study_is_not_computed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = run_study(STUDY, tmp_path / "study.parquet")
-    monkeypatch.setattr(designing, "design", None)
+    monkeypatch.setattr(study_module, "design", None)
     again = run_study(STUDY, tmp_path / "study.parquet", workers=2, scheduler=None)
     assert again.found == STUDY.size
     assert list(again.rows()) == list(first.rows())
@@ -58,7 +59,7 @@ def test_a_finished_study_is_not_computed_again(
 def test_rows_come_as_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = sweep(STUDY)
     assert next(rows)["place"] == 0
-    monkeypatch.setattr(designing, "design", None)
+    monkeypatch.setattr(study_module, "design", None)
     with pytest.raises(TypeError):
         next(rows)
 

@@ -47,10 +47,10 @@ def test_the_bytes_do_not_depend_on_order_or_timing(out: Path, tmp_path: Path) -
     ]
 
 
-def test_many_row_groups_hold_the_same_rows(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "GROUP", 3)
+def test_many_row_groups_hold_the_same_rows(out: Path) -> None:
     fill(out, sorted(PARTS))
-    finish(out)
+    with Store(STUDY, out, group=3) as kept:
+        kept.finish()
     wanted = [row for number in sorted(PARTS) for row in PARTS[number]]
     assert list(read_rows(out)) == [
         {name: value for name, value in row.items() if name != "seconds"} for row in wanted
