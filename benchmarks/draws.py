@@ -77,7 +77,6 @@ def tightrope(bulk: bool, optimal: bool = False) -> Work:
     import tightrope as tr
     from tightrope.certify import certify
     from tightrope.channels import GeometricChannel
-    from tightrope.graphs import PathPower
     from tightrope.publish import Sampler
 
     if optimal:
@@ -86,7 +85,7 @@ def tightrope(bulk: bool, optimal: bool = False) -> Work:
         sampler = Sampler(tr.prove(tr.design(graph, epsilon="ln(2)", consumer=reader)), TRUTH)
     else:
         size = PEOPLE + 1
-        made = certify(GeometricChannel(size, "1"), PathPower(size), "1", query=f"count({PEOPLE})")
+        made = certify(GeometricChannel(size, "1"), f"count({PEOPLE})", "1")
         sampler = Sampler(made, TRUTH)
     if bulk:
         many = 100_000

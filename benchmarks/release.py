@@ -65,7 +65,6 @@ def tightrope(rows: int) -> Work:
     import tightrope as tr
     from tightrope.certify import certify, write
     from tightrope.channels import GeometricChannel
-    from tightrope.graphs import PathPower
     from tightrope.publish import Column
 
     kept = tempfile.TemporaryDirectory()
@@ -74,7 +73,7 @@ def tightrope(rows: int) -> Work:
     data = folder / "people.parquet"
     _make(data, rows)
     noise = GeometricChannel(POPULATION + 1, "ln(2)")
-    made = certify(noise, PathPower(POPULATION + 1), "ln(2)", query=f"count({POPULATION})")
+    made = certify(noise, f"count({POPULATION})", "ln(2)")
     file = write(made, folder / "count.tightrope")
     columns = {name: Column(name, kind) for name, kind in
                (("age", "integer"), ("region", "text"), ("score", "integer"))}  # fmt: skip

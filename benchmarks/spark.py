@@ -29,7 +29,6 @@ import psutil
 import tightrope as tr
 from tightrope.certify import certify, write
 from tightrope.channels import GeometricChannel
-from tightrope.graphs import PathPower
 from tightrope.publish import parse_facts
 from tightrope.publish.sealed import compiled
 from tightrope.publish.sources import Spark
@@ -150,9 +149,7 @@ def main() -> None:
         make(data, given.rows)
         noise = GeometricChannel(POPULATION + 1, "ln(2)")
         question = f"count({POPULATION})"
-        made = certify(
-            noise, PathPower(POPULATION + 1), "ln(2)", query=question, neighbours="add-remove"
-        )
+        made = certify(noise, question, "ln(2)", neighbours="add-remove")
         mechanism = write(made, folder / "count.tightrope")
         start = time.perf_counter()
         spark = session(folder)

@@ -13,17 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.certify import (
-    Cover,
+    Envelope,
     Limited,
     LinePrices,
     Mechanism,
+    PhiBound,
     Prices,
-    Roof,
     TreePrices,
     certify,
 )
-from tightrope.certify.optimality import LINE_LIMIT
-from tightrope.certify.readers import distance_rule
 from tightrope.certify.rounding import LISTED_WEIGHTS
 from tightrope.channels import Channel, GeometricChannel
 from tightrope.consumers.line import line_remap
@@ -33,12 +31,15 @@ from tightrope.optimize.closed_forms import line_prices
 from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Problem
 from tightrope.phi import Phi
-from tightrope.queries import Neighbours, Query
+from tightrope.queries import Query
+from tightrope.queries import query as query_of
 
 #: Largest number of answers times edges for which the multipliers of every guess are listed.
 LISTED_MULTIPLIERS = 4_000_000
 #: Largest number of answers times guesses on a tree whose prices are proved by elimination.
 TREE_PAIRS = 1 << 24
+#: Most answers on a path whose prices are proved for all guesses at once.
+LINE_ANSWERS = 1 << 17
 #: A multiplier below this is left out; the exact proof makes up for it.
 NEGLIGIBLE = 1e-15
 #: How far, relatively, a cover in floats may fall short before it is made exact.
@@ -80,17 +81,13 @@ def prove(
     if design.epsilon is None:
         raise InputError("a mechanism file proves privacy: the design needs a privacy level")
     channel, guess_of = _stored(design)
-    before = {} if channel is design.channel else {"outputs": "before remapping"}
     return certify(
         channel,
-        design.graph,
+        query_of(design.graph) if query is None else query,
         design.epsilon,
-        query=design.graph.name if query is None else query.text,
-        neighbours=(Neighbours.CHANGE_ONE if query is None else query.neighbours).value,
         consumer=None if design.many else design.consumer,
         guess_of=guess_of,
         certificate=_certificate(design, progress),
-        provenance={"route": design.route, **before},
     )
 
 
@@ -120,7 +117,7 @@ def _guesses(design: Design) -> NDArray[np.int64] | None:
 
 def _certificate(
     design: Design, progress: Callable[[float], None] | None
-) -> Prices | Cover | Roof | TreePrices | LinePrices | Limited | None:
+) -> Prices | PhiBound | Envelope | TreePrices | LinePrices | Limited | None:
     """Return what the file proves: by a cover or by rule where that is enough, else in full."""
     proof = design.certificate
     if proof is None:
@@ -131,15 +128,16 @@ def _certificate(
     mix = prior if design.consumer.risk_averse else None
     if design.consumer.loss.is_binary:
         # Guess k loses π except at k, so y = π - λ bounds the chance of a right guess.
-        if proof.cover is not None:
-            return Cover(proof.cover, mix)
+        plain = not design.graph.has_lengths
+        if plain and proof.cover is not None:
+            return PhiBound(proof.cover, mix)
         cover = prior - proof.prices
-        if cover.min() >= -NEGLIGIBLE and _covers(design, cover, prior):
-            return Cover(np.maximum(cover, 0), mix)
-        # Where geometric noise on a tree exists, its prices are those of the roof.
-        tree = design.graph.is_tree and not design.graph.has_lengths
+        if plain and cover.min() >= -NEGLIGIBLE and _covers(design, cover, prior):
+            return PhiBound(np.maximum(cover, 0), mix)
+        # Where geometric noise on a tree exists, its prices are those of the envelope.
+        tree = plain and design.graph.is_tree
         if tree and design.level.alpha * (design.graph.max_degree - 1) <= 1:
-            return Roof(mix)
+            return Envelope(mix)
     return _prices(proof, mix, progress)
 
 
@@ -166,7 +164,7 @@ def _prices(
     """Return the prices, alone on paths and trees, where they determine the multipliers."""
     graph, consumer, alpha = proof.graph, proof.consumer, proof.epsilon.alpha
     n, guesses = graph.size, consumer.loss.guess_count
-    if graph.power == 1 and 1 < n <= LINE_LIMIT and distance_rule(consumer.loss, n) is not None:
+    if graph.power == 1 and 1 < n <= LINE_ANSWERS and consumer.loss.step_rule is not None:
         if proof.theorem:
             return LinePrices(proof.prices, mix)
         remap = line_remap(consumer, alpha)

@@ -14,7 +14,6 @@ from tests.servers import Server
 
 from tightrope.certify import certify
 from tightrope.channels import GeometricChannel
-from tightrope.graphs import PathPower
 from tightrope.publish.sealed import SealedQuery
 from tightrope.publish.shapes import Shape
 from tightrope.publish.sources import dialect_of, open_source
@@ -178,7 +177,7 @@ def source(request, parquet, tmp_path_factory):
 def counting():
     """A mechanism for counts of the people in the table."""
     noise = GeometricChannel(151, "ln(2)")
-    return certify(noise, PathPower(151), "ln(2)", query="count(150)", neighbours="add-remove")
+    return certify(noise, "count(150)", "ln(2)", neighbours="add-remove")
 
 
 def truth_of(place, sql, facts, part=None):

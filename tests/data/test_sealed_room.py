@@ -20,7 +20,7 @@ from tests.data.conftest import truth_of
 from tightrope.certify import certify
 from tightrope.channels import GeometricChannel
 from tightrope.errors import InputError
-from tightrope.graphs import Clique, PathPower
+from tightrope.graphs import Clique
 from tightrope.publish import DeclaredQuestion, Ledger, SourceFailed, parse_facts, release
 from tightrope.queries import query
 
@@ -30,7 +30,7 @@ SECRET = "4711"
 def noise(people, neighbours="change-one"):
     made = GeometricChannel(people + 1, "ln(2)")
     text = f"count({people})"
-    return certify(made, PathPower(people + 1), "ln(2)", query=text, neighbours=neighbours)
+    return certify(made, text, "ln(2)", neighbours=neighbours)
 
 
 def facts(columns, neighbours="change-one", population=50, more=""):
@@ -173,9 +173,8 @@ def test_declared_questions_take_every_number(tmp_path, word):
         db.execute("create table people (height decimal(38, 0))")
         db.execute("insert into people select repeat('9', 38)::decimal(38, 0) from range(3)")
     made = certify(
-        GeometricChannel(3, "ln(2)"), PathPower(3), "ln(2)", query="path(3)",
-        neighbours="change-one",
-    )  # fmt: skip
+        GeometricChannel(3, "ln(2)"), "path(3)", "ln(2)",
+        neighbours="change-one")  # fmt: skip
     declared = DeclaredQuestion("path(3)", {"0": 0, "1": 1}, 2)
     known = facts('height = { type = "number" }')
     sql = f"select {word}(height) from people"
@@ -224,7 +223,7 @@ def test_sums_do_not_wrap(tmp_path, kind):
 def test_a_value_named_like_the_others_is_refused_before_the_charge(tmp_path):
     known = facts('region = { values = ["north", "(other)"] }', population=3)
     graph = query("histogram(3,3)").graph
-    made = certify(_uniform(graph), graph, "ln(2)", query="histogram(3,3)", neighbours="change-one")
+    made = certify(_uniform(graph), "histogram(3,3)", "ln(2)", neighbours="change-one")
     rows = pa.table({"region": ["north", "(other)", "(other)"]})
     sql = "select region, count(*) from people group by region"
     outcome, book = asked(tmp_path, rows, sql, known, made)
@@ -232,7 +231,7 @@ def test_a_value_named_like_the_others_is_refused_before_the_charge(tmp_path):
     assert book.account("table people") is None or spent(book) == 0
     named = facts('region = { values = ["north", "(other)"], other = "(other)" }', population=3)
     two = query("histogram(3,2)").graph
-    made = certify(_uniform(two), two, "ln(2)", query="histogram(3,2)", neighbours="change-one")
+    made = certify(_uniform(two), "histogram(3,2)", "ln(2)", neighbours="change-one")
     done, _ = asked(tmp_path, rows, sql, named, made)
     assert done.groups == ("north", "(other)")
 
@@ -246,7 +245,7 @@ def _uniform(graph):
 
 def test_a_clique_answers_for_each_of_its_groups(tmp_path):
     known = facts('region = { values = ["north", "south"] }')
-    made = certify(_uniform(Clique(2)), Clique(2), "ln(2)", query="choice(2)")
+    made = certify(_uniform(Clique(2)), "choice(2)", "ln(2)")
     sql = "select region from people group by region order by count(*) desc limit 1"
     done, _ = asked(tmp_path, pa.table({"region": ["x"]}), sql, known, made)
     assert done.answer in (0, 1)

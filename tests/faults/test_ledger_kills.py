@@ -15,7 +15,6 @@ import pytest
 
 from tightrope.certify import certify, write
 from tightrope.channels import GeometricChannel
-from tightrope.graphs import PathPower
 from tightrope.publish import Ledger
 from tightrope.publish.accounts import budget_of
 from tightrope.publish.entries import Entry
@@ -42,7 +41,7 @@ def tmp_path(tmp_path: Path) -> Iterator[Path]:
 
 def play(tmp_path: Path, address: str, **work: object) -> dict:
     """Let the nursery do its work; everything it needs is made here."""
-    made = certify(GeometricChannel(101, "ln(2)"), PathPower(101), "ln(2)", query="count(100)")
+    made = certify(GeometricChannel(101, "ln(2)"), "count(100)", "ln(2)")
     people = tmp_path / "people.sqlite"
     with sqlite3.connect(people) as table:
         table.execute("create table people (id integer)")

@@ -13,7 +13,6 @@ from tightrope import Epsilon
 from tightrope.certify import certify, write
 from tightrope.channels import GeometricChannel
 from tightrope.errors import CheckFailed, InputError, TightropeError
-from tightrope.graphs import PathPower
 from tightrope.publish import (
     Charge,
     Ledger,
@@ -30,9 +29,8 @@ COUNT = "select count(*) from {}"
 
 def counting(epsilon="1/2", neighbours="change-one"):
     return certify(
-        GeometricChannel(41, epsilon), PathPower(41), epsilon, query="count(40)",
-        neighbours=neighbours,
-    )  # fmt: skip
+        GeometricChannel(41, epsilon), "count(40)", epsilon,
+        neighbours=neighbours)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -227,9 +225,8 @@ def test_a_ledger_through_a_link_signs_with_one_key():
 
 def test_a_very_long_epsilon_is_refused_and_the_account_stays_usable():
     long = Epsilon(Fraction(10**997 + 1, 10**998 + 7))
-    made = certify(GeometricChannel(41, "1/10"), PathPower(41), long, query="count(40)")
     with pytest.raises(InputError, match="digits"):
-        release(made, data="people.csv", sql=COUNT.format("people"), ledger="ledger.db", budget=1)
+        certify(GeometricChannel(41, "1/10"), "count(40)", long)
     assert not Path("ledger.db").exists()
     assert ask().fresh
 

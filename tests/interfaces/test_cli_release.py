@@ -13,7 +13,7 @@ from tightrope.certify import certify, make, write
 from tightrope.channels import GeometricChannel, ScaledPhi
 from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, InputError
-from tightrope.graphs import Clique, PathPower
+from tightrope.graphs import Clique
 from tightrope.optimize import design
 from tightrope.publish import (
     Column,
@@ -54,7 +54,7 @@ def _folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def counting(tmp_path):
-    made = certify(GeometricChannel(41, "ln(2)"), PathPower(41), "ln(2)", query="count(40)")
+    made = certify(GeometricChannel(41, "ln(2)"), "count(40)", "ln(2)")
     return write(made, tmp_path / "count.tightrope")
 
 
@@ -231,7 +231,7 @@ def test_parts_compose_in_parallel(counting, people):
     # Under change-one a person may move from one part to the other: both count.
     assert Ledger("ledger.db").account("table people").spent == 2 * done.charged
     facts = parse_facts(FACTS.replace('budget = "5', 'neighbours = "add-remove"\nbudget = "5'))
-    near = certify(GeometricChannel(41, "ln(2)"), PathPower(41), "ln(2)", query="count(40)",
+    near = certify(GeometricChannel(41, "ln(2)"), "count(40)", "ln(2)",
                    neighbours="add-remove")  # fmt: skip
     for part in ("north", "south"):
         done = ask(near, people, user="bob", part=("region", part), facts=facts, ledger="two.db")
@@ -242,7 +242,7 @@ def test_parts_that_are_drawn_anew_are_paid_anew(counting, people):
     """Otherwise north could be asked about twice for the price of once, as north and as south."""
     facts = FACTS.partition("[users.ann]")[0].replace("budget", 'neighbours = "add-remove"\nbudget')
     swapped = facts.replace('{ north = ["north"], south', '{ south = ["north"], north')
-    made = certify(GeometricChannel(41, "ln(2)"), PathPower(41), "ln(2)", query="count(40)",
+    made = certify(GeometricChannel(41, "ln(2)"), "count(40)", "ln(2)",
                    neighbours="add-remove")  # fmt: skip
     ledger = Ledger.create("parts.db")
     for text, part, parts_paid in ((facts, "north", 1), (facts, "south", 1), (swapped, "south", 2)):
@@ -385,7 +385,7 @@ def test_a_crash_after_the_charge_is_paid_once(counting, people, monkeypatch):
 
 
 def test_groups_have_names(people, run):
-    made = certify(ScaledPhi(Clique(2), "ln(2)", 2 / 3), Clique(2), "ln(2)", query="choice(2)")
+    made = certify(ScaledPhi(Clique(2), "ln(2)", 2 / 3), "choice(2)", "ln(2)")
     write(made, "most.tightrope")
     shown = run(
         "release", "most.tightrope", "--data", str(people), "--ledger", "ledger.db",
@@ -397,7 +397,7 @@ def test_groups_have_names(people, run):
 
 
 def test_an_answer_graph_of_ones_own(people, run):
-    made = certify(GeometricChannel(3, "ln(2)"), PathPower(3), "ln(2)", query="path(3)")
+    made = certify(GeometricChannel(3, "ln(2)"), "path(3)", "ln(2)")
     path = write(made, "path.tightrope")
     Path("answers.json").write_text('{"72": 2, "0": 0}')
     done = run(
@@ -419,7 +419,7 @@ def test_an_answer_graph_of_ones_own(people, run):
 
 
 def test_the_example_table(run, tmp_path):
-    made = certify(GeometricChannel(2501, "1/2"), PathPower(2501), "1/2", query="count(2500)",
+    made = certify(GeometricChannel(2501, "1/2"), "count(2500)", "1/2",
                    neighbours="add-remove")  # fmt: skip
     path = write(made, tmp_path / "count.tightrope")
     done = run(

@@ -2,9 +2,8 @@
 
 import pytest
 
-from tightrope.certify import certify, checker_script, read, verify
+from tightrope.certify import certify, judge_script, read, verify
 from tightrope.channels import GeometricChannel
-from tightrope.graphs import PathPower
 from tightrope.publish.sampler import Sampler
 
 
@@ -17,13 +16,7 @@ def file(run, tmp_path):
 
 
 def test_certify_writes_what_the_library_makes(run, file):
-    made = certify(
-        GeometricChannel(6, "ln(2)"),
-        PathPower(6),
-        "ln(2)",
-        query="count(5)",
-        provenance={"mechanism": "geometric:count(5)"},
-    )
+    made = certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)")
     assert read(file).digest == made.digest
 
 
@@ -57,7 +50,7 @@ def test_bad_input_is_code_2(run, tmp_path):
 
 
 def test_the_script_is_printed(run):
-    assert run("verify", "--script").out == checker_script()
+    assert run("verify", "--script").out == judge_script()
 
 
 def test_a_matrix_is_certified_or_the_pair_is_named(run, tmp_path):

@@ -7,25 +7,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.forged import unpack
 
-from tightrope.certify import Cover, Mechanism, Prices, certify, make, verify
-from tightrope.certify.container import Container
+from tightrope.certify import Mechanism, PhiBound, Prices, certify, make, verify
 from tightrope.certify.encode import encode
 from tightrope.channels import Channel, GeometricChannel, ScaledPhi, is_private, rational
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed
-from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star, StrongProduct, petersen
+from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star, petersen
 from tightrope.optimize import design
 from tightrope.proofs import prove
-
-
-def unpack(made):
-    """Header and sections of a mechanism, to be changed and packed again."""
-    file = Container(made.to_bytes())
-    header = {name: value for name, value in file.header.items() if name != "sections"}
-    sections = {name: np.concatenate(list(file.chunks(name))) for name in file.places}
-    return header, sections
+from tightrope.queries import query
 
 
 def repack(header, sections, rows):
@@ -41,35 +34,24 @@ def prices_of_clique():
     arcs = [(k, i, k, 1 / 6) for k in range(3) for i in range(3) if i != k]
     guess, start, end, value = (list(column) for column in zip(*arcs, strict=True))
     prices = Prices([1 / 6] * 3, guess, end, start, value)
-    return certify(
-        channel, graph, "ln(2)", query="choice(3)", consumer=consumer, certificate=prices
-    )
+    return certify(channel, "choice(3)", "ln(2)", consumer=consumer, certificate=prices)
 
 
 def by_rule(monkeypatch):
     monkeypatch.setattr(make, "RULE_FROM", 2)
-    graph = StrongProduct([PathPower(4), PathPower(3)])
+    graph = query("counts(3,2)").graph
     consumer = Consumer.of(PathPower(9, 2))
     return [
-        certify(
-            GeometricChannel(9, "1", 2),
-            PathPower(9, 2),
-            "1",
-            query="band",
-            consumer=consumer,
-        ),
-        certify(ScaledPhi(Clique(5), "ln(3)", 3 / 7), Clique(5), "ln(3)", query="clique(5)"),
+        certify(GeometricChannel(9, "1", 2), "sum(4,2)", "1", consumer=consumer),
+        certify(ScaledPhi(Clique(5), "ln(3)", 3 / 7), "clique(5)", "ln(3)"),
         certify(
             ScaledPhi(Clique(5), "ln(3)", 3 / 7),
-            Clique(5),
+            "choice(5)",
             "ln(3)",
-            query="choice(5)",
             consumer=Consumer.of(Clique(5)),
-            certificate=Cover([3 / 35] * 5),
+            certificate=PhiBound([3 / 35] * 5),
         ),
-        certify(
-            ScaledPhi(graph, "3", _weighting(graph, 3.0)), graph, "3", query="band", consumer=None
-        ),
+        certify(ScaledPhi(graph, "3", _weighting(graph, 3.0)), graph, "3", consumer=None),
     ]
 
 
@@ -82,12 +64,11 @@ def listed():
     lengths = ExplicitGraph([(0, 1), (1, 2), (2, 3)], lengths=[1, 2.5, 0.5])
     far = np.exp(-lengths.distance_matrix())
     return [
-        certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)"),
+        certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)"),
         certify(
             GeometricChannel(6, "0.7"),
-            PathPower(6),
+            "count(5)",
             "0.7",
-            query="count(5)",
             consumer=Consumer.of(PathPower(6), prior="binomial(.3)", loss="absolute"),
         ),
         certify(ScaledPhi(petersen(), "ln(2)", 1 / 4), petersen(), "ln(2)"),
@@ -96,7 +77,7 @@ def listed():
             petersen(),
             "ln(2)",
             consumer=Consumer.of(petersen()),
-            certificate=Cover([0.025] * 10),
+            certificate=PhiBound([0.025] * 10),
         ),
         certify(Channel(far / far.sum(axis=1, keepdims=True)), lengths, "3"),
         prices_of_clique(),
@@ -129,7 +110,7 @@ def truly_private(made):
         which = int(made.graph.ratio_of(np.array([i]), np.array([h]))[0])
         if which < 0:
             continue
-        p, q = int(told[which][1]), int(told[which][2])
+        p, q = Fraction(told[which]).as_integer_ratio()
         if any(a * q > b * p for a, b in zip(weights[i], weights[h], strict=True)):
             return False
     return True
@@ -161,7 +142,7 @@ class Mutation:
             return bytes(data), ("unknown version",)
         header = int.from_bytes(self.made.to_bytes()[12:16], "little")
         # In the header the damage may be found before the digest is looked at.
-        said = ("the header", "digest", "a section", "the file", "integers", "a chunk")
+        said = ("the header", "digest", "header", "the section", "the file", "integers", "a ")
         return bytes(data), said if at < 16 + header else ("digest",)
 
     def truncate(self):
@@ -219,21 +200,21 @@ class Mutation:
         return self.packed(), None
 
     def raise_the_ratio(self):
-        ratios = [list(entry) for entry in self.header["ratios"]]
-        entry = ratios[int(self.rng.integers(len(ratios)))]
-        entry[1] = str(int(entry[1]) + 1)
+        ratios = list(self.header["ratios"])
+        at = int(self.rng.integers(len(ratios)))
+        ratios[at] = str(Fraction(ratios[at]) * (1 + Fraction(1, 10**12)))
         self.header["ratios"] = ratios
         return self.packed(), ("ratio",)
 
     def lower_the_ratio(self):
-        ratios = [list(entry) for entry in self.header["ratios"]]
-        entry = ratios[0]
-        entry[2] = str(int(entry[2]) + 1)
+        ratios = list(self.header["ratios"])
+        p, q = Fraction(ratios[0]).as_integer_ratio()
+        ratios[0] = str(Fraction(p, q + 1))
         self.header["ratios"] = ratios
         return self.packed(), None
 
     def edit_the_certificate(self):
-        parts = ("prices", "cover", "arc_value", "prior", "roots", "cut_steps")
+        parts = ("prices", "phi", "arc_value", "prior", "roots", "cut_steps")
         names = [n for n in parts if n in self.sections]
         if not names:
             return self.state_another_query()
@@ -256,13 +237,18 @@ class Mutation:
         return self.packed(), (name.removeprefix("expected_"),)
 
     def state_another_query(self):
-        self.header["query"] = f"count({self.made.shape[0] + 5})"
-        box = "box" in self.header["graph"]
-        return self.packed(), ("query",) if box else None
+        """Of another size it has other sections; of this size it is another graph, or the same."""
+        n = self.made.shape[0]
+        other = f"count({n + int(self.rng.integers(0, 3))})"
+        if other == f"count({n})" or self.header["query"] is None:
+            self.header["query"] = f"cycle({max(n, 3)})"
+            own = self.header["graph"] is not None
+            return self.packed(), ("a file names",) if own else None
+        self.header["query"] = other
+        return self.packed(), ("the section", "outputs", "the output")
 
     def drop_a_label(self):
-        n = self.made.shape[0]
-        self.header["inputs"] = {"list": [*range(n - 1), 0]}
+        self.header["outputs"] = [*range(self.made.shape[1] - 1), 0]
         return self.packed(), ("labels",)
 
     def packed(self):
@@ -283,7 +269,7 @@ def test_ten_thousand_mutations_are_noticed_for_the_right_reason(mechanisms, par
         data, reasons = getattr(Mutation(rng, made), kind)()
         fitted = number % 2 == 0
         if not fitted and kind not in ("flip_a_byte", "truncate", "append"):
-            data, reasons = data[:-32] + made.to_bytes()[-32:], ("digest",)
+            data, reasons = data[:-32] + made.to_bytes()[-32:], ("digest", "a file names")
         found = verify(data)
         where = f"{number} {kind} {made} {found.reasons}"
         if reasons is None and not found.reasons:
@@ -301,9 +287,7 @@ def test_exactly_at_the_bound_passes_and_one_unit_over_fails(over):
     weights = np.array([[1 << 61, 1 << 61], [(1 << 61) + (1 << 60), 1 << 60]])
     weights[1, 1] -= over
     weights[1, 0] += over
-    made = certify(
-        rational([["1/2", "1/2"], ["3/4", "1/4"]]), PathPower(2), "ln(2)", query="path(2)"
-    )
+    made = certify(rational([["1/2", "1/2"], ["3/4", "1/4"]]), "path(2)", "ln(2)")
     header, sections = unpack(made)
     header["weights"]["bits"] = 62
     sections["weights"] = weights.T
@@ -341,7 +325,7 @@ def test_rounding_keeps_privacy_and_hardly_moves_probability(graph, level, seed,
         return
     made = certify(channel, graph, level)
     assert truly_private(made)
-    assert float(made.header["provenance"]["moved"]) <= 1e-9
+    assert made.moved <= 1e-9
     kept = made.channel().matrix()
     wanted = channel.matrix()[:, channel.matrix().max(axis=0) > 0]
     assert np.abs(kept - wanted).max() < 1e-9

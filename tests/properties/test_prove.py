@@ -84,7 +84,7 @@ def test_a_false_price_is_not_believed():
     tilted = found.certificate.prices + np.array([0.05, -0.05, 0, 0, 0])
     cover = found.consumer.prior.probabilities - tilted
     false = replace(found.certificate, prices=tilted, cover=cover)
-    with pytest.raises(CheckFailed, match="does not cover the prior"):
+    with pytest.raises(CheckFailed, match="does not reach the prior"):
         prove(replace(found, certificate=false))
     assert judged(replace(found, certificate=replace(false, cover=None))) > 0.01
 
@@ -124,6 +124,6 @@ def test_trees_carry_a_proof_of_prices_alone(data):
     consumer = Consumer.of(tree, prior=(weights / weights.sum()).tolist(), loss="distance")
     made = prove(design(tree, data.draw(st.sampled_from(["0.3", "ln(2)", 2])), consumer))
     verdict = verify(made)
-    assert made.header["certificate"]["kind"] in ("tree", "cover")
+    assert made.header["certificate"]["kind"] in ("tree", "phi")
     assert verdict.reasons == ()
     assert float(verdict.optimal_within) < 1e-8

@@ -1,8 +1,8 @@
 r"""Proofs of optimality: from a solver's floats to exact integers.
 
-A solver proposes prices :math:`\lambda` and multipliers, or a cover y; they miss the exact
+A solver proposes prices :math:`\lambda` and multipliers, or a vector y; they miss the exact
 conditions by rounding. Here they become dyadic numbers that satisfy the conditions exactly: a
-price is lowered, or a cover raised, by the largest violation. That costs about as much of the
+price is lowered, or y raised, by the largest violation. That costs about as much of the
 bound as the floats were wrong.
 """
 
@@ -10,25 +10,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.certify.elimination import Side, Tree, line_rooms
-from tightrope.certify.neighbours import Graph
-from tightrope.certify.optimality import (
-    Reader,
+from tightrope.certify.encode import Sections, narrow
+from tightrope.certify.judge import (
+    Consumer,
+    Contents,
+    Graph,
+    LimitedCosts,
+    Side,
+    Weights,
     arcs_owed,
-    cover_room,
+    envelope_bound,
     line_numbers,
+    line_rooms,
+    phi_room,
     tree_rooms,
-    under_roof,
 )
 from tightrope.errors import CheckFailed, InputError
 
-#: Binary places of prices, multipliers and covers.
-BITS = 60
+#: Binary places of prices, multipliers and the like.
+PRICE_BITS = 60
 
 
 @dataclass(frozen=True)
@@ -62,41 +67,32 @@ class Prices:
 
 
 @dataclass(frozen=True)
-class Cover:
+class PhiBound:
     r"""A vector :math:`y \ge 0` with :math:`y\Phi \ge \pi`: binary utility is at most its sum.
 
     Attributes
     ----------
-    cover
+    y
         One number for each answer [A, Thm 1; P2 for any prior].
     mix
-        For a risk-averse consumer, the prior over the support that is covered.
-
-    Examples
-    --------
-    >>> Cover([0.5, 0.5]).mix is None
-    True
+        For a risk-averse consumer, the prior over the support that y reaches.
     """
 
-    cover: ArrayLike
+    y: ArrayLike
     mix: ArrayLike | None = None
 
 
 @dataclass(frozen=True)
-class Roof:
+class Envelope:
     r"""The least v on a tree with :math:`v \ge \pi` and :math:`v_h \ge \alpha v_i` on edges.
 
-    It bounds binary utility by the sum of :math:`\Phi^{-1}v`, and needs no solver.
+    It bounds binary utility by the sum of :math:`\Phi^{-1}v`, and needs no solver: the judge
+    computes it from the prior.
 
     Attributes
     ----------
     mix
-        For a risk-averse consumer, the prior over the support that is under the roof.
-
-    Examples
-    --------
-    >>> Roof().mix is None
-    True
+        For a risk-averse consumer, the prior over the support that is under the envelope.
     """
 
     mix: ArrayLike | None = None
@@ -147,28 +143,73 @@ class LinePrices:
     mix: ArrayLike | None = None
 
 
-Certificate = Prices | Cover | Roof | TreePrices | LinePrices
+Certificate = Prices | PhiBound | Envelope | TreePrices | LinePrices
+Exact = tuple[dict[str, Any], Sections, Fraction]  # fields of the header, sections, the bound
 
 
-def certificate_sections(
-    certificate: Certificate, graph: Graph, reader: Reader, alphas: list[int]
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]], Fraction]:
-    """Return header fields, sections and the bound of a certificate made exact.
+@dataclass(frozen=True)
+class Limited:
+    r"""A limit on vulnerability or loss, and the proof that nothing under it is better.
 
-    >>> certificate_sections.__name__
-    'certificate_sections'
+    Attributes
+    ----------
+    limited
+        What is limited; the other is least.
+    most
+        The limit. Where the integer weights pass it, by a rounding error, what they have is
+        stated in its place.
+    weight
+        :math:`\theta`, what the limit counts.
+    choices
+        For each guess a distribution over the attacker's actions.
+    proof
+        Prices for the costs with the limit counted in, or ``None``.
+    attack
+        :math:`a_w(i)`, one row for each action; by default the attacker knows the consumer's prior
+        and gains 1 by a right guess.
+
+    Examples
+    --------
+    >>> Limited("vulnerability", Fraction(1, 2), 0.0, [[1, 0], [0, 1]]).proof is None
+    True
     """
-    if isinstance(certificate, Cover):
-        return _cover(certificate, graph, reader, alphas)
-    if isinstance(certificate, Roof):
-        return _roof(graph, reader, alphas[0])
+
+    limited: Literal["loss", "vulnerability"]
+    most: Fraction
+    weight: float
+    choices: ArrayLike
+    proof: Certificate | None = None
+    attack: ArrayLike | None = None
+
+
+def exact_certificate(
+    certificate: Certificate, graph: Graph, consumer: Consumer, alphas: list[int]
+) -> Exact:
+    """Return header fields, sections and the bound of a certificate made exact."""
+    if isinstance(certificate, Envelope):
+        bound = envelope_bound(graph, consumer, alphas[0], PRICE_BITS)
+        return {"kind": "envelope", "bits": PRICE_BITS}, {}, bound
+    if isinstance(certificate, PhiBound):
+        return _phi(certificate, graph, consumer, alphas[0])
     prices = dyadic(certificate.prices, "prices")
     if len(prices) != graph.nodes:
         raise InputError(f"there must be {graph.nodes} prices, got {len(prices)}")
     if isinstance(certificate, TreePrices):
-        return _on_tree(prices, np.asarray(certificate.roots, np.int64), graph, reader, alphas)
+        roots = np.asarray(certificate.roots, np.int64)
+        return _on_tree(prices, roots, graph, consumer, alphas)
     if isinstance(certificate, LinePrices):
-        return _on_line(prices, graph, reader, alphas[0])
+        return _on_line(prices, graph, consumer, alphas[0])
+    return _with_multipliers(prices, certificate, graph, consumer, alphas)
+
+
+def _with_multipliers(
+    prices: NDArray[Any],
+    certificate: Prices,
+    graph: Graph,
+    consumer: Consumer,
+    alphas: list[int],
+) -> Exact:
+    """Lower each price where its condition fails, and raise it where there is room for it."""
     value = dyadic(certificate.value, "multipliers")
     guess, start, end = (
         np.asarray(part, np.int64).ravel()
@@ -184,48 +225,44 @@ def certificate_sections(
     if (which < 0).any():
         a = int(np.flatnonzero(which < 0)[0])
         raise InputError(f"multipliers join neighbours, got {start[a]} and {end[a]}")
-    unit = reader.prior_total * reader.unit << (62 + BITS)
+    unit = consumer.prior_total * consumer.unit << (62 + PRICE_BITS)
     arcs = (guess, start, end, value, which)
     tightest: Any = None
-    for room in arcs_owed(reader, prices, arcs, alphas, BITS):
+    for room in arcs_owed(consumer, prices, arcs, alphas, PRICE_BITS):
         tightest = room if tightest is None else np.minimum(tightest, room)
     # Each condition has one price in it: down where it fails, up where there is room for it.
-    prices = prices + (tightest * (1 << BITS)) // unit
+    prices = prices + (tightest * (1 << PRICE_BITS)) // unit
     sections = {"prices": narrow(prices)}
     if len(value):
         sections |= {"arc_guess": guess, "arc_from": start, "arc_to": end}
         sections["arc_value"] = narrow(value)
-    return (
-        {"kind": "multipliers", "bits": BITS},
-        sections,
-        Fraction(sum(prices.tolist()), 1 << BITS),
-    )
+    fields = {"kind": "multipliers", "bits": PRICE_BITS, "arcs": len(value), "weight": None}
+    return fields, sections, Fraction(sum(prices.tolist()), 1 << PRICE_BITS)
 
 
 def _on_tree(
     prices: NDArray[Any],
     roots: NDArray[np.int64],
     graph: Graph,
-    reader: Reader,
+    consumer: Consumer,
     alphas: list[int],
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]], Fraction]:
+) -> Exact:
     """Lower the price at each root by what is owed there."""
-    unit = reader.prior_total * reader.unit
+    unit = consumer.prior_total * consumer.unit
     short = np.zeros(graph.nodes, np.int64).astype(object)
-    rooms = tree_rooms(graph, reader, prices, roots.tolist(), alphas, BITS)
+    rooms = tree_rooms(graph, consumer, prices, roots.tolist(), alphas, PRICE_BITS)
     for root, left in zip(roots.tolist(), rooms, strict=True):
         short[root] = max(short[root], -(left // unit))
     prices = prices - short
-    bound = Fraction(sum(prices.tolist()), 1 << BITS)
-    return {"kind": "tree", "bits": BITS}, {"prices": narrow(prices), "roots": roots}, bound
+    bound = Fraction(sum(prices.tolist()), 1 << PRICE_BITS)
+    fields = {"kind": "tree", "bits": PRICE_BITS, "weight": None}
+    return fields, {"prices": narrow(prices), "roots": roots}, bound
 
 
-def _on_line(
-    prices: NDArray[Any], graph: Graph, reader: Reader, alpha: int
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]], Fraction]:
+def _on_line(prices: NDArray[Any], graph: Graph, consumer: Consumer, alpha: int) -> Exact:
     """Find for each edge the last guess with its root before it; lower prices where they fail."""
-    n, power = reader.n, reader.power
-    costs, owed = line_numbers(graph, reader, prices, BITS)
+    n, power = consumer.n, consumer.power
+    costs, owed = line_numbers(graph, consumer, prices, PRICE_BITS)
     right = Side(costs, owed, alpha, power)
     cuts, cut = [], -1
     for j in range(1, n):
@@ -235,7 +272,7 @@ def _on_line(
             cut += 1
         cuts.append(cut)
     ahead, behind, at_root = line_rooms(costs, owed, alpha, power, cuts)
-    unit = reader.prior_total * reader.unit << 62
+    unit = consumer.prior_total * consumer.unit << 62
     short = [0] * n
     for j in range(n - 1):
         short[j + 1] = max(short[j + 1], -(ahead[j] // unit))
@@ -243,38 +280,28 @@ def _on_line(
     for k, root in enumerate(np.searchsorted(cuts, np.arange(n)).tolist()):
         short[root] = max(short[root], -(at_root[k] // unit))
     prices = prices - np.array(short, object)
-    bound = Fraction(sum(prices.tolist()), 1 << BITS)
+    bound = Fraction(sum(prices.tolist()), 1 << PRICE_BITS)
     steps = np.diff(np.array([-1, *cuts], np.int64))
     sections = {"prices": narrow(prices), "cut_steps": steps}
-    return {"kind": "line", "bits": BITS}, sections, bound
+    return {"kind": "line", "bits": PRICE_BITS}, sections, bound
 
 
-def _roof(
-    graph: Graph, reader: Reader, alpha: int
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]], Fraction]:
-    """Raise the prior to its roof: from the leaves to the root and back."""
-    tree, total = Tree(graph), reader.prior_total
-    roof = [-((-weight << BITS) // total) for weight in reader.prior.tolist()]
-    links = [(c, tree.parent[c]) for c in tree.order[1:]]
-    for i, h in [*reversed(links), *((p, c) for c, p in links)]:
-        roof[h] = max(roof[h], -(-roof[i] * alpha >> 62))
-    found = np.array(roof, object)
-    bound = under_roof(graph, reader, alpha, BITS, found)
-    return {"kind": "roof", "bits": BITS}, {"roof": found}, bound
-
-
-def _cover(
-    certificate: Cover, graph: Graph, reader: Reader, alphas: list[int]
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]], Fraction]:
-    cover = np.maximum(dyadic(certificate.cover, "the cover"), 0)
-    if len(cover) != graph.nodes:
-        raise InputError(f"there must be {graph.nodes} numbers in the cover, got {len(cover)}")
+def _phi(certificate: PhiBound, graph: Graph, consumer: Consumer, alpha: int) -> Exact:
+    """Raise y by one factor until it reaches the prior: the condition is homogeneous."""
+    y = np.maximum(dyadic(certificate.y, "y"), 0)
+    if len(y) != graph.nodes:
+        raise InputError(f"there must be {graph.nodes} numbers in y, got {len(y)}")
+    # Where all answers look alike y is constant, but for the rounding of floats.
+    constant = bool(y.max() - y.min() <= y.max() >> 30) and graph.looks_alike
+    if constant:
+        y = np.array([y.max()], object)
     for _ in range(4):
-        room, needed = cover_room(graph, reader, alphas[0], BITS, cover)
+        room, needed = phi_room(graph, consumer, alpha, PRICE_BITS, y)
         if not (room < 0).any():
-            bound = 1 - Fraction(sum(cover.tolist()), 1 << BITS)
-            return {"kind": "cover", "bits": BITS}, {"cover": narrow(cover)}, bound
-        # Everything by the same factor: the condition is homogeneous.
+            fields = {"kind": "phi", "bits": PRICE_BITS, "constant": constant}
+            times = graph.nodes if constant else 1
+            bound = 1 - Fraction(times * sum(y.tolist()), 1 << PRICE_BITS)
+            return fields, {"phi": narrow(y)}, bound
         short = max(
             Fraction(int(needed[k]), int(room[k] + needed[k]))
             for k in np.flatnonzero(room < 0).tolist()
@@ -282,12 +309,12 @@ def _cover(
         )
         if short > Fraction(11, 10):
             break
-        cover = np.array([-(-c * short.numerator // short.denominator) for c in cover], object)
-    raise CheckFailed("the cover does not cover the prior, and not only by rounding")
+        y = np.array([-(-c * short.numerator // short.denominator) for c in y], object)
+    raise CheckFailed("y does not reach the prior, and not only by rounding")
 
 
 def dyadic(values: ArrayLike, what: str) -> NDArray[Any]:
-    """Round floats down to whole multiples of 2^-BITS.
+    """Round floats down to whole multiples of 2^-PRICE_BITS.
 
     >>> dyadic([0.5], "prices").tolist() == [1 << 59]
     True
@@ -295,17 +322,54 @@ def dyadic(values: ArrayLike, what: str) -> NDArray[Any]:
     floats = np.asarray(values, np.float64).ravel()
     if not np.isfinite(floats).all():
         raise InputError(f"{what} must be finite")
-    scaled = np.ldexp(floats, BITS)
+    scaled = np.ldexp(floats, PRICE_BITS)
     if not len(scaled) or abs(scaled).max() < 2**62:
         return np.floor(scaled).astype(np.int64).astype(object)
     return np.array([int(x) for x in np.floor(scaled)], object)
 
 
-def narrow(values: NDArray[Any]) -> NDArray[Any]:
-    """Return integers of any size in 64 bits where all of them fit.
+def limit_fields(given: Limited) -> tuple[dict[str, Any], Sections]:
+    """Return the limit as the header states it, with the attacker where he is listed."""
+    sections: Sections = {}
+    attacker: dict[str, Any] = {"kind": "guesser"}
+    if given.attack is not None:
+        bits = 80  # binary places of what a listed attacker gains
+        attack = np.ldexp(np.asarray(given.attack, np.float64), bits)
+        attacker = {"kind": "listed", "actions": len(attack), "denominator": 1 << bits}
+        sections["attack"] = np.array([round(x) for x in attack.ravel().tolist()], object)
+    fields = {
+        "limited": given.limited,
+        "most": str(given.most),
+        "vulnerability": "0",
+        "attacker": attacker,
+    }
+    return fields, sections
 
-    >>> narrow(np.array([1, 2], object)).dtype, narrow(np.array([1 << 70], object)).dtype
-    (dtype('int64'), dtype('O'))
-    """
-    small = not len(values) or max(abs(int(values.max())), abs(int(values.min()))) < 1 << 62
-    return values.astype(np.int64) if small else values
+
+def exact_limited(
+    given: Limited, told: dict[str, Any], sections: Sections, weights: Weights, alphas: list[int]
+) -> None:
+    """Complete a header and sections with what the weights have of a limit, and the proof of it."""
+    graph, file = weights.graph, Contents(told, sections)
+    consumer = Consumer(file, graph, weights.outputs)
+    found = LimitedCosts(file, consumer).vulnerability(weights)
+    has = found if given.limited == "vulnerability" else Fraction(told["expected_loss"])
+    told["limit"] |= {"vulnerability": str(found), "most": str(max(given.most, has))}
+    if given.proof is None:
+        return
+    weight = int(dyadic(given.weight, "the weight of a limit")[0])
+    share = weight if given.limited == "vulnerability" else 1 << PRICE_BITS
+    choices = dyadic(given.choices, "choices").reshape(consumer.guesses, -1)
+    choices = choices * share // choices.sum(axis=1, keepdims=True)
+    most = choices.argmax(axis=1)
+    choices[np.arange(len(choices)), most] += share - choices.sum(axis=1)
+    sections["choices"] = narrow(choices.ravel())
+    told["certificate"] = {"kind": "tree", "bits": PRICE_BITS, "weight": weight}
+    told["bound"] = "0"
+    file = Contents(told, sections)
+    costs = LimitedCosts(file, Consumer(file, graph, weights.outputs))
+    counted = costs.weigh()
+    fields, more, bound = exact_certificate(given.proof, graph, costs, alphas)
+    told["certificate"] = fields | {"weight": weight}
+    told["bound"] = str(bound - counted)
+    sections |= more

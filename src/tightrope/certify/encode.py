@@ -1,4 +1,4 @@
-"""Write the bytes of a mechanism file.
+"""Write the bytes of a mechanism file, and put a consumer into integers.
 
 The same design gives the same bytes: the header is canonical JSON, and nothing in it says when
 or where it was written.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import zlib
 from collections.abc import Hashable, Mapping
 from fractions import Fraction
@@ -16,17 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.certify.container import MAGIC, VERSION
+from tightrope.certify.judge import MAGIC, VERSION, Graph, section_chunk
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 
-#: Number of integers in one chunk of a section (rounded down to whole columns of weights).
-CHUNK = 1 << 20
-#: Up to this many labels are listed when no rule describes them.
-LISTED_LABELS = 200_000
+Sections = dict[str, NDArray[Any]]
 
 
-def encode(header: Mapping[str, Any], sections: Mapping[str, NDArray[Any]], rows: int) -> bytes:
+def encode(header: Mapping[str, Any], sections: Mapping[str, NDArray[Any]], nodes: int) -> bytes:
     r"""Return the bytes of a file.
 
     Parameters
@@ -35,8 +33,8 @@ def encode(header: Mapping[str, Any], sections: Mapping[str, NDArray[Any]], rows
         Every field but ``sections``.
     sections
         Arrays of integers by name, flattened in their own order.
-    rows
-        The number of rows; a chunk of the section ``weights`` holds whole columns.
+    nodes
+        The number of answers; a chunk of the section ``weights`` holds whole columns.
 
     Examples
     --------
@@ -47,21 +45,22 @@ def encode(header: Mapping[str, Any], sections: Mapping[str, NDArray[Any]], rows
     described, body = [], []
     for name, array in sections.items():
         flat = np.asarray(array).ravel()
-        chunk = max(1, CHUNK // rows) * rows if name == "weights" else CHUNK
-        width = _width(flat)
+        chunk = section_chunk(name, nodes)
+        width = 8
+        if flat.dtype == object:
+            bits = max((abs(int(x)).bit_length() for x in flat), default=0)
+            width = -(-(bits + 1) // 64) * 8
         packed = []
         for start in range(0, len(flat), chunk):
-            raw = _raw(flat[start : start + chunk], width)
+            some = flat[start : start + chunk]
+            raw = (
+                some.astype("<i8").tobytes()
+                if width == 8
+                else b"".join(int(x).to_bytes(width, "little", signed=True) for x in some)
+            )
             packed.append(zlib.compress(raw, 6))
-        described.append(
-            {
-                "name": name,
-                "width": width,
-                "count": len(flat),
-                "chunk": chunk,
-                "bytes": [len(piece) for piece in packed],
-            }
-        )
+        sizes = [len(piece) for piece in packed]
+        described.append({"name": name, "width": width, "count": len(flat), "bytes": sizes})
         body += packed
     text = json.dumps(
         {**header, "sections": described}, sort_keys=True, separators=(",", ":")
@@ -71,114 +70,155 @@ def encode(header: Mapping[str, Any], sections: Mapping[str, NDArray[Any]], rows
     return data + hashlib.sha256(data).digest()
 
 
-def _width(flat: NDArray[Any]) -> int:
-    if flat.dtype != object:
-        return 8
-    bits = max((abs(int(x)).bit_length() for x in flat), default=0)
-    return -(-(bits + 1) // 64) * 8
-
-
-def _raw(flat: NDArray[Any], width: int) -> bytes:
-    if width == 8:
-        return flat.astype("<i8").tobytes()
-    return b"".join(int(x).to_bytes(width, "little", signed=True) for x in flat)
-
-
-def box_of(graph: AnswerGraph) -> list[list[int]] | None:
-    """Return sizes and widths when neighbours are those within a box, else ``None``.
-
-    >>> from tightrope.graphs import Clique, PathPower, StrongProduct
-    >>> box_of(PathPower(751, 5)), box_of(Clique(4)), box_of(StrongProduct([PathPower(31)] * 2))
-    ([[751, 5]], [[4, 3]], [[31, 1], [31, 1]])
-    """
-    if graph.box is None:
-        return None
-    return [list(side) for side in graph.box] or [[1, 1]]
-
-
-def describe_labels(labels: Any, count: int, sizes: list[int] | None) -> dict[str, Any]:
-    """Return the labels as a rule where one describes them, else as a list.
-
-    Parameters
-    ----------
-    labels
-        Rule from an index to a label.
-    count
-        How many there are.
-    sizes
-        Sizes of the coordinates that tuples may run through.
-
-    Examples
-    --------
-    >>> describe_labels(lambda i: Fraction(i, 2), 5, None)
-    {'start': '0', 'step': '1/2'}
-    >>> describe_labels(lambda i: "ab"[i], 2, None)
-    {'list': ['a', 'b']}
-    """
-    sample = range(count) if count <= LISTED_LABELS else _spread(count)
-    found = [labels(i) for i in sample]
-    if all(isinstance(x, int | Fraction) and not isinstance(x, bool) for x in found):
-        start, step = found[0], found[1] - found[0] if count > 1 else 1
-        if step and all(start + i * step == x for i, x in zip(sample, found, strict=True)):
-            return {"start": str(start), "step": str(step)}
-    if sizes and all(x == _digits(i, sizes) for i, x in zip(sample, found, strict=True)):
-        return {"sizes": sizes}
-    if count > LISTED_LABELS:
-        raise TooLarge(
-            f"{count} labels that follow no rule do not fit into a mechanism file; "
-            f"at most {LISTED_LABELS} do"
-        )
-    return {"list": [encode_label(x) for x in found]}
-
-
-def _spread(count: int) -> list[int]:
-    return sorted({0, 1, *np.linspace(0, count - 1, 4096).astype(int).tolist()})
-
-
-def _digits(i: int, sizes: list[int]) -> tuple[int, ...]:
-    found = []
-    for size in reversed(sizes):
-        i, digit = divmod(i, size)
-        found.append(digit)
-    return tuple(reversed(found))
-
-
 def encode_label(label: Hashable) -> Any:
-    """Return a label as JSON can say it; :func:`decode_label` takes it back.
+    """Return a label as JSON can say it; the judge reads it back.
 
-    >>> decode_label(encode_label((1, Fraction(1, 2), "x", None)))
-    (1, Fraction(1, 2), 'x', None)
+    >>> encode_label((1, Fraction(1, 2), "x", None))
+    [1, {'fraction': '1/2'}, 'x', None]
     """
     if label is None or isinstance(label, str | bool):
         return label
     if isinstance(label, int | np.integer):
         return int(label)
     if isinstance(label, Fraction):
-        return {"fraction": str(label)}
-    if isinstance(label, float | np.floating):
+        return int(label) if label.denominator == 1 else {"fraction": str(label)}
+    if isinstance(label, float | np.floating) and math.isfinite(label):
         return {"float": float(label).hex()}
     if isinstance(label, tuple):
         return [encode_label(part) for part in label]
     raise InputError(f"a label must be a number, a text or a tuple of them, got {label!r}")
 
 
-def decode_label(value: Any) -> Hashable:
-    """Return the label that a mechanism file holds.
+def graph_fields(graph: Graph) -> tuple[dict[str, Any], Sections]:
+    """Return a graph of one's own as it travels in a file.
 
-    >>> decode_label({"fraction": "3/2"})
-    Fraction(3, 2)
+    >>> graph_fields(Graph("list", 2, (), np.array([[0, 1]]), np.zeros(1, int)))[0]
+    {'nodes': 2, 'labels': None, 'edges': 1, 'lengths': ['1']}
     """
-    if isinstance(value, list):
-        return tuple(decode_label(part) for part in value)
-    if isinstance(value, dict):
-        try:
-            if set(value) == {"fraction"}:
-                return Fraction(value["fraction"])
-            if set(value) == {"float"}:
-                return float.fromhex(value["float"])
-        except (TypeError, ValueError, ZeroDivisionError, OverflowError):
-            pass
-        raise InputError(f"a label of the mechanism file cannot be read: {str(value)[:40]!r}")
-    if value is None or isinstance(value, str | bool | int):
-        return value
-    raise InputError(f"a label of the mechanism file cannot be read: {value!r}")
+    sections: Sections = {}
+    labels = [graph.label(i) for i in range(graph.nodes)]
+    plain = all(type(x) is int and x == i for i, x in enumerate(labels))
+    edges = graph.edges
+    if graph.form == "box":  # a path
+        edges = np.arange(graph.nodes - 1)[:, None] + [0, 1]
+    if len(edges):
+        sections["edges"] = edges
+        if len(graph.lengths) > 1:
+            sections["edge_lengths"] = graph.length
+    fields = {
+        "nodes": graph.nodes,
+        "labels": None if plain else [encode_label(x) for x in labels],
+        "edges": len(edges),
+        "lengths": [str(length) for length in graph.lengths],
+    }
+    return fields, sections
+
+
+def consumer_fields(
+    consumer: Any, graph: AnswerGraph, mix: Any, guess_of: NDArray[np.int64] | None, listed: bool
+) -> tuple[dict[str, Any], Sections]:
+    """Return a consumer in exact integers.
+
+    A prior is stored as integers over one denominator: exactly where its fractions allow it
+    within 62 bits, else as multiples of :math:`2^{-61}` with the largest one chosen so that they
+    sum to 1. A loss that the judge knows by name needs no list.
+
+    Parameters
+    ----------
+    consumer
+        Anything with a ``loss``, and a ``prior`` or ``risk_averse`` and a ``support``.
+    graph
+        The answers.
+    mix
+        For a consumer with a support: the prior over it that proves a bound.
+    guess_of
+        For each output the guess that the consumer makes; the output itself by default.
+    listed
+        Whether a loss with a name is listed nevertheless.
+    """
+    sections: Sections = {}
+    support = consumer.support if consumer.risk_averse else None
+    fields: dict[str, Any] = {"prior": None, "support": None, "remapped": guess_of is not None}
+    if support is not None:
+        chosen = np.asarray(support, np.int64)
+        every = np.array_equal(chosen, np.arange(graph.size))
+        fields["support"] = {"kind": "all"} if every else {"kind": "listed", "count": len(chosen)}
+        if not every:
+            sections["support"] = chosen
+        if mix is not None:
+            weights = np.zeros(graph.size)
+            weights[chosen] = np.maximum(np.asarray(mix, float), 0)[chosen]
+            total, sections["prior"] = _dyadic((weights / weights.sum()).tolist())
+            fields["prior"] = {"kind": "listed", "total": total}
+    elif consumer.prior.size != graph.size:
+        raise InputError(
+            f"the consumer speaks of {consumer.prior.size} answers, the mechanism has {graph.size}"
+        )
+    elif consumer.prior.is_uniform:
+        fields["prior"] = {"kind": "uniform"}
+    else:
+        total, sections["prior"] = _whole_prior(list(consumer.prior.exact))
+        fields["prior"] = {"kind": "listed", "total": total}
+    fields["loss"] = {"kind": "binary"} if consumer.loss.is_binary else {"kind": consumer.loss.name}
+    if not consumer.loss.is_binary and (listed or not _has_name(consumer.loss, graph)):
+        unit, sections["loss"] = _losses(consumer.loss, graph.size)
+        guesses = int(consumer.loss.guess_count)
+        fields["loss"] = {"kind": "listed", "denominator": unit, "guesses": guesses}
+    if guess_of is not None:
+        sections["guess_of"] = guess_of
+    return fields, sections
+
+
+def _has_name(loss: Any, graph: AnswerGraph) -> bool:
+    """Whether the judge knows this loss by its name, on the same graph."""
+    if loss.name not in ("absolute", "squared", "distance") or not hasattr(loss, "graph"):
+        return False
+    return loss.graph.difference(graph) is None
+
+
+def _whole_prior(exact: list[Fraction]) -> tuple[int, NDArray[Any]]:
+    unit = 1
+    for value in exact:
+        unit = math.lcm(unit, value.denominator)
+        if unit >> 61:
+            return _dyadic(exact)
+    if sum(exact) != 1:
+        return _dyadic(exact)
+    return unit, np.array([int(value * unit) for value in exact], np.int64)
+
+
+def _dyadic(values: list[Any]) -> tuple[int, NDArray[Any]]:
+    one = 1 << 61
+    ratios = (value.as_integer_ratio() for value in values)
+    counts = np.array([(2 * p * one + q) // (2 * q) for p, q in ratios], object)
+    counts[int(counts.argmax())] += one - sum(counts.tolist())
+    return one, counts.astype(np.int64)
+
+
+def _losses(loss: Any, size: int) -> tuple[int, NDArray[Any]]:
+    if size * loss.guess_count > 1 << 24:
+        raise TooLarge(
+            f"{size} × {loss.guess_count} losses are more than a mechanism file can hold; "
+            "binary loss needs no list"
+        )
+    floats = np.stack([loss.column(k) for k in range(loss.guess_count)])
+    if (floats == np.rint(floats)).all() and abs(floats).max() < 2**53:
+        return 1, floats.astype(np.int64)
+    exact = [loss.exact(i, k) for k in range(loss.guess_count) for i in range(size)]
+    unit = 1
+    for value in exact:
+        unit = math.lcm(unit, value.denominator)
+        if unit.bit_length() > 400:
+            raise InputError("the losses have no common denominator of less than 400 bits")
+    whole = np.array([int(value * unit) for value in exact], object)
+    return unit, narrow(whole)
+
+
+def narrow(values: NDArray[Any]) -> NDArray[Any]:
+    """Return integers of any size in 64 bits where all of them fit.
+
+    >>> narrow(np.array([1, 2], object)).dtype, narrow(np.array([1 << 70], object)).dtype
+    (dtype('int64'), dtype('O'))
+    """
+    small = not len(values) or max(abs(int(values.max())), abs(int(values.min()))) < 1 << 62
+    return values.astype(np.int64) if small else values

@@ -2,33 +2,32 @@ r"""Make a proof-carrying mechanism out of a design."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-import tightrope
-from tightrope.certify.certificates import Certificate, certificate_sections
-from tightrope.certify.checker import check_ratios
-from tightrope.certify.container import Container, Damaged
-from tightrope.certify.encode import box_of, describe_labels, encode
-from tightrope.certify.levels import Levels, levels_of
-from tightrope.certify.limited import Limited, limited_sections
+from tightrope.certify.certificates import (
+    Certificate,
+    Limited,
+    exact_certificate,
+    exact_limited,
+    limit_fields,
+)
+from tightrope.certify.encode import Sections, consumer_fields, encode, encode_label, graph_fields
+from tightrope.certify.judge import Consumer, Contents, Graph, Refused, Weights, check_ratios
 from tightrope.certify.mechanism import Mechanism
-from tightrope.certify.neighbours import Graph, read_graph
-from tightrope.certify.optimality import Reader
-from tightrope.certify.radial import Radial, radial_of, symmetric_of
-from tightrope.certify.readers import distance_rule, reader_data
+from tightrope.certify.question import canonical_text, judged_graph
 from tightrope.certify.rounding import LISTED_WEIGHTS, round_channel
+from tightrope.certify.rules import rule_weights
 from tightrope.certify.verification import verify
-from tightrope.certify.weights import Weights
 from tightrope.channels import Channel
 from tightrope.channels.privacy import allowed_ratio
 from tightrope.epsilon import Epsilon
-from tightrope.errors import CheckFailed, InputError
+from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import AnswerGraph
+from tightrope.queries import Query, query
 
 #: From this number of answers on, a mechanism with a rule is stored as a rule.
 RULE_FROM = 1024
@@ -36,15 +35,13 @@ RULE_FROM = 1024
 
 def certify(
     channel: Channel,
-    graph: AnswerGraph,
+    question: Any,
     epsilon: Epsilon | float | Fraction | str,
     *,
-    query: str | None = None,
-    neighbours: str = "change-one",
+    neighbours: str | None = None,
     consumer: Any = None,
     guess_of: ArrayLike | None = None,
     certificate: Certificate | Limited | None = None,
-    provenance: Mapping[str, str] | None = None,
 ) -> Mechanism:
     r"""Turn a channel into a mechanism whose privacy is proved in integers.
 
@@ -57,193 +54,154 @@ def certify(
     ----------
     channel
         The design: floats, integers, or a rule.
-    graph
-        The answer graph.
+    question
+        A text such as ``count(5)``, a query or a graph. The file names the question where its
+        text owns the graph; a graph of one's own travels in the file.
     epsilon
         The privacy level.
-    query, neighbours
-        The question and the neighbour relation; the graph's name by default.
+    neighbours
+        The neighbour relation; ``change-one`` by default.
     consumer
-        The reader, with a ``loss`` and a ``prior`` or a ``support``.
+        The consumer, with a ``loss`` and a ``prior`` or a ``support``.
     guess_of
-        For each column of the channel the guess the reader makes; the column itself by default.
+        For each column of the channel the guess of the consumer; the column itself by default.
     certificate
-        The proof of optimality, in floats: :class:`Prices`, :class:`Cover` and the like, or a
+        The proof of optimality, in floats: :class:`Prices`, :class:`PhiBound` and the like, or a
         limit with the proof under it: :class:`Limited`. It is made exact.
-    provenance
-        What else to say about where the design comes from.
 
     Examples
     --------
     >>> from tightrope.channels import GeometricChannel
-    >>> from tightrope.graphs import PathPower
-    >>> made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
-    >>> verify(made).private, made.total == 2**62
+    >>> made = certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)")
+    >>> verify(made).private_for_question, made.total == 2**62
     (True, True)
     """
-    level = Epsilon.of(epsilon)
-    _check_sizes(channel, graph, consumer, certificate)
-    box = box_of(graph)
-    radial = _radial(channel, graph, level) if box is None and guess_of is None else None
-    edges, which, lengths = _edges(graph, box is not None or radial is not None)
-    ratios = [allowed_ratio(level, length) for length in lengths]
-    judged = Graph(graph.size, box, edges, which)
-    header: dict[str, Any] = {
-        "format": "tightrope mechanism",
-        "query": graph.name if query is None else query,
-        "neighbours": neighbours,
-        "epsilon": {
-            "multiple": str(level.multiple),
-            "base": None if level.base is None else str(level.base),
-        },
-        "ratios": [
-            [_decimal(length), str(ratio.numerator), str(ratio.denominator)]
-            for length, ratio in zip(lengths, ratios, strict=True)
-        ],
-        "graph": {"box": box} if box else {"nodes": graph.size, "edges": len(edges)},
-        "inputs": describe_labels(
-            graph.label, graph.size, _sizes(box) or (symmetric_of(graph) or ("", None))[1]
-        ),
-        "consumer": None,
-        "expected_loss": None,
-        "certificate": None,
-        "bound": None,
-    }
-    sections: dict[str, NDArray[Any]] = {}
-    if len(edges):
-        sections["edges"] = edges
-        if len(lengths) > 1:
-            sections["edge_ratios"] = which
-    rule = None
-    listed = guess_of is not None and graph.size * channel.shape[1] <= LISTED_WEIGHTS
-    if box is not None and graph.size >= RULE_FROM and not listed:
-        by = None if consumer is None else distance_rule(consumer.loss, graph.size)
-        rule = levels_of(channel, box, level, by[0] if by else 0)
-    kept: NDArray[np.int64] | range
-    if radial is not None:
-        kept, moved = range(graph.size), radial.moved
-        header["graph"] = dict([symmetric_of(graph) or ("", [])])
-        header["weights"] = {
-            "kind": "radial",
-            "bits": radial.bits,
-            "outputs": graph.size,
-            "levels": list(radial.levels),
-        }
-    elif rule is not None:
-        kept = np.arange(graph.size)
-        moved = rule.moved
-        header["weights"] = _rule_fields(rule)
-        sections["factors"] = rule.factors
-    else:
-        rounded = round_channel(channel, judged, ratios)
-        kept, moved = rounded.kept, rounded.moved
-        header["weights"] = {"kind": "dense", "bits": rounded.bits, "outputs": len(kept)}
-        sections["weights"] = rounded.weights.T
-    sizes = _sizes(box) or (symmetric_of(graph) or ("", None))[1]
-    header["outputs"] = describe_labels(
-        lambda o: channel.output_label(int(kept[o])), len(kept), sizes
-    )
-    header["provenance"] = {
-        "tool": f"tightrope {tightrope.__version__}",
-        "moved": f"{moved:.3g}",
-        **{str(key): str(value) for key, value in (provenance or {}).items()},
-    }
+    level, asked = Epsilon.of(epsilon), query(question, neighbours)
+    if channel.shape[0] != asked.graph.size:
+        raise InputError(
+            f"a mechanism needs one row for each of the {asked.graph.size} answers of "
+            f"{asked.text}, got {channel.shape[0]} rows"
+        )
+    if certificate is not None and consumer is None:
+        raise InputError("a certificate of optimality needs its consumer")
+    try:
+        header, sections, graph = _question(asked, level)
+    except Refused as refused:
+        raise TooLarge(str(refused)) from None
+    kept, moved = _add_weights(header, sections, channel, graph, level, consumer, guess_of)
+    if not (len(kept) == graph.nodes and _answers(channel, kept, graph)):
+        if len(kept) >= 1 << 20:
+            raise TooLarge(f"{len(kept)} outputs that are not the answers do not fit into a file")
+        header["outputs"] = [encode_label(channel.output_label(int(o))) for o in kept]
     if consumer is not None:
-        _add_consumer(header, sections, graph.size, consumer, guess_of, kept, certificate)
-    made = Mechanism(encode(header, sections, graph.size))
+        chosen = np.arange(len(kept)) if isinstance(kept, range) else kept
+        guesses = chosen if guess_of is None else np.asarray(guess_of, np.int64)[chosen]
+        same = np.array_equal(guesses, np.arange(len(chosen)))
+        guessed = None if same else guesses
+        _add_consumer(header, sections, asked.graph, graph, consumer, guessed, certificate)
+    made = Mechanism(encode(header, sections, graph.nodes), moved=moved)
     found = verify(made)
     if found.reasons:
         raise CheckFailed(found.reasons[0])
     return made
 
 
-def _check_sizes(
-    channel: Channel, graph: AnswerGraph, consumer: Any, certificate: Certificate | Limited | None
-) -> None:
-    if channel.shape[0] != graph.size:
-        raise InputError(
-            f"a mechanism needs one row for each of the {graph.size} answers of {graph.name}, "
-            f"got {channel.shape[0]} rows"
-        )
-    if certificate is not None and consumer is None:
-        raise InputError("a certificate of optimality needs its consumer")
-
-
-def _edges(
-    graph: AnswerGraph, by_rule: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64], list[float]]:
-    """Return edges in increasing order, the number of each one's length, and the lengths."""
-    if by_rule:
-        return np.zeros((0, 2), np.int64), np.zeros(0, np.int64), [1.0]
-    edges = np.sort(graph.edge_array(), axis=1)
-    order = np.lexsort((edges[:, 1], edges[:, 0]))
-    lengths = graph.edge_lengths()[order]
-    different = [1.0, *sorted(set(lengths.tolist()) - {1.0})]
-    place = {length: number for number, length in enumerate(different)}
-    which = np.array([place[length] for length in lengths.tolist()], np.int64)
-    return edges[order], which, different
-
-
-def _radial(channel: Channel, graph: AnswerGraph, level: Epsilon) -> Radial | None:
-    """Return the rule of a large mechanism on a cycle or Hamming graph."""
-    symmetric = symmetric_of(graph)
-    if symmetric is None or graph.size < RULE_FROM:
-        return None
-    none = np.zeros((0, 2), np.int64)
-    judged = Graph(graph.size, None, none, none[:, 0])
-    judged.symmetric = symmetric
-    return radial_of(channel, judged, level)
-
-
-def _decimal(length: float) -> str:
-    return str(Fraction(repr(float(length))))
-
-
-def _sizes(box: list[list[int]] | None) -> list[int] | None:
-    return None if box is None else [size for size, _ in box]
-
-
-def _rule_fields(rule: Levels) -> dict[str, Any]:
-    return {
-        "kind": "levels",
-        "bits": rule.bits,
-        "outputs": len(rule.factors),
-        "steps": list(rule.steps),
-        "levels": list(rule.levels),
-        "rest": rule.rest,
+def _question(asked: Query, level: Epsilon) -> tuple[dict[str, Any], Sections, Graph]:
+    """Return the header as far as the question goes, and the graph as the judge reads it."""
+    text = canonical_text(asked)
+    graph = judged_graph(asked.graph, by_rule=text is not None)
+    own, sections = (None, Sections()) if text is not None else graph_fields(graph)
+    ratios = [allowed_ratio(level, float(length)) for length in graph.lengths]
+    header: dict[str, Any] = {
+        "query": text,
+        "neighbours": asked.neighbours.value,
+        "graph": own,
+        "epsilon": {
+            "multiple": str(level.multiple),
+            "base": None if level.base is None else str(level.base),
+        },
+        "ratios": [str(ratio) for ratio in ratios],
+        "outputs": None,
+        "consumer": None,
+        "expected_loss": None,
+        "limit": None,
+        "certificate": None,
+        "bound": None,
     }
+    return header, sections, graph
+
+
+def _add_weights(
+    header: dict[str, Any],
+    sections: Sections,
+    channel: Channel,
+    graph: Graph,
+    level: Epsilon,
+    consumer: Any,
+    guess_of: ArrayLike | None,
+) -> tuple[NDArray[np.int64] | range, float]:
+    """Write the weights; return the columns that are outputs, and how much rounding moved."""
+    rule = None
+    listed = guess_of is not None and (
+        graph.form != "box" or graph.nodes * channel.shape[1] <= LISTED_WEIGHTS
+    )
+    if graph.form != "list" and graph.nodes >= RULE_FROM and not listed:
+        power = {"absolute": 1, "squared": 2}.get("" if consumer is None else consumer.loss.name, 0)
+        rule = rule_weights(channel, graph, level, power if graph.line is not None else 0)
+    if rule is None:
+        rounded = round_channel(channel, graph, [Fraction(told) for told in header["ratios"]])
+        sections["weights"] = rounded.weights.T
+        header["weights"] = {"kind": "dense", "bits": rounded.bits, "outputs": len(rounded.kept)}
+        return rounded.kept, rounded.moved
+    header["weights"] = rule.fields
+    if rule.factors is not None:
+        sections["factors"] = rule.factors
+    return range(graph.nodes), rule.moved
+
+
+def _answers(channel: Channel, kept: NDArray[np.int64] | range, graph: Graph) -> bool:
+    """Whether output o is answer o; a rule of more than 2^20 answers has no other outputs."""
+    if graph.nodes > 1 << 20:
+        return isinstance(kept, range)
+    return all(channel.output_label(int(o)) == graph.label(i) for i, o in enumerate(kept))
 
 
 def _add_consumer(
     header: dict[str, Any],
-    sections: dict[str, NDArray[Any]],
-    size: int,
+    sections: Sections,
+    answers: AnswerGraph,
+    graph: Graph,
     consumer: Any,
-    guess_of: ArrayLike | None,
-    kept: NDArray[np.int64] | range,
+    guess_of: NDArray[np.int64] | None,
     certificate: Certificate | Limited | None,
 ) -> None:
     """Write the consumer, its exact loss and the certificate made exact."""
-    kept = np.asarray(kept)
-    guesses = np.asarray(guess_of, np.int64)[kept] if guess_of is not None else kept
-    same = np.array_equal(guesses, np.arange(len(kept)))
     mix = getattr(certificate, "mix", None)
-    data = reader_data(consumer, size, mix, None if same else guesses)
-    header["consumer"] = data.fields
-    sections |= data.sections
-    # The checker's own reading of what was written so far decides about the rest.
+    alphas = check_ratios(Contents(header, sections).header)
+    header["expected_loss"] = "0"
+    if mix is not None:  # a prior that proves something stands beside what it proves
+        header |= {"certificate": {"kind": "envelope", "bits": 1}, "bound": "0"}
+    for listed in (False, True):
+        fields, more = consumer_fields(consumer, answers, mix, guess_of, listed)
+        header["consumer"] = fields
+        try:
+            file = Contents(header, sections | more)
+            weights = Weights(file, graph)
+            read = Consumer(file, graph, weights.outputs)
+            header["expected_loss"] = str(read.expected(weights))
+            break
+        except Refused as refused:  # a loss too dear to derive from its name may still be listed
+            if listed or fields["loss"]["kind"] in ("binary", "listed"):
+                raise CheckFailed(str(refused)) from None
+    sections |= more
     try:
-        file = Container(encode(header, sections, size))
-        graph = read_graph(file)
-        ratios, alphas = check_ratios(file)
-        weights = Weights(file, graph, ratios)
-        reader = Reader(file, graph, weights.outputs)
-        header["expected_loss"] = str(reader.expected(weights))
         if isinstance(certificate, Limited):
-            limited_sections(certificate, header, sections, (graph, weights, reader), alphas)
+            header["limit"], more = limit_fields(certificate)
+            sections |= more
+            exact_limited(certificate, header, sections, weights, alphas)
         elif certificate is not None:
-            fields, more, bound = certificate_sections(certificate, graph, reader, alphas)
+            fields, more, bound = exact_certificate(certificate, graph, read, alphas)
             header["certificate"], header["bound"] = fields, str(bound)
             sections |= more
-    except Damaged as damage:
-        raise CheckFailed(str(damage)) from None
+    except Refused as refused:
+        raise CheckFailed(str(refused)) from None

@@ -12,17 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.certify.container import Container, Damaged
-from tightrope.certify.encode import decode_label
-from tightrope.certify.neighbours import Graph, read_graph
-from tightrope.certify.weights import Weights
+from tightrope.certify.judge import File, Graph, Refused, Weights, own_graph
+from tightrope.certify.question import canonical_text, derived_graph, named_query
 from tightrope.channels import Channel, IntegerChannel, RuleChannel
 from tightrope.channels.base import MATRIX_LIMIT
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
-
-#: Most bytes of listed weights that stay unpacked between questions.
-KEPT_BYTES = 1 << 27
+from tightrope.graphs import ExplicitGraph
+from tightrope.queries import Query, query
 
 
 class Mechanism:
@@ -40,47 +37,84 @@ class Mechanism:
     --------
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import rational
-    >>> from tightrope.graphs import PathPower
     >>> response = rational([["3/4", "1/4"], ["1/4", "3/4"]])
-    >>> made = certify(response, PathPower(2), "ln(3)", query="path(2)")
+    >>> made = certify(response, "path(2)", "ln(3)")
     >>> made.shape, made.total, made.row_weights(0).tolist(), made.ratio
     ((2, 2), 4, [3, 1], Fraction(3, 1))
     """
 
-    def __init__(self, source: str | os.PathLike[str] | bytes) -> None:
+    def __init__(
+        self, source: str | os.PathLike[str] | bytes, *, moved: float | None = None
+    ) -> None:
+        #: The largest share of probability that rounding moved, where this was just made.
+        self.moved = moved
         try:
-            self._file = Container(source)
-            self._graph = read_graph(self._file)
-            ratios = [(int(p), int(q)) for _, p, q in self._file.get("ratios", list)]
-            self._weights = Weights(self._file, self._graph, ratios)
-            level = self._file.get("epsilon", dict)
-            base = level.get("base")
-            self.epsilon = Epsilon(
-                Fraction(level["multiple"]), None if base is None else Fraction(base)
-            )
-            self.ratio = Fraction(*ratios[0])
-        except Damaged as damage:
+            self._file = File(source)
+            header = self._file.header
+            own = header["graph"]
+            if own is None:
+                self._graph = derived_graph(header["query"], header["neighbours"])
+                self._file.expect(self._graph.nodes)
+            else:
+                self._file.expect(own["nodes"])
+                self._graph = own_graph(self._file)
+            self._weights = Weights(self._file, self._graph)
+            self.epsilon = Epsilon(header["epsilon"]["multiple"], header["epsilon"]["base"])
+        except Refused as refused:
             name = "the mechanism" if isinstance(source, bytes) else str(source)
-            raise InputError(f"{name}: {damage}") from None
-        except (KeyError, TypeError, ValueError, ZeroDivisionError, IndexError):
-            raise InputError("the header of the mechanism file is not sound: verify it") from None
+            raise InputError(f"{name}: {refused}") from None
+        self.ratio: Fraction = header["ratios"][0]
 
     # -- what the header says -------------------------------------------------------------
 
     @property
     def header(self) -> dict[str, Any]:
         """The header as it stands in the file."""
-        return self._file.header
+        return self._file.told
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the file names a question; else it holds a graph of its own."""
+        return self._file.header["query"] is not None
 
     @property
     def query(self) -> str:
-        """The text of the query."""
-        return str(self.header.get("query"))
+        """The canonical text of the question, or what a graph of one's own is called."""
+        return self.question.text
 
     @property
     def neighbours(self) -> str:
         """The neighbour relation."""
-        return str(self.header.get("neighbours"))
+        return str(self._file.header["neighbours"])
+
+    @functools.cached_property
+    def question(self) -> Query:
+        """The question that the file names, or the graph that it holds."""
+        if self.is_named:
+            return named_query(self._file.header["query"], self.neighbours)
+        graph = self._graph
+        own = ExplicitGraph(
+            graph.edges,
+            lengths=[float(graph.lengths[which]) for which in graph.length.tolist()],
+            labels=[graph.label(i) for i in range(graph.nodes)],
+            name=f"a graph of its own with {graph.nodes} answers",
+        )
+        return query(own, neighbours=self.neighbours)
+
+    def answers(self, question: Query) -> bool:
+        """Whether this is a mechanism for a question: same relation, same graph, same labels.
+
+        >>> from tightrope.certify import certify
+        >>> from tightrope.channels import GeometricChannel
+        >>> made = certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)")
+        >>> made.answers(query("count(5)")), made.answers(query("count(5)", "either"))
+        (True, False)
+        """
+        if question.neighbours.value != self.neighbours:
+            return False
+        if self.is_named or canonical_text(question) is not None:
+            return self.is_named and canonical_text(question) == self.query
+        return self.question.graph.difference(question.graph) is None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -105,15 +139,12 @@ class Mechanism:
     @property
     def expected_loss(self) -> Fraction | None:
         """The stated expected loss."""
-        return self._number("expected_loss")
+        return self._file.header["expected_loss"]  # type: ignore[no-any-return]
 
     @property
     def bound(self) -> Fraction | None:
         """The stated lower bound of the loss (or what else is least) of every such mechanism."""
-        return self._number("bound")
-
-    def _number(self, name: str) -> Fraction | None:
-        return None if self.header.get(name) is None else Fraction(self.header[name])
+        return self._file.header["bound"]  # type: ignore[no-any-return]
 
     @functools.cached_property
     def digest(self) -> str:
@@ -139,8 +170,8 @@ class Mechanism:
             if self._listed is None:
                 return self._weights.row(int(i))
             return np.concatenate([block[int(i)] for block in self._listed])
-        except Damaged as damage:
-            raise InputError(f"the mechanism: {damage}") from None
+        except Refused as refused:
+            raise InputError(f"the mechanism: {refused}") from None
 
     @functools.cached_property
     def _listed(self) -> list[NDArray[Any]] | None:
@@ -150,7 +181,7 @@ class Mechanism:
         part = self._file.places["weights"][0]
         # Wider integers are Python objects, each with a header and a pointer to it.
         size = 8 if part["width"] == 8 else part["width"] + 40
-        if part["count"] * size > KEPT_BYTES:
+        if part["count"] * size > 1 << 27:  # bytes that stay unpacked between questions
             return None
         return [block for _, block in self._weights.columns()]
 
@@ -160,17 +191,20 @@ class Mechanism:
 
     def input_label(self, i: int) -> Hashable:
         """Return the answer that row i stands for."""
-        return self._label("inputs", i, self.shape[0])
+        self._check_place(i, self.shape[0])
+        return self._graph.label(int(i))
 
     def output_label(self, o: int) -> Hashable:
         """Return what is reported for output o."""
-        return self._label("outputs", o, self.shape[1])
+        self._check_place(o, self.shape[1])
+        listed: list[Hashable] | None = self._file.header["outputs"]
+        return self._graph.label(int(o)) if listed is None else listed[int(o)]
 
     def guess(self, answer: Hashable) -> Hashable:
-        """Return what the reader for whom the file is made takes a released answer for.
+        """Return what the consumer for whom the file is made takes a released answer for.
 
         Listed weights are remapped already. A rule is noise alone, and the file says beside it
-        what its reader guesses.
+        what its consumer guesses.
         """
         if self._guess_of is None:
             return answer
@@ -178,50 +212,22 @@ class Mechanism:
 
     @functools.cached_property
     def _guess_of(self) -> NDArray[Any] | None:
-        rows, outputs = self.shape
-        if self.kind == "dense" or "guess_of" not in self._file.places or rows != outputs:
+        consumer = self._file.header["consumer"]
+        if self.kind == "dense" or consumer is None or not consumer["remapped"]:
             return None
-        return self._file.whole("guess_of", outputs, 0, rows)
+        return self._file.whole("guess_of") if consumer["loss"]["kind"] != "listed" else None
 
     def input_index(self, label: Hashable) -> int:
-        """Return the row of a true answer."""
-        told = self.header["inputs"]
-        if "list" in told:
-            found = self._places.get(label)
-        elif "sizes" in told:
-            sizes = told["sizes"]
-            found = None
-            if isinstance(label, tuple) and len(label) == len(sizes):
-                fits = all(0 <= x < size for x, size in zip(label, sizes, strict=True))
-                found = int(np.ravel_multi_index(label, sizes)) if fits else None
-        else:
-            found = self._on_line(told, label)
-        if found is None:
-            raise InputError(f"{label!r} is not an answer of {self.query}")
-        return found
-
-    def _on_line(self, told: dict[str, Any], label: Any) -> int | None:
+        """Return the row of a true answer; an error never says which answer it was."""
         try:
-            place = (Fraction(label) - Fraction(told["start"])) / Fraction(told["step"])
-        except (TypeError, ValueError, OverflowError):
-            return None
-        whole = place.denominator == 1 and 0 <= place < self.shape[0]
-        return int(place) if whole else None
+            return self.question.graph.index(label)
+        except InputError:
+            raise InputError(f"this is not an answer of {self.query}") from None
 
-    @functools.cached_property
-    def _places(self) -> dict[Hashable, int]:
-        return {decode_label(x): i for i, x in enumerate(self.header["inputs"]["list"])}
-
-    def _label(self, name: str, i: int, count: int) -> Hashable:
+    @staticmethod
+    def _check_place(i: int, count: int) -> None:
         if not 0 <= i < count:
-            raise InputError(f"{name} are numbered 0 … {count - 1}, got {i}")
-        told = self.header[name]
-        if "list" in told:
-            return decode_label(told["list"][i])
-        if "sizes" in told:
-            return tuple(map(int, np.unravel_index(int(i), told["sizes"])))
-        value = Fraction(told["start"]) + int(i) * Fraction(told["step"])
-        return int(value) if value.denominator == 1 else value
+            raise InputError(f"places are numbered 0 … {count - 1}, got {i}")
 
     def channel(self) -> Channel:
         """Return the mechanism as a channel, with its exact weights where they fit."""
@@ -313,7 +319,7 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> Path:
     >>> from tightrope.certify import certify, verify
     >>> from tightrope.graphs import Clique
     >>> from tightrope.channels import ScaledPhi
-    >>> made = certify(ScaledPhi(Clique(6), "ln(2)", 2 / 7), Clique(6), "ln(2)", query="choice(6)")
+    >>> made = certify(ScaledPhi(Clique(6), "ln(2)", 2 / 7), "choice(6)", "ln(2)")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = write(made, Path(folder, "cities.tightrope"))
     ...     read(path).digest == made.digest, verify(path).private

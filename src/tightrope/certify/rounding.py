@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.certify.neighbours import BLOCK, Graph
-from tightrope.certify.weights import exceeds
+from tightrope.certify.judge import MASK, Graph, exceeds
 from tightrope.channels import Channel, IntegerChannel
 from tightrope.errors import CheckFailed, TooLarge
 
@@ -35,10 +34,9 @@ MOVED_LIMIT = 1e-9
 #: Largest number of weights that are listed.
 LISTED_WEIGHTS = 16_000_000
 #: Logarithm of the total of a row.
-BITS = 62
-#: What the rounding of a product of floats can cost, in units.
-FLOAT_UNITS = 1 << 11
-_MASK = (1 << 31) - 1
+ROW_BITS = 62
+#: Numbers looked at together.
+BLOCK = 1 << 21
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ def round_channel(channel: Channel, graph: Graph, ratios: list[Fraction]) -> Rou
     Examples
     --------
     >>> half = Channel([[2 / 3, 1 / 3], [1 / 3, 2 / 3]])
-    >>> pair = Graph(2, None, np.array([[0, 1]]), np.zeros(1, int))
+    >>> pair = Graph("list", 2, (), np.array([[0, 1]]), np.zeros(1, int))
     >>> found = round_channel(half, pair, [Fraction(2)])
     >>> found.weights.sum(axis=1).tolist() == [2**62] * 2, found.moved < 1e-14
     (True, True)
@@ -109,10 +107,11 @@ def round_channel(channel: Channel, graph: Graph, ratios: list[Fraction]) -> Rou
     wanted = channel.matrix()
     kept = np.flatnonzero(wanted.max(axis=0) > 0)
     wanted = wanted[:, kept]
-    total = 1 << BITS
-    # The slack of a tight constraint is 1-q/p of the constant; the cap keeps it harmless.
+    total = 1 << ROW_BITS
+    # The slack of a tight constraint is 1-q/p of the constant; the cap keeps it harmless. The
+    # rounding of a product of floats can cost 2^11 units.
     least = min(float(1 - 1 / ratio) for ratio in ratios)
-    constant = int(min(FLOAT_UNITS / max(least, 1e-9), 1e-11 * total / len(kept))) + 1
+    constant = int(min(2**11 / max(least, 1e-9), 1e-11 * total / len(kept))) + 1
     reserve = 0
     weights = _floor(wanted, total, constant)
     for attempt in range(8):
@@ -138,7 +137,7 @@ def round_channel(channel: Channel, graph: Graph, ratios: list[Fraction]) -> Rou
             or f"rounding to integers would move {moved:.3g} of the probability, more than "
             f"{MOVED_LIMIT:g}"
         )
-    return Rounded(weights, BITS, kept, moved)
+    return Rounded(weights, ROW_BITS, kept, moved)
 
 
 def _floor(wanted: NDArray[np.float64], total: int, constant: int) -> NDArray[np.int64]:
@@ -151,11 +150,11 @@ def _flat_enough(rest: NDArray[Any], graph: Graph, ratios: list[Fraction]) -> bo
 
 def _times(w: NDArray[np.int64], p: int, q: int) -> NDArray[np.int64]:
     """⌈w·q/p⌉ for w below 2^62, in two limbs when p and q fit into 31 bits."""
-    if max(p, q) > _MASK:
+    if max(p, q) > MASK:
         return np.asarray(-(-w.astype(object) * q // p), dtype=np.int64)
-    low = (w & _MASK) * q
+    low = (w & MASK) * q
     high = (w >> 31) * q + (low >> 31)
-    low = (high % p << 31) + (low & _MASK)
+    low = (high % p << 31) + (low & MASK)
     return (high // p << 31) - (-low // p)
 
 
@@ -169,7 +168,7 @@ def _close(weights: NDArray[np.int64], graph: Graph, ratios: list[Fraction]) -> 
         for part in (columns[at : at + step] for at in range(0, len(columns), step)):
             before = weights[:, part]
             some = before.copy()
-            if graph.box is not None:
+            if graph.form != "list":
                 most = -graph.smallest_near(-before)
                 some = np.maximum(some, _times(most, ratios[0].numerator, ratios[0].denominator))
             for ratio, (start, cuts, nodes) in zip(ratios, arcs, strict=False):
@@ -187,7 +186,7 @@ def _close(weights: NDArray[np.int64], graph: Graph, ratios: list[Fraction]) -> 
 def _arcs(graph: Graph, count: int) -> list[tuple[NDArray[Any], ...]]:
     """Arcs for each ratio in the order of their ends, with the cuts between different ends."""
     found: list[tuple[NDArray[Any], ...]] = []
-    for number in range(count if graph.box is None else 0):
+    for number in range(count if graph.form == "list" else 0):
         mine = graph.edges[graph.length == number]
         both = np.concatenate([mine, mine[:, ::-1]])
         both = both[np.argsort(both[:, 1], kind="stable")]
@@ -218,7 +217,7 @@ def _breaches(
 ) -> Iterator[tuple[int, int, int, float, Fraction]]:
     """Yield for each block of the matrix its worst place: rows, output and excess."""
     nodes = np.arange(len(weights))
-    if graph.box is not None:
+    if graph.form != "list":
         step = max(1, BLOCK // len(weights))
         for start in range(0, weights.shape[1], step):
             some = weights[:, start : start + step]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tightrope.certify.checker import check
+from tightrope.certify.judge import check
+from tightrope.certify.question import derived_graph
+from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,12 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Verification:
-    """What the checks of a mechanism found.
+    """What the checks of a mechanism found, and what it was that they checked.
 
     Attributes
     ----------
     private
-        Whether the weights are private for ε, the rows are sound and the bytes untouched.
+        Whether the weights are private for ε on their graph, the rows are sound and the bytes
+        untouched.
+    private_for_question
+        Whether they are private for the question and the neighbour relation that the file names;
+        ``None`` for a file that holds a graph of its own.
     optimal_within
         The expected loss (or the vulnerability, where loss is limited) less the proved bound,
         exactly; ``None`` without a sound certificate.
@@ -37,20 +44,27 @@ class Verification:
         The SHA-256 digest of the bytes.
     under
         The limit that the mechanism keeps, in words; no mechanism that keeps it is below the bound.
+    question
+        The question, the neighbour relation and ε that the file names.
+    consumer
+        Whose loss was checked: kind, prior or support, loss, and the attacker of a limit.
 
     Examples
     --------
-    >>> bool(Verification(True, None, "2/1", (), (), None))
+    >>> bool(Verification(True, True, None, "2/1", (), (), None))
     True
     """
 
     private: bool
+    private_for_question: bool | None
     optimal_within: Fraction | None
     ratio: str | None
     reasons: tuple[str, ...]
     checked: tuple[str, ...]
     digest: str | None
     under: str | None = None
+    question: dict[str, Any] = field(default_factory=dict)
+    consumer: dict[str, Any] | None = None
 
     def __bool__(self) -> bool:
         return not self.reasons
@@ -64,12 +78,15 @@ class Verification:
                 gap = math.nextafter(gap, math.inf)
         return {
             "private": self.private,
+            "private_for_question": self.private_for_question,
             "optimal_within": gap,
+            "consumer": self.consumer,
             "ratio": self.ratio,
             "reasons": list(self.reasons),
             "checked": list(self.checked),
             "digest": self.digest,
             "under": self.under,
+            "question": self.question,
         }
 
     def __str__(self) -> str:
@@ -83,11 +100,11 @@ class Verification:
 
 
 def verify(mechanism: str | os.PathLike[str] | bytes | Mechanism) -> Verification:
-    r"""Check a mechanism: privacy, row totals, labels, digest, loss and optimality.
+    r"""Check a mechanism: question, privacy, row totals, digest, loss and optimality.
 
-    Every decision is made in integers, by code that knows no solver and no planner and needs
-    nothing but NumPy. A weight is a witness: :math:`W[i,o]\,q \le W[h,o]\,p` on every edge
-    [A, Lemma 1] with :math:`p/q \le e^\varepsilon`.
+    Every decision is made in integers, by code that knows no solver and no planner. A weight is a
+    witness: :math:`W[i,o]\,q \le W[h,o]\,p` on every edge [A, Lemma 1] with
+    :math:`p/q \le e^\varepsilon`. The edges are those of the question that the file names.
 
     Parameters
     ----------
@@ -98,10 +115,10 @@ def verify(mechanism: str | os.PathLike[str] | bytes | Mechanism) -> Verificatio
     --------
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import rational
-    >>> from tightrope.graphs import PathPower
-    >>> made = certify(rational([["3/4", "1/4"], ["1/4", "3/4"]]), PathPower(2), "ln(3)")
-    >>> verify(made).private
-    True
+    >>> made = certify(rational([["3/4", "1/4"], ["1/4", "3/4"]]), "path(2)", "ln(3)")
+    >>> found = verify(made)
+    >>> found.private, found.private_for_question, found.question["query"]
+    (True, True, 'path(2)')
     >>> verify(made.to_bytes()[:-1]).reasons
     ('the file is truncated: 1 bytes are missing',)
     """
@@ -117,15 +134,37 @@ def verify(mechanism: str | os.PathLike[str] | bytes | Mechanism) -> Verificatio
             f"verify takes the path of a mechanism file or a mechanism, got {mechanism!r}"
         )
     try:
-        report = check(source)
+        report = check(source, derived_graph)
     except OSError as problem:
         raise InputError(f"{source!s}: {problem.strerror}") from None
+    question = report.question
+    if question:
+        base = question["epsilon"]["base"]
+        level = Epsilon(
+            Fraction(question["epsilon"]["multiple"]), None if base is None else Fraction(base)
+        )
+        question = {**question, "epsilon": str(level)}
     return Verification(
         report.private,
+        report.private if report.named is not False else None,
         report.optimal_within,
         report.ratio,
         tuple(report.reasons),
         tuple(report.checked),
         report.digest,
         report.under,
+        question,
+        report.consumer,
     )
+
+
+def judge_script() -> str:
+    """Return the judge as one file that a sceptic can read and run without this package.
+
+    It needs Python and NumPy, and derives the graphs of the common questions itself.
+    ``scripts/verify_mechanism.py`` is this text.
+
+    >>> "import tightrope" in judge_script(), judge_script().count("def main(")
+    (False, 1)
+    """
+    return files("tightrope.certify").joinpath("judge.py").read_text("utf-8")

@@ -44,14 +44,7 @@ def certify(
     loaded = load(mechanism, epsilon, question, neighbours)
     if loaded.epsilon is None:
         raise InputError("a matrix does not say how private it is meant to be: add --epsilon")
-    made = prove(
-        loaded.channel,
-        loaded.query.graph,
-        loaded.epsilon,
-        query=loaded.query.text,
-        neighbours=loaded.query.neighbours.value,
-        provenance={"mechanism": loaded.name},
-    )
+    made = prove(loaded.channel, loaded.query, loaded.epsilon)
     write(made, out)
     data = {
         "file": str(out),
@@ -62,7 +55,7 @@ def certify(
         "answers": made.shape[0],
         "outputs": made.shape[1],
         "kind": made.kind,
-        "moved": float(made.header["provenance"]["moved"]),
+        "moved": made.moved,
         "bytes": len(made.to_bytes()),
         "digest": made.digest,
     }

@@ -24,8 +24,7 @@ def verify(
         bool,
         typer.Option(
             "--script",
-            help="Print the checker as one file that needs only NumPy; with FILE, only what its "
-            "check enters.",
+            help="Print the judge as one file that needs only NumPy.",
         ),
     ] = False,
     signer: Annotated[
@@ -34,23 +33,22 @@ def verify(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a mechanism file: privacy, rows, labels, digest, loss and optimality.
+    """Check a mechanism file: its question, privacy, rows, digest, loss and optimality.
 
     The exit code is 1 when a check fails; then it is said what fails, where and by how much.
 
     Examples:
       tightrope verify cities.tightrope
       tightrope verify --script > verify_mechanism.py
-      tightrope verify --script cities.tightrope > verify_cities.py
 
     >>> verify(script=True)
     #!/usr/bin/env python3
     ...
     """
     if script:
-        from tightrope.certify.script import checker_script
+        from tightrope.certify import judge_script
 
-        print(checker_script(file), end="")
+        print(judge_script(), end="")
         return
     if file is None:
         raise InputError("name the mechanism file to verify")
@@ -59,15 +57,18 @@ def verify(
         return
     if signer is not None:
         raise InputError(f"--signer goes with a receipt, and {file} is none")
-    from tightrope.certify.verification import verify as judge
+    from tightrope.certify import verify as judge
 
     found = judge(file)
 
     def draw(console: Console) -> None:
         within = found.optimal_within
         under = f" with {found.under}" if found.under else ""
+        owner = "for the question" if found.private_for_question is not None else "on its own graph"
         rows = {
-            "private": "yes" if found.private else "no",
+            **{name: str(value or "a graph of its own") for name, value in found.question.items()},
+            "private": f"yes, {owner}" if found.private else "no",
+            **{name: str(value) for name, value in (found.consumer or {}).items() if value},
             "optimal within": ("not proved" if within is None else f"{float(within):.3g}") + under,
             "ratio": found.ratio or "not known",
             "digest": found.digest or "not known",

@@ -6,7 +6,7 @@ The whole way of an answer is one function: ``tr.release(mechanism, data=…, sq
 >>> from tightrope.channels import GeometricChannel
 >>> from tightrope.graphs import PathPower
 >>> from tightrope.publish import Sampler
->>> made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
+>>> made = certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)")
 >>> Sampler(made, 3).draw() in range(6)
 True
 """

@@ -141,7 +141,7 @@ def audit(
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import GeometricChannel
     >>> from tightrope.graphs import PathPower
-    >>> made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
+    >>> made = certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)")
     >>> found = audit(made, draws=2000, timed=2000, rows=[0, 3])
     >>> [row.passed for row in found.rows]
     [True, True]

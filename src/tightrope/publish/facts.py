@@ -660,7 +660,7 @@ def facts_of_mechanism(
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import GeometricChannel
     >>> from tightrope.graphs import PathPower
-    >>> made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
+    >>> made = certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)")
     >>> facts_of_mechanism(made, "select count(*) from visits", "visits.csv", {}).tables["visits"]
     Table(name='visits', population=5, ...)
     >>> facts_of_mechanism(made, "select count(*) from others", "visits.csv", {})

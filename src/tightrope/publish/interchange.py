@@ -112,7 +112,7 @@ def privacy_map(mechanism: Mechanism, distance: float) -> float:
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import GeometricChannel
     >>> from tightrope.graphs import PathPower
-    >>> made = certify(GeometricChannel(11, "0.5", 5), PathPower(11, 5), "0.5", query="sum(2,5)")
+    >>> made = certify(GeometricChannel(11, "0.5", 5), "sum(2,5)", "0.5")
     >>> privacy_map(made, 0), privacy_map(made, 6)
     (0.0, 1.0)
     """

@@ -164,7 +164,7 @@ def release(
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import GeometricChannel
     >>> from tightrope.graphs import PathPower
-    >>> made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
+    >>> made = certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)")
     >>> people = pyarrow.table({"age": [31, 44, 27]})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     answer = release(
@@ -252,7 +252,7 @@ def understand(
     >>> from tightrope.channels import GeometricChannel
     >>> from tightrope.graphs import PathPower
     >>> from tightrope.publish.facts import Table
-    >>> made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
+    >>> made = certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)")
     >>> understand(made, "select count(*) from people", Facts({"people": Table("people", 9)}))
     Traceback (most recent call last):
     ...
@@ -265,17 +265,14 @@ def understand(
     if part is not None:
         shape = replace(shape, part=(shape.table.partition(*part), part[1]))
     near = shape.table.neighbours.value
-    if declared is None:
-        text = shape.question
-    else:
-        text = query(declared.query, neighbours=near).text
-        for label in (*declared.answers.values(), declared.otherwise):
-            mechanism.input_index(label)
-    answered = query(mechanism.query, neighbours=mechanism.neighbours).text
-    if (text, near) != (answered, mechanism.neighbours):
+    asked = query(shape.question if declared is None else declared.query, neighbours=near)
+    for label in () if declared is None else (*declared.answers.values(), declared.otherwise):
+        mechanism.input_index(label)
+    # A graph of one's own is that of a declared question, compared by its content.
+    if not mechanism.answers(asked):
         raise InputError(
-            f"this SQL asks {text} under {near}; the mechanism answers {answered} under "
-            f"{mechanism.neighbours}: design one for {text}"
+            f"this SQL asks {asked.text} under {near}; the mechanism answers {mechanism.query} "
+            f"under {mechanism.neighbours}: design one for {asked.text}"
         )
     return shape
 

@@ -176,7 +176,7 @@ class Simulation:
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import GeometricChannel
     >>> from tightrope.graphs import PathPower
-    >>> made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
+    >>> made = certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)")
     >>> simulate(made, 3, 4, seed=1).receipt()
     Traceback (most recent call last):
     ...
@@ -226,7 +226,7 @@ def simulate(mechanism: Mechanism, row: int, count: int, *, seed: int) -> Simula
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import GeometricChannel
     >>> from tightrope.graphs import PathPower
-    >>> made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
+    >>> made = certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)")
     >>> simulate(made, 3, 4, seed=1).outputs == simulate(made, 3, 4, seed=1).outputs
     True
     """

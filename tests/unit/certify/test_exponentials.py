@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from tightrope.certify.exponentials import exp_bounds, level_bounds, ln_bounds
+from tightrope.certify.judge import exp_bounds, level_bounds, ln_bounds
 from tightrope.epsilon import Epsilon
 
 
@@ -46,17 +46,17 @@ def test_ln_lies_between_its_bounds(x):
 def test_the_ratio_of_epsilon_is_accepted_and_a_larger_one_is_not(text):
     level = Epsilon.of(text)
     ratio = level.ratio
-    sound, alpha = level_bounds(level.multiple, level.base, ratio.numerator, ratio.denominator)
+    sound, alpha = level_bounds(level.multiple, level.base, ratio)
     assert sound
     assert abs(alpha / 2**62 - level.alpha) <= 1e-15
     above = ratio * (1 + Fraction(3, 10**15))
-    assert not level_bounds(level.multiple, level.base, above.numerator, above.denominator)[0]
+    assert not level_bounds(level.multiple, level.base, above)[0]
 
 
 def test_alpha_is_never_above_the_true_one():
     for text in ("0.1", "1", "ln(2)/3", "ln(5)"):
         level = Epsilon.of(text)
-        alpha = level_bounds(level.multiple, level.base, 1, 1)[1]
+        alpha = level_bounds(level.multiple, level.base, Fraction(1))[1]
         low, _ = exp_bounds(
             level.multiple * (1 if level.base is None else ln_bounds(level.base)[0])
         )
@@ -64,7 +64,7 @@ def test_alpha_is_never_above_the_true_one():
 
 
 def test_beyond_the_range_both_bounds_are_safe():
-    sound, alpha = level_bounds(Fraction(10**6), None, 2**800, 1)
+    sound, alpha = level_bounds(Fraction(10**6), None, Fraction(2**800))
     assert sound
     assert alpha == 0
-    assert not level_bounds(Fraction(10**6), None, 2**900, 1)[0]
+    assert not level_bounds(Fraction(10**6), None, Fraction(2**900))[0]

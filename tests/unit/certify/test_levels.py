@@ -5,11 +5,16 @@ from itertools import pairwise
 
 import pytest
 
-from tightrope.certify.levels import level_table, levels_of
+from tightrope.certify.judge import Graph
+from tightrope.certify.rules import level_table, rule_weights
 from tightrope.channels import Channel, GeometricChannel, ScaledPhi
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, TooLarge
 from tightrope.graphs import Clique, PathPower
+
+
+def line(size, width):
+    return Graph("box", size, ((size, width),))
 
 
 @pytest.mark.parametrize(("text", "reach"), [("ln(2)", 1), ("0.01", 1), ("1", 5), ("5", 3)])
@@ -32,10 +37,10 @@ def test_no_more_levels_than_distances():
 
 def test_channels_without_a_rule():
     one = Epsilon.of("1")
-    assert levels_of(GeometricChannel(9, "1", 2), [[9, 3]], one) is None
-    assert levels_of(GeometricChannel(9, "2", 3), [[9, 3]], one) is None
-    assert levels_of(Channel([[1.0]]), [[1, 1]], one) is None
-    assert levels_of(ScaledPhi(Clique(3), "1", 0.5761168847658291), [[3, 1]], one) is None
+    assert rule_weights(GeometricChannel(9, "1", 2), line(9, 3), one) is None
+    assert rule_weights(GeometricChannel(9, "2", 3), line(9, 3), one) is None
+    assert rule_weights(Channel([[1.0]]), line(1, 1), one) is None
+    assert rule_weights(ScaledPhi(Clique(3), "1", 0.5761168847658291), line(3, 1), one) is None
 
 
 def test_rows_that_do_not_sum_to_one_closely_enough_are_refused():
@@ -43,22 +48,22 @@ def test_rows_that_do_not_sum_to_one_closely_enough_are_refused():
     channel = GeometricChannel(size, level)
     tops = channel.column_maxima()
     near = ScaledPhi(PathPower(size), level, tops * (1 + 5e-10))
-    assert levels_of(near, [[size, 1]], level) is not None
+    assert rule_weights(near, line(size, 1), level) is not None
     tops[size // 2] *= 1 + 3e-9
     with pytest.raises(CheckFailed, match="differ from 1"):
-        levels_of(ScaledPhi(PathPower(size), level, tops), [[size, 1]], level)
+        rule_weights(ScaledPhi(PathPower(size), level, tops), line(size, 1), level)
 
 
 @pytest.mark.parametrize("power", [0, 1, 2])
 def test_losses_that_grow_with_the_distance_have_finer_rules(power):
     """What rounding moves may travel across the whole line, and counts that much more."""
     level = Epsilon.of("ln(3)")
-    found = levels_of(GeometricChannel(3000, level), [[3000, 1]], level, power)
-    assert found.levels[0] == 1 << (60 + 12 * power)
+    found = rule_weights(GeometricChannel(3000, level), line(3000, 1), level, power)
+    assert found.fields["levels"][0] == 1 << (60 + 12 * power)
     assert found.moved < 1e-13 / 3000**power
 
 
 def test_more_levels_than_a_checker_adds_up_are_refused_before_it_tries():
     level = Epsilon.of("0.001")
     with pytest.raises(TooLarge, match=r"levels for 100000 answers .* take a larger"):
-        levels_of(GeometricChannel(100_000, level), [[100_000, 1]], level, 1)
+        rule_weights(GeometricChannel(100_000, level), line(100_000, 1), level, 1)

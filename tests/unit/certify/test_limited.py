@@ -4,10 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.forged import forged, unpack
 
 from tightrope.certify import Limited, Prices, certify, verify
-from tightrope.certify.container import Container
-from tightrope.certify.encode import encode
 from tightrope.channels import rational
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError
@@ -40,16 +39,9 @@ def made(request):
     return found, prove(found, question)
 
 
-def parts(mechanism):
-    file = Container(mechanism.to_bytes())
-    header = {name: value for name, value in file.header.items() if name != "sections"}
-    return header, {name: np.concatenate(list(file.chunks(name))) for name in file.places}
-
-
 def changed(mechanism, header=(), sections=()):
     """The file with some fields and sections changed, and a digest that fits."""
-    old, arrays = parts(mechanism)
-    return encode({**old, **dict(header)}, {**arrays, **dict(sections)}, mechanism.shape[0])
+    return forged(mechanism, header, **dict(sections))
 
 
 def test_the_limit_is_kept_and_the_design_is_best_under_it(made):
@@ -74,7 +66,7 @@ def test_the_limit_is_kept_and_the_design_is_best_under_it(made):
 
 def test_every_changed_number_is_noticed(made):
     _, mechanism = made
-    header, arrays = parts(mechanism)
+    header, arrays = unpack(mechanism)
     limit, proof = header["limit"], header["certificate"]
     other = {"loss": "vulnerability", "vulnerability": "loss"}
     more = Fraction(1, 10**15)
@@ -85,7 +77,6 @@ def test_every_changed_number_is_noticed(made):
         {"limit": {**limit, "most": str(Fraction(limit["most"]) / 2)}},
         {"limit": {**limit, "vulnerability": str(Fraction(limit["vulnerability"]) + more)}},
         {"limit": {**limit, "vulnerability": "9" * 1999}},
-        {"limit": {**limit, "actions": 0}, "certificate": None} if "actions" in limit else {},
         {"limit": []},
         {"limit": None},
         {"certificate": {**proof, "weight": proof["weight"] + 1}},
@@ -95,16 +86,17 @@ def test_every_changed_number_is_noticed(made):
         {"certificate": {**proof, "weight": 10**400}},
         {"certificate": {**proof, "bits": proof["bits"] - 1}},
         {"certificate": {**proof, "bits": 0}},
-        {"certificate": {**proof, "kind": "cover"}},
+        {"certificate": {**proof, "kind": "phi"}},
         {"certificate": {**proof, "kind": "line"}},
         {"bound": str(Fraction(header["bound"]) + more)},
         {"expected_loss": str(Fraction(header["expected_loss"]) - more)},
         {"expected_loss": "9" * 1999},
     ]
-    if "attack_denominator" in limit:
-        for parts_of_one in (limit["attack_denominator"] + 1, 0, 10**400):
-            headers.append({"limit": {**limit, "attack_denominator": parts_of_one}})
-        headers.append({"limit": {**limit, "actions": limit["actions"] + 1}})
+    attacker = limit["attacker"]
+    if attacker["kind"] == "listed":
+        for key, number in (("denominator", attacker["denominator"] + 1), ("actions", 3)):
+            headers.append({"limit": {**limit, "attacker": {**attacker, key: number}}})
+        headers.append({"limit": {**limit, "attacker": {"kind": "guesser"}}})
     for one in filter(None, headers):
         verdict = verify(changed(mechanism, header=one))
         assert verdict.reasons, one
@@ -133,9 +125,19 @@ def test_every_changed_number_is_noticed(made):
 
 def test_an_attacker_who_is_too_much_work_is_refused():
     mechanism = prove(*made_for("attacker"))
-    header, _ = parts(mechanism)
-    many = {"limit": {**header["limit"], "actions": 10**12}}
-    assert "no such attacker" in verify(changed(mechanism, header=many)).reasons[-1]
+    header, _ = unpack(mechanism)
+    attacker = {**header["limit"]["attacker"], "actions": 10**12}
+    many = {"limit": {**header["limit"], "attacker": attacker}}
+    said = verify(changed(mechanism, header=many)).reasons[0]
+    assert said.startswith("header.limit.attacker.actions must be")
+
+
+def test_an_attacker_who_can_gain_nothing_is_refused():
+    """Under him every mechanism keeps every limit."""
+    mechanism = prove(*made_for("attacker"))
+    nothing = np.zeros(12, np.int64)
+    said = verify(changed(mechanism, sections={"attack": nothing})).reasons
+    assert said == ("limit: an attacker who can gain nothing limits nothing",)
 
 
 def test_weights_that_pass_a_limit_state_what_they_have():
@@ -147,8 +149,8 @@ def test_weights_that_pass_a_limit_state_what_they_have():
     assert verify(made).under == "vulnerability at most 0.5"
     assert verify(made).optimal_within == Fraction(1, 2)
     # Every row has the same loss here, so that only the limit is out of place.
-    worst = changed(made, sections={"support": np.arange(3)})
-    assert verify(worst).reasons == ("a limit is for a reader with a prior",)
+    averse = {**made.header["consumer"], "support": {"kind": "all"}}
+    assert verify(changed(made, {"consumer": averse})).reasons == ("a limit is for a prior",)
 
 
 def test_a_limit_without_a_proof_is_checked_and_claims_no_optimality():

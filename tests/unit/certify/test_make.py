@@ -1,20 +1,16 @@
 """From designs to files: kinds, labels, lengths, refusals."""
 
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import tightrope as tr
-from tightrope.certify import Cover, Mechanism, certify, make, read, verify, write
-from tightrope.certify.container import Container
-from tightrope.certify.encode import encode
+from tightrope.certify import Mechanism, PhiBound, certify, make, read, verify, write
 from tightrope.channels import Channel, GeometricChannel, IntegerChannel, ScaledPhi, rational
 from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, InputError, TooLarge
-from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, hypercube
+from tightrope.graphs import Cycle, ExplicitGraph, PathPower, hypercube
 from tightrope.mechanisms import tight_constraints
 
 QUERIES = [
@@ -40,7 +36,7 @@ def test_every_kind_of_query_under_every_relation(text, relation):
     graph = query.graph
     far = np.exp(-0.5 * np.asarray(graph.distance_matrix(), float))
     channel = Channel(far / far.sum(axis=1, keepdims=True), outputs=graph.labels)
-    made = certify(channel, graph, "1", query=query.text, neighbours=relation)
+    made = certify(channel, query.text, "1", neighbours=relation)
     found = verify(made)
     assert found.reasons == ()
     assert found.private
@@ -58,7 +54,8 @@ def test_lengths_of_edges_have_their_own_ratios():
         [["8/16", "4/16", "4/16"], ["4/16", "8/16", "4/16"], ["1/16", "1/16", "14/16"]]
     )
     made = certify(tight, graph, "ln(2)")
-    assert [entry[1:] for entry in made.header["ratios"]] == [["2", "1"], ["8", "1"]]
+    assert made.header["ratios"] == ["2", "8"]
+    assert made.header["graph"]["lengths"] == ["1", "3"]
     assert verify(made).private
     over = rational([["8/16", "4/16", "4/16"], ["4/16", "8/16", "4/16"], ["1/32", "1/32", "30/32"]])
     with pytest.raises(CheckFailed, match=r"row 1.*neighbouring row 2|row 2.*neighbouring row 1"):
@@ -86,8 +83,7 @@ def test_outputs_that_never_occur_are_left_out():
 
 
 def test_a_rule_from_a_thousand_answers_on():
-    graph = tr.query("sum(2000,5)").graph
-    made = certify(GeometricChannel(10_001, "1", 5), graph, "1", query="sum(2000,5)")
+    made = certify(GeometricChannel(10_001, "1", 5), "sum(2000,5)", "1")
     assert made.kind == "levels"
     assert len(made.to_bytes()) < 40_000
     assert verify(made).private
@@ -102,11 +98,10 @@ def test_tight_constraints_by_rule_are_proved_optimal():
     channel = tight_constraints(graph, "1.2")
     made = certify(
         channel,
-        graph,
+        "sum(1000,3)",
         "1.2",
-        query="sum(1000,3)",
         consumer=Consumer.of(graph),
-        certificate=Cover(channel.scale / graph.size),
+        certificate=PhiBound(channel.scale / graph.size),
     )
     found = verify(made)
     assert found.reasons == ()
@@ -118,8 +113,8 @@ def test_bundles_of_counts_by_rule(monkeypatch):
     graph = tr.query("counts(9,2)").graph
     channel = tight_constraints(graph, "1.5")
     consumer = Consumer.of(graph)
-    cover = Cover(channel.scale / graph.size)
-    made = certify(channel, graph, "1.5", query="counts(9,2)", consumer=consumer, certificate=cover)
+    cover = PhiBound(channel.scale / graph.size)
+    made = certify(channel, "counts(9,2)", "1.5", consumer=consumer, certificate=cover)
     assert made.kind == "levels"
     assert made.input_label(37) == (3, 7)
     assert made.input_index((3, 7)) == 37
@@ -146,11 +141,10 @@ def test_symmetric_graphs_by_rule(text, scale):
     graph = tr.query(text).graph
     made = certify(
         ScaledPhi(graph, "1", scale),
-        graph,
+        text,
         "1",
-        query=text,
         consumer=Consumer.of(graph),
-        certificate=Cover(np.full(graph.size, scale / graph.size)),
+        certificate=PhiBound(np.full(graph.size, scale / graph.size)),
     )
     found = verify(made)
     assert made.kind == "radial"
@@ -173,30 +167,18 @@ def test_symmetric_graphs_by_rule(text, scale):
 def test_more_databases_than_can_be_listed():
     graph = tr.query("databases(20,4)").graph
     channel = ScaledPhi(graph, "ln(2)", 0.4**20)
-    made = certify(channel, graph, "ln(2)", query="databases(20,4)")
+    made = certify(channel, "databases(20,4)", "ln(2)")
     assert made.shape == (4**20, 4**20)
     assert verify(made).private
     assert len(made.to_bytes()) < 3_000
-    with pytest.raises(InputError, match="too long to list"):
+    with pytest.raises(InputError, match="too large"):
         made.row_weights(5)
-
-
-def test_listed_weights_cannot_hide_behind_a_rule_of_the_graph():
-    """A cycle by rule lists no edges: listed weights would be checked against none."""
-    made = certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="six")
-    file = Container(made.to_bytes())
-    header = {k: v for k, v in file.header.items() if k != "sections"}
-    header["graph"] = {"cycle": [6]}
-    weights = np.concatenate(list(file.chunks("weights")))
-    found = verify(encode(header, {"weights": weights}, 6))
-    assert not found.private
-    assert found.reasons == ("listed weights need a box or a list of edges",)
 
 
 def test_a_hypercube_is_listed():
     graph = hypercube(4)
     channel = ScaledPhi(graph, "ln(3)", (3 / 4) ** 4)
-    assert verify(certify(channel, graph, "ln(3)", query="hypercube(4)")).private
+    assert verify(certify(channel, "hypercube(4)", "ln(3)")).private
 
 
 def test_rows_and_answers_must_agree():
@@ -207,8 +189,8 @@ def test_rows_and_answers_must_agree():
 
 
 def test_a_query_that_means_another_graph_is_refused():
-    with pytest.raises(CheckFailed, match=r"query: count\(9\)"):
-        certify(GeometricChannel(4, 1), PathPower(4), 1, query="count(9)")
+    with pytest.raises(InputError, match=r"10 answers of count\(9\)"):
+        certify(GeometricChannel(4, 1), "count(9)", 1)
 
 
 def test_the_same_design_has_the_same_bytes():
@@ -218,7 +200,7 @@ def test_the_same_design_has_the_same_bytes():
 
 
 def test_files_are_written_whole_and_read_lazily(tmp_path):
-    made = certify(GeometricChannel(6, "0.3"), PathPower(6), "0.3", query="count(5)")
+    made = certify(GeometricChannel(6, "0.3"), "count(5)", "0.3")
     path = write(made, tmp_path / "count.tightrope")
     assert [p.name for p in tmp_path.iterdir()] == ["count.tightrope"]
     again = read(path)
@@ -243,28 +225,7 @@ def test_small_epsilon_and_large_epsilon():
     for level in ("0.000001", "40"):
         made = certify(GeometricChannel(5, level), PathPower(5), level)
         assert verify(made).private
-        assert float(made.header["provenance"]["moved"]) < 1e-9
-
-
-def test_checking_needs_nothing_but_numpy(tmp_path):
-    """The judge does not know the accused: no solver, no planner, not even SciPy."""
-    made = certify(
-        rational([["3/4", "1/4"], ["1/4", "3/4"]]),
-        Clique(2),
-        "ln(3)",
-        consumer=Consumer.of(Clique(2)),
-    )
-    path = write(made, tmp_path / "coin.tightrope")
-    code = (
-        "import sys, tightrope as tr\n"
-        f"assert tr.verify({str(path)!r}).private\n"
-        "rooms = {m.split('.')[1] for m in sys.modules if m.startswith('tightrope.')}\n"
-        "assert rooms == {'certify', 'errors'}, rooms\n"
-        "others = {'scipy', 'networkx', 'highspy', 'numba', 'typer', 'rich'} & set(sys.modules)\n"
-        "assert not others, others\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+        assert made.moved < 1e-9
 
 
 def test_the_gap_is_printed_as_a_float_that_is_not_too_small():
@@ -272,5 +233,5 @@ def test_the_gap_is_printed_as_a_float_that_is_not_too_small():
     assert found.as_dict()["optimal_within"] is None
     assert "private: yes" in str(found)
     gap = Fraction(1, 3)
-    shown = type(found)(True, gap, "2/1", (), (), None).as_dict()["optimal_within"]
+    shown = type(found)(True, True, gap, "2/1", (), (), None).as_dict()["optimal_within"]
     assert gap <= Fraction(shown) < gap + Fraction(1, 10**15)

@@ -5,13 +5,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tightrope.certify.neighbours import Graph
+from tightrope.certify.judge import Graph
 from tightrope.certify.rounding import _close, _times, round_channel
 from tightrope.channels import Channel, GeometricChannel
 from tightrope.errors import CheckFailed
 
-LINE = Graph(4, [[4, 1]], np.zeros((0, 2), np.int64), np.zeros(0, np.int64))
-LISTED = Graph(4, None, np.array([[0, 1], [1, 2], [2, 3]]), np.zeros(3, np.int64))
+LINE = Graph("box", 4, ((4, 1),))
+LISTED = Graph("list", 4, (), np.array([[0, 1], [1, 2], [2, 3]]), np.zeros(3, np.int64))
 
 
 @pytest.mark.parametrize("ratio", ["2", "3/2", "28245729/10391023", "99999999999/77777777777"])

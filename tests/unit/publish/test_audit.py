@@ -6,7 +6,6 @@ import pytest
 from tightrope.certify import certify
 from tightrope.channels import GeometricChannel
 from tightrope.errors import InputError
-from tightrope.graphs import PathPower
 from tightrope.publish import audit as run_audit
 from tightrope.publish.auditing import check_row, spearman
 from tightrope.publish.sampler import Sampler
@@ -14,7 +13,7 @@ from tightrope.publish.sampler import Sampler
 
 @pytest.fixture(scope="module")
 def made():
-    return certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
+    return certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)")
 
 
 def test_a_sound_sampler_has_the_right_frequencies(made):

@@ -17,7 +17,7 @@ from tightrope.publish.interchange import privacy_map
 
 @pytest.fixture(scope="module")
 def sums():
-    return certify(GeometricChannel(11, "0.5", 5), PathPower(11, 5), "0.5", query="sum(2,5)")
+    return certify(GeometricChannel(11, "0.5", 5), "sum(2,5)", "0.5")
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_the_file_holds_every_entry(sums, tmp_path):
 
 def test_the_privacy_map_counts_steps(sums):
     assert [privacy_map(sums, d) for d in (0, 1, 5, 6, 10, 1000)] == [0, 0.5, 0.5, 1, 1, 1.5]
-    logarithm = certify(GeometricChannel(6, "ln(3)"), PathPower(6), "ln(3)", query="count(5)")
+    logarithm = certify(GeometricChannel(6, "ln(3)"), "count(5)", "ln(3)")
     assert math.log(3) < privacy_map(logarithm, 1) < math.log(3) + 1e-14
     for wrong in (-1, math.nan):
         with pytest.raises(InputError, match="at least 0"):

@@ -112,7 +112,7 @@ def test_labels_of_the_outputs():
 
 def test_a_million_answers(monkeypatch):
     monkeypatch.setattr(make, "RULE_FROM", 2)
-    made = certify(GeometricChannel(3000, "1", 2), PathPower(3000, 2), "1", query="band")
+    made = certify(GeometricChannel(3001, "1", 2), "sum(1500,2)", "1")
     sampler = Sampler(made, 1500)
     assert sampler.bits > 64
     drawn = sampler.draw_indices(20_000)

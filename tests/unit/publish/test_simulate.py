@@ -6,13 +6,12 @@ import pytest
 from tightrope.certify import certify
 from tightrope.channels import GeometricChannel
 from tightrope.errors import InputError
-from tightrope.graphs import PathPower
 from tightrope.publish import simulate
 
 
 @pytest.fixture(scope="module")
 def made():
-    return certify(GeometricChannel(6, "ln(2)"), PathPower(6), "ln(2)", query="count(5)")
+    return certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)")
 
 
 def test_the_same_seed_gives_the_same_draws(made):

@@ -1,0 +1,1997 @@
+#!/usr/bin/env python3
+r"""Check a mechanism file in integers: whose question it answers, privacy, loss, optimality.
+
+* *Question.* A file for a named question holds no graph: the judge derives answers, labels and
+  neighbours from the text and the neighbour relation. Only a graph of one's own travels in the
+  file; then privacy is proved on that graph, and no question is named.
+* *Ratio.* For every edge length l the file names p/q, and p/q is at most exp(ε·l).
+* *Rows.* Every row of weights is non-negative and sums to 2^bits.
+* *Privacy.* ``W[i,o]·q <= W[h,o]·p`` for neighbours i ~ h and every output o.
+* *Loss.* The expected loss that the file states is the loss of these weights.
+* *Optimality.* No private mechanism, with whatever outputs, has a loss below the bound: for
+  every guess k the file gives multipliers m >= 0 on arcs such that, for all i,
+  ``π_i·loss(i,k) - λ_i >= Σ_h m(h→i) - α·Σ_h m(i→h)``. A private column x has
+  ``x_h >= α·x_i``, so ``Σ_i (π_i·loss(i,k) - λ_i)·x_i >= Σ m(i→h)·(x_h - α·x_i) >= 0``;
+  summed over the columns of a mechanism its loss is at least ``Σ λ_i``. On a *tree* the
+  multipliers need not be listed: from the leaves on, every answer hands what it has left to the
+  next one towards a root; on a *line* this is summed up for all guesses at once. For binary loss
+  y >= 0 with ``Σ_i y_i·α^d(i,k) >= π_k`` (*phi*) does the same: ``π_k·x_k <= Σ_i y_i·x_i``.
+  On a tree so does the *envelope* v, the least v >= π with ``v_h >= α·v_i`` on edges: with
+  Φ[i,h] = α^d(i,h) and y = Φ⁻¹v, seen from any k,
+  ``Σ_i y_i·x_i = v_k·x_k + Σ (v_c - α·v_p)·(x_c - α·x_p)/(1 - α²)`` over children c and parents p,
+  and the sum of y is ``Σ_j v_j·(1 - (deg_j - 1)·α)/(1 + α)``. A risk-averse consumer loses at least
+  as much as under any prior over the possible answers, so there the file names such a prior.
+* *Limit.* An attacker who gains a_w(i) by doing w under answer i gains ``V = Σ_x max_w a_w·x``
+  over the outputs x, which the file states. Under a limit on V the proof names θ >= 0 and for
+  each guess k choices q_k(w) >= 0 of sum θ, and adds ``Σ_w q_k(w)·a_w(i)`` to the costs
+  ``π_i·loss(i,k)``: summed over the columns that is at most θ·V, so the loss of a mechanism with
+  ``V <= v`` is at least ``Σ λ_i - θ·v``. Under a limit on the loss, V is least: there the costs
+  are counted θ times and the choices sum to 1.
+
+Weights are a matrix (``dense``) or a rule (``levels``): ``W[i,o] = w[d(i,o)]·Z[o]``, and what
+is missing to 2^bits goes to one output. The rule is private when w falls by no more than p/q
+over the distance that one edge can make, and the missing part does not vary by more than p/q
+between any two rows: a sum of private columns is private. On cycles and Hamming graphs, where
+all answers look alike, ``W[i,o] = w[d(i,o)]`` alone is a rule (``radial``).
+
+This file needs Python 3.11 and NumPy, nothing else: ``python verify_mechanism.py FILE``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import sys
+import zlib
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import combinations, pairwise
+from math import ceil, comb, lcm, prod
+from typing import Any, BinaryIO
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Rule = Callable[[Any, str], Any]
+MAGIC, VERSION = b"\x89tightrope", 2
+MASK = (1 << 31) - 1  # the lower limb of a product
+CHUNK = 1 << 20  # integers in one compressed chunk; of weights, whole columns up to this
+
+
+class Refused(ValueError):
+    """Why a file is not checked any further."""
+
+
+def need(holds: bool, message: str) -> None:
+    """Stop with a message unless a condition holds."""
+    if not holds:
+        raise Refused(message)
+
+
+def need_work(what: str, steps: int, nanoseconds: float = 10, size: int = 0) -> None:
+    """Stop before a piece of work that takes more than 20 seconds or 1.5 GB on one core."""
+    need(
+        steps * nanoseconds <= 2e10 and size <= 3 << 29,
+        f"too large: {what} takes {steps} steps and {size} bytes, more than the judge takes on",
+    )
+
+
+# -- the header: what may stand in it -----------------------------------------------------
+
+
+def whole(low: int, high: int) -> Rule:
+    """Take a whole number in ``low <= x < high``."""
+
+    def rule(value: Any, where: str) -> int:
+        sound = type(value) is int and low <= value < high
+        need(sound, f"{where} must be a whole number from {low} to below 2^{high.bit_length()}")
+        return int(value)
+
+    return rule
+
+
+def fraction(above: int | None = None, digits: int = 1300) -> Rule:
+    """Take an exact number in lowest terms, ``"3"`` or ``"3/4"``."""
+    form = re.compile(rf"-?(0|[1-9][0-9]{{0,{digits - 1}}})(/[1-9][0-9]{{0,{digits - 1}}})?")
+
+    def rule(value: Any, where: str) -> Fraction:
+        sound = isinstance(value, str) and form.fullmatch(value) is not None
+        need(sound, f"{where} must be an exact number such as 3/4, of at most {digits} digits")
+        found = Fraction(value)
+        need(str(found) == value, f"{where} must be in lowest terms")
+        need(above is None or found > above, f"{where} must be larger than {above}")
+        return found
+
+    return rule
+
+
+def word(*allowed: str) -> Rule:
+    """Take one of several words."""
+
+    def rule(value: Any, where: str) -> str:
+        need(value in allowed, f"{where} must be {' or '.join(allowed)}")
+        return str(value)
+
+    return rule
+
+
+def text(value: Any, where: str) -> str:
+    """Take a text of 1 to 1000 characters."""
+    need(isinstance(value, str) and 0 < len(value) <= 1000, f"{where} must be a short text")
+    return str(value)
+
+
+def flag(value: Any, where: str) -> bool:
+    """Take true or false."""
+    need(isinstance(value, bool), f"{where} must be true or false")
+    return bool(value)
+
+
+def listing(rule: Rule, least: int, most: int) -> Rule:
+    """Take a list of things of one kind."""
+
+    def check(value: Any, where: str) -> list[Any]:
+        sound = isinstance(value, list) and least <= len(value) <= most
+        need(sound, f"{where} must be a list of {least} to {most}")
+        return [rule(part, f"{where}[{at}]") for at, part in enumerate(value)]
+
+    return check
+
+
+def record(**rules: Rule) -> Rule:
+    """Take an object with exactly these keys."""
+
+    def check(value: Any, where: str) -> dict[str, Any]:
+        need(isinstance(value, dict), f"{where} must be an object")
+        for name in sorted(set(value) ^ set(rules))[:1]:
+            need(False, f"{where}.{name[:40]} {'is missing' if name in rules else 'is unknown'}")
+        return {name: rule(value[name], f"{where}.{name}") for name, rule in rules.items()}
+
+    return check
+
+
+def maybe(rule: Rule) -> Rule:
+    """Take null, or what a rule says."""
+    return lambda value, where: None if value is None else rule(value, where)
+
+
+def kinds(**rules: dict[str, Rule]) -> Rule:
+    """Take an object whose other keys depend on its ``kind``."""
+
+    def check(value: Any, where: str) -> dict[str, Any]:
+        kind = value.get("kind") if isinstance(value, dict) else None
+        need(isinstance(kind, str) and kind in rules, f"{where}.kind is unknown")
+        found: dict[str, Any] = record(kind=text, **rules[str(kind)])(value, where)
+        return found
+
+    return check
+
+
+def label(value: Any, where: str, depth: int = 0) -> Hashable:
+    """Read the label of an answer: a whole number, a text, null, true or false.
+
+    ``{"fraction": "1/2"}`` is a fraction, ``{"float": "0x1.8p+1"}`` a finite float, a list a tuple.
+    """
+    if isinstance(value, list):
+        need(depth < 3 and len(value) <= 1000, f"{where} is too deep or too long")
+        return tuple(label(part, where, depth + 1) for part in value)
+    if isinstance(value, dict) and list(value) == ["fraction"]:
+        found = fraction()(value["fraction"], where)
+        need(found.denominator > 1, f"{where} is a whole number: write it as one")
+        return found  # type: ignore[no-any-return]
+    if isinstance(value, dict) and list(value) == ["float"]:
+        told = value["float"] if isinstance(value["float"], str) else ""
+        plain = re.fullmatch(r"-?0x[01](\.[0-9a-f]{1,13})?p[+-][0-9]{1,4}", told)
+        need(plain is not None and float.fromhex(told).hex() == told, f"{where} is no float")
+        return float.fromhex(told)
+    if isinstance(value, str):
+        need(len(value) <= 1000, f"{where} is too long")
+        return value
+    need(value is None or type(value) in (bool, int), f"{where} is no label")
+    need(type(value) is not int or abs(value) < 1 << 200, f"{where} is too large")
+    return value  # type: ignore[no-any-return]
+
+
+WIDE, COUNT = whole(1, 1 << 1024), whole(0, 1 << 40)
+LEVELS = {"bits": whole(0, 481), "levels": listing(whole(1, 1 << 480), 1, 1 << 17)}
+BITS = {"bits": whole(1, 401)}
+HEADER = record(
+    query=maybe(text),
+    neighbours=word("change-one", "add-remove", "either"),
+    graph=maybe(
+        record(
+            nodes=whole(1, 1 << 20),
+            labels=maybe(listing(label, 1, 1 << 20)),
+            edges=whole(0, 1 << 22),
+            lengths=listing(fraction(0, 60), 1, 1 << 17),
+        )
+    ),
+    epsilon=record(multiple=fraction(0, 210), base=maybe(fraction(1, 210))),
+    ratios=listing(fraction(0), 1, 1 << 17),
+    weights=kinds(
+        dense={"bits": whole(0, 481), "outputs": whole(1, 1 << 31)},
+        levels=LEVELS | {"steps": listing(whole(1, 1 << 40), 1, 64), "rest": COUNT},
+        radial=LEVELS,
+    ),
+    outputs=maybe(listing(label, 1, 1 << 20)),
+    consumer=maybe(
+        record(
+            prior=maybe(kinds(uniform={}, listed={"total": whole(1, 1 << 62)})),
+            support=maybe(kinds(all={}, listed={"count": whole(1, 1 << 31)})),
+            loss=kinds(
+                binary={},
+                absolute={},
+                squared={},
+                distance={},
+                listed={"denominator": WIDE, "guesses": whole(1, 1 << 24)},
+            ),
+            remapped=flag,
+        )
+    ),
+    expected_loss=maybe(fraction()),
+    limit=maybe(
+        record(
+            limited=word("loss", "vulnerability"),
+            most=fraction(),
+            vulnerability=fraction(),
+            attacker=kinds(guesser={}, listed={"actions": whole(1, 1 << 24), "denominator": WIDE}),
+        )
+    ),
+    certificate=maybe(
+        kinds(
+            multipliers=BITS | {"arcs": COUNT, "weight": maybe(whole(0, 1 << 512))},
+            tree=BITS | {"weight": maybe(whole(0, 1 << 512))},
+            line=BITS,
+            phi=BITS | {"constant": flag},
+            envelope=BITS,
+        )
+    ),
+    bound=maybe(fraction()),
+    sections=listing(
+        record(
+            name=text, width=whole(8, 65), count=whole(1, 1 << 40), bytes=listing(COUNT, 1, 1 << 20)
+        ),
+        0,
+        20,
+    ),
+)
+
+
+def check_header(told: Any) -> dict[str, Any]:
+    """Return the header with its numbers read; whatever does not belong together is refused."""
+    found: dict[str, Any] = HEADER(told, "header")
+    own, consumer, certificate = found["graph"], found["consumer"], found["certificate"]
+    need(
+        (found["query"] is None) == (own is not None),
+        "a file names a question or holds a graph of its own, one of the two",
+    )
+    lengths = [Fraction(1)] if own is None else own["lengths"]
+    need(len(lengths) == len(found["ratios"]), "there must be one ratio for each edge length")
+    sound = (
+        lengths[0] == 1 and all(a < b for a, b in pairwise(lengths[1:])) and 1 not in lengths[1:]
+    )
+    need(sound, "lengths are 1 and then the others in increasing order")
+    need((consumer is None) == (found["expected_loss"] is None), "a loss belongs to a consumer")
+    need((certificate is None) == (found["bound"] is None), "a bound belongs to a certificate")
+    need(
+        consumer is not None or (certificate is None and found["limit"] is None),
+        "a certificate or a limit needs the consumer whose loss it is about",
+    )
+    if consumer is not None:
+        known = certificate is not None or consumer["support"] is None
+        need((consumer["prior"] is not None) == known, "the consumer needs a prior")
+        need(found["limit"] is None or consumer["support"] is None, "a limit is for a prior")
+    if certificate is not None:
+        need(
+            (certificate.get("weight") is not None) == (found["limit"] is not None),
+            "the weight of a limit belongs to a limit, with multipliers or a tree",
+        )
+    return found
+
+
+def section_table(header: Mapping[str, Any], nodes: int) -> dict[str, tuple[int, int, int]]:
+    """Return the sections that a header calls for: how many numbers, in which range."""
+    table: dict[str, tuple[int, int, int]] = {}
+    own, weights, consumer = header["graph"], header["weights"], header["consumer"]
+    limit, certificate = header["limit"], header["certificate"]
+    wide, outputs = 1 << 511, weights.get("outputs", nodes)
+    if own is not None and own["edges"]:
+        table["edges"] = 2 * own["edges"], 0, nodes
+        if len(own["lengths"]) > 1:
+            table["edge_lengths"] = own["edges"], 0, len(own["lengths"])
+    if weights["kind"] == "dense":
+        table["weights"] = nodes * outputs, 0, (1 << weights["bits"]) + 1
+    if weights["kind"] == "levels":
+        table["factors"] = nodes, 0, 1 << 100
+    if consumer is None:
+        return table
+    loss = consumer["loss"]
+    guesses = loss.get("guesses", nodes)
+    if consumer["prior"] is not None and consumer["prior"]["kind"] == "listed":
+        table["prior"] = nodes, 0, 1 << 62
+    if consumer["support"] is not None and consumer["support"]["kind"] == "listed":
+        table["support"] = consumer["support"]["count"], 0, nodes
+    if loss["kind"] == "listed":
+        table["loss"] = nodes * guesses, -wide, wide
+    if consumer["remapped"]:
+        table["guess_of"] = outputs, 0, guesses
+    actions = nodes
+    if limit is not None and limit["attacker"]["kind"] == "listed":
+        actions = limit["attacker"]["actions"]
+        table["attack"] = actions * nodes, -wide, wide
+    if certificate is None:
+        return table
+    if limit is not None:
+        table["choices"] = guesses * actions, 0, wide
+    kind = certificate["kind"]
+    if kind in ("multipliers", "tree", "line"):
+        table["prices"] = nodes, -wide, wide
+    if kind == "multipliers" and certificate["arcs"]:
+        table["arc_guess"] = certificate["arcs"], 0, guesses
+        table["arc_from"] = table["arc_to"] = certificate["arcs"], 0, nodes
+        table["arc_value"] = certificate["arcs"], 0, wide
+    if kind == "tree":
+        table["roots"] = guesses, 0, nodes
+    if kind == "line" and nodes > 1:
+        table["cut_steps"] = nodes - 1, 0, nodes + 1
+    if kind == "phi":
+        table["phi"] = 1 if certificate["constant"] else nodes, 0, 1 << 62
+    return table
+
+
+# -- the file -----------------------------------------------------------------------------
+
+
+class Contents:
+    """A header and sections of integers, in memory; a :class:`File` reads them when asked."""
+
+    def __init__(self, told: dict[str, Any], sections: Mapping[str, Array]) -> None:
+        self.told, self.sections = told, sections
+        self.header = check_header({**told, "sections": []})
+
+    def whole(self, name: str) -> Array:
+        """Return a section, in int64 where its range or its width allow it."""
+        return self.sections[name].ravel()
+
+    def columns(self, nodes: int) -> Iterator[Array]:
+        """Yield the section of weights in blocks of whole columns, one row for each answer."""
+        yield self.sections["weights"].reshape(-1, nodes).T
+
+
+class File(Contents):
+    """The bytes: magic, version, header, compressed sections of integers, SHA-256 digest."""
+
+    def __init__(self, source: str | os.PathLike[str] | bytes) -> None:
+        self.stream: BinaryIO
+        if isinstance(source, bytes):
+            self.stream = io.BytesIO(source)
+        else:
+            if os.path.exists(source) and not os.path.isfile(source):  # a pipe would be waited for
+                raise OSError(22, "this is not a regular file", os.fspath(source))
+            self.stream = open(source, "rb")  # noqa: SIM115 - open as long as this lives
+        self.size = self.stream.seek(0, os.SEEK_END)
+        need(self.size >= 48, f"not a mechanism file: it is only {self.size} bytes long")
+        start = self.read(0, 16)
+        need(start[:10] == MAGIC, "not a mechanism file: it does not start with its mark")
+        need(int.from_bytes(start[10:12], "little") == VERSION, "unknown version of the format")
+        length = int.from_bytes(start[12:16], "little")
+        fits = length <= min(1 << 24, self.size - 48)
+        need(fits, "the header is longer than the file allows")
+        written = self.read(16, length)
+        try:
+            self.told = json.loads(written, parse_float=_no_float, parse_constant=_no_float)
+            again = json.dumps(self.told, sort_keys=True, separators=(",", ":")).encode()
+        except (ValueError, RecursionError):
+            raise Refused("the header is not JSON of whole numbers, of a reasonable size") from None
+        need(again == written, "the header is not in canonical form")
+        self.header = check_header(self.told)
+        self.table: dict[str, tuple[int, int, int]] = {}
+        self.places: dict[str, tuple[dict[str, Any], int]] = {}
+        place = 16 + length
+        for part in self.header["sections"]:
+            need(part["width"] % 8 == 0, "integers have 8, 16, … 64 bytes")
+            need(part["name"] not in self.places, f"the section {part['name']!r} comes twice")
+            self.places[part["name"]] = (part, place)
+            place += sum(part["bytes"])
+        lacks = place + 32 - self.size
+        need(lacks <= 0, f"the file is truncated: {lacks} bytes are missing")
+        need(lacks == 0, f"the file has {-lacks} bytes too many")
+
+    def __del__(self) -> None:
+        stream = getattr(self, "stream", None)
+        if stream is not None:
+            stream.close()
+
+    def read(self, place: int, length: int) -> bytes:
+        """Read bytes from a place."""
+        self.stream.seek(place)
+        return self.stream.read(length)
+
+    def digest(self) -> tuple[str, str]:
+        """Return the digest of the bytes and the digest that the file states."""
+        found = hashlib.sha256()
+        for place in range(0, self.size - 32, 1 << 20):
+            found.update(self.read(place, min(1 << 20, self.size - 32 - place)))
+        return found.hexdigest(), self.read(self.size - 32, 32).hex()
+
+    def expect(self, nodes: int) -> None:
+        """Check that the sections are those the header calls for, of the right lengths."""
+        self.table = section_table(self.header, nodes)
+        for name in sorted(set(self.table) ^ set(self.places))[:1]:
+            missing = name in self.table
+            need(False, f"the section {name!r} {'is missing' if missing else 'has no meaning'}")
+        held = 0
+        for name, (count, low, high) in self.table.items():
+            part = self.places[name][0]
+            need(part["count"] == count, f"the section {name!r} must have {count} numbers")
+            narrow = low >= -1 << 62 and high <= (1 << 62) + 1
+            need(part["width"] == 8 or not narrow, f"integers of {name!r} have 8 bytes")
+            held += count * (8 if part["width"] == 8 else 80) if name != "weights" else 0
+            chunk = section_chunk(name, nodes)
+            chunks = -(-count // chunk)
+            need(chunks == len(part["bytes"]), f"the section {name!r} has too few or many chunks")
+        need_work("the sections", 0, 0, held)
+
+    def pieces(self, name: str, nodes: int = 1) -> Iterator[Array]:
+        """Yield a section chunk by chunk: int64, or Python integers when they are wider."""
+        part, place = self.places[name]
+        _, low, high = self.table[name]
+        width, left = part["width"], part["count"]
+        for packed in part["bytes"]:
+            size = min(left, section_chunk(name, nodes)) * width
+            # zlib cannot shrink by more than 1032 : 1, so nothing is unpacked for a false claim.
+            need(size <= 1100 * packed + 1100, f"the section {name!r} cannot hold what it claims")
+            worker = zlib.decompressobj()
+            try:
+                raw = worker.decompress(self.read(place, packed), size + 1)
+            except zlib.error:
+                raise Refused(f"the section {name!r} is damaged") from None
+            whole = len(raw) == size and worker.eof and not worker.unused_data
+            need(whole, f"the section {name!r} does not hold what it claims")
+            place, left = place + packed, left - size // width
+            if width == 8:
+                found: Array = np.frombuffer(raw, "<i8").astype(np.int64)
+            else:
+                cut = (raw[at : at + width] for at in range(0, size, width))
+                found = np.array([int.from_bytes(c, "little", signed=True) for c in cut], object)
+            sound = found.min() >= low and found.max() < high
+            need(sound, f"the section {name!r} has numbers out of range")
+            yield found
+
+    def whole(self, name: str) -> Array:
+        """Return a section that :meth:`expect` found sound, with its numbers in their range."""
+        return np.concatenate(list(self.pieces(name)))
+
+    def columns(self, nodes: int) -> Iterator[Array]:
+        """Yield the section of weights in blocks of whole columns, one row for each answer."""
+        yield from (piece.reshape(-1, nodes).T for piece in self.pieces("weights", nodes))
+
+
+def section_chunk(name: str, nodes: int) -> int:
+    """Return how many integers one chunk of a section holds."""
+    return max(1, CHUNK // nodes) * nodes if name == "weights" else CHUNK
+
+
+def _no_float(told: str) -> Any:
+    raise ValueError(told)
+
+
+# -- exp(ε), from below and above ---------------------------------------------------------
+
+
+def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
+    """Bound exp(x) for 0 < x <= 700: halve x, sum the series in integers, square again.
+
+    >>> low, high = exp_bounds(Fraction(1))
+    >>> float(low), high - low < Fraction(1, 10**60)
+    (2.718281828459045, True)
+    """
+    halvings = ceil(x).bit_length()
+    y, one = x / 2**halvings, 1 << 320
+    total = term = one
+    terms = 0
+    while term:  # a term is short by less than 2 units, and so is the rest of the series
+        terms += 1
+        term = term * y.numerator // (y.denominator * terms)
+        total += term
+    low, high = total, total + 2 * terms + 2
+    for _ in range(halvings):
+        low, high = low * low // one, -(-high * high // one)
+    return Fraction(low, one), Fraction(high, one)
+
+
+@lru_cache(maxsize=16)
+def ln_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
+    """Bound ln(x) for x > 1: take out powers of 2, then 2·artanh((x-1)/(x+1)).
+
+    >>> low, high = ln_bounds(Fraction(10))
+    >>> float(low), high - low < Fraction(1, 10**60)
+    (2.302585092994046, True)
+    """
+    twos = max(0, x.numerator.bit_length() - x.denominator.bit_length() - 1)
+    x /= 2**twos
+    one, low, terms = 1 << 400, 0, 0
+    for times, y in ((2, (x - 1) / (x + 1)), (2 * twos, Fraction(1, 3))):
+        power, odd = one * y.numerator // y.denominator, 1
+        while power:
+            low += times * (power // odd)
+            power, odd, terms = power * y.numerator**2 // y.denominator**2, odd + 2, terms + times
+    return Fraction(low, one), Fraction(low + 3 * terms + 3 + 3 * twos, one)
+
+
+def level_bounds(multiple: Fraction, base: Fraction | None, ratio: Fraction) -> tuple[bool, int]:
+    """Whether p/q <= exp(ε), and α' = ⌊2^62·exp(-ε)⌋.
+
+    >>> level_bounds(Fraction(1), Fraction(2), Fraction(2)) == (True, 2**61)
+    True
+    >>> level_bounds(Fraction(1), None, Fraction(2718281829, 10**9))[0]
+    False
+    """
+    power, root = multiple.numerator, multiple.denominator
+    below, above = (Fraction(1), Fraction(1)) if base is None else ln_bounds(base)
+    if multiple * above > 600:  # e^599 from below, 0 from above: both are safe
+        return ratio <= exp_bounds(Fraction(599))[0], 0
+    bits = max(
+        ratio.numerator.bit_length() * root,
+        0 if base is None else base.numerator.bit_length() * power,
+    )
+    if base is not None and bits <= 1 << 14 and ratio**root == base**power:
+        return True, (ratio.denominator << 62) // ratio.numerator
+    low, high = exp_bounds(multiple * below)[0], exp_bounds(multiple * above)[1]
+    return ratio <= low, (high.denominator << 62) // high.numerator
+
+
+def check_ratios(header: Mapping[str, Any]) -> list[int]:
+    """Check 1 <= p/q <= exp(ε·length) for every length; return α' for each."""
+    multiple, base = header["epsilon"]["multiple"], header["epsilon"]["base"]
+    lengths = [Fraction(1)] if header["graph"] is None else header["graph"]["lengths"]
+    level_one = Fraction(1) if base is None else ln_bounds(base)[1]
+    need(multiple * level_one <= 600, "ε is too large to mean anything")
+    digits = max(x.denominator.bit_length() for x in (multiple, base or multiple, *lengths))
+    need_work("exp(ε·length) for every length", len(lengths) * (digits + 64), 2000)
+    alphas = []
+    for length, ratio in zip(lengths, header["ratios"], strict=True):
+        sound, alpha = level_bounds(multiple * length, base, ratio)
+        need(ratio >= 1 and sound, f"ratio: {_short(ratio)} is not in 1 … exp(ε·{_short(length)})")
+        alphas.append(alpha)
+    return alphas
+
+
+def _short(number: Fraction) -> str:
+    told = str(number)
+    return told if len(told) < 40 else f"{float(number):.9g}…"
+
+
+# -- graphs -------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Graph:
+    """Who is whose neighbour, and what each answer is called.
+
+    ``sides`` lists ``(size, width)``: answers are tuples of coordinates, numbered with the last one
+    fastest. In a *box* two answers are neighbours when every coordinate differs by at most its
+    width: a sum is a box with one side, a bundle of counts one with several. In a *product* one
+    coordinate differs, by at most its width: grids, and Hamming graphs, whose widths are their
+    sizes less 1. A *ring* has one side, which closes. A *list* has edges i < h in increasing order
+    and for each the place of its length in ``lengths``.
+
+    >>> Graph("box", 3, ((3, 1),)).smallest_near(np.array([[5], [1], [7]])).ravel().tolist()
+    [1, 1, 1]
+    """
+
+    form: str
+    nodes: int
+    sides: tuple[tuple[int, int], ...] = ()
+    edges: Array = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    length: Array = field(default_factory=lambda: np.zeros(0, np.int64))
+    lengths: Sequence[Fraction] = (Fraction(1),)
+    label: Callable[[int], Hashable] = int
+    line: tuple[Fraction, Fraction] | None = None  # label i is start + i·step
+
+    def __post_init__(self) -> None:
+        if self.form == "list":
+            need(bool((self.edges[:, 0] < self.edges[:, 1]).all()), "an edge must be i < h")
+            self.keys = self.edges[:, 0] * self.nodes + self.edges[:, 1]
+            need(bool((np.diff(self.keys) > 0).all()), "edges must be in increasing order")
+            need(self.connected(), "the graph is not connected")
+
+    @property
+    def box(self) -> tuple[tuple[int, int], ...] | None:
+        """The sides of a box, ``None`` for other graphs."""
+        return self.sides if self.form == "box" else None
+
+    @property
+    def is_path(self) -> bool:
+        """Whether the answers stand in a row."""
+        return self.form == "box" and len(self.sides) == 1 and self.sides[0][1] == 1
+
+    @property
+    def looks_alike(self) -> bool:
+        """Whether every answer has as many answers at each distance: rings and Hamming graphs."""
+        full = self.form == "product" and all(width >= size - 1 for size, width in self.sides)
+        return self.form == "ring" or full
+
+    def connected(self) -> bool:
+        """Whether the listed edges connect all answers."""
+        group, before = np.arange(self.nodes), np.zeros(0, np.int64)
+        while not np.array_equal(group, before):  # joined groups take the smaller number
+            before = group.copy()
+            one, other = before[self.edges[:, 0]], before[self.edges[:, 1]]
+            np.minimum.at(group, one, other)
+            np.minimum.at(group, other, one)
+            group = group[group[group]]
+        return not group.any()
+
+    def ratio_of(self, i: Array, h: Array) -> Array:
+        """Return for each pair which of the lengths joins it, -1 for strangers."""
+        if self.form == "list":
+            key = np.minimum(i, h) * self.nodes + np.maximum(i, h)
+            if not len(self.keys):
+                return np.full(len(i), -1)
+            at = np.minimum(np.searchsorted(self.keys, key), len(self.keys) - 1)
+            return np.where(self.keys[at] == key, self.length[at], -1)
+        if self.form == "ring":
+            return np.where(np.isin(abs(i - h), (1, self.nodes - 1)), 0, -1)
+        changed, near = np.zeros(len(i), np.int64), np.ones(len(i), bool)
+        for size, width in reversed(self.sides):
+            gap = abs(i % size - h % size)
+            changed, near = changed + (gap > 0), near & (gap <= width)
+            i, h = i // size, h // size
+        return np.where(near & (changed > 0 if self.form == "box" else changed == 1), 0, -1)
+
+    def spheres(self) -> list[int]:
+        """Return how many answers lie at distance 0, 1, 2, … from any, where all look alike."""
+        if self.form == "ring":
+            half = [2] * ((self.nodes - 1) // 2)
+            return [1, *half] if self.nodes % 2 else [1, *half, 1]
+        found = [1]
+        for size, _ in self.sides:  # one more coordinate: the same, or one of size - 1 others
+            more = [0, *(count * (size - 1) for count in found)]
+            found = [a + b for a, b in zip([*found, 0], more, strict=True)]
+        return found
+
+    def gaps(self, i: int, steps: Sequence[int] | None = None) -> Array:
+        """Return ``max ⌈|i_k - o_k| / step_k⌉`` (a sum in products) from node i to all o."""
+        need_work("one row of distances", 0, 0, 16 * self.nodes)
+        if self.form == "ring":
+            away = abs(np.arange(self.nodes) - i)
+            return np.minimum(away, self.nodes - away)
+        mine = []
+        for size, _ in reversed(self.sides):
+            i, digit = divmod(i, size)
+            mine.append(digit)
+        far = np.zeros(1, np.int64)
+        widths = [width for _, width in self.sides] if steps is None else steps
+        for (size, _), digit, step in zip(self.sides, reversed(mine), widths, strict=True):
+            gap = -(-abs(np.arange(size) - digit) // step)
+            joined = np.maximum if self.form == "box" else np.add
+            far = joined(far[:, None], gap[None, :]).ravel()
+        return far
+
+    def distances_from(self, i: int) -> Array:
+        """Return the distances from node i, over :attr:`unit`."""
+        return np.asarray(self.all_distances[i]) if self.form == "list" else self.gaps(i)
+
+    @cached_property
+    def unit(self) -> int:
+        """The common denominator of all edge lengths."""
+        return lcm(*(length.denominator for length in self.lengths))
+
+    @cached_property
+    def all_distances(self) -> Array:
+        """All distances of a listed graph over :attr:`unit`: down the tree, or until none falls."""
+        n, steps = self.nodes, [int(x * self.unit) for x in self.lengths]
+        need(sum(steps) * n < 1 << 60, "the lengths have too many digits to add up distances")
+        if len(self.edges) == n - 1:
+            need_work("all distances of a tree", n * n, 4, 16 * n * n)
+            far, tree = np.zeros((n, n), np.int64), Tree(self)
+            for at, c in enumerate(tree.order[1:], 1):
+                done, p = tree.order[:at], tree.parent[c]
+                far[c, done] = far[done, c] = far[p, done] + steps[tree.ratio[c]]
+            return far
+        ends = np.concatenate([self.edges, self.edges[:, ::-1]])
+        order = np.argsort(ends[:, 1], kind="stable")
+        start, end = ends[order].T
+        cuts = np.flatnonzero(np.diff(end, prepend=-1))
+        cost = np.array(steps)[np.tile(self.length, 2)[order], None]
+
+        def relaxed(sources: Array) -> tuple[Array, int]:
+            far, rounds = np.full((n, len(sources)), 1 << 60), 0
+            far[sources, np.arange(len(sources))] = 0
+            while True:
+                low = np.minimum.reduceat(far[start] + cost, cuts, axis=0)
+                before, far, rounds = far, np.minimum(far, low), rounds + 1
+                if np.array_equal(far, before):
+                    return far, rounds
+
+        # With edges of one length, no node takes more than twice the rounds of the first.
+        rounds = 2 * relaxed(np.arange(1))[1]
+        found: list[Array] = []
+        for at in range(0, n, max(1, (1 << 21) // len(ends))):
+            need_work("all distances", rounds * n * len(ends), 4, 16 * n * n)
+            far, more = relaxed(np.arange(at, min(n, at + max(1, (1 << 21) // len(ends)))))
+            found, rounds = [*found, far], max(rounds, more)
+        return np.concatenate(found, axis=1)
+
+    def smallest_near(self, block: Array) -> Array:
+        """Return for each row of a block the smallest entries among its neighbours and itself."""
+        shaped = block.reshape(*(size for size, _ in self.sides), -1)
+        least = shaped
+        for axis, (size, width) in enumerate(self.sides):
+            reach = min(width, size - 1)
+            if self.form == "ring":
+                wall = [np.take(shaped, [-1], 0), np.take(shaped, [0], 0)]
+            else:
+                shape = [reach if k == axis else n for k, n in enumerate(shaped.shape)]
+                wall = [np.full(shape, shaped.max(), shaped.dtype)] * 2
+            low, done, wanted = np.concatenate([wall[0], shaped, wall[1]], axis), 1, 2 * reach + 1
+            while done < wanted:  # windows of 1, 2, 4, … rows, then the rest
+                step = min(done, wanted - done)
+                cut = low.shape[axis] - step
+                ahead = (slice(None),) * axis
+                low = np.minimum(low[(*ahead, slice(cut))], low[(*ahead, slice(step, None))])
+                done += step
+            if self.form == "box":
+                shaped = low
+            least = np.minimum(least, low)
+        return least.reshape(block.shape)
+
+    @cached_property
+    def coordinates(self) -> tuple[Array, int]:
+        """The labels as numbers over one denominator, one row for each answer."""
+        need_work("the labels as numbers", self.nodes, 3000, 200 * self.nodes)
+        rows: list[tuple[Fraction, ...]] = []
+        for i in range(self.nodes):
+            told = self.label(i)
+            parts = told if isinstance(told, tuple) else (told,)
+            sound = all(type(x) in (int, float, Fraction) for x in parts)
+            need(sound, "absolute and squared loss need answers that are numbers or tuples of them")
+            # A float stands for the decimal that prints as it.
+            rows.append(tuple(Fraction(repr(x) if isinstance(x, float) else x) for x in parts))
+        need(len({len(row) for row in rows}) == 1, "answers must be tuples of one length")
+        unit = 1
+        for x in {x.denominator for row in rows for x in row}:
+            unit = lcm(unit, x)
+            need(unit < 1 << 512, "the labels have no common denominator of less than 512 bits")
+        return np.array([[int(x * unit) for x in row] for row in rows], object), unit
+
+
+def own_graph(file: Contents) -> Graph:
+    """Read the graph that a file holds: edges in order that connect all answers."""
+    told = file.header["graph"]
+    nodes, count = told["nodes"], told["edges"]
+    edges, length = np.zeros((0, 2), np.int64), np.zeros(count, np.int64)
+    if count:
+        edges = file.whole("edges").reshape(-1, 2)
+    if len(told["lengths"]) > 1 and count:
+        length = file.whole("edge_lengths")
+        used = np.bincount(length, minlength=len(told["lengths"]))[1:]
+        need(bool((used > 0).all()), "no edge has one of the lengths")
+    labels = told["labels"]
+    if labels is not None:
+        need(len(labels) == nodes, f"labels: {len(labels)} answers are named, not {nodes}")
+        need(len(set(labels)) == nodes, "labels: two answers have the same name")
+    named = int if labels is None else labels.__getitem__
+    return listed_graph(nodes, edges, length, told["lengths"], named)
+
+
+def listed_graph(
+    nodes: int,
+    edges: Array,
+    length: Array,
+    lengths: Sequence[Fraction],
+    label: Callable[[int], Hashable],
+) -> Graph:
+    """Return a graph with listed edges; a path with edges of length 1 is a box.
+
+    >>> listed_graph(3, np.array([[0, 1], [1, 2]]), np.zeros(2, int), [Fraction(1)], int).form
+    'box'
+    """
+    row = np.arange(nodes - 1)[:, None] + [0, 1]
+    if len(lengths) == 1 and np.array_equal(edges, row):
+        graph = Graph("box", nodes, ((nodes, 1),), label=label)
+    else:
+        graph = Graph("list", nodes, (), edges, length, lengths, label)
+    graph.line = even_line(graph)
+    return graph
+
+
+def even_line(graph: Graph) -> tuple[Fraction, Fraction] | None:
+    """Return start and step when the labels are numbers in even steps, else ``None``.
+
+    >>> even_line(Graph("box", 3, ((3, 1),), label=lambda i: Fraction(i, 2)))
+    (Fraction(0, 1), Fraction(1, 2))
+    """
+    if graph.nodes > 1 << 20 or any(
+        type(graph.label(i)) not in (int, Fraction) for i in range(graph.nodes)
+    ):
+        return None
+    found: list[Any] = [graph.label(i) for i in range(graph.nodes)]
+    step = found[1] - found[0] if len(found) > 1 else 1
+    if any(b - a != step for a, b in pairwise(found)):
+        return None
+    return (Fraction(found[0]), Fraction(step)) if step else None
+
+
+def question_graph(question: str, relation: str) -> Graph:
+    """Derive answers, labels and neighbours of a common question from its text.
+
+    The judge in the package knows every question; this rule, read alone, knows these. A person
+    has one value; under change-one it changes, under either one may also come or go.
+
+    >>> question_graph("sum(150,5)", "change-one").sides
+    ((751, 5),)
+    """
+    told = re.fullmatch(
+        r"([a-z_]+)(?:\(((?:0|[1-9]\d{0,14})(?:,(?:0|[1-9]\d{0,14}))*)\))?", question
+    )
+    need(told is not None, f"question: {question!r} is not the text of a question")
+    assert told is not None
+    name, sizes = told[1], [int(x) for x in (told[2] or "").split(",") if x]
+    change, absent = relation != "add-remove", relation != "change-one"
+    forms: dict[tuple[str, int], Callable[..., tuple[str, Any]]] = {
+        ("count", 1): lambda n: ("box", [(n + 1, 1)]),
+        ("path", 1): lambda n: ("box", [(n, 1)]),
+        ("clique", 1): lambda n: ("box", [(n, n - 1)]),
+        ("choice", 1): lambda n: ("box", [(n, n - 1)]),
+        ("cycle", 1): lambda n: ("ring", [(n, 1)]),
+        ("count_mod", 2): lambda n, m: (
+            ("ring", [(m, 1)]) if n >= m > 2 else ("box", [(min(n + 1, m), 1)])
+        ),
+        ("hypercube", 1): lambda d: ("product", [(2, 1)] * d),
+        ("star", 1): lambda k: ("list", [(0, i) for i in range(1, k + 1)]),
+        ("tree", 2): lambda b, h: (
+            "list",
+            [((i - 1) // b, i) for i in range(1, sum(b**k for k in range(h + 1)))],
+        ),
+    }
+    if change:
+        forms["sum", 2] = lambda u, v: ("box", [(u * v + 1, v)])
+        forms["counts", 2] = lambda n, k: ("box", [(n + 1, 1)] * k)
+        forms["databases", 2] = lambda u, v: ("product", [(v + absent, v - 1 + absent)] * u)
+    if not absent:
+        forms["mean", 2] = lambda u, v: ("box", [(u * v + 1, v)])
+    need(not sizes or max(sizes) < 1 << 23, f"question: {question} is too large")
+    if name == "grid" and sizes:
+        form, sides = (
+            ("product", [(n, 1) for n in sizes]) if len(sizes) > 1 else ("box", [(sizes[0], 1)])
+        )
+    elif name == "histogram" and len(sizes) == 2:
+        return histogram_graph(sizes[0], sizes[1], change, absent)
+    else:
+        need(
+            (name, len(sizes)) in forms,
+            f"question: {question} under {relation} is not known here, but to tightrope verify",
+        )
+        form, sides = forms[name, len(sizes)](*sizes)
+    if form == "list":
+        need(len(sides) < 1 << 20, f"question: {question} is too large")
+        edges = np.array(sides, np.int64).reshape(-1, 2)
+        return listed_graph(len(sides) + 1, edges, edges[:, 0] * 0, [Fraction(1)], int)
+    if form == "ring" and sides[0][0] == 3:
+        form, sides = "box", [(3, 2)]
+    need(
+        all(size > 0 for size, _ in sides) and len(sides) <= 64,
+        f"question: {question} has no answers",
+    )
+    wide = [(size, max(1, min(width, size - 1))) for size, width in sides]
+    if form == "product":  # sides of one answer say nothing
+        wide = [side for side in wide if side[0] > 1] or [(1, 1)]
+        form = "product" if len(wide) > 1 else "box"
+    graph = Graph(form, prod(size for size, _ in wide), tuple(wide))
+    if name in ("counts", "grid", "hypercube", "databases"):
+        shift = int(absent) if name == "databases" else 0
+        graph.label = lambda i: tuple(d - shift if d >= shift else None for d in digits(i, sides))
+    elif name == "mean":
+        graph.label = lambda i: Fraction(i, sizes[0])
+        graph.line = Fraction(0), Fraction(1, sizes[0])
+    else:
+        graph.line = Fraction(0), Fraction(1)
+    return graph
+
+
+def digits(i: int, sides: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+    """Return the coordinates of node i, the last one fastest.
+
+    >>> digits(7, ((3, 1), (5, 1)))
+    (1, 2)
+    """
+    found = []
+    for size, _ in reversed(sides):
+        i, digit = divmod(i, size)
+        found.append(digit)
+    return tuple(reversed(found))
+
+
+def histogram_graph(people: int, classes: int, change: bool, absent: bool) -> Graph:
+    """Derive ``histogram(n,c)``: counts in lexicographic order; a neighbour moves one person.
+
+    Absent people are one more class, which labels do not show; under add-remove every move is
+    into it or out of it.
+
+    >>> histogram_graph(1, 3, True, False).edges.tolist()
+    [[0, 1], [0, 2], [1, 2]]
+    """
+    bins = classes + absent
+    need(
+        people > 0 and classes > 0 and comb(people + bins - 1, bins - 1) <= 1 << 16,
+        "question: this histogram is too large",
+    )
+
+    def filled(left: int, parts: int) -> Iterator[tuple[int, ...]]:
+        if parts == 1:
+            yield (left,)
+        else:
+            for first in range(left + 1):
+                yield from ((first, *rest) for rest in filled(left - first, parts - 1))
+
+    vectors = list(filled(people, bins))
+    place = {vector: i for i, vector in enumerate(vectors)}
+    pairs = [move for move in combinations(range(bins), 2) if change or bins - 1 in move]
+    found = set()
+    for i, vector in enumerate(vectors):
+        for give, take in [*pairs, *(pair[::-1] for pair in pairs)]:
+            moved = list(vector)
+            moved[give] -= 1
+            moved[take] += 1
+            found.add((i, place.get(tuple(moved), i)))
+    edges = np.array(sorted(pair for pair in found if pair[0] < pair[1]), np.int64).reshape(-1, 2)
+    label = [vector[:classes] for vector in vectors].__getitem__
+    return listed_graph(len(vectors), edges, edges[:, 0] * 0, [Fraction(1)], label)
+
+
+# -- exact sums ---------------------------------------------------------------------------
+
+
+def box_sums(
+    sides: Sequence[tuple[int, int]], steps: Sequence[int], levels: Sequence[int], z: Array
+) -> Array:
+    r"""Return ``Σ_o levels[d(i,o)]·z[o]`` for all i, d = max ⌈\|i_k - o_k\| / steps_k⌉, exactly.
+
+    Summed by parts: ``Σ_d (levels[d] - levels[d+1])·(sum of z in the box of radius d)``. The
+    last level goes on for ever. Products are kept in four limbs of 31 bits; wider numbers, which
+    only a line may have, are convolved.
+
+    >>> box_sums([(3, 1)], [1], [4, 2, 1], np.array([1, 1, 1])).tolist()
+    [7, 8, 7]
+    """
+    mass = sum(z.tolist())
+    falls = [above - below for above, below in pairwise(levels)]
+    sound = mass < 1 << 100 and all(0 <= fall < 1 << 124 for fall in falls)
+    need(sound, "levels must fall, each by less than 2^124, and factors sum to less than 2^100")
+    if mass >> 62 or max(falls, default=0) >> 62:
+        need(len(sides) == 1, "the factors are too large")
+        reach = min(z.size, steps[0] * len(falls) + 1)
+        half = [levels[-(-t // steps[0])] - levels[-1] for t in range(reach)]
+        near = convolved(np.array([*half[:0:-1], *half], object), z.astype(object))
+        return np.asarray(near + levels[-1] * mass)
+    held = 24 * prod(size + 1 for size, _ in sides) + 120 * z.size
+    need_work("the sums of all rows", len(levels) * z.size, 3 * len(sides) + 5, held)
+    table = z.astype(np.int64).reshape([size for size, _ in sides])
+    for axis in range(table.ndim):
+        sums = np.cumsum(table, axis)
+        table = np.concatenate([np.zeros_like(np.take(sums, [0], axis)), sums], axis)
+    rows = max(1, (1 << 15) * sides[0][0] // z.size)  # blocks that stay close to the processor
+    blocks = (np.arange(at, min(at + rows, sides[0][0])) for at in range(0, sides[0][0], rows))
+    total = np.concatenate([_block_sums(sides, steps, falls, table, first) for first in blocks])
+    total += levels[-1] * mass
+    return np.asarray(total, dtype=object)
+
+
+def _block_sums(
+    sides: Sequence[tuple[int, int]],
+    steps: Sequence[int],
+    falls: list[int],
+    table: Array,
+    first: Array,
+) -> Array:
+    """Return the sums of the nodes whose first coordinates are given, without the last level."""
+    limbs = [np.zeros(1, np.int64)] * 4
+    axes = [first, *(np.arange(size) for size, _ in sides[1:])]
+    for d, fall in enumerate(falls):
+        ball = table
+        for axis, (i, (size, _), step) in enumerate(zip(axes, sides, steps, strict=True)):
+            high = np.minimum(i + d * step + 1, size)
+            ball = ball.take(high, axis) - ball.take(np.maximum(i - d * step, 0), axis)
+        b0, b1 = ball.ravel() & MASK, ball.ravel() >> 31
+        f0, f1 = fall & MASK, fall >> 31
+        low, high = b0 * f0, b1 * f1
+        middle = b0 * f1 + b1 * f0
+        added = (
+            low & MASK,
+            (low >> 31) + (middle & MASK),
+            (middle >> 31) + (high & MASK),
+            high >> 31,
+        )
+        limbs = [limb + more for limb, more in zip(limbs, added, strict=True)]
+    nodes = len(first) * prod(size for size, _ in sides[1:])
+    total = np.broadcast_to(limbs[3], nodes).astype(object)
+    for limb in reversed(limbs[:3]):
+        total = total * (1 << 31) + limb
+    return total
+
+
+def convolved(kernel: Array, values: Array) -> Array:
+    """Return the middle of a convolution, from limbs so short that sums stay below 2^62.
+
+    >>> convolved(np.array([1, 0, -1], object), np.array([1 << 70, 2, 3], object)).tolist()
+    [2, -1180591620717411303421, -2]
+    """
+    limb, n = (58 - len(kernel).bit_length()) // 2, len(values)
+    pieces = []
+    for array in (values, kernel):
+        sign, size = np.sign(array).astype(np.int64), np.asarray(abs(array), object)
+        count = -(-int(size.max()).bit_length() // limb)
+        need(count <= 16, "the weights are too wide to be added up")
+        cuts = (size >> limb * a & (1 << limb) - 1 for a in range(count))
+        pieces.append([cut.astype(np.int64) * sign for cut in cuts])
+    one, other = pieces
+    work = len(one) * len(other) * len(kernel) * n
+    need_work("a convolution of levels (a larger ε has fewer)", work, 1.5, 250 * n)
+    total, start = np.zeros(n, np.int64).astype(object), len(kernel) // 2
+    for place in range(len(one) + len(other) - 1 if work else 0):
+        pairs = range(max(0, place - len(other) + 1), min(place + 1, len(one)))
+        parts = (np.convolve(one[a], other[place - a])[start : start + n] for a in pairs)
+        total += sum(parts, np.zeros(n, np.int64)).astype(object) * (1 << limb * place)
+    return total
+
+
+def far_sums(levels: Sequence[int], step: int, z: Array, shift: Array, power: int) -> Array:
+    r"""Return ``Σ_o levels[⌈\|i-o\|/step⌉]·z[o]·\|i-o-shift[o]\|^power`` for all i, exactly.
+
+    The last level goes on for ever and is added up by moments. The others are convolutions in
+    t = i - o: with m for the shift ``(t-m)² = t² - 2tm + m²``, and ``\|t-m\|`` is
+    ``\|m\| - t·sgn(m)`` where m is out of reach, else ``\|t\| - m·sgn(t) + \|m\|·[t=0]`` and
+    between 0 and m 2(\|m\|-\|t\|) more.
+
+    >>> far_sums([4, 2, 1], 1, np.array([1, 1, 1, 1]), np.zeros(4, int), 1).tolist()
+    [7, 6, 6, 7]
+    >>> far_sums([4, 2, 1], 1, np.array([1, 1, 1, 1]), np.array([1, 1, 0, -2]), 1).tolist()
+    [11, 6, 3, 13]
+    """
+    n, last = len(z), levels[-1]
+    need_work("the loss of all rows", n, 0, 700 * n)
+    z = z.astype(object)
+    reach = min(n, step * (len(levels) - 1) + 1)
+    node, many = np.arange(n).astype(object), np.zeros(n, np.int64).astype(object)
+    np.add.at(many, np.arange(n) + shift, z)
+    sums = [np.cumsum(many * node**p) for p in range(power + 1)]
+    if power == 1:
+        far = node * (2 * sums[0] - sums[0][-1]) - (2 * sums[1] - sums[1][-1])
+    else:
+        far = node * node * sums[0][-1] - 2 * node * sums[1][-1] + sums[2][-1]
+    half = np.array([levels[-(-t // step)] - last for t in range(reach)], object)
+    kernel, t = np.concatenate([half[:0:-1], half]), np.arange(1 - reach, reach)
+    if power == 2:
+        parts = [(kernel * t * t, z), (kernel * t, z * shift * -2), (kernel, z * shift * shift)]
+        return np.asarray(far * last + sum(convolved(*part) for part in parts))
+    out, inside = z * (abs(shift) >= reach), shift * (abs(shift) < reach)
+    need_work("guesses away from their outputs", int(abs(inside).sum()), 500)
+    parts = [(kernel * abs(t), z - out), (kernel * np.sign(t), -z * inside)]
+    parts += [(kernel, out * abs(shift)), (kernel * t, -out * np.sign(shift))]
+    total = np.asarray(far * last + half[0] * z * abs(inside))
+    total += sum(convolved(*part) for part in parts)
+    for side in (1, -1):
+        some = np.flatnonzero(side * inside > 1)
+        for d in range(1, int(abs(inside).max(initial=0))):
+            some = some[side * inside[some] > d]
+            total[some + side * d] += z[some] * (side * inside[some] - d) * (2 * half[d])
+    return total
+
+
+# -- weights: rows and privacy ------------------------------------------------------------
+
+
+def exceeds(a: Array, b: Array, p: int, q: int) -> Array:
+    """Return where ``a·q > b·p``, for non-negative integers below 2^62, without rounding.
+
+    >>> exceeds(np.array([6, 7]), np.array([3, 3]), 2, 1).tolist()
+    [False, True]
+    """
+    if object in (a.dtype, b.dtype) or max(p, q) > MASK:
+        return np.asarray(a.astype(object) * q > b.astype(object) * p, dtype=bool)
+    a0, b0 = (a & MASK) * q, (b & MASK) * p
+    a1, b1 = (a >> 31) * q + (a0 >> 31), (b >> 31) * p + (b0 >> 31)
+    found: Array = (a1 > b1) | ((a1 == b1) & ((a0 & MASK) > (b0 & MASK)))
+    return found
+
+
+class Weights:
+    """Integer weights ``W[i,o]`` with rows of sum ``2^bits``, listed or by rule."""
+
+    def __init__(self, file: Contents, graph: Graph) -> None:
+        self.file, self.graph = file, graph
+        self.ratios = [(r.numerator, r.denominator) for r in file.header["ratios"]]
+        told = file.header["weights"]
+        self.kind, self.bits = str(told["kind"]), int(told["bits"])
+        self.total = 1 << self.bits
+        self.outputs = int(told.get("outputs", graph.nodes))
+        named = file.header["outputs"]
+        if named is None:
+            need(self.outputs == graph.nodes, "outputs without names are the answers")
+        else:
+            need(
+                len(named) == self.outputs,
+                f"labels: {len(named)} outputs are named, not {self.outputs}",
+            )
+            need(len(set(named)) == self.outputs, "labels: two outputs have the same name")
+        if self.kind == "dense":
+            return
+        self.levels: list[int] = told["levels"]
+        need(all(a >= b for a, b in pairwise(self.levels)), "the levels must not rise")
+        if self.kind == "radial":
+            need(graph.looks_alike, "radial weights need a ring or a Hamming graph")
+            return
+        need(
+            graph.form == "box" and graph.nodes <= 1 << 23,
+            "levels need a box of at most 2^23 answers",
+        )
+        self.steps: list[int] = told["steps"]
+        need(len(self.steps) == len(graph.sides), "there must be one step for each side")
+        self.rest_at: int = told["rest"]
+        need(self.rest_at < self.outputs, "the output of the rest does not exist")
+
+    @cached_property
+    def factors(self) -> Array:
+        """The factor of each output of a rule."""
+        return self.file.whole("factors")
+
+    @cached_property
+    def rest(self) -> Array:
+        """What each row of a rule lacks to the total."""
+        lacks: Array = self.total - box_sums(
+            self.graph.sides, self.steps, self.levels, self.factors
+        )
+        return lacks
+
+    def by_line(self) -> bool:
+        """Whether the weights are a rule for answers on one line."""
+        return self.kind == "levels" and len(self.steps) == 1
+
+    def columns(self) -> Iterator[tuple[int, Array]]:
+        """Yield blocks of columns, each with the number of its first output."""
+        n, start = self.graph.nodes, 0
+        if self.kind == "dense":
+            for block in self.file.columns(n):
+                yield start, block
+                start += block.shape[1]
+            return
+        need_work("listing the columns of a rule", n * n, 100)
+        for o in range(n):
+            yield o, self.column_by_rule(o)[:, None]
+
+    def column_by_rule(self, o: int) -> Array:
+        """Return one column of a rule."""
+        if self.kind == "radial":
+            return self.by_distance(o)
+        column: Array = self.by_distance(o) * int(self.factors[o])
+        return column + self.rest if o == self.rest_at else column
+
+    def row(self, i: int) -> Array:
+        """Return one row, without computing any other by a rule."""
+        if self.kind == "dense":
+            return np.concatenate([block[i] for _, block in self.columns()])
+        if self.kind == "radial":
+            return self.by_distance(i)  # distances are symmetric
+        row: Array = self.by_distance(i) * self.factors.astype(object)
+        row[self.rest_at] += self.total - sum(row.tolist())
+        return row
+
+    def by_distance(self, i: int) -> Array:
+        """Return the level of every node seen from node i."""
+        return np.asarray(np.array(self.levels, object)[self.depths(i)])
+
+    def depths(self, i: int) -> Array:
+        """Return for every node which level it has seen from node i."""
+        steps = self.steps if self.kind == "levels" else None
+        return np.minimum(self.graph.gaps(i, steps), len(self.levels) - 1)
+
+    def faults(self) -> Iterator[str]:
+        """Yield what is wrong with rows and privacy."""
+        yield from self._dense_faults() if self.kind == "dense" else self._rule_faults()
+
+    def _rule_faults(self) -> Iterator[str]:
+        p, q = self.ratios[0]
+        reach = 1
+        if self.kind == "levels":
+            sides = zip(self.graph.sides, self.steps, strict=True)
+            reach = max(-(-min(width, size - 1) // step) for (size, width), step in sides)
+        for d, level in enumerate(self.levels):
+            after = self.levels[min(d + reach, len(self.levels) - 1)]
+            if level * q > after * p:
+                yield (
+                    f"privacy: level {d} weighs {level} and {reach} steps further {after}, which "
+                    f"is {level * q - after * p}/{p} too little for the ratio {p}/{q}"
+                )
+                break
+        if self.kind == "radial":
+            # Every row has as many outputs at each distance, so every row has the same sum.
+            last = len(self.levels) - 1
+            spheres = enumerate(self.graph.spheres())
+            found = sum(count * self.levels[min(d, last)] for d, count in spheres)
+            if found != self.total:
+                yield f"total: every row sums to {found}, which is {found - self.total:+d} off"
+            return
+        low, high = int(self.rest.argmin()), int(self.rest.argmax())
+        if self.rest[low] < 0:
+            yield f"total: row {low} weighs {-self.rest[low]} more than 2^{self.bits}"
+        elif self.rest[high] * q > self.rest[low] * p:
+            yield (
+                f"privacy: what is missing to 2^{self.bits} is {self.rest[high]} in row {high} and "
+                f"{self.rest[low]} in row {low}, more than the ratio {p}/{q}"
+            )
+
+    def _dense_faults(self) -> Iterator[str]:
+        graph, plain = self.graph, self.bits <= 62 and max(max(r) for r in self.ratios) <= MASK
+        each = 2 * len(graph.edges) if graph.form == "list" else 2 * graph.nodes
+        for size, width in graph.sides:
+            each += graph.nodes * (2 + min(width, size).bit_length()) // 2
+        need_work("comparing neighbours", (each + graph.nodes) * self.outputs, 14 if plain else 250)
+        blocks = -(-self.outputs * graph.nodes // CHUNK)
+        need_work("comparing edges of many lengths", len(self.ratios) * blocks, 50_000)
+        sums: list[Array | int] = [0, 0]
+        told = False
+        for start, block in self.columns():
+            sums[0] += (block & MASK).sum(axis=1).astype(object)
+            sums[1] += (block >> 31).sum(axis=1).astype(object)
+            fault = None if told else self._breach(start, block)
+            if fault:
+                told = True
+                yield fault
+        found = np.asarray(sums[1] * (1 << 31) + sums[0])
+        for i in np.flatnonzero(found != self.total)[:1].tolist():
+            yield f"total: row {i} sums to {found[i]}, which is {found[i] - self.total:+d} off"
+
+    def _breach(self, start: int, block: Array) -> str | None:
+        """Return the first breach of privacy in a block of columns."""
+        together = 1 << 21  # numbers looked at at once
+        if self.graph.form != "list":
+            p, q = self.ratios[0]
+            step = max(1, together // len(block))
+            for part in range(0, block.shape[1], step):
+                some = block[:, part : part + step]
+                bad = np.argwhere(exceeds(some, self.graph.smallest_near(some), p, q))
+                if len(bad):
+                    i, o = bad[0].tolist()
+                    node = np.arange(len(block))
+                    near = np.flatnonzero(self.graph.ratio_of(np.full(len(node), i), node) >= 0)
+                    h = int(near[some[near, o].argmin()])
+                    return _breach_text(i, h, start + part + o, some[i, o], some[h, o], p, q)
+            return None
+        step = max(1, together // block.shape[1])
+        for at in range(0, len(self.graph.edges), step):
+            length = self.graph.length[at : at + step]
+            for both in (self.graph.edges[at : at + step], self.graph.edges[at : at + step, ::-1]):
+                for which in np.unique(length).tolist():
+                    p, q = self.ratios[which]
+                    mine = both[length == which]
+                    bad = np.argwhere(exceeds(block[mine[:, 0]], block[mine[:, 1]], p, q))
+                    if len(bad):
+                        i, h = mine[bad[0, 0]].tolist()
+                        o = int(bad[0, 1])
+                        return _breach_text(i, h, start + o, block[i, o], block[h, o], p, q)
+        return None
+
+
+def _breach_text(i: int, h: int, o: int, a: int, b: int, p: int, q: int) -> str:
+    return (
+        f"privacy: output {o} weighs {a} in row {i} and {b} in the neighbouring row {h}: "
+        f"{a}·{q} exceeds {b}·{p} by {int(a) * q - int(b) * p}"
+    )
+
+
+# -- prices on trees and lines ------------------------------------------------------------
+#
+# What is left of π_i·loss(i,k) - λ_i at the leaves is sent towards one answer, the *root* of the
+# guess k. A surplus s at a node is worth α·s at the next one, because x_c >= α·x_p; a debt s costs
+# s/α there, because x_c <= x_p/α. All rounding is downwards. If nothing is owed at the root, the
+# inequality of the guess holds for every private column x.
+
+
+class Tree:
+    """A tree seen from node 0: parents, and for each node the length of the edge above it.
+
+    >>> path = Tree(Graph("box", 3, ((3, 1),)))
+    >>> path.left_at(1, [4, -3, 4], [1 << 61]), path.left_at(1, [4, -5, 4], [1 << 61])
+    (1, -1)
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        n = graph.nodes
+        self.parent, self.ratio, self.order = [-1] * n, [0] * n, [0]
+        if graph.is_path:
+            self.parent, self.order = list(range(-1, n - 1)), list(range(n))
+            return
+        need(graph.form == "list" and len(graph.edges) == n - 1, "certificate: this is no tree")
+        near: list[list[tuple[int, int]]] = [[] for _ in range(n)]
+        for (i, h), which in zip(graph.edges.tolist(), graph.length.tolist(), strict=True):
+            near[i].append((h, which))
+            near[h].append((i, which))
+        for i in self.order:  # grows while it is read; the graph is known to be connected
+            for h, which in near[i]:
+                if h != self.parent[i]:
+                    self.parent[h], self.ratio[h] = i, which
+                    self.order.append(h)
+
+    def left_at(self, root: int, weights: list[int], alphas: Sequence[int]) -> int:
+        """Send what is left at every node towards the root; return what arrives there."""
+        left, parent, ratio = weights, self.parent, self.ratio
+        # Later surpluses are no more than this: who owes more will always owe.
+        most = sum(x for x in left if x > 0)
+        way = [root]
+        while parent[way[-1]] >= 0:
+            way.append(parent[way[-1]])
+        turned = set(way)
+        steps = [(c, parent[c], ratio[c]) for c in reversed(self.order) if c not in turned]
+        steps += [(p, c, ratio[c]) for c, p in zip(way[-2::-1], way[:0:-1], strict=True)]
+        for c, p, which in steps:
+            x = left[c]
+            if x >= 0:
+                left[p] += x * alphas[which] >> 62
+            elif -x > most or not alphas[which]:
+                return -1 - most
+            else:
+                left[p] += (x << 62) // alphas[which]
+        return left[root]
+
+
+class Side:
+    r"""Sums over the answers from j on of a line, the one at distance t times α^t.
+
+    ``costs`` are c_i and guess k costs ``c_i·|i - k|^power``. All sums are times 2^62 and rounded
+    down; each step loses less than 1, so over m answers Σ α^t lacks at most m and Σ t·α^t m².
+
+    >>> side = Side([1, 1, 1], [0, 0, 0], 1 << 61, 1)
+    >>> [side.least(0, k) / 2**62 for k in (0, 1, 2)], side.least(2, 0) / 2**62
+    ([1.0, 1.25, 2.5], 2.0)
+    """
+
+    def __init__(self, costs: list[int], prices: list[int], alpha: int, power: int) -> None:
+        n, self.power = len(costs), power
+        self.owed = [0] * (n + 1)
+        self.low: list[list[int]] = [[0] * (n + 1) for _ in range(power + 1)]
+        zeroth, first, last = self.low[0], self.low[1], self.low[-1]
+        for j in range(n - 1, -1, -1):
+            self.owed[j] = (prices[j] << 62) - (-alpha * self.owed[j + 1] >> 62)
+            a, b = zeroth[j + 1], first[j + 1]  # Σ t^p becomes Σ (t+1)^p
+            zeroth[j] = (a * alpha >> 62) + (costs[j] << 62)
+            first[j] = (a + b) * alpha >> 62
+            if power == 2:
+                last[j] = (a + 2 * b + last[j + 1]) * alpha >> 62
+        self.powers = [1 << 62]
+        while self.powers[-1] and len(self.powers) <= n:
+            self.powers.append(self.powers[-1] * alpha >> 62)
+
+    def high(self, p: int, j: int) -> int:
+        """Bound the sum from j on from above, for p = 0 or 1."""
+        many = len(self.owed) - 1 - j
+        return self.low[p][j] + (many * many if p else many)
+
+    def beyond(self, p: int, j: int, k: int) -> int:
+        """Bound ``α^(k-j)·(sum from k on)`` from below."""
+        steps = k - j
+        return self.powers[steps] * self.low[p][k] >> 62 if steps < len(self.powers) else 0
+
+    def least(self, j: int, k: int) -> int:
+        """Bound the cost of guess k over the answers from j on, from below."""
+        gap = abs(k - j)
+        if self.power == 2:
+            first = self.low[1][j] if k <= j else -self.high(1, j)
+            return self.low[2][j] + 2 * gap * first + gap * gap * self.low[0][j]
+        if k <= j:
+            return self.low[1][j] + gap * self.low[0][j]
+        return gap * self.low[0][j] - self.high(1, j) + 2 * self.beyond(1, j, k)
+
+    def rise(self, j: int, k: int) -> int:
+        """Bound from above, or by 0, what guess k costs more than guess k - 1 from j on."""
+        if k <= j:
+            return 0
+        if self.power == 2:
+            return max(0, (2 * (k - j) - 1) * self.high(0, j) - 2 * self.low[1][j])
+        return max(0, self.high(0, j) - 2 * self.beyond(0, j, k))
+
+    def room(self, j: int, k: int) -> int:
+        """Bound from below what is left from j on for guess k and for every guess before it.
+
+        The cost is convex in the guess: it rises by no more before k than it does there.
+        """
+        return self.least(j, k) - k * self.rise(j, k) - self.owed[j]
+
+
+def line_rooms(
+    costs: list[int], prices: list[int], alpha: int, power: int, cuts: list[int]
+) -> tuple[list[int], list[int], list[int]]:
+    """Return what is left of every guess, times 2^62: at each edge from both sides, and its root.
+
+    Guesses up to ``cuts[j]`` have their root at j or before, the others behind.
+
+    >>> [side[0] >> 62 for side in line_rooms([3, 3], [1, 1], 1 << 61, 1, [0])]
+    [2, 2, 0]
+    """
+    n = len(costs)
+    right = Side(costs, prices, alpha, power)
+    left = Side(costs[::-1], prices[::-1], alpha, power)
+    ahead = [right.room(j + 1, k) if k >= 0 else 0 for j, k in enumerate(cuts)]
+    behind = [left.room(n - 1 - j, n - 2 - k) if k < n - 1 else 0 for j, k in enumerate(cuts)]
+    at_root, root = [], 0
+    for k in range(n):
+        while root < n - 1 and cuts[root] < k:
+            root += 1
+        found = (costs[root] * abs(root - k) ** power - prices[root]) << 62
+        if root < n - 1:
+            found += (right.least(root + 1, k) - right.owed[root + 1]) * alpha >> 62
+        if root:
+            j = n - root
+            found += (left.least(j, n - 1 - k) - left.owed[j]) * alpha >> 62
+        at_root.append(found)
+    return ahead, behind, at_root
+
+
+# -- the consumer and the loss ------------------------------------------------------------
+
+
+class Consumer:
+    """Who uses the answer: a prior (or a set of possible answers) and a loss, as the file says.
+
+    A named loss has no list: it follows from the answers' labels and distances.
+    """
+
+    def __init__(self, file: Contents, graph: Graph, outputs: int) -> None:
+        self.file, self.graph, self.told = file, graph, file.header["consumer"]
+        self.n, self.outputs = graph.nodes, outputs
+        loss = self.told["loss"]
+        self.kind = str(loss["kind"])
+        self.binary, self.power, self.unit, self.factor = self.kind == "binary", 0, 1, 1
+        self.guesses = int(loss.get("guesses", self.n))
+        if self.kind == "listed":
+            self.unit = int(loss["denominator"])
+            need_work("the listed losses", 0, 0, 90 * self.n * self.guesses)
+        elif self.kind == "distance":
+            self.power, self.unit = int(graph.is_path), graph.unit
+        elif not self.binary:
+            power = 1 if self.kind == "absolute" else 2
+            if graph.line is not None:
+                step = abs(graph.line[1]) ** power
+                self.power, self.factor, self.unit = power, step.numerator, step.denominator
+            else:
+                self.unit = graph.coordinates[1] ** power
+        self.remapped = bool(self.told["remapped"])
+        need(self.remapped or outputs <= self.guesses, "an output has no guess")
+        self.uniform = self.told["prior"] is not None and self.told["prior"]["kind"] == "uniform"
+        self.prior_total = self.n if self.uniform else 1
+        if self.told["prior"] is not None and not self.uniform:
+            self.prior_total = int(self.told["prior"]["total"])
+        if self.told["support"] is not None:
+            inside = np.zeros(self.n, bool)
+            inside[self.support] = True
+            need(int(inside.sum()) == len(self.support), "a possible answer is listed twice")
+            if self.told["prior"] is not None:
+                need(not self.prior[~inside].any(), "the prior has weight on impossible answers")
+
+    @cached_property
+    def prior(self) -> Array:
+        """The prior in units of its total, as Python integers."""
+        need_work("the prior", 0, 0, 80 * self.n)
+        if self.uniform:
+            return np.ones(self.n, np.int64).astype(object)
+        found = self.file.whole("prior").astype(object)
+        need(sum(found.tolist()) == self.prior_total, "the prior does not sum to 1")
+        return found
+
+    @cached_property
+    def support(self) -> Array:
+        """The possible answers of a risk-averse consumer."""
+        need_work("the possible answers", 0, 0, 80 * self.n)
+        listed = self.told["support"]["kind"] == "listed"
+        return self.file.whole("support") if listed else np.arange(self.n)
+
+    @cached_property
+    def guess_of(self) -> Array:
+        """The guess that the consumer makes for each output."""
+        return self.file.whole("guess_of") if self.remapped else np.arange(self.outputs)
+
+    @cached_property
+    def _listed(self) -> Array:
+        return self.file.whole("loss").astype(object).reshape(self.guesses, self.n)
+
+    def losses(self, guess: int) -> Array:
+        """Return the losses of one guess under every answer, times the unit."""
+        if self.kind == "listed":
+            return np.asarray(self._listed[guess])
+        if self.power:
+            gaps = abs(np.arange(self.n).astype(object) - guess) ** self.power
+            return np.asarray(gaps * self.factor)
+        if self.binary:
+            column = np.ones(self.n, np.int64).astype(object)
+            column[guess] = 0
+            return column
+        if self.kind == "distance":
+            return self.graph.distances_from(guess).astype(object)
+        numbers = self.graph.coordinates[0]
+        gaps = abs(numbers - numbers[guess]) ** (1 if self.kind == "absolute" else 2)
+        return np.asarray(gaps.sum(axis=1))
+
+    def expected(self, weights: Weights) -> Fraction:
+        """Return the expected loss (the worst one over a set of possible answers), exactly."""
+        if weights.kind == "radial" and self.binary and not self.remapped:
+            return 1 - Fraction(weights.levels[0], weights.total)
+        each = np.zeros(self.n, np.int64).astype(object)
+        if self.binary and weights.kind == "levels" and (weights.by_line() or not self.remapped):
+            shift = self.guess_of - np.arange(weights.outputs)
+            depth = np.minimum(-(-abs(shift) // weights.steps[0]), len(weights.levels) - 1)
+            right = np.array(weights.levels, object)[depth] * weights.factors
+            np.add.at(each, self.guess_of, right)
+            last = int(self.guess_of[weights.rest_at])
+            each[last] += weights.rest[last]
+            each = weights.total - each
+        elif self.power and weights.by_line():
+            shift = self.guess_of - np.arange(weights.outputs)
+            sums = far_sums(weights.levels, weights.steps[0], weights.factors, shift, self.power)
+            at_rest = self.losses(int(self.guess_of[weights.rest_at]))
+            each = sums * self.factor + at_rest * weights.rest
+        else:
+            need_work("adding up the losses", 1 if self.binary else self.n * weights.outputs, 150)
+            for start, block in weights.columns():
+                for o in range(block.shape[1]):
+                    guess = int(self.guess_of[start + o])
+                    if self.binary:
+                        each[guess] += int(block[guess, o])
+                    else:
+                        each += self.losses(guess) * block[:, o].astype(object)
+            if self.binary:
+                each = weights.total - each
+        if self.told["support"] is not None:
+            return Fraction(max(each[self.support].tolist()), weights.total * self.unit)
+        found = sum((each * self.prior).tolist())
+        return Fraction(found, weights.total * self.unit * self.prior_total)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return in words whose loss was checked."""
+        averse, prior = self.told["support"] is not None, None
+        if self.told["prior"] is not None:
+            prior = "uniform" if self.uniform else _listed_words(self.prior, self.prior_total)
+        words = {
+            "kind": "risk-averse" if averse else "Bayesian",
+            "prior": None if averse else prior,
+            "support": None,
+            "loss": self.kind,
+            "guesses": self.guesses,
+        }
+        if averse:
+            words["support"] = "all"
+            if self.told["support"]["kind"] == "listed":
+                words["support"] = _listed_words(self.support, 1)
+        if self.kind == "listed":
+            words["loss"] = _listed_words(self._listed.ravel(), self.unit)
+        return words
+
+
+def _listed_words(numbers: Array, unit: int) -> str:
+    """Return a list of numbers in words: all of a short one, the digest of a long one."""
+    if len(numbers) <= 12:
+        return "listed: " + ", ".join(str(Fraction(int(x), unit)) for x in numbers.tolist())
+    found = hashlib.sha256(" ".join([*map(str, numbers.tolist()), str(unit)]).encode()).hexdigest()
+    return f"listed: {len(numbers)} numbers over {unit} with digest {found[:16]}"
+
+
+class LimitedCosts(Consumer):
+    """A consumer whose costs count in what a limit on vulnerability or loss is about.
+
+    An attacker who does w gains a_w(i) under answer i: by default he knows the prior and gains 1
+    by a right guess. Outputs x have the vulnerability Σ_x max_w a_w·x.
+    """
+
+    def __init__(self, file: Contents, consumer: Consumer) -> None:
+        self.file, self.consumer, self.graph = file, consumer, consumer.graph
+        self.n, self.guesses, self.limit = consumer.n, consumer.guesses, file.header["limit"]
+        self.prior_total, self.binary, self.power = 1, False, 0
+        self.attack, self.parts = consumer.prior, consumer.prior_total
+        attacker = self.limit["attacker"]
+        actions = self.n
+        if attacker["kind"] == "listed":
+            actions, self.parts = attacker["actions"], attacker["denominator"]
+            listed = file.whole("attack").astype(object)
+            need(bool(listed.any()), "limit: an attacker who can gain nothing limits nothing")
+            self.attack = listed.reshape(actions, self.n)
+        work = self.attack.size * max(self.guesses, consumer.outputs)
+        need_work("the gains of the attacker", work, 150)
+
+    def vulnerability(self, weights: Weights) -> Fraction:
+        """Return what the attacker gains from the outputs, exactly."""
+        found = 0
+        for _, block in weights.columns():
+            each = block.astype(object)
+            gains = self.attack[:, None] * each if self.attack.ndim == 1 else self.attack @ each
+            found += sum(gains.max(axis=0).tolist())
+        return Fraction(found, weights.total * self.parts)
+
+    def kept(
+        self, weights: Weights, loss: Fraction, checked: list[str]
+    ) -> tuple[str, str, Fraction]:
+        """Check that the limit is kept; return it in words, and what is least under it."""
+        found, most = self.vulnerability(weights), self.limit["most"]
+        off = float(found - self.limit["vulnerability"])
+        need(
+            found == self.limit["vulnerability"],
+            f"limit: an attacker gains {off:+.3g} from what is stated",
+        )
+        checked.append(f"the vulnerability is {float(found):.12g}")
+        limited = self.limit["limited"]
+        other, value, has = (
+            ("vulnerability", found, loss) if limited == "loss" else ("expected loss", loss, found)
+        )
+        need(has <= most, f"limit: the {limited} passes it by {float(has - most):.3g}")
+        return f"{limited} at most {float(most):.12g}", other, value
+
+    def weigh(self) -> Fraction:
+        """Read the weight of the limit and the choices; return the weight times the limit."""
+        told = self.file.header["certificate"]
+        one, actions, weight = 1 << told["bits"], len(self.attack), told["weight"]
+        self.times, share = (
+            (one, weight) if self.limit["limited"] == "vulnerability" else (weight, one)
+        )
+        self.choices = self.file.whole("choices").astype(object).reshape(self.guesses, actions)
+        for k in np.flatnonzero(self.choices.sum(axis=1) != share)[:1].tolist():
+            need(False, f"certificate: the choices at guess {k} do not sum to their weight")
+        self.prior = np.ones(self.n, np.int64).astype(object)
+        self.unit = self.consumer.prior_total * self.consumer.unit * self.parts << told["bits"]
+        return Fraction(weight, one) * self.limit["most"]  # type: ignore[no-any-return]
+
+    def losses(self, guess: int) -> Array:
+        """Return what a guess costs under every answer, with the limit counted in."""
+        own = self.consumer.prior * self.consumer.losses(guess) * (self.times * self.parts)
+        chosen = self.choices[guess]
+        taken = chosen * self.attack if self.attack.ndim == 1 else chosen @ self.attack
+        return np.asarray(own + taken * (self.consumer.prior_total * self.consumer.unit))
+
+
+# -- optimality ---------------------------------------------------------------------------
+
+
+def lower_bound(file: Contents, graph: Graph, consumer: Consumer, alphas: list[int]) -> Fraction:
+    """Return the bound that the certificate proves, or stop where it proves nothing."""
+    told = file.header["certificate"]
+    bits, kind = int(told["bits"]), told["kind"]
+    if kind == "phi":
+        return _phi_bound(file.whole("phi"), graph, consumer, alphas[0], bits)
+    if kind == "envelope":
+        return envelope_bound(graph, consumer, alphas[0], bits)
+    prices = file.whole("prices").astype(object)
+    if kind == "line":
+        _check_line(file, graph, consumer, prices, alphas, bits)
+    elif kind == "tree":
+        roots = file.whole("roots")
+        for k, left in enumerate(tree_rooms(graph, consumer, prices, roots.tolist(), alphas, bits)):
+            need(left >= 0, f"certificate: guess {k} is not priced at its root {roots[k]}")
+    else:
+        _check_multipliers(file, graph, consumer, prices, alphas, bits)
+    return Fraction(sum(prices.tolist()), 1 << bits)
+
+
+def _check_multipliers(
+    file: Contents, graph: Graph, consumer: Consumer, prices: Array, alphas: list[int], bits: int
+) -> None:
+    """Check the condition of every guess and answer with listed multipliers."""
+    guess = start = end = value = np.zeros(0, np.int64)
+    if file.header["certificate"]["arcs"]:
+        guess, start, end = (file.whole(name) for name in ("arc_guess", "arc_from", "arc_to"))
+        value = file.whole("arc_value").astype(object)
+    need(bool((np.diff(guess) >= 0).all()), "multipliers must be sorted by guess")
+    which = graph.ratio_of(start, end)
+    need(bool((which >= 0).all()), "certificate: a multiplier joins answers that are no neighbours")
+    unit = consumer.prior_total * consumer.unit << (62 + bits)
+    for k, room in enumerate(
+        arcs_owed(consumer, prices, (guess, start, end, value, which), alphas, bits)
+    ):
+        for i in np.flatnonzero(room < 0)[:1].tolist():
+            short = float(Fraction(-room[i], unit))
+            need(False, f"certificate: guess {k} is not priced at answer {i}, short by {short:.3g}")
+
+
+def arcs_owed(
+    consumer: Consumer, prices: Array, arcs: tuple[Array, ...], alphas: list[int], bits: int
+) -> Iterator[Array]:
+    """Yield for each guess ``π_i·loss(i,k) - λ_i - Σ_h m(h→i) + α·Σ_h m(i→h)``, scaled."""
+    guess, start, end, value, which = arcs
+    need_work("the conditions of all guesses", consumer.n * consumer.guesses + len(guess), 300)
+    alpha = np.array(alphas, object)
+    cuts = np.searchsorted(guess, np.arange(consumer.guesses + 1))
+    for k in range(consumer.guesses):
+        mine = slice(cuts[k], cuts[k + 1])
+        owed = prices * (1 << 62)
+        np.add.at(owed, end[mine], value[mine] * (1 << 62))
+        np.subtract.at(owed, start[mine], value[mine] * alpha[which[mine]])
+        cost = consumer.prior * consumer.losses(k)
+        yield cost * (1 << (62 + bits)) - owed * (consumer.prior_total * consumer.unit)
+
+
+def tree_rooms(
+    graph: Graph, consumer: Consumer, prices: Array, roots: list[int], alphas: list[int], bits: int
+) -> Iterator[int]:
+    """Yield for each guess what is left at its root, in units of a price, scaled."""
+    need_work("the conditions on a tree", graph.nodes * consumer.guesses, 900)
+    tree = Tree(graph)
+    owed = prices * (consumer.prior_total * consumer.unit)
+    for k, root in enumerate(roots):
+        cost = consumer.prior * consumer.losses(k) * (1 << bits)
+        yield tree.left_at(root, (cost - owed).tolist(), alphas)
+
+
+def _check_line(
+    file: Contents, graph: Graph, consumer: Consumer, prices: Array, alphas: list[int], bits: int
+) -> None:
+    """Check the conditions of all guesses on a path at once."""
+    n = graph.nodes
+    costs, owed = line_numbers(graph, consumer, prices, bits)
+    narrow = max(consumer.factor, consumer.unit) < 1 << 128 and max(abs(prices)) < 1 << 192
+    need(narrow and bits <= 128, "the numbers of the certificate are too wide for a line")
+    cuts = (np.cumsum(file.whole("cut_steps")) - 1).tolist()
+    need(cuts[-1] < n, "certificate: a cut lies behind the last guess")
+    rooms = line_rooms(costs, owed, alphas[0], consumer.power, cuts)
+    places = ("ahead of edge", "behind edge", "at the root of guess")
+    for what, side in zip(places, rooms, strict=True):
+        for j, room in enumerate(side):
+            need(room >= 0, f"certificate: the prices ask too much {what} {j}")
+
+
+def line_numbers(
+    graph: Graph, consumer: Consumer, prices: Array, bits: int
+) -> tuple[list[int], list[int]]:
+    """Return costs per distance and prices over one denominator."""
+    path = graph.is_path and graph.nodes > 1 and consumer.power > 0
+    need(path, "certificate: a line needs a path and a loss by distance")
+    need_work("the conditions on a line", graph.nodes, 60_000, 3000 * graph.nodes)
+    costs = consumer.prior * (consumer.factor << bits)
+    return costs.tolist(), (prices * (consumer.prior_total * consumer.unit)).tolist()
+
+
+def phi_room(
+    graph: Graph, consumer: Consumer, alpha: int, bits: int, y: Array
+) -> tuple[Array, Array]:
+    """Return ``Σ_i y_i·α^d(i,k) - π_k`` for all k, and ``π_k``, both scaled.
+
+    Powers of α are rounded down to multiples of 2^-62, one after another, and a product is summed
+    up coordinate by coordinate, rounded down each time. One number y stands for a constant; where
+    all answers look alike and the prior is uniform, one k stands for all.
+    """
+    need(len(graph.lengths) == 1, "certificate: phi is for edges of length 1")
+    powers = [1 << 62]
+    if graph.looks_alike and len(y) == 1:
+        spheres = graph.spheres()
+        while powers[-1] and len(powers) < len(spheres):
+            powers.append(powers[-1] * alpha >> 62)
+        alike = int(y[0]) * sum(n * power for n, power in zip(spheres, powers, strict=False))
+        prior = np.ones(1, object) if consumer.uniform else consumer.prior
+        needed = prior * (1 << (62 + bits))
+        return alike * consumer.prior_total - needed, needed
+    y = np.full(graph.nodes, int(y[0])) if len(y) == 1 else y
+    if graph.form == "box":
+        while powers[-1] and len(powers) <= max(size for size, _ in graph.sides):
+            powers.append(powers[-1] * alpha >> 62)
+        powers = [powers[0] - 1, *powers[1:], 0]  # differences stay below 2^62
+        reached = box_sums(
+            graph.sides, [width for _, width in graph.sides], powers, y.astype(np.int64)
+        )
+    elif graph.form == "product":
+        reached = _product_sums(graph, alpha, y)
+    elif graph.form == "ring":
+        half = graph.nodes // 2
+        while len(powers) <= half:
+            powers.append(powers[-1] * alpha >> 62)
+        kernel = np.array([*powers[:0:-1], *powers], object)
+        if graph.nodes % 2 == 0:
+            kernel[0] = 0  # the opposite answer is reached once
+        around = np.concatenate([y[-half:], y, y[:half]]).astype(object)
+        reached = convolved(kernel, around)[half : half + graph.nodes]
+    else:
+        far = graph.all_distances
+        need_work("the sums of phi", graph.nodes**2, 150, 16 * graph.nodes**2)
+        for _ in range(int(far.max())):
+            powers.append(powers[-1] * alpha >> 62)
+        reached = np.array(powers, object)[far] @ y.astype(object)
+    needed = consumer.prior * (1 << (62 + bits))
+    return np.asarray(reached * consumer.prior_total - needed), needed
+
+
+def _product_sums(graph: Graph, alpha: int, y: Array) -> Array:
+    """Return ``2^62·Σ_i y_i·α^d(i,k)`` rounded down, where d is a sum over coordinates."""
+    need_work("the sums of phi", graph.nodes * len(graph.sides), 800, 400 * graph.nodes)
+    found = y.astype(object).reshape([size for size, _ in graph.sides]) * (1 << 62)
+    for axis, (size, width) in enumerate(graph.sides):
+        lines = np.moveaxis(found, axis, 0)
+        if width >= size - 1:
+            lines = lines + ((lines.sum(axis=0) - lines) * alpha >> 62)
+        else:
+            need(width == 1, "certificate: phi is for paths and cliques in a product")
+            before, behind = lines * 0, lines * 0
+            for j in range(1, size):
+                before[j] = (before[j - 1] + lines[j - 1]) * alpha >> 62
+                behind[-1 - j] = (behind[-j] + lines[-j]) * alpha >> 62
+            lines = lines + before + behind
+        found = np.moveaxis(lines, 0, axis)
+    return found.ravel()
+
+
+def _phi_bound(y: Array, graph: Graph, consumer: Consumer, alpha: int, bits: int) -> Fraction:
+    need(consumer.binary, "certificate: phi is for binary loss")
+    room, _ = phi_room(graph, consumer, alpha, bits, y)
+    for k in np.flatnonzero(room < 0)[:1].tolist():
+        short = float(Fraction(-room[k], consumer.prior_total << (62 + bits)))
+        need(False, f"certificate: answer {k} is reached by too little, short by {short:.3g}")
+    times = graph.nodes if len(y) == 1 else 1
+    return 1 - Fraction(times * sum(y.tolist()), 1 << bits)
+
+
+def envelope_bound(graph: Graph, consumer: Consumer, alpha: int, bits: int) -> Fraction:
+    """Raise the prior to the least v with ``v_h >= α·v_i`` on edges of a tree; return its bound.
+
+    From the leaves to the root and back, rounded up: ⌈α·v⌉ is at most v, so what the way up made
+    true the way back keeps true.
+    """
+    need(
+        consumer.binary and len(graph.lengths) == 1,
+        "certificate: an envelope is for binary loss and edges of length 1",
+    )
+    need_work("the envelope of the prior", graph.nodes, 5000, 600 * graph.nodes)
+    tree = Tree(graph)
+    v = [-((-weight << bits) // consumer.prior_total) for weight in consumer.prior.tolist()]
+    links = [(c, tree.parent[c]) for c in tree.order[1:]]
+    for i, h in [*reversed(links), *((p, c) for c, p in links)]:
+        v[h] = max(v[h], -(-v[i] * alpha >> 62))
+    degree = np.bincount(np.array(links, np.int64).ravel(), minlength=graph.nodes).tolist()
+    right = sum(x * ((1 << 62) - (many - 1) * alpha) for x, many in zip(v, degree, strict=True))
+    return 1 - Fraction(right, (1 << 62) + alpha << bits)
+
+
+# -- the verdict --------------------------------------------------------------------------
+
+
+@dataclass
+class Report:
+    """What was found: ``reasons`` is empty when every check passed."""
+
+    private: bool = False
+    named: bool | None = None  # whether the file answers a question with a name
+    optimal_within: Fraction | None = None
+    ratio: str | None = None
+    digest: str | None = None
+    under: str | None = None
+    question: dict[str, Any] = field(default_factory=dict)
+    consumer: dict[str, Any] | None = None
+    reasons: list[str] = field(default_factory=list)
+    checked: list[str] = field(default_factory=list)
+
+
+def check(
+    source: str | os.PathLike[str] | bytes, derive: Callable[[str, str], Graph] = question_graph
+) -> Report:
+    """Check a file, or its bytes; whatever is wrong becomes a reason.
+
+    ``derive`` gives the graph of a question under a neighbour relation.
+
+    >>> check(b"nothing").reasons
+    ['not a mechanism file: it is only 7 bytes long']
+    """
+    report = Report()
+    try:
+        file = File(source)
+        with file.stream:
+            _judge(file, derive, report)
+    except Refused as refused:
+        report.reasons.append(str(refused))
+    except MemoryError:
+        report.reasons.append("too large: the memory of this machine does not suffice")
+    if report.reasons:
+        report.optimal_within = report.under = None
+    return report
+
+
+def _judge(file: File, derive: Callable[[str, str], Graph], report: Report) -> None:
+    header, checked = file.header, report.checked
+    report.digest, stated = file.digest()
+    need(
+        report.digest == stated,
+        f"digest: the bytes have {report.digest[:16]}…, the file states {stated[:16]}…",
+    )
+    alphas = check_ratios(header)
+    ratio = header["ratios"][0]
+    report.ratio = f"{ratio.numerator}/{ratio.denominator}"
+    report.named = header["query"] is not None
+    told = file.told
+    report.question = {name: told[name] for name in ("query", "neighbours", "epsilon")}
+    others = f", and so are {len(alphas) - 1} for other lengths" if len(alphas) > 1 else ""
+    checked.append(f"p/q = {_short(ratio)} is at most exp(ε) for edges of length 1{others}")
+    if report.named:
+        graph = derive(header["query"], header["neighbours"])
+        file.expect(graph.nodes)
+    else:
+        file.expect(header["graph"]["nodes"])
+        graph = own_graph(file)
+    weights = Weights(file, graph)
+    report.reasons += weights.faults()
+    report.private = not report.reasons
+    if report.private:
+        whose = f"a graph of its own with {graph.nodes} answers"
+        if report.named:
+            whose = f"the {graph.nodes} answers of {header['query']} under {header['neighbours']}"
+        checked.append(
+            f"W[i,o]·q <= W[h,o]·p on every edge of {whose} "
+            f"for each of {weights.outputs} outputs; rows sum to 2^{weights.bits}"
+        )
+    if header["consumer"] is not None:
+        _judge_loss(file, weights, alphas, report)
+
+
+def _judge_loss(file: File, weights: Weights, alphas: list[int], report: Report) -> None:
+    """Check the stated loss, limit and bound; what it is above the bound goes into the report."""
+    header, graph, checked = file.header, weights.graph, report.checked
+    consumer = Consumer(file, graph, weights.outputs)
+    report.consumer = consumer.as_dict()
+    value = consumer.expected(weights)
+    off = float(value - header["expected_loss"])
+    need(
+        not off and value == header["expected_loss"],
+        f"loss: the weights have {float(value):.12g}, {off:+.3g} from the stated",
+    )
+    what = "expected loss" if header["consumer"]["support"] is None else "worst loss"
+    checked.append(f"the {what} is {float(value):.12g}")
+    costs, counted, under = consumer, Fraction(0), None
+    if header["limit"] is not None:
+        costs = LimitedCosts(file, consumer)
+        under, what, value = costs.kept(weights, value, checked)
+        listed = header["limit"]["attacker"]["kind"] == "listed"
+        gains = (
+            _listed_words(costs.attack.ravel(), costs.parts)
+            if listed
+            else "knows the prior, gains 1 by a right guess"
+        )
+        report.consumer |= {"limit": under, "attacker": gains}
+    report.under = under
+    if header["certificate"] is None:
+        return
+    if isinstance(costs, LimitedCosts):
+        counted = costs.weigh()
+    bound = lower_bound(file, graph, costs, alphas) - counted
+    off = float(bound - header["bound"])
+    need(
+        bound == header["bound"],
+        f"bound: {float(bound):.12g} is proved, {off:+.3g} from the stated",
+    )
+    others = "no private mechanism" if under is None else f"no private mechanism with {under}"
+    checked.append(f"the {what} of {others} is below {float(bound):.12g}")
+    report.optimal_within = value - bound
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Check the file that is named and print what was found; 0 when everything holds.
+
+    >>> main([])
+    give the name of one mechanism file
+    2
+    """
+    if len(arguments) != 1:
+        sys.stdout.write("give the name of one mechanism file\n")
+        return 2
+    report = check(arguments[0])
+    within = report.optimal_within
+    lines = [f"{name}: {value}" for name, value in report.question.items()]
+    lines += [f"{name}: {value}" for name, value in (report.consumer or {}).items()]
+    lines += [f"holds: {line}" for line in report.checked]
+    lines += [f"FAILS: {line}" for line in report.reasons]
+    lines.append(f"private: {'yes' if report.private else 'no'}")
+    on = "its question" if report.named else "a graph of its own, no question is named"
+    lines.append(f"on the graph of: {on}")
+    lines.append(f"optimal within: {'not known' if within is None else f'{float(within):.3g}'}")
+    lines += [f"among mechanisms with {report.under}"] if report.under else []
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 1 if report.reasons else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
