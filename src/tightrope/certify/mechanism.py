@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tightrope.certify.judge import File, Graph, Refused, Weights, own_graph
 from tightrope.certify.question import canonical_text, derived_graph, named_query
 from tightrope.channels import Channel, IntegerChannel, RuleChannel
-from tightrope.channels.base import MATRIX_LIMIT
+from tightrope.channels.base import LIMITS
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import ExplicitGraph
@@ -232,7 +232,7 @@ class Mechanism:
     def channel(self) -> Channel:
         """Return the mechanism as a channel, with its exact weights where they fit."""
         # Rules have wide integers, which take their time in a matrix.
-        most = MATRIX_LIMIT // 10 if self.kind == "dense" else 1 << 16
+        most = LIMITS.matrix // 10 if self.kind == "dense" else 1 << 16
         if self.shape[0] * self.shape[1] > most:
             return _RuleChannel(self)
         weights = np.concatenate([block for _, block in self.column_blocks()], axis=1)

@@ -6,14 +6,7 @@
 """
 
 from tightrope.channels.base import Channel, RuleChannel
-from tightrope.channels.compare import (
-    EQUALITY_TOLERANCE,
-    PROPORTION_TOLERANCE,
-    Comparison,
-    Reduction,
-    equal,
-    reduced,
-)
+from tightrope.channels.compare import dobrushin, equal, reduced
 from tightrope.channels.compose import (
     cascade,
     hidden_choice,
@@ -23,63 +16,26 @@ from tightrope.channels.compose import (
     restrict,
     visible_choice,
 )
-from tightrope.channels.derive import (
-    DERIVATION_TOLERANCE,
-    Derivation,
-    Equivalence,
-    Nearest,
-    Witness,
-    derivable,
-    equivalent,
-    nearest_remap,
-)
+from tightrope.channels.derive import Derivation, derivable, equivalent, nearest_remap
 from tightrope.channels.files import read_channel, write_channel
-from tightrope.channels.generality import (
-    ColumnGraph,
-    Generalised,
-    Generality,
-    Split,
-    column_graph,
-    make_maximally_general,
-    maximally_general,
-)
+from tightrope.channels.generality import column_graph, make_maximally_general, maximally_general
 from tightrope.channels.integer import DeterministicChannel, IntegerChannel, rational
-from tightrope.channels.privacy import (
-    PRIVACY_TOLERANCE,
-    PrivacyCheck,
-    SmallestEpsilon,
-    is_private,
-    smallest_epsilon,
-)
+from tightrope.channels.privacy import is_private, smallest_epsilon
 from tightrope.channels.structured import GeometricChannel, KroneckerChannel, ScaledPhi
 
 __all__ = [
-    "DERIVATION_TOLERANCE",
-    "EQUALITY_TOLERANCE",
-    "PRIVACY_TOLERANCE",
-    "PROPORTION_TOLERANCE",
     "Channel",
-    "ColumnGraph",
-    "Comparison",
     "Derivation",
     "DeterministicChannel",
-    "Equivalence",
-    "Generalised",
-    "Generality",
     "GeometricChannel",
     "IntegerChannel",
     "KroneckerChannel",
-    "Nearest",
-    "PrivacyCheck",
-    "Reduction",
     "RuleChannel",
     "ScaledPhi",
-    "SmallestEpsilon",
-    "Split",
-    "Witness",
     "cascade",
     "column_graph",
     "derivable",
+    "dobrushin",
     "equal",
     "equivalent",
     "hidden_choice",

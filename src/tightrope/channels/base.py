@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 
 import numpy as np
@@ -18,12 +19,28 @@ from tightrope.errors import InputError, TooLarge
 
 #: How far the sum of a row of floats may lie from 1.
 ROW_SUM_TOLERANCE = 1e-9
-#: Largest number of entries for which a matrix is made.
-MATRIX_LIMIT = 150_000_000
-#: Largest number of entries in one row, column or list of labels.
-ROW_LIMIT = 20_000_000
-#: Number of entries in one block of :meth:`Channel.row_blocks`.
-BLOCK_ENTRIES = 4_000_000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What channels hold at most.
+
+    Attributes
+    ----------
+    matrix
+        Entries of a matrix that is made from a rule.
+    row
+        Entries of one row, column or list of labels.
+    block
+        Entries of one block of :meth:`Channel.row_blocks`.
+    """
+
+    matrix: int = 150_000_000
+    row: int = 20_000_000
+    block: int = 4_000_000
+
+
+LIMITS = Limits()
 
 
 class Channel:
@@ -185,9 +202,9 @@ class Channel:
             )
 
     def _check_row(self, what: str, entries: int) -> None:
-        if entries > ROW_LIMIT:
+        if entries > LIMITS.row:
             raise TooLarge(
-                f"{what} of this channel would hold {entries} numbers, more than {ROW_LIMIT}: "
+                f"{what} of this channel would hold {entries} numbers, more than {LIMITS.row}: "
                 f"use entry(i, o)"
             )
 
@@ -244,10 +261,10 @@ class RuleChannel(Channel, ABC):
     def matrix(self) -> NDArray[np.float64]:
         """Return the whole matrix; refused with the size when it would not fit."""
         rows, columns = self.shape
-        if rows * columns > MATRIX_LIMIT:
+        if rows * columns > LIMITS.matrix:
             raise TooLarge(
                 f"the matrix of this channel would hold {rows} × {columns} numbers, more than "
-                f"{MATRIX_LIMIT}: use row(i), column(o) or row_blocks()"
+                f"{LIMITS.matrix}: use row(i), column(o) or row_blocks()"
             )
         out = np.empty(self.shape)
         for start, block in self.row_blocks():
@@ -257,7 +274,7 @@ class RuleChannel(Channel, ABC):
     def row_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """Yield the matrix as consecutive blocks of rows, each with its first row's index."""
         rows, columns = self.shape
-        step = max(1, BLOCK_ENTRIES // max(columns, 1))
+        step = max(1, LIMITS.block // max(columns, 1))
         for start in range(0, rows, step):
             yield start, np.stack([self.row(i) for i in range(start, min(rows, start + step))])
 

@@ -15,12 +15,6 @@ from tightrope.channels.integer import IntegerChannel
 from tightrope.channels.structured import GeometricChannel
 from tightrope.errors import InputError, TooLarge
 
-#: How far two probabilities in floats may differ and count as equal.
-EQUALITY_TOLERANCE = 1e-12
-#: How far two columns in floats, each divided by its largest entry, may differ anywhere and
-#: count as proportional.
-PROPORTION_TOLERANCE = 1e-10
-
 
 @dataclass(frozen=True)
 class Comparison:
@@ -64,7 +58,7 @@ def equal(first: Channel, second: Channel, *, tolerance: float | None = None) ->
         The channels. Two with integer weights are compared exactly.
     tolerance
         The largest difference that counts as equal; by default 0 between integer channels and
-        ``EQUALITY_TOLERANCE`` otherwise.
+        1e-12 otherwise.
 
     Examples
     --------
@@ -72,7 +66,7 @@ def equal(first: Channel, second: Channel, *, tolerance: float | None = None) ->
     True
     """
     exact = isinstance(first, IntegerChannel) and isinstance(second, IntegerChannel)
-    allowed = (0.0 if exact else EQUALITY_TOLERANCE) if tolerance is None else float(tolerance)
+    allowed = (0.0 if exact else 1e-12) if tolerance is None else float(tolerance)
     if first.shape != second.shape:
         return Comparison(False, math.inf, None, allowed, exact)
     if isinstance(first, IntegerChannel) and isinstance(second, IntegerChannel):
@@ -129,7 +123,7 @@ class Reduction:
     kept_difference: float
 
 
-def reduced(channel: Channel, *, tolerance: float = PROPORTION_TOLERANCE) -> Reduction:
+def reduced(channel: Channel, *, tolerance: float = 1e-10) -> Reduction:
     r"""Drop zero columns and add up proportional ones.
 
     Proportional columns give every prior the same posterior, so the reduced channel is
@@ -217,12 +211,6 @@ def _float_groups(
     return tuple(groups), tuple(map(int, np.flatnonzero(tops == 0))), merged, kept
 
 
-#: Largest number of single comparisons (pairs of rows times outputs) that is made.
-COMPARISON_LIMIT = 4_000_000_000
-#: Entries that are compared at once: small enough to stay in the cache.
-_CACHED_ENTRIES = 1 << 16
-
-
 @dataclass(frozen=True)
 class Dobrushin:
     """The coefficient and the two inputs that show it.
@@ -240,7 +228,7 @@ class Dobrushin:
         return self.value
 
 
-def dobrushin(channel: Channel) -> Dobrushin:
+def dobrushin(channel: Channel, *, limit: int = 4_000_000_000, block: int = 1 << 16) -> Dobrushin:
     r"""Return :math:`μ = -\min_{i,h} \sum_o \min(X_{io}, X_{ho})`, a utility between -1 and 0.
 
     It is the negative of Dobrushin's coefficient of ergodicity: -1 when two rows are alike
@@ -251,6 +239,10 @@ def dobrushin(channel: Channel) -> Dobrushin:
     ----------
     channel
         Any channel; all pairs of rows are compared unless a rule names the worst pair.
+    limit
+        Largest number of comparisons (pairs of rows times outputs) that is made.
+    block
+        Entries that are compared at once: small enough to stay in the cache.
 
     Examples
     --------
@@ -267,14 +259,14 @@ def dobrushin(channel: Channel) -> Dobrushin:
         # Rows are ordered by likelihood ratio, so the two ends are told apart best.
         first, last = channel.row(0), channel.row(rows - 1)
         return Dobrushin(-float(np.minimum(first, last).sum()), (0, rows - 1))
-    if rows * rows * columns > 2 * COMPARISON_LIMIT:
+    if rows * rows * columns > 2 * limit:
         raise TooLarge(
             f"the Dobrushin coefficient compares all pairs of {rows} rows with {columns} outputs, "
-            f"more than {COMPARISON_LIMIT} comparisons"
+            f"more than {limit} comparisons"
         )
     matrix = channel.matrix()
     best, pair = np.inf, (0, 0)
-    step = max(1, _CACHED_ENTRIES // columns)
+    step = max(1, block // columns)
     for i in range(rows - 1):
         for low in range(i + 1, rows, step):
             shared = np.minimum(matrix[low : low + step], matrix[i]).sum(axis=1)

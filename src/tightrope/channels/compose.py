@@ -1,7 +1,7 @@
 r"""New channels from old: remap, cascade, selection of rows, random choice, both at once.
 
 Where every part has integer weights (a function counts as one) so has the result, and nothing
-is rounded. Otherwise the result is a matrix of floats up to ``DENSE_ENTRIES`` entries and
+is rounded. Otherwise the result is a matrix of floats up to ``LIMITS.block`` entries and
 computes its rows on demand above.
 """
 
@@ -16,12 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.channels.base import ROW_SUM_TOLERANCE, Channel, RuleChannel
-from tightrope.channels.integer import DeterministicChannel, IntegerChannel
+from tightrope.channels.base import LIMITS, ROW_SUM_TOLERANCE, Channel, RuleChannel
+from tightrope.channels.integer import MACHINE, DeterministicChannel, IntegerChannel
 from tightrope.errors import InputError
-
-#: Up to this many entries a composed channel of floats is held as a matrix.
-DENSE_ENTRIES = 4_000_000
 
 
 def cascade(first: Channel, second: Channel) -> Channel:
@@ -235,7 +232,7 @@ def _total(channel: Channel) -> int:
 
 def _product(left: NDArray[Any], right: NDArray[Any], terms: int) -> NDArray[Any]:
     """Multiply entrywise, in Python integers when machine integers could overflow."""
-    if int(left.max()) * int(right.max()) * terms >= 2**62:
+    if int(left.max()) * int(right.max()) * terms >= MACHINE:
         left, right = left.astype(object), right.astype(object)
     return np.asarray(left * right)
 
@@ -247,7 +244,7 @@ def _exact_cascade(first: IntegerChannel, second: Channel) -> IntegerChannel:
         np.add.at(merged, second.targets, first.weights.T)
         return IntegerChannel(merged.T, first.total, inputs=inputs, outputs=outputs)
     left, right = first.weights, _weights(second)
-    if int(left.max()) * int(right.max()) * left.shape[1] >= 2**62:
+    if int(left.max()) * int(right.max()) * left.shape[1] >= MACHINE:
         left, right = left.astype(object), right.astype(object)
     return IntegerChannel(
         left @ right, first.total * _total(second), inputs=inputs, outputs=outputs
@@ -298,7 +295,7 @@ def _check_weights(
 
 def _held(channel: Channel) -> Channel:
     """Hold a channel as a matrix when it is small."""
-    if channel.shape[0] * channel.shape[1] > DENSE_ENTRIES:
+    if channel.shape[0] * channel.shape[1] > LIMITS.block:
         return channel
     return Channel(channel.matrix(), inputs=channel.inputs, outputs=channel.outputs)
 

@@ -28,9 +28,6 @@ from tightrope.channels.derive_search import Found, search_correction, search_re
 from tightrope.channels.integer import DeterministicChannel, IntegerChannel
 from tightrope.errors import CheckFailed, InputError, TooLarge
 
-#: How far the rows of X may lie from those of Y·T, in total variation, when floats are compared.
-DERIVATION_TOLERANCE = 1e-8
-
 Integers = NDArray[Any]
 Floats = NDArray[np.float64]
 
@@ -122,9 +119,7 @@ class Derivation:
         return self.derivable
 
 
-def derivable(
-    first: Channel, second: Channel, *, tolerance: float = DERIVATION_TOLERANCE
-) -> Derivation:
+def derivable(first: Channel, second: Channel, *, tolerance: float = 1e-8) -> Derivation:
     r"""Decide whether :math:`X = Y T` for some remap T [C, Def 2.3; D, Def 3.1.2].
 
     Channels with integer weights are decided exactly, however close to the border. Where the
@@ -169,9 +164,7 @@ class Equivalence:
         return self.forth.derivable and self.back.derivable
 
 
-def equivalent(
-    first: Channel, second: Channel, *, tolerance: float = DERIVATION_TOLERANCE
-) -> Equivalence:
+def equivalent(first: Channel, second: Channel, *, tolerance: float = 1e-8) -> Equivalence:
     """Decide whether each of two channels is derivable from the other [C, Def 2.3].
 
     Examples

@@ -13,11 +13,6 @@ from tightrope.channels.base import Channel
 from tightrope.channels.integer import IntegerChannel, rational
 from tightrope.errors import InputError, TooLarge
 
-#: Largest file that is read, in bytes.
-FILE_LIMIT = 400_000_000
-#: Largest number of digits of a probability.
-DIGITS = 400
-
 
 def read_channel(path: str | os.PathLike[str]) -> Channel:
     r"""Read a channel from a CSV file: one line for each true answer, one number for each output.
@@ -77,13 +72,13 @@ def read_channel(path: str | os.PathLike[str]) -> Channel:
         raise InputError(f"{name}: {problem}") from None
 
 
-def _rows(path: Path) -> list[list[str]]:
+def _rows(path: Path, limit: int = 400_000_000) -> list[list[str]]:
     try:
         # Whoever opens a pipe waits for its writer.
         if path.exists() and not path.is_file():
             raise InputError(f"{path}: this is not a regular file")
-        if path.stat().st_size > FILE_LIMIT:
-            raise TooLarge(f"{path}: a matrix file may have at most {FILE_LIMIT} bytes")
+        if path.stat().st_size > limit:
+            raise TooLarge(f"{path}: a matrix file may have at most {limit} bytes")
         with path.open(newline="", encoding="utf-8-sig") as file:
             cells = [[cell.strip() for cell in row] for row in csv.reader(file) if row]
     except OSError as problem:
@@ -95,8 +90,8 @@ def _rows(path: Path) -> list[list[str]]:
     return cells
 
 
-def _is_number(cell: str) -> bool:
-    if len(cell) > DIGITS or "_" in cell:
+def _is_number(cell: str, digits: int = 400) -> bool:
+    if len(cell) > digits or "_" in cell:
         return False
     try:
         if "/" in cell:

@@ -21,8 +21,8 @@ over *adjacent* pairs only: over all pairs, as [D, App B] writes, the ratio on a
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeGuard
@@ -34,7 +34,7 @@ from tightrope.channels.base import Channel
 from tightrope.channels.compare import equal
 from tightrope.channels.compose import cascade
 from tightrope.channels.integer import DeterministicChannel, IntegerChannel
-from tightrope.channels.privacy import allowed_ratio, is_private, log_ratio
+from tightrope.channels.privacy import allowed_ratio, check_sizes, is_private, log_ratio
 from tightrope.channels.structured import GeometricChannel, KroneckerChannel, ScaledPhi
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TooLarge
@@ -147,7 +147,7 @@ def column_graph(
     >>> column_graph(third, Clique(3), "ln(2)", 0).edges.tolist()
     [[0, 1], [0, 2]]
     """
-    _check_sizes(channel, graph)
+    check_sizes(channel, graph)
     if isinstance(channel, IntegerChannel) and tolerance is None:
         return _exact_column_graph(channel, graph, Epsilon.of(epsilon), output)
     reach = TIGHT_TOLERANCE if tolerance is None else tolerance
@@ -227,7 +227,7 @@ def maximally_general(
     >>> wide.maximal, wide.output, wide.parts.tolist()
     (False, 0, [0, 1, 0, 1, 0, 1])
     """
-    _check_sizes(channel, graph)
+    check_sizes(channel, graph)
     level = Epsilon.of(epsilon)
     if graph.size == 1:
         return Generality(True, None, None, math.inf)
@@ -274,19 +274,6 @@ def _parts(edges: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     links = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(size, size))
     return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)
 
-
-def _check_sizes(channel: Channel, graph: AnswerGraph) -> None:
-    if channel.shape[0] != graph.size:
-        raise InputError(
-            f"the channel must have one row for each of the {graph.size} answers of {graph.name}, "
-            f"got {channel.shape[0]}"
-        )
-
-
-#: Largest number of splits that is made.
-SPLIT_LIMIT = 20_000
-#: How far the new outputs, added up, may lie from the old ones when they are floats.
-SPLIT_TOLERANCE = 1e-9
 
 Number = Any  # a Fraction, or a float for channels of floats
 
@@ -364,7 +351,12 @@ class Generalised:
 
 
 def make_maximally_general(
-    channel: Channel, graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str
+    channel: Channel,
+    graph: AnswerGraph,
+    epsilon: Epsilon | float | Fraction | str,
+    *,
+    most_splits: int = 20_000,
+    tolerance: float = 1e-9,
 ) -> Generalised:
     r"""Split outputs until every column graph is connected [D, Thm 3.3.3, App B].
 
@@ -380,6 +372,10 @@ def make_maximally_general(
         The answer graph, with or without edge lengths.
     epsilon
         The privacy level.
+    most_splits
+        More splits than this are refused.
+    tolerance
+        How far the new outputs, added up, may lie from the old ones when they are floats.
 
     Examples
     --------
@@ -394,14 +390,23 @@ def make_maximally_general(
     if not check:
         raise InputError(f"only a private mechanism can be made maximally general: {check}")
     exact = isinstance(channel, IntegerChannel)
-    splitter = _Splitter(graph, level, exact)
+    splitter = _Splitter(graph, level, exact, most_splits)
     columns: list[tuple[Number, ...]] = []
     sources: list[int] = []
     for o in range(channel.shape[1]):
         found = splitter.finish(o, _column(channel, o))
         columns += found
         sources += [o] * len(found)
-    return _checked(channel, graph, level, columns, sources, splitter)
+    made = _assembled(columns, sources, channel, exact)
+    remap = DeterministicChannel(sources, channel.outputs, inputs=made.outputs)
+    if not equal(cascade(made, remap), channel, tolerance=0.0 if exact else tolerance):
+        raise CheckFailed("the outputs split do not add up to the old ones: please report this")
+    # Every split rounds the ratios that it makes tight.
+    loose = None if exact else 1e3 * TIGHT_TOLERANCE
+    general = maximally_general(made, graph, level, tolerance=loose)
+    if not is_private(made, graph, level) or not general:
+        raise CheckFailed("the mechanism made is not maximally general: please report this")
+    return Generalised(made, remap, tuple(splitter.steps), exact)
 
 
 def _column(channel: Channel, o: int) -> tuple[Number, ...]:
@@ -413,9 +418,8 @@ def _column(channel: Channel, o: int) -> tuple[Number, ...]:
 class _Splitter:
     """Splits columns of one graph and level, and remembers how."""
 
-    def __init__(self, graph: AnswerGraph, level: Epsilon, exact: bool) -> None:
-        self.exact = exact
-        self.size = graph.size
+    def __init__(self, graph: AnswerGraph, level: Epsilon, exact: bool, most: int) -> None:
+        self.exact, self.size, self.most = exact, graph.size, most
         self.edges = graph.edge_array().tolist()
         lengths = graph.edge_lengths().tolist()
         self.bounds: list[Number] = [
@@ -434,9 +438,9 @@ class _Splitter:
             if part is None:
                 done.append(waiting.pop())
                 continue
-            if len(self.steps) == SPLIT_LIMIT:
+            if len(self.steps) == self.most:
                 raise TooLarge(
-                    f"this mechanism needs more than {SPLIT_LIMIT} splits: design one in rays "
+                    f"this mechanism needs more than {self.most} splits: design one in rays "
                     "instead, which is maximally general from the start"
                 )
             step = self._split(output, waiting.pop(), part)
@@ -458,24 +462,12 @@ class _Splitter:
 
     def _part(self, column: tuple[Number, ...]) -> frozenset[int] | None:
         """Return the smallest part of the column graph, or ``None`` when it is connected."""
-        leader = list(range(self.size))
-
-        def find(i: int) -> int:
-            while leader[i] != i:
-                leader[i] = leader[leader[i]]
-                i = leader[i]
-            return i
-
-        for (i, h), slacks in zip(self.edges, self._slacks(column), strict=True):
-            if any(map(self._tight, slacks)):
-                leader[find(i)] = find(h)
-        parts: dict[int, list[int]] = {}
-        for i in range(self.size):
-            parts.setdefault(find(i), []).append(i)
-        if len(parts) == 1:
+        pairs = zip(self.edges, self._slacks(column), strict=True)
+        tight = [edge for edge, slacks in pairs if any(map(self._tight, slacks))]
+        parts = _parts(np.array(tight, dtype=np.int64).reshape(-1, 2), self.size)
+        if not parts.any():
             return None
-        smallest: list[int] = min(parts.values(), key=len)
-        return frozenset(smallest)
+        return frozenset(np.flatnonzero(parts == np.bincount(parts).argmin()).tolist())
 
     def _split(self, output: int, column: tuple[Number, ...], part: frozenset[int]) -> Split:
         up = down = None
@@ -502,38 +494,14 @@ class _Splitter:
         return list(groups.values())
 
 
-def _checked(
-    channel: Channel,
-    graph: AnswerGraph,
-    level: Epsilon,
-    columns: list[tuple[Number, ...]],
-    sources: list[int],
-    splitter: _Splitter,
-) -> Generalised:
-    counters: dict[int, int] = {}
-    labels: list[Hashable] = []
-    for o in sources:
-        counters[o] = counters.get(o, -1) + 1
-        labels.append((channel.output_label(o), counters[o]))
-    made = _assembled(columns, channel, labels, splitter.exact)
-    remap = DeterministicChannel(sources, channel.outputs, inputs=labels)
-    tolerance = 0.0 if splitter.exact else SPLIT_TOLERANCE
-    if not equal(cascade(made, remap), channel, tolerance=tolerance):
-        raise CheckFailed("the outputs split do not add up to the old ones: please report this")
-    loose = None if splitter.exact else 1e3 * TIGHT_TOLERANCE
-    if not is_private(made, graph, level) or not maximally_general(
-        made, graph, level, tolerance=loose
-    ):
-        raise CheckFailed("the mechanism made is not maximally general: please report this")
-    return Generalised(made, remap, tuple(splitter.steps), splitter.exact)
-
-
 def _assembled(
-    columns: list[tuple[Number, ...]], channel: Channel, labels: list[Hashable], exact: bool
+    columns: list[tuple[Number, ...]], sources: list[int], channel: Channel, exact: bool
 ) -> Channel:
+    """Return the channel of the new columns, each named by its old output and a number."""
+    counters = {o: itertools.count() for o in sources}
+    labels = [(channel.output_label(o), next(counters[o])) for o in sources]
     if not exact:
-        matrix: NDArray[np.float64] = np.array(columns).T
-        return Channel(matrix, inputs=channel.inputs, outputs=labels)
+        return Channel(np.array(columns).T, inputs=channel.inputs, outputs=labels)
     total = math.lcm(*(x.denominator for column in columns for x in column))
     weights = [
         [x.numerator * (total // x.denominator) for x in row] for row in zip(*columns, strict=True)

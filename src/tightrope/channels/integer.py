@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.channels.base import BLOCK_ENTRIES, RuleChannel
+from tightrope.channels.base import LIMITS, RuleChannel
 from tightrope.errors import InputError, whole_number
 
-#: Integers up to this size are floats without rounding.
-_FLOAT_EXACT = 2**53
-#: Row totals below this size are added in machine integers.
-_MACHINE = 2**62
+#: Integers below this size are added and multiplied by 2 in machine integers.
+MACHINE = 2**62
 
 
 class IntegerChannel(RuleChannel):
@@ -89,7 +87,7 @@ class IntegerChannel(RuleChannel):
 
     def row_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """Yield the matrix in floats as consecutive blocks of rows."""
-        step = max(1, BLOCK_ENTRIES // self.shape[1])
+        step = max(1, LIMITS.block // self.shape[1])
         for start in range(0, self.shape[0], step):
             yield start, self._floats(self.weights[start : start + step])
 
@@ -108,7 +106,8 @@ class IntegerChannel(RuleChannel):
         return [text if len(text) <= 12 else f"{value:.6g}" for text, value in values]
 
     def _floats(self, weights: NDArray[Any]) -> NDArray[np.float64]:
-        if self.total <= _FLOAT_EXACT:
+        # Integers up to 2^53 are floats without rounding.
+        if self.total <= 2**53:
             return np.asarray(weights / self.total, dtype=np.float64)
         # Python divides two integers of any size with a single rounding; NumPy rounds thrice.
         return (weights.astype(object) / self.total).astype(np.float64)
@@ -261,9 +260,9 @@ def _check_weights(weights: ArrayLike | Sequence[Sequence[int]]) -> NDArray[Any]
     if len(bad):
         i, o = map(int, bad[0])
         raise InputError(f"weights must be non-negative, got {given[i, o]} at row {i}, column {o}")
-    fits = int(given.max()) * given.shape[1] < _MACHINE
+    fits = int(given.max()) * given.shape[1] < MACHINE
     exact: NDArray[Any] = given.astype(np.int64 if fits else object)
-    if not fits and all(sum(map(int, row)) < _MACHINE for row in given):
+    if not fits and all(sum(map(int, row)) < MACHINE for row in given):
         exact = given.astype(np.int64)
     exact.flags.writeable = False
     return exact

@@ -22,14 +22,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.channels.base import MATRIX_LIMIT, Channel, RuleChannel
+from tightrope.channels.base import LIMITS, Channel, RuleChannel
 from tightrope.channels.compose import CascadeChannel
 from tightrope.channels.integer import IntegerChannel
 from tightrope.channels.structured import (
@@ -42,16 +42,7 @@ from tightrope.epsilon import LARGEST, SMALLEST, Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 
-#: Number of entries that are compared at once; small enough for a processor's cache.
-SEARCH_ENTRIES = 500_000
-#: Up to this many entries the matrix is made before it is looked through.
-HELD_ENTRIES = 16_000_000
-#: Largest number of entries of a channel without a rule that is looked through.
-SEARCH_LIMIT = 5_000_000_000
-#: Two quotients of integers, rounded to floats, lie closer than this to the exact ones.
-_QUOTIENT_ERROR = 1e-14
-#: A logarithm this much smaller than another is smaller before rounding as well.
-_CLEARLY = 1e-11
+Values = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -108,14 +99,29 @@ def log_ratio(ratio: Fraction | float) -> float:
     return math.log(ratio)
 
 
-NOWHERE = Worst(None, None, Fraction(1))
-
-
-def search(channel: Channel, graph: AnswerGraph) -> list[Worst]:
+def search(
+    channel: Channel,
+    graph: AnswerGraph,
+    *,
+    block: int = 500_000,
+    held: int = 16_000_000,
+    limit: int = 5_000_000_000,
+) -> list[Worst]:
     """Return the worst place for every length of edge by looking at all entries.
 
-    For floats only the worst of all is returned. Structured kinds that know their worst place
-    are not looked through; see :mod:`tightrope.channels.privacy`.
+    For floats only the worst of all is returned. Kinds that know their worst place are not
+    looked through; see :func:`worst_places`.
+
+    Parameters
+    ----------
+    channel, graph
+        A channel with one row for each node.
+    block
+        Number of entries that are compared at once; small enough for a processor's cache.
+    held
+        Up to this many entries the matrix of a rule is made before it is looked through.
+    limit
+        Largest number of entries that is looked through.
 
     Examples
     --------
@@ -124,72 +130,59 @@ def search(channel: Channel, graph: AnswerGraph) -> list[Worst]:
     Fraction(3, 1)
     """
     if graph.size == 1:
-        return [NOWHERE]
+        return [_nowhere()]
     rows, columns = channel.shape
-    if rows * columns > SEARCH_LIMIT:
+    if rows * columns > limit:
         raise TooLarge(
-            f"looking through {rows} × {columns} probabilities is more than {SEARCH_LIMIT}: "
+            f"looking through {rows} × {columns} probabilities is more than {limit}: "
             f"use a kind of channel with a rule for {graph.name}"
         )
     if isinstance(channel, IntegerChannel):
-        return [_exact_worst(channel.weights, *group) for group in _groups(graph)]
-    return [_float_worst(channel, graph)]
+        return [
+            _exact_worst(channel.weights, graph, block, *group) for group in _edge_groups(graph)
+        ]
+    return [_float_worst(channel, graph, block, held)]
 
 
-# -- floats -------------------------------------------------------------------------------
+def _nowhere() -> Worst:
+    """Return the worst place of a graph with a single node."""
+    return Worst(None, None, Fraction(1))
 
 
-def _column_blocks(channel: Channel) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Yield all rows of a few columns at a time, with the first column's index."""
-    rows, columns = channel.shape
-    step = max(1, SEARCH_ENTRIES // rows)
-    # A column of a matrix product costs as much as many: make the matrix while it fits.
-    held = not isinstance(channel, RuleChannel) or isinstance(channel, CascadeChannel)
-    wanted = MATRIX_LIMIT if held else HELD_ENTRIES
-    matrix = channel.matrix() if rows * columns <= wanted else None
-    for start in range(0, columns, step):
-        stop = min(columns, start + step)
-        if matrix is not None:
-            yield start, matrix[:, start:stop]
-        else:
-            yield start, np.stack([channel.column(o) for o in range(start, stop)], axis=1)
+def _sides(
+    graph: AnswerGraph, values: Values, edges: NDArray[np.int64] | None, block: int
+) -> Iterator[tuple[int, Values, Values, Callable[[int, int], tuple[int, int]]]]:
+    """Yield the larger and the smaller of the values that edges join, for a block of columns.
+
+    With the number of the first edge and the rule from a place in the two arrays to its edge, the
+    larger value first. By rule there is one row for each node: the largest value beside it.
+    """
+    if edges is None:
+
+        def beside(i: int, o: int) -> tuple[int, int]:
+            near = graph.neighbours(i)
+            return int(near[values[near, o].argmax()]), i
+
+        yield 0, graph.nearby_maxima(values), values, beside
+        return
+    step = max(1, block // int(values.shape[1]))
+    for first in range(0, len(edges), step):
+        part = edges[first : first + step]
+        left, right = values[part[:, 0]], values[part[:, 1]]
+
+        def between(
+            e: int, o: int, part: Any = part, left: Any = left, right: Any = right
+        ) -> tuple[int, int]:
+            i, h = map(int, part[e])
+            return (i, h) if left[e, o] >= right[e, o] else (h, i)
+
+        yield first, np.maximum(left, right), np.minimum(left, right), between
 
 
-def _float_worst(channel: Channel, graph: AnswerGraph) -> Worst:
-    by_rule = graph.knows_maxima
-    edges = None if by_rule else graph.edge_array()
-    lengths = graph.edge_lengths() if graph.has_lengths else None
-    score, best = -math.inf, NOWHERE
-    for start, block in _column_blocks(channel):
-        if edges is None:
-            top = graph.nearby_maxima(block)
-            ratios = _quotients(top, block)
-            i, o = divmod(int(ratios.argmax()), block.shape[1])
-            if ratios[i, o] > score:
-                score = float(ratios[i, o])
-                best = Worst(_edge_to(graph, i, block[:, o]), start + o, score)
-            continue
-        for first in range(0, len(edges), _edge_step(block)):
-            part = edges[first : first + _edge_step(block)]
-            left, right = block[part[:, 0]], block[part[:, 1]]
-            ratios = _quotients(np.maximum(left, right), np.minimum(left, right))
-            tops = ratios.max(axis=1)
-            scores = tops
-            if lengths is not None:
-                scores = np.log(tops) / lengths[first : first + len(part)]
-            e = int(scores.argmax())
-            if scores[e] > score:
-                score, o = float(scores[e]), int(ratios[e].argmax())
-                edge = _ordered(part[e], left[e, o], right[e, o])
-                length = 1.0 if lengths is None else float(lengths[first + e])
-                best = Worst(edge, start + o, float(tops[e]), length)
-    return best
-
-
-def _quotients(large: NDArray[Any], small: NDArray[Any]) -> NDArray[np.float64]:
+def _quotients(large: Values, small: Values) -> NDArray[np.float64]:
     """Quotients of numbers ≥ 0, with 0/0 = 1 and x/0 = ∞."""
     if large.dtype == object:
-        each: NDArray[Any] = np.frompyfunc(_quotient, 2, 1)(large, small)
+        each: Values = np.frompyfunc(_quotient, 2, 1)(large, small)
         return np.asarray(each, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         out: NDArray[np.float64] = np.divide(large, small)
@@ -207,66 +200,85 @@ def _quotient(large: Any, small: Any) -> Any:
         return math.inf
 
 
-def _edge_step(block: NDArray[Any]) -> int:
-    return max(1, SEARCH_ENTRIES // int(block.shape[1]))
+def _float_worst(channel: Channel, graph: AnswerGraph, block: int, held: int) -> Worst:
+    edges = None if graph.knows_maxima else graph.edge_array()
+    lengths = graph.edge_lengths() if graph.has_lengths else None
+    score, best = -math.inf, _nowhere()
+    for start, values in _column_blocks(channel, block, held):
+        for first, large, small, edge in _sides(graph, values, edges, block):
+            ratios = _quotients(large, small)
+            tops = scores = ratios.max(axis=1)
+            if lengths is not None:
+                scores = np.log(tops) / lengths[first : first + len(tops)]
+            e = int(scores.argmax())
+            if scores[e] > score:
+                score, o = float(scores[e]), int(ratios[e].argmax())
+                length = 1.0 if lengths is None else float(lengths[first + e])
+                best = Worst(edge(e, o), start + o, float(tops[e]), length)
+    return best
 
 
-def _edge_to(graph: AnswerGraph, i: int, column: NDArray[Any]) -> tuple[int, int]:
-    near = graph.neighbours(i)
-    return int(near[column[near].argmax()]), i
+def _column_blocks(
+    channel: Channel, block: int, held: int
+) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Yield all rows of a few columns at a time, with the first column's index."""
+    rows, columns = channel.shape
+    step = max(1, block // rows)
+    # A column of a matrix product costs as much as many: make the matrix while it fits.
+    product = not isinstance(channel, RuleChannel) or isinstance(channel, CascadeChannel)
+    wanted = LIMITS.matrix if product else held
+    matrix = channel.matrix() if rows * columns <= wanted else None
+    for start in range(0, columns, step):
+        stop = min(columns, start + step)
+        if matrix is not None:
+            yield start, matrix[:, start:stop]
+        else:
+            yield start, np.stack([channel.column(o) for o in range(start, stop)], axis=1)
 
 
-def _ordered(edge: NDArray[np.int64], left: Any, right: Any) -> tuple[int, int]:
-    i, h = map(int, edge)
-    return (i, h) if left >= right else (h, i)
-
-
-# -- integers -----------------------------------------------------------------------------
-
-
-def _groups(graph: AnswerGraph) -> Iterator[tuple[AnswerGraph, float, NDArray[np.int64] | None]]:
+def _edge_groups(graph: AnswerGraph) -> Iterator[tuple[float, NDArray[np.int64] | None]]:
     """Yield the edges of each length; ``None`` for all edges of a graph with a rule."""
     if graph.knows_maxima:
-        yield graph, 1.0, None
+        yield 1.0, None
         return
     edges, lengths = graph.edge_array(), graph.edge_lengths()
     order = np.argsort(lengths, kind="stable")
     values, starts = np.unique(lengths[order], return_index=True)
     for value, part in zip(values, np.split(order, starts[1:]), strict=True):
-        yield graph, float(value), edges[part]
+        yield float(value), edges[part]
 
 
 def _exact_worst(
-    weights: NDArray[Any], graph: AnswerGraph, length: float, edges: NDArray[np.int64] | None
+    weights: Values,
+    graph: AnswerGraph,
+    block: int,
+    length: float,
+    edges: NDArray[np.int64] | None,
 ) -> Worst:
     best = Worst(None, None, Fraction(0), length)
-    columns = weights.shape[1]
-    step = max(1, SEARCH_ENTRIES // len(weights))
-    for start in range(0, columns, step):
-        block = weights[:, start : start + step]
-        if edges is None:
-            found = _exact_best(graph.nearby_maxima(block), block, best.ratio)
-            if found is not None:
-                (i, o), ratio = found
-                edge = _edge_to(graph, i, block[:, o])
-                best = Worst(edge, start + o, ratio, length)
-            continue
-        for first in range(0, len(edges), _edge_step(block)):
-            part = edges[first : first + _edge_step(block)]
-            left, right = block[part[:, 0]], block[part[:, 1]]
-            large, small = np.maximum(left, right), np.minimum(left, right)
+    step = max(1, block // len(weights))
+    for start in range(0, weights.shape[1], step):
+        values = weights[:, start : start + step]
+        for _, large, small, edge in _sides(graph, values, edges, block):
             found = _exact_best(large, small, best.ratio)
             if found is not None:
                 (e, o), ratio = found
-                edge = _ordered(part[e], left[e, o], right[e, o])
-                best = Worst(edge, start + o, ratio, length)
+                best = Worst(edge(e, o), start + o, ratio, length)
     return best
 
 
 def _exact_best(
-    large: NDArray[Any], small: NDArray[Any], beat: Fraction | float
+    large: Values,
+    small: Values,
+    beat: Fraction | float,
+    quotient_error: float = 1e-14,
+    log_error: float = 1e-11,
 ) -> tuple[tuple[int, int], Fraction | float] | None:
-    """Return place and value of the largest exact quotient when it is above ``beat``."""
+    """Return place and value of the largest exact quotient when it is above ``beat``.
+
+    Quotients and logarithms in floats, which are nearer to the exact ones than the errors, leave
+    few places to be compared in integers.
+    """
     if beat == math.inf:
         return None
     broken = np.argwhere((small == 0) & (large != 0))
@@ -274,9 +286,9 @@ def _exact_best(
         return (int(broken[0][0]), int(broken[0][1])), math.inf
     quotients = _quotients(large, small)
     top = float(quotients.max())
-    if beat and log_ratio(beat) > math.log(top) + _CLEARLY:
+    if beat and log_ratio(beat) > math.log(top) + log_error:
         return None
-    close = np.argwhere(quotients >= top * (1 - _QUOTIENT_ERROR))
+    close = np.argwhere(quotients >= top * (1 - quotient_error))
     place, value = None, beat
     above, below = large[tuple(close.T)], small[tuple(close.T)]
     for k in _different(above, below):
@@ -287,16 +299,17 @@ def _exact_best(
     return None if place is None else (place, value)
 
 
-def _different(above: NDArray[Any], below: NDArray[Any]) -> NDArray[np.int64]:
+def _different(above: Values, below: Values) -> list[int]:
     """Places of the first of each different fraction, in order."""
-    if above.dtype == object:
-        first: dict[tuple[int, int], int] = {}
-        for k, pair in enumerate(zip(above, below, strict=True)):
-            first.setdefault(pair, k)
-        return np.array(list(first.values()))
-    shared = np.maximum(np.gcd(above, below), 1)
-    pairs = np.stack([above // shared, below // shared], axis=1)
-    return np.sort(np.unique(pairs, axis=0, return_index=True)[1])
+    if above.dtype != object:
+        # Millions of places may be close in machine integers.
+        shared = np.maximum(np.gcd(above, below), 1)
+        pairs = np.stack([above // shared, below // shared], axis=1)
+        return sorted(np.unique(pairs, axis=0, return_index=True)[1].tolist())
+    first: dict[tuple[int, int], int] = {}
+    for k, pair in enumerate(zip(above, below, strict=True)):
+        first.setdefault(pair, k)
+    return list(first.values())
 
 
 def check_sizes(channel: Channel, graph: AnswerGraph) -> None:
@@ -327,17 +340,15 @@ def worst_places(channel: Channel, graph: AnswerGraph) -> list[Worst]:
     (0, 5)
     """
     if graph.size == 1:
-        return [NOWHERE]
+        return [_nowhere()]
     if isinstance(channel, GeometricChannel):
         return [_geometric(channel, graph)]
     if isinstance(channel, ScaledPhi) and _is_own(channel, graph):
         return [_scaled_phi(channel)]
     if isinstance(channel, KroneckerChannel) and _factors_match(channel, graph):
-        return (
-            _cartesian(channel, graph)
-            if graph.product == "cartesian"
-            else [_strong(channel, graph)]
-        )
+        if graph.product == "cartesian":
+            return _cartesian(channel, graph)
+        return [_strong(channel, graph)]
     return search(channel, graph)
 
 
@@ -366,24 +377,16 @@ def _scaled_phi(channel: ScaledPhi) -> Worst:
 
 
 def _factors_match(channel: KroneckerChannel, graph: AnswerGraph) -> bool:
-    return (
-        bool(graph.product)
-        and len(graph.factors) == len(channel.factors)
-        and all(
-            part.shape[0] == factor.size
-            for part, factor in zip(channel.factors, graph.factors, strict=True)
-        )
-    )
+    sizes = [factor.size for factor in graph.factors]
+    return bool(graph.product) and sizes == [part.shape[0] for part in channel.factors]
 
 
 def _factor_places(channel: KroneckerChannel, graph: AnswerGraph) -> list[list[Worst]]:
     """Worst places of each factor, those of one pair of objects found once."""
-    known: dict[tuple[int, int], list[Worst]] = {}
-    for part, factor in zip(channel.factors, graph.factors, strict=True):
-        if (id(part), id(factor)) not in known:
-            known[id(part), id(factor)] = worst_places(part, factor)
-    pairs = zip(channel.factors, graph.factors, strict=True)
-    return [known[id(part), id(factor)] for part, factor in pairs]
+    pairs = list(zip(channel.factors, graph.factors, strict=True))
+    known = {(id(part), id(factor)): (part, factor) for part, factor in pairs}
+    found = {key: worst_places(*pair) for key, pair in known.items()}
+    return [found[id(part), id(factor)] for part, factor in pairs]
 
 
 def _likely_output(channel: Channel) -> int:
@@ -392,26 +395,18 @@ def _likely_output(channel: Channel) -> int:
 
 def _cartesian(channel: KroneckerChannel, graph: AnswerGraph) -> list[Worst]:
     places = _factor_places(channel, graph)
-    others = [_likely_output(part) for part in channel.factors]
+    zeros, others = [0] * len(places), [_likely_output(part) for part in channel.factors]
+    # Equal factors have the same places: the first of them stands for all.
+    different = {id(mine): k for k, mine in reversed(list(enumerate(places)))}
     found: list[Worst] = []
-    seen: set[int] = set()
-    for k, mine in enumerate(places):
-        if id(mine) in seen:
-            continue
-        seen.add(id(mine))
-        for worst in mine:
+    for k in sorted(different.values()):
+        for worst in places[k]:
             if worst.edge is None or worst.output is None:
                 continue
-            put = _replace(k, len(places))
-            zeros = [0] * len(places)
-            i, h = (channel.input_index(put(zeros, end)) for end in worst.edge)
-            o = channel.output_index(put(others, worst.output))
-            found.append(Worst((i, h), o, worst.ratio, worst.length, worst.rule))
-    return found or [NOWHERE]
-
-
-def _replace(k: int, count: int) -> Callable[[list[int], int], list[int]]:
-    return lambda digits, value: [value if j == k else digits[j] for j in range(count)]
+            i, h = (channel.input_index([*zeros[:k], end, *zeros[k + 1 :]]) for end in worst.edge)
+            o = channel.output_index([*others[:k], worst.output, *others[k + 1 :]])
+            found.append(replace(worst, edge=(i, h), output=o))
+    return found or [_nowhere()]
 
 
 def _strong(channel: KroneckerChannel, graph: AnswerGraph) -> Worst:
@@ -442,10 +437,6 @@ def _sum_rule(chosen: list[Worst]) -> tuple[Fraction, Epsilon] | None:
     one = known[0][1]
     times = sum((t * epsilon.multiple for t, epsilon in known), Fraction(0)) / one.multiple
     return times, one
-
-
-#: How far the smallest ε of a channel of floats may lie above the level asked for.
-PRIVACY_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -533,7 +524,7 @@ def is_private(
     graph: AnswerGraph,
     epsilon: Epsilon | float | Fraction | str,
     *,
-    tolerance: float = PRIVACY_TOLERANCE,
+    tolerance: float = 1e-9,
 ) -> PrivacyCheck:
     r"""Check :math:`X[i,o] \le e^{\varepsilon\ell} X[h,o]` on every edge [A, Lemma 1].
 
@@ -551,7 +542,7 @@ def is_private(
     epsilon
         The privacy level.
     tolerance
-        How far above ε a channel of floats may be.
+        How far the smallest ε of a channel of floats may lie above the level asked for.
 
     Examples
     --------

@@ -191,12 +191,6 @@ class GeometricChannel(RuleChannel):
         return f"<GeometricChannel {self.size} answers, ε = {self.epsilon}{width}>"
 
 
-#: Up to this many answers every row sum is checked when a channel is made.
-ALL_ROWS_UP_TO = 1_000
-#: Above it, this many rows are checked, spread evenly and with both ends.
-CHECKED_ROWS = 16
-
-
 class ScaledPhi(RuleChannel):
     r"""The channel :math:`X[i,o] = \alpha^{d(i,o)} z_o` with :math:`z \ge 0`.
 
@@ -213,8 +207,8 @@ class ScaledPhi(RuleChannel):
         The privacy level.
     scale
         z: one number for each answer, or one number for all of them. The rows must sum to 1
-        within ``ROW_SUM_TOLERANCE``: all of them are checked up to ``ALL_ROWS_UP_TO`` answers,
-        ``CHECKED_ROWS`` of them above, and one suffices where every ball has the same size.
+        within ``ROW_SUM_TOLERANCE``: all of them are checked up to 1,000 answers, 16 of them
+        above, spread evenly and with both ends, and one where every ball has the same size.
 
     Attributes
     ----------
@@ -309,14 +303,14 @@ class ScaledPhi(RuleChannel):
         """Return what is reported for column o."""
         return self.graph.label(o)
 
-    def _check_rows(self) -> int:
+    def _check_rows(self, all_up_to: int = 1_000, some: int = 16) -> int:
         n, z = self.graph.size, self.constant_scale
-        if z is not None and n > ALL_ROWS_UP_TO:
+        if z is not None and n > all_up_to:
             sizes = self.graph.constant_ball_sizes
             if sizes is not None:
                 self._check_sum(0, math.exp(math.log(z) + log_alpha_sum(self.epsilon, sizes)))
                 return n
-        count = n if n <= ALL_ROWS_UP_TO else CHECKED_ROWS
+        count = n if n <= all_up_to else some
         try:
             for i in np.unique(np.linspace(0, n - 1, count).round().astype(np.int64)):
                 self._check_sum(int(i), float(self._powers(int(i)) @ self.scale))

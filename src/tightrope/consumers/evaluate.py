@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.channels.base import BLOCK_ENTRIES, Channel, RuleChannel
+from tightrope.channels.base import LIMITS, Channel, RuleChannel
 from tightrope.channels.integer import DeterministicChannel
 from tightrope.channels.structured import GeometricChannel, KroneckerChannel
 from tightrope.consumers.consumer import Consumer
@@ -283,7 +283,7 @@ def _likeliest(
     r"""Return :math:`\arg\max_i \pi_i X_{io}` and the maxima, block by block of rows."""
     guess = np.zeros(channel.shape[1], np.int64)
     best = np.zeros(channel.shape[1])
-    step = max(1, BLOCK_ENTRIES // channel.shape[1])
+    step = max(1, LIMITS.block // channel.shape[1])
     for first, rows in channel.row_blocks():
         # A dense channel is one block: cut it, so that the product stays small.
         for start in range(0, len(rows), step):
@@ -303,7 +303,7 @@ def _weighted_columns(
     r"""Yield :math:`\pi_i X_{io}` in blocks of outputs, each with its first output."""
     rows, columns = channel.shape
     prior = consumer.prior.probabilities[:, None]
-    step = max(1, BLOCK_ENTRIES // max(rows, consumer.loss.guess_count))
+    step = max(1, LIMITS.block // max(rows, consumer.loss.guess_count))
     whole = channel.matrix() if not isinstance(channel, RuleChannel) or step >= columns else None
     for start in range(0, columns, step):
         stop = min(columns, start + step)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.channels.base import BLOCK_ENTRIES, MATRIX_LIMIT
+from tightrope.channels.base import LIMITS
 from tightrope.consumers.line import line_order
 from tightrope.consumers.numerals import blamed, to_exact, to_float
 from tightrope.errors import InputError, TooLarge
@@ -196,7 +196,7 @@ class Loss(ABC):
             One row for each truth, one column for each case.
         """
         out = np.empty((self.guess_count, weights.shape[1]))
-        step = max(1, BLOCK_ENTRIES // self.size)
+        step = max(1, LIMITS.block // self.size)
         for start in range(0, self.guess_count, step):
             some = np.arange(start, min(self.guess_count, start + step))
             out[some] = self.columns(some).T @ weights
@@ -218,10 +218,10 @@ class Loss(ABC):
             raise InputError(f"guess must be in 0 … {self.guess_count - 1}, got {k}")
 
     def _check_matrix(self, what: str) -> None:
-        if self.size * self.guess_count > MATRIX_LIMIT:
+        if self.size * self.guess_count > LIMITS.matrix:
             raise TooLarge(
                 f"{what} needs {self.size} × {self.guess_count} numbers, more than "
-                f"{MATRIX_LIMIT}: use row(node) or column(guess)"
+                f"{LIMITS.matrix}: use row(node) or column(guess)"
             )
 
 

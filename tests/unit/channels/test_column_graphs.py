@@ -58,5 +58,5 @@ def test_a_single_answer_leaves_nothing_to_tell() -> None:
 
 
 def test_sizes_must_agree() -> None:
-    with pytest.raises(InputError, match="one row for each of the 4 answers"):
+    with pytest.raises(InputError, match=r"a channel on path\(4\) must have 4 rows, got 5"):
         column_graph(GeometricChannel(5, 1), PathPower(4), 1, 0)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tightrope.channels import Channel, GeometricChannel, IntegerChannel, equal, reduced, remap
-from tightrope.channels.compare import EQUALITY_TOLERANCE, PROPORTION_TOLERANCE
 from tightrope.errors import InputError
 
 
@@ -19,7 +18,7 @@ def test_equality_shows_where_channels_differ_most() -> None:
     assert equal(left, Channel([[0.5, 0.5], [0.25 + 1e-13, 0.75 - 1e-13]]))
     assert not equal(left, Channel([[0.5, 0.5], [0.25 + 1e-11, 0.75 - 1e-11]]))
     assert equal(left, Channel([[0.5, 0.5], [0.25 + 1e-11, 0.75 - 1e-11]]), tolerance=1e-9)
-    assert found.tolerance == EQUALITY_TOLERANCE
+    assert found.tolerance == 1e-12
 
 
 def test_integers_are_compared_exactly() -> None:
@@ -56,7 +55,7 @@ def test_float_columns_are_merged_within_the_tolerance() -> None:
     made = reduced(Channel(matrix))
     assert made.groups == ((0, 1), (3,))
     assert made.dropped == (2,)
-    assert made.tolerance == PROPORTION_TOLERANCE
+    assert made.tolerance == 1e-10
     assert made.merged_difference < 1e-15
     assert made.kept_difference > 0.01
     matrix[1] += [1e-6, 0, 0, -1e-6]

@@ -20,6 +20,7 @@ from tightrope.channels import (
     smallest_epsilon,
     visible_choice,
 )
+from tightrope.channels.base import Limits
 from tightrope.channels.compose import (
     CascadeChannel,
     HiddenChoiceChannel,
@@ -39,7 +40,7 @@ F = DeterministicChannel([0, 0, 1], "uv")
 @pytest.fixture(params=["held", "row by row"])
 def _size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "row by row":
-        monkeypatch.setattr(compose, "DENSE_ENTRIES", 0)
+        monkeypatch.setattr(compose, "LIMITS", Limits(block=0))
 
 
 def check_views(channel: Channel, expected: np.ndarray) -> None:
@@ -62,7 +63,7 @@ def test_cascade_is_the_matrix_product(second: Channel) -> None:
     check_views(made, X.matrix() @ second.matrix())
     assert made.inputs == ["a", "b"]
     assert made.outputs == second.outputs
-    assert type(made) is (Channel if compose.DENSE_ENTRIES else CascadeChannel)
+    assert type(made) is (Channel if compose.LIMITS.block else CascadeChannel)
 
 
 def test_cascade_of_integers_is_exact() -> None:
@@ -159,7 +160,7 @@ def test_mixture_is_the_average() -> None:
     made = hidden_choice([X, coin], [0.25, 0.75])
     check_views(made, 0.25 * X.matrix() + 0.25)
     assert made.inputs == ["a", "b"]
-    assert type(made) is (Channel if compose.DENSE_ENTRIES else HiddenChoiceChannel)
+    assert type(made) is (Channel if compose.LIMITS.block else HiddenChoiceChannel)
 
 
 def test_mixture_of_integers_is_exact_when_its_weights_are() -> None:
@@ -211,7 +212,7 @@ def test_parallel_shows_both_outputs() -> None:
     check_views(made, expected)
     assert made.outputs[3] == (1, 1)
     assert made.inputs == ["a", "b"]
-    assert type(made) is (Channel if compose.DENSE_ENTRIES else ParallelChannel)
+    assert type(made) is (Channel if compose.LIMITS.block else ParallelChannel)
 
 
 def test_the_level_of_both_is_at_most_the_sum_and_may_be_less() -> None:

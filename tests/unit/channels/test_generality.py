@@ -109,7 +109,6 @@ def test_refusals():
         make_maximally_general(IntegerChannel([[3, 1], [1, 3]]), PathPower(2), "ln(2)")
 
 
-def test_too_many_splits_are_refused(monkeypatch):
-    monkeypatch.setitem(make_maximally_general.__globals__, "SPLIT_LIMIT", 3)
+def test_too_many_splits_are_refused():
     with pytest.raises(TooLarge, match="more than 3 splits"):
-        make_maximally_general(IntegerChannel([[1]] * 6), PathPower(6), "ln(2)")
+        make_maximally_general(IntegerChannel([[1]] * 6), PathPower(6), "ln(2)", most_splits=3)

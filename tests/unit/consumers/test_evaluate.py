@@ -7,6 +7,7 @@ from tightrope.channels import (
     GeometricChannel,
     KroneckerChannel,
 )
+from tightrope.channels.base import Limits
 from tightrope.consumers import (
     Consumer,
     Loss,
@@ -65,8 +66,8 @@ def test_blocks_do_not_show(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
     cost = np.random.default_rng(5).random((8, 4)) if loss == "matrix" else loss
     consumer = Consumer.of(PathPower(8), prior="binomial(.4)", loss=cost)
     whole = best_remap(channel, consumer)
-    monkeypatch.setattr(evaluate, "BLOCK_ENTRIES", 20)
-    monkeypatch.setattr(losses, "BLOCK_ENTRIES", 20)
+    monkeypatch.setattr(evaluate, "LIMITS", Limits(block=20))
+    monkeypatch.setattr(losses, "LIMITS", Limits(block=20))
     assert best_remap(channel, consumer).guess.tolist() == whole.guess.tolist()
     assert best_remap(channel, consumer).expected_loss == pytest.approx(whole.expected_loss)
     ruled = GeometricChannel(8, "ln(2)")
