@@ -18,11 +18,12 @@ Every rule that privacy rests on is part of the SQL:
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tightrope.errors import InputError, TightropeError
-from tightrope.publish.facts import Value
+from tightrope.publish.facts import Column, Value
 from tightrope.publish.sampler import Sampler
 from tightrope.publish.shapes import Kind, Shape, answer_of, mapped_text, plain_label
 from tightrope.publish.sources import Source, check_columns, quietly
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 #: Most groups of one question: each is a comparison for every row.
 GROUP_LIMIT = 2000
-_ROWS, _NUMBER = "tightrope_rows", "tightrope_row"
+_ROWS, _NUMBER, _PERSON = "tightrope_rows", "tightrope_row", "tightrope_person"
 
 
 class SourceFailed(TightropeError):
@@ -84,7 +85,7 @@ class SealedQuery:
         declared: tuple[Mapping[str, int], int] | None = None,
     ) -> None:
         self._source, self._shape, self._declared = source, shape, declared
-        self._columns = shape.columns
+        self._columns = list(dict.fromkeys([*shape.columns, *itertools.chain(*_key(shape))]))
         found = check_columns(source, self._columns)
         self._sql = compiled(shape, source, found)
         if declared is None:
@@ -123,6 +124,10 @@ def compiled(shape: Shape, source: Source, found: Mapping[str, str]) -> str:
         f"{source.cell(column, found[column.name])} AS {source.name(column.name)}"
         for column in shape.columns
     ]
+    for key, declared in _key(shape):
+        whose = f"NULLIF({source.cell(key, found[key.name])}, {source.text('')})"
+        is_one = f"{source.cell(declared, found[key.name])} IS NOT NULL"
+        cells.append(f"CASE WHEN {is_one} THEN {whose} END AS {source.name(_PERSON)}")
     question = _select(shape, _ROWS, source.wide).transform(_constants, source)
     return (
         f"WITH {source.name(_ROWS)} AS (SELECT {', '.join(cells) or '1 AS one'} "
@@ -130,16 +135,30 @@ def compiled(shape: Shape, source: Source, found: Mapping[str, str]) -> str:
     )
 
 
+def _key(shape: Shape) -> list[tuple[Column, Column]]:
+    """Return the column that says whose row it is: as text, and as it is declared.
+
+    People are told apart by the text: as a whole number, ``1.5`` might become the person 2. What
+    is not of the declared type is nobody.
+    """
+    person = shape.table.person
+    if person is None:
+        return []
+    key = Column(person, "text")
+    return [(key, shape.table.columns.get(person, key))]
+
+
 def question_text(shape: Shape) -> str:
     """Return a question in the words of SQL, the same for every source.
 
-    >>> from tightrope.publish.facts import Column, Table
+    >>> from tightrope.publish.facts import Table
     >>> age = Column("age", "integer", bounds=(0, 120))
     >>> print(question_text(Shape(Kind.SUM, Table("people", 9), column=age)))
     SELECT COALESCE(SUM(CASE WHEN "age" IS NULL THEN 0 WHEN "age" < 0 THEN 0 WHEN "age" > 120 THEN
     120 ELSE "age" END), 0) AS "a0", COUNT(*) AS "a1" FROM "people"
     """
-    return str(_select(shape, shape.table.name).sql(dialect="duckdb"))
+    key = shape.table.person or _PERSON
+    return str(_select(shape, shape.table.name, key=key).sql(dialect="duckdb"))
 
 
 def _constants(node: Any, source: Source) -> Any:
@@ -153,16 +172,16 @@ def _constants(node: Any, source: Source) -> Any:
     return node
 
 
-def _select(shape: Shape, relation: str, wide: str | None = None) -> Any:
+def _select(shape: Shape, relation: str, wide: str | None = None, key: str = _PERSON) -> Any:
     from sqlglot import exp
 
-    where = _all_rows(shape)
-    rows = _numbered(shape, where, exp.table_(exp.to_identifier(relation, quoted=True)))
+    where = _all_rows(shape, key)
+    rows = _numbered(shape, where, exp.table_(exp.to_identifier(relation, quoted=True)), key)
     if shape.kind in (Kind.GROUPS, Kind.MOST) and shape.column is not None:
-        key = _group(shape.column.name, shape.values, shape.column.other)
-        targets = [key, exp.Count(this=exp.Star())]
+        place = _group(shape.column.name, shape.values, shape.column.other)
+        targets = [place, exp.Count(this=exp.Star())]
         named = [exp.alias_(t, f"a{k}", quoted=True) for k, t in enumerate(targets)]
-        select = exp.select(*named).from_(rows).group_by(key.copy())
+        select = exp.select(*named).from_(rows).group_by(place.copy())
     else:
         targets = _targets(shape, wide)
         named = [exp.alias_(t, f"a{k}", quoted=True) for k, t in enumerate(targets)]
@@ -242,7 +261,7 @@ def _number_of(condition: Any) -> exp.Expression:
     return exp.Coalesce(this=exp.Sum(this=one), expressions=[constant(0)])
 
 
-def _all_rows(shape: Shape) -> Any:
+def _all_rows(shape: Shape, key: str) -> Any:
     """Return the whole condition on rows: what is asked, the part, whose they are, the groups."""
     from sqlglot import exp
 
@@ -251,7 +270,7 @@ def _all_rows(shape: Shape) -> Any:
         partition, part = shape.part
         conditions.append(_one_of(partition.column, partition.parts[part]))
     if shape.table.person is not None:
-        missing = exp.Is(this=quoted(shape.table.person), expression=exp.null())
+        missing = exp.Is(this=quoted(key), expression=exp.null())
         conditions.append(exp.Not(this=missing))
         grouped = shape.column if shape.kind in (Kind.GROUPS, Kind.MOST) else None
         if grouped is not None and grouped.other is None:
@@ -266,7 +285,7 @@ def _one_of(column: str, values: Sequence[Value]) -> exp.Expression:
     return exp.In(this=quoted(column), expressions=[constant(value) for value in values])
 
 
-def _numbered(shape: Shape, where: Any, table: Any) -> Any:
+def _numbered(shape: Shape, where: Any, table: Any, key: str) -> Any:
     """Return the rows with numbers for each person's, where people may have several."""
     from sqlglot import exp
 
@@ -275,10 +294,12 @@ def _numbered(shape: Shape, where: Any, table: Any) -> Any:
     names = sorted(column.name for column in shape.columns)
     number = exp.Window(
         this=exp.RowNumber(),
-        partition_by=[quoted(shape.table.person)],
+        partition_by=[quoted(key)],
         # By every column that is read: rows that tie are alike.
         order=exp.Order(
-            expressions=[exp.Ordered(this=quoted(name), nulls_first=False) for name in names]
+            expressions=[
+                exp.Ordered(this=quoted(name), nulls_first=False) for name in names or [key]
+            ]
         ),
     )
     named = exp.alias_(number, _NUMBER, quoted=True)

@@ -116,14 +116,10 @@ class Shape:
         """The declared columns that are read."""
         table, names = self.table, {*self.used}
         names |= {column.name for column in (self.column,) if column is not None}
-        names |= {table.person} if table.person is not None else set()
         names |= {self.part[0].column} if self.part is not None else set()
-        return [
-            table.columns.get(name)
-            or (self.column if name != table.person else None)
-            or Column(name, "text")
-            for name in sorted(names)
-        ]
+        own = {} if self.column is None else {self.column.name: self.column}
+        known = {**table.columns, **own}
+        return [known[name] for name in sorted(names)]
 
     @property
     def groups(self) -> tuple[Value, ...]:

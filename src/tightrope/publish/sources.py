@@ -323,7 +323,9 @@ def check_columns(source: Source, columns: Sequence[Column]) -> Mapping[str, str
             )
         kind = found[column.name]
         fits = {column.type, "integer"} if column.type == "number" else {column.type}
-        if kind and column.name != source.table.person and family(kind) not in fits:
+        # Whose row it is, any column can say: it is read as text.
+        is_person = column.name == source.table.person and column.type == "text"
+        if kind and not is_person and family(kind) not in fits:
             raise InputError(
                 f"column {column.name!r} is declared as {column.type}; at the source it is {kind}"
             )
@@ -378,13 +380,14 @@ class _InDuckDB(Source):
 
     def cell(self, column: Column, found: str) -> str:
         raw = self.name(column.name)
-        if column.type == "number" or (column.type == "text" and family(found) == "number"):
+        if column.type == "number":
             # Not a number is greater than every number there.
             value = f"TRY_CAST({raw} AS DOUBLE)"
-            value = f"CASE WHEN {value} BETWEEN -{LARGEST} AND {LARGEST} THEN {value} END"
-            return value if column.type == "number" else f"encode(CAST({value} AS VARCHAR))"
+            return f"CASE WHEN {value} BETWEEN -{LARGEST} AND {LARGEST} THEN {value} END"
         if column.type == "text":
-            return raw if found == "BLOB" else f"encode(CAST({raw} AS VARCHAR))"
+            words = f"CAST({raw} AS VARCHAR)"
+            words = f"NULLIF({words}, 'nan')" if family(found) == "number" else words
+            return raw if found == "BLOB" else f"encode({words})"
         kind = {"integer": "BIGINT", "boolean": "BOOLEAN", "date": "DATE"}[column.type]
         return f"TRY_CAST({raw} AS {kind})"
 
@@ -464,7 +467,7 @@ class _ThroughArrow(_InDuckDB):
         return "tightrope_source"
 
     def cell(self, column: Column, found: str) -> str:
-        return super().cell(column, "BLOB")
+        return super().cell(replace(column, name=_arrow_name(column)), "BLOB")
 
 
 class ParquetFile(_ThroughArrow):
@@ -496,15 +499,14 @@ class ParquetFile(_ThroughArrow):
     def prepare(self, columns: Sequence[Column]) -> None:
         import pyarrow as pa
 
-        types = {column.name: column.type for column in columns}
-        schema = pa.schema([(name, _arrow_type(kind)) for name, kind in types.items()])
+        schema = pa.schema([(_arrow_name(c), _arrow_type(c.type)) for c in columns])
 
         def batches() -> Iterator[Any]:
-            for batch in self.file.iter_batches(columns=list(types)):
-                parts = [_arrow_column(batch.column(name), types[name]) for name in types]
+            for batch in self.file.iter_batches(columns=sorted({c.name for c in columns})):
+                parts = [_arrow_column(batch.column(c.name), c.type) for c in columns]
                 yield pa.record_batch(parts, schema=schema)
 
-        if types:
+        if columns:
             rows: Any = pa.RecordBatchReader.from_batches(schema, batches())
         else:  # Arrow loses the number of rows of a batch without columns
             rows = pa.table({"one": pa.nulls(self.file.metadata.num_rows, pa.int8())})
@@ -531,6 +533,10 @@ def _raw_column(data: Any, name: str, room: str) -> Any:
     if getattr(column.dtype, "kind", "O") in "iufb" and hasattr(column.dtype, "byteorder"):
         return pa.array(column.to_numpy())
     return column.tolist()
+
+
+def _arrow_name(column: Column) -> str:
+    return f"{column.type} {column.name}"  # one column may be read in two ways
 
 
 def _arrow_type(wanted: str) -> Any:
@@ -869,14 +875,15 @@ class PostgreSQL(Source):
 
     def cell(self, column: Column, found: str) -> str:
         raw = self.name(column.name)
+        if column.type == "text" and family(found) == "number":
+            return f"NULLIF({raw}::text, 'NaN') COLLATE \"C\""
         if family(found) == "number":
             # A numeric beyond the doubles, either way, would end the query.
             size = f"abs({raw})"
-            value = (
+            return (
                 f"CASE WHEN {size} < 1e-100 THEN 0 WHEN {size} <= {LARGEST} THEN "
                 f"{raw}::double precision END"
             )
-            return f'(({value})::text COLLATE "C")' if column.type == "text" else value
         kind = {"integer": "bigint", "number": "double precision", "text": 'text COLLATE "C"'}
         return f"{raw}::{kind.get(column.type, column.type)}"
 
@@ -965,12 +972,13 @@ class Spark(Source):
 
     def cell(self, column: Column, found: str) -> str:
         raw = self.name(column.name)
-        if column.type == "number" or (column.type == "text" and family(found) == "number"):
+        if column.type == "number":
             value = f"TRY_CAST({raw} AS DOUBLE)"
-            value = f"CASE WHEN {value} BETWEEN -{LARGEST} AND {LARGEST} THEN {value} END"
-            return value if column.type == "number" else f"CAST(CAST({value} AS STRING) AS BINARY)"
+            return f"CASE WHEN {value} BETWEEN -{LARGEST} AND {LARGEST} THEN {value} END"
         if column.type == "text":
-            return f"CAST(CAST({raw} AS STRING) AS BINARY)"
+            words = f"CAST({raw} AS STRING)"
+            words = f"NULLIF({words}, 'NaN')" if family(found) == "number" else words
+            return f"CAST({words} AS BINARY)"
         kind = {"integer": "BIGINT", "boolean": "BOOLEAN", "date": "DATE"}[column.type]
         return f"TRY_CAST({raw} AS {kind})"
 
@@ -1026,7 +1034,9 @@ class Frame(_ThroughArrow):
         elif room not in ("pandas", "polars") and not isinstance(data, pa.Table):
             is_dataset = hasattr(data, "to_table")
             data, room = data.to_table(columns=names) if is_dataset else pa.table(data), "pyarrow"
-        made = {c.name: _arrow_column(_raw_column(data, c.name, room), c.type) for c in columns}
+        made = {
+            _arrow_name(c): _arrow_column(_raw_column(data, c.name, room), c.type) for c in columns
+        }
         self.connection.register(
             self.rows(), pa.table(made or {"one": pa.nulls(len(data), pa.int8())})
         )
