@@ -399,8 +399,8 @@ def _binding(source: Source, place: Any, table: Table) -> Binding:
         with open_source(table.source, table) as declared:
             if not declared.identity().is_same(identity):
                 raise InputError(
-                    f"the public facts say that table {table.name} is at {table.source}: leave "
-                    "the data out, or ask about the table that it holds"
+                    f"the public facts say that table {table.name} is at {declared.shown}: "
+                    "leave the data out, or ask about the table that it holds"
                 )
     plain = {
         "population": table.population,

@@ -351,6 +351,12 @@ def _file_identity(path: str, inside: str = "") -> SourceIdentity:
     return SourceIdentity(tuple(name + inside for name in names))
 
 
+def _path_behind(connection: Any) -> str | None:
+    """Return the file of an open SQLite or DuckDB database, if it has one."""
+    files = [row[2] for row in connection.execute("PRAGMA database_list").fetchall() if row[2]]
+    return str(files[0]) if files else None
+
+
 def _is_backend(data: Any) -> bool:
     return type(data).__module__.startswith("ibis.backends.") and hasattr(data, "name")
 
@@ -691,9 +697,8 @@ class DuckDB(_InDuckDB):
         return self._columns
 
     def identity(self) -> SourceIdentity:
-        if self.path is not None:
-            return _file_identity(self.path, f"#{self._place}")
-        return super().identity()
+        path = self.path or _path_behind(self.connection)
+        return _file_identity(path, f"#{self._place}") if path else super().identity()
 
     def close(self) -> None:
         if self.path is not None:
@@ -730,10 +735,11 @@ class SQLite(Source):
         return {row[0]: "" for row in found}
 
     def identity(self) -> SourceIdentity:
-        if self.path is None:
+        path = self.path or _path_behind(self.connection)
+        if not path:
             return super().identity()
         *space, name = self.relation.split(".")
-        return _file_identity(self.path, "#" + folded_name(".".join([*(space or ["main"]), name])))
+        return _file_identity(path, "#" + folded_name(".".join([*(space or ["main"]), name])))
 
     def cell(self, column: Column, found: str) -> str:
         raw = self.name(column.name)
@@ -856,13 +862,24 @@ class PostgreSQL(Source):
     def identity(self) -> SourceIdentity:
         import psycopg
 
+        # By name, so that a table that is made anew keeps its account; by number, so that one
+        # that is renamed does.
+        database, number = self._run(
+            "SELECT datname, oid FROM pg_catalog.pg_database WHERE datname = current_database()"
+        )[0]
         try:
-            server = str(self._run("SELECT system_identifier FROM pg_control_system()")[0][0])
+            system = str(self._run("SELECT system_identifier FROM pg_control_system()")[0][0])
         except psycopg.Error:  # not everybody may ask
-            about = self.connection.info
-            server = f"{about.host}:{about.port}"
-        database = self._run("SELECT current_database()")[0][0]
-        return SourceIdentity((f"postgresql:{server}/{database}/{'.'.join(self._place)}",))
+            raise InputError(
+                f"{self.shown}: the server's identity is not told to this role, so that its tables "
+                "have no account: GRANT EXECUTE ON FUNCTION pg_control_system() to it"
+            ) from None
+        return SourceIdentity(
+            (
+                f"postgresql:{system}/{database}/{'.'.join(self._place)}",
+                f"postgresql:{system}/{number}/{self._number}",
+            )
+        )
 
     def check(self, sql: str) -> None:
         """Have the server read the SQL: a constant may have signs that its encoding lacks."""
