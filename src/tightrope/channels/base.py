@@ -71,8 +71,9 @@ class Channel:
     """
 
     shape: tuple[int, int]
-    _inputs: tuple[Hashable, ...] | None = None
-    _outputs: tuple[Hashable, ...] | None = None
+    #: Labels of rows and columns, or the channel that they are taken from; else the indices.
+    _inputs: tuple[Hashable, ...] | Channel | None = None
+    _outputs: tuple[Hashable, ...] | Channel | None = None
 
     def __init__(
         self,
@@ -129,11 +130,15 @@ class Channel:
     def input_label(self, i: int) -> Hashable:
         """Return the answer that row i stands for."""
         self._check_input(i)
+        if isinstance(self._inputs, Channel):
+            return self._inputs.input_label(i)
         return int(i) if self._inputs is None else self._inputs[i]
 
     def output_label(self, o: int) -> Hashable:
         """Return what is reported for column o."""
         self._check_output(o)
+        if isinstance(self._outputs, Channel):
+            return self._outputs.output_label(o)
         return int(o) if self._outputs is None else self._outputs[o]
 
     @property

@@ -66,7 +66,8 @@ def equal(first: Channel, second: Channel, *, tolerance: float | None = None) ->
     True
     """
     exact = isinstance(first, IntegerChannel) and isinstance(second, IntegerChannel)
-    allowed = (0.0 if exact else 1e-12) if tolerance is None else float(tolerance)
+    rounding = 0.0 if exact else 1e-12
+    allowed = rounding if tolerance is None else float(tolerance)
     if first.shape != second.shape:
         return Comparison(False, math.inf, None, allowed, exact)
     if isinstance(first, IntegerChannel) and isinstance(second, IntegerChannel):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels.base import LIMITS, ROW_SUM_TOLERANCE, Channel, RuleChannel
-from tightrope.channels.integer import MACHINE, DeterministicChannel, IntegerChannel
+from tightrope.channels.integer import MACHINE, DeterministicChannel, IntegerChannel, as_integers
 from tightrope.errors import InputError
 
 
@@ -44,13 +44,11 @@ def cascade(first: Channel, second: Channel) -> Channel:
         )
     if isinstance(first, DeterministicChannel) and isinstance(second, DeterministicChannel):
         targets = second.targets[first.targets]
-        outputs = _labels(second, 1)
-        return DeterministicChannel(targets, outputs or second.shape[1], inputs=_labels(first, 0))
-    if isinstance(first, IntegerChannel) and _is_exact(second):
-        return _exact_cascade(first, second)
+        return DeterministicChannel(targets, second.outputs, inputs=first.inputs)
     if isinstance(first, DeterministicChannel):
-        return _select(second, first.targets, _labels(first, 0))
-    return _held(CascadeChannel(first, second))
+        return _select(second, first.targets, first.inputs)
+    exact = _exact_cascade(first, second) if isinstance(first, IntegerChannel) else None
+    return exact or _held(CascadeChannel(first, second))
 
 
 def remap(channel: Channel, guesses: Channel | ArrayLike) -> Channel:
@@ -149,9 +147,7 @@ def hidden_choice(
     if exact is not None:
         parts, total = exact
         mixed = sum(parts[1:], parts[0])
-        return IntegerChannel(
-            mixed, total, inputs=_labels(channels[0], 0), outputs=_labels(channels[0], 1)
-        )
+        return IntegerChannel(mixed, total, inputs=channels[0].inputs, outputs=channels[0].outputs)
     return _held(HiddenChoiceChannel(channels, [float(p) for p in chances]))
 
 
@@ -178,7 +174,7 @@ def visible_choice(
         for k, channel in enumerate(channels)
         for o in range(channel.shape[1])
     ]
-    inputs = _labels(channels[0], 0)
+    inputs = channels[0].inputs
     exact = _exact_parts(channels, chances)
     if exact is not None:
         parts, total = exact
@@ -205,65 +201,48 @@ def parallel(first: Channel, second: Channel) -> Channel:
             f"both channels must have the same inputs, got {first.shape[0]} and {second.shape[0]}"
         )
     both = ParallelChannel(first, second)
-    if _is_exact(first) and _is_exact(second):
-        left, right = _weights(first), _weights(second)
-        weights = _product(left[:, :, None], right[:, None, :], 1).reshape(both.shape)
-        total = _total(first) * _total(second)
-        return IntegerChannel(weights, total, inputs=_labels(first, 0), outputs=both.outputs)
-    return _held(both)
+    one, two = as_integers(first), as_integers(second)
+    if one is None or two is None:
+        return _held(both)
+    left, right = _safe(one.weights[:, :, None], two.weights[:, None, :])
+    weights = np.asarray(left * right).reshape(both.shape)
+    return IntegerChannel(weights, one.total * two.total, inputs=first.inputs, outputs=both.outputs)
 
 
 # -- exact parts --------------------------------------------------------------------------
 
 
-def _is_exact(channel: Channel) -> bool:
-    return isinstance(channel, IntegerChannel | DeterministicChannel)
-
-
-def _weights(channel: Channel) -> NDArray[Any]:
-    if isinstance(channel, IntegerChannel):
-        return channel.weights
-    return channel.matrix().astype(np.int64)
-
-
-def _total(channel: Channel) -> int:
-    return channel.total if isinstance(channel, IntegerChannel) else 1
-
-
-def _product(left: NDArray[Any], right: NDArray[Any], terms: int) -> NDArray[Any]:
-    """Multiply entrywise, in Python integers when machine integers could overflow."""
+def _safe(left: NDArray[Any], right: NDArray[Any], terms: int = 1) -> tuple[NDArray[Any], ...]:
+    """Return two arrays as Python integers when machine integers could overflow in a product."""
     if int(left.max()) * int(right.max()) * terms >= MACHINE:
-        left, right = left.astype(object), right.astype(object)
-    return np.asarray(left * right)
+        return left.astype(object), right.astype(object)
+    return left, right
 
 
-def _exact_cascade(first: IntegerChannel, second: Channel) -> IntegerChannel:
-    inputs, outputs = _labels(first, 0), _labels(second, 1)
+def _exact_cascade(first: IntegerChannel, second: Channel) -> IntegerChannel | None:
+    labels = {"inputs": first.inputs, "outputs": second.outputs}
     if isinstance(second, DeterministicChannel):
         merged = np.zeros((second.shape[1], first.shape[0]), dtype=first.weights.dtype)
         np.add.at(merged, second.targets, first.weights.T)
-        return IntegerChannel(merged.T, first.total, inputs=inputs, outputs=outputs)
-    left, right = first.weights, _weights(second)
-    if int(left.max()) * int(right.max()) * left.shape[1] >= MACHINE:
-        left, right = left.astype(object), right.astype(object)
-    return IntegerChannel(
-        left @ right, first.total * _total(second), inputs=inputs, outputs=outputs
-    )
+        return IntegerChannel(merged.T, first.total, **labels)
+    if not isinstance(second, IntegerChannel):
+        return None
+    left, right = _safe(first.weights, second.weights, first.shape[1])
+    return IntegerChannel(left @ right, first.total * second.total, **labels)
 
 
 def _exact_parts(
     channels: Sequence[Channel], chances: Sequence[Fraction | float]
 ) -> tuple[list[NDArray[Any]], int] | None:
     """Weights of every channel times its chance, over one common total."""
-    if not all(map(_is_exact, channels)):
+    exact = [as_integers(channel) for channel in channels]
+    known = [c for c in exact if c is not None]
+    if len(known) < len(channels) or not all(isinstance(p, Fraction) for p in chances):
         return None
-    if not all(isinstance(p, Fraction) for p in chances):
-        return None
-    shares = [Fraction(p) / _total(c) for p, c in zip(chances, channels, strict=True)]
+    shares = [Fraction(p) / c.total for p, c in zip(chances, known, strict=True)]
     total = math.lcm(*(share.denominator for share in shares))
     factors = [share.numerator * (total // share.denominator) for share in shares]
-    parts = [_weights(c).astype(object) * f for c, f in zip(channels, factors, strict=True)]
-    return parts, total
+    return [c.weights.astype(object) * f for c, f in zip(known, factors, strict=True)], total
 
 
 def _check_weights(
@@ -298,10 +277,6 @@ def _held(channel: Channel) -> Channel:
     if channel.shape[0] * channel.shape[1] > LIMITS.block:
         return channel
     return Channel(channel.matrix(), inputs=channel.inputs, outputs=channel.outputs)
-
-
-def _labels(channel: Channel, axis: int) -> list[Hashable]:
-    return channel.outputs if axis else channel.inputs
 
 
 def _select(
@@ -363,6 +338,7 @@ class SelectedRows(RuleChannel):
         self.channel, self.rows = channel, rows
         self.shape = (len(rows), channel.shape[1])
         self._set_labels(inputs, None)
+        self._outputs = channel
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Return the row that stands at place i."""
@@ -392,10 +368,6 @@ class SelectedRows(RuleChannel):
             return self.channel.column_maxima_sum()
         return float(self.column_maxima().sum())
 
-    def output_label(self, o: int) -> Hashable:
-        """Return what is reported for column o."""
-        return self.channel.output_label(o)
-
 
 class CascadeChannel(RuleChannel):
     r"""One channel after another, :math:`(XR)[i,k] = \sum_o X[i,o] R[o,k]`, a row at a time.
@@ -413,6 +385,7 @@ class CascadeChannel(RuleChannel):
     def __init__(self, first: Channel, second: Channel) -> None:
         self.first, self.second = first, second
         self.shape = (first.shape[0], second.shape[1])
+        self._inputs, self._outputs = first, second
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Return row i of the first channel sent through the second."""
@@ -444,14 +417,6 @@ class CascadeChannel(RuleChannel):
             out += block[:, start : start + len(part)] @ part
         return out
 
-    def input_label(self, i: int) -> Hashable:
-        """Return the first channel's input."""
-        return self.first.input_label(i)
-
-    def output_label(self, o: int) -> Hashable:
-        """Return the second channel's output."""
-        return self.second.output_label(o)
-
 
 class ParallelChannel(RuleChannel):
     r"""Two channels on the same answer, both outputs seen.
@@ -470,6 +435,11 @@ class ParallelChannel(RuleChannel):
     def __init__(self, first: Channel, second: Channel) -> None:
         self.first, self.second = first, second
         self.shape = (first.shape[0], first.shape[1] * second.shape[1])
+        self._inputs = first
+
+    def _both(self, o: int) -> tuple[int, int]:
+        self._check_output(o)
+        return divmod(int(o), self.second.shape[1])
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Return the outer product of the two rows."""
@@ -478,24 +448,17 @@ class ParallelChannel(RuleChannel):
 
     def column(self, o: int) -> NDArray[np.float64]:
         """Return the entrywise product of two columns."""
-        self._check_output(o)
-        left, right = divmod(int(o), self.second.shape[1])
+        left, right = self._both(o)
         return self.first.column(left) * self.second.column(right)
 
     def entry(self, i: int, o: int) -> float:
         """Return one probability."""
-        self._check_output(o)
-        left, right = divmod(int(o), self.second.shape[1])
+        left, right = self._both(o)
         return self.first.entry(i, left) * self.second.entry(i, right)
-
-    def input_label(self, i: int) -> Hashable:
-        """Return the answer that row i stands for."""
-        return self.first.input_label(i)
 
     def output_label(self, o: int) -> Hashable:
         """Return both outputs as a pair."""
-        self._check_output(o)
-        left, right = divmod(int(o), self.second.shape[1])
+        left, right = self._both(o)
         return self.first.output_label(left), self.second.output_label(right)
 
 
@@ -514,6 +477,7 @@ class HiddenChoiceChannel(RuleChannel):
     def __init__(self, channels: Sequence[Channel], weights: Sequence[float]) -> None:
         self.channels, self.weights = tuple(channels), tuple(float(w) for w in weights)
         self.shape = channels[0].shape
+        self._inputs = self._outputs = channels[0]
 
     def _add(self, parts: Sequence[Any]) -> Any:
         return sum(w * part for w, part in zip(self.weights, parts, strict=True))
@@ -529,11 +493,3 @@ class HiddenChoiceChannel(RuleChannel):
     def entry(self, i: int, o: int) -> float:
         """Return one probability."""
         return float(self._add([channel.entry(i, o) for channel in self.channels]))
-
-    def input_label(self, i: int) -> Hashable:
-        """Return the answer that row i stands for."""
-        return self.channels[0].input_label(i)
-
-    def output_label(self, o: int) -> Hashable:
-        """Return what is reported for column o."""
-        return self.channels[0].output_label(o)

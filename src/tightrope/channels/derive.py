@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from tightrope import exact
 from tightrope.channels.base import Channel
-from tightrope.channels.compare import reduced
+from tightrope.channels.compare import Groups, reduced
 from tightrope.channels.derive_search import Found, search_correction, search_remap
-from tightrope.channels.integer import DeterministicChannel, IntegerChannel
+from tightrope.channels.integer import IntegerChannel, as_integers
 from tightrope.errors import CheckFailed, InputError, TooLarge
 
 Integers = NDArray[Any]
@@ -142,8 +142,9 @@ def derivable(first: Channel, second: Channel, *, tolerance: float = 1e-8) -> De
     Fraction(1, 12)
     """
     _check_sizes(first, second)
-    if _is_exact(first) and _is_exact(second):
-        return _in_integers(_integer(first), _integer(second))
+    x, y = as_integers(first), as_integers(second)
+    if x is not None and y is not None:
+        return _in_integers(x, y)
     return _in_floats(first, second, tolerance)
 
 
@@ -191,30 +192,18 @@ def _check_sizes(first: Channel, second: Channel, limit: int = 1_000_000) -> Non
         )
 
 
-def _is_exact(channel: Channel) -> bool:
-    return isinstance(channel, IntegerChannel | DeterministicChannel)
-
-
-def _integer(channel: Channel) -> IntegerChannel:
-    if isinstance(channel, IntegerChannel):
-        return channel
-    weights = channel.matrix().astype(np.int64)
-    return IntegerChannel(weights, 1, inputs=channel.inputs, outputs=channel.outputs)
-
-
 # -- integers: what decides ---------------------------------------------------------------
 
 
-def _in_integers(x_all: IntegerChannel, y_all: IntegerChannel) -> Derivation:
-    x_small, y_small = reduced(x_all), reduced(y_all)
-    decided, route = _decide(_Pair(_integer(x_small.channel), _integer(y_small.channel)))
+def _in_integers(x: IntegerChannel, y: IntegerChannel) -> Derivation:
+    x_small, y_small = reduced(x), reduced(y)
+    decided, route = _decide(_Pair(x_small.channel, y_small.channel))
     if isinstance(decided, tuple):
-        wide = _expanded(*decided, x_all, x_small.groups, y_small.groups, y_all.shape[1])
-        remap = IntegerChannel(*wide, inputs=y_all.outputs, outputs=x_all.outputs)
-        if _Pair(x_all, y_all).distance(remap.weights, remap.total):
+        remap = _expanded(decided, x, y, x_small.groups, y_small.groups)
+        if _Pair(x, y).distance(remap.weights, remap.total):
             raise CheckFailed("the remap found does not pass its own check: please report this")
         return Derivation(True, remap, None, True, 0.0, 0.0, route)
-    witness = _exact_witness(decided, x_all, y_all)
+    witness = _exact_witness(decided, x, y)
     if witness.margin <= 0:
         raise CheckFailed("the witness found does not pass its own check: please report this")
     return Derivation(False, None, witness, True, float(witness.margin), 0.0, route)
@@ -227,7 +216,9 @@ Remap = tuple[Integers, int]
 class _Pair:
     """The integer weights of X and Y, reduced, and what can be computed with them exactly."""
 
-    def __init__(self, x: IntegerChannel, y: IntegerChannel) -> None:
+    def __init__(self, x: Channel, y: Channel) -> None:
+        assert isinstance(x, IntegerChannel)
+        assert isinstance(y, IntegerChannel)
         self.x, self.y = x.weights.astype(object), y.weights.astype(object)
         self.total_x, self.total_y = x.total, y.total
         self.float_x, self.float_y = x.matrix(), y.matrix()
@@ -343,21 +334,17 @@ def _whole(values: Floats, bits: int) -> Integers:
 
 
 def _expanded(
-    weights: Integers,
-    total: int,
-    x: IntegerChannel,
-    x_groups: tuple[tuple[int, ...], ...],
-    y_groups: tuple[tuple[int, ...], ...],
-    outputs: int,
-) -> Remap:
+    small: Remap, x: IntegerChannel, y: IntegerChannel, x_groups: Groups, y_groups: Groups
+) -> IntegerChannel:
     """Spread a remap between reduced channels over all outputs."""
+    weights, total = small
     shares: list[list[Fraction]] = []
     for group in x_groups:
         i = next(i for i in range(x.shape[0]) if x.weights[i, group[0]])
         row = [int(x.weights[i, o]) for o in group]
         shares.append([Fraction(value, sum(row)) for value in row])
     below = math.lcm(*(share.denominator for group in shares for share in group))
-    wide = np.zeros((outputs, x.shape[1]), dtype=object)
+    wide = np.zeros((y.shape[1], x.shape[1]), dtype=object)
     # An output that never occurs may be mapped anywhere.
     wide[:, x_groups[0][0]] = total * below
     for g, members in enumerate(y_groups):
@@ -367,7 +354,9 @@ def _expanded(
                 line[o] = weights[g, w] * share.numerator * (below // share.denominator)
         wide[list(members)] = line
     shared = math.gcd(total * below, *wide.ravel().tolist())
-    return wide // shared, total * below // shared
+    return IntegerChannel(
+        wide // shared, total * below // shared, inputs=y.outputs, outputs=x.outputs
+    )
 
 
 def _exact_witness(gains: Integers, x: IntegerChannel, y: IntegerChannel) -> Witness:
@@ -703,16 +692,15 @@ def nearest_remap(first: Channel, second: Channel, *, rounding: float = 1e-12) -
     (False, True, 2.5e-19)
     """
     _check_sizes(first, second)
-    if not (_is_exact(first) and _is_exact(second)):
+    x, y = as_integers(first), as_integers(second)
+    if x is None or y is None:
         raise InputError("the nearest remap is computed for channels with integer weights only")
-    x_all, y_all = _integer(first), _integer(second)
-    x_small, y_small = reduced(x_all), reduced(y_all)
-    pair = _Pair(_integer(x_small.channel), _integer(y_small.channel))
+    x_small, y_small = reduced(x), reduced(y)
+    pair = _Pair(x_small.channel, y_small.channel)
     best, distance = _nearest(pair, _candidates(pair), rounding)
     if distance > rounding:
         best, distance = _nearest(pair, [*_least_distance(pair), best[0] / best[1]], rounding)
-    wide = _expanded(*best, x_all, x_small.groups, y_small.groups, y_all.shape[1])
-    remap = IntegerChannel(*wide, inputs=y_all.outputs, outputs=x_all.outputs)
+    remap = _expanded(best, x, y, x_small.groups, y_small.groups)
     return Nearest(remap, distance, distance <= rounding)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.channels.base import LIMITS, RuleChannel
+from tightrope.channels.base import LIMITS, Channel, RuleChannel
 from tightrope.errors import InputError, whole_number
 
 #: Integers below this size are added and multiplied by 2 in machine integers.
@@ -193,6 +193,18 @@ class DeterministicChannel(RuleChannel):
     def column_maxima_sum(self) -> float:
         """Return the number of outputs that occur."""
         return float(len(np.unique(self.targets)))
+
+
+def as_integers(channel: Channel) -> IntegerChannel | None:
+    """Return a channel with its weights as integers where it has such, as a function does.
+
+    >>> as_integers(DeterministicChannel([0, 1, 1])).weights.tolist()
+    [[1, 0], [0, 1], [0, 1]]
+    """
+    if isinstance(channel, DeterministicChannel):
+        weights = channel.matrix().astype(np.int64)
+        return IntegerChannel(weights, 1, inputs=channel.inputs, outputs=channel.outputs)
+    return channel if isinstance(channel, IntegerChannel) else None
 
 
 def rational(

@@ -162,6 +162,9 @@ class LatticeStructure(Structure):
     residual = 1e-9
     #: Bound of the symbol below which elimination on classes is tried before iterations.
     small_floor = 1e-2
+    #: Smallest eigenvalue of the circulant preconditioner, beside the largest: it need not be
+    #: positive definite where Φ is.
+    least_share = 1e-8
     #: Number of threads of a Fourier transform.
     workers = 2
 
@@ -245,8 +248,7 @@ class LatticeStructure(Structure):
         phi = LinearOperator(square, matvec=lambda x: self.apply(alpha, x), dtype=np.float64)
         if floor is not None:
             rough = self._kernel(alpha, self.shape, np.float64)
-            # A circulant need not be positive definite where Φ is.
-            inverse = 1 / np.maximum(rough, rough.max() * 1e-8)
+            inverse = 1 / np.maximum(rough, rough.max() * self.least_share)
             near = LinearOperator(
                 square, matvec=lambda x: self._filter(x, inverse, self.shape), dtype=np.float64
             )
@@ -380,15 +382,18 @@ def symbol_floor(
     return floor if floor > 0 else None
 
 
-def _outside(alpha: float, widths: Sequence[int], reach: int) -> float:
-    """Bound the sum of the powers of α over differences farther than ``reach``."""
+def _outside(
+    alpha: float, widths: Sequence[int], reach: int, share: float = 1e-3, more: float = 1.01
+) -> float:
+    """Bound the sum of the powers of α over differences farther than ``reach``.
+
+    Shells are added up until one is a small share of the sum; the rest is less than what is added.
+    """
     total, d = 0.0, reach + 1
     while True:
-        shell = math.prod(2 * d * w + 1 for w in widths) - math.prod(
-            2 * (d - 1) * w + 1 for w in widths
-        )
-        term = shell * alpha**d
+        inner, outer = (math.prod(2 * k * w + 1 for w in widths) for k in (d - 1, d))
+        term = (outer - inner) * alpha**d
         total += term
-        if term <= total * 1e-3 * (1 - alpha):
-            return total * 1.01
+        if term <= total * share * (1 - alpha):
+            return total * more
         d += 1
