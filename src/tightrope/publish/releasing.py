@@ -191,26 +191,39 @@ def release(
     request = _request(judged, shape, user, declared)
     book = ledger if isinstance(ledger, Ledger) else open_ledger(ledger, budgets)
     # An answer that could not be signed would be paid for in vain.
-    signing = SigningKey(key_path(book.store.file, book.id))
+    number = book.id
+    signing = SigningKey(key_path(book.store.file, number))
     name = key if key is not None else secrets.token_hex(16)
     before = book.ticket(name)
-    fresh = before is None or not before.is_released
     try:
-        if fresh:
+        if before is not None and before.is_released:
+            ticket, fresh = book.reserve(name, request, charges), False
+        else:
             with open_source(place, shape.table) as source:
                 binding = _binding(source, place, shape.table)
                 sealed = SealedQuery(source, shape, _nodes(judged, declared))
                 ticket = book.reserve(name, request, charges, binding=binding, budgets=budgets)
-                ticket = _answer(book, ticket, judged, sealed)
-        else:
-            ticket = book.reserve(name, request, charges)
+                fresh = not ticket.is_released
+                if fresh:
+                    ticket = _answer(book, ticket, judged, sealed)
     except (SourceFailed, LedgerError) as failed:
         # Whoever named no key needs the one that was made up.
         more = "" if key is not None else f" (key {name})"
         if isinstance(failed, SourceFailed):
             raise SourceFailed(more) from None
         raise LedgerError(f"{failed}{more}") from None
-    return _finished(book, ticket, judged, charges, shape, fresh, signing)
+    answer = read_label(ticket.entry.body["answer"])
+    return Release(
+        answer=answer,
+        guess=judged.guess(answer),
+        groups=shape.groups if shape.kind in (Kind.GROUPS, Kind.MOST) else (),
+        epsilon=judged.epsilon,
+        charged=charges[0].amount,
+        remaining=book.remaining(charges[0].account),
+        receipt=receipt_of(ticket.entry, number, signing),
+        key=name,
+        fresh=fresh,
+    )
 
 
 def checked_mechanism(mechanism: Mechanism | str | Path) -> Mechanism:
@@ -308,29 +321,6 @@ def _free(book: Ledger, ticket: Ticket) -> None:
     """Give a reservation back, unless it was charged after all; time frees what stays."""
     with contextlib.suppress(InputError, LedgerError):
         book.cancel(ticket)
-
-
-def _finished(
-    book: Ledger,
-    ticket: Ticket,
-    mechanism: Mechanism,
-    charges: list[Charge],
-    shape: Shape,
-    fresh: bool,
-    signing: SigningKey,
-) -> Release:
-    answer = read_label(ticket.entry.body["answer"])
-    return Release(
-        answer=answer,
-        guess=mechanism.guess(answer),
-        groups=shape.groups if shape.kind in (Kind.GROUPS, Kind.MOST) else (),
-        epsilon=mechanism.epsilon,
-        charged=charges[0].amount,
-        remaining=book.remaining(charges[0].account),
-        receipt=receipt_of(ticket.entry, book.id, signing),
-        key=ticket.key,
-        fresh=fresh,
-    )
 
 
 def charges_of(epsilon: Epsilon, shape: Shape, user: str | None) -> list[Charge]:
