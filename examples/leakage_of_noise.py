@@ -4,8 +4,12 @@ python examples/leakage_of_noise.py
 """
 
 import tightrope as tr
-from tightrope.leakage import individual_bound, individual_leakage, min_capacity
-from tightrope.leakage import min_entropy_leakage as leakage
+from tightrope.leakage import (
+    individual_bound,
+    individual_leakage,
+    min_capacity,
+    min_entropy_leakage as leakage,
+)
 from tightrope.mechanisms import exponential, geometric, randomized_response
 
 

@@ -10,37 +10,42 @@ The public names are loaded on first use, so that importing the package stays fa
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what type checkers and editors see; the table below is what runs
+    from tightrope.certify import verify as verify
+    from tightrope.channels import Channel as Channel
+    from tightrope.consumers import Consumer as Consumer, Loss as Loss, Prior as Prior
+    from tightrope.epsilon import Epsilon as Epsilon
+    from tightrope.errors import InputError as InputError, TightropeError as TightropeError
+    from tightrope.graphs import AnswerGraph as AnswerGraph
+    from tightrope.optimize import Design as Design, design as design
+    from tightrope.proofs import prove as prove
+    from tightrope.publish import Ledger as Ledger, release as release
+    from tightrope.queries import Query as Query, query as query
 
 __version__ = "0.1.0"
 
-#: Public name -> module that defines it. One line for each name a user may write as ``tr.name``.
+#: Room -> the names that a user may write as ``tr.name``.
 _PUBLIC = {
-    "AnswerGraph": "tightrope.graphs",
-    "Channel": "tightrope.channels",
-    "Consumer": "tightrope.consumers",
-    "Epsilon": "tightrope.epsilon",
-    "Design": "tightrope.optimize",
-    "InputError": "tightrope.errors",
-    "Ledger": "tightrope.publish",
-    "Loss": "tightrope.consumers",
-    "Prior": "tightrope.consumers",
-    "Query": "tightrope.queries",
-    "TightropeError": "tightrope.errors",
-    "design": "tightrope.optimize",
-    "prove": "tightrope.proofs",
-    "query": "tightrope.queries",
-    "release": "tightrope.publish",
-    "verify": "tightrope.certify",
+    "certify": "verify",
+    "channels": "Channel",
+    "consumers": "Consumer Loss Prior",
+    "epsilon": "Epsilon",
+    "errors": "InputError TightropeError",
+    "graphs": "AnswerGraph",
+    "optimize": "Design design",
+    "proofs": "prove",
+    "publish": "Ledger release",
+    "queries": "Query query",
 }
-
-__all__ = ["__version__", *sorted(_PUBLIC)]
+_HOME = {name: room for room, names in _PUBLIC.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name, or a room of the package, the first time it is asked for."""
-    if name in _PUBLIC:
-        value = getattr(importlib.import_module(_PUBLIC[name]), name)
+    if name in _HOME:
+        value = getattr(importlib.import_module(f"tightrope.{_HOME[name]}"), name)
     else:
         try:
             value = importlib.import_module(f"tightrope.{name}")
@@ -53,4 +58,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_PUBLIC})
+    return sorted({*globals(), *_HOME})

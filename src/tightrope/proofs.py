@@ -31,8 +31,7 @@ from tightrope.optimize.closed_forms import line_prices
 from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Problem
 from tightrope.phi import Phi
-from tightrope.queries import Query
-from tightrope.queries import query as query_of
+from tightrope.queries import Query, query as query_of
 
 #: Largest number of answers times edges for which the multipliers of every guess are listed.
 LISTED_MULTIPLIERS = 4_000_000

@@ -11,8 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.forged import forged
-from tests.forged import unpack as parts
+from tests.forged import forged, unpack as parts
 
 from tightrope.certify import certify, verify
 from tightrope.certify.encode import encode

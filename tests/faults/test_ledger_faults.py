@@ -14,7 +14,8 @@ import pytest
 import sqlalchemy as sa
 
 from tightrope.errors import TightropeError
-from tightrope.publish import Charge, Ledger, LedgerError
+from tightrope.publish import Ledger, LedgerError
+from tightrope.publish.accounts import Charge
 
 HALF = Fraction(1, 2)
 TABLE = "table people"

@@ -24,13 +24,13 @@ from tightrope.graphs import (
 from tightrope.leakage import (
     database_bound,
     few_outputs_bound,
-    graph_bound,
     min_capacity,
     min_entropy_leakage,
     posterior_min_entropy,
     posterior_vulnerability,
     utility_bound,
 )
+from tightrope.leakage.bounds import graph_bound
 from tightrope.leakage.few_outputs import most_leakage
 from tightrope.leakage.no_converse import leakage_without_privacy
 from tightrope.leakage.transform import equalised

@@ -8,10 +8,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from tightrope.axioms import cycle_labelling, refute_by_star, tree_weights, universality
+from tightrope.axioms import cycle_labelling, tree_weights, universality
 from tightrope.axioms.cycles import neighbours_differ_by_one
 from tightrope.axioms.rays import all_rays, together
-from tightrope.axioms.trees import star_optimum
+from tightrope.axioms.trees import refute_by_star, star_optimum
 from tightrope.channels import (
     GeometricChannel,
     derivable,

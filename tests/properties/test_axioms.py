@@ -3,8 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tightrope.axioms import ApproximateBound, TableBound, is_generic_private
 from tightrope.axioms.generic import likelihood_curve

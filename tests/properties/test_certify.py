@@ -5,8 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from tests.forged import unpack
 
 from tightrope.certify import Mechanism, PhiBound, Prices, certify, make, verify

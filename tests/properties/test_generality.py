@@ -3,8 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tightrope.axioms import determinant_utility
 from tightrope.channels import (
@@ -12,13 +11,13 @@ from tightrope.channels import (
     cascade,
     derivable,
     equal,
-    equivalent,
     hidden_choice,
     make_maximally_general,
     maximally_general,
     rational,
 )
 from tightrope.channels.compare import dobrushin
+from tightrope.channels.derive import equivalent
 from tightrope.graphs import Clique, Cycle, PathPower, Star
 
 GRAPHS = [PathPower(2), PathPower(3), PathPower(4), Clique(3), Cycle(4), Star(3), PathPower(4, 2)]

@@ -10,8 +10,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from networkx.algorithms.isomorphism import GraphMatcher
 from tests.properties.strategies import (
     connected_graphs,

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tightrope.channels import Channel, GeometricChannel, KroneckerChannel, ScaledPhi
@@ -28,21 +27,21 @@ from tightrope.graphs import (
 from tightrope.leakage import (
     database_bound,
     g_leakage,
-    graph_bound,
     individual_bound,
-    leakage_of_sets,
     min_capacity,
     min_entropy_leakage,
     mutual_information,
     posterior_g_vulnerability,
-    posterior_guessing_entropy,
     posterior_vulnerability,
     shannon_capacity,
     utility_bound,
 )
+from tightrope.leakage.bounds import graph_bound
 from tightrope.leakage.by_rule import strongest_pull
 from tightrope.leakage.compose import parallel_composition, repeated_composition
 from tightrope.leakage.few_outputs import most_leakage
+from tightrope.leakage.individual import leakage_of_sets
+from tightrope.leakage.measures import posterior_guessing_entropy
 from tightrope.leakage.posterior import hyper
 from tightrope.leakage.transform import (
     average_over_automorphisms,

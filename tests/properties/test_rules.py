@@ -1,8 +1,7 @@
 """What a family says by rule equals what a search through its listed edges finds."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tightrope.graphs import AnswerGraph, CartesianProduct, Clique, PathPower, Star, StrongProduct
 from tightrope.queries import Neighbours, query

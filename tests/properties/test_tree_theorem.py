@@ -14,9 +14,9 @@ from math import comb
 import numpy as np
 import pytest
 
-from tightrope.axioms import tree_certificate, tree_mechanism
+from tightrope.axioms import tree_certificate
 from tightrope.axioms.rays import all_rays
-from tightrope.axioms.trees import star_optimum
+from tightrope.axioms.trees import star_optimum, tree_mechanism
 from tightrope.consumers import Consumer, utility
 from tightrope.graphs import ExplicitGraph
 

@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tightrope import Epsilon, InputError
 from tightrope.epsilon import EXACT_BITS, LARGEST, RATIO_ACCURACY, SMALLEST, simplest_between

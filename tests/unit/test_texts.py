@@ -1,8 +1,7 @@
 """The reader of ``name(args)`` texts; what is particular to a kind of text is tested there."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tightrope.errors import InputError, TextError
 from tightrope.texts import read_call, read_list

@@ -20,8 +20,7 @@ from tightrope.axioms.refutation import Refutation, Universal
 from tightrope.axioms.threshold import side_of
 from tightrope.axioms.trees import refute_by_star, tree_mechanism, tree_weights
 from tightrope.channels import Channel
-from tightrope.consumers import Loss, is_monotone
-from tightrope.consumers import loss as read_loss
+from tightrope.consumers import Loss, is_monotone, loss as read_loss
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph, ExplicitGraph

@@ -5,52 +5,35 @@
 [0.75, 0.25]
 """
 
-from tightrope.channels.base import Channel, RuleChannel
-from tightrope.channels.compare import dobrushin, equal, reduced
+from tightrope.channels.base import Channel as Channel, RuleChannel as RuleChannel
+from tightrope.channels.compare import dobrushin as dobrushin, equal as equal, reduced as reduced
 from tightrope.channels.compose import (
-    cascade,
-    hidden_choice,
-    of_databases,
-    parallel,
-    remap,
-    restrict,
-    visible_choice,
+    cascade as cascade,
+    hidden_choice as hidden_choice,
+    of_databases as of_databases,
+    parallel as parallel,
+    remap as remap,
+    restrict as restrict,
+    visible_choice as visible_choice,
 )
-from tightrope.channels.derive import Derivation, derivable, equivalent, nearest_remap
-from tightrope.channels.files import read_channel, write_channel
-from tightrope.channels.generality import column_graph, make_maximally_general, maximally_general
-from tightrope.channels.integer import DeterministicChannel, IntegerChannel, rational
-from tightrope.channels.privacy import is_private, smallest_epsilon
-from tightrope.channels.structured import GeometricChannel, KroneckerChannel, ScaledPhi
-
-__all__ = [
-    "Channel",
-    "Derivation",
-    "DeterministicChannel",
-    "GeometricChannel",
-    "IntegerChannel",
-    "KroneckerChannel",
-    "RuleChannel",
-    "ScaledPhi",
-    "cascade",
-    "column_graph",
-    "derivable",
-    "dobrushin",
-    "equal",
-    "equivalent",
-    "hidden_choice",
-    "is_private",
-    "make_maximally_general",
-    "maximally_general",
-    "nearest_remap",
-    "of_databases",
-    "parallel",
-    "rational",
-    "read_channel",
-    "reduced",
-    "remap",
-    "restrict",
-    "smallest_epsilon",
-    "visible_choice",
-    "write_channel",
-]
+from tightrope.channels.derive import derivable as derivable
+from tightrope.channels.files import read_channel as read_channel
+from tightrope.channels.generality import (
+    column_graph as column_graph,
+    make_maximally_general as make_maximally_general,
+    maximally_general as maximally_general,
+)
+from tightrope.channels.integer import (
+    DeterministicChannel as DeterministicChannel,
+    IntegerChannel as IntegerChannel,
+    rational as rational,
+)
+from tightrope.channels.privacy import (
+    is_private as is_private,
+    smallest_epsilon as smallest_epsilon,
+)
+from tightrope.channels.structured import (
+    GeometricChannel as GeometricChannel,
+    KroneckerChannel as KroneckerChannel,
+    ScaledPhi as ScaledPhi,
+)

@@ -36,8 +36,7 @@ def certify(
     ...
     tightrope.errors.InputError: a matrix does not say what it answers: add --query
     """
-    from tightrope.certify import certify as prove
-    from tightrope.certify import write
+    from tightrope.certify import certify as prove, write
     from tightrope.files import check_goals
 
     check_goals(out)

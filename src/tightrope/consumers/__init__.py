@@ -6,63 +6,29 @@
 0.36015...
 """
 
-from tightrope.consumers.consumer import Consumer, read_consumers, support
+from tightrope.consumers.consumer import (
+    Consumer as Consumer,
+    read_consumers as read_consumers,
+    support as support,
+)
 from tightrope.consumers.evaluate import (
-    Remap,
-    WorstLoss,
-    best_remap,
-    expected_loss,
-    utility,
-    worst_loss,
+    best_remap as best_remap,
+    expected_loss as expected_loss,
+    utility as utility,
+    worst_loss as worst_loss,
 )
 from tightrope.consumers.losses import (
-    BinaryLoss,
-    CoordinateLoss,
-    DistanceLoss,
-    Loss,
-    MatrixLoss,
-    Monotone,
-    is_monotone,
-    loss,
+    Loss as Loss,
+    MatrixLoss as MatrixLoss,
+    is_monotone as is_monotone,
+    loss as loss,
 )
-from tightrope.consumers.priors import Prior, ProductPrior, UniformPrior, prior
+from tightrope.consumers.priors import Prior as Prior, ProductPrior as ProductPrior, prior as prior
 from tightrope.consumers.regular import (
-    Regularity,
-    any_prior_bound,
-    corner_prior,
-    entry_bounds,
-    ratio_bound,
-    regular_levels,
-    regularity,
+    Regularity as Regularity,
+    corner_prior as corner_prior,
+    entry_bounds as entry_bounds,
+    ratio_bound as ratio_bound,
+    regular_levels as regular_levels,
+    regularity as regularity,
 )
-
-__all__ = [
-    "BinaryLoss",
-    "Consumer",
-    "CoordinateLoss",
-    "DistanceLoss",
-    "Loss",
-    "MatrixLoss",
-    "Monotone",
-    "Prior",
-    "ProductPrior",
-    "Regularity",
-    "Remap",
-    "UniformPrior",
-    "WorstLoss",
-    "any_prior_bound",
-    "best_remap",
-    "corner_prior",
-    "entry_bounds",
-    "expected_loss",
-    "is_monotone",
-    "loss",
-    "prior",
-    "ratio_bound",
-    "read_consumers",
-    "regular_levels",
-    "regularity",
-    "support",
-    "utility",
-    "worst_loss",
-]

@@ -15,11 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.consumers.losses import Loss, MatrixLoss
-from tightrope.consumers.losses import loss as read_loss
+from tightrope.consumers.losses import Loss, MatrixLoss, loss as read_loss
 from tightrope.consumers.numerals import blamed, find_answer
-from tightrope.consumers.priors import Prior
-from tightrope.consumers.priors import prior as read_prior
+from tightrope.consumers.priors import Prior, prior as read_prior
 from tightrope.errors import InputError, TextError, TooLarge
 from tightrope.files import is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph

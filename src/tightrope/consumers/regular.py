@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.consumers.priors import Prior, kron
-from tightrope.consumers.priors import prior as read_prior
+from tightrope.consumers.priors import Prior, kron, prior as read_prior
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph

@@ -6,24 +6,12 @@
 [0.2857, 0.1429, 0.1429, 0.1429, 0.1429, 0.1429]
 """
 
-from tightrope.mechanisms.exponential import ExponentialChannel, exponential
-from tightrope.mechanisms.geometric import geometric, line_width
-from tightrope.mechanisms.highest_leakage import highest_leakage
-from tightrope.mechanisms.named import NamedMechanism, mechanism
-from tightrope.mechanisms.response import randomized_response, ring
-from tightrope.mechanisms.tight import NoTightConstraints, TightConstraints, tight_constraints
-
-__all__ = [
-    "ExponentialChannel",
-    "NamedMechanism",
-    "NoTightConstraints",
-    "TightConstraints",
-    "exponential",
-    "geometric",
-    "highest_leakage",
-    "line_width",
-    "mechanism",
-    "randomized_response",
-    "ring",
-    "tight_constraints",
-]
+from tightrope.mechanisms.exponential import exponential as exponential
+from tightrope.mechanisms.geometric import geometric as geometric
+from tightrope.mechanisms.highest_leakage import highest_leakage as highest_leakage
+from tightrope.mechanisms.named import mechanism as mechanism
+from tightrope.mechanisms.response import randomized_response as randomized_response, ring as ring
+from tightrope.mechanisms.tight import (
+    NoTightConstraints as NoTightConstraints,
+    tight_constraints as tight_constraints,
+)

@@ -12,8 +12,7 @@ from tightrope.axioms.refutation import Refutation
 from tightrope.channels import Channel, IntegerChannel, equal, is_private, rational
 from tightrope.channels.derive import derivable
 from tightrope.channels.generality import maximally_general
-from tightrope.consumers import Consumer, Loss, expected_loss
-from tightrope.consumers import loss as read_loss
+from tightrope.consumers import Consumer, Loss, expected_loss, loss as read_loss
 from tightrope.graphs import AnswerGraph, Clique, Cycle, ExplicitGraph, Star, petersen
 from tightrope.graphs.shapes import shortest_cycle
 from tightrope.mechanisms import exponential, geometric, randomized_response

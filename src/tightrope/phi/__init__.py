@@ -7,22 +7,10 @@
 """
 
 from tightrope.phi.existence import (
-    Existence,
-    SingularLevels,
-    certified_at,
-    dominance_level,
-    exists,
-    singular_epsilons,
+    Existence as Existence,
+    certified_at as certified_at,
+    dominance_level as dominance_level,
+    exists as exists,
+    singular_epsilons as singular_epsilons,
 )
-from tightrope.phi.operator import Phi, Solution
-
-__all__ = [
-    "Existence",
-    "Phi",
-    "SingularLevels",
-    "Solution",
-    "certified_at",
-    "dominance_level",
-    "exists",
-    "singular_epsilons",
-]
+from tightrope.phi.operator import Phi as Phi, Solution as Solution

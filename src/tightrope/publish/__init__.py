@@ -11,52 +11,32 @@ The whole way of an answer is one function: ``tr.release(mechanism, data=…, sq
 True
 """
 
-from tightrope.publish.accounts import Account, Charge, OverBudget, SourceIdentity
-from tightrope.publish.auditing import Audit, RowAudit, audit
-from tightrope.publish.entries import LedgerError
-from tightrope.publish.facts import Column, Facts, Partition, Table, parse_facts, read_facts
-from tightrope.publish.interchange import (
-    apply_remap,
-    log_probabilities,
-    opendp_measurement,
-    write_log_probabilities,
+from tightrope.publish.accounts import OverBudget as OverBudget
+from tightrope.publish.auditing import audit as audit
+from tightrope.publish.entries import LedgerError as LedgerError
+from tightrope.publish.facts import (
+    Column as Column,
+    Facts as Facts,
+    Partition as Partition,
+    Table as Table,
+    parse_facts as parse_facts,
+    read_facts as read_facts,
 )
-from tightrope.publish.ledger import Ledger, LedgerReport, check_ledger
-from tightrope.publish.receipts import read_receipt, verify_receipt, write_receipt
-from tightrope.publish.releasing import DeclaredQuestion, Release, release
-from tightrope.publish.sampler import Sampler, Simulation, simulate
-from tightrope.publish.sealed import SourceFailed
-
-__all__ = [
-    "Account",
-    "Audit",
-    "Charge",
-    "Column",
-    "DeclaredQuestion",
-    "Facts",
-    "Ledger",
-    "LedgerError",
-    "LedgerReport",
-    "OverBudget",
-    "Partition",
-    "Release",
-    "RowAudit",
-    "Sampler",
-    "Simulation",
-    "SourceFailed",
-    "SourceIdentity",
-    "Table",
-    "apply_remap",
-    "audit",
-    "check_ledger",
-    "log_probabilities",
-    "opendp_measurement",
-    "parse_facts",
-    "read_facts",
-    "read_receipt",
-    "release",
-    "simulate",
-    "verify_receipt",
-    "write_log_probabilities",
-    "write_receipt",
-]
+from tightrope.publish.interchange import (
+    log_probabilities as log_probabilities,
+    opendp_measurement as opendp_measurement,
+    write_log_probabilities as write_log_probabilities,
+)
+from tightrope.publish.ledger import Ledger as Ledger
+from tightrope.publish.receipts import (
+    read_receipt as read_receipt,
+    verify_receipt as verify_receipt,
+    write_receipt as write_receipt,
+)
+from tightrope.publish.releasing import (
+    DeclaredQuestion as DeclaredQuestion,
+    Release as Release,
+    release as release,
+)
+from tightrope.publish.sampler import Sampler as Sampler, simulate as simulate
+from tightrope.publish.sealed import SourceFailed as SourceFailed

@@ -5,9 +5,7 @@
 3660
 """
 
-from tightrope.queries.derivation import derive
-from tightrope.queries.families import FAMILIES
-from tightrope.queries.query import Neighbours, Query
-from tightrope.queries.text import named, query
-
-__all__ = ["FAMILIES", "Neighbours", "Query", "derive", "named", "query"]
+from tightrope.queries.derivation import derive as derive
+from tightrope.queries.families import FAMILIES as FAMILIES
+from tightrope.queries.query import Neighbours as Neighbours, Query as Query
+from tightrope.queries.text import query as query

@@ -11,7 +11,6 @@ from typing import Any
 
 from tightrope.errors import InputError
 from tightrope.graphs import (
-    GRAPH_FAMILIES,
     AddRemoveHistograms,
     AddRemoveMedians,
     AnswerGraph,
@@ -30,6 +29,7 @@ from tightrope.graphs import (
     mean_graph,
 )
 from tightrope.graphs.base import check_written
+from tightrope.graphs.registry import FAMILIES as GRAPH_FAMILIES
 from tightrope.queries.query import Neighbours, Query
 
 Build = Callable[..., Query]

@@ -5,22 +5,6 @@
 ['geometric', 'regular']
 """
 
-from tightrope.studies.running import Outcome, run_study, sweep
-from tightrope.studies.store import COLUMNS, Column, Store, described_in, read_rows
-from tightrope.studies.study import Chunk, Row, Study, design_chunk, levels
-
-__all__ = [
-    "COLUMNS",
-    "Chunk",
-    "Column",
-    "Outcome",
-    "Row",
-    "Store",
-    "Study",
-    "described_in",
-    "design_chunk",
-    "levels",
-    "read_rows",
-    "run_study",
-    "sweep",
-]
+from tightrope.studies.running import Outcome as Outcome, run_study as run_study, sweep as sweep
+from tightrope.studies.store import described_in as described_in, read_rows as read_rows
+from tightrope.studies.study import Study as Study, levels as levels

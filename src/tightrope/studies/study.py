@@ -16,15 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import tightrope
-from tightrope.consumers import Consumer
-from tightrope.consumers import loss as read_loss
-from tightrope.consumers import prior as read_prior
+from tightrope.consumers import Consumer, loss as read_loss, prior as read_prior
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TightropeError
 from tightrope.graphs import AnswerGraph
 from tightrope.optimize import ROUTES, Design, design
-from tightrope.queries import Neighbours
-from tightrope.queries import query as read_query
+from tightrope.queries import Neighbours, query as read_query
 
 #: Most designs of one study.
 MOST_DESIGNS = 10_000_000

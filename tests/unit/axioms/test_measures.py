@@ -17,16 +17,8 @@ from tightrope.channels import (
 )
 from tightrope.channels.compare import dobrushin
 from tightrope.errors import InputError
-from tightrope.graphs import (
-    Clique,
-    Cycle,
-    ExplicitGraph,
-    PathPower,
-    Star,
-    grid,
-    hypercube,
-    petersen,
-)
+from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star, hypercube, petersen
+from tightrope.graphs.products import grid
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tightrope.axioms import refute_by_star, tree_certificate, tree_mechanism, tree_weights
+from tightrope.axioms import tree_certificate, tree_weights
 from tightrope.axioms.rays import all_rays, together
-from tightrope.axioms.trees import star_optimum
+from tightrope.axioms.trees import refute_by_star, star_optimum, tree_mechanism
 from tightrope.consumers import Consumer, utility
 from tightrope.errors import InputError
 from tightrope.graphs import Cycle, ExplicitGraph, PathPower, Star

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tightrope.axioms import Refutation, Universal, universality
+from tightrope.axioms import Refutation, universality
+from tightrope.axioms.refutation import Universal
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError

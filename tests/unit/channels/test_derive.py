@@ -13,10 +13,9 @@ from tightrope.channels import (
     cascade,
     derivable,
     equal,
-    equivalent,
     rational,
 )
-from tightrope.channels.derive import nearest_remap
+from tightrope.channels.derive import equivalent, nearest_remap
 from tightrope.channels.derive_search import search_remap
 from tightrope.errors import CheckFailed, InputError, TooLarge
 

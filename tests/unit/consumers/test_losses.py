@@ -4,13 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tightrope.consumers import (
-    BinaryLoss,
-    DistanceLoss,
-    Loss,
-    MatrixLoss,
-    loss,
-)
+from tightrope.consumers import Loss, MatrixLoss, loss
+from tightrope.consumers.losses import BinaryLoss, DistanceLoss
 from tightrope.errors import InputError, TextError, TooLarge
 from tightrope.graphs import (
     AnswerGraph,

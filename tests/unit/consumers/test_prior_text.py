@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from tightrope import files
-from tightrope.consumers import Prior, ProductPrior, UniformPrior, prior
+from tightrope.consumers import Prior, ProductPrior, prior
+from tightrope.consumers.priors import UniformPrior
 from tightrope.errors import InputError, TextError, TooLarge
 from tightrope.graphs import (
     CartesianProduct,

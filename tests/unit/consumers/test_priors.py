@@ -4,7 +4,8 @@ from math import comb, exp, factorial
 import numpy as np
 import pytest
 
-from tightrope.consumers import Prior, ProductPrior, UniformPrior
+from tightrope.consumers import Prior, ProductPrior
+from tightrope.consumers.priors import UniformPrior
 from tightrope.errors import InputError, TooLarge
 
 

@@ -15,13 +15,12 @@ from tightrope.graphs import (
     ExplicitGraph,
     PathPower,
     Star,
+    automorphisms as module,
     chang,
-    grid,
     hypercube,
     petersen,
     truncated_tetrahedron,
 )
-from tightrope.graphs import automorphisms as module
 from tightrope.graphs.automorphisms import (
     AutomorphismGroup,
     acts_transitively,
@@ -30,6 +29,7 @@ from tightrope.graphs.automorphisms import (
     pair_orbits,
 )
 from tightrope.graphs.base import LIMITS
+from tightrope.graphs.products import grid
 
 
 def triangular(n: int) -> nx.Graph:

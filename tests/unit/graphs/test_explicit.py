@@ -13,9 +13,10 @@ import pytest
 
 from tightrope import AnswerGraph
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import Cycle, ExplicitGraph, PathPower, grid
+from tightrope.graphs import Cycle, ExplicitGraph, PathPower
 from tightrope.graphs.base import LIMITS
 from tightrope.graphs.explicit import all_distances, largest_distance
+from tightrope.graphs.products import grid
 
 
 def test_edges_are_sorted_and_both_ways_round() -> None:

@@ -6,14 +6,14 @@ import pytest
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import (
     AnswerGraph,
-    BalancedTree,
     FoldedCube,
     chang,
-    grid,
     hypercube,
     petersen,
     truncated_tetrahedron,
 )
+from tightrope.graphs.lines import BalancedTree
+from tightrope.graphs.products import grid
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from tightrope.graphs import (
     AddRemoveHistograms,
     AddRemoveMedians,
     AnswerGraph,
-    BalancedTree,
     CappedCounts,
     CappedPathPower,
     CartesianProduct,
@@ -23,10 +22,11 @@ from tightrope.graphs import (
     PathPower,
     Star,
     StrongProduct,
-    grid,
     hypercube,
     petersen,
 )
+from tightrope.graphs.lines import BalancedTree
+from tightrope.graphs.products import grid
 
 SMALL: list[AnswerGraph] = [
     *(PathPower(n, w) for n in (1, 2, 3, 4, 6) for w in (1, 2, 3, 9)),

@@ -7,7 +7,6 @@ from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import (
     AddRemoveHistograms,
     AnswerGraph,
-    BalancedTree,
     CartesianProduct,
     Clique,
     Cycle,
@@ -21,12 +20,13 @@ from tightrope.graphs import (
     add_adjacencies,
     chang,
     close_ring,
-    grid,
     hypercube,
     petersen,
     truncated_tetrahedron,
 )
 from tightrope.graphs.base import LIMITS
+from tightrope.graphs.lines import BalancedTree
+from tightrope.graphs.products import grid
 from tightrope.graphs.shapes import (
     cycle_order,
     girth,

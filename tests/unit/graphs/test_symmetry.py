@@ -18,12 +18,12 @@ from tightrope.graphs import (
     Star,
     StrongProduct,
     chang,
-    grid,
     hypercube,
     petersen,
     truncated_tetrahedron,
 )
 from tightrope.graphs.base import LIMITS
+from tightrope.graphs.products import grid
 from tightrope.graphs.symmetry import (
     IntersectionNumbers,
     from_distances,

@@ -8,7 +8,6 @@ from tightrope.graphs import Clique, Databases, PathPower, Star
 from tightrope.leakage import (
     database_bound,
     few_outputs_bound,
-    graph_bound,
     individual_bound,
     min_entropy_leakage,
     plain_individual_bound,
@@ -16,7 +15,7 @@ from tightrope.leakage import (
     regular_prior_bound,
     utility_bound,
 )
-from tightrope.leakage.bounds import floor_log
+from tightrope.leakage.bounds import floor_log, graph_bound
 from tightrope.mechanisms import geometric, highest_leakage
 
 

@@ -5,7 +5,8 @@ import pytest
 from tightrope.channels.privacy import is_private
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import Clique, Cycle, Databases
-from tightrope.leakage import graph_bound, most_leakage
+from tightrope.leakage import most_leakage
+from tightrope.leakage.bounds import graph_bound
 from tightrope.leakage.few_outputs import _choices
 
 

@@ -13,11 +13,10 @@ from tightrope.leakage import (
     min_entropy_leakage,
     mutual_information,
     posterior_g_vulnerability,
-    posterior_guessing_entropy,
     posterior_min_entropy,
-    posterior_shannon_entropy,
     posterior_vulnerability,
 )
+from tightrope.leakage.measures import posterior_guessing_entropy, posterior_shannon_entropy
 from tightrope.mechanisms import exponential, geometric, highest_leakage
 
 IDENTITY = Channel(np.eye(3))

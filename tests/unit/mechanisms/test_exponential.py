@@ -4,7 +4,8 @@ import pytest
 from tightrope.channels import ScaledPhi
 from tightrope.channels.privacy import is_private, smallest_epsilon
 from tightrope.graphs import AnswerGraph, Cycle, Databases, ExplicitGraph, PathPower, Star, petersen
-from tightrope.mechanisms import ExponentialChannel, exponential
+from tightrope.mechanisms import exponential
+from tightrope.mechanisms.exponential import ExponentialChannel
 
 UNEVEN = [
     PathPower(6),

@@ -15,7 +15,8 @@ from tightrope.graphs import (
     StrongProduct,
     petersen,
 )
-from tightrope.mechanisms import geometric, line_width
+from tightrope.mechanisms import geometric
+from tightrope.mechanisms.geometric import line_width
 
 GRAPHS = [
     PathPower(1),

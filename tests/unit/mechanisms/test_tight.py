@@ -9,7 +9,6 @@ import tightrope as tr
 from tightrope.channels import Channel
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import (
-    BalancedTree,
     CartesianProduct,
     Clique,
     Cycle,
@@ -19,6 +18,7 @@ from tightrope.graphs import (
     Star,
     StrongProduct,
 )
+from tightrope.graphs.lines import BalancedTree
 from tightrope.mechanisms.tight import NoTightConstraints, tight_constraints, utility_curve
 
 

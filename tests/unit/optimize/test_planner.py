@@ -11,8 +11,7 @@ from tightrope.consumers import Consumer, expected_loss
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star
-from tightrope.optimize import ROUTES, design, engine, explain_routes
-from tightrope.optimize import task as task_module
+from tightrope.optimize import ROUTES, design, engine, explain_routes, task as task_module
 from tightrope.optimize.planner import _best_of, _without_search
 from tightrope.optimize.task import Task
 from tightrope.phi import Phi

@@ -8,8 +8,7 @@ import pytest
 from tightrope import Epsilon
 from tightrope.consumers import Consumer
 from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star
-from tightrope.optimize import design
-from tightrope.optimize import price_cycle as module
+from tightrope.optimize import design, price_cycle as module
 from tightrope.optimize.price_cycle import CyclePricer
 from tightrope.optimize.price_lp import LinearPricer
 from tightrope.optimize.pricing import price, pricer_for

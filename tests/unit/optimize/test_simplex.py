@@ -6,7 +6,8 @@ import pytest
 from scipy.sparse import csc_array
 
 from tightrope.errors import CheckFailed
-from tightrope.optimize import Watch, simplex
+from tightrope.optimize import simplex
+from tightrope.optimize.progress import Watch
 
 
 def program(size):

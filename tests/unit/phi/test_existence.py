@@ -8,7 +8,6 @@ import pytest
 from tightrope.errors import InputError
 from tightrope.graphs import (
     AnswerGraph,
-    BalancedTree,
     CartesianProduct,
     Clique,
     Cycle,
@@ -19,6 +18,7 @@ from tightrope.graphs import (
     StrongProduct,
     chang,
 )
+from tightrope.graphs.lines import BalancedTree
 from tightrope.phi import Phi, certified_at, dominance_level, exists
 from tightrope.phi.cells import cells_of
 from tightrope.phi.existence import _by_samples, nearest_level

@@ -5,7 +5,6 @@ import pytest
 
 from tightrope.graphs import (
     AnswerGraph,
-    BalancedTree,
     CartesianProduct,
     Clique,
     Cycle,
@@ -17,6 +16,7 @@ from tightrope.graphs import (
     StrongProduct,
     petersen,
 )
+from tightrope.graphs.lines import BalancedTree
 from tightrope.phi import Phi
 from tightrope.phi.lattice import LatticeStructure, symbol_floor
 from tightrope.phi.lines import PathPowerStructure, _recurrence

@@ -5,13 +5,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tightrope import Epsilon
 from tightrope.errors import InputError
-from tightrope.publish import Account, Charge, Ledger, LedgerError, OverBudget
-from tightrope.publish.accounts import budget_of, charge_of, read_amount
+from tightrope.publish import Ledger, LedgerError, OverBudget
+from tightrope.publish.accounts import Account, Charge, budget_of, charge_of, read_amount
 from tightrope.publish.entries import Entry, Replay, account_of, apply_entry
 from tightrope.publish.ledger import Ticket
 

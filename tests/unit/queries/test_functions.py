@@ -3,8 +3,7 @@
 from fractions import Fraction
 from statistics import median
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tightrope.queries.families import histogram_of, median_of, most_frequent
 

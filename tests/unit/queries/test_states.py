@@ -3,8 +3,7 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tightrope.errors import InputError
 from tightrope.queries.derivation import multiset_rests, plus, sums

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tightrope.errors import InputError, TextError, TooLarge
 from tightrope.graphs import ExplicitGraph, Family, PathPower
-from tightrope.queries import FAMILIES, Neighbours, named, query
+from tightrope.queries import FAMILIES, Neighbours, query
+from tightrope.queries.text import named
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda family: family.name)

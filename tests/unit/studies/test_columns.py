@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tightrope import InputError
-from tightrope.studies import COLUMNS, Study, store, sweep
+from tightrope.studies import Study, store, sweep
+from tightrope.studies.store import COLUMNS
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "sweep.md"
 

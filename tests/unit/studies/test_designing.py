@@ -6,9 +6,8 @@ import pytest
 
 import tightrope
 from tightrope import design
-from tightrope.studies import Study, design_chunk
-from tightrope.studies import study as study_module
-from tightrope.studies.study import build
+from tightrope.studies import Study, study as study_module
+from tightrope.studies.study import build, design_chunk
 
 
 def test_rows_are_what_design_says() -> None:

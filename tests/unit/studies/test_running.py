@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from tightrope import InputError
-from tightrope.studies import Study, read_rows, run_study, sweep
-from tightrope.studies import study as study_module
+from tightrope.studies import Study, read_rows, run_study, study as study_module, sweep
 
 STUDY = Study.of(["path(4)", "cycle(5)"], "0.5:2:0.5", routes=[None, "tree"], chunk=3)
 

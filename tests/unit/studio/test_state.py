@@ -6,8 +6,7 @@ import shlex
 import zlib
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tightrope.errors import InputError
 from tightrope.studio.asking import Refused, consumer_of, query_in, safe_name
