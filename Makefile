@@ -11,7 +11,7 @@ TEST_PACKAGES := postgresql default-jre-headless chromium
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test lint format docs bench lock clean debian-packages
+.PHONY: help install demo test lint format docs bench ablate lock clean debian-packages
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -56,6 +56,9 @@ docs: install ## build the documentation into site/
 
 bench: install ## measure beside the peers and write docs/benchmarks.md (half an hour)
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+ablate: install ## measure what each setting of the solver is worth; write docs/ablation.md (hours)
+	@$(BIN)/python -m benchmarks.ablate $(ARGS)
 
 lock: ## make the lock files of the project and of the benchmarks' peers anew (needs uv)
 	@uv=$$(command -v $(BIN)/uv || command -v uv) || \

@@ -9,6 +9,7 @@ route, the seconds, the gap, and the longest time without a word of progress.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import signal
@@ -16,9 +17,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,8 @@ class Question:
         with k chords for each ten nodes.
     prior
         The kind of prior, its parameter and, where it is drawn, its seed.
+    kind
+        ``one`` consumer; ``averse``: a risk-averse one; ``many`` of them; under a ``limit``.
     """
 
     query: str
@@ -51,18 +54,21 @@ class Question:
     prior: tuple[str, float, int]
     loss: str
     epsilon: str
+    kind: str = "one"
 
     def __str__(self) -> str:
-        kind, parameter, _ = self.prior
-        return f"{self.query} {self.neighbours} {kind}({parameter:g}) {self.loss} ε={self.epsilon}"
+        prior, parameter, _ = self.prior
+        kind = "" if self.kind == "one" else f" {self.kind}"
+        known = f"{prior}({parameter:g})"
+        return f"{self.query} {self.neighbours} {known} {self.loss} ε={self.epsilon}{kind}"
 
 
-def draw(seed: int, count: int, most: int = 400) -> list[Question]:
+def draw(seed: int, count: int, most: int = 400, kind: str = "one") -> list[Question]:
     """Return so many random questions with at most so many answers; no two are alike."""
     rng = np.random.default_rng(seed)
     found: dict[Question, None] = {}
     while len(found) < count:
-        one = _drawn(rng)
+        one = replace(_drawn(rng), kind=kind)
         if size_of(one) <= most and one.loss in _losses(one):
             found[one] = None
     return list(found)
@@ -103,7 +109,7 @@ def _query(family: str, rng: np.random.Generator) -> str:
 
     if family in ("sum", "mean"):
         v = between(2, 10)
-        return f"{family}({max(1, between(6, 399) // v)},{v})"
+        return f"{family}({max(2, between(6, 399) // v)},{v})"
     if family == "counts":
         return f"counts({between(2, 16)},2)" if rng.random() < 0.8 else f"counts({between(2, 6)},3)"
     if family == "histogram":
@@ -195,18 +201,15 @@ class Outcome:
         return f"{said}  silent {self.silence:4.1f} s  {self.route:<9} {self.question} {self.why}"
 
 
-def ask(question: Question, settings: Mapping[str, Any], rows: bool = False) -> None:
+def ask(question: Question, limit: float, settings: Mapping[str, Any], rows: bool = False) -> None:
     """Answer one question in this process; say on standard output how far it is."""
-    import tightrope
-    from tightrope.consumers import Consumer
-
     graph = graph_of(question)
-    consumer = Consumer.of(graph, prior=prior_of(question, graph), loss=question.loss)
     options: dict[str, Any] = {}
     if settings:
-        from tightrope.optimize.settings import SolverSettings
+        from tightrope.optimize import SolverSettings
 
         options["settings"] = SolverSettings(**settings)
+    work = _work(question, graph)
     clock = time.perf_counter()
 
     def told(now: Any) -> None:
@@ -215,11 +218,40 @@ def ask(question: Question, settings: Mapping[str, Any], rows: bool = False) -> 
             print(f"{time.perf_counter() - clock:7.2f} s  {now}", file=sys.stderr)
 
     print(json.dumps({"at": 0.0, "gap": 1.0}), flush=True)
-    found = tightrope.design(graph, question.epsilon, consumer, progress=told, **options)
+    # The default action of the signal ends the process, even inside a solver.
+    signal.setitimer(signal.ITIMER_REAL, limit)
+    found = work(progress=told, **options)
     seconds = time.perf_counter() - clock
     told(found)
     last = {"route": found.route, "gap": found.gap, "certified": found.certified}
     print(json.dumps({"seconds": seconds, **last}), flush=True)
+
+
+def _work(question: Question, graph: Any) -> Callable[..., Any]:
+    """Return the call that answers the question."""
+    import tightrope
+    from tightrope.consumers import Consumer
+    from tightrope.consumers import loss as read_loss
+    from tightrope.optimize import design_limited, design_many
+
+    level = question.epsilon
+    prior = prior_of(question, graph)
+    if question.kind == "averse":
+        support = list(range(-(-2 * graph.size // 3)))
+        consumer = Consumer(support=support, loss=read_loss(question.loss, graph))
+        return functools.partial(tightrope.design, graph, level, consumer)
+    consumer = Consumer.of(graph, prior=prior, loss=question.loss)
+    if question.kind == "many":
+        rng = np.random.default_rng(question.prior[2])
+        drawn = [rng.dirichlet(np.ones(graph.size)) for _ in range(4)]
+        others = [Consumer.of(graph, prior=one, loss=question.loss) for one in drawn]
+        return functools.partial(design_many, graph, level, [consumer, *others])
+    if question.kind == "limit":
+        limit = float(prior.max() + 0.1 * (1 - prior.max()))
+        return functools.partial(
+            design_limited, graph, consumer, epsilon=level, max_vulnerability=limit
+        )
+    return functools.partial(tightrope.design, graph, level, consumer)
 
 
 def run(question: Question, limit: float, settings: Mapping[str, Any]) -> Outcome:
@@ -286,6 +318,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--most", type=int, default=400, help="answers at most")
+    parser.add_argument("--kind", default="one", choices=("one", "averse", "many", "limit"))
     parser.add_argument("--only", default="", help="questions whose line contains this text")
     parser.add_argument("--settings", type=json.loads, default={}, help="fields as JSON")
     parser.add_argument("--ask", type=json.loads, help="one question as JSON, in this process")
@@ -293,13 +326,10 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.ask is not None:
         given = {**asked.ask, "prior": tuple(asked.ask["prior"])}
-        # The default action of the signal ends the process, even inside a solver.
-        signal.setitimer(signal.ITIMER_REAL, asked.limit + 5)
-        size_of(Question(**given))
-        signal.setitimer(signal.ITIMER_REAL, asked.limit)
-        ask(Question(**given), asked.settings, asked.rounds)
+        ask(Question(**given), asked.limit, asked.settings, asked.rounds)
         return
-    questions = [one for one in draw(asked.seed, asked.count, asked.most) if asked.only in str(one)]
+    drawn = draw(asked.seed, asked.count, asked.most, asked.kind)
+    questions = [one for one in drawn if asked.only in str(one)]
     outcomes = []
     for number, one in enumerate(run_all(questions, asked.limit, asked.workers, asked.settings)):
         print(f"{number + 1:4} {one}", flush=True)

@@ -1,0 +1,136 @@
+"""What each setting of the solver is worth: `make ablate`.
+
+python -m benchmarks.ablate [--field NAME ...] [--limit SECONDS] [--workers W] [--out FILE]
+
+A fixed suite of questions is asked with the settings as they are, and then with each field of
+``SolverSettings`` moved: a switch flipped, a number divided and multiplied by ten. A field whose
+rows look like the first one is worth nothing and should go.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from dataclasses import Field, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from benchmarks import machine
+from benchmarks.harness import ROOT
+from benchmarks.suite import Outcome, Question, draw, options, run_all
+from tightrope.optimize import SolverSettings
+
+#: The page that the table is written into.
+PAGE = ROOT / "docs" / "ablation.md"
+#: How many questions of each kind the fixed suite has, and how many answers at most.
+SUITE = {"one": (110, 200), "averse": (10, 60), "many": (10, 16), "limit": (10, 40)}
+#: Fields that say what is refused for its size: moving them changes no answer of the suite.
+CAPS = (
+    "engine_answers", "checked_answers", "baseline_entries", "remapped_entries", "remap_entries",
+    "limited_entries", "regret_rounds",
+)  # fmt: skip
+#: The suite is drawn from this seed: it is the same for every state of the code.
+SEED = 20260
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: which field, moved to what, and what came of it."""
+
+    field: str
+    value: str
+    certified: int
+    uncertified: int
+    over: int
+    failed: int
+    total: float
+    median: float
+
+    @classmethod
+    def of(cls, field: str, value: str, outcomes: list[Outcome]) -> Row:
+        """Count outcomes."""
+        seconds = [one.seconds for one in outcomes]
+        kinds = ("certified", "uncertified", "over", "failed")
+        counts = [sum(one.status == kind for one in outcomes) for kind in kinds]
+        return cls(field, value, *counts, sum(seconds), statistics.median(seconds))
+
+    def __str__(self) -> str:
+        open_ = self.uncertified + self.over + self.failed
+        return (
+            f"| {self.field} | {self.value} | {self.certified} | {open_} | {self.total:.0f} "
+            f"| {1000 * self.median:.0f} |"
+        )
+
+
+def suite() -> list[Question]:
+    """Return the fixed suite."""
+    return [
+        question
+        for kind, (count, most) in SUITE.items()
+        for question in draw(SEED, count, most, kind)
+    ]
+
+
+def moved(one: Field[Any]) -> list[Any]:
+    """Return the values that a field is moved to."""
+    default = one.default
+    if isinstance(default, bool):
+        return [not default]
+    if isinstance(default, tuple):
+        return [[]]
+    if isinstance(default, int):
+        return [value for value in (default // 10, default * 10) if value != default]
+    return [default / 10, default * 10]
+
+
+def variations(names: list[str]) -> Iterator[tuple[str, Any]]:
+    """Yield fields with the values they are moved to, all of them or those that are named."""
+    for one in fields(SolverSettings):
+        if one.name in names or (not names and one.name not in CAPS):
+            yield from ((one.name, value) for value in moved(one))
+
+
+def page(rows: list[Row]) -> str:
+    """Return the page with the table."""
+    asked = sum(count for count, _ in SUITE.values())
+    where = ", ".join(f"{key}: {value}" for key, value in machine.describe().items())
+    head = f"""# What each setting is worth
+
+A fixed suite of {asked} questions ({SUITE["one"][0]} for one consumer, the others for risk-averse \
+and many consumers and under a limit), asked with one field of `SolverSettings` moved at a time: \
+`make ablate`. The first line is the settings as they are. *Open* counts questions that were not \
+certified within the time limit; they count with the whole limit in the total.
+
+Measured on {where}.
+
+| field | moved to | certified | open | total, s | median, ms |
+|---|---|---|---|---|---|
+"""
+    return head.replace("\\\n", "") + "\n".join(str(row) for row in rows) + "\n"
+
+
+def main() -> None:
+    parser = options("Move each setting of the solver and measure what it is worth.")
+    parser.add_argument("--field", action="append", default=[], help="this field; may be repeated")
+    parser.add_argument("--count", type=int, help="the first questions of the suite only")
+    asked = parser.parse_args()
+    known = [one.name for one in fields(SolverSettings)]
+    unknown = [name for name in asked.field if name not in known]
+    if unknown:
+        parser.error(f"no field {unknown[0]!r}; there are: {', '.join(known)}")
+    questions = suite()[: asked.count]
+    rows = []
+    for field, value in [("as it is", None), *variations(asked.field)]:
+        settings = {} if value is None else {field: value}
+        outcomes = list(run_all(questions, asked.limit, asked.workers, settings))
+        rows.append(Row.of(field, "" if value is None else f"{value:g}" if value else str(value),
+                           outcomes))  # fmt: skip
+        print(rows[-1], flush=True)
+    out: Path | None = asked.out or (None if asked.field or asked.count else PAGE)
+    if out is not None:
+        out.write_text(page(rows), encoding="utf-8")
+        print(f"written: {out}")
+
+
+if __name__ == "__main__":
+    main()
