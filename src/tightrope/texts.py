@@ -121,7 +121,8 @@ def read_call(
         rest = text[place + 1 :].strip()
         if text[place : place + 1] != ":" or not rest:
             place = len(text) if text[place : place + 1] == ":" else place
-            raise TextError(f"expected {known[name]}, with the name of a file", text, place)
+            what = ", with the name of a file" if known[name].endswith("FILE") else ""
+            raise TextError(f"expected {known[name]}{what}", text, place)
         return Call(text, name, rest=rest, end=len(text))
     args: list[tuple[str, int]] = []
     opened = text[place : place + 1] == "("

@@ -70,7 +70,7 @@ def test_analyse_with_a_prior(run):
     ("words", "says"),
     [
         (["geometric:count(5)"], "--epsilon"),
-        (["laplace:count(5)", "--epsilon", "1"], "expected a mechanism"),
+        (["laplace:count(5)", "--epsilon", "1"], "unknown mechanism"),
         (["geometric:count(5", "--epsilon", "1"], "at character"),
         (["geometric:count(5)", "--epsilon", "1", "--prior", "0.5,0.5"], "6"),
         (["no-such.csv"], "--query"),

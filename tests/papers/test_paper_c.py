@@ -8,10 +8,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from tightrope.axioms import cycle_labelling, tree_weights, universality
-from tightrope.axioms.cycles import neighbours_differ_by_one
+from tightrope.axioms import cycle_labelling, universality
 from tightrope.axioms.rays import all_rays, together
-from tightrope.axioms.trees import refute_by_star, star_optimum
+from tightrope.axioms.refutation import neighbours_differ_by_one, refute_by_star, star_optimum
 from tightrope.channels import (
     GeometricChannel,
     derivable,
@@ -26,6 +25,7 @@ from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star
 from tightrope.graphs.shapes import shortest_cycle
 from tightrope.mechanisms import randomized_response
 from tightrope.optimize import design
+from tightrope.phi import Phi
 from tightrope.queries import query
 
 RATIOS = (Fraction(5, 4), Fraction(3, 2), Fraction(2), Fraction(4), Fraction(10))
@@ -218,7 +218,7 @@ def test_thm_4_3_on_both_sides(k):
     # The coefficient of the centre, (1-(k-1)α)/(1+α), changes sign there.
     for share, sign in ((Fraction(9, 10), 1), (Fraction(11, 10), -1)):
         alpha = float(at * share)
-        centre = tree_weights(Star(k), -math.log(alpha))[0]
+        centre = Phi(Star(k), -math.log(alpha)).solve_ones().values[0]
         assert centre == pytest.approx((1 - (k - 1) * alpha) / (1 + alpha))
         assert math.copysign(1, centre) == sign
 

@@ -10,8 +10,8 @@ from scipy.optimize import linprog
 from tightrope.axioms import (
     ApproximateBound,
     TableBound,
+    check_axioms,
     dobrushin_optimum,
-    examine,
     is_generic_private,
     log_odds,
     log_odds_bound,
@@ -71,7 +71,7 @@ def test_prop_2_2_2_moves_towards_the_diagonal():
 
 def test_thm_2_2_5_item_v_for_m():
     """The paper calls m nonincreasing; m(a) = 1 - M(1-a) with M nondecreasing is nondecreasing."""
-    report = examine(lambda a, b: b <= 2 * a and a <= 2 * b, steps=24)
+    report = check_axioms(lambda a, b: b <= 2 * a and a <= 2 * b, steps=24)
     upper, lower = [b for _, b in report.upper], [b for _, b in report.lower]
     assert upper == sorted(upper)
     assert lower == sorted(lower)
@@ -84,7 +84,7 @@ def test_thm_2_3_1_any_concave_function_will_do():
     def predicate(a, b):
         return b <= table.exact(a) and 1 - b <= table.exact(1 - a)
 
-    assert examine(predicate, steps=20)
+    assert check_axioms(predicate, steps=20)
 
 
 # -- section 3 ----------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tightrope.channels import Channel, GeometricChannel, KroneckerChannel, ScaledPhi
+from tightrope.channels import Channel, GeometricChannel, KroneckerChannel
 from tightrope.channels.compare import dobrushin
 from tightrope.channels.compose import cascade, parallel
 from tightrope.channels.generality import maximally_general
@@ -37,7 +37,6 @@ from tightrope.leakage import (
     utility_bound,
 )
 from tightrope.leakage.bounds import graph_bound
-from tightrope.leakage.by_rule import strongest_pull
 from tightrope.leakage.compose import parallel_composition, repeated_composition
 from tightrope.leakage.few_outputs import most_leakage
 from tightrope.leakage.individual import leakage_of_sets
@@ -50,6 +49,7 @@ from tightrope.leakage.transform import (
     maxima_on_diagonal,
 )
 from tightrope.mechanisms import exponential, geometric, randomized_response
+from tightrope.phi import Phi
 
 CLOSE = 1e-9
 positive = st.floats(0.01, 1)
@@ -223,14 +223,11 @@ def _check_equalised(after: Channel, before: Channel, graph: AnswerGraph, epsilo
 
 
 @given(st.integers(1, 12), st.integers(1, 13), st.floats(0.05, 3), st.data())
-def test_the_strongest_pull_by_rule(
-    size: int, width: int, epsilon: float, data: st.DataObject
-) -> None:
+def test_the_reach_by_rule(size: int, width: int, epsilon: float, data: st.DataObject) -> None:
     graph, prior = PathPower(size, width), data.draw(priors(size))
-    level = ScaledPhi(Clique(1), epsilon, 1.0).epsilon
     expected = (prior.probabilities[:, None] * np.exp(-epsilon * graph.distance_matrix())).max(0)
-    assert strongest_pull(graph, level, prior) == pytest.approx(expected)
-    assert strongest_pull(graph.explicit(), level, prior) == pytest.approx(expected)
+    assert Phi(graph, epsilon).reach(prior.probabilities) == pytest.approx(expected)
+    assert Phi(graph.explicit(), epsilon).reach(prior.probabilities) == pytest.approx(expected)
 
 
 @given(st.integers(1, 8), st.integers(1, 4), st.floats(0.1, 3), st.data())

@@ -14,11 +14,11 @@ from math import comb
 import numpy as np
 import pytest
 
-from tightrope.axioms import tree_certificate
 from tightrope.axioms.rays import all_rays
-from tightrope.axioms.trees import star_optimum, tree_mechanism
+from tightrope.axioms.refutation import star_optimum
 from tightrope.consumers import Consumer, utility
 from tightrope.graphs import ExplicitGraph
+from tightrope.mechanisms import tight_constraints
 
 BATCH = 700
 SIZES = (3, 5, 8, 13, 21, 34)
@@ -161,9 +161,7 @@ def test_a_linear_program_agrees(seed):
     alpha = float(levels_below(rng, np.array([graph.max_degree]))[0])
     rays = all_rays(graph, alpha)
     solved = linprog(-(prior * rays).max(axis=1), A_eq=rays.T, b_eq=np.ones(size), method="highs")
-    found = tree_certificate(graph, prior, -np.log(alpha))
-    assert found.bound == pytest.approx(-solved.fun, abs=1e-8)
-    mechanism = tree_mechanism(graph, -np.log(alpha))
-    assert utility(mechanism, Consumer.of(graph, prior=prior)) == pytest.approx(
-        found.bound, abs=1e-9
-    )
+    mechanism = tight_constraints(graph, -np.log(alpha))
+    bound = mechanism.is_optimal_for(prior).certificate.sum()
+    assert bound == pytest.approx(-solved.fun, abs=1e-8)
+    assert utility(mechanism, Consumer.of(graph, prior=prior)) == pytest.approx(bound, abs=1e-9)

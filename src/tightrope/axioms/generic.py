@@ -1,30 +1,222 @@
-r"""Generic differential privacy of a channel, and its tightest (ε, δ) curve [D, Def 2.1.3].
+r"""Generic differential privacy [D, Def 2.1.3]: bounds M, channels that keep to them, beliefs.
+
+A definition says how likely a set of outputs may be under a neighbouring answer when it has
+probability a under the true one: at most M(a), with M concave on [0, 1], continuous on (0, 1] and
+:math:`M(1) = 1`. Then :math:`m(a) = 1 - M(1-a)` bounds it from below.
 
 For two rows p and q only the sets of outputs with a likelihood ratio q/p above a threshold
 matter: they are the corners of the region of all :math:`(p(O), q(O))`, and :math:`b - M(a)` is
 convex. Sorting the ratios therefore decides about all :math:`2^m` sets.
+
+An output moves the log-odds of a neighbouring answer h against the true answer i by
+:math:`Δ = \ln P(o \mid h)/P(o \mid i)`. Under generic privacy [D, Prop 2.1.4]
+
+.. math::
+    P(Δ \ge t \mid i) \le \sup\{a : M(a) \ge e^t a\}, \qquad
+    P(Δ \le -t \mid i) \le \sup\{a : m(a) \le e^{-t} a\}.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.axioms.bounds import ApproximateBound, PrivacyBound
 from tightrope.channels import Channel, IntegerChannel
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 
-#: How far above M(a) a probability in floats may lie.
+#: How far above M(a) a probability in floats may lie, and M itself from a concave function.
 GENERIC_TOLERANCE = 1e-9
+
+
+class PrivacyBound(ABC):
+    """A concave bound M with M(1) = 1.
+
+    Attributes
+    ----------
+    name
+        Text that describes the bound.
+
+    Examples
+    --------
+    >>> TableBound([(0, 0), (".5", ".75"), (1, 1)])(0.25)
+    0.375
+    """
+
+    name: str
+
+    @abstractmethod
+    def __call__(self, a: float) -> float:
+        """Return M(a)."""
+
+    def exact(self, a: Fraction) -> Fraction | None:
+        """Return M(a) in fractions, never above the real M(a), or ``None`` when not known."""
+        return None
+
+    def lower(self, a: float) -> float:
+        """Return m(a) = 1 - M(1-a) [D, Thm 2.2.5 (iii)]."""
+        return 1 - self(1 - a)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+
+class ApproximateBound(PrivacyBound):
+    r"""(ε, δ)-privacy: :math:`M(a) = \min\{1,\; e^ε a + δ,\; 1 - e^{-ε}(1 - a - δ)\}`.
+
+    With δ = 0 it is ε-privacy, :math:`M(a) = \min\{e^ε a,\; 1 - e^{-ε}(1-a)\}` [D, §2.1].
+
+    Parameters
+    ----------
+    epsilon
+        The privacy level.
+    delta
+        δ in [0, 1]: a fraction, a text such as ``"1e-6"``, or a float read as it prints.
+
+    Examples
+    --------
+    >>> ApproximateBound("ln(2)").exact(Fraction(1, 4)), ApproximateBound("ln(2)", 0.1)(0.0)
+    (Fraction(1, 2), 0.1)
+    """
+
+    def __init__(
+        self,
+        epsilon: Epsilon | float | Fraction | str,
+        delta: float | Fraction | str = 0,
+    ) -> None:
+        self.epsilon = Epsilon.of(epsilon)
+        self.delta = _fraction(delta, "δ")
+        if not 0 <= self.delta <= 1:
+            raise InputError(f"δ must be in [0, 1], got {delta}")
+        self._growth = 1 / self.epsilon.alpha
+        tail = f", {float(self.delta):g}" if self.delta else ""
+        self.name = f"ε = {self.epsilon}{tail}"
+
+    def __call__(self, a: float) -> float:
+        """Return M(a)."""
+        delta = float(self.delta)
+        return min(1.0, self._growth * a + delta, 1 - (1 - a - delta) / self._growth)
+
+    def lower(self, a: float) -> float:
+        """Return m(a), without cancellation near 0."""
+        delta = float(self.delta)
+        return max(0.0, (a - delta) / self._growth, 1 - delta - self._growth * (1 - a))
+
+    def exact(self, a: Fraction) -> Fraction:
+        """Return M(a) with the rational ratio of ε, which is never above e^ε."""
+        ratio = self.epsilon.ratio
+        return min(Fraction(1), ratio * a + self.delta, 1 - (1 - a - self.delta) / ratio)
+
+
+class TableBound(PrivacyBound):
+    """A bound that is linear between given points, in fractions.
+
+    Parameters
+    ----------
+    points
+        Pairs (a, M(a)) with a increasing from 0 to 1 and M(1) = 1, concave.
+
+    Examples
+    --------
+    >>> TableBound([(0, "1/10"), (1, 1)]).exact(Fraction(1, 2))
+    Fraction(11, 20)
+    >>> TableBound([(0, 0), (".5", ".25"), (1, 1)])
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: a bound must be concave, but its slope grows at a = 1/2
+    """
+
+    def __init__(self, points: Iterable[tuple[Any, Any]]) -> None:
+        self.points = tuple((_fraction(a, "a"), _fraction(b, "M(a)")) for a, b in points)
+        places = [a for a, _ in self.points]
+        if len(places) < 2 or places[0] != 0 or places[-1] != 1 or self.points[-1][1] != 1:
+            raise InputError("a table must go from a = 0 to a = 1 with M(1) = 1")
+        if any(a >= b for a, b in pairwise(places)):
+            raise InputError("a table must list its places in increasing order")
+        if any(not 0 <= b <= 1 for _, b in self.points):
+            raise InputError("M(a) must be in [0, 1]")
+        self._slopes = [(d - b) / (c - a) for (a, b), (c, d) in pairwise(self.points)]
+        for place, (before, after) in zip(places[1:], pairwise(self._slopes), strict=False):
+            if after > before:
+                raise InputError(f"a bound must be concave, but its slope grows at a = {place}")
+        self._floats = np.array([[float(a), float(b)] for a, b in self.points])
+        self.name = f"table of {len(places)} points"
+
+    def __call__(self, a: float) -> float:
+        """Return M(a)."""
+        return float(np.interp(a, self._floats[:, 0], self._floats[:, 1]))
+
+    def exact(self, a: Fraction) -> Fraction:
+        """Return M(a)."""
+        # A concave function is the least of the lines through its pieces.
+        return min(
+            b + slope * (a - place)
+            for (place, b), slope in zip(self.points, self._slopes, strict=False)
+        )
+
+
+class FunctionBound(PrivacyBound):
+    """A bound given as a Python function, tested at some points.
+
+    Parameters
+    ----------
+    function
+        From a in [0, 1] to M(a).
+    name
+        What it is called.
+    samples
+        At how many points it is tested.
+
+    Examples
+    --------
+    >>> FunctionBound(lambda a: a**0.5, "root")(0.25)
+    0.5
+    >>> FunctionBound(lambda a: a * a)
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: a bound must be concave, but M(0.00390625) = 1.52588e-05 lies ...
+    """
+
+    def __init__(
+        self, function: Callable[[float], float], name: str = "function", samples: int = 257
+    ) -> None:
+        self._function = function
+        self.name = name
+        grid = [k / (samples - 1) for k in range(samples)]
+        values = [self(a) for a in grid]
+        if abs(values[-1] - 1) > GENERIC_TOLERANCE:
+            raise InputError(f"a bound must have M(1) = 1, got {values[-1]:g}")
+        for a, (low, here, high) in zip(
+            grid[1:], zip(values, values[1:], values[2:], strict=False), strict=False
+        ):
+            if not math.isfinite(here) or not -GENERIC_TOLERANCE <= here <= 1 + GENERIC_TOLERANCE:
+                raise InputError(f"M(a) must be in [0, 1], got M({a:g}) = {here:g}")
+            if here < (low + high) / 2 - GENERIC_TOLERANCE:
+                raise InputError(
+                    f"a bound must be concave, but M({a:g}) = {here:g} lies below the middle of "
+                    "its neighbours"
+                )
+
+    def __call__(self, a: float) -> float:
+        """Return M(a)."""
+        return float(self._function(a))
+
+
+def _fraction(value: Any, what: str) -> Fraction:
+    try:
+        return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+    except (TypeError, ValueError, ZeroDivisionError):
+        raise InputError(f"{what} must be a number, got {value!r}") from None
+
 
 Rule = PrivacyBound | Callable[[int, int], PrivacyBound]
 
@@ -266,3 +458,84 @@ def _check_sizes(channel: Channel, graph: AnswerGraph) -> None:
             f"the channel must have one row for each of the {graph.size} answers of {graph.name}, "
             f"got {channel.shape[0]}"
         )
+
+
+@dataclass(frozen=True)
+class LogOdds:
+    """Probabilities that beliefs move by at least t, towards and away from the neighbour.
+
+    Examples
+    --------
+    >>> LogOdds(0.1, 0.2).towards
+    0.1
+    """
+
+    towards: float
+    away: float
+
+
+def log_odds_bound(bound: PrivacyBound, shift: float) -> LogOdds:
+    """Bound the probability that the log-odds move by at least ``shift`` [D, Prop 2.1.4].
+
+    Parameters
+    ----------
+    bound
+        The bound M.
+    shift
+        t > 0.
+
+    Examples
+    --------
+    >>> sharp = log_odds_bound(ApproximateBound("ln(2)"), 0.6931471805)
+    >>> round(sharp.towards, 6), round(sharp.away, 6)
+    (0.333333, 0.666667)
+    >>> log_odds_bound(ApproximateBound("ln(2)"), 0.7)
+    LogOdds(towards=0.0, away=0.0)
+    """
+    if not (math.isfinite(shift) and shift > 0):
+        raise InputError(f"the shift must be positive and finite, got {shift}")
+    growth = math.exp(shift)
+    # 1 - M(1-a) is this far from m(a) in floats; the bound may only get larger by it.
+    rounding = 2**-52
+    # M(a)/a falls and m(a)/a grows with a, so both conditions hold up to one place.
+    return LogOdds(
+        _last(lambda a: bound(a) >= growth * a),
+        _last(lambda a: growth * bound.lower(a) <= a + rounding),
+    )
+
+
+def _last(test: Callable[[float], bool], accuracy: float = 1e-12) -> float:
+    """Return where a condition that holds up to some place ends, rounded upwards."""
+    if test(1.0):
+        return 1.0
+    if not test(accuracy):
+        return 0.0
+    low, high = accuracy, 1.0
+    while high - low > accuracy:
+        middle = (low + high) / 2
+        low, high = (middle, high) if test(middle) else (low, middle)
+    return high
+
+
+def log_odds(channel: Channel, truth: int, other: int, shift: float) -> LogOdds:
+    r"""Return how likely a channel moves the log-odds by at least ``shift``, given the truth.
+
+    Parameters
+    ----------
+    channel
+        The channel.
+    truth, other
+        The true answer i and the neighbour h.
+    shift
+        t > 0.
+
+    Examples
+    --------
+    >>> log_odds(Channel([[0.75, 0.25], [0.25, 0.75]]), 0, 1, 1.0)
+    LogOdds(towards=0.25, away=0.75)
+    """
+    p, q = channel.row(truth), channel.row(other)
+    live = p > 0
+    with np.errstate(divide="ignore"):
+        moves = np.log(q[live] / p[live])
+    return LogOdds(float(p[live][moves >= shift].sum()), float(p[live][moves <= -shift].sum()))

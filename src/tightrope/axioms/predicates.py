@@ -10,17 +10,19 @@ two outputs: the predicate allows the first and forbids what the axiom makes of 
 
 from __future__ import annotations
 
+import ast
+import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
-from tightrope.axioms.bounds import TableBound
+from tightrope.axioms.generic import TableBound
 from tightrope.channels import IntegerChannel, rational
-from tightrope.errors import whole_number
+from tightrope.errors import TextError, whole_number
 
-#: Steps of the grid on which a predicate is asked, by default.
-PREDICATE_STEPS = 64
 #: A point counts as forbidden only if one this much closer to the diagonal is forbidden too, so
 #: that rounding inside the predicate breaks no axiom.
 PREDICATE_TOLERANCE = Fraction(1, 10**9)
@@ -48,7 +50,7 @@ class Breach:
 
     Examples
     --------
-    >>> report = examine(lambda a, b: abs(a - b) in (0, Fraction(1, 4)), steps=4)
+    >>> report = check_axioms(lambda a, b: abs(a - b) in (0, Fraction(1, 4)), steps=4)
     >>> report.breach.axiom, report.breach.allowed[0].matrix().tolist()
     ('post-processing', [[0.0, 1.0], [0.25, 0.75]])
     """
@@ -93,7 +95,7 @@ class PredicateReport:
 
     Examples
     --------
-    >>> bool(examine(lambda a, b: b <= 2 * a and 1 - a <= 2 * (1 - b)))
+    >>> bool(check_axioms(lambda a, b: b <= 2 * a and 1 - a <= 2 * (1 - b)))
     True
     """
 
@@ -112,7 +114,7 @@ class PredicateReport:
         return all(condition.holds for condition in self.conditions)
 
 
-def examine(predicate: Predicate, *, steps: int = PREDICATE_STEPS) -> PredicateReport:
+def check_axioms(predicate: Predicate, *, steps: int = 64) -> PredicateReport:
     """Test each condition of [D, Thm 2.2.5] on a grid and show what is violated.
 
     A report without violation speaks of the grid only; a violation is proved by its mechanisms.
@@ -127,24 +129,24 @@ def examine(predicate: Predicate, *, steps: int = PREDICATE_STEPS) -> PredicateR
     Examples
     --------
     >>> either = lambda a, b: abs(a - b) <= Fraction(1, 4) or b <= 4 * a and 1 - a <= 4 * (1 - b)
-    >>> report = examine(either)
+    >>> report = check_axioms(either)
     >>> [c.name for c in report.conditions if not c.holds], report.breach.axiom
     (['M is concave'], 'random choice')
     """
-    exam = _Exam(predicate, whole_number(steps, "the number of steps", 2, 4096))
+    asked = _Grid(predicate, whole_number(steps, "the number of steps", 2, 4096))
     conditions = (
-        Condition("q(a, a) holds", *exam.diagonal()),
-        Condition("the b allowed for an a form an interval", *exam.intervals()),
-        Condition("M(a) ≥ a ≥ m(a) and m(a) = 1 - M(1-a)", *exam.around_diagonal()),
-        Condition("M grows towards (1, 1) at least as post-processing does", *exam.growth()),
-        Condition("M is concave", *exam.concavity()),
+        Condition("q(a, a) holds", *asked.diagonal()),
+        Condition("the b allowed for an a form an interval", *asked.intervals()),
+        Condition("M(a) ≥ a ≥ m(a) and m(a) = 1 - M(1-a)", *asked.around_diagonal()),
+        Condition("M grows towards (1, 1) at least as post-processing does", *asked.growth()),
+        Condition("M is concave", *asked.concavity()),
     )
-    upper = tuple(zip(exam.grid, exam.upper, strict=True))
+    upper = tuple(zip(asked.grid, asked.upper, strict=True))
     lower = tuple((1 - a, 1 - b) for a, b in reversed(upper))
-    return PredicateReport(conditions, upper, lower, _hull(upper), exam.symmetric)
+    return PredicateReport(conditions, upper, lower, _hull(upper), asked.symmetric)
 
 
-class _Exam:
+class _Grid:
     def __init__(self, predicate: Predicate, steps: int) -> None:
         self.raw = predicate
         self.grid = [Fraction(k, steps) for k in range(steps + 1)]
@@ -260,3 +262,98 @@ def _hull(points: tuple[Point, ...]) -> TableBound:
     lifted = [(a, max(a, b)) for a, b in points]
     lifted[-1] = (Fraction(1), Fraction(1))
     return TableBound(_corners(lifted))
+
+
+#: What may stand between two terms of a predicate.
+_BETWEEN: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.LtE: operator.le,
+    ast.Lt: operator.lt,
+    ast.GtE: operator.ge,
+    ast.Gt: operator.gt,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+_CALLS: dict[str, Callable[..., Any]] = {"abs": abs, "min": min, "max": max, "exp": math.exp}
+#: What a term makes of a and b.
+Term = Callable[[Fraction, Fraction], Any]
+
+
+def read_predicate(text: str, *, longest: int = 500) -> Predicate:
+    """Read a predicate of a and b: numbers, ``+ - * /``, comparisons, ``and or not``, functions.
+
+    Decimals are exact fractions; the functions are ``abs min max exp``.
+
+    Parameters
+    ----------
+    text
+        The predicate, such as ``b <= 2*a and 1-a <= 2*(1-b)``.
+    longest
+        Largest number of characters.
+
+    Examples
+    --------
+    >>> holds = read_predicate("abs(a - b) <= 0.25")
+    >>> holds(Fraction(1, 2), Fraction(3, 4)), holds(Fraction(1, 2), Fraction(4, 5))
+    (True, False)
+    >>> read_predicate("a.real <= b")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.TextError: expected numbers, a, b, ... at character 1 of 'a.real <= b': ...
+    """
+    if len(text) > longest:
+        raise TextError(f"expected at most {longest} characters", text, longest)
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError) as problem:
+        place = getattr(problem, "offset", 1) or 1
+        raise TextError("expected a condition on a and b", text, max(0, place - 1)) from None
+    term = _term(tree, text)
+
+    def predicate(a: Fraction, b: Fraction) -> bool:
+        try:
+            return bool(term(a, b))
+        except ZeroDivisionError:
+            return False
+
+    return predicate
+
+
+def _term(node: ast.expr, text: str) -> Term:
+    """Return the function that a node stands for; whatever is not on the list is refused."""
+    match node:
+        case ast.BoolOp(op=op, values=values):
+            fold = all if isinstance(op, ast.And) else any
+            parts = [_term(value, text) for value in values]
+            return lambda a, b: fold(part(a, b) for part in parts)
+        case ast.UnaryOp(op=ast.Not() | ast.USub() as op, operand=operand):
+            inside = _term(operand, text)
+            apply = operator.not_ if isinstance(op, ast.Not) else operator.neg
+            return lambda a, b: apply(inside(a, b))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BETWEEN:
+            first, second, combine = _term(left, text), _term(right, text), _BETWEEN[type(op)]
+            return lambda a, b: combine(first(a, b), second(a, b))
+        case ast.Compare(left=left, ops=ops, comparators=more) if {*map(type, ops)} <= {*_BETWEEN}:
+            sides = list(pairwise(_term(side, text) for side in (left, *more)))
+            tests = [_BETWEEN[type(op)] for op in ops]
+            return lambda a, b: all(
+                test(low(a, b), high(a, b)) for test, (low, high) in zip(tests, sides, strict=True)
+            )
+        case ast.Call(func=ast.Name(id=name), args=[_, *_], keywords=[]) if name in _CALLS:
+            inner = [_term(value, text) for value in node.args]
+            return lambda a, b: _CALLS[name](*(value(a, b) for value in inner))
+        case ast.Name(id="a"):
+            return lambda a, b: a
+        case ast.Name(id="b"):
+            return lambda a, b: b
+        case ast.Constant(value=number) if type(number) in (int, float):
+            # A decimal stands for the number that it prints as.
+            return lambda a, b: Fraction(str(number))
+    raise TextError(
+        "expected numbers, a, b, + - * /, comparisons, and, or, not, abs, min, max or exp",
+        text,
+        node.col_offset,
+    )

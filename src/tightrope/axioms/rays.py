@@ -2,7 +2,7 @@ r"""All rays of a small graph, and what one mechanism can give several consumers
 
 Every column of an ε-private mechanism is a sum of rays :math:`α^{h}` with integer heights h that
 differ by at most 1 on edges and whose tight edges connect all nodes. A mechanism is a choice of
-weights :math:`w_r \ge 0` with :math:`\sum_r w_r r = 1`, and a reader of ray r gains
+weights :math:`w_r \ge 0` with :math:`\sum_r w_r r = 1`, and a consumer who sees ray r gains
 :math:`w_r \max_k \sum_i π_i g(i,k) r_i` from it.
 """
 
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, TooLarge
 from tightrope.graphs import AnswerGraph
-from tightrope.graphs.shapes import tree_order
 
 Floats = NDArray[np.float64]
 
@@ -41,53 +40,29 @@ def all_rays(graph: AnswerGraph, alpha: float) -> Floats:
     >>> all_rays(Star(3), 0.5).shape, all_rays(Clique(3), 0.5).shape
     ((8, 4), (6, 3))
     """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order, connected_components
+
     graph._check_unit("rays")
     if graph.size > RAY_NODES:
         raise TooLarge(f"the rays of {graph.size} answers are too many: at most {RAY_NODES} fit")
     n, edges = graph.size, graph.edge_array()
-    spanning = _spanning_tree(graph)
-    order = tree_order(spanning)
+
+    def network(some: NDArray[np.int64]) -> Any:
+        return csr_array((np.ones(len(some)), (some[:, 0], some[:, 1])), shape=(n, n))
+
+    order, parent = breadth_first_order(network(edges), 0, directed=False)
     heights = np.zeros((1, n), dtype=np.int64)
-    for node in order.order[1:]:
-        steps = [heights.copy() for _ in range(3)]
-        for change, block in zip((-1, 0, 1), steps, strict=True):
-            block[:, node] = heights[:, order.parent[node]] + change
-        heights = np.concatenate(steps)
-        done = [e for e in edges if set(e.tolist()) <= set(_until(order.order, node))]
-        for i, h in done:
-            heights = heights[np.abs(heights[:, i] - heights[:, h]) <= 1]
-    heights = heights[[_connected(row, edges) for row in heights]]
+    for place, node in enumerate(order[1:], start=1):
+        change = np.tile([-1, 0, 1], len(heights))
+        heights = np.repeat(heights, 3, axis=0)
+        heights[:, node] = heights[:, parent[node]] + change
+        for other in np.intersect1d(graph.neighbours(int(node)), order[:place]):
+            heights = heights[np.abs(heights[:, node] - heights[:, other]) <= 1]
+    apart = heights[:, edges[:, 0]] != heights[:, edges[:, 1]]
+    whole = [connected_components(network(edges[tight]), directed=False)[0] == 1 for tight in apart]
+    heights = heights[whole]
     return np.asarray(alpha ** (heights - heights.min(axis=1, keepdims=True)).astype(float))
-
-
-def _until(order: NDArray[np.int64], node: int) -> list[int]:
-    listed: list[int] = order.tolist()
-    return listed[: listed.index(int(node)) + 1]
-
-
-def _spanning_tree(graph: AnswerGraph) -> AnswerGraph:
-    from tightrope.graphs import ExplicitGraph
-
-    seen, edges, queue = {0}, [], [0]
-    for node in queue:
-        for other in graph.neighbours(node).tolist():
-            if other not in seen:
-                seen.add(other)
-                queue.append(other)
-                edges.append((node, other))
-    return ExplicitGraph(edges, size=graph.size)
-
-
-def _connected(heights: NDArray[np.int64], edges: NDArray[np.int64]) -> bool:
-    tight = edges[heights[edges[:, 0]] != heights[edges[:, 1]]]
-    reached, grown = {0}, True
-    while grown:
-        before = len(reached)
-        for i, h in tight.tolist():
-            if (i in reached) != (h in reached):
-                reached |= {i, h}
-        grown = len(reached) > before
-    return len(reached) == len(heights)
 
 
 @dataclass(frozen=True)

@@ -8,38 +8,52 @@ answer comes with its proof.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.axioms.cycles import refute_by_cycle
-from tightrope.axioms.rays import RAY_NODES, all_rays, together
-from tightrope.axioms.refutation import Refutation, Universal
-from tightrope.axioms.threshold import side_of
-from tightrope.axioms.trees import refute_by_star, tree_mechanism, tree_weights
-from tightrope.channels import Channel
-from tightrope.consumers import Loss, is_monotone, loss as read_loss
+from tightrope.axioms.rays import all_rays, together
+from tightrope.axioms.refutation import Refutation, Universal, refute_by_cycle, refute_by_star
+from tightrope.channels import Channel, ScaledPhi
+from tightrope.consumers import Loss, is_monotone
+from tightrope.consumers import loss as read_loss
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph, ExplicitGraph
 from tightrope.graphs.shapes import shortest_cycle
 from tightrope.mechanisms import geometric
+from tightrope.phi import Phi
 from tightrope.queries import Query, query
 
-#: A regret found in floats must be at least this large to count as a proof.
-REGRET_MARGIN = 1e-6
-#: Most consumers with a uniform prior, or a set of answers, that are tried.
-UNIFORM_LIMIT = 120
-#: Consumers with other priors that are tried.
-UNEQUAL_PRIORS = 60
-#: Largest number of nodes for risk-averse pairs, whose programs are larger.
-RISK_NODES = 5
-#: How far from 0 a weight of a tree with edge lengths must lie for a decision in floats.
-WEIGHT_MARGIN = 1e-12
-
 _TRIANGLE_THEOREMS = {"sum": "Thm 3.4", "histogram": "Thm 3.5", "counts": "Thm 3.6"}
+
+
+@dataclass(frozen=True)
+class Search:
+    """How consumers whom no common mechanism serves are looked for on small graphs.
+
+    Attributes
+    ----------
+    nodes, risk_nodes
+        Largest number of answers, for Bayesian consumers and for risk-averse ones, whose linear
+        programs are larger.
+    uniform, unequal
+        Most consumers with a uniform prior (or a set of answers), and with another prior.
+    margin
+        A regret found in floats must be at least this large to count as a proof.
+    """
+
+    nodes: int = 9
+    risk_nodes: int = 5
+    uniform: int = 120
+    unequal: int = 60
+    margin: float = 1e-6
+
+
+_USUAL_SEARCH = Search()
 
 
 @dataclass(frozen=True)
@@ -91,7 +105,7 @@ def universality(
     loss: Any = "binary",
     *,
     kind: str = "bayesian",
-    search: bool = True,
+    search: Search | None = _USUAL_SEARCH,
 ) -> Verdict:
     """Decide whether one mechanism serves all consumers with this loss, with proof.
 
@@ -106,7 +120,7 @@ def universality(
     kind
         ``"bayesian"``: all priors; ``"risk-averse"``: all sets of possible answers.
     search
-        Whether to look for a few consumers that decide an open case, on small graphs.
+        How to look for a few consumers that decide an open case on a small graph; ``None`` not to.
 
     Examples
     --------
@@ -127,7 +141,7 @@ def universality(
         found = rule()
         if found is not None:
             return found
-    found = case.search() if search else None
+    found = case.search(search) if search else None
     return found or case.open()
 
 
@@ -169,7 +183,12 @@ class _Case:
     def _geometric(self) -> Channel:
         if self.graph.power == 1:
             return geometric(self.graph, self.level)
-        return tree_mechanism(self.graph, self.level)
+        return self._tight()
+
+    def _tight(self) -> Channel:
+        """Return the tight-constraints mechanism of a tree on which it is known to exist."""
+        z = Phi(self.graph, self.level).solve_ones().values
+        return ScaledPhi(self.graph, self.level, np.maximum(z, 0.0))
 
     def triangle(self) -> Verdict | None:
         if not self.one_length or self.graph.is_tree:
@@ -224,7 +243,7 @@ class _Case:
                 "yes",
                 f"the answers form a tree and ε allows it ({where}): the tight-constraints "
                 "mechanism serves all",
-                Universal("tight constraints", tree_mechanism(self.graph, self.level)),
+                Universal("tight constraints", self._tight()),
                 self._tree_theorem(),
                 side.margin,
             )
@@ -240,14 +259,14 @@ class _Case:
         )
 
     def _tree_with_lengths(self) -> Verdict | None:
-        least = float(tree_weights(self.graph, self.level).min())
-        if least < WEIGHT_MARGIN:
+        solution = Phi(self.graph, self.level).solve_ones()
+        if not solution.positive:
             return None
         return Verdict(
             "yes",
             "the answers form a tree with lengths on which tight constraints exist: that "
             "mechanism serves all",
-            Universal("tight constraints", tree_mechanism(self.graph, self.level)),
+            Universal("tight constraints", self._tight()),
             self._tree_theorem(),
             None,
         )
@@ -269,31 +288,31 @@ class _Case:
         same = bool((away == away[0]).all()) and bool((np.diag(inside) == 0).all())
         return same and away[0] > 0 and bool((others >= away[0]).all())
 
-    def search(self) -> Verdict | None:
+    def search(self, how: Search) -> Verdict | None:
         """Look for a few consumers who cannot all be served, on small graphs."""
-        limit = RAY_NODES if self.kind == "bayesian" else RISK_NODES
+        limit = how.nodes if self.kind == "bayesian" else how.risk_nodes
         if self.graph.size > limit or not self.one_length:
             return None
         rays = all_rays(
             ExplicitGraph(self.graph.edge_array(), size=self.graph.size), self.edge_level.alpha
         )
-        priors = self._candidates()
+        priors = self._candidates(how)
         chosen = list(range(len(priors)))
         found = together(rays, list(self._proof(priors).consumers()))
-        if found.regret <= REGRET_MARGIN:
+        if found.regret <= how.margin:
             return None
-        # Those who stand in the way are enough; then one after the other is sent home.
+        # Consumers with a positive multiplier suffice; then drop one after the other if possible.
         chosen = list(found.active)
         for c in found.active:
             fewer = [k for k in chosen if k != c]
             if len(fewer) < 2:
                 break
             some = together(rays, list(self._proof([priors[k] for k in fewer]).consumers()))
-            if some.regret > REGRET_MARGIN:
+            if some.regret > how.margin:
                 chosen = fewer
         last = self._proof([priors[k] for k in chosen])
         final = together(rays, list(last.consumers()))
-        if final.regret <= REGRET_MARGIN:
+        if final.regret <= how.margin:
             return None
         proof = replace(
             last,
@@ -310,16 +329,16 @@ class _Case:
             final.regret,
         )
 
-    def _candidates(self) -> list[tuple[Fraction, ...]]:
+    def _candidates(self, how: Search) -> list[tuple[Fraction, ...]]:
         """Return priors to try: uniform on small sets, then some with unequal weights."""
         n = self.graph.size
         made = [
             tuple(Fraction(int(i in nodes), k) for i in range(n))
             for k in range(2, n + 1)
             for nodes in combinations(range(n), k)
-        ][:UNIFORM_LIMIT]
+        ][: how.uniform]
         if self.kind == "bayesian":
-            weights = np.random.default_rng(0).integers(0, 7, (UNEQUAL_PRIORS, n)) + 1
+            weights = np.random.default_rng(0).integers(0, 7, (how.unequal, n)) + 1
             for row in weights.tolist():
                 made.append(tuple(Fraction(w, sum(row)) for w in row))
         return made
@@ -337,3 +356,61 @@ class _Case:
             None,
             "none",
         )
+
+
+class Side(NamedTuple):
+    r"""On which side of a threshold :math:`e^ε` lies, and how far in ε.
+
+    Attributes
+    ----------
+    sign
+        1 above, 0 at, -1 below the threshold.
+    margin
+        ε less the logarithm of the threshold.
+
+    Examples
+    --------
+    >>> Side(1, 0.5).sign
+    1
+    """
+
+    sign: int
+    margin: float
+
+
+def side_of(epsilon: Epsilon, threshold: Fraction | int) -> Side:
+    r"""Decide whether :math:`e^ε` is above, at or below a rational threshold ≥ 1.
+
+    For a rational ε > 0, :math:`e^ε` is never rational, so it cannot be at the threshold; for
+    :math:`ε = m \ln b` powers of integers decide.
+
+    Examples
+    --------
+    >>> side_of(Epsilon.of("ln(2)"), 2), side_of(Epsilon.of("2*ln(3)"), 9).sign
+    (Side(sign=0, margin=0.0), 0)
+    >>> side_of(Epsilon.of("0.6931471805599453"), 2).sign
+    -1
+    """
+    wall = Fraction(threshold)
+    power, root = epsilon.multiple.numerator, epsilon.multiple.denominator
+    if epsilon.base is not None:
+        bits = max(epsilon.base.numerator.bit_length() * power, wall.numerator.bit_length() * root)
+        if bits <= 100_000:  # longer powers take longer than logarithms
+            left, right = epsilon.base**power, wall**root
+            sign = (left > right) - (left < right)
+            return Side(sign, float(_exact_margin(epsilon, wall)) if sign else 0.0)
+    margin = _exact_margin(epsilon, wall)
+    return Side((margin > 0) - (margin < 0), float(margin))
+
+
+def _exact_margin(epsilon: Epsilon, wall: Fraction) -> Decimal:
+    with localcontext() as context:
+        context.prec = 120
+        level = Decimal(epsilon.multiple.numerator) / Decimal(epsilon.multiple.denominator)
+        if epsilon.base is not None:
+            level *= _log(epsilon.base)
+        return level - _log(wall)
+
+
+def _log(number: Fraction) -> Decimal:
+    return Decimal(number.numerator).ln() - Decimal(number.denominator).ln()

@@ -115,10 +115,9 @@ def axioms(
     >>> axioms("b <= 2*a and 1-a <= 2*(1-b)", steps=8, as_json=True)
     {"satisfied": true, "conditions": [{"name": "q(a, a) holds", "holds": true}, ...
     """
-    from tightrope.axioms import examine
-    from tightrope.axioms.predicate_text import read_predicate
+    from tightrope.axioms import check_axioms, read_predicate
 
-    report = examine(read_predicate(predicate), steps=steps)
+    report = check_axioms(read_predicate(predicate), steps=steps)
     breach = report.breach
     data: dict[str, Any] = {
         "satisfied": bool(report),

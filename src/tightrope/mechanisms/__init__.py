@@ -6,11 +6,14 @@
 [0.2857, 0.1429, 0.1429, 0.1429, 0.1429, 0.1429]
 """
 
-from tightrope.mechanisms.exponential import exponential as exponential
+from tightrope.mechanisms.exponential import (
+    exponential as exponential,
+    highest_leakage as highest_leakage,
+    randomized_response as randomized_response,
+    ring as ring,
+)
 from tightrope.mechanisms.geometric import geometric as geometric
-from tightrope.mechanisms.highest_leakage import highest_leakage as highest_leakage
 from tightrope.mechanisms.named import mechanism as mechanism
-from tightrope.mechanisms.response import randomized_response as randomized_response, ring as ring
 from tightrope.mechanisms.tight import (
     NoTightConstraints as NoTightConstraints,
     tight_constraints as tight_constraints,

@@ -1,4 +1,8 @@
-r"""The exponential mechanism with quality :math:`-d`, the distance from the true answer."""
+r"""The exponential mechanism with quality :math:`-d`, and what it is on cliques and rings.
+
+On a clique it is randomized response, on a ring the noise goes both ways round, and on databases
+it leaks as much as ε-privacy allows.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.channels import Channel, RuleChannel, ScaledPhi
+from tightrope.channels import Channel, KroneckerChannel, RuleChannel, ScaledPhi
 from tightrope.channels.structured import alpha_powers, log_alpha_sum
 from tightrope.epsilon import Epsilon
-from tightrope.graphs import AnswerGraph
+from tightrope.errors import InputError, whole_number
+from tightrope.graphs import AnswerGraph, Clique, Cycle
 
 
 class ExponentialChannel(RuleChannel):
@@ -112,3 +117,128 @@ def exponential(graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str) -
     if sizes is None:
         return ExponentialChannel(graph, level)
     return ScaledPhi(graph, level, math.exp(-log_alpha_sum(level, sizes)))
+
+
+def randomized_response(
+    answers: int | AnswerGraph, epsilon: Epsilon | float | Fraction | str
+) -> Channel:
+    r"""Return randomized response: the truth :math:`e^ε` times likelier than any other answer.
+
+    .. math:: X_{ii} = \frac{e^ε}{k-1+e^ε}, \qquad X_{io} = \frac{1}{k-1+e^ε}.
+
+    It is the optimal matrix of a clique [B, Ex 30]. On any other graph with k answers it is
+    ε-private too, as if all answers were neighbours [B, Rem 29].
+
+    Parameters
+    ----------
+    answers
+        How many answers there are, or an answer graph.
+    epsilon
+        The privacy level.
+
+    Examples
+    --------
+    >>> (randomized_response(6, "ln(2)").row(0) * 7).round(9).tolist()
+    [2.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+    """
+    if not isinstance(answers, AnswerGraph):
+        return exponential(Clique(answers), epsilon)
+    if answers.has_lengths and answers.edge_lengths().min() < 1:
+        raise InputError(
+            f"randomized response treats all answers as neighbours at distance 1, but "
+            f"{answers.name} has shorter edges: use the exponential mechanism"
+        )
+    return exponential(
+        answers if answers.is_clique and not answers.has_lengths else _LabelledClique(answers),
+        epsilon,
+    )
+
+
+def ring(answers: int | AnswerGraph, epsilon: Epsilon | float | Fraction | str) -> Channel:
+    r"""Return the optimal matrix of a ring, :math:`X_{io} ∝ α^{\text{way round}}` [B, Ex 31].
+
+    A path becomes a ring by an artificial adjacency between its ends, which keeps privacy and
+    costs utility [B, Rem 29].
+
+    Parameters
+    ----------
+    answers
+        How many answers lie on the ring, or an answer graph that is a path or a cycle in node
+        order.
+    epsilon
+        The privacy level.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower
+    >>> (ring(PathPower(6), "ln(2)").row(1) * 21).round(9).tolist()
+    [4.0, 8.0, 4.0, 2.0, 1.0, 2.0]
+    """
+    if not isinstance(answers, AnswerGraph):
+        return exponential(Cycle(answers), epsilon)
+    cycle = answers if answers.is_ring else _LabelledCycle(answers)
+    if answers.has_lengths or any(cycle.distance(i, j) > 1 for i, j in answers.edges()):
+        raise InputError(
+            f"a ring needs answers whose neighbours follow each other in node order, which those "
+            f"of {answers.name} do not: use the exponential mechanism"
+        )
+    return exponential(cycle, epsilon)
+
+
+class _LabelledClique(Clique):
+    """A clique on the answers of another graph."""
+
+    def __init__(self, source: AnswerGraph) -> None:
+        super().__init__(source.size, name=f"{source.name} as a clique")
+        self._source = source
+
+    def label(self, i: int) -> Hashable:
+        return self._source.label(i)
+
+    def index(self, label: Hashable) -> int:
+        return self._source.index(label)
+
+
+class _LabelledCycle(Cycle):
+    """A ring of the answers of another graph, in node order."""
+
+    def __init__(self, source: AnswerGraph) -> None:
+        super().__init__(source.size, name=f"{source.name} as a ring")
+        self._source = source
+
+    def label(self, i: int) -> Hashable:
+        return self._source.label(i)
+
+    def index(self, label: Hashable) -> int:
+        return self._source.index(label)
+
+
+def highest_leakage(
+    individuals: int, values: int, epsilon: Epsilon | float | Fraction | str
+) -> KroneckerChannel:
+    r"""Return the mechanism on databases whose min-entropy leakage reaches the bound.
+
+    :math:`K_{xz} = 2^{\mathrm{Bnd}(u,v,ε)} / (v^u e^{ε\,d(x,z)})` [B, Prop 16]: every person
+    answers by randomized response. It is a Kronecker power, so neither its rows nor its
+    leakage need the :math:`v^u` databases listed.
+
+    Parameters
+    ----------
+    individuals
+        How many people u the database holds.
+    values
+        How many values v each of them can have, "absent" included.
+    epsilon
+        The privacy level.
+
+    Examples
+    --------
+    >>> two = highest_leakage(2, 3, "ln(2)")          # largest entry e^2ε/(2+e^ε)² = 1/4
+    >>> two.shape, round(float(two.column_maxima().max()), 9)
+    ((9, 9), 0.25)
+    >>> highest_leakage(20, 4, 1).shape[0] == 4**20
+    True
+    """
+    people = whole_number(individuals, "the number of individuals")
+    person = randomized_response(whole_number(values, "the number of values", 2), epsilon)
+    return KroneckerChannel([person] * people)

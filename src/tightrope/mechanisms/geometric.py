@@ -7,9 +7,7 @@ from fractions import Fraction
 from tightrope.channels import Channel, GeometricChannel, KroneckerChannel
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
-from tightrope.graphs import (
-    AnswerGraph,
-)
+from tightrope.graphs import AnswerGraph
 
 
 def geometric(graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str) -> Channel:
@@ -46,22 +44,11 @@ def geometric(graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str) -> 
         each = level.scaled(Fraction(1, len(graph.factors))) if shared else level
         made = {id(factor): geometric(factor, each) for factor in graph.factors}
         return KroneckerChannel([made[id(factor)] for factor in graph.factors])
-    return GeometricChannel(graph.size, level, line_width(graph), label=graph.label)
-
-
-def line_width(graph: AnswerGraph) -> int:
-    """Return how far apart two neighbouring answers lie in node order, at most.
-
-    >>> from tightrope.graphs import PathPower, Clique, Cycle
-    >>> line_width(PathPower(751, 5)), line_width(Clique(6)), line_width(Cycle(8))
-    (5, 5, 7)
-    """
     if graph.has_lengths:
         raise InputError(
             f"geometric noise needs edges of length 1, but {graph.name} has edge lengths: use the "
             "exponential mechanism or a design"
         )
-    if graph.size == 1:
-        return 1
-    i, j, _ = graph.longest_edge()
-    return j - i
+    # How far apart two neighbouring answers lie in node order, at most.
+    i, j = graph.longest_edge()[:2] if graph.size > 1 else (0, 1)
+    return GeometricChannel(graph.size, level, j - i, label=graph.label)

@@ -8,12 +8,11 @@ from fractions import Fraction
 
 from tightrope.channels import Channel
 from tightrope.epsilon import Epsilon
-from tightrope.errors import TextError
 from tightrope.graphs import AnswerGraph
-from tightrope.mechanisms.exponential import exponential
+from tightrope.mechanisms.exponential import exponential, randomized_response, ring
 from tightrope.mechanisms.geometric import geometric
-from tightrope.mechanisms.response import randomized_response, ring
 from tightrope.mechanisms.tight import tight_constraints
+from tightrope.texts import read_call
 
 Builder = Callable[[AnswerGraph, Epsilon], Channel]
 
@@ -74,13 +73,9 @@ def mechanism(text: str) -> NamedMechanism:
     >>> mechanism("laplace:count(5)")
     Traceback (most recent call last):
     ...
-    tightrope.errors.TextError: expected a mechanism (exponential, geometric, response, ring, tight)
+    tightrope.errors.TextError: unknown mechanism 'laplace' (known: exponential:QUERY, ...)
     at character 1 of 'laplace:count(5)': ▸laplace:count(5)
     """
-    kind, colon, question = text.partition(":")
-    name = kind.strip()
-    if name not in KINDS:
-        raise TextError(f"expected a mechanism ({', '.join(sorted(KINDS))})", text, 0)
-    if not colon or not question.strip():
-        raise TextError("expected a colon and a query such as count(5)", text, len(kind))
-    return NamedMechanism(name, question.strip())
+    call = read_call(text, "mechanism", [f"{kind}:QUERY" for kind in KINDS])
+    assert call.rest is not None
+    return NamedMechanism(call.name, call.rest)

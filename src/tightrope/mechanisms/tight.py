@@ -2,6 +2,25 @@ r"""The tight-constraints mechanism: :math:`X = \Phi\,\mathrm{diag}(z)` with :ma
 
 It is optimal for every ε-regular prior under binary loss [A, Thm 3], and on a tree for every
 prior. It exists iff :math:`\Phi z = 1` has a solution :math:`z \ge 0` [A, Lemma 3].
+
+Whether it is optimal for one prior, regular or not: a vector λ is a *dual certificate* for a
+prior π under binary loss when :math:`\lambda \cdot r \ge \pi_i r_i` for every answer i and every
+privacy column r (that is, :math:`r \ge 0` and :math:`\alpha r_a \le r_b` on every edge): then no
+private mechanism has a utility above :math:`\sum\lambda`. The mechanism reaches
+:math:`\sum_j z_j v_j` with :math:`v_j = \max_i \pi_i \alpha^{d(i,j)}`, so
+:math:`\lambda = \Phi^{-1}v` proves it optimal if it is a certificate.
+
+Where every :math:`z_j > 0` the converse holds too: by complementary slackness an optimal λ has
+:math:`(\Phi\lambda)_j = v_j` wherever :math:`z_j > 0`, so there is no other candidate. On a tree
+λ always is a certificate, whether the mechanism exists or not: both v and r satisfy
+:math:`x_c \ge \alpha x_p`, and
+
+.. math::
+
+   v^\top\Phi^{-1}r = v_i r_i
+       + \sum_{p \to c} \frac{(v_c-\alpha v_p)(r_c-\alpha r_p)}{1-\alpha^2}
+
+for any root i, with :math:`v_i \ge \pi_i`.
 """
 
 from __future__ import annotations
@@ -17,14 +36,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels import ScaledPhi
 from tightrope.epsilon import Epsilon
-from tightrope.errors import InputError
+from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.mechanisms.geometric import geometric
-from tightrope.mechanisms.tight_optimality import Optimality, candidate_test
 from tightrope.phi import Phi, Solution
 from tightrope.phi.cells import rational_ones
 from tightrope.phi.existence import nearest_level
 from tightrope.phi.operator import CONSISTENT_TOLERANCE
+
+#: How far below zero the least value of λ·r - π_i r_i may be, over columns with sum 1.
+CERTIFICATE_TOLERANCE = 1e-9
+#: Largest number of answers times edges for which the certificate is tested by linear programs.
+TEST_WORK = 400_000
 
 
 class NoTightConstraints(InputError):
@@ -66,6 +89,43 @@ class NoTightConstraints(InputError):
             f"no tight-constraints mechanism on {self._graph.name} at ε = {self._epsilon}: "
             f"{self._problem}; the nearest ε that works is {self.nearest:.6f}"
         )
+
+
+@dataclass(frozen=True)
+class Optimality:
+    r"""Whether the tight-constraints mechanism is optimal for a prior under binary loss.
+
+    Parameters
+    ----------
+    verdict
+        ``"yes"``, ``"no"``, or ``"undecided"`` when the candidate fails but, some z being zero,
+        another certificate may exist.
+    certificate
+        The candidate :math:`\lambda = \Phi^{-1}v`.
+    utility
+        :math:`\sum\lambda`, the mechanism's utility with its best remap.
+    margin
+        The least :math:`\lambda \cdot r - \pi_i r_i` over privacy columns with sum 1 (0 on
+        trees, where it cannot be negative).
+    witness
+        Where the candidate fails: the answer i and the column r, or ``None``.
+    reason
+        Why, in words.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Star
+    >>> found = tight_constraints(Star(3), "ln(4)").is_optimal_for([0.7, 0.1, 0.1, 0.1])
+    >>> found.verdict, found.reason
+    ('yes', 'on a tree the candidate is a certificate for every prior')
+    """
+
+    verdict: str
+    certificate: NDArray[np.float64]
+    utility: float
+    margin: float
+    witness: tuple[int, NDArray[np.float64]] | None
+    reason: str
 
 
 class TightConstraints(ScaledPhi):
@@ -222,6 +282,87 @@ def _decided(
     )
     problem = f"answer {graph.label(where)!r} would get the weight z = {smallest:.6g}{unsure}"
     raise NoTightConstraints(problem, graph, epsilon, graph.label(where), smallest)
+
+
+def candidate_prices(
+    phi: Phi, prior: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    r"""Return :math:`v_j = \max_i \pi_i \alpha^{d(i,j)}` and :math:`\lambda = \Phi^{-1}v`.
+
+    On a tree λ is a certificate, so :math:`\sum\lambda` bounds the utility of every mechanism:
+
+    >>> from tightrope.graphs import PathPower
+    >>> v, prices = candidate_prices(Phi(PathPower(3), "ln(2)"), np.array([0.25, 0.5, 0.25]))
+    >>> round(float(prices.sum()), 12)
+    0.5
+    """
+    v = phi.reach(prior)
+    return v, phi.solve(v).values
+
+
+def candidate_test(
+    graph: AnswerGraph, epsilon: Epsilon, z: NDArray[np.float64], prior: ArrayLike
+) -> Optimality:
+    r"""Test the candidate certificate of a prior.
+
+    The margin is found by one linear program for each answer that the prior allows.
+    """
+    phi = Phi(graph, epsilon)
+    pi = phi.check_vector(prior, "the prior")
+    bad = np.flatnonzero(pi < 0)
+    if len(bad) or abs(pi.sum() - 1) > 1e-9:
+        place = f"{pi[bad[0]]} at position {bad[0]}" if len(bad) else f"the sum {pi.sum():.12g}"
+        raise InputError(f"a prior must be non-negative with sum 1, got {place}")
+    if not graph.is_tree and graph.size * graph.edge_count > TEST_WORK:
+        raise TooLarge(
+            f"the certificate on {graph.name} would need {graph.size} linear programs with "
+            f"{2 * graph.edge_count} constraints each; {TEST_WORK} answers × edges are the limit"
+        )
+    v, certificate = candidate_prices(phi, pi)
+    utility = float(z @ v)
+    if graph.is_tree:
+        reason = "on a tree the candidate is a certificate for every prior"
+        return Optimality("yes", certificate, utility, 0.0, None, reason)
+    margin, witness = _worst(graph, phi.alpha, certificate, pi)
+    if margin >= -CERTIFICATE_TOLERANCE:
+        reason = "the candidate is a certificate"
+        return Optimality("yes", certificate, utility, margin, None, reason)
+    if z.min() > CERTIFICATE_TOLERANCE:
+        reason = "the only candidate fails: with every z positive no other certificate fits"
+        return Optimality("no", certificate, utility, margin, witness, reason)
+    reason = "the candidate fails, but some z is zero and leaves room for others"
+    return Optimality("undecided", certificate, utility, margin, witness, reason)
+
+
+def _worst(
+    graph: AnswerGraph, alpha: float, certificate: NDArray[np.float64], prior: NDArray[np.float64]
+) -> tuple[float, tuple[int, NDArray[np.float64]] | None]:
+    """Return the least λ·r - π_i r_i over privacy columns with sum 1, and where it is reached."""
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array
+
+    ends = graph.edge_array()
+    rate = alpha ** graph.edge_lengths()
+    count = len(ends)
+    rows = np.concatenate([np.arange(2 * count)] * 2)
+    columns = np.concatenate([ends[:, 0], ends[:, 1], ends[:, 1], ends[:, 0]])
+    values = np.concatenate([np.tile(rate, 2), -np.ones(2 * count)])
+    private = csr_array((values, (rows, columns)), shape=(2 * count, graph.size))
+    least, where = np.inf, None
+    for i in np.flatnonzero(prior > 0):
+        cost = certificate.copy()
+        cost[i] -= prior[i]
+        found = linprog(
+            cost,
+            A_ub=private,
+            b_ub=np.zeros(2 * count),
+            A_eq=np.ones((1, graph.size)),
+            b_eq=[1.0],
+            method="highs",
+        )
+        if found.fun < least:
+            least, where = float(found.fun), (int(i), np.asarray(found.x))
+    return least, where
 
 
 @dataclass(frozen=True)

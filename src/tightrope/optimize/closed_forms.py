@@ -15,8 +15,7 @@ from tightrope.consumers.line import line_remap
 from tightrope.errors import TightropeError
 from tightrope.graphs import PathPower, path_order
 from tightrope.mechanisms import exponential, geometric
-from tightrope.mechanisms.tight import TightConstraints
-from tightrope.mechanisms.tight_optimality import reach
+from tightrope.mechanisms.tight import TightConstraints, candidate_prices
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.minimax import minimax_remap
 from tightrope.optimize.problem import Floats, Ints
@@ -265,9 +264,7 @@ def _tight_for_prior(task: Task) -> TightConstraints | str:
 
 def _candidate(task: Task) -> tuple[Floats, Floats]:
     r"""Return :math:`v_j = \max_i \pi_i \alpha^{d(i,j)}` and :math:`\Phi^{-1} v`."""
-    phi = Phi(task.graph, task.epsilon)
-    values = reach(phi, task.prior)
-    return values, np.asarray(phi.solve(values).values)
+    return candidate_prices(Phi(task.graph, task.epsilon), task.prior)
 
 
 def _likeliest(task: Task, noise: TightConstraints) -> Ints:

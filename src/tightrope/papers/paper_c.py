@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tightrope.axioms import cycle_labelling, tree_weights, universality
+from tightrope.axioms import cycle_labelling, universality
 from tightrope.axioms.refutation import Refutation
 from tightrope.channels import Channel, IntegerChannel, equal, is_private, rational
 from tightrope.channels.derive import derivable
@@ -15,7 +15,7 @@ from tightrope.channels.generality import maximally_general
 from tightrope.consumers import Consumer, Loss, expected_loss, loss as read_loss
 from tightrope.graphs import AnswerGraph, Clique, Cycle, ExplicitGraph, Star, petersen
 from tightrope.graphs.shapes import shortest_cycle
-from tightrope.mechanisms import exponential, geometric, randomized_response
+from tightrope.mechanisms import exponential, geometric, randomized_response, tight_constraints
 from tightrope.optimize import design, minimax_remap
 from tightrope.papers.claims import Computed, Paper
 from tightrope.queries import query
@@ -332,15 +332,15 @@ def _theorem_43() -> Computed:
     "Thm 4.3, c_0",
     "weight of the centre of a star with 4 rays: (1-(k-1)α)/(1+α), α = 1/4",
     "1/5",
-    by=tree_weights,
+    by=tight_constraints,
 )
 def _star_centre() -> Computed:
-    return float(tree_weights(Star(4), "ln(4)")[0]), ""
+    return float(tight_constraints(Star(4), "ln(4)").z[0]), ""
 
 
-@claim("Thm 4.3, c_i", "weight of a leaf: 1/(1+α), α = 1/4", "4/5", by=tree_weights)
+@claim("Thm 4.3, c_i", "weight of a leaf: 1/(1+α), α = 1/4", "4/5", by=tight_constraints)
 def _star_leaf() -> Computed:
-    return float(tree_weights(Star(4), "ln(4)")[1]), ""
+    return float(tight_constraints(Star(4), "ln(4)").z[1]), ""
 
 
 @claim(

@@ -11,9 +11,9 @@ from tightrope.axioms import (
     ApproximateBound,
     FunctionBound,
     TableBound,
+    check_axioms,
     determinant_utility,
     dobrushin_optimum,
-    examine,
     is_generic_private,
     log_odds,
     log_odds_bound,
@@ -137,7 +137,7 @@ def _log_odds() -> Computed:
 @claim(
     "Prop 2.2.2, a ≥ 1/2",
     "for a ≥ 1/2 all b' from b to (1-b)a/(1-a) are allowed; that end is a probability",
-    by=examine,
+    by=check_axioms,
     correction="The two cases are exchanged: at a = 3/4, b = 1/2 the end is 3/2. The proof derives "
     "(1-b)a/(1-a) for a ≤ 1/2 and 1-b(1-a)/a for a ≥ 1/2, and so it must read.",
 )
@@ -161,24 +161,28 @@ def _interval() -> Computed:
     return worst == 0, "for a ≤ 1/2, in fractions"
 
 
-@claim("Prop 2.2.3, Thm 2.2.5", "the predicate of ε-privacy satisfies every condition", by=examine)
+@claim(
+    "Prop 2.2.3, Thm 2.2.5", "the predicate of ε-privacy satisfies every condition", by=check_axioms
+)
 def _conditions() -> Computed:
-    report = examine(lambda a, b: b <= 2 * a and 1 - a <= 2 * (1 - b), steps=24)
+    report = check_axioms(lambda a, b: b <= 2 * a and 1 - a <= 2 * (1 - b), steps=24)
     return bool(report), f"{len(report.conditions)} conditions on a grid of 24 steps"
 
 
-@claim("Thm 2.2.5 (iii)", "m(a) = 1 - M(1-a)", by=examine)
+@claim("Thm 2.2.5 (iii)", "m(a) = 1 - M(1-a)", by=check_axioms)
 def _lower() -> Computed:
-    report = examine(lambda a, b: b <= 2 * a and 1 - a <= 2 * (1 - b), steps=24)
+    report = check_axioms(lambda a, b: b <= 2 * a and 1 - a <= 2 * (1 - b), steps=24)
     upper = dict(report.upper)
     return all(low == 1 - upper[1 - a] for a, low in report.lower), "at 25 points"
 
 
 @claim(
-    "Thm 2.2.5 (iv)", "a predicate whose M is not concave breaks the axiom of choice", by=examine
+    "Thm 2.2.5 (iv)",
+    "a predicate whose M is not concave breaks the axiom of choice",
+    by=check_axioms,
 )
 def _concave() -> Computed:
-    report = examine(
+    report = check_axioms(
         lambda a, b: abs(a - b) <= Fraction(1, 4) or (b <= 4 * a and 1 - a <= 4 * (1 - b)),
         steps=24,
     )
@@ -189,7 +193,7 @@ def _concave() -> Computed:
 @claim(
     "Thm 2.2.5 (v)",
     "m is nonincreasing",
-    by=examine,
+    by=check_axioms,
     correction="m(a) = 1 - M(1-a) with M nondecreasing is nondecreasing; it increases strictly "
     "wherever m(a) > 0. Two signs are exchanged.",
 )

@@ -87,6 +87,44 @@ class PathPowerStructure(Structure):
         return None
 
 
+def reach_along(weights: NDArray[np.float64], width: int, level: float) -> NDArray[np.float64]:
+    r"""Return :math:`\max_i w_i e^{-εd(i,j)}` with :math:`d = \lceil|i-j|/w\rceil`, by two passes.
+
+    >>> reach_along(np.array([0.8, 0.1, 0.1, 0.0]), 1, np.log(2)).round(12).tolist()
+    [0.8, 0.4, 0.2, 0.1]
+    """
+    with np.errstate(divide="ignore"):
+        # In extended precision: the slope taken out below grows with the number of answers.
+        logs = np.log(weights.astype(np.longdouble))
+    right = _reach_from_left(logs, width, level)
+    left = _reach_from_left(logs[::-1], width, level)[::-1]
+    return np.asarray(np.exp(np.maximum(right, left)), dtype=np.float64)
+
+
+def _reach_from_left(logs: NDArray[Any], width: int, level: float) -> NDArray[Any]:
+    """Return the largest reach from nodes at or left of each node, in logarithms.
+
+    A node within one width reaches from distance 1; one further away reaches the node a width
+    nearer first, so the reach falls by one level for every width: a running maximum in each
+    residue class.
+    """
+    from scipy.ndimage import maximum_filter1d
+
+    near = logs
+    if width > 1:
+        # Window of the width-1 nodes to the left and the node itself.
+        window = maximum_filter1d(
+            logs.astype(np.float64), width, mode="constant", cval=-np.inf, origin=(width - 1) // 2
+        )
+        near = np.maximum(logs, window - level)
+    count = -(-len(near) // width)
+    padded = np.full(count * width, -np.inf, np.longdouble)
+    padded[: len(near)] = near
+    slope = np.longdouble(level) * np.arange(count)[:, None]
+    table = padded.reshape(count, width) + slope
+    return np.asarray((np.maximum.accumulate(table, axis=0) - slope).ravel()[: len(logs)])
+
+
 def _one_sided(alpha: Alpha, x: NDArray[Any], width: int) -> NDArray[Any]:
     r"""Return :math:`\sum_{j<i} \alpha^{\lceil (i-j)/w \rceil} x_j` for every i.
 

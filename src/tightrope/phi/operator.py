@@ -31,7 +31,8 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import LIMITS
-from tightrope.phi.structure import DenseStructure, Structure, structure_of
+from tightrope.phi.lines import reach_along
+from tightrope.phi.structure import DenseStructure, Structure, TreeStructure, structure_of
 
 #: Residual, relative to the right-hand side, up to which a system counts as solvable.
 CONSISTENT_TOLERANCE = 1e-8
@@ -62,7 +63,7 @@ class Solution:
     >>> from tightrope.graphs import Star
     >>> from tightrope.phi import Phi
     >>> star = Phi(Star(3), "ln(4)").solve_ones()
-    >>> star.values.tolist(), star.unique, star.positive, star.method
+    >>> star.values.round(12).tolist(), star.unique, star.positive, star.method
     ([0.4, 0.8, 0.8, 0.8], True, True, 'closed form (tree)')
     """
 
@@ -328,6 +329,26 @@ class Phi:
         vector = self.check_vector(x, "the vector")
         return self.structure.apply(self.alpha, vector)
 
+    def reach(self, weights: ArrayLike) -> NDArray[np.float64]:
+        r"""Return :math:`v_j = \max_i w_i \alpha^{d(i,j)}` for weights :math:`w \ge 0`, no matrix.
+
+        It is :math:`\Phi w` with a maximum in place of the sum: two passes along a power of a
+        path and over a tree, elsewhere one shortest-path search from all answers at once,
+        because :math:`-\ln v_j = \min_i (-\ln w_i + \varepsilon d(i,j))`.
+
+        Examples
+        --------
+        >>> from tightrope.graphs import PathPower
+        >>> Phi(PathPower(4), "ln(2)").reach([0.8, 0.1, 0.1, 0.0]).round(12).tolist()
+        [0.8, 0.4, 0.2, 0.1]
+        """
+        vector = self.check_vector(weights, "the vector")
+        if self.graph.power is not None:
+            return reach_along(vector, self.graph.power, float(self.epsilon))
+        if self.graph.is_tree:
+            return TreeStructure(self.graph).reach(self.alpha, vector)
+        return _reach_by_search(self.graph, float(self.epsilon), vector)
+
     def matrix(self) -> NDArray[np.float64]:
         """Return Φ as an array; refused when it would not fit."""
         if self.size > LIMITS.matrix:
@@ -375,3 +396,23 @@ class Phi:
 def _extended(number: Fraction) -> np.longdouble:
     """Return a fraction in extended precision, by the quotient of two rounded integers."""
     return np.longdouble(str(number.numerator)) / np.longdouble(str(number.denominator))
+
+
+def _reach_by_search(
+    graph: AnswerGraph, level: float, weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Add a source joined to every node by its own -ln w and search from there."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import dijkstra
+
+    edges, n = graph.edge_array(), graph.size
+    seen = np.flatnonzero(weights > 0)
+    # The search takes an entry of 0 for no edge, and no negative one: shift all first steps.
+    shift = 1.0 + np.log(weights[seen].max()) if len(seen) else 0.0
+    first = shift - np.log(weights[seen])
+    tails = np.concatenate([edges[:, 0], edges[:, 1], np.full(len(seen), n)])
+    heads = np.concatenate([edges[:, 1], edges[:, 0], seen])
+    lengths = np.concatenate([np.tile(level * graph.edge_lengths(), 2), first])
+    network = coo_array((lengths, (tails, heads)), shape=(n + 1, n + 1)).tocsr()
+    found = dijkstra(network, directed=True, indices=n)[:n]
+    return np.asarray(np.exp(shift - found))

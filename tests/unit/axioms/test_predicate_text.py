@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from tightrope.axioms.predicate_text import read_predicate
+from tightrope.axioms.predicates import read_predicate
 from tightrope.errors import TextError
 
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from tightrope.axioms import ApproximateBound, examine
+from tightrope.axioms import ApproximateBound, check_axioms
 from tightrope.channels import cascade, equal, hidden_choice
 from tightrope.errors import InputError
 
@@ -37,7 +37,7 @@ def point(channel):
     ],
 )
 def test_definitions_that_satisfy_the_axioms(predicate):
-    report = examine(predicate, steps=24)
+    report = check_axioms(predicate, steps=24)
     assert report, [c.name for c in report.conditions if not c.holds]
     assert report.breach is None
 
@@ -56,7 +56,7 @@ def test_definitions_that_satisfy_the_axioms(predicate):
     ],
 )
 def test_violations_come_with_mechanisms(predicate, broken):
-    report = examine(predicate, steps=16)
+    report = check_axioms(predicate, steps=16)
     assert not report
     names = [c.name for c in report.conditions if not c.holds]
     assert any(broken in name for name in names), names
@@ -77,7 +77,7 @@ def test_violations_come_with_mechanisms(predicate, broken):
 
 
 def test_the_nearest_definition_is_concave_and_above():
-    report = examine(
+    report = check_axioms(
         lambda a, b: abs(a - b) <= QUARTER or (b <= 4 * a and 1 - a <= 4 * (1 - b)), steps=32
     )
     for a, top in report.upper:
@@ -88,7 +88,7 @@ def test_the_nearest_definition_is_concave_and_above():
 
 
 def test_the_functions_of_pure_privacy_are_found():
-    report = examine(pure, steps=60)
+    report = check_axioms(pure, steps=60)
     bound = ApproximateBound("ln(2)")
     for a, top in report.upper:
         assert bound.exact(a) - Fraction(1, 60) < top <= bound.exact(a)
@@ -98,13 +98,13 @@ def test_the_functions_of_pure_privacy_are_found():
 
 
 def test_one_sided_predicates_are_read_both_ways():
-    report = examine(lambda a, b: b <= 2 * a, steps=24)
+    report = check_axioms(lambda a, b: b <= 2 * a, steps=24)
     assert not report.symmetric
     assert report
-    assert examine(lambda a, b: abs(a - b) <= QUARTER, steps=8).symmetric
+    assert check_axioms(lambda a, b: abs(a - b) <= QUARTER, steps=8).symmetric
 
 
 @pytest.mark.parametrize("steps", [1, 5000, True, 2.5])
 def test_refusals(steps):
     with pytest.raises(InputError, match="steps"):
-        examine(pure, steps=steps)
+        check_axioms(pure, steps=steps)

@@ -7,11 +7,11 @@ import pytest
 from scipy.optimize import linprog
 
 from tightrope.axioms.rays import all_rays, together
-from tightrope.axioms.trees import tree_mechanism
 from tightrope.channels import GeometricChannel
 from tightrope.consumers import Consumer, expected_loss
 from tightrope.errors import TooLarge
 from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star
+from tightrope.mechanisms import tight_constraints
 
 
 def plain_optimum(graph, alpha, consumer):
@@ -87,7 +87,7 @@ def test_not_all_are_served_on_a_triangle():
 def test_minimax_duality_on_a_tree():
     """What is optimal for every prior is optimal for every set of answers."""
     graph, alpha = Star(3), 0.4
-    mechanism = tree_mechanism(graph, -math.log(alpha)).matrix()
+    mechanism = tight_constraints(graph, -math.log(alpha)).matrix()
     rays = all_rays(graph, alpha)
     for support in ([0, 1], [1, 2], [0, 1, 2], [1, 2, 3], [0, 1, 2, 3]):
         consumer = Consumer.of(graph, support=support)

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from tightrope.axioms.threshold import side_of
+from tightrope.axioms.universality import side_of
 from tightrope.epsilon import Epsilon
 
 

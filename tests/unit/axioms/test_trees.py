@@ -6,12 +6,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tightrope.axioms import tree_certificate, tree_weights
 from tightrope.axioms.rays import all_rays, together
-from tightrope.axioms.trees import refute_by_star, star_optimum, tree_mechanism
+from tightrope.axioms.refutation import refute_by_star, star_optimum
 from tightrope.consumers import Consumer, utility
 from tightrope.errors import InputError
-from tightrope.graphs import Cycle, ExplicitGraph, PathPower, Star
+from tightrope.graphs import ExplicitGraph, PathPower, Star
+from tightrope.mechanisms import tight_constraints
+from tightrope.phi import Phi
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,7 @@ from tightrope.graphs import Cycle, ExplicitGraph, PathPower, Star
     ],
 )
 def test_weights_solve_the_system(graph):
-    z = tree_weights(graph, 0.8)
+    z = Phi(graph, 0.8).solve_ones().values
     phi = np.exp(-0.8 * graph.distance_matrix())
     assert phi @ z == pytest.approx(np.ones(graph.size), abs=1e-12)
 
@@ -31,14 +32,15 @@ def test_weights_solve_the_system(graph):
 def test_certificates_with_lengths():
     graph = ExplicitGraph([(0, 1), (1, 2), (1, 3)], lengths=[1.0, 2.0, 0.5])
     prior = [0.1, 0.2, 0.3, 0.4]
-    found = tree_certificate(graph, prior, 2)
-    assert found.exists
-    assert found.utility == pytest.approx(found.bound, abs=1e-12)
+    mechanism = tight_constraints(graph, 2)
+    found = mechanism.is_optimal_for(prior)
+    assert found.verdict == "yes"
+    assert found.utility == pytest.approx(found.certificate.sum(), abs=1e-12)
     phi = np.exp(-2 * graph.distance_matrix())
     v = (np.array(prior)[:, None] * phi).max(axis=0)
-    assert found.multipliers == pytest.approx(np.linalg.solve(phi, v), abs=1e-12)
+    assert found.certificate == pytest.approx(np.linalg.solve(phi, v), abs=1e-12)
     consumer = Consumer.of(graph, prior=prior)
-    assert utility(tree_mechanism(graph, 2), consumer) == pytest.approx(found.bound, abs=1e-12)
+    assert utility(mechanism, consumer) == pytest.approx(found.utility, abs=1e-12)
 
 
 @pytest.mark.parametrize("k", [3, 4, 5])
@@ -73,10 +75,20 @@ def test_the_star_refutes_above_the_threshold_only(k):
         refute_by_star(graph, f"ln({k - 1})")
 
 
-def test_only_trees():
-    with pytest.raises(InputError, match="has a cycle"):
-        tree_weights(Cycle(4), 1)
-    with pytest.raises(InputError, match="Δ - 1"):
-        tree_mechanism(Star(4), "ln(2)")
-    with pytest.raises(InputError, match="probabilities"):
-        tree_certificate(PathPower(3), [0.5, 0.5], 1)
+@pytest.mark.parametrize(
+    "graph",
+    [
+        Star(4),
+        ExplicitGraph([(0, 1), (1, 2), (1, 3), (3, 4)], lengths=[1, 2, 0.5, 3.0]),
+        ExplicitGraph([(0, 1), (1, 2), (2, 0), (2, 3)], lengths=[1, 2, 0.5, 3.0]),
+    ],
+    ids=["star", "tree with lengths", "triangle with lengths"],
+)
+def test_products_solutions_and_reach_agree_with_the_matrix(graph):
+    phi, matrix = Phi(graph, 0.7), np.exp(-0.7 * graph.distance_matrix())
+    x = np.linspace(0.1, 1, graph.size)
+    assert phi.matvec(x) == pytest.approx(matrix @ x, rel=1e-13)
+    assert phi.solve(x).values == pytest.approx(np.linalg.solve(matrix, x), abs=1e-12)
+    assert phi.reach(x) == pytest.approx((matrix * x).max(axis=1), rel=1e-13)
+    bound = phi.inverse_norm
+    assert bound is None or bound >= np.linalg.norm(np.linalg.inv(matrix), 2)

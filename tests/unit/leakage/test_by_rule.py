@@ -3,15 +3,14 @@ import pytest
 
 from tightrope.channels import Channel, KroneckerChannel
 from tightrope.consumers import Prior, ProductPrior
-from tightrope.epsilon import Epsilon
 from tightrope.graphs import Clique, Databases, PathPower, Star
 from tightrope.leakage.by_rule import (
     parts,
-    strongest_pull,
     symmetric_information,
     weighted_maxima_sum,
 )
 from tightrope.mechanisms import exponential, geometric
+from tightrope.phi import Phi
 
 
 def test_parts_are_counted_once_for_each_object() -> None:
@@ -47,6 +46,6 @@ def test_rules_say_none_where_they_do_not_apply() -> None:
 
 
 @pytest.mark.parametrize("graph", [Star(5), Databases(3, range(2)), PathPower(9, 3)], ids=str)
-def test_the_pull_of_a_known_answer_falls_with_distance(graph: Star) -> None:
-    pull = strongest_pull(graph, Epsilon.of(0.4), Prior.point(graph.size, 1))
-    assert pull == pytest.approx(np.exp(-0.4 * graph.distances_from(1)))
+def test_the_reach_of_a_known_answer_falls_with_distance(graph: Star) -> None:
+    reached = Phi(graph, 0.4).reach(Prior.point(graph.size, 1).probabilities)
+    assert reached == pytest.approx(np.exp(-0.4 * graph.distances_from(1)))

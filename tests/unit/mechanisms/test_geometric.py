@@ -16,7 +16,6 @@ from tightrope.graphs import (
     petersen,
 )
 from tightrope.mechanisms import geometric
-from tightrope.mechanisms.geometric import line_width
 
 GRAPHS = [
     PathPower(1),
@@ -69,4 +68,4 @@ def test_sums_scale_by_the_largest_value() -> None:
 
 def test_lengths_are_refused() -> None:
     with pytest.raises(InputError, match="edges of length 1"):
-        line_width(ExplicitGraph([(0, 1)], lengths=[2.0]))
+        geometric(ExplicitGraph([(0, 1)], lengths=[2.0]), 1)
