@@ -230,8 +230,7 @@ def ask(question: Question, limit: float, settings: Mapping[str, Any], rows: boo
 def _work(question: Question, graph: Any) -> Callable[..., Any]:
     """Return the call that answers the question."""
     import tightrope
-    from tightrope.consumers import Consumer
-    from tightrope.consumers import loss as read_loss
+    from tightrope.consumers import Consumer, loss as read_loss
     from tightrope.optimize import design_limited, design_many
 
     level = question.epsilon

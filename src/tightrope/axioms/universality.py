@@ -18,8 +18,7 @@ import numpy as np
 from tightrope.axioms.rays import all_rays, together
 from tightrope.axioms.refutation import Refutation, Universal, refute_by_cycle, refute_by_star
 from tightrope.channels import Channel, ScaledPhi
-from tightrope.consumers import Loss, is_monotone
-from tightrope.consumers import loss as read_loss
+from tightrope.consumers import Loss, is_monotone, loss as read_loss
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph, ExplicitGraph
