@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 
 from tightrope.errors import InputError
-from tightrope.publish import Charge, Ledger
+from tightrope.publish import Ledger
+from tightrope.publish.accounts import Charge
 from tightrope.publish.entries import Entry
 from tightrope.publish.ledger import Ticket, check_ledger
 from tightrope.publish.store import Transaction

@@ -13,15 +13,9 @@ from tightrope import Epsilon
 from tightrope.certify import certify, write
 from tightrope.channels import GeometricChannel
 from tightrope.errors import CheckFailed, InputError, TightropeError
-from tightrope.publish import (
-    Charge,
-    Ledger,
-    SourceFailed,
-    apply_remap,
-    parse_facts,
-    release,
-    verify_receipt,
-)
+from tightrope.publish import Ledger, SourceFailed, parse_facts, release, verify_receipt
+from tightrope.publish.accounts import Charge
+from tightrope.publish.interchange import apply_remap
 from tightrope.publish.receipts import SigningKey
 
 COUNT = "select count(*) from {}"
@@ -314,3 +308,29 @@ def test_after_the_charge_every_failure_is_one_sentence(monkeypatch):
     assert len(told) == 1
     assert next(iter(told))[0] is SourceFailed
     assert "17" not in next(iter(told))[1]
+
+
+def test_a_file_whose_name_is_no_text(run, monkeypatch):
+    """Bytes that are no UTF-8: refused in an address, a place like any other above it."""
+    odd = os.fsdecode(b"odd\xff")
+    Path(odd).mkdir()
+    shutil.copy("people.csv", f"{odd}/people.csv")
+    refused = run(*command("--budget", "1", data=f"{odd}/people.csv"))
+    assert refused.code == 2
+    assert "plain text" in refused.err
+    monkeypatch.chdir(odd)
+    write(counting(), "count.tightrope")
+    done = run(*command("--budget", "1"))
+    assert done.code == 0, done.err
+    with pytest.raises(InputError, match="has an account already"):
+        ask("others", facts=facts_of(("others", "")), budget=None)
+    assert run("ledger", "show", "ledger.db").code == 0
+
+
+def test_the_ledger_shows_what_an_account_is_bound_to(run):
+    ask()
+    run("ledger", "budget", "ledger.db", "user ann", "1")
+    shown = run("ledger", "show", "ledger.db", "--json").data["accounts"]
+    assert shown["table people"]["source"] == f"file:{Path('people.csv').resolve()}"
+    assert shown["table people"]["neighbours"] == "change-one"
+    assert shown["user ann"]["source"] is None

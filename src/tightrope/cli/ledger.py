@@ -42,6 +42,8 @@ def show_ledger(url: LedgerUrl, as_json: AsJson = False) -> None:
                 "budget": str(account.budget),
                 "spent": str(account.spent),
                 "remaining": str(account.remaining),
+                "source": str(account.bound.source) if account.bound else None,
+                "neighbours": account.bound.neighbours if account.bound else None,
             }
             for name, account in accounts.items()
         },
@@ -51,6 +53,7 @@ def show_ledger(url: LedgerUrl, as_json: AsJson = False) -> None:
         rows = {
             name: f"{shown(account.spent)} of {shown(account.budget)} spent, "
             f"{shown(account.remaining)} left"
+            + (f" ({account.bound.neighbours}, {account.bound.source})" if account.bound else "")
             for name, account in accounts.items()
         }
         rows |= {"entries": str(head.position), "head": head.hash, "last": head.time}

@@ -191,7 +191,8 @@ class SourceIdentity:
         return not set(self.names).isdisjoint(other.names)
 
     def __str__(self) -> str:
-        return self.names[0]
+        # A path may hold bytes that are no text.
+        return self.names[0].encode(errors="backslashreplace").decode()
 
 
 @dataclass(frozen=True)

@@ -253,7 +253,7 @@ def _bind(state: State, entry: Entry) -> None:
     if not new.source.names:
         raise InputError("data that an account is bound to has a name")
     for name in new.source.names:
-        owner = state.get(f"source:{name}", {}).get("account")
+        owner = state.get(_place(name), {}).get("account")
         if owner not in (None, account.name):
             raise InputError(
                 f"this data has an account already: {owner} ({new.source}); the same people have "
@@ -264,10 +264,15 @@ def _bind(state: State, entry: Entry) -> None:
         old.check(account.name, new)
         # A file that was written anew has another inode; the old one may become somebody else's.
         for name in set(old.source.names) - set(new.source.names):
-            state[f"source:{name}"] = {"account": None}
+            state[_place(name)] = {"account": None}
     for name in new.source.names:
-        state[f"source:{name}"] = {"account": account.name}
+        state[_place(name)] = {"account": account.name}
     _keep(state, Account(**{**vars(account), "bound": new}))
+
+
+def _place(name: str) -> str:
+    """Return where the state holds the owner of data; a path may be no text."""
+    return f"source:{digest(name)}"
 
 
 def _reserve(state: State, entry: Entry) -> None:

@@ -335,6 +335,9 @@ def check_columns(source: Source, columns: Sequence[Column]) -> Mapping[str, str
 def _file(path: str) -> str:
     if set(path) & set("*?[") or not Path(path).is_file():
         raise InputError(f"{path}: there is no such file")
+    if not path.isprintable():
+        # It would stand in SQL, and fail there after the charge.
+        raise InputError(f"{path!a}: a path must be plain text: give the file another name")
     return path
 
 
