@@ -19,12 +19,6 @@ from tightrope.axioms.measures import (
     determinant_utility as determinant_utility,
     dobrushin_optimum as dobrushin_optimum,
 )
-from tightrope.axioms.predicates import (
-    check_axioms as check_axioms,
-    read_predicate as read_predicate,
-)
-from tightrope.axioms.refutation import (
-    Refutation as Refutation,
-    cycle_labelling as cycle_labelling,
-)
+from tightrope.axioms.predicates import check_axioms as check_axioms
+from tightrope.axioms.refutation import Refutation as Refutation, cycle_labelling as cycle_labelling
 from tightrope.axioms.universality import universality as universality

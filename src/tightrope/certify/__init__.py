@@ -6,29 +6,17 @@
 """
 
 from tightrope.certify.certificates import (
-    Envelope,
-    Limited,
-    LinePrices,
-    PhiBound,
-    Prices,
-    TreePrices,
+    Envelope as Envelope,
+    Limited as Limited,
+    LinePrices as LinePrices,
+    PhiBound as PhiBound,
+    Prices as Prices,
+    TreePrices as TreePrices,
 )
-from tightrope.certify.make import certify
-from tightrope.certify.mechanism import Mechanism, read, write
-from tightrope.certify.verification import Verification, judge_script, verify
-
-__all__ = [
-    "Envelope",
-    "Limited",
-    "LinePrices",
-    "Mechanism",
-    "PhiBound",
-    "Prices",
-    "TreePrices",
-    "Verification",
-    "certify",
-    "judge_script",
-    "read",
-    "verify",
-    "write",
-]
+from tightrope.certify.make import certify as certify
+from tightrope.certify.mechanism import Mechanism as Mechanism, read as read, write as write
+from tightrope.certify.verification import (
+    Verification as Verification,
+    judge_script as judge_script,
+    verify as verify,
+)

@@ -115,7 +115,8 @@ def axioms(
     >>> axioms("b <= 2*a and 1-a <= 2*(1-b)", steps=8, as_json=True)
     {"satisfied": true, "conditions": [{"name": "q(a, a) holds", "holds": true}, ...
     """
-    from tightrope.axioms import check_axioms, read_predicate
+    from tightrope.axioms import check_axioms
+    from tightrope.axioms.predicates import read_predicate
 
     report = check_axioms(read_predicate(predicate), steps=steps)
     breach = report.breach

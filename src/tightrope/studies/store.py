@@ -168,7 +168,7 @@ class Store:
     --------
     >>> import tempfile
     >>> from tightrope.studies import Study
-    >>> from tightrope.studies.designing import design_chunk
+    >>> from tightrope.studies.study import design_chunk
     >>> study = Study.of("path(4)", "ln(2),1", chunk=1)
     >>> with tempfile.TemporaryDirectory() as folder, Store(study, f"{folder}/a.parquet") as store:
     ...     for chunk in study.chunks():

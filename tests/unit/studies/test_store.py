@@ -5,12 +5,12 @@ import json
 from pathlib import Path
 
 import pytest
-from tightrope.studies.designing import design_chunk
 
 from tightrope import InputError, __version__
 from tightrope.errors import CheckFailed
 from tightrope.studies import Study, described_in, read_rows, store
 from tightrope.studies.store import Store
+from tightrope.studies.study import design_chunk
 
 STUDY = Study.of(["path(4)", "cycle(5)"], "0.5:2:0.5", routes=[None, "tree"], chunk=2)
 PARTS = {chunk.number: design_chunk(chunk)[1] for chunk in STUDY.chunks()}

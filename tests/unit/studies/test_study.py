@@ -5,12 +5,11 @@ import pickle
 from pathlib import Path
 
 import pytest
-from tightrope.studies.designing import design_chunk
 
 from tightrope import InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.studies import Study
-from tightrope.studies.study import Chunk
+from tightrope.studies.study import Chunk, design_chunk
 
 BASE = {"queries": ["path(4)", "cycle(5)"], "epsilons": "0.5:3:0.5"}
 
