@@ -26,29 +26,19 @@ from tightrope.certify.rounding import LISTED_WEIGHTS
 from tightrope.channels import Channel, GeometricChannel
 from tightrope.consumers.line import line_remap
 from tightrope.errors import InputError
-from tightrope.optimize import Certificate, Design, LimitCertificate
+from tightrope.optimize import Certificate, Design, LimitCertificate, SolverSettings
 from tightrope.optimize.closed_forms import line_prices
 from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Problem
 from tightrope.phi import Phi
 from tightrope.queries import Query, query as query_of
 
-#: Largest number of answers times edges for which the multipliers of every guess are listed.
-LISTED_MULTIPLIERS = 4_000_000
-#: Largest number of answers times guesses on a tree whose prices are proved by elimination.
-TREE_PAIRS = 1 << 24
-#: Most answers on a path whose prices are proved for all guesses at once.
-LINE_ANSWERS = 1 << 17
-#: A multiplier below this is left out; the exact proof makes up for it.
-NEGLIGIBLE = 1e-15
-#: How far, relatively, a cover in floats may fall short before it is made exact.
-COVER_ROUNDING = 1e-11
-
 
 def prove(
     design: Design,
     query: Query | None = None,
     progress: Callable[[float], None] | None = None,
+    settings: SolverSettings | None = None,
 ) -> Mechanism:
     r"""Round a design to integers, make its certificate exact and check both.
 
@@ -56,7 +46,7 @@ def prove(
     :math:`p/q \le e^\varepsilon`. Optimality is proved by the design's prices, made exact: by a
     vector y with :math:`y\Phi \ge \pi` where binary loss allows it; by the prices alone on trees,
     and on paths for all guesses at once; else with one multiplier for each guess and arc. Where
-    these would be more than ``LISTED_MULTIPLIERS`` the file proves privacy alone.
+    these would be more than ``settings.proof_multipliers`` the file proves privacy alone.
 
     Parameters
     ----------
@@ -68,6 +58,8 @@ def prove(
         The question, for the file's title; the name of the answer graph by default.
     progress
         Told the share of guesses whose multipliers are found.
+    settings
+        How large a proof may be.
 
     Examples
     --------
@@ -86,7 +78,7 @@ def prove(
         design.epsilon,
         consumer=None if design.many else design.consumer,
         guess_of=guess_of,
-        certificate=_certificate(design, progress),
+        certificate=_certificate(design, progress, settings or SolverSettings()),
     )
 
 
@@ -115,14 +107,18 @@ def _guesses(design: Design) -> NDArray[np.int64] | None:
 
 
 def _certificate(
-    design: Design, progress: Callable[[float], None] | None
+    design: Design,
+    progress: Callable[[float], None] | None,
+    settings: SolverSettings,
+    *,
+    negative: float = 1e-15,
 ) -> Prices | PhiBound | Envelope | TreePrices | LinePrices | Limited | None:
     """Return what the file proves: by a cover or by rule where that is enough, else in full."""
     proof = design.certificate
     if proof is None:
         return None
     if isinstance(proof, LimitCertificate):
-        return _limited(design, proof, progress)
+        return _limited(design, proof, progress, settings)
     prior = proof.consumer.prior.probabilities
     mix = prior if design.consumer.risk_averse else None
     if design.consumer.loss.is_binary:
@@ -131,17 +127,20 @@ def _certificate(
         if plain and proof.cover is not None:
             return PhiBound(proof.cover, mix)
         cover = prior - proof.prices
-        if plain and cover.min() >= -NEGLIGIBLE and _covers(design, cover, prior):
+        if plain and cover.min() >= -negative and _covers(design, cover, prior):
             return PhiBound(np.maximum(cover, 0), mix)
         # Where geometric noise on a tree exists, its prices are those of the envelope.
         tree = plain and design.graph.is_tree
         if tree and design.level.alpha * (design.graph.max_degree - 1) <= 1:
             return Envelope(mix)
-    return _prices(proof, mix, progress)
+    return _prices(proof, mix, progress, settings)
 
 
 def _limited(
-    design: Design, given: LimitCertificate, progress: Callable[[float], None] | None
+    design: Design,
+    given: LimitCertificate,
+    progress: Callable[[float], None] | None,
+    settings: SolverSettings,
 ) -> Limited:
     """Return the limit, the attacker where he is one of his own, and the proof."""
     usual = np.array_equal(given.attack, np.diag(design.consumer.prior.probabilities))
@@ -150,7 +149,7 @@ def _limited(
         Fraction(repr(float(given.limit))),
         given.weight,
         given.choices,
-        _prices(given.plain(), None, progress),
+        _prices(given.plain(), None, progress, settings),
         None if usual else given.attack,
     )
 
@@ -159,30 +158,37 @@ def _prices(
     proof: Certificate,
     mix: NDArray[np.float64] | None,
     progress: Callable[[float], None] | None,
+    settings: SolverSettings,
 ) -> Prices | TreePrices | LinePrices | None:
     """Return the prices, alone on paths and trees, where they determine the multipliers."""
     graph, consumer, alpha = proof.graph, proof.consumer, proof.epsilon.alpha
     n, guesses = graph.size, consumer.loss.guess_count
-    if graph.power == 1 and 1 < n <= LINE_ANSWERS and consumer.loss.step_rule is not None:
+    if graph.power == 1 and 1 < n <= settings.proof_line and consumer.loss.step_rule is not None:
         if proof.theorem:
             return LinePrices(proof.prices, mix)
         remap = line_remap(consumer, alpha)
         if remap is not None:
             return LinePrices(line_prices(remap.values, alpha), mix)
-    if graph.is_tree and n * guesses <= TREE_PAIRS:
+    if graph.is_tree and n * guesses <= settings.proof_tree_pairs:
         problem = Problem.of(graph, proof.epsilon, consumer)
         found = price(problem, pricer_for(problem), proof.prices, problem.guesses)
         # Where its cheapest ray is highest, the rounding errors of a guess count least.
         return TreePrices(found.lowered, found.heights.argmin(axis=1), mix)
-    if guesses * graph.edge_count > LISTED_MULTIPLIERS:
+    if guesses * graph.edge_count > settings.proof_multipliers:
         return None
     return _listed(proof, guesses, mix, progress)
 
 
-def _covers(design: Design, cover: NDArray[np.float64], prior: NDArray[np.float64]) -> bool:
-    """Whether y Φ reaches π but for a rounding error."""
+def _covers(
+    design: Design,
+    cover: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    *,
+    rounding: float = 1e-11,
+) -> bool:
+    """Whether y Φ reaches π but for a rounding error, which making it exact removes."""
     reached = Phi(design.graph, design.level).matvec(cover)
-    return bool((reached >= prior * (1 - COVER_ROUNDING)).all())
+    return bool((reached >= prior * (1 - rounding)).all())
 
 
 def _listed(
@@ -190,8 +196,10 @@ def _listed(
     guesses: int,
     mix: NDArray[np.float64] | None,
     progress: Callable[[float], None] | None,
+    *,
+    negligible: float = 1e-15,
 ) -> Prices:
-    """List the multipliers of every guess as arcs."""
+    """List the multipliers of every guess as arcs, but for those that are negligible."""
     ends = proof.graph.edge_array()
     parts: list[tuple[NDArray[np.int64], ...]] = []
     values: list[NDArray[np.float64]] = []
@@ -201,7 +209,7 @@ def _listed(
             (ends[:, 0], ends[:, 1], found.forward),
             (ends[:, 1], ends[:, 0], found.backward),
         ):
-            used = value > NEGLIGIBLE
+            used = value > negligible
             parts.append((np.full(int(used.sum()), k), start[used], end[used]))
             values.append(value[used])
         if progress is not None:

@@ -35,6 +35,7 @@ prices are :math:`\lambda_i = \min_k \hat c_k(i)`.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -146,10 +147,14 @@ class Certificate:
         weights = self.weights(guess)
         if self.graph.is_tree:
             return self._on_tree(weights, guess)
-        problem = Problem(self.graph, self.epsilon, weights[:, None] + self.prices[:, None])
-        found = LinearPricer(problem).multipliers(weights, int(problem.anchors[0]))
-        count = len(problem.edges)
+        found = self._pricer.multipliers(weights, 0)
+        count = len(found) // 2
         return self._measured(weights, found[:count], found[count:])
+
+    @functools.cached_property
+    def _pricer(self) -> LinearPricer:
+        """One linear program for all guesses: each starts from the basis of the one before."""
+        return LinearPricer(Problem(self.graph, self.epsilon, np.zeros((self.graph.size, 1))))
 
     def _on_tree(self, weights: Floats, guess: int) -> Multipliers:
         """Send what is left at each node towards the anchor: all of it, with one multiplier."""

@@ -23,11 +23,6 @@ from tightrope.graphs.points import PointsGraph
 from tightrope.optimize.planner import design
 from tightrope.optimize.result import Design
 
-#: Largest number of points for which a spanner is built.
-SPANNER_POINTS = 1500
-#: Points of the grid along each axis that stands for the plane.
-PLANE_GRID = 240
-
 
 @dataclass(frozen=True, eq=False)
 class Spanner:
@@ -52,7 +47,7 @@ class Spanner:
     stretch: float
 
 
-def spanner(points: PointsGraph, stretch: float) -> Spanner:
+def spanner(points: PointsGraph, stretch: float, most: int = 1500) -> Spanner:
     """Return the greedy spanner: an edge is kept when the way round is longer than allowed.
 
     Parameters
@@ -61,6 +56,8 @@ def spanner(points: PointsGraph, stretch: float) -> Spanner:
         Points with a metric.
     stretch
         The largest factor allowed, at least 1.
+    most
+        Most points for which a spanner is built: it looks at all pairs of them.
 
     Examples
     --------
@@ -72,8 +69,8 @@ def spanner(points: PointsGraph, stretch: float) -> Spanner:
     if not np.isfinite(stretch) or stretch < 1:
         raise InputError(f"the stretch must be a number of at least 1, got {stretch}")
     n = points.size
-    if n > SPANNER_POINTS:
-        raise TooLarge(f"a spanner of {n} points is not built: at most {SPANNER_POINTS}")
+    if n > most:
+        raise TooLarge(f"a spanner of {n} points is not built: at most {most}")
     metric = np.stack([points.distances_from(i) for i in range(n)])
     left, right = np.triu_indices(n, 1)
     order = np.argsort(metric[left, right], kind="stable")
@@ -126,7 +123,7 @@ def design_on_spanner(
 
 
 def planar_laplace(
-    points: PointsGraph, epsilon: Epsilon | float | Fraction | str, grid: int = PLANE_GRID
+    points: PointsGraph, epsilon: Epsilon | float | Fraction | str, grid: int = 240
 ) -> Channel:
     r"""Return planar Laplace noise, each noisy place reported as the nearest point.
 
@@ -142,7 +139,9 @@ def planar_laplace(
     >>> noise.row(0).round(1).tolist()
     [0.4, 0.3, 0.3]
     """
-    return _in_the_plane(points, Epsilon.of(epsilon), grid, step=None)
+    if grid < 10 or grid > 2000:
+        raise InputError(f"the grid must have 10 to 2000 points along each axis, got {grid}")
+    return _in_the_plane(points, Epsilon.of(epsilon), grid, None)
 
 
 def planar_geometric(
@@ -161,21 +160,22 @@ def planar_geometric(
     """
     if not np.isfinite(step) or step <= 0:
         raise InputError(f"the step of the grid must be positive, got {step}")
-    return _in_the_plane(points, Epsilon.of(epsilon), PLANE_GRID, step=step)
+    return _in_the_plane(points, Epsilon.of(epsilon), None, step)
 
 
-def _in_the_plane(points: PointsGraph, level: Epsilon, grid: int, step: float | None) -> Channel:
+def _in_the_plane(
+    points: PointsGraph, level: Epsilon, grid: int | None, step: float | None
+) -> Channel:
     if points.metric != "euclidean":
         raise InputError(f"noise in the plane needs the euclidean metric, got {points.metric}")
     places = np.asarray(points.points, dtype=np.float64)
     if places.shape[1] != 2:
         raise InputError(f"noise in the plane needs two coordinates, got {places.shape[1]}")
-    if grid < 10 or grid > 2000:
-        raise InputError(f"the grid must have 10 to 2000 points along each axis, got {grid}")
     rate = float(level)
     reach = 25.0 / rate
     low, high = places.min(axis=0) - reach, places.max(axis=0) + reach
     if step is None:
+        assert grid is not None
         lines = [np.linspace(a, b, grid) for a, b in zip(low, high, strict=True)]
     else:
         counts = np.ceil((high - low) / step).astype(int) + 1

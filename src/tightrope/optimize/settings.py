@@ -93,6 +93,14 @@ class SolverSettings:
     #: ray that is cheap in truth; it is not looked into before that ray is in use.
     regret_news_share: float = 0.1
 
+    # -- proofs in files --------------------------------------------------------------------
+    #: Most guesses times edges for which the multipliers of every guess are listed.
+    proof_multipliers: int = 4_000_000
+    #: Most answers times guesses on a tree whose prices are proved by elimination.
+    proof_tree_pairs: int = 1 << 24
+    #: Most answers on a path whose prices are proved for all guesses at once.
+    proof_line: int = 1 << 17
+
     def __post_init__(self) -> None:
         for one in fields(self):
             value = getattr(self, one.name)
