@@ -9,7 +9,7 @@ from tightrope.graphs.automorphisms import automorphism_group as automorphism_gr
 from tightrope.graphs.averages import (
     AddRemoveMedians as AddRemoveMedians,
     EitherMedians as EitherMedians,
-    mean_graph as mean_graph,
+    Means as Means,
 )
 from tightrope.graphs.base import AnswerGraph as AnswerGraph
 from tightrope.graphs.explicit import ExplicitGraph as ExplicitGraph

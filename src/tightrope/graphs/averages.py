@@ -9,6 +9,7 @@ two whole medians are adjacent; and one person more or less joins 2b and b + x.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from abc import abstractmethod
 from collections.abc import Hashable
@@ -23,67 +24,154 @@ from tightrope.graphs.base import LIMITS, AnswerGraph
 from tightrope.graphs.explicit import ExplicitGraph
 
 
-def mean_graph(
-    people: int, largest: int, *, change: bool, name: str | None = None
-) -> ExplicitGraph:
-    r"""Return the graph on the means s/k of :math:`1 \le k \le u` values from 0 … v.
+class Means(AnswerGraph):
+    r"""Means of 1 … u values from 0 … v, where people come, go and perhaps change.
 
-    The states are the pairs (s, k), not the :math:`(v+1)^u` databases: one person more leads
-    from (s, k) to (s+x, k+1), and with ``change`` one person's change to (s+x, k).
+    Answers are the fractions in [0, v] with denominators up to u, in rising order: between two
+    whole numbers they follow the Farey sequence of order u, so there are
+    :math:`v \sum_{k \le u} \varphi(k) + 1`. Neighbours come from the sums: a mean s/k of k
+    people becomes (s+x)/(k+1) or (s-x)/(k-1), and with ``change`` (s±x)/k. Edges are listed only
+    when something asks for all of them, or for a distance.
 
     Examples
     --------
-    >>> graph = mean_graph(2, 2, change=False)
+    >>> graph = Means(2, 2, change=False)
     >>> [str(label) for label in graph.labels], graph.edge_count
     (['0', '1/2', '1', '3/2', '2'], 6)
+    >>> big = Means(2000, 10, change=True)
+    >>> big.size, str(big.label(big.neighbours(0)[0]))
+    (12165881, '1/2000')
     """
-    states = largest * people * (people + 1) // 2 + people
-    moves = states * (largest + 1) * (2 if change else 1)
-    if moves > LIMITS.edges:
-        raise TooLarge(
-            f"mean({people},{largest}) would look at {moves} moves between sums, more than "
-            f"{LIMITS.edges}: use neighbours='change-one', where the graph is known by rule"
-        )
-    # One person more: s < s+x with one more in k. A change needs room for the other k-1 people.
-    tops, bottoms = [], []
-    step = np.arange(largest + 1)
-    for k in range(1, people + 1):
-        sums = np.arange(k * largest + 1)
-        start, move = (side.ravel() for side in np.meshgrid(sums, step, indexing="ij"))
-        if k < people:
-            tops.append(np.stack([start, start + move]))
-            bottoms.append(np.stack([np.full_like(start, k), np.full_like(start, k + 1)]))
-        if change:
-            inside = (move > 0) & (start + move <= k * largest)
-            tops.append(np.stack([start, start + move])[:, inside])
-            bottoms.append(np.full((2, int(inside.sum())), k))
-    top = np.concatenate([np.arange(largest + 1), *(pair.ravel() for pair in tops)])
-    bottom = np.concatenate([np.ones(largest + 1, np.int64), *(pair.ravel() for pair in bottoms)])
-    shared = np.gcd(top, bottom)
-    keys = (top // shared) * (people + 1) + bottom // shared
-    found, nodes = np.unique(keys, return_inverse=True)
-    values = [Fraction(int(key) // (people + 1), int(key) % (people + 1)) for key in found]
-    order = sorted(range(len(values)), key=values.__getitem__)
-    place = np.empty(len(values), np.int64)
-    place[order] = np.arange(len(values))
-    rest, ends = place[nodes.ravel()][largest + 1 :], []
-    for pair in tops:
-        ends.append(rest[: pair.size].reshape(2, -1))
-        rest = rest[pair.size :]
-    edges = np.sort(np.concatenate([np.empty((2, 0), np.int64), *ends], axis=1), axis=0)
-    edges = np.unique(edges[:, edges[0] < edges[1]], axis=1)
-    return ExplicitGraph(
-        edges.T, labels=[values[i] for i in order], name=name or f"mean({people},{largest})"
-    )
+
+    def __init__(self, people: int, largest: int, *, change: bool, name: str | None = None) -> None:
+        self.people = whole_number(people, "the number of people", 1 if change else 2)
+        self.largest = whole_number(largest, "the largest value")
+        self.change = bool(change)
+        self.name = name or f"mean({people},{largest})"
+        if self.people > LIMITS.parts:
+            raise TooLarge(
+                f"{self.name} has fractions of up to {LIMITS.parts} people, got {people}: use "
+                "neighbours='change-one', where the graph is a power of a path"
+            )
+        totients = np.arange(self.people + 1)
+        for k in range(2, self.people + 1):
+            if totients[k] == k:
+                totients[k::k] -= totients[k::k] // k
+        #: How many answers lie between two whole numbers, the first of them included.
+        self.between = int(totients[1:].sum())
+        self.size = self.largest * self.between + 1
+
+    @functools.cached_property
+    def _farey(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Numerators and denominators of the fractions in [0, 1) in rising order."""
+        self._check_length(self.between, "the fractions between two whole numbers")
+        tops = [np.flatnonzero(np.gcd(np.arange(k), k) == 1) for k in range(1, self.people + 1)]
+        below = np.repeat(np.arange(1, self.people + 1), [len(top) for top in tops])
+        top = np.concatenate(tops)
+        # Fractions are at least 1/u² apart: far more than the rounding of a quotient.
+        order = np.argsort(top / below, kind="stable")
+        return top[order], below[order]
+
+    def _nodes(self, top: NDArray[np.int64], below: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the nodes of the fractions top/below."""
+        whole, rest = np.divmod(top, below)
+        nearest = np.searchsorted(self._values, (rest - 0.25 / self.people) / below)
+        return np.asarray(whole * self.between + nearest)
+
+    @functools.cached_property
+    def _values(self) -> NDArray[np.float64]:
+        return np.divide(*self._farey)
+
+    @property
+    def rule(self) -> tuple[Any, ...]:
+        """The number of people, the largest value and the relation."""
+        return "means", self.people, self.largest, self.change
+
+    @property
+    def label_rule(self) -> tuple[Any, ...]:
+        """The number of people and the largest value."""
+        return "means", self.people, self.largest
+
+    def label(self, i: int) -> Fraction:
+        """Return the mean that a node stands for."""
+        self._check_node(i)
+        whole, place = divmod(int(i), self.between)
+        return whole + Fraction(int(self._farey[0][place]), int(self._farey[1][place]))
+
+    def index(self, label: Hashable) -> int:
+        """Return the node that stands for a mean."""
+        number: Any = label
+        with contextlib.suppress(TypeError, ValueError, OverflowError):  # not a finite number
+            mean = Fraction(number if isinstance(label, float) else number + Fraction(0))
+            if 0 <= mean <= self.largest and mean.denominator <= self.people:
+                return int(self._nodes(np.array(mean.numerator), np.array(mean.denominator)))
+        raise InputError(f"{label!r} is not an answer of {self.name}")
+
+    def neighbours(self, i: int) -> NDArray[np.int64]:
+        """Return the means after one person comes, goes or changes."""
+        mean = self.label(i)
+        sizes = np.arange(mean.denominator, self.people + 1, mean.denominator)
+        sums = mean.numerator * (sizes // mean.denominator)
+        steps = np.arange(-self.largest, self.largest + 1)
+        found = []
+        for more in (-1, 0, 1) if self.change else (-1, 1):
+            then, after = np.add.outer(sums, steps), (sizes + more)[:, None]
+            wanted = steps * more >= 0  # who comes adds a value, who goes takes one away
+            fits = wanted & (after >= 1) & (after <= self.people)
+            fits &= (then >= 0) & (then <= after * self.largest)
+            found.append(self._nodes(then[fits], np.broadcast_to(after, then.shape)[fits]))
+        near = np.unique(np.concatenate(found))
+        beside: NDArray[np.int64] = near[near != i]
+        return beside
+
+    @functools.cached_property
+    def _listed(self) -> ExplicitGraph:
+        """The edges: from every sum s of k people to those of k+1 and, with change, of k."""
+        states = self.largest * self.people * (self.people + 1) // 2 + self.people
+        moves = states * (self.largest + 1) * (1 + self.change)
+        if moves > LIMITS.edges:
+            raise TooLarge(
+                f"all edges of {self.name} would come from {moves} moves between sums, more than "
+                f"{LIMITS.edges}: ask for single nodes, or use neighbours='change-one'"
+            )
+        keys, step = [], np.arange(self.largest + 1)
+        for k in range(1, self.people + 1):
+            sums = np.arange(k * self.largest + 1)
+            start, then = sums[:, None], np.add.outer(sums, step)
+            here = np.broadcast_to(self._nodes(start, np.array(k)), then.shape)
+            for size in range(k if self.change else k + 1, min(k + 1, self.people) + 1):
+                fits = then <= size * self.largest
+                one, other = here[fits], self._nodes(then[fits], np.array(size))
+                pair = np.minimum(one, other) * self.size + np.maximum(one, other)
+                keys.append(np.unique(pair[one != other]))
+        edges = np.unique(np.concatenate([np.zeros(0, np.int64), *keys]))
+        return ExplicitGraph(np.stack(np.divmod(edges, self.size), axis=1), size=self.size)
+
+    def distance(self, i: int, j: int) -> float:
+        """Return the distance of two means in the listed graph."""
+        return self._listed.distance(i, j)
+
+    def distances_from(self, i: int) -> NDArray[Any]:
+        """Return the distances from one mean to all."""
+        return self._listed.distances_from(i)
+
+    @property
+    def degrees(self) -> NDArray[np.int64]:
+        """The degree of every node."""
+        return self._listed.degrees
+
+    def edge_array(self) -> NDArray[np.int64]:
+        """Return all edges."""
+        return self._listed.edge_array()
+
+    @property
+    def diameter(self) -> float:
+        """The largest distance in the listed graph."""
+        return self._listed.diameter
 
 
 class MedianGraph(AnswerGraph):
-    """What both graphs of medians share: the half-integers 0 … v as labels.
-
-    >>> from tightrope.graphs import EitherMedians
-    >>> isinstance(EitherMedians(3), MedianGraph), EitherMedians(3).label(5)
-    (True, Fraction(5, 2))
-    """
+    """What both graphs of medians share: the half-integers 0 … v as labels."""
 
     def __init__(self, largest: int, *, name: str | None = None) -> None:
         self.largest = whole_number(largest, "the largest value")

@@ -26,12 +26,7 @@ from tightrope.graphs.base import AnswerGraph, Lattice, box_rule, check_written
 
 
 class HistogramGraph(AnswerGraph):
-    """What the graphs of histograms share: numbering, labels and the table of vectors.
-
-    >>> from tightrope.graphs import Histograms
-    >>> isinstance(Histograms(4, 3), HistogramGraph)
-    True
-    """
+    """What the graphs of histograms share: numbering, labels and the table of vectors."""
 
     def __init__(self, people: int, classes: int, bins: int, name: str | None) -> None:
         self.people = whole_number(people, "the number of people")

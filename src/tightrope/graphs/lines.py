@@ -494,14 +494,7 @@ class Star(AnswerGraph):
 
 
 class CompleteGraph(RegularGraph):
-    """Every two answers adjacent, whatever the lengths of the edges.
-
-    Examples
-    --------
-    >>> from tightrope.graphs import PointsGraph
-    >>> isinstance(Clique(3), CompleteGraph), PointsGraph([(0, 0), (3, 4)]).edge_count
-    (True, 1)
-    """
+    """Every two answers adjacent, whatever the lengths of the edges."""
 
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return all other nodes."""

@@ -25,12 +25,7 @@ from tightrope.graphs.registry import Parameter, family
 
 
 class ProductGraph(AnswerGraph):
-    """What the two kinds of product share: numbering, labels and combined rows.
-
-    >>> from tightrope.graphs import PathPower, CartesianProduct
-    >>> isinstance(CartesianProduct([PathPower(2), PathPower(3)]), ProductGraph)
-    True
-    """
+    """What the two kinds of product share: numbering, labels and combined rows."""
 
     fills_grid = True
 

@@ -22,11 +22,11 @@ from tightrope.graphs import (
     EitherMedians,
     Family,
     Histograms,
+    Means,
     Parameter,
     PathPower,
     Star,
     StrongProduct,
-    mean_graph,
 )
 from tightrope.graphs.base import check_written
 from tightrope.graphs.registry import FAMILIES as GRAPH_FAMILIES
@@ -109,10 +109,10 @@ def _sum(text: str, near: Neighbours, u: int, v: int) -> Query:
     distance="a sum divided by u; otherwise the fractions s/k, 1 ≤ k ≤ u",
 )
 def _mean(text: str, near: Neighbours, u: int, v: int) -> Query:
+    _check_company(near, u, text)
     graph: AnswerGraph
-    if near.allows_absent:
-        _check_company(near, u, text)
-        graph = mean_graph(u, v, change=near.allows_change, name=text)
+    if near.allows_absent and u > 1:
+        graph = Means(u, v, change=near.allows_change, name=text)
     else:
         graph = PathPower(u * v + 1, v, name=text, step=Fraction(1, u))
     return Query(text, graph, near, u, range(v + 1), mean_of, fewest=1)

@@ -1,28 +1,54 @@
 """Means when the number of people is not fixed."""
 
 from fractions import Fraction
+from math import gcd
 
 import pytest
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import mean_graph
+from tightrope.graphs import Means
 
 
 def test_two_people_with_values_up_to_two() -> None:
-    graph = mean_graph(2, 2, change=False)
+    graph = Means(2, 2, change=False)
     half = graph.index(Fraction(1, 2))
     assert [graph.label(int(i)) for i in graph.neighbours(half)] == [0, 1]
-    changed = mean_graph(2, 2, change=True)
+    changed = Means(2, 2, change=True)
     assert changed.distance(changed.index(0), changed.index(2)) == 1
     assert graph.distance(graph.index(0), graph.index(2)) == 2
 
 
-def test_one_person_who_may_only_leave_is_disconnected() -> None:
-    with pytest.raises(InputError, match="connected"):
-        mean_graph(1, 2, change=False)
-    assert mean_graph(1, 2, change=True).is_clique
+def test_one_person_who_may_only_leave_has_no_graph() -> None:
+    with pytest.raises(InputError, match="number of people must be a whole number of at least 2"):
+        Means(1, 2, change=False)
+    assert Means(1, 2, change=True).is_clique
 
 
-def test_too_many_sums_are_refused_at_once() -> None:
+@pytest.mark.parametrize("change", [False, True])
+@pytest.mark.parametrize(("people", "largest"), [(2, 1), (3, 4), (7, 2), (12, 3)])
+def test_rules_agree_with_the_list(people: int, largest: int, change: bool) -> None:
+    graph = Means(people, largest, change=change)
+    means = {Fraction(s, k) for k in range(1, people + 1) for s in range(k * largest + 1)}
+    assert graph.labels == sorted(means)
+    assert [graph.index(label) for label in graph.labels] == list(range(graph.size))
+    for i in range(graph.size):
+        assert graph.neighbours(i).tolist() == graph.explicit().neighbours(i).tolist()
+    assert graph.diameter == graph.distance_matrix().max()
+
+
+def test_large_graphs_answer_for_single_nodes() -> None:
+    graph = Means(2000, 10, change=True)
+    assert graph.size == 10 * sum(1 for k in range(1, 2001) for a in range(k) if gcd(a, k) == 1) + 1
+    third = graph.index(Fraction(1, 3))
+    assert graph.label(third) == Fraction(1, 3)
+    assert graph.index(Fraction(1001, 3001 - 1002)) in graph.neighbours(graph.index(Fraction(1, 2)))
+    for wrong in (Fraction(1, 2001), -1, 11, float("nan"), "x"):
+        with pytest.raises(InputError, match="not an answer"):
+            graph.index(wrong)
+    with pytest.raises(TooLarge, match="moves between sums"):
+        graph.distance(0, 1)
+
+
+def test_too_many_people_are_refused_at_once() -> None:
     with pytest.raises(TooLarge, match="change-one"):
-        mean_graph(10**12, 5, change=True)
+        Means(10**12, 5, change=True)
