@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tightrope.leakage.explain import explain
+from tightrope.leakage.choose import explain
 
 
 @pytest.mark.parametrize(

@@ -30,10 +30,8 @@ from tightrope.leakage import (
     posterior_vulnerability,
     utility_bound,
 )
-from tightrope.leakage.bounds import graph_bound
-from tightrope.leakage.few_outputs import most_leakage
-from tightrope.leakage.no_converse import leakage_without_privacy
-from tightrope.leakage.transform import equalised
+from tightrope.leakage.bounds import graph_bound, leakage_without_privacy, most_leakage
+from tightrope.leakage.transform import equal_diagonal
 from tightrope.mechanisms import (
     exponential,
     geometric,
@@ -69,7 +67,7 @@ def test_proposition_5_either_symmetry_makes_ball_sizes_constant() -> None:
 def test_figure_5_and_theorem_12_on_a_noisy_channel() -> None:
     graph = Cycle(6)
     before = GeometricChannel(6, LN2)
-    after = equalised(before, graph)
+    after = equal_diagonal(before, graph)
     assert np.ptp(after.matrix().diagonal()) < 1e-12
     assert after.matrix().max() == pytest.approx(after.entry(0, 0))
     assert posterior_min_entropy(after) == pytest.approx(posterior_min_entropy(before))

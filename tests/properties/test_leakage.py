@@ -36,16 +36,14 @@ from tightrope.leakage import (
     shannon_capacity,
     utility_bound,
 )
-from tightrope.leakage.bounds import graph_bound
+from tightrope.leakage.bounds import graph_bound, most_leakage
 from tightrope.leakage.compose import parallel_composition, repeated_composition
-from tightrope.leakage.few_outputs import most_leakage
 from tightrope.leakage.individual import leakage_of_sets
-from tightrope.leakage.measures import posterior_guessing_entropy
-from tightrope.leakage.posterior import hyper
+from tightrope.leakage.measures import hyper, posterior_guessing_entropy
 from tightrope.leakage.transform import (
     average_over_automorphisms,
     average_over_distances,
-    equalised,
+    equal_diagonal,
     maxima_on_diagonal,
 )
 from tightrope.mechanisms import exponential, geometric, randomized_response
@@ -208,7 +206,7 @@ def test_lemmas_8_and_9(case: tuple[Channel, AnswerGraph, float]) -> None:
     if graph.name != truncated_tetrahedron().name:
         _check_equalised(average_over_distances(square, graph), square, graph, epsilon)
     _check_equalised(average_over_automorphisms(square, graph), square, graph, epsilon)
-    _check_equalised(equalised(channel, graph), square, graph, epsilon)
+    _check_equalised(equal_diagonal(channel, graph), square, graph, epsilon)
 
 
 def _check_equalised(after: Channel, before: Channel, graph: AnswerGraph, epsilon: float) -> None:

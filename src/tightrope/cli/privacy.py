@@ -60,7 +60,7 @@ def explain(
     as with any other value in its place.
     ...
     """
-    from tightrope.leakage.explain import explain as explain_level
+    from tightrope.leakage.choose import explain as explain_level
     from tightrope.queries import query
 
     graph = None if question is None else query(question).graph

@@ -11,6 +11,8 @@ from tightrope.leakage.bounds import (
     database_bound as database_bound,
     few_outputs_bound as few_outputs_bound,
     individual_bound as individual_bound,
+    leakage_without_privacy as leakage_without_privacy,
+    most_leakage as most_leakage,
     plain_individual_bound as plain_individual_bound,
     regular_prior_bound as regular_prior_bound,
     utility_bound as utility_bound,
@@ -21,37 +23,32 @@ from tightrope.leakage.choose import (
     epsilon_for_bits as epsilon_for_bits,
     epsilon_for_success as epsilon_for_success,
     epsilon_for_utility as epsilon_for_utility,
+    explain as explain,
 )
 from tightrope.leakage.compose import (
     cascade_composition as cascade_composition,
     parallel_composition as parallel_composition,
     repeated_composition as repeated_composition,
 )
-from tightrope.leakage.entropy import (
-    g_vulnerability as g_vulnerability,
-    guessing_entropy as guessing_entropy,
-    min_entropy as min_entropy,
-    shannon_entropy as shannon_entropy,
-    vulnerability as vulnerability,
-)
 from tightrope.leakage.estimate import estimate_population as estimate_population
-from tightrope.leakage.explain import explain as explain
-from tightrope.leakage.few_outputs import most_leakage as most_leakage
 from tightrope.leakage.individual import individual_leakage as individual_leakage
 from tightrope.leakage.measures import (
     g_leakage as g_leakage,
+    g_vulnerability as g_vulnerability,
+    guessing_entropy as guessing_entropy,
+    hyper as hyper,
     min_capacity as min_capacity,
+    min_entropy as min_entropy,
     min_entropy_leakage as min_entropy_leakage,
     mutual_information as mutual_information,
+    posterior as posterior,
     posterior_g_vulnerability as posterior_g_vulnerability,
     posterior_min_entropy as posterior_min_entropy,
     posterior_vulnerability as posterior_vulnerability,
-)
-from tightrope.leakage.no_converse import leakage_without_privacy as leakage_without_privacy
-from tightrope.leakage.posterior import hyper as hyper, posterior as posterior
-from tightrope.leakage.predicate import (
     predicate_capacity as predicate_capacity,
     predicate_leakage as predicate_leakage,
+    shannon_entropy as shannon_entropy,
+    vulnerability as vulnerability,
 )
 from tightrope.leakage.transform import (
     average_over_automorphisms as average_over_automorphisms,

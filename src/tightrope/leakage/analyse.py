@@ -13,8 +13,9 @@ from tightrope.channels.privacy import smallest_epsilon
 from tightrope.epsilon import SMALLEST, Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
-from tightrope.leakage.entropy import PriorLike, as_prior
 from tightrope.leakage.measures import (
+    PriorLike,
+    as_prior,
     min_capacity,
     min_entropy_leakage,
     mutual_information,
@@ -24,12 +25,12 @@ from tightrope.leakage.measures import (
 
 @dataclass(frozen=True)
 class Analysis:
-    """What a mechanism gives to its readers and what it gives away.
+    """What a mechanism gives to its consumers and what it gives away.
 
     Attributes
     ----------
     utility
-        The chance that a reader who remaps well names the true answer [B, Prop 24].
+        The chance that a consumer who remaps well names the true answer [B, Prop 24].
     min_entropy_leakage_bits, min_capacity_bits
         How much easier one guess of the true answer becomes, for this prior and for the worst.
     shannon_leakage_bits
@@ -75,7 +76,8 @@ class Analysis:
             None: "Generality is not defined for a mechanism without privacy.",
         }
         return (
-            f"A reader who guesses well names the true answer with probability {self.utility:.6g}.",
+            f"A consumer who guesses well names the true answer with probability "
+            f"{self.utility:.6g}.",
             f"One guess becomes 2^{self.min_entropy_leakage_bits:.6g} times better by the output, "
             f"at most 2^{self.min_capacity_bits:.6g} times whatever was known before.",
             f"The output carries {self.shannon_leakage_bits:.6g} bits about the true answer.",
@@ -102,7 +104,7 @@ def analyse(
     graph
         The answer graph.
     prior
-        What a reader knows about the answer; uniform by default.
+        What a consumer knows about the answer; uniform by default.
     epsilon
         The level that tight constraints are judged at; the smallest ε that holds by default,
         since at any larger level no constraint is tight everywhere.

@@ -2,19 +2,25 @@ r"""How much an ε-private mechanism can leak at most, in bits.
 
 Each bound names its theorem and its conditions, and refuses when they do not hold. All
 logarithms are to base 2. Leakage is largest for the uniform prior, so a bound on leakage
-holds for every prior [B, Rem 6]; a bound on the chance of a right guess does not.
+holds for every prior [B, Rem 6]; a bound on the chance of a right guess does not. The converse
+fails: a small leakage does not mean privacy [B, Ex 18].
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
-from tightrope.consumers import regularity
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.channels import Channel
+from tightrope.consumers import Prior, regularity
 from tightrope.epsilon import Epsilon
-from tightrope.errors import InputError, whole_number
+from tightrope.errors import CheckFailed, InputError, TooLarge, whole_number
 from tightrope.graphs import AnswerGraph
-from tightrope.leakage.entropy import PriorLike, as_prior
+from tightrope.leakage.measures import PriorLike, as_prior, min_entropy_leakage
 
 
 @dataclass(frozen=True)
@@ -286,3 +292,193 @@ def _individuals(u: int) -> int:
 
 def _values(v: int) -> int:
     return whole_number(v, "the number of values", 2)
+
+
+@dataclass(frozen=True)
+class FewOutputs:
+    """The maximum leakage with few outputs, and a channel that reaches it.
+
+    Attributes
+    ----------
+    bits
+        The maximum in bits (to the accuracy of the linear programs).
+    rows
+        Which row holds the maximum of each output.
+    channel
+        A channel that reaches it: the solver's, its rows rescaled to sum to 1, so private to
+        the accuracy of the linear programs.
+    programs
+        How many linear programs were solved.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Clique
+    >>> round(most_leakage(Clique(3), 1, 2).bits, 6)
+    0.548059
+    """
+
+    bits: float
+    rows: tuple[int, ...]
+    channel: Channel
+    programs: int
+
+
+def most_leakage(
+    graph: AnswerGraph, epsilon: Epsilon | float | str, outputs: int, *, largest: int = 20_000
+) -> FewOutputs:
+    r"""Return :math:`\max \log_2 \sum_o \max_i X_{io}` over ε-private X with at most r outputs.
+
+    The bound for few outputs [B, Prop 20] is not tight. On a small graph the truth can be
+    computed: choose for each output the row that will hold its maximum; given the choice, the
+    largest sum of these entries over ε-private channels is a linear program. Choices that an
+    automorphism maps to each other have the same value, so one of each kind is enough.
+    Two outputs with their maxima in the same row may be merged without loss [B, Lemma 7], so
+    the rows are chosen different, and more outputs than nodes bring nothing.
+
+    Parameters
+    ----------
+    graph
+        The graph, small.
+    epsilon
+        The privacy level.
+    outputs
+        How many outputs r at most.
+    largest
+        Most unknowns of a linear program, and most choices of rows.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Databases
+    >>> exact = most_leakage(Databases(3, range(2)), "ln(2)", 2)
+    >>> round(exact.bits, 6), round(few_outputs_bound(3, 2, "ln(2)", 2).bits, 6), exact.rows
+    (0.736966, 0.830075, (0, 7))
+    """
+    r = min(whole_number(outputs, "the number of outputs"), graph.size)
+    if graph.size * r > largest:
+        raise TooLarge(
+            f"{graph.name} with {r} outputs needs linear programs with {graph.size * r} unknowns, "
+            f"more than {largest}: use few_outputs_bound"
+        )
+    level = Epsilon.of(epsilon)
+    choices = _choices(graph, r, largest)
+    found = [(*_program(graph, level, rows), rows) for rows in choices]
+    total, matrix, rows = max(found, key=lambda item: item[0])
+    return FewOutputs(math.log2(total), rows, Channel(matrix), len(choices))
+
+
+def _program(
+    graph: AnswerGraph, level: Epsilon, rows: tuple[int, ...]
+) -> tuple[float, NDArray[np.float64]]:
+    """Maximise Σ_o X[rows[o], o] over ε-private channels with these outputs."""
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array, eye_array, kron
+
+    n, r = graph.size, len(rows)
+    edges = graph.edge_array()
+    both = np.concatenate([edges, edges[:, ::-1]])
+    lengths = np.tile(graph.edge_lengths(), 2)
+    count = len(both)
+    # α^ℓ X[i,o] - X[h,o] ≤ 0 for every ordered edge; entries are numbered row by row.
+    alpha = np.exp(-float(level) * lengths)
+    one = coo_array(
+        (
+            np.concatenate([alpha, -np.ones(count)]),
+            (np.tile(np.arange(count), 2), np.concatenate([both[:, 0], both[:, 1]])),
+        ),
+        shape=(count, n),
+    )
+    private = kron(one, eye_array(r))
+    sums = kron(eye_array(n), np.ones((1, r)))
+    goal = np.zeros(n * r)
+    goal[np.array(rows) * r + np.arange(r)] = -1
+    solved = linprog(
+        goal, A_ub=private, b_ub=np.zeros(count * r), A_eq=sums, b_eq=np.ones(n), method="highs"
+    )
+    if solved.status != 0:
+        raise CheckFailed(f"the linear program for rows {rows} was not solved: {solved.message}")
+    matrix = np.maximum(solved.x.reshape(n, r), 0)
+    return -float(solved.fun), matrix / matrix.sum(axis=1, keepdims=True)
+
+
+def _choices(graph: AnswerGraph, r: int, largest: int) -> list[tuple[int, ...]]:
+    """Return one set of rows for each kind under the automorphisms of the graph."""
+    from tightrope.graphs.automorphisms import automorphism_group
+
+    if math.comb(graph.size, r) > largest:
+        raise TooLarge(
+            f"{graph.name} has {math.comb(graph.size, r)} choices of {r} rows, more than "
+            f"{largest}: use few_outputs_bound"
+        )
+    moves = [list(map(int, move)) for move in automorphism_group(graph).generators]
+    waiting = set(itertools.combinations(range(graph.size), r))
+    kinds = []
+    for rows in sorted(waiting):
+        if rows not in waiting:
+            continue
+        kinds.append(rows)
+        reached = [rows]
+        waiting.discard(rows)
+        while reached:
+            here = reached.pop()
+            for move in moves:
+                there = tuple(sorted(move[i] for i in here))
+                if there in waiting:
+                    waiting.discard(there)
+                    reached.append(there)
+    return kinds
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """A channel and a prior with their leakage and their smallest ε.
+
+    Examples
+    --------
+    >>> found = leakage_without_privacy(0.001, 1e-6)
+    >>> found.leakage_bits, round(found.epsilon, 2)
+    (0.0, 12.21)
+    """
+
+    channel: Channel
+    prior: Prior
+    leakage_bits: float
+    epsilon: float
+
+
+def leakage_without_privacy(
+    rare: float, beta: float, *, inputs: int = 5, outputs: int = 5
+) -> Demonstration:
+    r"""Return Example 18: hardly any leakage, and as little privacy as one likes [B, Ex 18].
+
+    The first input has probability α and a row of its own,
+    :math:`(β, \frac{1-β}{m-1}, …)`; all others share the rest and have uniform rows. As α goes
+    to 0 so does the leakage, whatever β is, while the smallest ε is
+    :math:`\max\{|\ln mβ|, |\ln \frac{m(1-β)}{m-1}|\}` and grows without limit as β goes to 0.
+
+    Parameters
+    ----------
+    rare
+        The probability α of the first input.
+    beta
+        The probability β of the first output for the first input.
+    inputs, outputs
+        How many inputs n and outputs m there are; all inputs are neighbours.
+
+    Examples
+    --------
+    >>> [round(leakage_without_privacy(0.01, b).epsilon, 3) for b in (0.2, 0.02, 0.002)]
+    [0.0, 2.303, 4.605]
+    """
+    if not (0 < rare < 1 and 0 < beta < 1):
+        raise InputError(f"both probabilities must lie between 0 and 1, got {rare} and {beta}")
+    if inputs < 2 or outputs < 2:
+        raise InputError(f"at least 2 inputs and outputs are needed, got {inputs} and {outputs}")
+    matrix = np.full((inputs, outputs), 1 / outputs)
+    matrix[0] = (1 - beta) / (outputs - 1)
+    matrix[0, 0] = beta
+    weights = np.full(inputs, (1 - rare) / (inputs - 1))
+    weights[0] = rare
+    channel, prior = Channel(matrix), Prior(weights)
+    first = abs(math.log(outputs * beta))
+    rest = abs(math.log(outputs * (1 - beta) / (outputs - 1)))
+    return Demonstration(channel, prior, min_entropy_leakage(channel, prior), max(first, rest))

@@ -19,20 +19,16 @@ from tightrope.channels.compose import cascade
 from tightrope.channels.privacy import smallest_epsilon
 from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs import AnswerGraph
-from tightrope.leakage import by_rule
-from tightrope.leakage.entropy import PriorLike, as_prior
 from tightrope.leakage.measures import (
+    PriorLike,
+    as_prior,
     min_entropy_leakage,
     mutual_information,
+    parts,
     posterior_vulnerability,
 )
 
 Array = NDArray[np.float64]
-
-#: Largest number of ways to spread the repetitions over the outputs.
-TYPE_LIMIT = 5_000_000
-#: Ways that are worked on at once.
-_CHUNK = 50_000
 
 
 @dataclass(frozen=True)
@@ -159,6 +155,7 @@ def repeated_composition(
     prior: PriorLike = None,
     *,
     graph: AnswerGraph | None = None,
+    most_cases: int = 5_000_000,
 ) -> Composition:
     r"""Measure the same mechanism applied n times with fresh noise to one true answer.
 
@@ -176,6 +173,8 @@ def repeated_composition(
         Prior over the inputs; uniform by default.
     graph
         The answer graph, when the smallest ε is wanted.
+    most_cases
+        Most ways to spread the repetitions over the outputs.
 
     Examples
     --------
@@ -187,7 +186,7 @@ def repeated_composition(
     times = whole_number(times, "the number of repetitions")
     known = as_prior(prior, channel.shape[0])
     epsilon = None if graph is None else times * smallest_epsilon(channel, graph).value
-    split = by_rule.parts(channel, known)
+    split = parts(channel, known)
     if split is not None:
         found = [(p.times, repeated_composition(p.channel, times, p.prior)) for p in split]
         return Composition(
@@ -200,10 +199,10 @@ def repeated_composition(
 
     matrix = reduced(channel).channel.matrix()
     cases = math.comb(times + matrix.shape[1] - 1, matrix.shape[1] - 1)
-    if cases > TYPE_LIMIT:
+    if cases > most_cases:
         raise TooLarge(
             f"{times} repetitions of {matrix.shape[1]} different outputs make {cases} cases, more "
-            f"than {TYPE_LIMIT}: repeat less often"
+            f"than {most_cases}: repeat less often"
         )
     with np.errstate(divide="ignore"):
         # A finite stand-in for log 0: zero times it is zero, one time it is never reached.
@@ -230,7 +229,7 @@ def _scattered(joint: Array) -> float:
     return -float((joint[seen] * np.log2(joint[seen] / mass[seen])).sum())
 
 
-def _types(times: int, kinds: int) -> list[NDArray[np.int64]]:
+def _types(times: int, kinds: int, at_once: int = 50_000) -> list[NDArray[np.int64]]:
     """Return all ways to write a number as an ordered sum of ``kinds`` non-negative ones."""
     rows = np.zeros((1, 0), dtype=np.int64)
     rest = np.array([times], dtype=np.int64)
@@ -242,7 +241,7 @@ def _types(times: int, kinds: int) -> list[NDArray[np.int64]]:
         rows = np.hstack([rows[source], value[:, None]])
         rest = rest[source] - value
     whole = np.hstack([rows, rest[:, None]])
-    return [whole[low : low + _CHUNK] for low in range(0, len(whole), _CHUNK)]
+    return [whole[low : low + at_once] for low in range(0, len(whole), at_once)]
 
 
 def _edge_levels(channel: Channel, graph: AnswerGraph) -> Array:

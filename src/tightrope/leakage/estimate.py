@@ -15,14 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels import Channel
 from tightrope.errors import InputError
-from tightrope.leakage.simplex import Objective, maximise
+from tightrope.leakage.capacity import ConcaveFunction, maximise
 
 Array = NDArray[np.float64]
-
-#: How far the mean log-likelihood may stay below its maximum.
-LIKELIHOOD_GAP = 1e-10
-#: Update steps before Newton steps take over.
-UPDATES_FIRST = 50
 
 
 @dataclass(frozen=True)
@@ -75,7 +70,7 @@ def estimate_population(
     confidence: float = 0.95,
     resamples: int = 200,
     seed: int = 0,
-    gap: float = LIKELIHOOD_GAP,
+    gap: float = 1e-10,
 ) -> PopulationEstimate:
     r"""Estimate the distribution of true answers from how often each output was released.
 
@@ -114,9 +109,7 @@ def estimate_population(
         )
     matrix = channel.matrix()
     total = float(seen.sum())
-    best = maximise(
-        _likelihood(matrix, seen / total), len(matrix), gap=gap, warm_steps=UPDATES_FIRST
-    )
+    best = maximise(_likelihood(matrix, seen / total), len(matrix), gap=gap, warm_steps=50)
     low, high = np.zeros(len(matrix)), np.ones(len(matrix))
     if resamples:
         drawn = np.random.default_rng(seed).multinomial(int(total), seen / total, size=resamples)
@@ -141,7 +134,7 @@ def _again(matrix: Array, shares: Array, gap: float) -> Array:
     return found.point
 
 
-def _likelihood(matrix: Array, shares: Array) -> Objective:
+def _likelihood(matrix: Array, shares: Array) -> ConcaveFunction:
     """Mean log-likelihood as a function of the distribution of true answers."""
     used = shares > 0
     matrix, shares = matrix[:, used], shares[used]
@@ -160,7 +153,7 @@ def _likelihood(matrix: Array, shares: Array) -> Objective:
         grown = p * gradient(p)
         return np.asarray(grown / grown.sum())
 
-    return Objective(value, gradient, curvature, step)
+    return ConcaveFunction(value, gradient, curvature, step)
 
 
 def _check_counts(channel: Channel, counts: ArrayLike) -> NDArray[np.int64]:

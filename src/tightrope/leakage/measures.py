@@ -1,28 +1,160 @@
-r"""What a channel tells about the secret that goes in.
+r"""How uncertain a secret is, and what a channel tells about it [B, §2.1].
 
-Every measure compares the uncertainty before and after an output is seen [B, §2.1]. The
-matrix is read once, in blocks of rows, and channels that follow a rule are measured without
-a matrix (:mod:`tightrope.leakage.by_rule`). In all functions ``prior=None`` means the uniform
-prior.
+A secret has a prior :math:`\pi`. Its *vulnerability* is the chance of guessing it in one try,
+its min-entropy the same in bits, its Shannon entropy the bits needed to write it down, its
+guessing entropy the expected number of guesses until the right one. Every measure of leakage
+compares this uncertainty before and after an output is seen. The matrix is read once, in blocks
+of rows. In all functions ``prior=None`` means the uniform prior.
+
+Structured channels are measured without a matrix, by two facts:
+
+- **Independent parts.** A Kronecker product, and a scaled Φ on a Cartesian product of graphs
+  with equal ball sizes, handle every coordinate on its own. With a prior that is a product
+  too, leakages and informations *add up*. :func:`parts` finds the parts.
+- **Reach.** In a scaled Φ and a geometric channel
+  :math:`X_{io} = \alpha^{d(i,o)} z_o`, so :math:`V(\pi, X) = \sum_o z_o v_o` with
+  :math:`v_o = \max_i \pi_i \alpha^{d(i,o)}`, which :meth:`tightrope.phi.Phi.reach` finds.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.channels import Channel
+from tightrope.channels import Channel, GeometricChannel, KroneckerChannel, ScaledPhi
+from tightrope.channels.structured import log_alpha_sum
+from tightrope.consumers import Prior
 from tightrope.errors import InputError
-from tightrope.leakage import by_rule
-from tightrope.leakage.entropy import PriorLike, as_prior, bits_of, gain_matrix
+from tightrope.phi import Phi
+from tightrope.phi.lines import reach_along
 
 Array = NDArray[np.float64]
+#: What every measure takes as a prior; ``None`` stands for the uniform one.
+PriorLike = Prior | ArrayLike | None
 
 #: Entries that are worked on at once: small enough to stay in the cache.
 CACHED_ENTRIES = 1 << 15
+
+
+def as_prior(prior: PriorLike, count: int | None = None) -> Prior:
+    r"""Return what was given as a prior, or refuse it.
+
+    Parameters
+    ----------
+    prior
+        A :class:`~tightrope.consumers.Prior`, a list of probabilities, or ``None`` for the
+        uniform prior (then ``count`` must be given).
+    count
+        How many secrets there must be.
+
+    Examples
+    --------
+    >>> as_prior(None, 4).probabilities.tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    >>> as_prior([0.5, 0.5], 3)
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: the prior must have 3 probabilities, got 2
+    """
+    if prior is None:
+        if count is None:
+            raise InputError("a uniform prior needs the number of secrets")
+        return Prior.uniform(count)
+    found = prior if isinstance(prior, Prior) else Prior(prior)
+    if count is not None and found.size != count:
+        raise InputError(f"the prior must have {count} probabilities, got {found.size}")
+    return found
+
+
+def vulnerability(prior: PriorLike) -> float:
+    r"""Return :math:`V(\pi) = \max_i \pi_i`: the chance of a right guess in one try [B, §2.1].
+
+    >>> vulnerability([0.5, 0.25, 0.25])
+    0.5
+    """
+    return as_prior(prior).maximum
+
+
+def min_entropy(prior: PriorLike) -> float:
+    r"""Return :math:`H_\infty(\pi) = -\log_2 \max_i \pi_i` in bits [B, §2.1].
+
+    >>> min_entropy([0.5, 0.25, 0.25])
+    1.0
+    """
+    return as_prior(prior).min_entropy
+
+
+def shannon_entropy(prior: PriorLike) -> float:
+    r"""Return :math:`H(\pi) = -\sum_i \pi_i \log_2 \pi_i` in bits.
+
+    >>> shannon_entropy([0.5, 0.25, 0.25])
+    1.5
+    """
+    return as_prior(prior).entropy
+
+
+def guessing_entropy(prior: PriorLike) -> float:
+    r"""Return the expected number of guesses when the likeliest secrets are tried first.
+
+    :math:`G(\pi) = \sum_k k\,\pi_{(k)}` with :math:`\pi_{(1)} \ge \pi_{(2)} \ge \dots`
+
+    >>> guessing_entropy([0.5, 0.25, 0.25])
+    1.75
+    """
+    falling = np.sort(as_prior(prior).probabilities)[::-1]
+    return float(falling @ np.arange(1, len(falling) + 1))
+
+
+def gain_matrix(gain: ArrayLike, secrets: int) -> NDArray[np.float64]:
+    r"""Return a gain matrix as an array: one row for each secret, one column for each guess.
+
+    >>> gain_matrix([[1, 0], [0, 1]], 2).shape
+    (2, 2)
+    """
+    try:
+        values = np.asarray(gain, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("a gain must be a matrix of numbers, secrets × guesses") from None
+    if values.ndim != 2 or values.shape[0] != secrets or not values.shape[1]:
+        raise InputError(f"a gain must have {secrets} rows (secrets), got shape {values.shape}")
+    if not np.isfinite(values).all():
+        raise InputError("gains must be finite numbers")
+    return values
+
+
+def g_vulnerability(prior: PriorLike, gain: ArrayLike) -> float:
+    r"""Return :math:`V_g(\pi) = \max_k \sum_i \pi_i\,g(i,k)`: the best expected gain.
+
+    Parameters
+    ----------
+    prior
+        The prior over secrets.
+    gain
+        :math:`g(i,k)`, what guess k earns when the secret is i (rows are secrets).
+
+    Examples
+    --------
+    >>> g_vulnerability([0.5, 0.25, 0.25], [[1, 0], [0, 1], [0, 1]])
+    0.5
+    """
+    pi = as_prior(prior).probabilities
+    return float((pi @ gain_matrix(gain, len(pi))).max())
+
+
+def bits_of(p: NDArray[np.float64]) -> float:
+    """Return the Shannon entropy in bits of an array of probabilities; 0 log 0 is 0.
+
+    >>> bits_of(np.array([0.5, 0.5, 0.0]))
+    1.0
+    """
+    seen = p[p > 0]
+    return -float(seen @ np.log2(seen)) + 0.0
 
 
 def posterior_vulnerability(channel: Channel, prior: PriorLike = None) -> float:
@@ -45,13 +177,13 @@ def posterior_vulnerability(channel: Channel, prior: PriorLike = None) -> float:
     (0.75, 0.9)
     """
     known = as_prior(prior, channel.shape[0])
-    split = by_rule.parts(channel, known)
+    split = parts(channel, known)
     if split is not None:
         return math.prod(posterior_vulnerability(p.channel, p.prior) ** p.times for p in split)
     if known.is_uniform:
         return channel.column_maxima_sum() / channel.shape[0]
-    found = by_rule.weighted_maxima_sum(channel, known)
-    return _weighted_maxima_sum(channel, known.probabilities) if found is None else found
+    found = weighted_maxima_sum(channel, known)
+    return _maxima_by_matrix(channel, known.probabilities) if found is None else found
 
 
 def posterior_min_entropy(channel: Channel, prior: PriorLike = None) -> float:
@@ -62,7 +194,7 @@ def posterior_min_entropy(channel: Channel, prior: PriorLike = None) -> float:
     0.0
     """
     known = as_prior(prior, channel.shape[0])
-    split = by_rule.parts(channel, known)
+    split = parts(channel, known)
     if split is not None:
         return sum(p.times * posterior_min_entropy(p.channel, p.prior) for p in split)
     return -math.log2(posterior_vulnerability(channel, known)) + 0.0
@@ -79,7 +211,7 @@ def min_entropy_leakage(channel: Channel, prior: PriorLike = None) -> float:
     0.584963
     """
     known = as_prior(prior, channel.shape[0])
-    split = by_rule.parts(channel, known)
+    split = parts(channel, known)
     if split is not None:
         return sum(p.times * min_entropy_leakage(p.channel, p.prior) for p in split)
     if known.is_uniform:
@@ -98,7 +230,7 @@ def min_capacity(channel: Channel) -> float:
     >>> min_capacity(Channel([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]))
     1.0
     """
-    split = by_rule.parts(channel, as_prior(None, channel.shape[0]))
+    split = parts(channel, as_prior(None, channel.shape[0]))
     if split is not None:
         return sum(p.times * min_capacity(p.channel) for p in split)
     return max(0.0, math.log2(channel.column_maxima_sum()))
@@ -161,11 +293,11 @@ def mutual_information(channel: Channel, prior: PriorLike = None) -> float:
     0.188722
     """
     known = as_prior(prior, channel.shape[0])
-    split = by_rule.parts(channel, known)
+    split = parts(channel, known)
     if split is not None:
         return sum(p.times * mutual_information(p.channel, p.prior) for p in split)
     if known.is_uniform:
-        found = by_rule.symmetric_information(channel)
+        found = symmetric_information(channel)
         if found is not None:
             return found
     pi = known.probabilities
@@ -214,9 +346,395 @@ def _small_blocks(channel: Channel) -> Iterator[tuple[int, Array]]:
             yield start + low, block[low : low + step]
 
 
-def _weighted_maxima_sum(channel: Channel, pi: Array) -> float:
+def _maxima_by_matrix(channel: Channel, pi: Array) -> float:
     best = np.zeros(channel.shape[1])
     for start, block in _small_blocks(channel):
         part = block * pi[start : start + len(block), None]
         np.maximum(best, part.max(axis=0), out=best)
     return float(best.sum())
+
+
+@dataclass(frozen=True)
+class Part:
+    """One independent coordinate of a channel, its prior, and how often it occurs.
+
+    Examples
+    --------
+    >>> from tightrope.channels import Channel
+    >>> Part(Channel([[1.0]]), Prior.uniform(1), 20).times
+    20
+    """
+
+    channel: Channel
+    prior: Prior
+    times: int
+
+
+def parts(channel: Channel, prior: Prior) -> list[Part] | None:
+    """Split a channel into independent coordinates, or return ``None`` when it has one only.
+
+    Examples
+    --------
+    >>> from tightrope.channels import Channel
+    >>> answer = Channel([[0.8, 0.2], [0.2, 0.8]])
+    >>> crowd = KroneckerChannel([answer] * 60)
+    >>> [(p.channel.shape, p.times) for p in parts(crowd, Prior.uniform(2**60))]
+    [((2, 2), 60)]
+    >>> parts(answer, Prior.uniform(2)) is None
+    True
+    """
+    factors = _factors(channel)
+    if factors is None or len(factors) == 1:
+        return None
+    known = Prior.uniform(prior.size) if prior.is_uniform else prior
+    priors = known.factors([factor.shape[0] for factor in factors])
+    if priors is None:
+        return None
+    found: dict[tuple[int, int], Part] = {}
+    for factor, own in zip(factors, priors, strict=True):
+        key = id(factor), id(own)
+        times = found[key].times if key in found else 0
+        found[key] = Part(factor, own, times + 1)
+    return list(found.values())
+
+
+def _factors(channel: Channel) -> list[Channel] | None:
+    if isinstance(channel, KroneckerChannel):
+        return list(channel.factors)
+    if not isinstance(channel, ScaledPhi) or channel.constant_scale is None:
+        return None
+    graph = channel.graph
+    if graph.product != "cartesian":
+        return None
+    made: dict[int, Channel] = {}
+    for factor in graph.factors:
+        sizes = factor.constant_ball_sizes
+        if sizes is None:
+            return None
+        if id(factor) not in made:
+            scale = math.exp(-log_alpha_sum(channel.epsilon, sizes))
+            made[id(factor)] = ScaledPhi(factor, channel.epsilon, scale)
+    return [made[id(factor)] for factor in graph.factors]
+
+
+def weighted_maxima_sum(channel: Channel, prior: Prior) -> float | None:
+    r"""Return :math:`\sum_o \max_i \pi_i X_{io}` by rule, or ``None`` when there is none.
+
+    >>> path = GeometricChannel(3, "ln(2)")
+    >>> round(weighted_maxima_sum(path, Prior([0.5, 0.25, 0.25])), 6)
+    0.583333
+    """
+    if isinstance(channel, GeometricChannel):
+        reached = reach_along(prior.probabilities, 1, channel.step)
+        return float(channel.column_maxima() @ reached)
+    if isinstance(channel, ScaledPhi):
+        phi = Phi(channel.graph, channel.epsilon)
+        return float(channel.scale @ phi.reach(prior.probabilities))
+    return None
+
+
+def symmetric_information(channel: Channel) -> float | None:
+    r"""Return the information in bits that a fully symmetric channel carries, else ``None``.
+
+    Where every answer sees the same ball sizes and :math:`X_{io} = z\,\alpha^{d(i,o)}`, all
+    rows and all columns hold the same numbers: the uniform prior gives a uniform output,
+    the information is :math:`\log_2 n - H(\text{row})`, and that is the capacity.
+
+    >>> from tightrope.graphs import Clique
+    >>> round(symmetric_information(ScaledPhi(Clique(2), "ln(3)", 0.75)), 6)
+    0.188722
+    """
+    if not isinstance(channel, ScaledPhi) or channel.constant_scale is None:
+        return None
+    sizes = channel.graph.constant_ball_sizes
+    if sizes is None:
+        return None
+    level = float(channel.epsilon)
+    log_z = -log_alpha_sum(channel.epsilon, sizes)
+    # H(row) = -Σ n_d p_d ln p_d with p_d = z α^d, and Σ n_d p_d = 1.
+    mean_distance = math.fsum(
+        d * math.exp(math.log(n) + log_z - level * d) for d, n in enumerate(sizes) if n
+    )
+    nats = math.log(channel.graph.size) + log_z - level * mean_distance
+    return max(0.0, nats / math.log(2))
+
+
+@dataclass(frozen=True)
+class Hyper:
+    r"""A distribution over posteriors: how likely each belief is to come about.
+
+    Attributes
+    ----------
+    outer
+        Probability of each posterior, in falling order.
+    posteriors
+        One row for each posterior: the belief over the secrets.
+    outputs
+        For each posterior the outputs that lead to it.
+
+    Examples
+    --------
+    >>> from tightrope.channels import Channel
+    >>> found = hyper(Channel([[0.5, 0.25, 0.25, 0], [0, 0.5, 0.5, 0]]), [0.5, 0.5])
+    >>> found.outer.tolist(), found.posteriors.round(4).tolist(), found.outputs
+    ([0.75, 0.25], [[0.3333, 0.6667], [1.0, 0.0]], ((1, 2), (0,)))
+    """
+
+    outer: Array
+    posteriors: Array
+    outputs: tuple[tuple[int, ...], ...]
+
+    @property
+    def prior(self) -> Array:
+        """The mean of the posteriors, which is the prior."""
+        return np.asarray(self.outer @ self.posteriors)
+
+    @property
+    def vulnerability(self) -> float:
+        """The expected chance of a right guess."""
+        return float(self.outer @ self.posteriors.max(axis=1))
+
+
+def posterior(channel: Channel, output: int, prior: PriorLike = None) -> Array:
+    r"""Return the belief after one output, :math:`π_i X_{io} / \sum_h π_h X_{ho}`.
+
+    >>> from tightrope.channels import Channel
+    >>> posterior(Channel([[0.75, 0.25], [0.25, 0.75]]), 1, [0.5, 0.5]).tolist()
+    [0.25, 0.75]
+    """
+    joint = as_prior(prior, channel.shape[0]).probabilities * channel.column(output)
+    total = float(joint.sum())
+    if total <= 0:
+        raise InputError(f"output {output} has probability 0 under this prior: no posterior")
+    return np.asarray(joint / total)
+
+
+def hyper(channel: Channel, prior: PriorLike = None, *, decimals: int = 12) -> Hyper:
+    """Return the hyper-distribution of a prior through a channel.
+
+    Outputs that lead to the same posterior (proportional columns) are one, and outputs that
+    cannot occur are left out: the channel in reduced form. Leakage depends on nothing else.
+
+    Parameters
+    ----------
+    channel
+        Any channel whose matrix fits.
+    prior
+        Prior over the inputs; uniform by default.
+    decimals
+        Posteriors whose probabilities agree to this many decimals count as one.
+
+    Examples
+    --------
+    >>> from tightrope.channels import GeometricChannel
+    >>> hyper(GeometricChannel(5, 1)).outer.round(4).tolist()
+    [0.2297, 0.2297, 0.1854, 0.1775, 0.1775]
+    """
+    pi = as_prior(prior, channel.shape[0]).probabilities
+    joint = channel.matrix() * pi[:, None]
+    mass = joint.sum(axis=0)
+    seen = np.flatnonzero(mass > 0)
+    beliefs = (joint[:, seen] / mass[seen]).T
+    _, group = np.unique(beliefs.round(decimals), axis=0, return_inverse=True)
+    group = group.ravel()
+    outer: Array = np.bincount(group, weights=mass[seen]).astype(np.float64)
+    rows = np.zeros((len(outer), len(pi)))
+    np.add.at(rows, group, joint[:, seen].T)
+    # Stable order: likeliest first, then by first output.
+    first = np.full(len(outer), channel.shape[1])
+    np.minimum.at(first, group, seen)
+    order = np.lexsort((first, -outer.round(decimals)))
+    members = tuple(tuple(int(o) for o in seen[group == k]) for k in order)
+    return Hyper(_frozen(outer[order]), _frozen(rows[order] / outer[order][:, None]), members)
+
+
+def _frozen(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True)
+class PredicateLeakage:
+    """How well a property of the secret is guessed, before and after the output.
+
+    Attributes
+    ----------
+    classes
+        The values that the predicate takes.
+    before, after
+        The chance of a right guess of the predicate's value.
+    leakage_bits
+        The logarithm of their ratio.
+
+    Examples
+    --------
+    >>> PredicateLeakage((False, True), 0.5, 0.75, 0.584963).after
+    0.75
+    """
+
+    classes: tuple[Hashable, ...]
+    before: float
+    after: float
+    leakage_bits: float
+
+
+@dataclass(frozen=True)
+class PredicateCapacity:
+    """The largest leakage about a predicate over all priors, and the secrets that show it.
+
+    Attributes
+    ----------
+    bits
+        What the secrets below reach.
+    upper_bits
+        What no prior exceeds; equal to ``bits`` when ``exact``.
+    exact
+        Whether all choices were gone through.
+    secrets
+        One secret for each class: the worst prior is uniform on these.
+
+    Examples
+    --------
+    >>> PredicateCapacity(0.5, 0.5, True, (0, 3)).secrets
+    (0, 3)
+    """
+
+    bits: float
+    upper_bits: float
+    exact: bool
+    secrets: tuple[int, ...]
+
+
+def predicate_leakage(
+    channel: Channel,
+    predicate: Callable[[Any], Hashable] | Sequence[Hashable],
+    prior: PriorLike = None,
+) -> PredicateLeakage:
+    r"""Return how much the output helps to guess a predicate of the secret.
+
+    :math:`V = \sum_o \max_c \sum_{i : P(i) = c} π_i X_{io}`, the g-vulnerability for the gain 1
+    when the class is right.
+
+    Parameters
+    ----------
+    channel
+        Any channel.
+    predicate
+        A function of the input's label, or the list of its values for all inputs.
+    prior
+        Prior over the inputs; uniform by default.
+
+    Examples
+    --------
+    >>> from tightrope.channels import GeometricChannel
+    >>> found = predicate_leakage(GeometricChannel(6, "ln(2)"), lambda count: count >= 3)
+    >>> found.before, round(found.after, 6)
+    (0.5, 0.805556)
+    """
+    pi = as_prior(prior, channel.shape[0]).probabilities
+    classes, member = _classes(channel, predicate)
+    total = np.zeros((len(classes), channel.shape[1]))
+    weighted = np.zeros((len(classes), channel.shape[0]))
+    weighted[member, np.arange(len(member))] = pi
+    for start, block in channel.row_blocks():
+        total += weighted[:, start : start + len(block)] @ block
+    before = float(weighted.sum(axis=1).max())
+    after = float(total.max(axis=0).sum())
+    return PredicateLeakage(classes, before, after, max(0.0, math.log2(after / before)))
+
+
+def predicate_capacity(
+    channel: Channel,
+    predicate: Callable[[Any], Hashable] | Sequence[Hashable],
+    *,
+    choices: int = 200_000,
+) -> PredicateCapacity:
+    r"""Return the largest leakage about a predicate over all priors of the secret.
+
+    The rows of the channel from the predicate's value to the output are mixtures of rows of
+    one class, and leakage is convex in each: the worst prior puts each class on one secret,
+    and all classes are equally likely. So the capacity is
+    :math:`\log_2 \max \sum_o \max_c X_{i_c o}` over choices of one secret :math:`i_c` for each
+    class; for two classes that is :math:`\log_2(1 + \max TV(X_i, X_h))`.
+
+    All choices are gone through when there are few; otherwise choices are improved one class at
+    a time and the result lies between two bounds.
+
+    Parameters
+    ----------
+    channel
+        Any channel whose matrix fits.
+    predicate
+        A function of the input's label, or the list of its values for all inputs.
+    choices
+        Most choices of one secret for each class that are gone through.
+
+    Examples
+    --------
+    >>> from tightrope.channels import GeometricChannel
+    >>> found = predicate_capacity(GeometricChannel(6, "ln(2)"), lambda count: count >= 3)
+    >>> round(found.bits, 6), found.secrets
+    (0.874469, (0, 5))
+    """
+    classes, member = _classes(channel, predicate)
+    rows = [np.flatnonzero(member == c) for c in range(len(classes))]
+    matrix = channel.matrix()
+    if len(classes) == 1:
+        return PredicateCapacity(0.0, 0.0, True, (0,))
+    if len(classes) == 2:
+        best, chosen = _worst_pair(matrix, rows[0], rows[1])
+        return PredicateCapacity(math.log2(best), math.log2(best), True, chosen)
+    if math.prod(len(group) for group in rows) <= choices:
+        best, chosen = max(
+            (float(matrix[list(choice)].max(axis=0).sum()), tuple(map(int, choice)))
+            for choice in itertools.product(*rows)
+        )
+        return PredicateCapacity(math.log2(best), math.log2(best), True, chosen)
+    best, chosen = _climb(matrix, rows)
+    upper = min(float(len(classes)), float(matrix.max(axis=0).sum()))
+    return PredicateCapacity(math.log2(best), math.log2(upper), False, chosen)
+
+
+def _classes(
+    channel: Channel, predicate: Callable[[Any], Hashable] | Sequence[Hashable]
+) -> tuple[tuple[Hashable, ...], NDArray[np.int64]]:
+    count = channel.shape[0]
+    if callable(predicate):
+        values = [predicate(label) for label in channel.inputs]
+    else:
+        values = list(predicate)
+        if len(values) != count:
+            raise InputError(
+                f"the predicate must have a value for each of the {count} inputs, got {len(values)}"
+            )
+    places: dict[Hashable, int] = {}
+    member = np.array([places.setdefault(value, len(places)) for value in values], np.int64)
+    return tuple(places), member
+
+
+def _worst_pair(
+    matrix: Array, first: NDArray[np.int64], second: NDArray[np.int64]
+) -> tuple[float, tuple[int, ...]]:
+    best = 0.0
+    chosen: tuple[int, ...] = (0, 0)
+    for i in first:
+        totals = np.maximum(matrix[second], matrix[i]).sum(axis=1)
+        place = int(totals.argmax())
+        if totals[place] > best:
+            best, chosen = float(totals[place]), (int(i), int(second[place]))
+    return best, chosen
+
+
+def _climb(matrix: Array, rows: list[NDArray[np.int64]]) -> tuple[float, tuple[int, ...]]:
+    chosen = [int(group[0]) for group in rows]
+    best = float(matrix[chosen].max(axis=0).sum())
+    better = True
+    while better:
+        better = False
+        for c, group in enumerate(rows):
+            others = matrix[[i for k, i in enumerate(chosen) if k != c]].max(axis=0)
+            totals = np.maximum(matrix[group], others).sum(axis=1)
+            place = int(totals.argmax())
+            if totals[place] > best * (1 + 1e-12):
+                best, chosen[c], better = float(totals[place]), int(group[place]), True
+    return best, tuple(chosen)

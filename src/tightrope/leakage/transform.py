@@ -113,7 +113,7 @@ def average_over_automorphisms(channel: Channel, graph: AnswerGraph) -> Channel:
     return Channel(_averaged(matrix, pair_orbits(group)))
 
 
-def equalised(channel: Channel, graph: AnswerGraph) -> Channel:
+def equal_diagonal(channel: Channel, graph: AnswerGraph) -> Channel:
     r"""Return the channel of equal leakage with one number all along the diagonal [B, Fig 5].
 
     Lemma 7, then Lemma 8 or Lemma 9, whichever the graph allows. The vulnerability for the
@@ -132,7 +132,7 @@ def equalised(channel: Channel, graph: AnswerGraph) -> Channel:
     >>> from tightrope.graphs import Cycle
     >>> from tightrope.leakage import posterior_vulnerability
     >>> before = GeometricChannel(6, "ln(2)")
-    >>> after = equalised(before, Cycle(6))
+    >>> after = equal_diagonal(before, Cycle(6))
     >>> [round(posterior_vulnerability(c), 9) for c in (before, after)], round(after.entry(3, 3), 9)
     ([0.444444444, 0.444444444], 0.444444444)
     """

@@ -157,7 +157,7 @@ def _program(state: State, panel: str) -> tuple[list[str], list[str]]:
     if panel == "privacy":
         people = f"individuals={state.individuals}, values={state.values}"
         return (
-            ["from tightrope.leakage.explain import explain", "from tightrope.phi import exists"],
+            ["from tightrope.leakage.choose import explain", "from tightrope.phi import exists"],
             ["print(exists(query.graph))", f"print(explain(epsilon={level}, {people}))"],
         )
     if panel == "consumers":

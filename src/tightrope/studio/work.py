@@ -82,7 +82,7 @@ def level_words(state: State) -> Shown:
     >>> level_words(State()).json["attacker_success"]
     0.6666666666666666
     """
-    from tightrope.leakage.explain import explain
+    from tightrope.leakage.choose import explain
 
     level = level_in(state)
     with blame("people"):

@@ -4,7 +4,7 @@ import pytest
 from tightrope.channels import Channel, KroneckerChannel
 from tightrope.consumers import Prior, ProductPrior
 from tightrope.graphs import Clique, Databases, PathPower, Star
-from tightrope.leakage.by_rule import (
+from tightrope.leakage.measures import (
     parts,
     symmetric_information,
     weighted_maxima_sum,

@@ -7,7 +7,7 @@ from tightrope.channels import Channel, KroneckerChannel
 from tightrope.errors import InputError
 from tightrope.graphs import Cycle
 from tightrope.leakage import mutual_information, shannon_capacity
-from tightrope.leakage.simplex import Objective, maximise
+from tightrope.leakage.capacity import ConcaveFunction, maximise
 from tightrope.mechanisms import exponential
 
 
@@ -69,7 +69,7 @@ def test_the_gap_must_be_positive() -> None:
 def test_a_search_that_is_cut_short_says_so() -> None:
     rng = np.random.default_rng(0)
     linear = rng.random(50)
-    steep = Objective(
+    steep = ConcaveFunction(
         value=lambda p: float(p @ linear),
         gradient=lambda p: linear,
         curvature=lambda p: np.full((50, 50), np.nan),

@@ -11,7 +11,7 @@ from tightrope.leakage import (
     shannon_entropy,
     vulnerability,
 )
-from tightrope.leakage.entropy import as_prior, gain_matrix
+from tightrope.leakage.measures import as_prior, gain_matrix
 
 
 def test_a_fair_die() -> None:

@@ -6,8 +6,7 @@ from tightrope.channels.privacy import is_private
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import Clique, Cycle, Databases
 from tightrope.leakage import most_leakage
-from tightrope.leakage.bounds import graph_bound
-from tightrope.leakage.few_outputs import _choices
+from tightrope.leakage.bounds import _choices, graph_bound
 
 
 @pytest.mark.parametrize("graph", [Clique(4), Cycle(5)], ids=str)
@@ -32,9 +31,9 @@ def test_the_channel_shows_it() -> None:
 
 def test_one_choice_of_each_kind() -> None:
     # Two corners of a cube: by their distance; three: by their pairwise distances.
-    assert len(_choices(Databases(3, range(2)), 2)) == 3
-    assert len(_choices(Databases(3, range(2)), 3)) == 3
-    assert len(_choices(Clique(9), 4)) == 1
+    assert len(_choices(Databases(3, range(2)), 2, 200)) == 3
+    assert len(_choices(Databases(3, range(2)), 3, 200)) == 3
+    assert len(_choices(Clique(9), 4, 200)) == 1
 
 
 def test_large_ones_are_refused() -> None:

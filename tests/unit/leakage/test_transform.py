@@ -10,7 +10,7 @@ from tightrope.leakage import posterior_vulnerability
 from tightrope.leakage.transform import (
     average_over_automorphisms,
     average_over_distances,
-    equalised,
+    equal_diagonal,
     maxima_on_diagonal,
 )
 
@@ -51,7 +51,7 @@ def test_each_graph_gets_the_lemma_that_fits() -> None:
     rng = np.random.default_rng(4)
     for graph in (chang(), truncated_tetrahedron()):
         channel = Channel(rng.dirichlet(np.ones(graph.size), size=graph.size))
-        after = equalised(channel, graph)
+        after = equal_diagonal(channel, graph)
         assert np.ptp(after.matrix().diagonal()) < 1e-12
         assert posterior_vulnerability(after) == pytest.approx(posterior_vulnerability(channel))
 
@@ -63,7 +63,7 @@ def test_conditions_are_checked() -> None:
     with pytest.raises(InputError, match="vertex-transitive"):
         average_over_automorphisms(Channel(np.eye(28)), chang())
     with pytest.raises(InputError, match="vertex-transitive"):
-        equalised(Channel(np.eye(4)), PathPower(4))
+        equal_diagonal(Channel(np.eye(4)), PathPower(4))
     with pytest.raises(InputError, match="4 × 4"):
         average_over_distances(identity, Cycle(4))
     with pytest.raises(InputError, match="on the diagonal"):
