@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.data import test_hostile_neighbours as hostile
 from tests.data import test_sources as suite
 from tests.data.conftest import FACTS
 
@@ -26,7 +27,22 @@ def test_spark(spark, parquet, counting, tmp_path):
     suite.test_wrong_columns_are_refused_before_anything_is_charged(
         spark, counting, tmp_path / "refused"
     )
+    hostile_neighbours(spark, tmp_path)
     a_release_by_spark_connect(spark, parquet, counting, tmp_path)
+
+
+def hostile_neighbours(spark, folder):
+    """A few steps only: each question takes Spark a second."""
+
+    class Kept(hostile.Parquet):
+        def write(self):
+            super().write()
+            spark.read.parquet(str(self.place)).createOrReplaceTempView("people")
+            self.place = spark
+
+    rows = hostile.hostile_rows()
+    plain = (7000, *hostile.PLAIN[1:])
+    hostile.walk(Kept(folder, hostile.FIRST + rows[2:]), [*rows[:2], plain], "add-remove", Kept.put)
 
 
 def a_release_by_spark_connect(spark, parquet, counting, folder):

@@ -194,6 +194,15 @@ def open_source(data: Any, table: Table) -> Iterator[Source]:
         data, table = place[0], replace(table, relation=place[1])
     source = source_class(data)(data, table)
     try:
+        _connect(source)
+        yield source
+    finally:
+        with quietly():
+            source.close()
+
+
+def _connect(source: Source) -> None:
+    try:
         with quietly():
             source.connect()
     except TightropeError:
@@ -207,11 +216,6 @@ def open_source(data: Any, table: Table) -> Iterator[Source]:
         raise InputError(
             f"{source.shown} cannot be opened as {source.example}: is it there, and may it be read?"
         ) from None
-    try:
-        yield source
-    finally:
-        with quietly():
-            source.close()
 
 
 def source_class(data: Any) -> type[Source]:
@@ -382,10 +386,12 @@ def _table_of_expression(data: Any) -> tuple[Any, str] | None:
 class _InDuckDB(Source):
     """A source whose rows DuckDB reads."""
 
+    connection: Any = None
+
     def connect(self) -> None:
         import duckdb
 
-        self.connection: Any = duckdb.connect()
+        self.connection = duckdb.connect()
 
     def cell(self, column: Column, found: str) -> str:
         raw = self.name(column.name)
@@ -408,7 +414,8 @@ class _InDuckDB(Source):
         return found
 
     def close(self) -> None:
-        self.connection.close()
+        if self.connection is not None:
+            self.connection.close()
 
 
 class TextFile(_InDuckDB):
@@ -485,6 +492,7 @@ class ParquetFile(_ThroughArrow):
     example = "a Parquet file"
     schemes = ("polars",)
     endings = (".parquet", ".pq")
+    file: Any = None
 
     def connect(self) -> None:
         import pyarrow.parquet
@@ -523,7 +531,8 @@ class ParquetFile(_ThroughArrow):
 
     def close(self) -> None:
         super().close()
-        self.file.close()
+        if self.file is not None:
+            self.file.close()
 
 
 def _room(data: Any) -> str:
@@ -670,15 +679,16 @@ class DuckDB(_InDuckDB):
     schemes = ("duckdb",)
     endings = (".duckdb", ".ddb")
     backend = "duckdb"
+    path: str | None = None
 
     def connect(self) -> None:
         import duckdb
 
         if isinstance(self.data, str | Path):
-            self.path: str | None = _path_of(self.data)
+            self.path = _path_of(self.data)
             self.connection = duckdb.connect(self.path, read_only=True)
         else:
-            self.path, self.connection = None, self.data.con
+            self.connection = self.data.con
         *space, name = self.relation.split(".")
         found = self.connection.execute(
             "SELECT database_name, schema_name, table_name, column_name, data_type "
@@ -717,15 +727,17 @@ class SQLite(Source):
     dialect = "sqlite"
     backend = "sqlite"
     wide = "REAL"
+    path: str | None = None
+    connection: Any = None
 
     def connect(self) -> None:
         import sqlite3
 
         if isinstance(self.data, str | Path):
-            self.path: str | None = _path_of(self.data)
-            self.connection: Any = sqlite3.connect(self.path)
+            self.path = _path_of(self.data)
+            self.connection = sqlite3.connect(self.path)
         else:
-            self.path, self.connection = None, self.data.con
+            self.connection = self.data.con
         self.connection.execute("PRAGMA query_only = ON")
 
     def columns(self) -> Mapping[str, str]:
@@ -780,7 +792,7 @@ class SQLite(Source):
         return found
 
     def close(self) -> None:
-        if self.path is not None:
+        if self.path is not None and self.connection is not None:
             self.connection.close()
 
 
@@ -791,10 +803,11 @@ class PostgreSQL(Source):
     schemes = ("postgresql", "postgres")
     dialect = "postgres"
     backend = "postgres"
+    connection: Any = None
 
     def connect(self) -> None:
         if isinstance(self.data, str | Path):
-            self.connection: Any = self._connected(str(self.data))
+            self.connection = self._connected(str(self.data))
         else:  # a session of its own: the other one keeps its settings
             import psycopg
 
@@ -890,6 +903,7 @@ class PostgreSQL(Source):
 
         try:
             self._run(f"PREPARE tightrope AS {sql}".replace("%", "%%"))
+            self._run("DEALLOCATE tightrope")
         except psycopg.Error:
             raise InputError(f"{self.shown} cannot run this question, whatever its rows") from None
 
@@ -915,7 +929,8 @@ class PostgreSQL(Source):
         return found
 
     def close(self) -> None:
-        self.connection.close()
+        if self.connection is not None:
+            self.connection.close()
 
 
 class Spark(Source):
@@ -927,14 +942,14 @@ class Spark(Source):
     backend = "pyspark"
     wide = "DECIMAL(38, 0)"
     quote = "`"
+    path: str | None = None
+    is_own = False
 
     @classmethod
     def holds(cls, data: Any) -> bool:
         return type(data).__name__ == "SparkSession" or super().holds(data)
 
     def connect(self) -> None:
-        self.path: str | None = None
-        self._stop = False
         if not isinstance(self.data, str | Path):
             self.session = getattr(self.data, "_session", self.data)
             return
@@ -947,7 +962,7 @@ class Spark(Source):
                 raise InputError(f"{self.shown} cannot be opened: Spark Connect needs grpcio")
             # A session of its own: one that is there already may be at another server.
             self.session = SparkSession.builder.remote(f"sc:{rest}").create()
-            self._stop = True
+            self.is_own = True
             self._check_answers()
             return
         builder = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false")
@@ -984,7 +999,7 @@ class Spark(Source):
         about = known.getTable(self.rows())
         if about.isTemporary:
             return super().identity()
-        place = shown_address(self.data) if self._stop else ""
+        place = shown_address(self.data) if self.is_own else ""
         space = ".".join(about.namespace or [known.currentDatabase()])
         return SourceIdentity(
             (f"spark:{place}/{about.catalog or known.currentCatalog()}/{space}.{about.name}",)
@@ -1009,7 +1024,7 @@ class Spark(Source):
     def close(self) -> None:
         if self.path is not None:
             self.session.catalog.dropTempView(self.relation)
-        if self._stop:
+        if self.is_own:
             self.session.stop()
 
 
