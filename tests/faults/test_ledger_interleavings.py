@@ -43,6 +43,9 @@ class PlainState(dict):
     def save(self) -> None:
         """Nothing to write: the transaction is taken over as a whole."""
 
+    def kept(self) -> dict:
+        return dict(self)
+
 
 class PlainTransaction(Transaction):
     """What the machine sees of a store, over a tuple of entries."""

@@ -440,12 +440,7 @@ def check_ledger(
             replay.add(entry)
             if len(replay.reasons) >= most:
                 break
-        kept: dict[str, Any] = {}
-        for name in look.state:
-            try:
-                kept[name] = look.state[name]
-            except LedgerError:
-                kept[name] = "damaged"
+        kept = look.state.kept()
     if not replay.position:
         replay.reasons.append("the ledger has no entries")
     if len(replay.reasons) < most:

@@ -40,7 +40,7 @@ class Release:
     answer
         The reported output.
     guess
-        What the mechanism's reader takes it for, where the file holds noise and a remap.
+        What the mechanism's consumer takes it for, where the file holds noise and a remap.
     groups
         The names behind the places of the answer, for questions about groups.
     epsilon

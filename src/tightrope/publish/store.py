@@ -302,7 +302,9 @@ class StoredState(MutableMapping[str, dict[str, Any]]):
         if name not in self._seen:
             query = self._table.select().where(self._table.c.name == name)
             row = self._connection.execute(query).first()
-            self._seen[name] = None if row is None else _stored(name, row.value)
+            self._seen[name] = None if row is None else _read(name, row.value)
+            if row is not None and self._seen[name] is None:
+                raise LedgerError(f"the stored {name} is damaged: {_LOOK}")
         found = self._seen[name]
         if found is None:
             raise KeyError(name)
@@ -322,6 +324,11 @@ class StoredState(MutableMapping[str, dict[str, Any]]):
     def __len__(self) -> int:
         return len(list(iter(self)))
 
+    def kept(self) -> dict[str, Any]:
+        """Return the whole state as it is stored, with nothing for what is damaged."""
+        rows = self._connection.execute(self._table.select())
+        return {row.name: _read(row.name, row.value) for row in rows}
+
     def save(self) -> None:
         """Write what was changed."""
         for name in sorted(self._changed):
@@ -333,14 +340,13 @@ class StoredState(MutableMapping[str, dict[str, Any]]):
         self._changed.clear()
 
 
-def _stored(name: str, text: str) -> dict[str, Any]:
+def _read(name: str, text: str) -> dict[str, Any] | None:
+    """Return a stored object that holds what its name says, or nothing."""
     try:
         value: dict[str, Any] = read_json(text)
-        if _PARTS[name.partition(":")[0]] <= value.keys():
-            return value
+        return value if _PARTS[name.partition(":")[0]] <= value.keys() else None
     except (ValueError, KeyError, AttributeError):
-        pass
-    raise LedgerError(f"the stored {name} is damaged: {_LOOK}")
+        return None
 
 
 def _entry(row: Any) -> Entry:
