@@ -1,20 +1,71 @@
-"""What every answer graph has from the base class, and what it refuses."""
+"""What every family answers, against its listed edges."""
+
+import itertools
 
 import numpy as np
 import pytest
 
-from tightrope import AnswerGraph
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import CartesianProduct, Clique, Cycle, ExplicitGraph, PathPower, Star
+from tightrope.graphs import (
+    AddRemoveHistograms,
+    AddRemoveMedians,
+    AnswerGraph,
+    CappedCounts,
+    CappedPathPower,
+    CartesianProduct,
+    Clique,
+    Cycle,
+    Databases,
+    EitherMedians,
+    ExplicitGraph,
+    FoldedCube,
+    Histograms,
+    PathPower,
+    Star,
+    StrongProduct,
+    hypercube,
+    petersen,
+)
+from tightrope.graphs.automorphisms import acts_transitively
 from tightrope.graphs.base import LIMITS
+from tightrope.graphs.lines import BalancedTree
+from tightrope.graphs.products import grid
+from tightrope.graphs.shapes import girth, shortest_cycle
+from tightrope.graphs.symmetry import from_distances, intersection_numbers, is_vertex_transitive
+from tightrope.queries import FAMILIES, Neighbours, query
 
-FAMILIES = [
-    PathPower(6),
-    PathPower(7, 3),
-    Cycle(5),
-    Clique(4),
-    Star(3),
-    CartesianProduct([PathPower(2), Cycle(3)]),
+SMALL: list[AnswerGraph] = [
+    *(PathPower(n, w) for n in (1, 2, 3, 4, 6) for w in (1, 2, 3, 9)),
+    *(CappedPathPower(u, v) for u in (1, 2, 3) for v in (1, 2, 3)),
+    *(CappedCounts(n, k) for n in (1, 2) for k in (1, 2)),
+    *(Clique(n) for n in (1, 2, 3, 4, 6)),
+    *(Cycle(n) for n in (3, 4, 6)),
+    *(Star(k) for k in (1, 2, 3)),
+    *(Histograms(n, c, absent=a) for n in (1, 2) for c in (1, 2, 3) for a in (False, True)),
+    *(AddRemoveHistograms(n, c) for n in (1, 2, 3) for c in (1, 2, 3)),
+    *(kind(v) for v in (1, 2, 3) for kind in (AddRemoveMedians, EitherMedians)),
+    *(BalancedTree(b, h) for b in (1, 2, 3) for h in (0, 1, 2)),
+    *(FoldedCube(d) for d in (3, 4)),
+    *(hypercube(d) for d in (1, 2, 3)),
+    Databases(2, range(2)),
+    Databases(2, range(2), change=False, absent=True),
+    Databases(2, range(1), absent=True),
+    grid(2, 3),
+    grid(1, 3),
+    grid(1, 1),
+    StrongProduct([PathPower(2), PathPower(3)]),
+    StrongProduct([Clique(2), Clique(3)]),
+    StrongProduct([PathPower(2), Cycle(4)]),
+    StrongProduct([PathPower(3), CartesianProduct([PathPower(2), PathPower(3)])]),
+    CartesianProduct([grid(2, 2), PathPower(2)]),
+    CartesianProduct([PathPower(2), petersen()]),
+]
+#: What is asked for by text, small enough to compare everything.
+ASKED: list[AnswerGraph] = [
+    query(family.drawn or family.example, near).graph
+    for family in FAMILIES.values()
+    for near in Neighbours
+    if near is Neighbours.CHANGE_ONE or not family.is_graph
 ]
 
 
@@ -61,8 +112,9 @@ def test_the_rest_follows_from_four_answers() -> None:
     assert sorted(wheel.to_networkx().edges) == sorted(wheel.edges())
 
 
-@pytest.mark.parametrize("graph", FAMILIES, ids=lambda g: g.name)
-def test_rules_equal_the_listed_graph(graph: AnswerGraph) -> None:
+@pytest.mark.parametrize("graph", [*SMALL, *ASKED], ids=lambda g: g.name)
+def test_every_family_agrees_with_its_listed_edges(graph: AnswerGraph) -> None:
+    """The suite that a new family has to pass; registering it is enough to be in it."""
     listed = graph.explicit()
     assert np.array_equal(graph.distance_matrix(), listed.distance_matrix())
     assert graph.degrees.tolist() == listed.degrees.tolist()
@@ -71,6 +123,22 @@ def test_rules_equal_the_listed_graph(graph: AnswerGraph) -> None:
     assert graph.labels == listed.labels
     for shape in ("is_path", "is_cycle", "is_tree", "is_clique", "constant_ball_sizes"):
         assert getattr(graph, shape) == getattr(listed, shape), shape
+    assert (graph.max_degree, graph.min_degree) == (listed.max_degree, listed.min_degree)
+    for i in range(graph.size):
+        assert graph.index(graph.label(i)) == i
+        assert graph.neighbours(i).tolist() == listed.neighbours(i).tolist()
+        assert graph.degree(i) == listed.degree(i)
+        assert graph.ball_sizes(i) == listed.ball_sizes(i)
+        assert graph.distance(0, i) == listed.distance(0, i)
+    assert is_vertex_transitive(graph) == acts_transitively(listed)
+    assert intersection_numbers(graph) == from_distances(listed)
+    assert girth(graph) == girth(listed)
+    cycle = shortest_cycle(graph)
+    assert cycle is None or graph.least_girth <= len(cycle)
+    for wrong in (None, "x", -1, 0.5, (0, "x"), 10**9):
+        if wrong not in graph.labels:
+            with pytest.raises(InputError):
+                graph.index(wrong)
 
 
 @pytest.mark.parametrize(
@@ -138,3 +206,103 @@ def test_what_would_not_fit_is_refused_with_its_size() -> None:
     with pytest.raises(TooLarge, match=f"{LIMITS.matrix + 1}²"):
         PathPower(LIMITS.matrix + 1).distance_matrix()
     assert huge.neighbours(0).size == 60
+
+
+def _listed(graph: AnswerGraph) -> set[tuple[int, int]]:
+    return set(map(tuple, graph.explicit().edge_array().tolist()))
+
+
+@pytest.mark.parametrize("size", sorted({graph.size for graph in SMALL}))
+def test_equal_rules_mean_equal_edges(size: int) -> None:
+    alike = [graph for graph in SMALL if graph.size == size]
+    for one, other in itertools.product(alike, repeat=2):
+        same = _listed(one) == _listed(other)
+        assert one.same_as(other) is same
+        assert one.same_as(other.explicit()) is same
+        if one.rule is not None and one.rule == other.rule:
+            assert same, (one, other)
+        assert one.difference(other) is None or (one.labels != other.labels or not same)
+
+
+@pytest.mark.parametrize("graph", SMALL, ids=lambda g: g.name)
+def test_label_rules_hold(graph: AnswerGraph) -> None:
+    rule = graph.label_rule
+    if rule is None or rule[0] == "histograms":
+        return
+    if rule[0] == "steps":
+        assert graph.labels == [rule[1] + rule[2] * i for i in range(graph.size)]
+    else:
+        assert graph.labels == list(itertools.product(*map(range, rule[1])))
+        assert graph.fills_grid
+
+
+@pytest.mark.parametrize("graph", SMALL, ids=lambda g: g.name)
+def test_structure_agrees_with_the_edges(graph: AnswerGraph) -> None:
+    edges = _listed(graph)
+    if graph.power is not None:
+        assert edges == _listed(PathPower(graph.size, graph.power))
+    if graph.box is not None:
+        sides = [PathPower(size, width) for size, width in graph.box] or [PathPower(1)]
+        assert edges == _listed(StrongProduct(sides))
+    if graph.is_ring:
+        assert edges == _listed(Cycle(graph.size))
+    if graph.product:
+        kind = {"strong": StrongProduct, "cartesian": CartesianProduct}[graph.product]
+        assert edges == _listed(kind(graph.factors))
+    if edges:
+        i, j, length = graph.longest_edge()
+        assert (i, j) in edges
+        assert length == 1
+        assert j - i == max(b - a for a, b in edges)
+
+
+def test_large_graphs_are_compared_by_rule() -> None:
+    assert PathPower(10**15, 7).difference(PathPower(10**15, 7)) is None
+    assert PathPower(10**15, 7).difference(PathPower(10**15, 8)) is not None
+    assert Histograms(10**6, 50).difference(Histograms(10**6, 50)) is None
+    assert Histograms(10**6, 50).difference(Histograms(10**6, 49)) is not None
+    with pytest.raises(TooLarge):
+        Star(10**9).difference(PathPower(10**9 + 1))
+
+
+def test_differences_in_words() -> None:
+    path = PathPower(3)
+    assert "answers" in str(path.difference(PathPower(4)))
+    assert "2 edges, clique(3) has 3" in str(path.difference(Clique(3)))
+    assert "lengths" in str(path.difference(ExplicitGraph([(0, 1), (1, 2)], lengths=[1, 2])))
+    assert "different edges" in str(path.difference(ExplicitGraph([(0, 1), (0, 2)])))
+    swapped = ExplicitGraph([(0, 1), (1, 2)], labels=[2, 1, 0])
+    assert path.difference(swapped) == "answer 0 of path(3) is 0, not 2"
+    assert path.difference(ExplicitGraph([(0, 1), (1, 2)], labels=[0, True, 2])) is not None
+
+
+GRAPHS = [
+    *[PathPower(n, w) for n in (1, 2, 7, 8) for w in (1, 2, 3, 5, 9)],
+    *[CappedPathPower(u, v) for u in (1, 2, 3) for v in (1, 2, 4)],
+    Clique(5),
+    Cycle(3),
+    Cycle(6),
+    Star(4),
+    CartesianProduct([PathPower(3), Clique(3), Cycle(4)]),
+    StrongProduct([PathPower(4), PathPower(3, 2)]),
+    StrongProduct([PathPower(3), CartesianProduct([PathPower(2), PathPower(3)])]),
+]
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=lambda g: g.name)
+@pytest.mark.parametrize("kind", [float, np.int64, object])
+def test_maxima_equal_those_over_listed_neighbours(graph: AnswerGraph, kind: type) -> None:
+    values = np.random.default_rng(5).integers(0, 50, (graph.size, 3)).astype(kind)
+    before = values.copy()
+    expected = [values[[i, *graph.neighbours(i)]].max(axis=0) for i in range(graph.size)]
+    assert graph.knows_maxima
+    assert graph.nearby_maxima(values).tolist() == np.array(expected).tolist()
+    assert (values == before).all()
+
+
+def test_other_graphs_have_no_rule() -> None:
+    listed = PathPower(4).explicit()
+    assert not listed.knows_maxima
+    assert not StrongProduct([listed, PathPower(2)]).knows_maxima
+    with pytest.raises(NotImplementedError):
+        listed.nearby_maxima(np.ones(4))

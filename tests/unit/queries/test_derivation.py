@@ -1,12 +1,15 @@
-"""Deriving answer graphs: refusals, progress and what is looked at."""
+"""The answer graph of a function."""
 
+import itertools
 from functools import partial
 from typing import Any
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from tightrope.errors import InputError, TooLarge
 from tightrope.queries import derive
+from tightrope.queries.derivation import multiset_rests, plus, sums
 
 derive_from_sum = partial(derive, kind="sum")
 derive_from_multiset = partial(derive, kind="multiset")
@@ -130,3 +133,37 @@ def test_inputs_that_cannot_be_used(change: dict[str, Any], message: str) -> Non
     given: dict[str, Any] = {"individuals": 2, "values": [0, 1], **change}
     with pytest.raises(InputError, match=message):
         derive(sum, **given)
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(st.integers(-4, 4), min_size=1, max_size=3, unique=True),
+    st.integers(0, 3),
+    st.integers(0, 3),
+)
+def test_sums_are_those_of_all_databases(steps: list[int], fewest: int, more: int) -> None:
+    most = fewest + more
+    wanted = {
+        sum(chosen)
+        for people in range(fewest, most + 1)
+        for chosen in itertools.product(steps, repeat=people)
+    }
+    assert sums(steps, 0, fewest, most, 10_000) == wanted
+
+
+def test_rests_of_a_fixed_number_have_no_answer_of_their_own() -> None:
+    assert list(multiset_rests("ab", 2, 0, False, 100)[0]) == [(("a",), False), (("b",), False)]
+    assert next(multiset_rests("ab", 2, 1, True, 100)[0]) == ((), False)
+
+
+def test_numbers_and_tuples_do_not_add() -> None:
+    with pytest.raises(InputError, match="all whole numbers or all tuples"):
+        plus(1, (1,))
+
+
+@pytest.mark.parametrize("absent", [False, True])
+@pytest.mark.parametrize("fewest", [0, 1, 2, 3])
+@pytest.mark.parametrize("values", ["a", "ab", "abcd"])
+def test_the_number_of_rests_is_the_announced_one(values: str, fewest: int, absent: bool) -> None:
+    rests, total = multiset_rests(values, 4, fewest, absent, 1000)
+    assert len(list(rests)) == total

@@ -7,7 +7,7 @@ import pytest
 
 from tightrope.errors import InputError
 from tightrope.graphs import Family
-from tightrope.queries import FAMILIES, query
+from tightrope.queries import FAMILIES, Neighbours, query
 
 
 @pytest.mark.parametrize(
@@ -92,3 +92,18 @@ def test_a_query_can_be_sent_to_another_process(family: Family, relation: str) -
     last = asked.graph.size - 1
     assert sent.graph.index(sent.graph.label(last)) == last
     assert sent.graph.distance(0, last) == asked.graph.distance(0, last)
+
+
+def test_what_each_relation_allows() -> None:
+    allowed = {near.value: (near.allows_change, near.allows_absent) for near in Neighbours}
+    assert allowed == {
+        "change-one": (True, False),
+        "add-remove": (False, True),
+        "either": (True, True),
+    }
+
+
+@pytest.mark.parametrize("name", ["CHANGE-ONE", "", None, 3])
+def test_other_names_are_refused(name: object) -> None:
+    with pytest.raises(InputError, match="neighbours must be"):
+        Neighbours.of(name)  # type: ignore[arg-type]
