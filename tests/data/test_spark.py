@@ -5,8 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.data import test_hostile_neighbours as hostile
-from tests.data import test_sources as suite
+from tests.data import test_hostile_neighbours as hostile, test_sources as suite
 from tests.data.conftest import FACTS
 
 from tightrope import Epsilon, InputError

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
-import os
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
 from tightrope.channels.base import Channel
 from tightrope.channels.integer import IntegerChannel, rational
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import InputError
+from tightrope.files import read_rows, write_text
 
 
-def read_channel(path: str | os.PathLike[str]) -> Channel:
+def read_channel(path: str | Path) -> Channel:
     r"""Read a channel from a CSV file: one line for each true answer, one number for each output.
 
     When every probability is a fraction such as ``1/3`` (or 0 or 1) the channel is exact and its
@@ -36,7 +37,7 @@ def read_channel(path: str | os.PathLike[str]) -> Channel:
     >>> channel.outputs, channel.weights.tolist()
     (['no', 'yes'], [[2, 1], [1, 2]])
     """
-    rows = _rows(Path(path))
+    rows = [cells for _, cells in read_rows(path)]
     name = Path(path).name
     outputs = inputs = None
     # A label may look like a number (an answer 0, 1, 2 …): a corner that is empty says so.
@@ -72,24 +73,6 @@ def read_channel(path: str | os.PathLike[str]) -> Channel:
         raise InputError(f"{name}: {problem}") from None
 
 
-def _rows(path: Path, limit: int = 400_000_000) -> list[list[str]]:
-    try:
-        # Whoever opens a pipe waits for its writer.
-        if path.exists() and not path.is_file():
-            raise InputError(f"{path}: this is not a regular file")
-        if path.stat().st_size > limit:
-            raise TooLarge(f"{path}: a matrix file may have at most {limit} bytes")
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            cells = [[cell.strip() for cell in row] for row in csv.reader(file) if row]
-    except OSError as problem:
-        raise InputError(f"{path}: {problem.strerror}") from None
-    except (UnicodeDecodeError, csv.Error) as problem:
-        raise InputError(f"{path.name}: not a CSV file of text: {problem}") from None
-    if not cells:
-        raise InputError(f"{path.name}: the file holds no rows")
-    return cells
-
-
 def _is_number(cell: str, digits: int = 400) -> bool:
     if len(cell) > digits or "_" in cell:
         return False
@@ -115,7 +98,7 @@ def _labels(cells: Sequence[str] | None) -> list[int | str] | None:
     return list(cells)
 
 
-def write_channel(channel: Channel, path: str | os.PathLike[str]) -> Path:
+def write_channel(channel: Channel, path: str | Path) -> Path:
     """Write a channel as a CSV matrix that :func:`read_channel` reads, with its labels.
 
     Integer weights are written as fractions, so that nothing is lost.
@@ -135,16 +118,14 @@ def write_channel(channel: Channel, path: str | os.PathLike[str]) -> Path:
     ...     read_channel(written).weights.tolist()
     [[2, 1]]
     """
-    file = Path(path)
-    exact = isinstance(channel, IntegerChannel)
-    with file.open("w", newline="", encoding="utf-8") as handle:
-        writer = csv.writer(handle)
-        writer.writerow(["", *map(str, channel.outputs)])
-        for i, label in enumerate(channel.inputs):
-            cells = (
-                [str(channel.fraction(i, o)) for o in range(channel.shape[1])]  # type: ignore[attr-defined]
-                if exact
-                else [repr(float(value)) for value in channel.row(i)]
-            )
-            writer.writerow([str(label), *cells])
-    return file
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["", *map(str, channel.outputs)])
+    for i, label in enumerate(channel.inputs):
+        if isinstance(channel, IntegerChannel):
+            cells = [str(channel.fraction(i, o)) for o in range(channel.shape[1])]
+        else:
+            cells = [repr(float(value)) for value in channel.row(i)]
+        writer.writerow([str(label), *cells])
+    write_text(path, out.getvalue())
+    return Path(path)

@@ -59,14 +59,14 @@ class Worst:
         The ratio: exact as a ``Fraction``, ``inf`` for a zero beside a non-zero.
     length
         The length of the edge.
-    level
+    value
         :math:`\ln(\text{ratio})/\text{length}`, the smallest :math:`\varepsilon` for it.
     rule
         (times, ε) when a rule gives the level as exactly times·ε.
 
     Examples
     --------
-    >>> Worst((0, 1), 0, Fraction(2)).level == math.log(2)
+    >>> float(Worst((0, 1), 0, Fraction(2))) == math.log(2)
     True
     """
 
@@ -77,12 +77,15 @@ class Worst:
     rule: tuple[Fraction, Epsilon] | None = None
 
     @property
-    def level(self) -> float:
+    def value(self) -> float:
         """The smallest ε for this edge and output."""
         if self.rule is not None:
             times, epsilon = self.rule
             return float(times) * float(epsilon)
         return log_ratio(self.ratio) / self.length
+
+    def __float__(self) -> float:
+        return self.value
 
 
 def log_ratio(ratio: Fraction | float) -> float:
@@ -410,7 +413,7 @@ def _cartesian(channel: KroneckerChannel, graph: AnswerGraph) -> list[Worst]:
 
 
 def _strong(channel: KroneckerChannel, graph: AnswerGraph) -> Worst:
-    chosen = [max(mine, key=lambda w: w.level) for mine in _factor_places(channel, graph)]
+    chosen = [max(mine, key=lambda w: w.value) for mine in _factor_places(channel, graph)]
     ends = [worst.edge or (0, 0) for worst in chosen]
     outputs = [
         _likely_output(part) if worst.output is None else worst.output
@@ -424,7 +427,7 @@ def _strong(channel: KroneckerChannel, graph: AnswerGraph) -> Worst:
     if all(isinstance(ratio, Fraction) for ratio in ratios):
         ratio: Fraction | float = math.prod(ratios, start=Fraction(1))
     else:
-        ratio = _exp(math.fsum(worst.level for worst in chosen))
+        ratio = _exp(math.fsum(worst.value for worst in chosen))
     return Worst(edge, channel.output_index(outputs), ratio, 1.0, _sum_rule(chosen))
 
 
@@ -493,32 +496,6 @@ class PrivacyCheck:
         )
 
 
-@dataclass(frozen=True)
-class SmallestEpsilon:
-    r"""The smallest ε for which a channel is private, and the place that needs it.
-
-    Attributes
-    ----------
-    value
-        The level; ``inf`` when a zero stands beside a non-zero.
-    edge, output, ratio
-        The place, the larger probability first, and the ratio found there.
-
-    Examples
-    --------
-    >>> float(SmallestEpsilon(0.5, (0, 1), 0, math.exp(0.5)))
-    0.5
-    """
-
-    value: float
-    edge: tuple[int, int] | None
-    output: int | None
-    ratio: Fraction | float
-
-    def __float__(self) -> float:
-        return self.value
-
-
 def is_private(
     channel: Channel,
     graph: AnswerGraph,
@@ -562,7 +539,7 @@ def is_private(
     return min(checks, key=lambda check: (check.private, check.margin))
 
 
-def smallest_epsilon(channel: Channel, graph: AnswerGraph) -> SmallestEpsilon:
+def smallest_epsilon(channel: Channel, graph: AnswerGraph) -> Worst:
     r"""Return the least :math:`\varepsilon` with :math:`X[i,o] \le e^{\varepsilon\ell} X[h,o]`.
 
     That is :math:`\max \ln(X[i,o]/X[h,o])/\ell` over edges and outputs, exactly or by rule as
@@ -577,8 +554,7 @@ def smallest_epsilon(channel: Channel, graph: AnswerGraph) -> SmallestEpsilon:
     (Fraction(3, 1), (1, 0), 1.098612)
     """
     check_sizes(channel, graph)
-    worst = max(worst_places(channel, graph), key=lambda place: place.level)
-    return SmallestEpsilon(worst.level, worst.edge, worst.output, worst.ratio)
+    return max(worst_places(channel, graph), key=lambda place: place.value)
 
 
 def allowed_ratio(epsilon: Epsilon, length: float) -> Fraction:
@@ -614,7 +590,7 @@ def _judge(worst: Worst, epsilon: Epsilon, tolerance: float) -> PrivacyCheck:
         margin = compare_levels(level, epsilon, times=times)
     else:
         exact = worst.ratio == math.inf
-        margin = float(epsilon) - worst.level
+        margin = float(epsilon) - worst.value
     slack = 0.0 if exact else tolerance
     allowed = _exp(float(epsilon) * worst.length)
     return PrivacyCheck(margin >= -slack, *place, allowed, margin, exact, slack)

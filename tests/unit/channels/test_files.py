@@ -47,7 +47,7 @@ def test_labels(tmp_path, text, inputs, outputs):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "no rows"),
+        ("", "at least one row"),
         ("a,b\n", "no rows of numbers"),
         ("0.5,0.5\n0.5\n", "row 2 holds 1"),
         ("0.5,0.5\n0.5,x\n", "'x' in row 2, column 2"),
@@ -59,7 +59,7 @@ def test_labels(tmp_path, text, inputs, outputs):
         ("1/2,1/3\n1/2,1/2\n", "row 0 sums to 5/6"),
         ("a,b,c\n0.5,0.5\n0.5,0.5\n", "3 outputs named"),
         ("0.5,0.5\n" + "9" * 5000 + ",0.5\n", "is not a number"),
-        (b"\xff\xfe\x00\x01", "not a CSV file"),
+        (b"\xff\xfe\x00\x01", "not UTF-8 text"),
     ],
 )
 def test_what_is_no_matrix_is_refused_in_one_line(tmp_path, text, says):
@@ -69,5 +69,5 @@ def test_what_is_no_matrix_is_refused_in_one_line(tmp_path, text, says):
 
 
 def test_a_missing_file(tmp_path):
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="there is no such file"):
         read_channel(tmp_path / "none.csv")
