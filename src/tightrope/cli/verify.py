@@ -1,4 +1,4 @@
-"""``tightrope verify``: check a mechanism file in integers."""
+"""``tightrope verify``: check a mechanism file in integers, or the signature of a receipt."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tightrope.cli.output import AsJson, facts_table, paragraphs, show
-from tightrope.cli.receipts import is_receipt, show_receipt
 from tightrope.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,8 +51,8 @@ def verify(
         return
     if file is None:
         raise InputError("name the mechanism file to verify")
-    if is_receipt(file):
-        show_receipt(file, as_json, signer)
+    if _is_receipt(file):
+        _show_receipt(file, as_json, signer)
         return
     if signer is not None:
         raise InputError(f"--signer goes with a receipt, and {file} is none")
@@ -80,4 +79,42 @@ def verify(
 
     show(as_json, found.as_dict(), draw)
     if found.reasons:
+        raise typer.Exit(1)
+
+
+def _is_receipt(file: Path) -> bool:
+    """Whether a file looks like a receipt: JSON, where mechanism files are binary."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(64).lstrip()[:1] == b"{"
+    except OSError:
+        return False
+
+
+def _show_receipt(file: Path, as_json: bool, signer: str | None = None) -> None:
+    """Check a receipt and show what it says; exit with 1 when it is not genuine."""
+    from tightrope.publish.receipts import read_receipt, verify_receipt
+
+    receipt = read_receipt(file)
+    check = verify_receipt(receipt, signer)
+    names = ("answer", "query", "neighbours", "epsilon", "mechanism", "ledger", "position", "time")
+    said = {name: receipt.get(name) for name in names}
+    data = {
+        "genuine": check.genuine,
+        "reasons": list(check.reasons),
+        "public_key": check.public_key,
+        **said,
+    }
+
+    def draw(console: Console) -> None:
+        rows = {"genuine": "yes" if check.genuine else "no"}
+        rows |= {name: str(value) for name, value in said.items() if value is not None}
+        if check.public_key:
+            doubt = " (is it the publisher's? give theirs with --signer)" if signer is None else ""
+            rows["public key"] = check.public_key + doubt
+        facts_table(console, f"receipt {file.name}", rows)
+        paragraphs(console, [f"FAILS: {reason}." for reason in check.reasons])
+
+    show(as_json, data, draw)
+    if not check.genuine:
         raise typer.Exit(1)
