@@ -51,8 +51,13 @@ def count(path: Path) -> Counter[str]:
         code=len(lines_with_tokens(source) - docstring_lines(tree)),
         constants=sum(1 for _ in constants(tree)),
         imports=import_lines(tree),
-        exports=exported_names(tree) if path.name == "__init__.py" else 0,
+        exports=exported_names(tree) if is_front(path) else 0,
     )
+
+
+def is_front(path: Path) -> bool:
+    """Whether a file is the ``__init__`` of the package or of a room."""
+    return path.name == "__init__.py" and PACKAGE in path.parents[:2]
 
 
 def lines_with_tokens(source: str) -> set[int]:
@@ -94,19 +99,16 @@ def import_lines(tree: ast.Module) -> int:
 
 
 def exported_names(tree: ast.Module) -> int:
-    """Public names that an ``__init__`` hands on: imported, or listed in its table of exports."""
-    names: set[str] = set()
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom):
-            names.update(alias.asname or alias.name for alias in node.names)
-        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.List | ast.Dict):
-            names.update(
-                word
-                for leaf in ast.walk(node.value)
-                if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str)
-                for word in leaf.value.split()
-            )
-    return len([name for name in names if name.isidentifier() and not name.startswith("_")])
+    """Names that an ``__init__`` hands on, as ``from m import name as name``, or defines itself."""
+    handed = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name == alias.asname
+    }
+    defined = {n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    return len([name for name in handed | defined if not name.startswith("_")])
 
 
 if __name__ == "__main__":

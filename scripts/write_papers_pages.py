@@ -7,7 +7,8 @@ The part of each page below the mark is made here; the text above it is written 
 
 from pathlib import Path
 
-from tightrope.papers import PAPERS, Row, reproduce
+from tightrope.papers import PAPERS, reproduce
+from tightrope.papers.claims import Row
 
 DOCS = Path(__file__).parent.parent / "docs"
 MARK = "<!-- below: written by scripts/write_papers_pages.py -->\n"

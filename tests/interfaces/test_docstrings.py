@@ -24,7 +24,9 @@ def complaints(module: types.ModuleType) -> Iterator[str]:
         yield f"{module.__name__}: no docstring"
     for name, thing in sorted(vars(module).items()):
         thing = inspect.unwrap(thing) if callable(thing) else thing
-        defined_here = getattr(thing, "__module__", None) == module.__name__
+        # A function that another one made is a value of this module, not a definition.
+        made = "<locals>" in getattr(thing, "__qualname__", "")
+        defined_here = getattr(thing, "__module__", None) == module.__name__ and not made
         if name.startswith("_") or not defined_here:
             continue
         if inspect.isclass(thing):
@@ -34,14 +36,15 @@ def complaints(module: types.ModuleType) -> Iterator[str]:
 
 
 def about_class(cls: type) -> Iterator[str]:
-    """Say which public methods and properties of a class have no docstring of their own."""
+    """Say which public methods and properties of a class have no docstring, not even inherited."""
     for name, member in sorted(vars(cls).items()):
         if name.startswith("_"):
             continue
         if isinstance(member, classmethod | staticmethod):
             member = member.__func__
         described = isinstance(member, property | cached_property) or callable(member)
-        if described and not inspect.isclass(member) and not member.__doc__:
+        inherited = any(getattr(vars(base).get(name), "__doc__", None) for base in cls.__mro__)
+        if described and not inspect.isclass(member) and not (member.__doc__ or inherited):
             yield f"{cls.__module__}.{cls.__qualname__}.{name}: no docstring"
 
 

@@ -18,8 +18,8 @@ from tightrope.channels import (
     make_maximally_general,
     maximally_general,
     rational,
-    restrict,
 )
+from tightrope.channels.compose import restrict
 from tightrope.consumers import Consumer, expected_loss
 from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star
 from tightrope.graphs.shapes import shortest_cycle

@@ -17,12 +17,12 @@ from tightrope.channels import (
     equal,
     hidden_choice,
     is_private,
-    parallel,
     reduced,
     remap,
     smallest_epsilon,
     visible_choice,
 )
+from tightrope.channels.compose import parallel
 from tightrope.channels.privacy import allowed_ratio
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import (

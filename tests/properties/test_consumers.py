@@ -20,8 +20,8 @@ from tightrope.consumers import (
     loss,
     prior,
     utility,
-    worst_loss,
 )
+from tightrope.consumers.evaluate import worst_loss
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph, Clique, Cycle, ExplicitGraph, PathPower, StrongProduct
 

@@ -33,12 +33,18 @@ from tightrope.graphs import (
     PathPower,
     Star,
     StrongProduct,
-    add_adjacencies,
     close_ring,
 )
 from tightrope.graphs.automorphisms import automorphism_group, pair_orbits
 from tightrope.graphs.files import read_graph, write_graph
-from tightrope.graphs.shapes import cycle_order, girth, path_order, shortest_cycle, tree_order
+from tightrope.graphs.shapes import (
+    add_adjacencies,
+    cycle_order,
+    girth,
+    path_order,
+    shortest_cycle,
+    tree_order,
+)
 from tightrope.graphs.symmetry import (
     from_distances,
     intersection_numbers,

@@ -26,12 +26,10 @@ from tightrope.graphs import (
 )
 from tightrope.leakage import (
     database_bound,
-    g_leakage,
     individual_bound,
     min_capacity,
     min_entropy_leakage,
     mutual_information,
-    posterior_g_vulnerability,
     posterior_vulnerability,
     shannon_capacity,
     utility_bound,
@@ -39,7 +37,12 @@ from tightrope.leakage import (
 from tightrope.leakage.bounds import graph_bound, most_leakage
 from tightrope.leakage.compose import parallel_composition, repeated_composition
 from tightrope.leakage.individual import leakage_of_sets
-from tightrope.leakage.measures import hyper, posterior_guessing_entropy
+from tightrope.leakage.measures import (
+    g_leakage,
+    hyper,
+    posterior_g_vulnerability,
+    posterior_guessing_entropy,
+)
 from tightrope.leakage.transform import (
     average_over_automorphisms,
     average_over_distances,

@@ -9,7 +9,8 @@ from scipy.optimize import linprog
 
 from tightrope import Epsilon
 from tightrope.channels import is_private
-from tightrope.consumers import Consumer, worst_loss
+from tightrope.consumers import Consumer
+from tightrope.consumers.evaluate import worst_loss
 from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star
 from tightrope.optimize import design, explain_routes
 from tightrope.optimize.plain import solve_plain_program

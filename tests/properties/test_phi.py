@@ -15,7 +15,8 @@ from tightrope.consumers.regular import (
 )
 from tightrope.graphs import ExplicitGraph
 from tightrope.mechanisms.tight import NoTightConstraints, tight_constraints
-from tightrope.phi import Phi, dominance_level, exists
+from tightrope.phi import Phi, exists
+from tightrope.phi.existence import dominance_level
 
 FEW = settings(max_examples=40)
 

@@ -15,8 +15,4 @@ from tightrope.certify.certificates import (
 )
 from tightrope.certify.make import certify as certify
 from tightrope.certify.mechanism import Mechanism as Mechanism, read as read, write as write
-from tightrope.certify.verification import (
-    Verification as Verification,
-    judge_script as judge_script,
-    verify as verify,
-)
+from tightrope.certify.verification import judge_script as judge_script, verify as verify

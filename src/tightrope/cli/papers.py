@@ -13,7 +13,7 @@ from tightrope.cli.output import AsJson, progress_bar, show
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tightrope.papers import Row
+    from tightrope.papers.claims import Row
 
 
 def papers(

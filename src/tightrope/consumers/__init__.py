@@ -15,7 +15,6 @@ from tightrope.consumers.evaluate import (
     best_remap as best_remap,
     expected_loss as expected_loss,
     utility as utility,
-    worst_loss as worst_loss,
 )
 from tightrope.consumers.losses import (
     Loss as Loss,

@@ -35,7 +35,6 @@ from tightrope.graphs.named import (
     petersen as petersen,
     truncated_tetrahedron as truncated_tetrahedron,
 )
-from tightrope.graphs.points import PointsGraph as PointsGraph
 from tightrope.graphs.products import (
     CappedCounts as CappedCounts,
     CartesianProduct as CartesianProduct,
@@ -46,7 +45,6 @@ from tightrope.graphs.products import (
 )
 from tightrope.graphs.registry import Family as Family, Parameter as Parameter
 from tightrope.graphs.shapes import (
-    add_adjacencies as add_adjacencies,
     close_ring as close_ring,
     cycle_order as cycle_order,
     path_order as path_order,

@@ -25,29 +25,15 @@ from tightrope.leakage.choose import (
     epsilon_for_utility as epsilon_for_utility,
     explain as explain,
 )
-from tightrope.leakage.compose import (
-    cascade_composition as cascade_composition,
-    parallel_composition as parallel_composition,
-    repeated_composition as repeated_composition,
-)
+from tightrope.leakage.compose import repeated_composition as repeated_composition
 from tightrope.leakage.estimate import estimate_population as estimate_population
 from tightrope.leakage.individual import individual_leakage as individual_leakage
 from tightrope.leakage.measures import (
-    g_leakage as g_leakage,
-    g_vulnerability as g_vulnerability,
-    guessing_entropy as guessing_entropy,
-    hyper as hyper,
     min_capacity as min_capacity,
-    min_entropy as min_entropy,
     min_entropy_leakage as min_entropy_leakage,
     mutual_information as mutual_information,
-    posterior as posterior,
-    posterior_g_vulnerability as posterior_g_vulnerability,
     posterior_min_entropy as posterior_min_entropy,
     posterior_vulnerability as posterior_vulnerability,
-    predicate_capacity as predicate_capacity,
-    predicate_leakage as predicate_leakage,
-    shannon_entropy as shannon_entropy,
     vulnerability as vulnerability,
 )
 from tightrope.leakage.transform import (

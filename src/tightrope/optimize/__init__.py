@@ -16,12 +16,6 @@ from tightrope.optimize.planner import (
     design as design,
     explain_routes as explain_routes,
 )
-from tightrope.optimize.points import (
-    design_on_spanner as design_on_spanner,
-    planar_geometric as planar_geometric,
-    planar_laplace as planar_laplace,
-    spanner as spanner,
-)
 from tightrope.optimize.progress import Progress as Progress
 from tightrope.optimize.regret import design_many as design_many
 from tightrope.optimize.result import Design as Design

@@ -16,8 +16,6 @@ from tightrope.errors import InputError
 from tightrope.papers import paper_a, paper_b, paper_c, paper_d
 from tightrope.papers.claims import Claim, Row
 
-__all__ = ["PAPERS", "Claim", "Row", "all_claims", "reproduce"]
-
 #: The papers by their letters.
 PAPERS = {module.paper.letter: module.paper for module in (paper_a, paper_b, paper_c, paper_d)}
 

@@ -9,7 +9,6 @@
 from tightrope.phi.existence import (
     Existence as Existence,
     certified_at as certified_at,
-    dominance_level as dominance_level,
     exists as exists,
     singular_epsilons as singular_epsilons,
 )

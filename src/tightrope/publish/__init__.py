@@ -16,23 +16,12 @@ from tightrope.publish.auditing import audit as audit
 from tightrope.publish.entries import LedgerError as LedgerError
 from tightrope.publish.facts import (
     Column as Column,
-    Facts as Facts,
-    Partition as Partition,
-    Table as Table,
     parse_facts as parse_facts,
     read_facts as read_facts,
 )
-from tightrope.publish.interchange import (
-    log_probabilities as log_probabilities,
-    opendp_measurement as opendp_measurement,
-    write_log_probabilities as write_log_probabilities,
-)
+from tightrope.publish.interchange import opendp_measurement as opendp_measurement
 from tightrope.publish.ledger import Ledger as Ledger
-from tightrope.publish.receipts import (
-    read_receipt as read_receipt,
-    verify_receipt as verify_receipt,
-    write_receipt as write_receipt,
-)
+from tightrope.publish.receipts import verify_receipt as verify_receipt
 from tightrope.publish.releasing import (
     DeclaredQuestion as DeclaredQuestion,
     Release as Release,

@@ -7,4 +7,4 @@
 
 from tightrope.studies.running import Outcome as Outcome, run_study as run_study, sweep as sweep
 from tightrope.studies.store import described_in as described_in, read_rows as read_rows
-from tightrope.studies.study import Study as Study, levels as levels
+from tightrope.studies.study import Study as Study

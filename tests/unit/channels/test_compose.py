@@ -14,9 +14,7 @@ from tightrope.channels import (
     compose,
     hidden_choice,
     of_databases,
-    parallel,
     remap,
-    restrict,
     smallest_epsilon,
     visible_choice,
 )
@@ -26,6 +24,8 @@ from tightrope.channels.compose import (
     HiddenChoiceChannel,
     ParallelChannel,
     SelectedRows,
+    parallel,
+    restrict,
 )
 from tightrope.errors import InputError
 from tightrope.graphs import PathPower

@@ -18,8 +18,8 @@ from tightrope.consumers import (
     expected_loss,
     losses,
     utility,
-    worst_loss,
 )
+from tightrope.consumers.evaluate import worst_loss
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import CartesianProduct, Clique, ExplicitGraph, PathPower
 

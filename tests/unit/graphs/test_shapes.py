@@ -17,7 +17,6 @@ from tightrope.graphs import (
     PathPower,
     Star,
     StrongProduct,
-    add_adjacencies,
     chang,
     close_ring,
     hypercube,
@@ -28,6 +27,7 @@ from tightrope.graphs.base import LIMITS
 from tightrope.graphs.lines import BalancedTree
 from tightrope.graphs.products import grid
 from tightrope.graphs.shapes import (
+    add_adjacencies,
     cycle_order,
     girth,
     path_order,

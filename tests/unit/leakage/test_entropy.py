@@ -4,14 +4,15 @@ import pytest
 
 from tightrope.consumers import Prior
 from tightrope.errors import InputError
-from tightrope.leakage import (
+from tightrope.leakage import vulnerability
+from tightrope.leakage.measures import (
+    as_prior,
     g_vulnerability,
+    gain_matrix,
     guessing_entropy,
     min_entropy,
     shannon_entropy,
-    vulnerability,
 )
-from tightrope.leakage.measures import as_prior, gain_matrix
 
 
 def test_a_fair_die() -> None:

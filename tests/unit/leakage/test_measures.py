@@ -8,15 +8,18 @@ from tightrope.consumers import Prior, ProductPrior
 from tightrope.errors import InputError
 from tightrope.graphs import Clique, Databases, PathPower
 from tightrope.leakage import (
-    g_leakage,
     min_capacity,
     min_entropy_leakage,
     mutual_information,
-    posterior_g_vulnerability,
     posterior_min_entropy,
     posterior_vulnerability,
 )
-from tightrope.leakage.measures import posterior_guessing_entropy, posterior_shannon_entropy
+from tightrope.leakage.measures import (
+    g_leakage,
+    posterior_g_vulnerability,
+    posterior_guessing_entropy,
+    posterior_shannon_entropy,
+)
 from tightrope.mechanisms import exponential, geometric, highest_leakage
 
 IDENTITY = Channel(np.eye(3))

@@ -4,7 +4,7 @@ import pytest
 from tightrope.channels import Channel
 from tightrope.channels.compare import reduced
 from tightrope.errors import InputError
-from tightrope.leakage import hyper, posterior
+from tightrope.leakage.measures import hyper, posterior
 
 
 def test_bayes() -> None:

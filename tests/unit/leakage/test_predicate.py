@@ -6,12 +6,8 @@ import pytest
 from tightrope.channels import Channel, GeometricChannel
 from tightrope.channels.compare import dobrushin
 from tightrope.errors import InputError
-from tightrope.leakage import (
-    min_capacity,
-    min_entropy_leakage,
-    predicate_capacity,
-    predicate_leakage,
-)
+from tightrope.leakage import min_capacity, min_entropy_leakage
+from tightrope.leakage.measures import predicate_capacity, predicate_leakage
 from tightrope.mechanisms import randomized_response
 
 

@@ -7,13 +7,8 @@ from tightrope.channels import is_private, smallest_epsilon
 from tightrope.consumers import Consumer, expected_loss
 from tightrope.errors import InputError
 from tightrope.graphs.points import PointsGraph
-from tightrope.optimize import (
-    design,
-    design_on_spanner,
-    planar_geometric,
-    planar_laplace,
-    spanner,
-)
+from tightrope.optimize import design
+from tightrope.optimize.points import design_on_spanner, planar_geometric, planar_laplace, spanner
 
 GRID = PointsGraph([(x, y) for x in range(3) for y in range(3)])
 

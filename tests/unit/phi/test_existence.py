@@ -19,9 +19,9 @@ from tightrope.graphs import (
     chang,
 )
 from tightrope.graphs.lines import BalancedTree
-from tightrope.phi import Phi, certified_at, dominance_level, exists
+from tightrope.phi import Phi, certified_at, exists
 from tightrope.phi.cells import cells_of
-from tightrope.phi.existence import _by_samples, nearest_level
+from tightrope.phi.existence import _by_samples, dominance_level, nearest_level
 
 #: The smallest graph on which it exists on two intervals (networkx atlas 189).
 GAP = ExplicitGraph(

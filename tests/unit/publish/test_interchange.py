@@ -11,8 +11,8 @@ from tightrope.certify import Mechanism, certify
 from tightrope.channels import GeometricChannel, IntegerChannel, ScaledPhi, rational
 from tightrope.errors import CheckFailed, InputError
 from tightrope.graphs import PathPower, petersen
-from tightrope.publish import log_probabilities, opendp_measurement, write_log_probabilities
-from tightrope.publish.interchange import privacy_map
+from tightrope.publish import opendp_measurement
+from tightrope.publish.interchange import log_probabilities, privacy_map, write_log_probabilities
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import pytest
 
 from tightrope import Epsilon, InputError
-from tightrope.studies import levels
+from tightrope.studies.study import levels
 
 
 def test_a_range_has_both_ends_exactly() -> None:
