@@ -77,7 +77,7 @@ def need_work(what: str, steps: int, nanoseconds: float = 10, size: int = 0) -> 
     """Stop before a piece of work that takes more than 20 seconds or 1.5 GB on one core."""
     need(
         steps * nanoseconds <= 2e10 and size <= 3 << 29,
-        f"too large: {what} takes {steps} steps and {size} bytes, more than the judge takes on",
+        f"too large: {what}, of {steps} steps and {size} bytes, is more than the judge takes on",
     )
 
 
@@ -197,10 +197,10 @@ def label(value: Any, where: str, depth: int = 0) -> Hashable:
     return value  # type: ignore[no-any-return]
 
 
-WIDE, COUNT = whole(1, 1 << 1024), whole(0, 1 << 40)
-LEVELS = {"bits": whole(0, 481), "levels": listing(whole(1, 1 << 480), 1, 1 << 17)}
-BITS = {"bits": whole(1, 401)}
-HEADER = record(
+_WIDE, _COUNT = whole(1, 1 << 1024), whole(0, 1 << 40)
+_LEVELS = {"bits": whole(0, 481), "levels": listing(whole(1, 1 << 480), 1, 1 << 17)}
+_BITS = {"bits": whole(1, 401)}
+_HEADER = record(
     query=maybe(text),
     neighbours=word("change-one", "add-remove", "either"),
     graph=maybe(
@@ -215,8 +215,8 @@ HEADER = record(
     ratios=listing(fraction(0), 1, 1 << 17),
     weights=kinds(
         dense={"bits": whole(0, 481), "outputs": whole(1, 1 << 31)},
-        levels=LEVELS | {"steps": listing(whole(1, 1 << 40), 1, 64), "rest": COUNT},
-        radial=LEVELS,
+        levels=_LEVELS | {"steps": listing(whole(1, 1 << 40), 1, 64), "rest": _COUNT},
+        radial=_LEVELS,
     ),
     outputs=maybe(listing(label, 1, 1 << 20)),
     consumer=maybe(
@@ -228,7 +228,7 @@ HEADER = record(
                 absolute={},
                 squared={},
                 distance={},
-                listed={"denominator": WIDE, "guesses": whole(1, 1 << 24)},
+                listed={"denominator": _WIDE, "guesses": whole(1, 1 << 24)},
             ),
             remapped=flag,
         )
@@ -239,22 +239,25 @@ HEADER = record(
             limited=word("loss", "vulnerability"),
             most=fraction(),
             vulnerability=fraction(),
-            attacker=kinds(guesser={}, listed={"actions": whole(1, 1 << 24), "denominator": WIDE}),
+            attacker=kinds(guesser={}, listed={"actions": whole(1, 1 << 24), "denominator": _WIDE}),
         )
     ),
     certificate=maybe(
         kinds(
-            multipliers=BITS | {"arcs": COUNT, "weight": maybe(whole(0, 1 << 512))},
-            tree=BITS | {"weight": maybe(whole(0, 1 << 512))},
-            line=BITS,
-            phi=BITS | {"constant": flag},
-            envelope=BITS,
+            multipliers=_BITS | {"arcs": _COUNT, "weight": maybe(whole(0, 1 << 512))},
+            tree=_BITS | {"weight": maybe(whole(0, 1 << 512))},
+            line=_BITS,
+            phi=_BITS | {"constant": flag},
+            envelope=_BITS,
         )
     ),
     bound=maybe(fraction()),
     sections=listing(
         record(
-            name=text, width=whole(8, 65), count=whole(1, 1 << 40), bytes=listing(COUNT, 1, 1 << 20)
+            name=text,
+            width=whole(8, 65),
+            count=whole(1, 1 << 40),
+            bytes=listing(_COUNT, 1, 1 << 20),
         ),
         0,
         20,
@@ -264,7 +267,7 @@ HEADER = record(
 
 def check_header(told: Any) -> dict[str, Any]:
     """Return the header with its numbers read; whatever does not belong together is refused."""
-    found: dict[str, Any] = HEADER(told, "header")
+    found: dict[str, Any] = _HEADER(told, "header")
     own, consumer, certificate = found["graph"], found["consumer"], found["certificate"]
     need(
         (found["query"] is None) == (own is not None),

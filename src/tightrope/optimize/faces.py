@@ -10,6 +10,7 @@ the rays that pricing finds.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -80,7 +81,7 @@ class Face:
         """Return the smallest face that contains this one and a ray."""
         other = tight_edges(self.problem, heights)
         # A ray with a towering peak is scaled down to it: solvers refuse huge numbers.
-        if self.problem.alpha ** float(heights.min()) > LARGEST_ENTRY:
+        if float(heights.min()) * math.log(self.problem.alpha) > math.log(LARGEST_ENTRY):
             heights = heights - heights.min()
         # The larger of the two columns at every node is in the face too; relative to it no
         # variable is ever large.

@@ -8,7 +8,6 @@ import pytest
 from tightrope.certify.judge import Refused, box_sums
 from tightrope.certify.question import graph_sides, judged_graph
 from tightrope.graphs import (
-    BalancedTree,
     CappedPathPower,
     CartesianProduct,
     Clique,
@@ -18,6 +17,7 @@ from tightrope.graphs import (
     StrongProduct,
     petersen,
 )
+from tightrope.queries import query
 
 BOXES = [
     PathPower(1),
@@ -36,7 +36,7 @@ FORMS = [
     petersen(),
     CartesianProduct([PathPower(3), Clique(4)]),
     CartesianProduct([PathPower(4), PathPower(3), PathPower(2)]),
-    BalancedTree(2, 3),
+    query("tree(2,3)").graph,
     StrongProduct([PathPower(4), Cycle(4)]),
 ]
 

@@ -1,0 +1,505 @@
+"""Files that say what they are not: every attack ends in a refusal, within a minute and 2 GB."""
+
+import io
+import json
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.forged import forged, unpack
+
+from tightrope.certify import Mechanism, certify, read, verify
+from tightrope.certify.encode import encode
+from tightrope.channels import Channel, GeometricChannel, IntegerChannel, ScaledPhi
+from tightrope.consumers import Consumer
+from tightrope.errors import InputError
+from tightrope.graphs import ExplicitGraph, PathPower
+from tightrope.optimize import design
+from tightrope.proofs import prove
+from tightrope.publish.facts import Facts, Table
+from tightrope.publish.releasing import understand
+from tightrope.queries import query
+
+
+def own(nodes, edges, lengths=("1",), labels=None):
+    return {"nodes": nodes, "labels": labels, "edges": edges, "lengths": list(lengths)}
+
+
+@pytest.fixture(scope="module")
+def count():
+    return certify(GeometricChannel(51, "ln(2)"), "count(50)", "ln(2)")
+
+
+@pytest.fixture(scope="module")
+def proved():
+    asked = query("count(6)")
+    return prove(design(asked, "ln(2)", Consumer.of(asked.graph, loss="absolute")), asked)
+
+
+# -- a file cannot name a question that it is not private for --------------------------------
+
+
+def honest(nodes):
+    """Weights that tell the truth nine times in ten."""
+    return np.full((nodes, nodes), 1 << 50) + np.eye(nodes, dtype=np.int64) * (1 << 61)
+
+
+def test_listed_edges_do_not_stand_beside_a_named_question(count):
+    """Edges of length 60,000 made the truth private for count(50) at ε = 0.001."""
+    edges = np.arange(50)[:, None] + [0, 1]
+    found = verify(forged(count, {"graph": own(51, 50)}, edges=edges))
+    assert found.reasons == ("a file names a question or holds a graph of its own, one of the two",)
+    assert not found.private
+
+
+def test_what_is_private_on_long_edges_names_no_question():
+    edges = [(i, i + 1) for i in range(50)]
+    graph = ExplicitGraph(edges, lengths=[60_000.0] * 50, name="count(50)")
+    far = np.full((51, 51), 1e-12) + np.eye(51)
+    made = certify(Channel(far / far.sum(axis=1, keepdims=True)), graph, "0.001")
+    found = verify(made)
+    assert (found.private, found.private_for_question) == (True, None)
+    assert not made.is_named
+    with pytest.raises(
+        InputError, match=r"asks count\(50\) under change-one; the mechanism answers a graph"
+    ):
+        understand(made, "select count(*) from people", Facts({"people": Table("people", 50)}))
+    assert verify(
+        forged(made, {"query": "count(50)", "graph": None}, edges=None, edge_lengths=None)
+    ).reasons
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "count( 50)",
+        "count(050)",
+        "count(50 )",
+        " count(50)",
+        "COUNT(50)",
+        "count(50)\n",
+        "count(５0)",
+        "sum(50,0000000001)",
+        "points:/etc/group",
+        "graph:/etc/group",
+        "points:people.csv",
+        "count",
+        "nothing(50)",
+        "count(99999999999999999999)",
+        "x" * 5000,
+    ],
+)
+def test_only_the_canonical_text_of_a_question_is_read(count, text, monkeypatch):
+    def opened(name, *rest, **more):
+        assert not str(name).endswith(("group", ".csv")), "a file was opened"
+        return builtin(name, *rest, **more)
+
+    builtin = io.open
+    for place in ("builtins.open", "io.open"):
+        monkeypatch.setattr(place, opened)
+    data = forged(count, {"query": text})
+    found = verify(data)
+    assert not found.private
+    assert found.reasons[0].startswith(("question", "header.query", "the section"))
+    with pytest.raises(InputError):
+        Mechanism(data)
+
+
+@pytest.mark.parametrize(
+    ("made_for", "relation", "told", "told_relation"),
+    [
+        ("path(51)", "change-one", "sum(10,5)", "change-one"),
+        ("path(51)", "change-one", "sum(10,5)", "add-remove"),
+        ("cycle(7)", "change-one", "sum(2,3)", "change-one"),
+        ("count(5)", "change-one", "choice(6)", "change-one"),
+        ("sum(10,5)", "add-remove", "sum(10,5)", "either"),
+        ("histogram(3,3)", "add-remove", "histogram(3,3)", "either"),
+        ("star(3)", "change-one", "clique(4)", "change-one"),
+    ],
+)
+def test_a_question_with_more_neighbours_is_not_answered(made_for, relation, told, told_relation):
+    """The same answers, but weights that are private for fewer pairs."""
+    asked = query(made_for, neighbours=relation)
+    made = prove(design(asked, 2), asked)
+    assert verify(made).private_for_question
+    data = forged(made, {"query": told, "neighbours": told_relation})
+    found = verify(data)
+    assert not found.private
+    assert found.private_for_question is False
+    if asked.graph.size == query(told, neighbours=told_relation).graph.size:
+        assert found.reasons[0].startswith(("privacy", "levels", "radial"))
+
+
+def test_a_choice_called_a_count_is_not_optimal():
+    """choice(6) as count(5), with the clique's edges in the file, was optimal at loss 0.714."""
+    asked = query("choice(6)")
+    made = prove(design(asked, "ln(2)"), asked)
+    found = verify(forged(made, {"query": "count(5)"}))
+    # Private for the clique is private for the path; nothing is optimal there at this loss.
+    assert found.private_for_question
+    assert found.optimal_within is None or found.optimal_within > Fraction(1, 10)
+
+
+def test_labels_of_a_question_cannot_be_permuted(count):
+    """Permuted labels let neighbours differ by 4 where 2 is allowed; now there is no such key."""
+    for key, value in (("inputs", {"list": [0, 5, 1, 4, 2, 3]}), ("labels", [1, 0])):
+        assert verify(forged(count, {key: value})).reasons == (f"header.{key} is unknown",)
+
+
+def test_labels_of_ones_own_graph_are_different_answers():
+    graph = ExplicitGraph([(0, 1), (1, 2)], labels=[4, "x", Fraction(1, 2)])
+    made = certify(Channel(np.full((3, 3), 1 / 3)), graph, 1)
+    for labels in (
+        [4, {"fraction": "8/2"}, "x"],
+        [1, True, 2],
+        ["a", "a", "b"],
+        [1, 1.0, 2],
+        [1, 2],
+    ):
+        said = verify(forged(made, {"graph": own(3, 2, labels=labels)})).reasons[0]
+        assert "labels" in said or said.startswith("the header is not JSON of whole numbers")
+
+
+def test_sizes_beyond_all_bounds_are_refused():
+    """2^62 answers had labels for 2^63."""
+    made = certify(
+        ScaledPhi(query("databases(20,4)").graph, "ln(2)", 0.4**20), "databases(20,4)", "ln(2)"
+    )
+    assert verify(made).private_for_question
+    found = verify(forged(made, {"query": "databases(31,4)"}))
+    assert found.reasons[0].startswith("total")
+    assert verify(forged(made, {"query": "databases(999,4)"})).reasons
+
+
+# -- no error prints the truth ---------------------------------------------------------------
+
+
+def test_an_answer_outside_the_question_is_not_quoted(count):
+    for truth in (51, -3, "north", (17,), 3.5):
+        with pytest.raises(InputError) as failed:
+            count.input_index(truth)
+        assert str(failed.value) == "this is not an answer of count(50)"
+
+
+def test_a_mechanism_file_does_not_open_other_files(count, tmp_path):
+    for text in ("points:/etc/group", "graph:/etc/passwd"):
+        path = tmp_path / "m.tightrope"
+        path.write_bytes(forged(count, {"query": text}))
+        with pytest.raises(InputError, match="not the canonical text") as failed:
+            read(path)
+        assert "root:" not in str(failed.value)
+
+
+# -- every word is checked -------------------------------------------------------------------
+
+
+def changed(made, **changes):
+    return {"consumer": made.header["consumer"] | changes}
+
+
+def test_a_named_loss_has_no_list(proved):
+    """An all-zero list was called absolute."""
+    assert proved.header["consumer"]["loss"] == {"kind": "absolute"}
+    zeros = np.zeros(49, np.int64)
+    said = verify(forged(proved, loss=zeros)).reasons
+    assert said == ("the section 'loss' has no meaning",)
+    listed = {"kind": "listed", "denominator": 1, "guesses": 7}
+    found = verify(forged(proved, changed(proved, loss=listed), loss=zeros))
+    assert found.reasons[0].startswith("loss")
+    assert found.consumer["loss"].startswith("listed: 49 numbers")
+
+
+def test_what_was_judged_is_shown(proved):
+    shown = verify(proved).as_dict()
+    assert shown["question"] == {
+        "query": "count(6)",
+        "neighbours": "change-one",
+        "epsilon": "ln(2)",
+    }
+    assert shown["consumer"] == {
+        "kind": "Bayesian",
+        "prior": "uniform",
+        "support": None,
+        "loss": "absolute",
+        "guesses": 7,
+    }
+    asked = query("path(3)")
+    for knows in ({"prior": [0.5, 0.25, 0.25]}, {"support": [0, 2]}):
+        consumer = Consumer.of(asked.graph, loss=[[0, 1], [1, 0], [2, 2]], **knows)
+        found = verify(prove(design(asked, 1, consumer), asked)).consumer
+        assert found["loss"] == "listed: 0, 1, 2, 1, 0, 2"
+        told = found["prior"] or found["support"]
+        assert told == ("listed: 1/2, 1/4, 1/4" if "prior" in knows else "listed: 0, 2")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"format": "something else"},
+        {"provenance": {}},
+        {"sections_": []},
+        {"consumer": None},
+        {"expected_loss": None},
+        {"bound": None},
+        {"certificate": None},
+        {"bound": "0.5"},
+        {"bound": 0},
+        {"expected_loss": "1.0"},
+        {"expected_loss": "02"},
+        {"certificate": {"kind": "line", "bits": 60, "by": "hand"}},
+        {"certificate": {"kind": "line", "bits": None}},
+        {"certificate": {"kind": "phi", "bits": 60, "constant": 1}},
+        {"certificate": {"kind": "tree", "bits": 60, "weight": 3}},
+    ],
+    ids=str,
+)
+def test_nothing_is_said_that_is_not_checked(proved, header):
+    found = verify(forged(proved, header))
+    assert found.reasons
+    assert found.optimal_within is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kind": "Bayesian"},
+        {"loss_power": None},
+        {"loss": {"kind": "cubic"}},
+        {"loss": {"kind": "absolute", "power": 1}},
+        {"loss": {"kind": "squared"}},
+        {"loss": {"kind": "binary"}},
+        {"loss": None},
+        {"prior": None},
+        {"prior": {"kind": "listed", "total": 7}},
+        {"prior": {"kind": "binomial"}},
+        {"support": {"kind": "all"}},
+        {"remapped": None},
+        {"remapped": True},
+    ],
+    ids=str,
+)
+def test_every_field_of_a_consumer_matters(proved, changes):
+    found = verify(forged(proved, changed(proved, **changes)))
+    assert found.reasons
+    assert found.optimal_within is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a":NaN}', '{"a":1.5}', '{"a":1e3}', '{"a":Infinity}', '{"a":-Infinity}', '{"a":1,"a":1}'],
+)
+def test_floats_and_keys_twice_are_refused(text):
+    from tests.faults.test_hostile_mechanism_files import raw
+
+    assert verify(raw(text)).reasons[0].startswith("the header is not")
+
+
+# -- no crash, and no work without a bound ---------------------------------------------------
+
+
+def test_integers_of_the_wrong_width_are_refused(proved):
+    """Sections of 16 bytes and more became indices and ended in a traceback."""
+    graph = ExplicitGraph([(0, 1), (1, 2), (0, 2)], lengths=[1, 2, 2.5])
+    consumer = Consumer.of(graph, support=[0, 2], loss=[[0, 1], [1, 0], [1, 1]])
+    made = [proved, prove(design(graph, 1, consumer))]
+    made.append(prove(design("cycle(5)", 1, Consumer.of(query("cycle(5)").graph, loss="distance"))))
+    three = Consumer.of(PathPower(2), loss=[[0, 1, 0.25], [1, 0, 0.25]])
+    weights = IntegerChannel([[4, 2, 2], [2, 4, 2]])
+    made.append(certify(weights, "path(2)", "ln(2)", consumer=three, guess_of=[1, 0, 2]))
+    seen = set()
+    for one in made:
+        _, sections = unpack(one)
+        for name, array in sections.items():
+            wide = array.astype(object)
+            wide[0] = int(wide[0]) + (1 << 200)
+            found = verify(forged(one, **{name: wide}))
+            assert found.reasons, name
+            seen.add(name)
+    assert {"edges", "edge_lengths", "support", "guess_of", "weights", "prior", "loss"} <= seen
+    assert {"arc_from", "arc_to", "arc_guess", "arc_value", "prices", "cut_steps"} <= seen
+
+
+def test_thousands_of_changed_fields_end_in_a_reason(proved):
+    """Every field replaced by every kind of value: a report, never an exception."""
+    values = [None, True, 0, -1, 1 << 70, "", "x", "1/2", [], {}, [1], {"kind": "all"}, 1.5]
+    header, sections = unpack(proved)
+
+    def places(value, path=()):
+        yield path
+        items = value.items() if isinstance(value, dict) else ()
+        for key, inner in items:
+            yield from places(inner, (*path, key))
+
+    tried = 0
+    for path in places(header):
+        for value in values if path else ():
+            told = json.loads(json.dumps(header))
+            inner = told
+            for key in path[:-1]:
+                inner = inner[key]
+            if inner[path[-1]] == value:
+                continue
+            inner[path[-1]] = value
+            assert verify(encode(told, sections, 7)).reasons, (path, value)
+            tried += 1
+    assert tried > 250
+
+
+BOUNDED = """
+import resource, sys, time
+import numpy as np
+from fractions import Fraction
+sys.path.insert(0, {root!r})
+from tests.forged import forged, unpack
+from tightrope.certify import certify, verify
+from tightrope.certify.encode import encode
+from tightrope.channels import GeometricChannel
+
+header, _ = unpack(certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)"))
+{case}
+start = time.monotonic()
+found = verify(data)
+print(len(data), time.monotonic() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(found.reasons)
+assert found.reasons or {sound}
+"""
+
+CASES = {
+    "counts(1,20) by levels": (
+        """
+header["query"] = "counts(1,20)"
+header["weights"] = {"kind": "levels", "bits": 62, "levels": [2, 1], "steps": [1] * 20, "rest": 0}
+data = encode(header, {"factors": np.ones(1 << 20, np.int64)}, 1 << 20)
+""",
+        False,
+    ),
+    "ratios of 2,000 digits": (
+        """
+header["ratios"] = [str(Fraction(10**1999 + 1, 10**1999 - 1))]
+header["epsilon"] = {"multiple": "1/64", "base": str(10**1999 + 1)}
+data = encode(header, {"weights": np.zeros(36, np.int64)}, 6)
+""",
+        False,
+    ),
+    "ratios of 1,300 digits": (
+        """
+q, p = 10**1290 - 1, 10**1290 + 1
+header["ratios"] = [str(Fraction(p, q))]
+header["epsilon"] = {"multiple": "4095/64", "base": str(Fraction(10**209 + 1, 10**209))}
+data = encode(header, {"weights": np.zeros(36, np.int64)}, 6)
+""",
+        False,
+    ),
+    "a complete graph of 600 with 65,536 outputs": (
+        """
+i, h = np.triu_indices(600, 1)
+header |= {"query": None, "outputs": list(range(65536))}
+header["graph"] = {"nodes": 600, "labels": None, "edges": len(i), "lengths": ["1"]}
+header["weights"] = {"kind": "dense", "bits": 16, "outputs": 65536}
+weights = np.ones(600 * 65536, np.int64)
+data = encode(header, {"edges": np.stack([i, h], 1), "weights": weights}, 600)
+""",
+        False,
+    ),
+    "all distances of a path of 4,096": (
+        """
+n = 4096
+edges = np.arange(n - 1)[:, None] + [0, 1]
+edges = np.concatenate([edges, [[0, 2]]])
+edges = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
+header |= {"query": None, "outputs": ["x"]}
+header["graph"] = {"nodes": n, "labels": None, "edges": n, "lengths": ["1"]}
+header["weights"] = {"kind": "dense", "bits": 0, "outputs": 1}
+header["consumer"] = {
+    "prior": {"kind": "uniform"}, "support": None, "loss": {"kind": "binary"}, "remapped": False
+}
+header |= {"expected_loss": str(Fraction(n - 1, n)), "bound": "0"}
+header["certificate"] = {"kind": "phi", "bits": 60, "constant": False}
+phi = np.ones(n, np.int64) << 48
+data = encode(header, {"edges": edges, "weights": np.ones(n, np.int64), "phi": phi}, n)
+""",
+        False,
+    ),
+    "2^23 answers with absolute loss": (
+        """
+n = 1 << 23
+header["query"] = f"count({n - 1})"
+header["weights"] = {"kind": "levels", "bits": 62, "levels": [2, 1], "steps": [1], "rest": 0}
+header["consumer"] = {
+    "prior": {"kind": "uniform"}, "support": None, "loss": {"kind": "absolute"}, "remapped": False
+}
+header["expected_loss"] = "1"
+data = encode(header, {"factors": np.ones(n, np.int64)}, n)
+""",
+        False,
+    ),
+    "a tree of 4,096 answers": (
+        """
+n = 4096
+header["query"] = f"path({n})"
+header["weights"] = {"kind": "levels", "bits": 12, "levels": [1], "steps": [1], "rest": 0}
+header["epsilon"], header["ratios"] = {"multiple": "40", "base": None}, ["1"]
+header["consumer"] = {
+    "prior": {"kind": "uniform"}, "support": None, "loss": {"kind": "absolute"}, "remapped": False
+}
+i = np.arange(n)
+losses = i * (i + 1) // 2 + (n - 1 - i) * (n - i) // 2
+header |= {"expected_loss": str(Fraction(int(losses.sum()), n * n)), "bound": "4"}
+header["certificate"] = {"kind": "tree", "bits": 60, "weight": None}
+prices = np.zeros(n, np.int64)
+prices[0] = 1 << 62
+sections = {"factors": np.ones(n, np.int64), "prices": prices, "roots": np.full(n, n - 1)}
+data = encode(header, sections, n)
+""",
+        False,
+    ),
+    "131,072 levels for a million answers": (
+        """
+n = 1 << 20
+header["query"] = f"path({n})"
+levels = [(1 << 20) - k for k in range(1 << 17)]
+header["weights"] = {"kind": "levels", "bits": 100, "levels": levels, "steps": [1], "rest": 0}
+data = encode(header, {"factors": np.ones(n, np.int64)}, n)
+""",
+        False,
+    ),
+    "16 million listed weights": (
+        """
+n = 4000
+header["query"] = f"path({n})"
+header["weights"] = {"kind": "dense", "bits": 0, "outputs": 4000}
+weights = np.zeros((n, n), np.int64)
+weights[0] = 1
+data = encode(header, {"weights": weights}, n)
+""",
+        True,
+    ),
+    "16 million listed weights and a wide ratio": (
+        """
+n = 4000
+header["query"] = f"path({n})"
+header["ratios"] = [str(Fraction(10**1200 + 1, 10**1200))]
+header["weights"] = {"kind": "dense", "bits": 0, "outputs": 4000}
+weights = np.zeros((n, n), np.int64)
+weights[0] = 1
+data = encode(header, {"weights": weights}, n)
+""",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_work_is_bounded_before_it_starts(name, request):
+    """Files of up to a few MB that took minutes or gigabytes: 60 seconds and 2 GB at most."""
+    case, sound = CASES[name]
+    code = BOUNDED.format(root=str(request.config.rootpath), case=case, sound=sound)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    size, seconds, memory = map(float, done.stdout.split("\n")[0].split())
+    assert size < 1 << 23
+    assert seconds < 60, done.stdout
+    assert memory < 2 << 20, done.stdout  # in KiB
+    print(name, done.stdout)

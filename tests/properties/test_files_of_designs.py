@@ -1,0 +1,102 @@
+"""``design --out`` never writes what ``verify`` refuses: all families, relations, consumers."""
+
+import pytest
+
+from tightrope.certify import verify
+from tightrope.consumers import Consumer
+from tightrope.errors import InputError
+from tightrope.graphs import ExplicitGraph
+from tightrope.optimize import design
+from tightrope.proofs import prove
+from tightrope.queries import FAMILIES, query
+
+SMALL = {
+    "count": "count(4)",
+    "sum": "sum(3,2)",
+    "mean": "mean(3,2)",
+    "median": "median(4,2)",
+    "counts": "counts(2,2)",
+    "histogram": "histogram(3,3)",
+    "count_mod": "count_mod(7,5)",
+    "choice": "choice(4)",
+    "star": "star(3)",
+    "databases": "databases(2,2)",
+    "path": "path(5)",
+    "cycle": "cycle(6)",
+    "clique": "clique(4)",
+    "grid": "grid(2,3)",
+    "tree": "tree(2,2)",
+    "hypercube": "hypercube(3)",
+    "folded_cube": "folded_cube(4)",
+    "petersen": "petersen",
+    "chang": "chang(2)",
+    "truncated_tetrahedron": "truncated_tetrahedron",
+}
+LEVELS = {"change-one": "0.02", "add-remove": "ln(4)", "either": 1}
+
+
+def test_every_family_is_here():
+    assert set(SMALL) == set(FAMILIES)
+
+
+def consumers(graph):
+    """Every named loss and a listed one, for a prior, for lumps, and for those who fear."""
+    lumps = [i % 3 for i in range(graph.size)]
+    prior = [x / sum(lumps) for x in lumps] if sum(lumps) else None
+    listed = [[abs(i - k) % 3 / 7 for k in range(2)] for i in range(graph.size)]
+    ends = [graph.label(0), graph.label(graph.size - 1)]
+    for loss in ("binary", "distance", "absolute", "squared", listed):
+        for knows in ({}, {"prior": prior}, {"support": "all"}, {"support": ends}):
+            try:
+                yield Consumer.of(graph, loss=loss, **knows)
+            except InputError:  # labels that are no numbers
+                assert loss in ("absolute", "squared")
+                break
+
+
+@pytest.mark.parametrize("relation", LEVELS)
+@pytest.mark.parametrize("family", SMALL)
+def test_every_family_relation_and_consumer(family, relation):
+    asked = query(SMALL[family], neighbours=relation)
+    for consumer in consumers(asked.graph):
+        made = prove(design(asked, LEVELS[relation], consumer), asked)
+        found = verify(made)
+        assert found.reasons == ()
+        assert found.private_for_question is True
+        assert found.question["query"] == asked.text
+        assert 0 <= found.optimal_within < 1e-6
+        assert found.consumer["kind"] == ("risk-averse" if consumer.risk_averse else "Bayesian")
+
+
+@pytest.mark.parametrize("loss", ["binary", "distance"])
+@pytest.mark.parametrize("edges", [[(0, 1), (1, 2), (0, 2)], [(0, 1), (1, 2)], [(0, 1), (0, 2)]])
+def test_graphs_of_ones_own_with_lengths(edges, loss):
+    graph = ExplicitGraph(
+        edges, lengths=[1.0, 2.0, 2.5][: len(edges)], labels=["a", "b", (1, None)]
+    )
+    for knows in ({}, {"support": "all"}):
+        found = verify(prove(design(graph, 0.7, Consumer.of(graph, loss=loss, **knows))))
+        assert (found.reasons, found.private, found.private_for_question) == ((), True, None)
+        assert found.optimal_within < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "knows"),
+    [
+        ("cycle(1100)", 1, {}),
+        ("databases(3,2)", 0.02, {"loss": "distance"}),
+        ("count(1100)", "ln(4)", {"loss": "absolute"}),
+        ("count(3000)", "0.1", {"loss": "squared"}),
+        ("sum(300,5)", 2, {}),
+        ("counts(40,2)", 2, {}),
+        ("databases(6,4)", 1, {}),
+        ("tree(2,9)", 1.5, {}),
+    ],
+)
+def test_large_questions(text, level, knows):
+    asked = query(text)
+    made = prove(design(asked, level, Consumer.of(asked.graph, **knows)), asked)
+    found = verify(made)
+    assert (found.reasons, found.private_for_question) == ((), True)
+    assert found.optimal_within is not None
+    assert found.optimal_within < 1e-6 * max(1, made.expected_loss)
