@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import AnswerGraph, Cycle, ExplicitGraph, PathPower, PointsGraph
+from tightrope.graphs import AnswerGraph, Cycle, ExplicitGraph, PathPower
 from tightrope.graphs.base import LIMITS
 from tightrope.graphs.explicit import all_distances, largest_distance
+from tightrope.graphs.points import PointsGraph
 from tightrope.graphs.products import grid
 
 

@@ -11,10 +11,10 @@ from tightrope.graphs import (
     Clique,
     Cycle,
     PathPower,
-    PointsGraph,
     Star,
 )
 from tightrope.graphs.lines import CompleteGraph
+from tightrope.graphs.points import PointsGraph
 
 
 def test_a_sum_of_150_values_up_to_5() -> None:
