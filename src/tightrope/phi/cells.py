@@ -63,7 +63,7 @@ class Cells:
     most_answers: ClassVar[int] = 2000
     #: Largest number of cells, and degree of the polynomials, for exact answers at all ε.
     most_cells: ClassVar[int] = 24
-    most_degree: ClassVar[int] = 160
+    most_degree: ClassVar[int] = 600
     #: Largest number of cells, and bits of α, for exact answers at one ε.
     rational_cells: ClassVar[int] = 40
     rational_bits: ClassVar[int] = 64

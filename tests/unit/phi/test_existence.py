@@ -157,3 +157,10 @@ def test_cells_keep_distances() -> None:
 def test_bad_ranges_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(InputError):
         exists(PathPower(9, 2), **wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("graph", [PathPower(48, 2), PathPower(40, 3)])
+def test_polynomials_of_high_degree_agree_with_samples(graph: PathPower) -> None:
+    found = exists(graph)
+    assert found.exact
+    assert found.minimum == pytest.approx(_by_samples(graph, None, None).minimum, abs=1e-9)
