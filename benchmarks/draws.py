@@ -81,8 +81,8 @@ def tightrope(bulk: bool, optimal: bool = False) -> Work:
 
     if optimal:
         graph = tr.query("sum(20,3)").graph
-        reader = tr.Consumer.of(graph, prior="binomial(.3)", loss="binary")
-        sampler = Sampler(tr.prove(tr.design(graph, epsilon="ln(2)", consumer=reader)), TRUTH)
+        consumer = tr.Consumer.of(graph, prior="binomial(.3)", loss="binary")
+        sampler = Sampler(tr.prove(tr.design(graph, epsilon="ln(2)", consumer=consumer)), TRUTH)
     else:
         size = PEOPLE + 1
         made = certify(GeometricChannel(size, "1"), f"count({PEOPLE})", "1")

@@ -192,14 +192,14 @@ def _regret(family: str, size: int) -> Work:
         rng = np.random.default_rng(0)
         losses = ["binary", "absolute", "squared", "binary", "absolute"] * 2
         priors = [rng.dirichlet(np.ones(size)).tolist() for _ in losses]
-    readers = [Consumer.of(graph, prior=p, loss=x) for p, x in zip(priors, losses, strict=True)]
+    consumers = [Consumer.of(graph, prior=p, loss=x) for p, x in zip(priors, losses, strict=True)]
 
     def facts(found: Any) -> dict[str, Any]:
         regret = float(found.worst_regret)
         return {"regret": regret, "certified": found.certified,
                 "note": f"worst regret {regret:.6f}"}  # fmt: skip
 
-    return Work(lambda: design_many(_graph(family, size), LEVEL, readers), facts)
+    return Work(lambda: design_many(_graph(family, size), LEVEL, consumers), facts)
 
 
 def _program(edges: Any, prior: Any, loss: Any, epsilon: str) -> tuple[Any, Any, Any]:

@@ -56,12 +56,12 @@ def tightrope(size: int, loss: str, rule: bool) -> Work:
     from tightrope.graphs import PathPower
 
     graph = PathPower(size)
-    reader = Consumer.of(graph, prior=prior_of("random", size), loss=loss)
+    consumer = Consumer.of(graph, prior=prior_of("random", size), loss=loss)
     channel = (
         GeometricChannel(size, "ln(2)") if rule else Channel(truncated_geometric(size, 0.6931472))
     )
     return Work(
-        lambda: best_remap(channel, reader),
+        lambda: best_remap(channel, consumer),
         lambda found: {"loss": found.expected_loss, "note": f"loss {found.expected_loss:.9g}"},
     )
 

@@ -68,8 +68,8 @@ def tightrope(kind: str, size: int) -> Work:
 
     graph = PathPower(size, {"path": 1, "band": 3}.get(kind, 5))
     if kind in ("path", "band"):
-        reader = tr.Consumer.of(graph, prior=prior_of("random", size), loss="absolute")
-        made = tr.prove(tr.design(graph, "ln(2)", reader))
+        consumer = tr.Consumer.of(graph, prior=prior_of("random", size), loss="absolute")
+        made = tr.prove(tr.design(graph, "ln(2)", consumer))
     else:
         channel = tight_constraints(graph, 1) if kind == "tight" else geometric(graph, 1)
         made = certify(channel, graph, 1)

@@ -30,7 +30,7 @@ STEPS = [
         ["explain", "--epsilon", "1", "--individuals", "2500", "--values", "5"],
     ),
     (
-        "The best mechanism for a reader who thinks 'private' the likeliest answer.",
+        "The best mechanism for a consumer who thinks 'private' the likeliest answer.",
         ["design", "choice(5)", "--epsilon", "1", "--prior", PRIOR, *FILES],
     ),
     (

@@ -15,8 +15,8 @@ from tightrope.report.page import html_report
 def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())
     total = tr.query("sum(10,3)")
-    reader = tr.Consumer.of(total.graph, prior="binomial(.4)", loss="absolute")
-    best = tr.design(total, epsilon="ln(2)", consumer=reader)
+    consumer = tr.Consumer.of(total.graph, prior="binomial(.4)", loss="absolute")
+    best = tr.design(total, epsilon="ln(2)", consumer=consumer)
     print(best)
     page = folder / "report.html"
     page.write_text(html_report(best), encoding="utf-8")

@@ -18,8 +18,8 @@ def main() -> None:
     print("count(8) at ε = 1        right guess  leakage  capacity  one person (bits)")
     for make in (geometric, exponential, randomized_response):
         channel = make(count.graph, 1)
-        reader = tr.Consumer.of(count.graph, prior="uniform", loss="binary")
-        right = tr.consumers.utility(channel, reader)
+        consumer = tr.Consumer.of(count.graph, prior="uniform", loss="binary")
+        right = tr.consumers.utility(channel, consumer)
         person = individual_leakage(channel, count).bits
         print(
             f"{make.__name__:<22} {right:12.4f} {leakage(channel):8.4f}"

@@ -16,8 +16,8 @@ def main() -> None:
     lines = ["name,smokes", *(f"p{i},{'yes' if i % 3 == 0 else 'no'}" for i in range(90))]
     table.write_text("\n".join(lines) + "\n", encoding="utf-8")
     count = tr.query("count(100)")
-    reader = tr.Consumer.of(count.graph, prior="uniform", loss="absolute")
-    mechanism = tr.prove(tr.design(count, epsilon=0.5, consumer=reader), count)
+    consumer = tr.Consumer.of(count.graph, prior="uniform", loss="absolute")
+    mechanism = tr.prove(tr.design(count, epsilon=0.5, consumer=consumer), count)
     for _ in range(3):
         try:
             released = tr.release(

@@ -36,7 +36,7 @@ def test_best_so_far_is_kept(tab):
     tab.wait("[data-status] >> text=/^round/")
     tab.press("Keep best so far")
     tab.wait("[data-status] >> text=Done in")
-    assert "proved optimal" not in tab.text("[data-status]")
+    assert "certified" not in tab.text("[data-status]")
     assert not tab.page.get_by_role("button", name="Keep best so far").is_visible()
     kept = json.loads(tab.takeaway("JSON"))
     # Not the optimum, but a mechanism, with a bound that holds.

@@ -153,7 +153,7 @@ def test_sweep_refuses_ranges(run, levels):
     assert run("sweep", "cycle(5)", "--epsilons", levels).code == 2
 
 
-def test_many_readers(run, tmp_path):
+def test_many_consumers(run, tmp_path):
     file = tmp_path / "readers.csv"
     file.write_text('name,prior,loss\nring,uniform,binary\narc,"1/3,1/3,1/3,0,0",binary\n')
     words = ["cycle(5)", "--epsilon", "ln(2)", "--consumers", str(file), "--json"]
@@ -163,7 +163,7 @@ def test_many_readers(run, tmp_path):
     assert [reader["name"] for reader in data["consumers"]] == ["ring", "arc"]
 
 
-def test_a_mechanism_for_many_readers_becomes_a_private_file(run, tmp_path):
+def test_a_mechanism_for_many_consumers_becomes_a_private_file(run, tmp_path):
     readers, file = tmp_path / "readers.csv", str(tmp_path / "m.tightrope")
     readers.write_text('name,prior,loss\nring,uniform,binary\narc,"1/3,1/3,1/3,0,0",binary\n')
     words = ["cycle(5)", "--epsilon", "ln(2)", "--consumers", str(readers), "--out", file]
@@ -187,7 +187,7 @@ def test_a_limit_on_leakage(run):
     assert data["gap"] <= 1e-9
     text = run("design", "clique(4)", "--max-loss", "0.4").out
     assert "no vulnerability below" in text
-    assert "Not proved" not in text
+    assert "Not certified" not in text
 
 
 def test_a_limited_mechanism_becomes_a_file_that_proves_it_best(run, tmp_path):
@@ -237,7 +237,7 @@ def test_a_time_limit_gives_the_best_so_far_with_a_proved_gap(run, tmp_path, wor
     assert data["certified"] is False
     assert data["gap"] > 0
     assert data["seconds"] < 10
-    assert "Not proved optimal: stopped early" in run("design", *asked).out
+    assert "Not certified: stopped early" in run("design", *asked).out
     assert run("design", *asked[:-1], "-1").code == 2
 
 

@@ -13,7 +13,7 @@ SAYS = {
     "demo.py": "answer",
     "design_and_prove.py": "private: True",
     "leakage_of_noise.py": "geometric",
-    "many_readers.py": "worst regret below 0.033333",
+    "many_consumers.py": "worst regret below 0.033333",
     "release_from_a_table.py": "refused: the budget of table people is too small",
     "thresholds.py": "0.968133 in truth",
 }
@@ -38,7 +38,7 @@ def test_the_gallery_is_not_empty() -> None:
 
 def test_pictures_and_pages_are_written(monkeypatch, tmp_path, capsys) -> None:
     monkeypatch.setattr(sys, "argv", ["x", str(tmp_path / "regret.svg")])
-    runpy.run_path(str(FOLDER / "many_readers.py"), run_name="__main__")
+    runpy.run_path(str(FOLDER / "many_consumers.py"), run_name="__main__")
     assert (tmp_path / "regret.svg").read_text(encoding="utf-8").count("<svg") == 1
     monkeypatch.setattr(sys, "argv", ["x", str(tmp_path)])
     runpy.run_path(str(FOLDER / "design_and_prove.py"), run_name="__main__")

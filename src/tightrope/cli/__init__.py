@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TightropeError as refused:
         return _complain(str(refused), BAD_INPUT)
     except BrokenPipeError:
-        # The reader of our output went away; there is nobody left to tell.
+        # Whatever read our output went away; there is nobody left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CHECK_FAILED
     except KeyboardInterrupt:

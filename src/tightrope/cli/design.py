@@ -248,7 +248,7 @@ def _draw(console: Console, title: str, found: Design, data: dict[str, Any]) -> 
     facts_table(console, f"{kind}{whose} {title}{level}", rows)
     if not found.certified:
         stopped = "stopped early" if found.stopped else "the proof did not close"
-        paragraphs(console, [f"Not proved optimal: {stopped}; the gap above is what is proved."])
+        paragraphs(console, [f"Not certified: {stopped}; the gap above is what is proved."])
 
 
 def _compared(value: float, found: Design) -> str:

@@ -195,7 +195,7 @@ def remap(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a reader with a prior and a loss should guess from every output.
+    """Show what a consumer with a prior and a loss should guess from every output.
 
     Examples:
       tightrope remap "geometric:count(5)" --epsilon "ln(2)" --prior "binomial(.3)"

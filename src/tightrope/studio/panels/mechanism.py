@@ -248,7 +248,7 @@ class MechanismPanel(Panel):
         self._more.set_visibility(True)
         for box in (self._body, self._more):
             box.style("opacity: 1")
-        proved = "proved optimal" if told["certified"] else (
+        proved = "certified" if told["certified"] else (
             "stopped early, the file proves privacy" if told["stopped"]
             else "the proof did not close")  # fmt: skip
         self._status.set_text(f"Done in {told['seconds']:.3g} s: {proved}.")

@@ -1,6 +1,6 @@
-"""Three readers of one answer: what each loses with a mechanism of its own and with a shared one.
+"""Three consumers of one answer: what each loses with a mechanism of its own and with a shared one.
 
-python examples/many_readers.py [PICTURE]
+python examples/many_consumers.py [PICTURE]
 """
 
 import sys
@@ -11,20 +11,20 @@ from tightrope.optimize import Design, design_many
 
 def shared_mechanism() -> Design:
     graph = tr.query("choice(4)").graph
-    readers = [
+    consumers = [
         tr.Consumer.of(graph, prior=[0.5, 0.5, 0, 0], loss="binary", name="pollster"),
         tr.Consumer.of(graph, prior="uniform", loss="binary", name="public"),
         tr.Consumer.of(graph, prior=[0.7, 0.1, 0.1, 0.1], loss="binary", name="insider"),
     ]
-    return design_many(graph, "ln(2)", readers)
+    return design_many(graph, "ln(2)", consumers)
 
 
 def main() -> None:
     many = shared_mechanism()
-    for reader in many.as_dict()["consumers"]:
+    for consumer in many.as_dict()["consumers"]:
         print(
-            f"{reader['name']:<9} own {reader['optimum']:.4f}  shared {reader['expected_loss']:.4f}"
-            f"  regret {reader['regret']:.4f}"
+            f"{consumer['name']:<9} own {consumer['optimum']:.4f}  shared {consumer['expected_loss']:.4f}"
+            f"  regret {consumer['regret']:.4f}"
         )
     print(f"no private mechanism has a worst regret below {many.bound:.6f}")
     if len(sys.argv) > 1:
