@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from abc import abstractmethod
 from collections.abc import Hashable
 from fractions import Fraction
 from typing import Any
@@ -201,46 +200,15 @@ class MedianGraph(AnswerGraph):
                 return int(double)
         raise InputError(f"{label!r} is not an answer of {self.name}")
 
-    @abstractmethod
-    def _far(self, i: Any, j: Any) -> NDArray[np.int64]:
-        """Return distances between nodes, as arrays."""
-
-    def distance(self, i: int, j: int) -> int:
-        """Return the distance of two medians by cases."""
-        self._check_node(i)
-        self._check_node(j)
-        return int(self._far(np.array(int(i)), np.array(int(j))))
-
-    def distances_from(self, i: int) -> NDArray[np.int64]:
-        """Return the distances from one node to every node."""
-        self._check_node(i)
-        self._check_row("a row of distances")
-        return self._far(np.array(int(i)), np.arange(self.size))
-
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return the medians at distance 1."""
         return np.flatnonzero(self.distances_from(i) == 1)
-
-    def degree(self, i: int) -> int:
-        """Return the number of neighbours of a node."""
-        self._check_node(i)
-        return int(self._degree(np.array(int(i))))
-
-    @functools.cached_property
-    def degrees(self) -> NDArray[np.int64]:
-        """The degree of every node."""
-        self._check_row("the list of degrees")
-        return self._degree(np.arange(self.size))
-
-    @abstractmethod
-    def _degree(self, i: Any) -> NDArray[np.int64]:
-        """Return degrees of nodes, as arrays."""
 
     @functools.cached_property
     def diameter(self) -> int:
         """The largest distance; the first and the last odd node are as far apart as any."""
         ends = [0, 1, self.size - 2, self.size - 1]
-        return max(self.distance(i, j) for i in ends for j in ends)
+        return max(int(self.distance(i, j)) for i in ends for j in ends)
 
 
 class AddRemoveMedians(MedianGraph):

@@ -129,13 +129,28 @@ class AnswerGraph(ABC):
 
     # -- what every kind of graph must say ------------------------------------------------
 
-    @abstractmethod
     def distance(self, i: int, j: int) -> float:
         """Return the shortest-path distance between two nodes (an integer without lengths)."""
+        self._check_node(i)
+        self._check_node(j)
+        return int(self._far(int(i), int(j)))
 
-    @abstractmethod
     def distances_from(self, i: int) -> NDArray[Any]:
         """Return the distances from one node to every node, as an array."""
+        self._check_node(i)
+        self._check_row("a row of distances")
+        return np.asarray(self._far(int(i), np.arange(self.size)))
+
+    def _far(self, i: int, j: Any) -> Any:
+        """Return distances by rule, from a node to a node or to an array of nodes.
+
+        A family has this rule, or its own ``distance`` and ``distances_from``.
+        """
+        raise NotImplementedError(type(self).__name__)
+
+    def _degree(self, i: Any) -> Any:
+        """Return degrees by rule, of a node or of an array of nodes; ``None`` without a rule."""
+        return None
 
     @abstractmethod
     def neighbours(self, i: int) -> NDArray[np.int64]:
@@ -315,13 +330,17 @@ class AnswerGraph(ABC):
 
     def degree(self, i: int) -> int:
         """Return the number of neighbours of a node."""
-        return len(self.neighbours(i))
+        self._check_node(i)
+        known = self._degree(int(i))
+        return len(self.neighbours(i)) if known is None else int(known)
 
     @functools.cached_property
     def degrees(self) -> NDArray[np.int64]:
         """The degree of every node."""
         self._check_row("the list of degrees")
-        found = np.fromiter((self.degree(i) for i in range(self.size)), np.int64, self.size)
+        found = self._degree(np.arange(self.size))
+        if found is None:
+            found = np.fromiter((self.degree(i) for i in range(self.size)), np.int64, self.size)
         return frozen(found)
 
     @property
@@ -482,16 +501,8 @@ class RegularGraph(AnswerGraph):
     def common_degree(self) -> int:
         """The degree of every node."""
 
-    def degree(self, i: int) -> int:
-        """Return the degree of a node, which is that of every node."""
-        self._check_node(i)
-        return self.common_degree
-
-    @functools.cached_property
-    def degrees(self) -> NDArray[np.int64]:
-        """The degree of every node."""
-        self._check_row("the list of degrees")
-        return frozen(np.full(self.size, self.common_degree))
+    def _degree(self, i: Any) -> Any:
+        return self.common_degree + 0 * i
 
     @property
     def max_degree(self) -> int:

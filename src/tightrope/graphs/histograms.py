@@ -101,17 +101,17 @@ class HistogramGraph(AnswerGraph):
     # -- distances ------------------------------------------------------------------------
 
     @abstractmethod
-    def _far(self, gaps: NDArray[np.int64]) -> Any:
+    def _apart(self, gaps: NDArray[np.int64]) -> Any:
         """Return the distance for differences of vectors."""
 
     def distance(self, i: int, j: int) -> int:
         """Return the distance of two histograms from the difference of their counts."""
-        return int(self._far(np.subtract(self.vector(i), self.vector(j))))
+        return int(self._apart(np.subtract(self.vector(i), self.vector(j))))
 
     def distances_from(self, i: int) -> NDArray[np.int64]:
         """Return the distances from one node to every node."""
         here = np.array(self.vector(i))
-        far: NDArray[np.int64] = self._far(self._table - here)
+        far: NDArray[np.int64] = self._apart(self._table - here)
         return far
 
     def _moves(self, here: Sequence[int], sources: Iterator[tuple[int, int]]) -> NDArray[np.int64]:
@@ -166,7 +166,7 @@ class Histograms(HistogramGraph):
             return box_rule((self.size, 1 if self._bins <= 2 else self.size))
         return "histograms", self.people, self._bins
 
-    def _far(self, gaps: NDArray[np.int64]) -> Any:
+    def _apart(self, gaps: NDArray[np.int64]) -> Any:
         return np.abs(gaps).sum(axis=-1) // 2
 
     def lattice(self) -> Lattice | None:
@@ -254,7 +254,7 @@ class AddRemoveHistograms(HistogramGraph):
             return box_rule((self.size, 1))
         return ("star", self.classes) if self.people == 1 else ("sets", self.people, self.classes)
 
-    def _far(self, gaps: NDArray[np.int64]) -> Any:
+    def _apart(self, gaps: NDArray[np.int64]) -> Any:
         return np.abs(gaps[..., :-1]).sum(axis=-1)
 
     def neighbours(self, i: int) -> NDArray[np.int64]:

@@ -7,7 +7,6 @@ which takes away the edges between answers that only a full database gives.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Callable, Hashable
@@ -133,17 +132,8 @@ class PathPower(AnswerGraph):
             pass
         raise InputError(f"{label!r} is not an answer of {self.name}")
 
-    def distance(self, i: int, j: int) -> int:
-        """Return ⌈|i-j| / width⌉."""
-        self._check_node(i)
-        self._check_node(j)
-        return -(-abs(int(i) - int(j)) // self.width)
-
-    def distances_from(self, i: int) -> NDArray[np.int64]:
-        """Return the distances from one node to every node."""
-        self._check_node(i)
-        self._check_row("a row of distances")
-        return -(-np.abs(np.arange(self.size) - i) // self.width)
+    def _far(self, i: int, j: Any) -> Any:
+        return -(-abs(i - j) // self.width)
 
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return the nodes at most ``width`` away."""
@@ -153,10 +143,8 @@ class PathPower(AnswerGraph):
         beside: NDArray[np.int64] = near[near != i]
         return beside
 
-    def degree(self, i: int) -> int:
-        """Return the number of neighbours of a node."""
-        self._check_node(i)
-        return min(i, self.width) + min(self.size - 1 - i, self.width)
+    def _degree(self, i: Any) -> Any:
+        return np.minimum(i, self.width) + np.minimum(self.size - 1 - i, self.width)
 
     def edge_array(self) -> NDArray[np.int64]:
         """Return all edges as an array of shape (edges, 2), each pair increasing (read-only)."""
@@ -165,13 +153,6 @@ class PathPower(AnswerGraph):
         first = np.repeat(np.arange(self.size), later)
         place = np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
         return frozen(np.stack([first, first + 1 + place], axis=1))
-
-    @functools.cached_property
-    def degrees(self) -> NDArray[np.int64]:
-        """The degree of every node."""
-        self._check_row("the list of degrees")
-        below = np.minimum(np.arange(self.size), self.width)
-        return below + below[::-1]
 
     @property
     def max_degree(self) -> int:
@@ -192,7 +173,7 @@ class PathPower(AnswerGraph):
     @property
     def diameter(self) -> int:
         """The distance between the two ends."""
-        return self.distance(0, self.size - 1)
+        return int(self.distance(0, self.size - 1))
 
     def ball_sizes(self, i: int) -> tuple[int, ...]:
         """Return how many nodes lie at distance 0, 1, 2, … from a node."""
@@ -252,18 +233,9 @@ class CappedPathPower(PathPower):
             out[i] = np.maximum(values[i], below[self.cap - max(0, i - self.width)])
         return out
 
-    def distance(self, i: int, j: int) -> int:
-        """Return ⌈|i-j| / width⌉, or 2 between answers of full databases."""
-        far = super().distance(i, j)
-        return 2 if i != j and min(i, j) > self.cap else far
-
-    def distances_from(self, i: int) -> NDArray[np.int64]:
-        """Return the distances from one node to every node."""
-        row = super().distances_from(i)
-        if i > self.cap:
-            row[self.cap + 1 :] = 2
-            row[i] = 0
-        return row
+    def _far(self, i: int, j: Any) -> Any:
+        full = (i != j) & (np.minimum(i, j) > self.cap)
+        return np.where(full, 2, super()._far(i, j))
 
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return the nodes adjacent to a node."""
@@ -275,20 +247,10 @@ class CappedPathPower(PathPower):
         edges = super().edge_array()
         return frozen(edges[edges[:, 0] <= self.cap])
 
-    def degree(self, i: int) -> int:
-        """Return the number of neighbours of a node."""
-        self._check_node(i)
-        below = min(i, self.width) - max(0, i - 1 - self.cap)
-        return below + (min(self.size - 1 - i, self.width) if i <= self.cap else 0)
-
-    @functools.cached_property
-    def degrees(self) -> NDArray[np.int64]:
-        """The degree of every node."""
-        degrees = super().degrees.copy()
-        top = np.arange(self.cap + 1, self.size)
-        degrees[top] = np.minimum(top, self.width) - (top - 1 - self.cap)
-        degrees.flags.writeable = False
-        return degrees
+    def _degree(self, i: Any) -> Any:
+        below = np.minimum(i, self.width) - np.maximum(0, i - 1 - self.cap)
+        above = np.minimum(self.size - 1 - i, self.width)
+        return below + np.where(i <= self.cap, above, 0)
 
     @property
     def max_degree(self) -> int:
@@ -368,20 +330,9 @@ class Cycle(RegularGraph):
         beside = np.maximum(np.roll(values, 1, axis=0), np.roll(values, -1, axis=0))
         return np.asarray(np.maximum(beside, values))
 
-    def distance(self, i: int, j: int) -> int:
-        """Return the shorter way round."""
-        self._check_node(i)
-        self._check_node(j)
-        gap = abs(int(i) - int(j))
-        return min(gap, self.size - gap)
-
-    def distances_from(self, i: int) -> NDArray[np.int64]:
-        """Return the distances from one node to every node."""
-        self._check_node(i)
-        self._check_row("a row of distances")
-        gap = np.abs(np.arange(self.size) - i)
-        row: NDArray[np.int64] = np.minimum(gap, self.size - gap)
-        return row
+    def _far(self, i: int, j: Any) -> Any:
+        gap = abs(i - j)
+        return np.minimum(gap, self.size - gap)
 
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return the two nodes beside a node."""
@@ -431,20 +382,8 @@ class Star(AnswerGraph):
         out[0] = values.max(axis=0)
         return np.asarray(out)
 
-    def distance(self, i: int, j: int) -> int:
-        """Return 0, 1 from the middle, or 2 between leaves."""
-        self._check_node(i)
-        self._check_node(j)
-        return int(i != j) * (1 + int(i != 0 and j != 0))
-
-    def distances_from(self, i: int) -> NDArray[np.int64]:
-        """Return the distances from one node to every node."""
-        self._check_node(i)
-        self._check_row("a row of distances")
-        row = np.full(self.size, 1 if i == 0 else 2)
-        row[0] = 1
-        row[i] = 0
-        return row
+    def _far(self, i: int, j: Any) -> Any:
+        return (i != j) * (1 + (j != 0) * (i != 0))
 
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return the leaves for the middle, the middle for a leaf."""
@@ -454,18 +393,8 @@ class Star(AnswerGraph):
         self._check_row("a row of neighbours")
         return np.arange(1, self.size)
 
-    def degree(self, i: int) -> int:
-        """Return the number of leaves for the middle, 1 for a leaf."""
-        self._check_node(i)
-        return self.size - 1 if i == 0 else 1
-
-    @functools.cached_property
-    def degrees(self) -> NDArray[np.int64]:
-        """The degree of every node."""
-        self._check_row("the list of degrees")
-        degrees = np.ones(self.size, np.int64)
-        degrees[0] = self.size - 1
-        return degrees
+    def _degree(self, i: Any) -> Any:
+        return np.where(i == 0, self.size - 1, 1)
 
     def ball_sizes(self, i: int) -> tuple[int, ...]:
         """Return how many nodes lie at distance 0, 1, 2 from a node."""
@@ -543,19 +472,8 @@ class Clique(CompleteGraph):
         """Return the largest value of all."""
         return np.broadcast_to(values.max(axis=0), values.shape)
 
-    def distance(self, i: int, j: int) -> int:
-        """Return 0 or 1."""
-        self._check_node(i)
-        self._check_node(j)
-        return int(i != j)
-
-    def distances_from(self, i: int) -> NDArray[np.int64]:
-        """Return the distances from one node to every node."""
-        self._check_node(i)
-        self._check_row("a row of distances")
-        row = np.ones(self.size, np.int64)
-        row[i] = 0
-        return row
+    def _far(self, i: int, j: Any) -> Any:
+        return 1 * (i != j)
 
     @property
     def diameter(self) -> int:
@@ -649,19 +567,8 @@ class BalancedTree(AnswerGraph):
         children = np.arange(first, first + self.branches if first < self.size else first)
         return np.concatenate([[self.parent(i)], children]) if i else children
 
-    def degree(self, i: int) -> int:
-        """Return the number of children, and one for the parent."""
-        self._check_node(i)
-        return int(i > 0) + (self.branches if self.branches * int(i) + 1 < self.size else 0)
-
-    @functools.cached_property
-    def degrees(self) -> NDArray[np.int64]:
-        """The degree of every node."""
-        self._check_row("the list of degrees")
-        inner = self.size - self.levels[-1]
-        degrees = np.where(np.arange(self.size) < inner, self.branches + 1, 1)
-        degrees[0] -= 1
-        return degrees
+    def _degree(self, i: Any) -> Any:
+        return 1 * (i > 0) + np.where(i < self.size - self.levels[-1], self.branches, 0)
 
     @property
     def max_degree(self) -> int:

@@ -24,10 +24,58 @@ from tightrope.graphs.lines import Clique, PathPower, Star
 from tightrope.graphs.registry import Parameter, family
 
 
-class ProductGraph(AnswerGraph):
-    """What the two kinds of product share: numbering, labels and combined rows."""
+class GridGraph(AnswerGraph):
+    """A graph on the tuples of a grid, numbered in row-major order: the last side runs fastest."""
 
     fills_grid = True
+    #: How many answers there are along each side.
+    sides: tuple[int, ...]
+
+    def digits(self, i: int) -> tuple[int, ...]:
+        """Return the coordinates of a node."""
+        self._check_node(i)
+        rest, found = int(i), []
+        for side in reversed(self.sides):
+            rest, digit = divmod(rest, side)
+            found.append(digit)
+        return tuple(reversed(found))
+
+    def node(self, digits: Sequence[int]) -> int:
+        """Return the node with these coordinates."""
+        number = 0
+        for side, digit in zip(self.sides, digits, strict=True):
+            number = number * side + int(digit)
+        return number
+
+    @property
+    def label_rule(self) -> tuple[Any, ...] | None:
+        """A grid."""
+        return "grid", self.sides
+
+    def label(self, i: int) -> Hashable:
+        """Return the tuple of coordinates."""
+        return self.digits(i)
+
+    def index(self, label: Hashable) -> int:
+        """Return the node that stands for a tuple of answers."""
+        if not isinstance(label, tuple) or len(label) != len(self.sides):
+            raise InputError(
+                f"an answer of {self.name} is a tuple of {len(self.sides)}, got {label!r}"
+            )
+        return self.node([self._digit(k, part) for k, part in enumerate(label)])
+
+    def _digit(self, k: int, part: Any) -> int:
+        """Return one coordinate of a node from that of a label."""
+        if isinstance(part, int | np.integer) and 0 <= part < self.sides[k]:
+            return int(part)
+        raise InputError(
+            f"an answer of {self.name} is a tuple of whole numbers 0 … {self.sides[k] - 1}, "
+            f"got {part!r}"
+        )
+
+
+class ProductGraph(GridGraph):
+    """What the two kinds of product share: numbering, labels and combined rows."""
 
     def __init__(self, factors: Sequence[AnswerGraph], *, name: str | None = None) -> None:
         if not factors:
@@ -35,7 +83,8 @@ class ProductGraph(AnswerGraph):
         if any(factor.has_lengths for factor in factors):
             raise InputError("a product needs factors with edges of length 1")
         self._factors = tuple(factors)
-        self.size = math.prod(factor.size for factor in factors)
+        self.sides = tuple(factor.size for factor in factors)
+        self.size = math.prod(self.sides)
         self.name = name or self._sign.join(factor.name for factor in factors)
         self.knows_maxima = all(factor.knows_maxima for factor, _ in self._same_factors)
 
@@ -69,7 +118,7 @@ class ProductGraph(AnswerGraph):
         """A grid, where every factor numbers its labels from 0."""
         if any(factor.label_rule != ("steps", 0, 1) for factor in self.factors):
             return None
-        return "grid", tuple(factor.size for factor in self.factors)
+        return "grid", self.sides
 
     def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return maxima along every factor.
@@ -77,7 +126,7 @@ class ProductGraph(AnswerGraph):
         In a strong product every coordinate may move at once, so the maxima nest; in a
         Cartesian product only one does.
         """
-        grid = values.reshape(*(factor.size for factor in self.factors), *values.shape[1:])
+        grid = values.reshape(*self.sides, *values.shape[1:])
         out = grid
         for axis, factor in enumerate(self.factors):
             source = out if self.product == "strong" else grid
@@ -85,34 +134,12 @@ class ProductGraph(AnswerGraph):
             out = moved if self.product == "strong" else np.maximum(out, moved)
         return out.reshape(values.shape)
 
-    def digits(self, i: int) -> tuple[int, ...]:
-        """Return the node of each factor that a node of the product consists of."""
-        self._check_node(i)
-        rest, found = int(i), []
-        for factor in reversed(self.factors):
-            rest, digit = divmod(rest, factor.size)
-            found.append(digit)
-        return tuple(reversed(found))
-
-    def node(self, digits: Sequence[int]) -> int:
-        """Return the node of the product from one node for each factor."""
-        number = 0
-        for factor, digit in zip(self.factors, digits, strict=True):
-            factor._check_node(digit)
-            number = number * factor.size + int(digit)
-        return number
-
     def label(self, i: int) -> Hashable:
         """Return the tuple of the factors' answers."""
         return tuple(f.label(d) for f, d in zip(self.factors, self.digits(i), strict=True))
 
-    def index(self, label: Hashable) -> int:
-        """Return the node that stands for a tuple of answers."""
-        if not isinstance(label, tuple) or len(label) != len(self.factors):
-            raise InputError(
-                f"an answer of {self.name} is a tuple of {len(self.factors)}, got {label!r}"
-            )
-        return self.node([f.index(part) for f, part in zip(self.factors, label, strict=True)])
+    def _digit(self, k: int, part: Any) -> int:
+        return self.factors[k].index(part)
 
     def _grid(self, rows: Sequence[NDArray[np.int64]], combine: np.ufunc) -> NDArray[np.int64]:
         """Combine one row for each factor into a row of the product."""
@@ -481,28 +508,20 @@ class Databases(CartesianProduct):
     def _value_places(self) -> dict[Hashable, int]:
         return {value: place for place, value in enumerate(self.values)}
 
-    def index(self, label: Hashable) -> int:
-        """Return the node that stands for a tuple of values."""
-        if not isinstance(label, tuple) or len(label) != len(self.factors):
-            raise InputError(
-                f"an answer of {self.name} is a tuple of {len(self.factors)}, got {label!r}"
-            )
-        return self.node([self._digit(value) for value in label])
-
-    def _digit(self, value: Hashable) -> int:
-        if self.absent and value is None:
+    def _digit(self, k: int, part: Any) -> int:
+        if self.absent and part is None:
             return 0
         try:
             if isinstance(self.values, range):
-                place = self.values.index(value)  # type: ignore[arg-type]
+                place = self.values.index(part)
             else:
-                place = self._value_places[value]
+                place = self._value_places[part]
         except (KeyError, TypeError, ValueError):
-            raise InputError(f"{value!r} is not one person's value in {self.name}") from None
+            raise InputError(f"{part!r} is not one person's value in {self.name}") from None
         return place + int(self.absent)
 
 
-class CappedCounts(AnswerGraph):
+class CappedCounts(GridGraph):
     r"""Bundles of ``k`` counts of at most ``people`` people, where one person comes or goes.
 
     A person who comes raises any of the counts by one, so :math:`c \sim c'` when
@@ -520,14 +539,13 @@ class CappedCounts(AnswerGraph):
     2
     """
 
-    fills_grid = True
-
     def __init__(self, people: int, counts: int, *, name: str | None = None) -> None:
         self.people = whole_number(people, "the number of people")
         self.counts = whole_number(counts, "the number of counts")
         self.name = name or f"counts({people},{counts})"
         check_written(self.counts * math.log10(self.people + 1), self.counts, self.name)
-        self.size = (self.people + 1) ** self.counts
+        self.sides = (self.people + 1,) * self.counts
+        self.size = math.prod(self.sides)
 
     @property
     def rule(self) -> tuple[Any, ...]:
@@ -536,37 +554,9 @@ class CappedCounts(AnswerGraph):
             return box_rule((self.size, 1))
         return "capped counts", self.people, self.counts
 
-    @property
-    def label_rule(self) -> tuple[Any, ...]:
-        """A grid."""
-        return "grid", (self.people + 1,) * self.counts
-
-    def label(self, i: int) -> tuple[int, ...]:
-        """Return the tuple of counts that a node stands for."""
-        self._check_node(i)
-        rest, found = int(i), []
-        for _ in range(self.counts):
-            rest, digit = divmod(rest, self.people + 1)
-            found.append(digit)
-        return tuple(reversed(found))
-
-    def index(self, label: Hashable) -> int:
-        """Return the node that stands for a tuple of counts."""
-        if (
-            isinstance(label, tuple)
-            and len(label) == self.counts
-            and all(isinstance(c, int | np.integer) and 0 <= c <= self.people for c in label)
-        ):
-            base = self.people + 1
-            return sum(int(c) * base**k for k, c in enumerate(reversed(label)))
-        raise InputError(
-            f"an answer of {self.name} is a tuple of {self.counts} whole numbers "
-            f"0 … {self.people}, got {label!r}"
-        )
-
     def distance(self, i: int, j: int) -> int:
         """Return the number of people who must come or go."""
-        here, there = self.label(i), self.label(j)
+        here, there = self.digits(i), self.digits(j)
         up = max(0, *(b - a for a, b in zip(here, there, strict=True)))
         down = max(0, *(a - b for a, b in zip(here, there, strict=True)))
         full = (down == 0 < up and max(here) == self.people) or (
@@ -576,7 +566,7 @@ class CappedCounts(AnswerGraph):
 
     def distances_from(self, i: int) -> NDArray[np.int64]:
         """Return the distances from one node to every node."""
-        here = np.array(self.label(i))
+        here = np.array(self.digits(i))
         table = self._table
         gaps = table - here
         up, down = gaps.max(axis=1).clip(0), -gaps.min(axis=1).clip(max=0)
@@ -589,12 +579,11 @@ class CappedCounts(AnswerGraph):
     @functools.cached_property
     def _table(self) -> NDArray[np.int64]:
         self._check_length(self.size * self.counts, "a row of distances")
-        shape = (self.people + 1,) * self.counts
-        return np.stack(np.unravel_index(np.arange(self.size), shape), axis=1)
+        return np.stack(np.unravel_index(np.arange(self.size), self.sides), axis=1)
 
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return the bundles with one person more or one person less."""
-        here = self.label(i)
+        here = self.digits(i)
         self._check_address()
         below, above = np.zeros(1, np.int64), np.zeros(1, np.int64)
         for count in here:
@@ -608,7 +597,7 @@ class CappedCounts(AnswerGraph):
 
     def degree(self, i: int) -> int:
         """Return the number of neighbours of a node."""
-        here = self.label(i)
+        here = self.digits(i)
         below = math.prod(1 if count in (0, self.people) else 2 for count in here)
         full = max(here) == self.people
         return below if full else below - 1 + 2**self.counts - 1
@@ -652,7 +641,7 @@ class CappedCounts(AnswerGraph):
     meaning="a hypercube of dimension d-1 with its opposite corners joined",
     example="folded_cube(4)",
 )
-class FoldedCube(RegularGraph):
+class FoldedCube(GridGraph, RegularGraph):
     r"""The hypercube of dimension d-1 plus an edge between opposite corners.
 
     :math:`d(x, y) = \min(h, d-h)` with the Hamming distance h. Φ of ``FoldedCube(4)`` is
@@ -665,12 +654,11 @@ class FoldedCube(RegularGraph):
     (8, 4, (1, 4, 3), (1, 0, 1))
     """
 
-    fills_grid = True
-
     def __init__(self, dimension: int, *, name: str | None = None) -> None:
         self.dimension = whole_number(dimension, "the dimension of a folded cube", 3)
         self.name = name or f"folded_cube({dimension})"
         check_written(self.dimension * math.log10(2), self.dimension, self.name)
+        self.sides = (2,) * (self.dimension - 1)
         self.size = 2 ** (self.dimension - 1)
         self.least_girth = 3 if self.dimension == 3 else 4
 
@@ -683,29 +671,6 @@ class FoldedCube(RegularGraph):
     def rule(self) -> tuple[Any, ...]:
         """The dimension; three dimensions fold to a clique."""
         return ("folded cube", self.dimension) if self.dimension > 3 else box_rule((4, 3))
-
-    @property
-    def label_rule(self) -> tuple[Any, ...]:
-        """A grid."""
-        return "grid", (2,) * (self.dimension - 1)
-
-    def label(self, i: int) -> tuple[int, ...]:
-        """Return the coordinates of a corner."""
-        self._check_node(i)
-        return tuple(int(i) >> k & 1 for k in reversed(range(self.dimension - 1)))
-
-    def index(self, label: Hashable) -> int:
-        """Return the corner with the given coordinates."""
-        if (
-            isinstance(label, tuple)
-            and len(label) == self.dimension - 1
-            and all(bit in (0, 1) for bit in label)
-        ):
-            return sum(int(bit) << k for k, bit in enumerate(reversed(label)))
-        raise InputError(
-            f"an answer of {self.name} is a tuple of {self.dimension - 1} zeros and ones, "
-            f"got {label!r}"
-        )
 
     def distance(self, i: int, j: int) -> int:
         """Return min(h, d-h)."""
