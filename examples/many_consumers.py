@@ -22,10 +22,8 @@ def shared_mechanism() -> Design:
 def main() -> None:
     many = shared_mechanism()
     for consumer in many.as_dict()["consumers"]:
-        print(
-            f"{consumer['name']:<9} own {consumer['optimum']:.4f}  shared {consumer['expected_loss']:.4f}"
-            f"  regret {consumer['regret']:.4f}"
-        )
+        own, lost, regret = (consumer[key] for key in ("optimum", "expected_loss", "regret"))
+        print(f"{consumer['name']:<9} own {own:.4f}  shared {lost:.4f}  regret {regret:.4f}")
     print(f"no private mechanism has a worst regret below {many.bound:.6f}")
     if len(sys.argv) > 1:
         from tightrope.report.plots import plot_regret, save_plot
