@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tightrope.cli.design import TimeLimit
-from tightrope.cli.output import AsJson, NeighbourText, show
+from tightrope.cli.output import AsJson, NeighbourText, progress_bar, show
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -124,58 +124,30 @@ def _progress(
     out: Path | None, as_json: bool, every: float = 30.0
 ) -> Iterator[Callable[[int, int], None]]:
     """Tell of the progress on standard error: a bar on a terminal, else a line now and then."""
-    began = time.monotonic()
-    said = began
+    began = said = time.monotonic()
     start: int | None = None
-    bar: Any = None
-    task: Any = None
-    if sys.stderr.isatty() and not as_json:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
-        )
+    with progress_bar("designing", as_json) as bar:
 
-        columns = (TextColumn("designing"), BarColumn(), MofNCompleteColumn())
-        bar = Progress(
-            *columns,
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-            # The estimate is made of what was done in this run, and in all of it.
-            speed_estimate_period=3600,
-        )
+        def told(done: int, total: int) -> None:
+            nonlocal said, start
+            if start is None:
+                start = done
+                if start and not as_json:
+                    there = f"in {out}.parts: going on from there" if start < total else f"in {out}"
+                    _say(f"found {start:,} of {total:,} designs {there}")
+            bar(done / total, f"designed {done:,} of {total:,}")
+            quiet = as_json or sys.stderr.isatty() or done <= start
+            if not quiet and time.monotonic() - said >= every:
+                said = time.monotonic()
+                left = (said - began) / (done - start) * (total - done)
+                _say(f"{done:,} of {total:,} designs, about {_span(left)} left")
 
-    def told(done: int, total: int) -> None:
-        nonlocal said, start, task
-        if start is None:
-            start = done
-            if start and not as_json:
-                there = f"in {out}.parts: going on from there" if start < total else f"in {out}"
-                _say(f"found {start:,} of {total:,} designs {there}")
-        if bar is not None:
-            if task is None:
-                task = bar.add_task("", total=total, completed=start)
-            bar.update(task, completed=done)
-        elif not as_json and time.monotonic() - said >= every and done > start:
-            said = time.monotonic()
-            left = (said - began) / (done - start) * (total - done)
-            _say(f"{done:,} of {total:,} designs, about {_span(left)} left")
-
-    try:
-        if bar is None:
+        try:
             yield told
-        else:
-            with bar:
-                yield told
-    except KeyboardInterrupt:
-        if out is not None:
-            _say(f"what is finished is kept in {out}.parts: the same command goes on from there")
-        raise
+        except KeyboardInterrupt:
+            if out is not None:
+                _say(f"what is finished is kept in {out}.parts: the same command goes on there")
+            raise
 
 
 def _say(line: str) -> None:

@@ -46,7 +46,6 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.optimize.price_lp import LinearPricer
-from tightrope.optimize.price_tree import rooted
 from tightrope.optimize.pricing import price, pricer_for
 from tightrope.optimize.problem import Floats, Problem
 
@@ -95,7 +94,7 @@ class Certificate:
 
     Examples
     --------
-    >>> from tightrope.consumers import Consumer, MatrixLoss, Prior
+    >>> from tightrope.consumers import Consumer
     >>> from tightrope.graphs import Clique
     >>> consumer = Consumer.of(graph := Clique(3), prior="uniform", loss="binary")
     >>> proof = Certificate(graph, Epsilon.of("ln(2)"), consumer, np.full(3, 1 / 6))
@@ -135,9 +134,9 @@ class Certificate:
         return np.asarray(self.consumer.prior.probabilities * column - self.prices)
 
     def multipliers(self, guess: int) -> Multipliers:
-        """Return the edge multipliers of one guess: by rule on trees, else by a linear program.
+        """Return the edge multipliers of one guess, by a linear program.
 
-        >>> from tightrope.consumers import Consumer, MatrixLoss, Prior
+        >>> from tightrope.consumers import Consumer
         >>> from tightrope.graphs import PathPower
         >>> consumer = Consumer.of(graph := PathPower(2), prior="uniform", loss="binary")
         >>> proof = Certificate(graph, Epsilon.of("ln(2)"), consumer, np.full(2, 1 / 6))
@@ -145,8 +144,6 @@ class Certificate:
         [0.333333]
         """
         weights = self.weights(guess)
-        if self.graph.is_tree:
-            return self._on_tree(weights, guess)
         found = self._pricer.multipliers(weights, 0)
         count = len(found) // 2
         return self._measured(weights, found[:count], found[count:])
@@ -155,30 +152,6 @@ class Certificate:
     def _pricer(self) -> LinearPricer:
         """One linear program for all guesses: each starts from the basis of the one before."""
         return LinearPricer(Problem(self.graph, self.epsilon, np.zeros((self.graph.size, 1))))
-
-    def _on_tree(self, weights: Floats, guess: int) -> Multipliers:
-        """Send what is left at each node towards the anchor: all of it, with one multiplier."""
-        parent, length, order = rooted(self.graph)
-        alpha = self.epsilon.alpha
-        edges = self.graph.edge_array()
-        place = {pair: e for e, pair in enumerate(map(tuple, edges.tolist()))}
-        root = guess if guess < self.graph.size else int(np.argmin(weights))
-        parent, length, order = _rerooted(parent, length, order, root)
-        left = weights.copy()
-        forward, backward = np.zeros(len(edges)), np.zeros(len(edges))
-        for c in order[:0:-1].tolist():
-            p = int(parent[c])
-            fall = alpha ** float(length[c])
-            e = place[min(c, p), max(c, p)]
-            # The multiplier of x_c - αx_p takes up a surplus at c, that of x_p - αx_c a debt.
-            up = left[c] >= 0
-            amount = left[c] if up else -left[c] / fall
-            if up == (p < c):
-                forward[e] = amount
-            else:
-                backward[e] = amount
-            left[p] += fall * left[c] if up else left[c] / fall
-        return self._measured(weights, forward, backward)
 
     def _measured(self, weights: Floats, forward: Floats, backward: Floats) -> Multipliers:
         edges = self.graph.edge_array()
@@ -210,7 +183,7 @@ class LimitCertificate:
 
     Examples
     --------
-    >>> from tightrope.consumers import Consumer, MatrixLoss, Prior
+    >>> from tightrope.consumers import Consumer
     >>> from tightrope.graphs import Clique
     >>> consumer = Consumer.of(Clique(2), prior="uniform", loss="binary")
     >>> proof = LimitCertificate(
@@ -283,23 +256,3 @@ class LimitCertificate:
         else:
             proved = self.plain().checked_bound()
         return proved - self.weight * self.limit
-
-
-def _rerooted(
-    parent: np.ndarray, length: np.ndarray, order: np.ndarray, root: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the same rooted tree seen from another root."""
-    if root == order[0]:
-        return parent, length, order
-    parent, length = parent.copy(), length.copy()
-    way = [root]
-    while parent[way[-1]] >= 0:
-        way.append(int(parent[way[-1]]))
-    lengths = [length[node] for node in way[:-1]]
-    for child, above, size in zip(way, way[1:], lengths, strict=False):
-        parent[above] = child
-        length[above] = size
-    parent[root], length[root] = -1, 0
-    on_way = set(way)
-    rest = [node for node in order.tolist() if node not in on_way]
-    return parent, length, np.array(way + rest)

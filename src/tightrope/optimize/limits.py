@@ -292,18 +292,21 @@ class _Search:
                 f"the search under the limit {limit} failed: raise it a little ({failed})"
             ) from failed
         matrix = self._matrix(mixture(self._problem, found.columns, sharp=True))
-        certificate = objective.certificate(self.consumer, found.multipliers, found.prices)
+        certificate = self._proof(limit, *objective.proof(found.multipliers, found.prices))
         return self._kept(matrix, spare, limit), certificate, found.stopped
 
     def _first_proof(self, limit: float) -> LimitCertificate:
         """Return a certificate that needs no search: prices at which every guess is free."""
-        guesses, actions = self.costs.shape[1], len(self.attack)
-        choices = np.full((guesses, actions), 1 / actions)
-        proof = LimitCertificate(
-            self.graph, self.level, self.consumer, self.attack, limit, self.minimised, 0.0,
-            choices, np.zeros(self.graph.size),
-        )  # fmt: skip
+        actions = len(self.attack)
+        choices = np.full((self.costs.shape[1], actions), 1 / actions)
+        proof = self._proof(limit, 0.0, choices, np.zeros(self.graph.size))
         return replace(proof, prices=proof.costs().min(axis=1))
+
+    def _proof(
+        self, limit: float, weight: float, choices: Floats, prices: Floats
+    ) -> LimitCertificate:
+        asked = (self.graph, self.level, self.consumer, self.attack, limit, self.minimised)
+        return LimitCertificate(*asked, weight, choices, prices)
 
     def baselines(self) -> dict[str, float]:
         """Return what is minimised of simple noise that keeps the limit."""
@@ -429,17 +432,7 @@ class _Search:
         shares = choices.sum(axis=1, keepdims=True)
         even = np.full_like(choices, 1 / actions)
         choices = np.divide(choices, shares, out=even, where=shares > 0)
-        proof = LimitCertificate(
-            self.graph,
-            self.level,
-            self.consumer,
-            attack,
-            limit,
-            self.minimised,
-            weight,
-            choices,
-            found.duals[:n],
-        )
+        proof = self._proof(limit, weight, choices, found.duals[:n])
         columns = np.maximum(found.values[: n * guesses].reshape(guesses, n).T, 0.0) / TOTAL
         if self.level is None:
             # Without a privacy level the best prices are the least costs.
@@ -513,28 +506,15 @@ class LimitedLoss:
         constant = weight * self.limit * self.prior
         return self.problem.weighed(own + taken.T - constant[:, None])
 
-    def certificate(
-        self, consumer: Consumer, multipliers: Floats, prices: Floats
-    ) -> LimitCertificate:
-        """Return multipliers and prices of an engine as a certificate."""
+    def proof(self, multipliers: Floats, prices: Floats) -> tuple[float, Floats, Floats]:
+        """Return weight, choices and prices of a certificate from those of an engine."""
         weight, choices = float(multipliers[0]), self._choices(multipliers)
         if self.minimised == "loss":
             # Without weight on the limit any distribution will do.
             even = np.full_like(choices, 1 / choices.shape[1])
             choices = choices / weight if weight > 0 else even
         choices = choices / choices.sum(axis=1, keepdims=True)
-        whole = prices + weight * self.limit * self.prior
-        return LimitCertificate(
-            self.problem.graph,
-            self.problem.epsilon,
-            consumer,
-            self.attack,
-            self.limit,
-            self.minimised,
-            weight,
-            choices,
-            whole,
-        )
+        return weight, choices, prices + weight * self.limit * self.prior
 
     def side(self, faces: dict[int, Face], start: Ints) -> Side:
         """Return the rows of the attacker at each guess, then the row of the limit."""
