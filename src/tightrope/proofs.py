@@ -200,11 +200,11 @@ def _listed(
     negligible: float = 1e-15,
 ) -> Prices:
     """List the multipliers of every guess as arcs, but for those that are negligible."""
-    ends = proof.graph.edge_array()
+    ends, pricer = proof.graph.edge_array(), proof.pricer()
     parts: list[tuple[NDArray[np.int64], ...]] = []
     values: list[NDArray[np.float64]] = []
     for k in range(guesses):
-        found = proof.multipliers(k)
+        found = proof.multipliers(k, pricer)
         for start, end, value in (
             (ends[:, 0], ends[:, 1], found.forward),
             (ends[:, 1], ends[:, 0], found.backward),

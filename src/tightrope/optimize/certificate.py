@@ -35,7 +35,6 @@ prices are :math:`\lambda_i = \min_k \hat c_k(i)`.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -133,8 +132,10 @@ class Certificate:
         column = self.consumer.loss.column(guess)
         return np.asarray(self.consumer.prior.probabilities * column - self.prices)
 
-    def multipliers(self, guess: int) -> Multipliers:
+    def multipliers(self, guess: int, pricer: LinearPricer | None = None) -> Multipliers:
         """Return the edge multipliers of one guess, by a linear program.
+
+        With one :meth:`pricer` for all guesses each starts from the basis of the one before.
 
         >>> from tightrope.consumers import Consumer
         >>> from tightrope.graphs import PathPower
@@ -144,13 +145,12 @@ class Certificate:
         [0.333333]
         """
         weights = self.weights(guess)
-        found = self._pricer.multipliers(weights, 0)
+        found = (pricer or self.pricer()).multipliers(weights, 0)
         count = len(found) // 2
         return self._measured(weights, found[:count], found[count:])
 
-    @functools.cached_property
-    def _pricer(self) -> LinearPricer:
-        """One linear program for all guesses: each starts from the basis of the one before."""
+    def pricer(self) -> LinearPricer:
+        """Return the linear program that the multipliers of all guesses are found by."""
         return LinearPricer(Problem(self.graph, self.epsilon, np.zeros((self.graph.size, 1))))
 
     def _measured(self, weights: Floats, forward: Floats, backward: Floats) -> Multipliers:
