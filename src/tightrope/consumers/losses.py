@@ -331,8 +331,9 @@ def _from_texts(matrix: Any) -> NDArray[np.float64]:
         rows = [list(row) for row in matrix]
     except TypeError:
         raise InputError(message) from None
-    if len({len(row) for row in rows}) > 1:
-        raise InputError(f"{message}, got rows of {len(rows[0])} and of other lengths")
+    for i, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise InputError(f"{message}, got {len(rows[0])} in row 0 and {len(row)} in row {i}")
     out = np.empty((len(rows), len(rows[0])))
     for i, row in enumerate(rows):
         for k, value in enumerate(row):
@@ -354,6 +355,10 @@ class _GraphLoss(Loss):
         """Return the answer that is guessed."""
         self._check_guess(k)
         return self.graph.label(k)
+
+    def at(self, i: int, k: int) -> float:
+        """Return the loss of guess k when the truth is node i."""
+        return float(self.exact(i, k))
 
     def column(self, k: int) -> NDArray[np.float64]:
         """Return the losses of guess k, which are those of truth k: these losses are symmetric."""
@@ -380,10 +385,6 @@ class BinaryLoss(_GraphLoss):
         out = np.ones(self.size)
         out[i] = 0
         return out
-
-    def at(self, i: int, k: int) -> float:
-        """Return 0 or 1."""
-        return float(self.exact(i, k))
 
     def exact(self, i: int, k: int) -> Fraction:
         """Return 0 or 1."""
@@ -438,10 +439,6 @@ class DistanceLoss(_GraphLoss):
     def row(self, i: int) -> NDArray[np.float64]:
         """Return the distances from the truth."""
         return self.graph.distances_from(i).astype(np.float64)
-
-    def at(self, i: int, k: int) -> float:
-        """Return the distance between truth and guess."""
-        return float(self.graph.distance(i, k))
 
     def exact(self, i: int, k: int) -> Fraction:
         """Return the distance as a fraction."""
@@ -530,10 +527,6 @@ class CoordinateLoss(_GraphLoss):
         self._check_answer(i)
         gaps = np.abs(self.coordinates - self.coordinates[i])
         return np.asarray((gaps**self.power).sum(axis=1))
-
-    def at(self, i: int, k: int) -> float:
-        """Return the loss of guess k when the truth is node i."""
-        return float(self.exact(i, k))
 
     def exact(self, i: int, k: int) -> Fraction:
         """Return one loss as a fraction."""
@@ -755,28 +748,9 @@ def _loss_from_text(text: str, graph: AnswerGraph, folder: Path) -> Loss:
         made: Loss = LOSSES[call.name].make(graph)
         return made
     path = folder / call.rest
-    rows = _json_matrix(path) if is_json(path) else [fields for _, fields in _csv_matrix(path)]
+    rows = read_json(path) if is_json(path) else [fields for _, fields in read_rows(path)]
     with blamed(path):
         return _matrix_loss(rows, graph, str(call))
-
-
-def _csv_matrix(path: Path) -> list[tuple[int, list[str]]]:
-    rows = read_rows(path)
-    for line, fields in rows:
-        if len(fields) != len(rows[0][1]):
-            raise InputError(
-                f"{path} must hold rows of {len(rows[0][1])} losses, got {len(fields)} "
-                f"at line {line}"
-            )
-    return rows
-
-
-def _json_matrix(path: Path) -> list[list[Any]]:
-    rows = read_json(path)
-    good = isinstance(rows, list) and rows and all(isinstance(r, list) and r for r in rows)
-    if not good or len({len(row) for row in rows}) > 1:
-        raise InputError(f"{path} must hold a matrix: a list of rows of one length")
-    return rows  # type: ignore[no-any-return]
 
 
 def _matrix_loss(matrix: Any, graph: AnswerGraph, name: str) -> MatrixLoss:

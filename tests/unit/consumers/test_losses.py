@@ -203,13 +203,13 @@ def test_files(tmp_path: Path, name: str, content: str) -> None:
     ("name", "content", "message"),
     [
         ("l.csv", "0,1\n1,0\n", "needs 3 rows, one for each answer, got 2"),
-        ("l.csv", "0,1\n1\n0,0", "rows of 2 losses, got 1 at line 2"),
+        ("l.csv", "0,1\n1\n0,0", "rectangular matrix of numbers, got 2 in row 0 and 1 in row 1"),
         ("l.csv", "0,x\n1,0\n0,0", "got 'x' at row 0, column 1"),
         ("l.csv", "0,nan\n1,0\n0,0", "got nan at row 0, column 1"),
-        ("l.json", "[[0, 1], [1]]", "a list of rows of one length"),
-        ("l.json", "{}", "a list of rows"),
-        ("l.json", "[0, 1]", "a list of rows"),
-        ("l.json", "[]", "a list of rows"),
+        ("l.json", "[[0, 1], [1]]", "got 2 in row 0 and 1 in row 1"),
+        ("l.json", "{}", "rectangular matrix"),
+        ("l.json", "[0, 1]", "non-empty matrix"),
+        ("l.json", "[]", "non-empty matrix"),
         ("l.json", "[[{}], [0], [0]]", "expected a number|rectangular"),
     ],
 )
