@@ -1,4 +1,4 @@
-"""Φz = 1 on a band by modes, against elimination."""
+"""Φz = 1 on a power of a path by modes, against elimination."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Solutions say how far they can be trusted, and singular systems are described."""
+"""Solutions, their errors, and singular Φ."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Bundles of counts folded along their symmetry, against the matrix."""
+"""Lattices folded along their symmetry."""
 
 import numpy as np
 import pytest
