@@ -62,7 +62,7 @@ def test_folded_cube_is_the_cube_with_opposite_corners_joined() -> None:
 
 def test_folded_cube_refuses_other_labels() -> None:
     for label in ((0, 1), (0, 1, 2), 5):
-        with pytest.raises(InputError, match="zeros and ones"):
+        with pytest.raises(InputError, match="an answer of folded_cube"):
             FoldedCube(4).index(label)
     with pytest.raises(InputError, match="at least 3, got 2"):
         FoldedCube(2)
