@@ -190,7 +190,8 @@ def label(value: Any, where: str, depth: int = 0) -> Hashable:
         need(plain is not None and float.fromhex(told).hex() == told, f"{where} is no float")
         return float.fromhex(told)
     if isinstance(value, str):
-        need(len(value) <= 1000, f"{where} is too long")
+        sound = len(value) <= 1000 and not re.search("[\ud800-\udfff]", value)
+        need(sound, f"{where} is too long, or no text")
         return value
     need(value is None or type(value) in (bool, int), f"{where} is no label")
     need(type(value) is not int or abs(value) < 1 << 200, f"{where} is too large")
@@ -356,6 +357,11 @@ class Contents:
     def __init__(self, told: dict[str, Any], sections: Mapping[str, Array]) -> None:
         self.told, self.sections = told, sections
         self.header = check_header({**told, "sections": []})
+
+    @cached_property
+    def alphas(self) -> list[int]:
+        """α' of every edge length, after its ratio was checked."""
+        return check_ratios(self.header)
 
     def whole(self, name: str) -> Array:
         """Return a section, in int64 where its range or its width allow it."""
@@ -555,8 +561,7 @@ def check_ratios(header: Mapping[str, Any]) -> list[int]:
     lengths = [Fraction(1)] if header["graph"] is None else header["graph"]["lengths"]
     level_one = Fraction(1) if base is None else ln_bounds(base)[1]
     need(multiple * level_one <= 600, "ε is too large to mean anything")
-    digits = max(x.denominator.bit_length() for x in (multiple, base or multiple, *lengths))
-    need_work("exp(ε·length) for every length", len(lengths) * (digits + 64), 2000)
+    need_work("exp(ε·length) of every length", len(lengths), 150_000)
     alphas = []
     for length, ratio in zip(lengths, header["ratios"], strict=True):
         sound, alpha = level_bounds(multiple * length, base, ratio)
@@ -1445,9 +1450,11 @@ class Consumer:
     A named loss has no list: it follows from the answers' labels and distances.
     """
 
-    def __init__(self, file: Contents, graph: Graph, outputs: int) -> None:
+    def __init__(self, weights: Weights) -> None:
+        file, graph, outputs = weights.file, weights.graph, weights.outputs
         self.file, self.graph, self.told = file, graph, file.header["consumer"]
-        self.n, self.outputs = graph.nodes, outputs
+        self.n, self.outputs, self.weights = graph.nodes, outputs, weights
+        self.bits = int((file.header["certificate"] or {"bits": 0})["bits"])
         loss = self.told["loss"]
         self.kind = str(loss["kind"])
         self.binary, self.power, self.unit, self.factor = self.kind == "binary", 0, 1, 1
@@ -1520,8 +1527,9 @@ class Consumer:
         gaps = abs(numbers - numbers[guess]) ** (1 if self.kind == "absolute" else 2)
         return np.asarray(gaps.sum(axis=1))
 
-    def expected(self, weights: Weights) -> Fraction:
+    def expected(self) -> Fraction:
         """Return the expected loss (the worst one over a set of possible answers), exactly."""
+        weights = self.weights
         if weights.kind == "radial" and self.binary and not self.remapped:
             return 1 - Fraction(weights.levels[0], weights.total)
         each = np.zeros(self.n, np.int64).astype(object)
@@ -1590,61 +1598,55 @@ class LimitedCosts(Consumer):
     by a right guess. Outputs x have the vulnerability Σ_x max_w a_w·x.
     """
 
-    def __init__(self, file: Contents, consumer: Consumer) -> None:
-        self.file, self.consumer, self.graph = file, consumer, consumer.graph
-        self.n, self.guesses, self.limit = consumer.n, consumer.guesses, file.header["limit"]
+    def __init__(self, consumer: Consumer) -> None:
+        self.file, self.graph, self.weights = consumer.file, consumer.graph, consumer.weights
+        self.n, self.guesses, self.bits = consumer.n, consumer.guesses, consumer.bits
+        self.consumer, self.limit = consumer, self.file.header["limit"]
         self.prior_total, self.binary, self.power = 1, False, 0
         self.attack, self.parts = consumer.prior, consumer.prior_total
         attacker = self.limit["attacker"]
-        actions = self.n
         if attacker["kind"] == "listed":
-            actions, self.parts = attacker["actions"], attacker["denominator"]
-            listed = file.whole("attack").astype(object)
+            self.parts = attacker["denominator"]
+            listed = self.file.whole("attack").astype(object)
             need(bool(listed.any()), "limit: an attacker who can gain nothing limits nothing")
-            self.attack = listed.reshape(actions, self.n)
+            self.attack = listed.reshape(-1, self.n)
         work = self.attack.size * max(self.guesses, consumer.outputs)
         need_work("the gains of the attacker", work, 150)
 
-    def vulnerability(self, weights: Weights) -> Fraction:
-        """Return what the attacker gains from the outputs, exactly."""
+    @cached_property
+    def vulnerability(self) -> Fraction:
+        """What the attacker gains from the outputs, exactly."""
         found = 0
-        for _, block in weights.columns():
+        for _, block in self.weights.columns():
             each = block.astype(object)
             gains = self.attack[:, None] * each if self.attack.ndim == 1 else self.attack @ each
             found += sum(gains.max(axis=0).tolist())
-        return Fraction(found, weights.total * self.parts)
+        return Fraction(found, self.weights.total * self.parts)
 
-    def kept(
-        self, weights: Weights, loss: Fraction, checked: list[str]
-    ) -> tuple[str, str, Fraction]:
+    def kept(self, loss: Fraction) -> tuple[str, str, Fraction]:
         """Check that the limit is kept; return it in words, and what is least under it."""
-        found, most = self.vulnerability(weights), self.limit["most"]
+        found, most, limited = self.vulnerability, self.limit["most"], self.limit["limited"]
         off = float(found - self.limit["vulnerability"])
-        need(
-            found == self.limit["vulnerability"],
-            f"limit: an attacker gains {off:+.3g} from what is stated",
-        )
-        checked.append(f"the vulnerability is {float(found):.12g}")
-        limited = self.limit["limited"]
-        other, value, has = (
-            ("vulnerability", found, loss) if limited == "loss" else ("expected loss", loss, found)
-        )
+        same = found == self.limit["vulnerability"]
+        need(same, f"limit: an attacker gains {off:+.3g} from what is stated")
+        other, value, has = "expected loss", loss, found
+        if limited == "loss":
+            other, value, has = "vulnerability", found, loss
         need(has <= most, f"limit: the {limited} passes it by {float(has - most):.3g}")
         return f"{limited} at most {float(most):.12g}", other, value
 
     def weigh(self) -> Fraction:
         """Read the weight of the limit and the choices; return the weight times the limit."""
-        told = self.file.header["certificate"]
-        one, actions, weight = 1 << told["bits"], len(self.attack), told["weight"]
-        self.times, share = (
-            (one, weight) if self.limit["limited"] == "vulnerability" else (weight, one)
-        )
-        self.choices = self.file.whole("choices").astype(object).reshape(self.guesses, actions)
+        one, weight = 1 << self.bits, int(self.file.header["certificate"]["weight"])
+        share, self.times = weight, one
+        if self.limit["limited"] == "loss":
+            share, self.times = one, weight
+        self.choices = self.file.whole("choices").astype(object).reshape(self.guesses, -1)
         for k in np.flatnonzero(self.choices.sum(axis=1) != share)[:1].tolist():
             need(False, f"certificate: the choices at guess {k} do not sum to their weight")
         self.prior = np.ones(self.n, np.int64).astype(object)
-        self.unit = self.consumer.prior_total * self.consumer.unit * self.parts << told["bits"]
-        return Fraction(weight, one) * self.limit["most"]  # type: ignore[no-any-return]
+        self.unit = self.consumer.prior_total * self.consumer.unit * self.parts << self.bits
+        return Fraction(weight, one) * Fraction(self.limit["most"])
 
     def losses(self, guess: int) -> Array:
         """Return what a guess costs under every answer, with the limit counted in."""
@@ -1657,149 +1659,134 @@ class LimitedCosts(Consumer):
 # -- optimality ---------------------------------------------------------------------------
 
 
-def lower_bound(file: Contents, graph: Graph, consumer: Consumer, alphas: list[int]) -> Fraction:
+def lower_bound(consumer: Consumer) -> Fraction:
     """Return the bound that the certificate proves, or stop where it proves nothing."""
-    told = file.header["certificate"]
-    bits, kind = int(told["bits"]), told["kind"]
-    if kind == "phi":
-        return _phi_bound(file.whole("phi"), graph, consumer, alphas[0], bits)
+    file, kind = consumer.file, consumer.file.header["certificate"]["kind"]
     if kind == "envelope":
-        return envelope_bound(graph, consumer, alphas[0], bits)
+        return envelope_bound(consumer)
+    if kind == "phi":
+        y = file.whole("phi")
+        for k in np.flatnonzero(phi_room(consumer, y)[0] < 0)[:1].tolist():
+            need(False, f"certificate: y reaches too little of the prior at answer {k}")
+        return phi_bound(consumer, y)
     prices = file.whole("prices").astype(object)
     if kind == "line":
-        _check_line(file, graph, consumer, prices, alphas, bits)
+        _check_line(consumer, prices)
     elif kind == "tree":
-        roots = file.whole("roots")
-        for k, left in enumerate(tree_rooms(graph, consumer, prices, roots.tolist(), alphas, bits)):
+        roots = file.whole("roots").tolist()
+        for k, left in enumerate(tree_rooms(consumer, prices, roots)):
             need(left >= 0, f"certificate: guess {k} is not priced at its root {roots[k]}")
     else:
-        _check_multipliers(file, graph, consumer, prices, alphas, bits)
-    return Fraction(sum(prices.tolist()), 1 << bits)
+        guess = start = end = value = np.zeros(0, np.int64)
+        if file.header["certificate"]["arcs"]:
+            guess, start, end = (file.whole(name) for name in ("arc_guess", "arc_from", "arc_to"))
+            value = file.whole("arc_value").astype(object)
+        need(bool((np.diff(guess) >= 0).all()), "multipliers must be sorted by guess")
+        for k, room in enumerate(arcs_owed(consumer, prices, (guess, start, end, value))):
+            for i in np.flatnonzero(room < 0)[:1].tolist():
+                need(False, f"certificate: guess {k} is not priced at answer {i}")
+    return Fraction(sum(prices.tolist()), 1 << consumer.bits)
 
 
-def _check_multipliers(
-    file: Contents, graph: Graph, consumer: Consumer, prices: Array, alphas: list[int], bits: int
-) -> None:
-    """Check the condition of every guess and answer with listed multipliers."""
-    guess = start = end = value = np.zeros(0, np.int64)
-    if file.header["certificate"]["arcs"]:
-        guess, start, end = (file.whole(name) for name in ("arc_guess", "arc_from", "arc_to"))
-        value = file.whole("arc_value").astype(object)
-    need(bool((np.diff(guess) >= 0).all()), "multipliers must be sorted by guess")
-    which = graph.ratio_of(start, end)
-    need(bool((which >= 0).all()), "certificate: a multiplier joins answers that are no neighbours")
-    unit = consumer.prior_total * consumer.unit << (62 + bits)
-    for k, room in enumerate(
-        arcs_owed(consumer, prices, (guess, start, end, value, which), alphas, bits)
-    ):
-        for i in np.flatnonzero(room < 0)[:1].tolist():
-            short = float(Fraction(-room[i], unit))
-            need(False, f"certificate: guess {k} is not priced at answer {i}, short by {short:.3g}")
-
-
-def arcs_owed(
-    consumer: Consumer, prices: Array, arcs: tuple[Array, ...], alphas: list[int], bits: int
-) -> Iterator[Array]:
+def arcs_owed(consumer: Consumer, prices: Array, arcs: tuple[Array, ...]) -> Iterator[Array]:
     """Yield for each guess ``π_i·loss(i,k) - λ_i - Σ_h m(h→i) + α·Σ_h m(i→h)``, scaled."""
-    guess, start, end, value, which = arcs
+    guess, start, end, value = arcs
     need_work("the conditions of all guesses", consumer.n * consumer.guesses + len(guess), 300)
-    alpha = np.array(alphas, object)
+    which = consumer.graph.ratio_of(start, end)
+    need(bool((which >= 0).all()), "certificate: a multiplier joins answers that are no neighbours")
+    alpha = np.array(consumer.file.alphas, object)[which]
     cuts = np.searchsorted(guess, np.arange(consumer.guesses + 1))
     for k in range(consumer.guesses):
         mine = slice(cuts[k], cuts[k + 1])
         owed = prices * (1 << 62)
         np.add.at(owed, end[mine], value[mine] * (1 << 62))
-        np.subtract.at(owed, start[mine], value[mine] * alpha[which[mine]])
+        np.subtract.at(owed, start[mine], value[mine] * alpha[mine])
         cost = consumer.prior * consumer.losses(k)
-        yield cost * (1 << (62 + bits)) - owed * (consumer.prior_total * consumer.unit)
+        yield cost * (1 << (62 + consumer.bits)) - owed * (consumer.prior_total * consumer.unit)
 
 
-def tree_rooms(
-    graph: Graph, consumer: Consumer, prices: Array, roots: list[int], alphas: list[int], bits: int
-) -> Iterator[int]:
+def tree_rooms(consumer: Consumer, prices: Array, roots: list[int]) -> Iterator[int]:
     """Yield for each guess what is left at its root, in units of a price, scaled."""
-    need_work("the conditions on a tree", graph.nodes * consumer.guesses, 900)
-    tree = Tree(graph)
+    need_work("the conditions on a tree", consumer.n * consumer.guesses, 900)
+    tree = Tree(consumer.graph)
     owed = prices * (consumer.prior_total * consumer.unit)
     for k, root in enumerate(roots):
-        cost = consumer.prior * consumer.losses(k) * (1 << bits)
-        yield tree.left_at(root, (cost - owed).tolist(), alphas)
+        cost = consumer.prior * consumer.losses(k) * (1 << consumer.bits)
+        yield tree.left_at(root, (cost - owed).tolist(), consumer.file.alphas)
 
 
-def _check_line(
-    file: Contents, graph: Graph, consumer: Consumer, prices: Array, alphas: list[int], bits: int
-) -> None:
+def _check_line(consumer: Consumer, prices: Array) -> None:
     """Check the conditions of all guesses on a path at once."""
-    n = graph.nodes
-    costs, owed = line_numbers(graph, consumer, prices, bits)
+    costs, owed = line_numbers(consumer, prices)
     narrow = max(consumer.factor, consumer.unit) < 1 << 128 and max(abs(prices)) < 1 << 192
-    need(narrow and bits <= 128, "the numbers of the certificate are too wide for a line")
-    cuts = (np.cumsum(file.whole("cut_steps")) - 1).tolist()
-    need(cuts[-1] < n, "certificate: a cut lies behind the last guess")
-    rooms = line_rooms(costs, owed, alphas[0], consumer.power, cuts)
+    need(narrow and consumer.bits <= 128, "the certificate is too wide for a line")
+    cuts = (np.cumsum(consumer.file.whole("cut_steps")) - 1).tolist()
+    need(cuts[-1] < consumer.n, "certificate: a cut lies behind the last guess")
+    rooms = line_rooms(costs, owed, consumer.file.alphas[0], consumer.power, cuts)
     places = ("ahead of edge", "behind edge", "at the root of guess")
     for what, side in zip(places, rooms, strict=True):
         for j, room in enumerate(side):
             need(room >= 0, f"certificate: the prices ask too much {what} {j}")
 
 
-def line_numbers(
-    graph: Graph, consumer: Consumer, prices: Array, bits: int
-) -> tuple[list[int], list[int]]:
+def line_numbers(consumer: Consumer, prices: Array) -> tuple[list[int], list[int]]:
     """Return costs per distance and prices over one denominator."""
-    path = graph.is_path and graph.nodes > 1 and consumer.power > 0
+    path = consumer.graph.is_path and consumer.n > 1 and consumer.power > 0
     need(path, "certificate: a line needs a path and a loss by distance")
-    need_work("the conditions on a line", graph.nodes, 60_000, 3000 * graph.nodes)
-    costs = consumer.prior * (consumer.factor << bits)
+    need_work("the conditions on a line", consumer.n, 60_000, 3000 * consumer.n)
+    costs = consumer.prior * (consumer.factor << consumer.bits)
     return costs.tolist(), (prices * (consumer.prior_total * consumer.unit)).tolist()
 
 
-def phi_room(
-    graph: Graph, consumer: Consumer, alpha: int, bits: int, y: Array
-) -> tuple[Array, Array]:
+def phi_room(consumer: Consumer, y: Array) -> tuple[Array, Array]:
     """Return ``Σ_i y_i·α^d(i,k) - π_k`` for all k, and ``π_k``, both scaled.
 
     Powers of α are rounded down to multiples of 2^-62, one after another, and a product is summed
     up coordinate by coordinate, rounded down each time. One number y stands for a constant; where
     all answers look alike and the prior is uniform, one k stands for all.
     """
-    need(len(graph.lengths) == 1, "certificate: phi is for edges of length 1")
-    powers = [1 << 62]
-    if graph.looks_alike and len(y) == 1:
-        spheres = graph.spheres()
-        while powers[-1] and len(powers) < len(spheres):
-            powers.append(powers[-1] * alpha >> 62)
-        alike = int(y[0]) * sum(n * power for n, power in zip(spheres, powers, strict=False))
-        prior = np.ones(1, object) if consumer.uniform else consumer.prior
-        needed = prior * (1 << (62 + bits))
-        return alike * consumer.prior_total - needed, needed
-    y = np.full(graph.nodes, int(y[0])) if len(y) == 1 else y
-    if graph.form == "box":
-        while powers[-1] and len(powers) <= max(size for size, _ in graph.sides):
-            powers.append(powers[-1] * alpha >> 62)
-        powers = [powers[0] - 1, *powers[1:], 0]  # differences stay below 2^62
-        reached = box_sums(
-            graph.sides, [width for _, width in graph.sides], powers, y.astype(np.int64)
+    graph, alpha, n = consumer.graph, consumer.file.alphas[0], consumer.n
+    one = consumer.binary and len(graph.lengths) == 1
+    need(one, "certificate: phi is for binary loss and edges of length 1")
+    constant, powers = len(y) == 1, [1 << 62]
+    alike = constant and graph.looks_alike
+    spheres = graph.spheres() if alike else []
+    most = len(spheres)
+    if not alike:
+        y = np.full(n, int(y[0])) if constant else y
+        most = {"ring": n // 2, "box": max(size for size, _ in graph.sides or ((0, 0),))}.get(
+            graph.form, 0
         )
+    while len(powers) <= most and (powers[-1] or graph.form == "ring"):
+        powers.append(powers[-1] * alpha >> 62)
+    reached: Any
+    if alike:
+        reached = int(y[0]) * sum(n_d * power for n_d, power in zip(spheres, powers, strict=False))
+    elif graph.form == "box":
+        powers = [powers[0] - 1, *powers[1:], 0]  # differences stay below 2^62
+        reached = box_sums(graph.sides, [width for _, width in graph.sides], powers, y)
     elif graph.form == "product":
         reached = _product_sums(graph, alpha, y)
     elif graph.form == "ring":
-        half = graph.nodes // 2
-        while len(powers) <= half:
-            powers.append(powers[-1] * alpha >> 62)
         kernel = np.array([*powers[:0:-1], *powers], object)
-        if graph.nodes % 2 == 0:
-            kernel[0] = 0  # the opposite answer is reached once
-        around = np.concatenate([y[-half:], y, y[:half]]).astype(object)
-        reached = convolved(kernel, around)[half : half + graph.nodes]
+        kernel[0] *= n % 2  # the opposite answer of an even ring is reached once
+        around = np.concatenate([y[-(n // 2) :], y, y[: n // 2]]).astype(object)
+        reached = convolved(kernel, around)[n // 2 : n // 2 + n]
     else:
         far = graph.all_distances
-        need_work("the sums of phi", graph.nodes**2, 150, 16 * graph.nodes**2)
+        need_work("the sums of phi", n * n, 150, 16 * n * n)
         for _ in range(int(far.max())):
             powers.append(powers[-1] * alpha >> 62)
         reached = np.array(powers, object)[far] @ y.astype(object)
-    needed = consumer.prior * (1 << (62 + bits))
+    prior = np.ones(1, object) if alike and consumer.uniform else consumer.prior
+    needed = prior * (1 << (62 + consumer.bits))
     return np.asarray(reached * consumer.prior_total - needed), needed
+
+
+def phi_bound(consumer: Consumer, y: Array) -> Fraction:
+    """Return 1 less the sum of y, where one number stands for a constant."""
+    times = consumer.n if len(y) == 1 else 1
+    return 1 - Fraction(times * sum(y.tolist()), 1 << consumer.bits)
 
 
 def _product_sums(graph: Graph, alpha: int, y: Array) -> Array:
@@ -1821,35 +1808,24 @@ def _product_sums(graph: Graph, alpha: int, y: Array) -> Array:
     return found.ravel()
 
 
-def _phi_bound(y: Array, graph: Graph, consumer: Consumer, alpha: int, bits: int) -> Fraction:
-    need(consumer.binary, "certificate: phi is for binary loss")
-    room, _ = phi_room(graph, consumer, alpha, bits, y)
-    for k in np.flatnonzero(room < 0)[:1].tolist():
-        short = float(Fraction(-room[k], consumer.prior_total << (62 + bits)))
-        need(False, f"certificate: answer {k} is reached by too little, short by {short:.3g}")
-    times = graph.nodes if len(y) == 1 else 1
-    return 1 - Fraction(times * sum(y.tolist()), 1 << bits)
-
-
-def envelope_bound(graph: Graph, consumer: Consumer, alpha: int, bits: int) -> Fraction:
+def envelope_bound(consumer: Consumer) -> Fraction:
     """Raise the prior to the least v with ``v_h >= α·v_i`` on edges of a tree; return its bound.
 
     From the leaves to the root and back, rounded up: ⌈α·v⌉ is at most v, so what the way up made
     true the way back keeps true.
     """
-    need(
-        consumer.binary and len(graph.lengths) == 1,
-        "certificate: an envelope is for binary loss and edges of length 1",
-    )
+    graph, alpha = consumer.graph, consumer.file.alphas[0]
+    one = consumer.binary and len(graph.lengths) == 1
+    need(one, "certificate: an envelope is for binary loss and edges of length 1")
     need_work("the envelope of the prior", graph.nodes, 5000, 600 * graph.nodes)
-    tree = Tree(graph)
-    v = [-((-weight << bits) // consumer.prior_total) for weight in consumer.prior.tolist()]
+    tree, total = Tree(graph), consumer.prior_total
+    v = [-((-weight << consumer.bits) // total) for weight in consumer.prior.tolist()]
     links = [(c, tree.parent[c]) for c in tree.order[1:]]
     for i, h in [*reversed(links), *((p, c) for c, p in links)]:
         v[h] = max(v[h], -(-v[i] * alpha >> 62))
     degree = np.bincount(np.array(links, np.int64).ravel(), minlength=graph.nodes).tolist()
     right = sum(x * ((1 << 62) - (many - 1) * alpha) for x, many in zip(v, degree, strict=True))
-    return 1 - Fraction(right, (1 << 62) + alpha << bits)
+    return 1 - Fraction(right, (1 << 62) + alpha << consumer.bits)
 
 
 # -- the verdict --------------------------------------------------------------------------
@@ -1888,6 +1864,8 @@ def check(
             _judge(file, derive, report)
     except Refused as refused:
         report.reasons.append(str(refused))
+    except OverflowError:
+        report.reasons.append("a number of the file is too large to mean anything")
     except MemoryError:
         report.reasons.append("too large: the memory of this machine does not suffice")
     if report.reasons:
@@ -1902,8 +1880,7 @@ def _judge(file: File, derive: Callable[[str, str], Graph], report: Report) -> N
         report.digest == stated,
         f"digest: the bytes have {report.digest[:16]}…, the file states {stated[:16]}…",
     )
-    alphas = check_ratios(header)
-    ratio = header["ratios"][0]
+    alphas, ratio = file.alphas, header["ratios"][0]
     report.ratio = f"{ratio.numerator}/{ratio.denominator}"
     report.named = header["query"] is not None
     told = file.told
@@ -1928,45 +1905,35 @@ def _judge(file: File, derive: Callable[[str, str], Graph], report: Report) -> N
             f"for each of {weights.outputs} outputs; rows sum to 2^{weights.bits}"
         )
     if header["consumer"] is not None:
-        _judge_loss(file, weights, alphas, report)
+        _judge_loss(weights, report)
 
 
-def _judge_loss(file: File, weights: Weights, alphas: list[int], report: Report) -> None:
+def _judge_loss(weights: Weights, report: Report) -> None:
     """Check the stated loss, limit and bound; what it is above the bound goes into the report."""
-    header, graph, checked = file.header, weights.graph, report.checked
-    consumer = Consumer(file, graph, weights.outputs)
+    header, checked = weights.file.header, report.checked
+    consumer = costs = Consumer(weights)
     report.consumer = consumer.as_dict()
-    value = consumer.expected(weights)
-    off = float(value - header["expected_loss"])
-    need(
-        not off and value == header["expected_loss"],
-        f"loss: the weights have {float(value):.12g}, {off:+.3g} from the stated",
-    )
+    value, stated = consumer.expected(), header["expected_loss"]
+    off = f"{float(value):.12g}, {float(value - stated):+.3g} from the stated"
+    need(value == stated, f"loss: the weights have {off}")
     what = "expected loss" if header["consumer"]["support"] is None else "worst loss"
     checked.append(f"the {what} is {float(value):.12g}")
-    costs, counted, under = consumer, Fraction(0), None
+    counted, others = Fraction(0), "no private mechanism"
     if header["limit"] is not None:
-        costs = LimitedCosts(file, consumer)
-        under, what, value = costs.kept(weights, value, checked)
-        listed = header["limit"]["attacker"]["kind"] == "listed"
-        gains = (
-            _listed_words(costs.attack.ravel(), costs.parts)
-            if listed
-            else "knows the prior, gains 1 by a right guess"
-        )
-        report.consumer |= {"limit": under, "attacker": gains}
-    report.under = under
+        costs = limited = LimitedCosts(consumer)
+        report.under, what, value = limited.kept(value)
+        checked.append(f"the vulnerability is {float(limited.vulnerability):.12g}")
+        gains = "knows the prior, gains 1 by a right guess"
+        if limited.attack.ndim > 1:
+            gains = _listed_words(limited.attack.ravel(), limited.parts)
+        report.consumer |= {"limit": report.under, "attacker": gains}
+        counted = limited.weigh() if header["certificate"] is not None else counted
+        others += f" with {report.under}"
     if header["certificate"] is None:
         return
-    if isinstance(costs, LimitedCosts):
-        counted = costs.weigh()
-    bound = lower_bound(file, graph, costs, alphas) - counted
-    off = float(bound - header["bound"])
-    need(
-        bound == header["bound"],
-        f"bound: {float(bound):.12g} is proved, {off:+.3g} from the stated",
-    )
-    others = "no private mechanism" if under is None else f"no private mechanism with {under}"
+    bound, stated = lower_bound(costs) - counted, header["bound"]
+    off = f"{float(bound):.12g} is proved, {float(bound - stated):+.3g} from the stated"
+    need(bound == stated, f"bound: {off}")
     checked.append(f"the {what} of {others} is below {float(bound):.12g}")
     report.optimal_within = value - bound
 

@@ -27,6 +27,7 @@ from tightrope.certify.judge import (
     envelope_bound,
     line_numbers,
     line_rooms,
+    phi_bound,
     phi_room,
     tree_rooms,
 )
@@ -182,33 +183,28 @@ class Limited:
     attack: ArrayLike | None = None
 
 
-def exact_certificate(
-    certificate: Certificate, graph: Graph, consumer: Consumer, alphas: list[int]
-) -> Exact:
+def exact_certificate(certificate: Certificate, consumer: Consumer) -> Exact:
     """Return header fields, sections and the bound of a certificate made exact."""
     if isinstance(certificate, Envelope):
-        bound = envelope_bound(graph, consumer, alphas[0], PRICE_BITS)
-        return {"kind": "envelope", "bits": PRICE_BITS}, {}, bound
+        return {"kind": "envelope", "bits": PRICE_BITS}, {}, envelope_bound(consumer)
     if isinstance(certificate, PhiBound):
-        return _phi(certificate, graph, consumer, alphas[0])
+        return _phi(certificate, consumer)
     prices = dyadic(certificate.prices, "prices")
-    if len(prices) != graph.nodes:
-        raise InputError(f"there must be {graph.nodes} prices, got {len(prices)}")
+    if len(prices) != consumer.n:
+        raise InputError(f"there must be {consumer.n} prices, got {len(prices)}")
     if isinstance(certificate, TreePrices):
-        roots = np.asarray(certificate.roots, np.int64)
-        return _on_tree(prices, roots, graph, consumer, alphas)
-    if isinstance(certificate, LinePrices):
-        return _on_line(prices, graph, consumer, alphas[0])
-    return _with_multipliers(prices, certificate, graph, consumer, alphas)
+        fields, sections = _on_tree(prices, np.asarray(certificate.roots, np.int64), consumer)
+    elif isinstance(certificate, LinePrices):
+        fields, sections = _on_line(prices, consumer)
+    else:
+        fields, sections = _with_multipliers(prices, certificate, consumer)
+    bound = Fraction(sum(sections["prices"].tolist()), 1 << PRICE_BITS)
+    return fields | {"bits": PRICE_BITS}, sections, bound
 
 
 def _with_multipliers(
-    prices: NDArray[Any],
-    certificate: Prices,
-    graph: Graph,
-    consumer: Consumer,
-    alphas: list[int],
-) -> Exact:
+    prices: NDArray[Any], certificate: Prices, consumer: Consumer
+) -> tuple[dict[str, Any], Sections]:
     """Lower each price where its condition fails, and raise it where there is room for it."""
     value = dyadic(certificate.value, "multipliers")
     guess, start, end = (
@@ -217,52 +213,39 @@ def _with_multipliers(
     )
     if not len(value) == len(guess) == len(start) == len(end):
         raise InputError("multipliers need a guess, a start, an end and a value each")
-    keep = value > 0
+    keep = np.flatnonzero(value > 0)
+    keep = keep[np.lexsort((end[keep], start[keep], guess[keep]))]
     value, guess, start, end = value[keep], guess[keep], start[keep], end[keep]
-    order = np.lexsort((end, start, guess))
-    value, guess, start, end = value[order], guess[order], start[order], end[order]
-    which = graph.ratio_of(start, end)
-    if (which < 0).any():
-        a = int(np.flatnonzero(which < 0)[0])
+    for a in np.flatnonzero(consumer.graph.ratio_of(start, end) < 0)[:1].tolist():
         raise InputError(f"multipliers join neighbours, got {start[a]} and {end[a]}")
     unit = consumer.prior_total * consumer.unit << (62 + PRICE_BITS)
-    arcs = (guess, start, end, value, which)
     tightest: Any = None
-    for room in arcs_owed(consumer, prices, arcs, alphas, PRICE_BITS):
+    for room in arcs_owed(consumer, prices, (guess, start, end, value)):
         tightest = room if tightest is None else np.minimum(tightest, room)
     # Each condition has one price in it: down where it fails, up where there is room for it.
-    prices = prices + (tightest * (1 << PRICE_BITS)) // unit
-    sections = {"prices": narrow(prices)}
+    sections = {"prices": narrow(prices + (tightest * (1 << PRICE_BITS)) // unit)}
     if len(value):
         sections |= {"arc_guess": guess, "arc_from": start, "arc_to": end}
         sections["arc_value"] = narrow(value)
-    fields = {"kind": "multipliers", "bits": PRICE_BITS, "arcs": len(value), "weight": None}
-    return fields, sections, Fraction(sum(prices.tolist()), 1 << PRICE_BITS)
+    return {"kind": "multipliers", "arcs": len(value), "weight": None}, sections
 
 
 def _on_tree(
-    prices: NDArray[Any],
-    roots: NDArray[np.int64],
-    graph: Graph,
-    consumer: Consumer,
-    alphas: list[int],
-) -> Exact:
+    prices: NDArray[Any], roots: NDArray[np.int64], consumer: Consumer
+) -> tuple[dict[str, Any], Sections]:
     """Lower the price at each root by what is owed there."""
     unit = consumer.prior_total * consumer.unit
-    short = np.zeros(graph.nodes, np.int64).astype(object)
-    rooms = tree_rooms(graph, consumer, prices, roots.tolist(), alphas, PRICE_BITS)
+    short = np.zeros(consumer.n, np.int64).astype(object)
+    rooms = tree_rooms(consumer, prices, roots.tolist())
     for root, left in zip(roots.tolist(), rooms, strict=True):
         short[root] = max(short[root], -(left // unit))
-    prices = prices - short
-    bound = Fraction(sum(prices.tolist()), 1 << PRICE_BITS)
-    fields = {"kind": "tree", "bits": PRICE_BITS, "weight": None}
-    return fields, {"prices": narrow(prices), "roots": roots}, bound
+    return {"kind": "tree", "weight": None}, {"prices": narrow(prices - short), "roots": roots}
 
 
-def _on_line(prices: NDArray[Any], graph: Graph, consumer: Consumer, alpha: int) -> Exact:
+def _on_line(prices: NDArray[Any], consumer: Consumer) -> tuple[dict[str, Any], Sections]:
     """Find for each edge the last guess with its root before it; lower prices where they fail."""
-    n, power = consumer.n, consumer.power
-    costs, owed = line_numbers(graph, consumer, prices, PRICE_BITS)
+    n, power, alpha = consumer.n, consumer.power, consumer.file.alphas[0]
+    costs, owed = line_numbers(consumer, prices)
     right = Side(costs, owed, alpha, power)
     cuts, cut = [], -1
     for j in range(1, n):
@@ -279,29 +262,25 @@ def _on_line(prices: NDArray[Any], graph: Graph, consumer: Consumer, alpha: int)
         short[j] = max(short[j], -(behind[j] // unit))
     for k, root in enumerate(np.searchsorted(cuts, np.arange(n)).tolist()):
         short[root] = max(short[root], -(at_root[k] // unit))
-    prices = prices - np.array(short, object)
-    bound = Fraction(sum(prices.tolist()), 1 << PRICE_BITS)
     steps = np.diff(np.array([-1, *cuts], np.int64))
-    sections = {"prices": narrow(prices), "cut_steps": steps}
-    return {"kind": "line", "bits": PRICE_BITS}, sections, bound
+    prices = prices - np.array(short, object)
+    return {"kind": "line"}, {"prices": narrow(prices), "cut_steps": steps}
 
 
-def _phi(certificate: PhiBound, graph: Graph, consumer: Consumer, alpha: int) -> Exact:
+def _phi(certificate: PhiBound, consumer: Consumer) -> Exact:
     """Raise y by one factor until it reaches the prior: the condition is homogeneous."""
     y = np.maximum(dyadic(certificate.y, "y"), 0)
-    if len(y) != graph.nodes:
-        raise InputError(f"there must be {graph.nodes} numbers in y, got {len(y)}")
+    if len(y) != consumer.n:
+        raise InputError(f"there must be {consumer.n} numbers in y, got {len(y)}")
     # Where all answers look alike y is constant, but for the rounding of floats.
-    constant = bool(y.max() - y.min() <= y.max() >> 30) and graph.looks_alike
+    constant = bool(y.max() - y.min() <= y.max() >> 30) and consumer.graph.looks_alike
     if constant:
         y = np.array([y.max()], object)
     for _ in range(4):
-        room, needed = phi_room(graph, consumer, alpha, PRICE_BITS, y)
+        room, needed = phi_room(consumer, y)
         if not (room < 0).any():
             fields = {"kind": "phi", "bits": PRICE_BITS, "constant": constant}
-            times = graph.nodes if constant else 1
-            bound = 1 - Fraction(times * sum(y.tolist()), 1 << PRICE_BITS)
-            return fields, {"phi": narrow(y)}, bound
+            return fields, {"phi": narrow(y)}, phi_bound(consumer, y)
         short = max(
             Fraction(int(needed[k]), int(room[k] + needed[k]))
             for k in np.flatnonzero(room < 0).tolist()
@@ -328,48 +307,33 @@ def dyadic(values: ArrayLike, what: str) -> NDArray[Any]:
     return np.array([int(x) for x in np.floor(scaled)], object)
 
 
-def limit_fields(given: Limited) -> tuple[dict[str, Any], Sections]:
-    """Return the limit as the header states it, with the attacker where he is listed."""
-    sections: Sections = {}
+def exact_limited(given: Limited, told: dict[str, Any], sections: Sections, graph: Graph) -> None:
+    """Complete a header and sections with a limit, what the weights have of it, and its proof."""
     attacker: dict[str, Any] = {"kind": "guesser"}
     if given.attack is not None:
         bits = 80  # binary places of what a listed attacker gains
         attack = np.ldexp(np.asarray(given.attack, np.float64), bits)
         attacker = {"kind": "listed", "actions": len(attack), "denominator": 1 << bits}
         sections["attack"] = np.array([round(x) for x in attack.ravel().tolist()], object)
-    fields = {
-        "limited": given.limited,
-        "most": str(given.most),
-        "vulnerability": "0",
-        "attacker": attacker,
-    }
-    return fields, sections
-
-
-def exact_limited(
-    given: Limited, told: dict[str, Any], sections: Sections, weights: Weights, alphas: list[int]
-) -> None:
-    """Complete a header and sections with what the weights have of a limit, and the proof of it."""
-    graph, file = weights.graph, Contents(told, sections)
-    consumer = Consumer(file, graph, weights.outputs)
-    found = LimitedCosts(file, consumer).vulnerability(weights)
+    limit = {"limited": given.limited, "most": "0", "vulnerability": "0", "attacker": attacker}
+    told["limit"] = limit
+    if given.proof is not None:
+        weight = int(dyadic(given.weight, "the weight of a limit")[0])
+        share = weight if given.limited == "vulnerability" else 1 << PRICE_BITS
+        choices = dyadic(given.choices, "choices").reshape(len(np.asarray(given.choices)), -1)
+        choices = choices * share // choices.sum(axis=1, keepdims=True)
+        most = choices.argmax(axis=1)
+        choices[np.arange(len(choices)), most] += share - choices.sum(axis=1)
+        sections["choices"] = narrow(choices.ravel())
+        told["certificate"] = {"kind": "tree", "bits": PRICE_BITS, "weight": weight}
+        told["bound"] = "0"
+    costs = LimitedCosts(Consumer(Weights(Contents(told, sections), graph)))
+    found = costs.vulnerability
     has = found if given.limited == "vulnerability" else Fraction(told["expected_loss"])
-    told["limit"] |= {"vulnerability": str(found), "most": str(max(given.most, has))}
-    if given.proof is None:
-        return
-    weight = int(dyadic(given.weight, "the weight of a limit")[0])
-    share = weight if given.limited == "vulnerability" else 1 << PRICE_BITS
-    choices = dyadic(given.choices, "choices").reshape(consumer.guesses, -1)
-    choices = choices * share // choices.sum(axis=1, keepdims=True)
-    most = choices.argmax(axis=1)
-    choices[np.arange(len(choices)), most] += share - choices.sum(axis=1)
-    sections["choices"] = narrow(choices.ravel())
-    told["certificate"] = {"kind": "tree", "bits": PRICE_BITS, "weight": weight}
-    told["bound"] = "0"
-    file = Contents(told, sections)
-    costs = LimitedCosts(file, Consumer(file, graph, weights.outputs))
-    counted = costs.weigh()
-    fields, more, bound = exact_certificate(given.proof, graph, costs, alphas)
-    told["certificate"] = fields | {"weight": weight}
-    told["bound"] = str(bound - counted)
-    sections |= more
+    limit |= {"vulnerability": str(found), "most": str(max(given.most, has))}
+    if given.proof is not None:
+        costs.limit["most"] = max(given.most, has)
+        counted = costs.weigh()
+        fields, more, bound = exact_certificate(given.proof, costs)
+        told["certificate"], told["bound"] = fields | {"weight": weight}, str(bound - counted)
+        sections |= more

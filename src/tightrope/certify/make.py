@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.certify.certificates import (
+    PRICE_BITS,
     Certificate,
     Limited,
     exact_certificate,
     exact_limited,
-    limit_fields,
 )
 from tightrope.certify.encode import Sections, consumer_fields, encode, encode_label, graph_fields
-from tightrope.certify.judge import Consumer, Contents, Graph, Refused, Weights, check_ratios
+from tightrope.certify.judge import Consumer, Contents, Graph, Refused, Weights
 from tightrope.certify.mechanism import Mechanism
 from tightrope.certify.question import canonical_text, judged_graph
 from tightrope.certify.rounding import LISTED_WEIGHTS, round_channel
@@ -177,18 +177,16 @@ def _add_consumer(
 ) -> None:
     """Write the consumer, its exact loss and the certificate made exact."""
     mix = getattr(certificate, "mix", None)
-    alphas = check_ratios(Contents(header, sections).header)
     header["expected_loss"] = "0"
-    if mix is not None:  # a prior that proves something stands beside what it proves
-        header |= {"certificate": {"kind": "envelope", "bits": 1}, "bound": "0"}
+    if certificate is not None and not isinstance(certificate, Limited):
+        # A prior that proves something stands beside what it proves.
+        header |= {"certificate": {"kind": "envelope", "bits": PRICE_BITS}, "bound": "0"}
     for listed in (False, True):
         fields, more = consumer_fields(consumer, answers, mix, guess_of, listed)
         header["consumer"] = fields
         try:
-            file = Contents(header, sections | more)
-            weights = Weights(file, graph)
-            read = Consumer(file, graph, weights.outputs)
-            header["expected_loss"] = str(read.expected(weights))
+            read = Consumer(Weights(Contents(header, sections | more), graph))
+            header["expected_loss"] = str(read.expected())
             break
         except Refused as refused:  # a loss too dear to derive from its name may still be listed
             if listed or fields["loss"]["kind"] in ("binary", "listed"):
@@ -196,11 +194,9 @@ def _add_consumer(
     sections |= more
     try:
         if isinstance(certificate, Limited):
-            header["limit"], more = limit_fields(certificate)
-            sections |= more
-            exact_limited(certificate, header, sections, weights, alphas)
+            exact_limited(certificate, header, sections, graph)
         elif certificate is not None:
-            fields, more, bound = exact_certificate(certificate, graph, read, alphas)
+            fields, more, bound = exact_certificate(certificate, read)
             header["certificate"], header["bound"] = fields, str(bound)
             sections |= more
     except Refused as refused:
