@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.cluster.hierarchy import DisjointSet
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
@@ -695,6 +694,9 @@ class _Search:
     """Individualisation and refinement on the core of a graph."""
 
     def __init__(self, graph: ColouredGraph) -> None:
+        # The package around it takes longer to import than all of the room.
+        from scipy.cluster.hierarchy import DisjointSet
+
         self._graph = graph
         self._refinement = Refinement(graph)
         self._sets = DisjointSet(range(graph.size))
