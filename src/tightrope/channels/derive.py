@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from tightrope import exact
 from tightrope.channels.base import Channel
 from tightrope.channels.compare import Groups, reduced
-from tightrope.channels.derive_search import Found, search_correction, search_remap
+from tightrope.channels.derive_search import SearchResult, search_correction, search_remap
 from tightrope.channels.integer import IntegerChannel, as_integers
 from tightrope.errors import CheckFailed, InputError, TooLarge
 
@@ -391,7 +391,7 @@ class Proposal:
     bits: int
 
 
-def proposed(pair: _Pair, found: Found, bits: int = 60) -> Proposal:
+def proposed(pair: _Pair, found: SearchResult, bits: int = 60) -> Proposal:
     """Return a search's remap in digits, moved onto the equations where nothing forbids it."""
     t, used = found.remap, found.remap > found.slack
     if used.all():
@@ -403,7 +403,7 @@ def proposed(pair: _Pair, found: Found, bits: int = 60) -> Proposal:
 
 
 def refined(
-    pair: _Pair, found: Found, big: float = 2.0**-12, bits: int = 220, first_bits: int = 40
+    pair: _Pair, found: SearchResult, big: float = 2.0**-12, bits: int = 220, first_bits: int = 40
 ) -> tuple[Proposal, Integers] | None:
     """Improve a proposal whose small entries were lost in rounding, by iterative refinement.
 

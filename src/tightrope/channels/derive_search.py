@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """What the search proposes; nothing here is proved.
 
     Attributes
@@ -51,7 +51,7 @@ class Found:
     room: float = 0.0
 
 
-def search_remap(first: Floats, second: Floats) -> Found:
+def search_remap(first: Floats, second: Floats) -> SearchResult:
     """Look for T with ``first ≈ second @ T``, rows of T summing to 1.
 
     Parameters
@@ -68,7 +68,7 @@ def search_remap(first: Floats, second: Floats) -> Found:
     tops_x, tops_y = first.max(axis=0), second.max(axis=0)
     program = _Program(first / tops_x, second / tops_y, tops_x, tops_y)
     program.solve()
-    return Found(
+    return SearchResult(
         program.t / tops_y[:, None] * tops_x,
         program.slack_t * tops_y[:, None] / tops_x,
         program.a / tops_x,
@@ -78,7 +78,7 @@ def search_remap(first: Floats, second: Floats) -> Found:
 
 def search_correction(
     rest: Floats, second: Floats, big: NDArray[np.bool_], room: float = 1024.0
-) -> Found:
+) -> SearchResult:
     """Look for D with ``rest ≈ second @ D``, rows summing to 0, at most negative where ``big``.
 
     The rescaled residual problem of iterative refinement: ``rest`` is what an almost right remap
@@ -108,7 +108,7 @@ def search_correction(
     program = _Program(lifted / tops_x, second / tops_y, tops_x, tops_y * sums)
     program.solve()
     moved = program.t / tops_y[:, None] * tops_x
-    return Found(
+    return SearchResult(
         moved - room * big,
         np.where(big, -np.inf, program.slack_t * tops_y[:, None] / tops_x),
         program.a / tops_x,
