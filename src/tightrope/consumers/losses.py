@@ -556,25 +556,20 @@ class CoordinateLoss(_GraphLoss):
         return self.size == 1 or (self.size == 2 and self.exact(0, 1) == 1)
 
     @functools.cached_property
-    def _whole(self) -> bool:
-        """Whether floats hold the numbers and their differences exactly."""
-        line = self.coordinates
-        return bool((line == np.rint(line)).all() and np.abs(line).max() < 2**52)
+    def _line(self) -> NDArray[Any]:
+        """The only coordinate, exactly: floats where they hold whole numbers, else fractions."""
+        line: NDArray[Any] = self.coordinates[:, 0]
+        if (line == np.rint(line)).all() and np.abs(line).max() < 2**52:
+            return line
+        return np.array([to_exact(self._numbers(i)[0]) for i in range(self.size)], dtype=object)
 
     @functools.cached_property
     def step_rule(self) -> tuple[int, Fraction] | None:
         """p, and the p-th power of the step where the answers go up or down in even steps."""
         if self.size < 2 or self.coordinates.shape[1] != 1:
             return None
-        steps = np.diff(self._line(np.arange(self.size)))
+        steps = np.diff(self._line)
         return (self.power, self.exact(0, 1)) if (steps == steps[0]).all() else None
-
-    def _line(self, order: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the only coordinate along an order of the nodes, exactly."""
-        if self._whole:
-            values: NDArray[Any] = self.coordinates[order, 0]
-            return values
-        return np.array([to_exact(self._numbers(int(i))[0]) for i in order], dtype=object)
 
     def monotone_along(self, order: NDArray[np.int64]) -> Monotone:
         """Decide from the numbers along the order, exactly.
@@ -587,7 +582,9 @@ class CoordinateLoss(_GraphLoss):
             return _monotone(
                 order, lambda i: np.array([self.exact(i, int(k)) for k in order], dtype=object)
             )
-        steps = np.diff(self._line(order))
+        if self.step_rule is not None and (np.diff(order) == 1).all():
+            return Monotone(True, None, True, None)
+        steps = np.diff(self._line[order])
         left, right = steps[:-1], steps[1:]
         witness = unequal = None
         for place in np.flatnonzero((left > 0) != (right > 0))[:1]:

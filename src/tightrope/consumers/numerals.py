@@ -43,6 +43,8 @@ def to_exact(value: object) -> Fraction:
     >>> to_exact(0.1), to_exact("0.1"), to_exact(Fraction(1, 3))
     (Fraction(1, 10), Fraction(1, 10), Fraction(1, 3))
     """
+    if type(value) is Fraction:
+        return value
     if isinstance(value, str):
         return read_exact(value)
     if isinstance(value, numbers.Rational):
