@@ -290,3 +290,7 @@ def simplest_between(low: Fraction, high: Fraction) -> Fraction:
         return Fraction(whole)
     floor = whole - 1
     return floor + 1 / simplest_between(1 / (high - floor), 1 / (low - floor))
+
+
+#: What a function takes for a privacy level: all that :meth:`Epsilon.of` reads.
+Level = Epsilon | float | Fraction | str

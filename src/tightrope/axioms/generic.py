@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.channels import Channel, IntegerChannel
-from tightrope.epsilon import Epsilon
+from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 
@@ -90,7 +90,7 @@ class ApproximateBound(PrivacyBound):
 
     def __init__(
         self,
-        epsilon: Epsilon | float | Fraction | str,
+        epsilon: Level,
         delta: float | Fraction | str = 0,
     ) -> None:
         self.epsilon = Epsilon.of(epsilon)
@@ -267,7 +267,7 @@ class GenericCheck:
 def is_generic_private(
     channel: Channel,
     graph: AnswerGraph,
-    bound: Rule | Epsilon | float | str,
+    bound: Rule | Level,
     *,
     tolerance: float = GENERIC_TOLERANCE,
 ) -> GenericCheck:
@@ -430,7 +430,7 @@ class PrivacyCurve:
         return tuple(sorted(found))
 
 
-def _rule(bound: Rule | Epsilon | float | str) -> Callable[[int, int], PrivacyBound]:
+def _rule(bound: Rule | Level) -> Callable[[int, int], PrivacyBound]:
     if isinstance(bound, PrivacyBound):
         return lambda i, h: bound
     if isinstance(bound, Epsilon | int | float | str | Fraction):

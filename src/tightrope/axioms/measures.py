@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from tightrope.channels import Channel, IntegerChannel, rational
-from tightrope.epsilon import Epsilon
+from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError, TooLarge
 from tightrope.exact import determinant
 from tightrope.graphs import AnswerGraph
@@ -75,9 +75,7 @@ class DobrushinOptimum:
     exact: Fraction
 
 
-def dobrushin_optimum(
-    graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str
-) -> DobrushinOptimum:
+def dobrushin_optimum(graph: AnswerGraph, epsilon: Level) -> DobrushinOptimum:
     r"""Return the largest Dobrushin utility that ε-privacy allows [D, Lemma 3.3.5, 3.3.8].
 
     On a graph of diameter d

@@ -25,7 +25,7 @@ import numpy as np
 from tightrope.channels import Channel, IntegerChannel, is_private, rational
 from tightrope.channels.derive import Derivation, derivable
 from tightrope.consumers import Consumer, Loss, Prior
-from tightrope.epsilon import Epsilon
+from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import AnswerGraph, ExplicitGraph
 
@@ -221,7 +221,7 @@ def neighbours_differ_by_one(
 def refute_by_cycle(
     graph: AnswerGraph,
     cycle: tuple[int, ...],
-    epsilon: Epsilon | float | Fraction | str,
+    epsilon: Level,
     *,
     kind: str = "bayesian",
     loss: Loss | None = None,
@@ -340,7 +340,7 @@ def _private_by_labels(channel: IntegerChannel, graph: AnswerGraph, level: Epsil
 
 def refute_by_star(
     graph: AnswerGraph,
-    epsilon: Epsilon | float | Fraction | str,
+    epsilon: Level,
     *,
     loss: Loss | None = None,
 ) -> Refutation:

@@ -19,7 +19,7 @@ from tightrope.axioms.rays import all_rays, together
 from tightrope.axioms.refutation import Refutation, Universal, refute_by_cycle, refute_by_star
 from tightrope.channels import Channel, ScaledPhi
 from tightrope.consumers import Loss, is_monotone, loss as read_loss
-from tightrope.epsilon import Epsilon
+from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph, ExplicitGraph
 from tightrope.graphs.shapes import shortest_cycle
@@ -100,7 +100,7 @@ class Verdict:
 
 def universality(
     question: Query | AnswerGraph | str,
-    epsilon: Epsilon | float | Fraction | str,
+    epsilon: Level,
     loss: Any = "binary",
     *,
     kind: str = "bayesian",

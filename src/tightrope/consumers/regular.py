@@ -15,14 +15,13 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.consumers.priors import Prior, kron, prior as read_prior
-from tightrope.epsilon import Epsilon
+from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.phi import Existence, Phi, Solution
@@ -44,8 +43,6 @@ UNPROVEN_ERROR = 1e-11
 PROGRAM_LIMIT = 400
 #: Largest number of answers for which levels are found by exact polynomials.
 EXACT_ANSWERS = 16
-
-Level = Epsilon | float | Fraction | str
 
 
 @dataclass(frozen=True)
@@ -135,11 +132,7 @@ class Regularity:
         return max(0.0, math.log2(self.utility_bound / self.maximum))
 
 
-def regularity(
-    prior: Any,
-    graph: AnswerGraph,
-    epsilon: Level,
-) -> Regularity:
+def regularity(prior: Any, graph: AnswerGraph, epsilon: Level) -> Regularity:
     r"""Decide whether a prior is ε-regular and return the bounds that follow.
 
     Parameters
@@ -173,18 +166,14 @@ def regularity(
     if len(pieces) == 1:
         return pieces[0]
     regular = all(piece.regular for piece in pieces)
-    low, high = 1.0, 1.0
-    for piece in pieces:
-        ends = (float(piece.y_factors[0].min()), float(piece.y_factors[0].max()))
-        products = [a * b for a in (low, high) for b in ends]
-        low, high = min(products), max(products)
+    ys = [piece.y_factors[0] for piece in pieces]
     return Regularity(
         regular,
         all(p.certain for p in pieces) or any(p.certain and not p.regular for p in pieces),
-        low,
+        _smallest_product([(float(y.min()), float(y.max())) for y in ys]),
         sum(piece.error for piece in pieces),
         all(piece.unique for piece in pieces),
-        tuple(piece.y_factors[0] for piece in pieces),
+        tuple(ys),
         tuple(piece.row_sum_factors[0] for piece in pieces),
         () if regular else _separating(pieces, [p for p, _ in parts]),
         given.maximum,
@@ -258,7 +247,7 @@ def _factorised(prior: Prior, graph: AnswerGraph) -> list[tuple[Prior, AnswerGra
     return [(prior, graph)]
 
 
-def corner_prior(graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str, i: int) -> Prior:
+def corner_prior(graph: AnswerGraph, epsilon: Level, i: int) -> Prior:
     r"""Return the corner prior :math:`c^i_j = \Phi_{ij} / \sum_k \Phi_{ik}` [A, Def 6].
 
     Examples

@@ -10,7 +10,7 @@ from tightrope.channels import Channel
 from tightrope.channels.compare import dobrushin
 from tightrope.channels.generality import TIGHT_TOLERANCE, maximally_general
 from tightrope.channels.privacy import smallest_epsilon
-from tightrope.epsilon import SMALLEST, Epsilon
+from tightrope.epsilon import SMALLEST, Epsilon, Level
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.leakage.measures import (
@@ -93,7 +93,7 @@ def analyse(
     graph: AnswerGraph,
     prior: PriorLike = None,
     *,
-    epsilon: Epsilon | float | str | None = None,
+    epsilon: Level | None = None,
 ) -> Analysis:
     r"""Measure a mechanism: utility, leakage, generality and its smallest ε.
 
@@ -136,7 +136,7 @@ def analyse(
 
 
 def _general(
-    channel: Channel, graph: AnswerGraph, level: float, wanted: Epsilon | float | str | None
+    channel: Channel, graph: AnswerGraph, level: float, wanted: Level | None
 ) -> bool | None:
     if not math.isfinite(level):
         return None

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tightrope.channels import Channel
 from tightrope.consumers import Prior, regularity
-from tightrope.epsilon import Epsilon
+from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import CheckFailed, InputError, TooLarge, whole_number
 from tightrope.graphs import AnswerGraph
 from tightrope.leakage.measures import PriorLike, as_prior, min_entropy_leakage
@@ -44,7 +44,7 @@ class Bound:
         return f"{self.bits:.6g} bits [{self.theorem}]"
 
 
-def individual_bound(values: int, epsilon: Epsilon | float | str) -> Bound:
+def individual_bound(values: int, epsilon: Level) -> Bound:
     r"""Bound the leakage about one person by :math:`\log_2 \frac{v e^ε}{v-1+e^ε}` [B, Prop 21].
 
     The others' values are fixed and known to the attacker; changing one person's value moves
@@ -70,7 +70,7 @@ def individual_bound(values: int, epsilon: Epsilon | float | str) -> Bound:
     )
 
 
-def plain_individual_bound(epsilon: Epsilon | float | str) -> Bound:
+def plain_individual_bound(epsilon: Level) -> Bound:
     r"""Bound the leakage about one person by :math:`\log_2 e^ε`, whatever the values [B, (10)].
 
     >>> round(plain_individual_bound(1.35).bits, 4)
@@ -79,7 +79,7 @@ def plain_individual_bound(epsilon: Epsilon | float | str) -> Bound:
     return Bound(float(Epsilon.of(epsilon)) / math.log(2), "B, (10)", "ε-private")
 
 
-def database_bound(individuals: int, values: int, epsilon: Epsilon | float | str) -> Bound:
+def database_bound(individuals: int, values: int, epsilon: Level) -> Bound:
     r"""Bound the leakage about the whole database by :math:`u\log_2\frac{v e^ε}{v-1+e^ε}`.
 
     It holds for every prior [B, Thm 15; A, Thm 2], and the mechanism of [B, Prop 16] reaches
@@ -104,9 +104,7 @@ def database_bound(individuals: int, values: int, epsilon: Epsilon | float | str
     return Bound(u * each, "B, Thm 15", "ε-private for databases that differ in one person's value")
 
 
-def few_outputs_bound(
-    individuals: int, values: int, epsilon: Epsilon | float | str, outputs: int
-) -> Bound:
+def few_outputs_bound(individuals: int, values: int, epsilon: Level, outputs: int) -> Bound:
     r"""Bound the leakage about the database by a mechanism with at most r outputs [B, Prop 20].
 
     With :math:`\ell = \lfloor \log_v r \rfloor`,
@@ -143,7 +141,7 @@ def few_outputs_bound(
     return min(found, key=float)
 
 
-def graph_bound(graph: AnswerGraph, epsilon: Epsilon | float | str) -> Bound:
+def graph_bound(graph: AnswerGraph, epsilon: Level) -> Bound:
     r"""Bound the leakage about the input of a channel by :math:`\log_2 n / \sum_d n_d e^{-εd}`.
 
     The theorem asks for a distance-regular or a vertex-transitive graph [B, Thm 12]. What it
@@ -176,7 +174,7 @@ def graph_bound(graph: AnswerGraph, epsilon: Epsilon | float | str) -> Bound:
     )
 
 
-def utility_bound(graph: AnswerGraph, epsilon: Epsilon | float | str) -> float:
+def utility_bound(graph: AnswerGraph, epsilon: Level) -> float:
     r"""Bound the utility under binary loss and the uniform prior: :math:`1/\sum_d n_d e^{-εd}`.
 
     The conditions are those of :func:`graph_bound` [B, Thm 27]; the exponential mechanism
@@ -206,7 +204,7 @@ def utility_bound(graph: AnswerGraph, epsilon: Epsilon | float | str) -> float:
 def regular_prior_bound(
     graph: AnswerGraph,
     prior: PriorLike,
-    epsilon: Epsilon | float | str,
+    epsilon: Level,
     *,
     tolerance: float = 0.0,
 ) -> Bound:
@@ -324,7 +322,7 @@ class FewOutputs:
 
 
 def most_leakage(
-    graph: AnswerGraph, epsilon: Epsilon | float | str, outputs: int, *, largest: int = 20_000
+    graph: AnswerGraph, epsilon: Level, outputs: int, *, largest: int = 20_000
 ) -> FewOutputs:
     r"""Return :math:`\max \log_2 \sum_o \max_i X_{io}` over ε-private X with at most r outputs.
 

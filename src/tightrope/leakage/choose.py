@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
-from tightrope.epsilon import LARGEST, Epsilon
+from tightrope.epsilon import LARGEST, Epsilon, Level
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.leakage.bounds import database_bound, individual_bound, utility_bound
@@ -88,9 +88,7 @@ def epsilon_for_success(max_success: float, *, values: int) -> Epsilon:
     return _rounded_down(found, lambda e: attacker_success(values, e) <= max_success)
 
 
-def attacker_success(
-    values: int, epsilon: Epsilon | float | str, *, before: float | None = None
-) -> float:
+def attacker_success(values: int, epsilon: Level, *, before: float | None = None) -> float:
     r"""Return how often somebody who knows everyone else guesses a person's value, at most.
 
     :math:`p\,\frac{v e^ε}{v-1+e^ε}` and at most 1 where p is the chance before the release
@@ -286,7 +284,7 @@ class Explanation:
 
 def explain(
     *,
-    epsilon: Epsilon | float | str | None = None,
+    epsilon: Level | None = None,
     individuals: int = 1,
     values: int = 2,
     max_bits: float | None = None,

@@ -9,14 +9,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Hashable
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.channels import Channel, KroneckerChannel, RuleChannel, ScaledPhi
 from tightrope.channels.structured import alpha_powers, log_alpha_sum
-from tightrope.epsilon import Epsilon
+from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError, whole_number
 from tightrope.graphs import AnswerGraph, Clique, Cycle
 
@@ -42,7 +41,7 @@ class ExponentialChannel(RuleChannel):
     [0.5714, 0.2857, 0.1429]
     """
 
-    def __init__(self, graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str) -> None:
+    def __init__(self, graph: AnswerGraph, epsilon: Level) -> None:
         self.graph = graph
         self.epsilon = Epsilon.of(epsilon)
         self.shape = (graph.size, graph.size)
@@ -90,7 +89,7 @@ class ExponentialChannel(RuleChannel):
         return f"<ExponentialChannel {self.graph.name}, ε = {self.epsilon}>"
 
 
-def exponential(graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str) -> Channel:
+def exponential(graph: AnswerGraph, epsilon: Level) -> Channel:
     r"""Return the exponential mechanism: near answers likelier than far ones, ε-private.
 
     Where every answer sees the same ball sizes :math:`n_d` all rows have one sum, the noise
@@ -119,9 +118,7 @@ def exponential(graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str) -
     return ScaledPhi(graph, level, math.exp(-log_alpha_sum(level, sizes)))
 
 
-def randomized_response(
-    answers: int | AnswerGraph, epsilon: Epsilon | float | Fraction | str
-) -> Channel:
+def randomized_response(answers: int | AnswerGraph, epsilon: Level) -> Channel:
     r"""Return randomized response: the truth :math:`e^ε` times likelier than any other answer.
 
     .. math:: X_{ii} = \frac{e^ε}{k-1+e^ε}, \qquad X_{io} = \frac{1}{k-1+e^ε}.
@@ -154,7 +151,7 @@ def randomized_response(
     )
 
 
-def ring(answers: int | AnswerGraph, epsilon: Epsilon | float | Fraction | str) -> Channel:
+def ring(answers: int | AnswerGraph, epsilon: Level) -> Channel:
     r"""Return the optimal matrix of a ring, :math:`X_{io} ∝ α^{\text{way round}}` [B, Ex 31].
 
     A path becomes a ring by an artificial adjacency between its ends, which keeps privacy and
@@ -213,9 +210,7 @@ class _LabelledCycle(Cycle):
         return self._source.index(label)
 
 
-def highest_leakage(
-    individuals: int, values: int, epsilon: Epsilon | float | Fraction | str
-) -> KroneckerChannel:
+def highest_leakage(individuals: int, values: int, epsilon: Level) -> KroneckerChannel:
     r"""Return the mechanism on databases whose min-entropy leakage reaches the bound.
 
     :math:`K_{xz} = 2^{\mathrm{Bnd}(u,v,ε)} / (v^u e^{ε\,d(x,z)})` [B, Prop 16]: every person

@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tightrope.channels import Channel, GeometricChannel, KroneckerChannel
-from tightrope.epsilon import Epsilon
+from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 
 
-def geometric(graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str) -> Channel:
+def geometric(graph: AnswerGraph, epsilon: Level) -> Channel:
     r"""Return two-sided geometric noise on the answers, truncated at both ends, ε-private.
 
     The answers are taken in node order along a line. One step along it changes a probability

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 
 from tightrope.channels import Channel
-from tightrope.epsilon import Epsilon
+from tightrope.epsilon import Epsilon, Level
 from tightrope.graphs import AnswerGraph
 from tightrope.mechanisms.exponential import exponential, randomized_response, ring
 from tightrope.mechanisms.geometric import geometric
@@ -39,7 +38,7 @@ class NamedMechanism:
     kind: str
     question: str
 
-    def build(self, graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str) -> Channel:
+    def build(self, graph: AnswerGraph, epsilon: Level) -> Channel:
         """Return the channel on the question's answer graph at a privacy level."""
         return KINDS[self.kind](graph, Epsilon.of(epsilon))
 

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels import ScaledPhi
-from tightrope.epsilon import Epsilon
+from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.mechanisms.geometric import geometric
@@ -193,9 +193,7 @@ class TightConstraints(ScaledPhi):
         return f"<TightConstraints {self.graph.name}, ε = {self.epsilon}: {kind}>"
 
 
-def tight_constraints(
-    graph: AnswerGraph | Any, epsilon: Epsilon | float | Fraction | str
-) -> TightConstraints:
+def tight_constraints(graph: AnswerGraph | Any, epsilon: Level) -> TightConstraints:
     r"""Return the tight-constraints mechanism [A, Def 7].
 
     Parameters
