@@ -17,6 +17,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from tightrope.errors import InputError
+from tightrope.texts import DECIMAL
 
 #: Relative distance allowed between ``ratio`` and :math:`e^\varepsilon` (from below).
 RATIO_ACCURACY = Fraction(1, 10**15)
@@ -27,11 +28,10 @@ EXACT_BITS = 4096
 #: Range of ε accepted: below it the ratio is 1 to working accuracy, above it nothing is private.
 SMALLEST, LARGEST = 1e-12, 500
 
-_NUMBER = r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?|\.[0-9]+(?:[eE][+-]?[0-9]{1,3})?"
 _TEXT = re.compile(
-    rf"\s*(?:(?P<times>{_NUMBER})\s*(?:/\s*(?P<under>{_NUMBER})\s*)?\*\s*)?"
-    rf"(?:ln\(\s*(?P<base>{_NUMBER})(?:\s*/\s*(?P<below>{_NUMBER}))?\s*\)"
-    rf"|(?P<value>{_NUMBER}))(?:\s*/\s*(?P<over>{_NUMBER}))?\s*"
+    rf"\s*(?:(?P<times>{DECIMAL})\s*(?:/\s*(?P<under>{DECIMAL})\s*)?\*\s*)?"
+    rf"(?:ln\(\s*(?P<base>{DECIMAL})(?:\s*/\s*(?P<below>{DECIMAL}))?\s*\)"
+    rf"|(?P<value>{DECIMAL}))(?:\s*/\s*(?P<over>{DECIMAL}))?\s*"
 )
 
 
@@ -153,7 +153,7 @@ class Epsilon:
             return self.multiple
         root, degree = _root_and_degree(self.base)
         grid = 10**30
-        high = _log_bounds(root)[1] * grid
+        high = _bounds(Fraction(1), root, power=False)[1] * grid
         return self.multiple * degree * Fraction(-(-high.numerator // high.denominator), grid)
 
     def scaled(self, length: float | Fraction) -> Epsilon:
@@ -200,11 +200,7 @@ def _ratio_below(multiple: Fraction, base: Fraction | None) -> Fraction:
     exact = _exact_power(multiple, base)
     if exact is not None:
         return exact
-    if base is None:
-        low, high = _exp_bounds(multiple)
-    else:
-        below, above = _log_bounds(base)
-        low, high = _exp_bounds(multiple * below)[0], _exp_bounds(multiple * above)[1]
+    low, high = _bounds(multiple, base, power=True)
     return simplest_between(high * (1 - RATIO_ACCURACY), low)
 
 
@@ -233,40 +229,24 @@ def _root_and_degree(base: Fraction) -> tuple[Fraction, int]:
     return base, 1
 
 
-def _log_bounds(number: Fraction) -> tuple[Fraction, Fraction]:
-    r"""Fractions around ln x for x > 1: :math:`x = 2^k y`, and two series for artanh."""
-    doublings = max(0, number.numerator.bit_length() - number.denominator.bit_length() - 1)
-    rest = number / 2**doublings
-    parts = [(2, (rest - 1) / (rest + 1)), (2 * doublings, Fraction(1, 3))]
-    scale = 1 << 320
-    low = 0
-    for times, x in parts:
-        power = start = scale * x.numerator // x.denominator
-        odd = 1
-        while power:
-            low += times * (power // odd)
-            power = power * start // scale * start // scale
-            odd += 2
-    # x ≤ 3/5 makes fewer than 300 terms, each short by less than 4 units before the factor.
-    return Fraction(low, scale), Fraction(low + (2 + 2 * doublings) * 300 * 4, scale)
+def _bounds(
+    multiple: Fraction, base: Fraction | None, *, power: bool, bits: int = 320
+) -> tuple[Fraction, Fraction]:
+    r"""Return fractions around :math:`\varepsilon`, or around :math:`e^\varepsilon`.
 
+    Ball arithmetic [Johansson, *Arb*, 2017] keeps the value between them, whatever rounds.
+    """
+    from flint import arb, ctx, fmpq
 
-def _exp_bounds(exponent: Fraction) -> tuple[Fraction, Fraction]:
-    """Fractions around e^x, by halving the exponent, the Taylor series, and squaring again."""
-    halvings = max(0, math.ceil(exponent).bit_length())
-    x = exponent / 2**halvings
-    scale = 1 << (160 + 2 * halvings)
-    # Every term is rounded down and counted, so the sum is short by less than one unit a term.
-    total = term = scale
-    terms = 0
-    while term:
-        terms += 1
-        term = term * x.numerator // (x.denominator * terms)
-        total += term
-    low, high = total, total + 2 * terms + 2
-    for _ in range(halvings):
-        low, high = low * low // scale, -(-high * high // scale)
-    return Fraction(low, scale), Fraction(high, scale)
+    with ctx.workprec(bits):
+        ball = arb(fmpq(multiple.numerator, multiple.denominator))
+        if base is not None:
+            ball *= arb(fmpq(base.numerator, base.denominator)).log()
+        if power:
+            ball = ball.exp()
+        ends = [end.man_exp() for end in (ball.lower(), ball.upper())]
+    low, high = (Fraction(int(digits)) * Fraction(2) ** int(shift) for digits, shift in ends)
+    return low, high
 
 
 def _integer_root(number: int, degree: int) -> int:

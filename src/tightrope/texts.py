@@ -18,10 +18,10 @@ from dataclasses import dataclass
 
 from tightrope.errors import InputError, TextError
 
-#: A decimal or a fraction of two: ``.3``, ``1e-4``, ``1/3``. The exponent is short, so that no
-#: text stands for a giant integer.
-_DECIMAL = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
-NUMBER = re.compile(rf"[+-]?{_DECIMAL}(?:\s*/\s*{_DECIMAL})?")
+#: A decimal: ``.3``, ``1e-4``. The exponent is short, so that no text stands for a giant integer.
+DECIMAL = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
+#: A decimal or a fraction of two: ``1/3``.
+NUMBER = re.compile(rf"[+-]?{DECIMAL}(?:\s*/\s*{DECIMAL})?")
 
 
 @dataclass(frozen=True)

@@ -21,21 +21,6 @@ Array = NDArray[np.float64]
 Rule = Callable[[Array, Array], Array]
 
 
-def _euclidean(points: Array, place: Array) -> Array:
-    out: Array = np.linalg.norm(points - place, axis=1)
-    return out
-
-
-def _manhattan(points: Array, place: Array) -> Array:
-    out: Array = np.abs(points - place).sum(axis=1)
-    return out
-
-
-def _chebyshev(points: Array, place: Array) -> Array:
-    out: Array = np.abs(points - place).max(axis=1)
-    return out
-
-
 def _haversine(points: Array, place: Array) -> Array:
     latitude, longitude = np.radians(points).T
     here, along = np.radians(place)
@@ -45,11 +30,12 @@ def _haversine(points: Array, place: Array) -> Array:
     return out
 
 
-#: The metrics by name; ``haversine`` takes latitude and longitude in degrees, gives kilometres.
-METRICS: Mapping[str, Rule] = {
-    "euclidean": _euclidean,
-    "manhattan": _manhattan,
-    "chebyshev": _chebyshev,
+#: The metrics by name, each with its rule or the name that SciPy has for it; ``haversine`` takes
+#: latitude and longitude in degrees and gives kilometres.
+METRICS: Mapping[str, Rule | str] = {
+    "euclidean": "euclidean",
+    "manhattan": "cityblock",
+    "chebyshev": "chebyshev",
     "haversine": _haversine,
 }
 
@@ -98,8 +84,16 @@ class PointsGraph(LabelledGraph, CompleteGraph):
         if labels is not None and len(labels) != self.size:
             raise InputError(f"one label for each of the {self.size} points, got {len(labels)}")
         self._labels = different_labels(labels)
-        self._rule = METRICS[metric]
         self._check_apart()
+
+    def _rule(self, points: Array, place: Array) -> Array:
+        """Return how far points are from a place."""
+        rule = METRICS[self.metric]
+        if not isinstance(rule, str):
+            return rule(points, place)
+        from scipy.spatial.distance import cdist
+
+        return np.asarray(cdist(points, place[None], rule)[:, 0])
 
     @property
     def has_lengths(self) -> bool:
