@@ -56,8 +56,14 @@ def test_static_files_are_refused_without_the_token(tab, studio):
 
 def test_socket_is_refused_without_the_token(studio):
     assert ask(studio, SOCKET, **UPGRADE)[0] == 403
-    cookie = f"tightrope_{urlsplit(studio).port}={token(studio)}"
+    cookie = ask(studio, f"/?token={token(studio)}")[1]["set-cookie"].partition(";")[0]
+    assert cookie.startswith(f"tightrope_{urlsplit(studio).port}=")
     assert ask(studio, SOCKET, Cookie=f"{cookie}x", **UPGRADE)[0] == 403
+    # Cookies reach every port of a host: the token must not be one, nor the other way round.
+    assert token(studio) not in cookie
+    as_cookie = f"{cookie.partition('=')[0]}={token(studio)}"
+    assert ask(studio, SOCKET, Cookie=as_cookie, **UPGRADE)[0] == 403
+    assert ask(studio, f"/?token={cookie.partition('=')[2]}")[0] == 403
     assert ask(studio, SOCKET, Cookie=cookie, **UPGRADE)[0] == 101
     # A page of another site has the cookie in its hands, but not its own origin.
     wrong = {"Cookie": cookie, "Origin": "http://127.0.0.1:1", **UPGRADE}

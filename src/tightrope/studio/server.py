@@ -45,10 +45,12 @@ class TooMuch(Exception):
 
 
 class Guard:
-    """Lets requests through that carry the token, in the address or in a cookie.
+    """Lets requests through that carry the token in the address, or a session's cookie.
 
     A page that was opened with the token gets the cookie, which its socket and its files then
-    carry. Requests that another site's page sends are refused, cookie or not.
+    carry. The cookie is another secret than the token, as browsers send cookies to every port of
+    a host, and it ends with the server. Requests that another site's page sends are refused,
+    cookie or not.
 
     Parameters
     ----------
@@ -69,6 +71,7 @@ class Guard:
     def __init__(self, app: Application, token: str) -> None:
         self._app = app
         self._token = token
+        self._session = secrets.token_urlsafe(32)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -82,9 +85,12 @@ class Guard:
             await self._answer(scope, receive, send)
 
     def knows(self, scope: Scope) -> bool:
-        """Whether a request carries the token."""
-        given = _from_address(scope) or _header_cookie(scope, _cookie_name(scope))
-        return hmac.compare_digest(given.encode(), self._token.encode())
+        """Whether a request carries the token in its address, or the cookie of the session."""
+        given = _from_address(scope)
+        if given:
+            return hmac.compare_digest(given.encode(), self._token.encode())
+        cookie = _header_cookie(scope, _cookie_name(scope))
+        return hmac.compare_digest(cookie.encode(), self._session.encode())
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         taken = 0
@@ -118,7 +124,7 @@ class Guard:
             (b"x-content-type-options", b"nosniff"),
         ]
         if _from_address(scope):
-            cookie = f"{_cookie_name(scope)}={self._token}; HttpOnly; SameSite=Strict; Path=/"
+            cookie = f"{_cookie_name(scope)}={self._session}; HttpOnly; SameSite=Strict; Path=/"
             headers.append((b"set-cookie", cookie.encode()))
         return headers
 
