@@ -753,7 +753,9 @@ class Graph:
     @cached_property
     def coordinates(self) -> tuple[Array, int]:
         """The labels as numbers over one denominator, one row for each answer."""
-        need_work("the labels as numbers", self.nodes, 3000, 200 * self.nodes)
+        first = self.label(0)
+        many = self.nodes * (len(first) if isinstance(first, tuple) else 1)
+        need_work("the labels as numbers", many, 3000, 150 * many)
         rows: list[tuple[Fraction, ...]] = []
         for i in range(self.nodes):
             told = self.label(i)
@@ -1458,6 +1460,7 @@ class Consumer:
         loss = self.told["loss"]
         self.kind = str(loss["kind"])
         self.binary, self.power, self.unit, self.factor = self.kind == "binary", 0, 1, 1
+        self.effort = 1  # how much longer a loss takes than to look it up
         self.guesses = int(loss.get("guesses", self.n))
         if self.kind == "listed":
             self.unit = int(loss["denominator"])
@@ -1470,7 +1473,10 @@ class Consumer:
                 step = abs(graph.line[1]) ** power
                 self.power, self.factor, self.unit = power, step.numerator, step.denominator
             else:
-                self.unit = graph.coordinates[1] ** power
+                self.unit, self.effort = (
+                    graph.coordinates[1] ** power,
+                    1 + graph.coordinates[0].shape[1],
+                )
         self.remapped = bool(self.told["remapped"])
         need(self.remapped or outputs <= self.guesses, "an output has no guess")
         self.uniform = self.told["prior"] is not None and self.told["prior"]["kind"] == "uniform"
@@ -1547,7 +1553,8 @@ class Consumer:
             at_rest = self.losses(int(self.guess_of[weights.rest_at]))
             each = sums * self.factor + at_rest * weights.rest
         else:
-            need_work("adding up the losses", 1 if self.binary else self.n * weights.outputs, 150)
+            work = 1 if self.binary else self.n * weights.outputs * self.effort
+            need_work("adding up the losses", work, 150)
             for start, block in weights.columns():
                 for o in range(block.shape[1]):
                     guess = int(self.guess_of[start + o])
@@ -1601,6 +1608,7 @@ class LimitedCosts(Consumer):
     def __init__(self, consumer: Consumer) -> None:
         self.file, self.graph, self.weights = consumer.file, consumer.graph, consumer.weights
         self.n, self.guesses, self.bits = consumer.n, consumer.guesses, consumer.bits
+        self.effort = consumer.effort
         self.consumer, self.limit = consumer, self.file.header["limit"]
         self.prior_total, self.binary, self.power = 1, False, 0
         self.attack, self.parts = consumer.prior, consumer.prior_total
@@ -1691,7 +1699,8 @@ def lower_bound(consumer: Consumer) -> Fraction:
 def arcs_owed(consumer: Consumer, prices: Array, arcs: tuple[Array, ...]) -> Iterator[Array]:
     """Yield for each guess ``π_i·loss(i,k) - λ_i - Σ_h m(h→i) + α·Σ_h m(i→h)``, scaled."""
     guess, start, end, value = arcs
-    need_work("the conditions of all guesses", consumer.n * consumer.guesses + len(guess), 300)
+    work = consumer.n * consumer.guesses * consumer.effort + len(guess)
+    need_work("the conditions of all guesses", work, 300)
     which = consumer.graph.ratio_of(start, end)
     need(bool((which >= 0).all()), "certificate: a multiplier joins answers that are no neighbours")
     alpha = np.array(consumer.file.alphas, object)[which]
@@ -1707,7 +1716,8 @@ def arcs_owed(consumer: Consumer, prices: Array, arcs: tuple[Array, ...]) -> Ite
 
 def tree_rooms(consumer: Consumer, prices: Array, roots: list[int]) -> Iterator[int]:
     """Yield for each guess what is left at its root, in units of a price, scaled."""
-    need_work("the conditions on a tree", consumer.n * consumer.guesses, 900)
+    work = consumer.n * consumer.guesses * consumer.effort
+    need_work("the conditions on a tree", work, 900)
     tree = Tree(consumer.graph)
     owed = prices * (consumer.prior_total * consumer.unit)
     for k, root in enumerate(roots):

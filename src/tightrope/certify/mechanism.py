@@ -159,7 +159,7 @@ class Mechanism:
 
     @property
     def graph(self) -> Graph:
-        """Who is whose neighbour, as the checker reads it."""
+        """Who is whose neighbour, as the judge reads it."""
         return self._graph
 
     def row_weights(self, i: int) -> NDArray[Any]:

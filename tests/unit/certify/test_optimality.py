@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from tightrope.certify import Envelope, PhiBound, Prices, certify, verify
-from tightrope.certify.judge import Refused, convolved, far_sums
-from tightrope.channels import GeometricChannel, IntegerChannel, ScaledPhi, rational
+from tightrope.certify.judge import (
+    Consumer as JudgedConsumer,
+    Refused,
+    convolved,
+    far_sums,
+    phi_room,
+)
+from tightrope.channels import Channel, GeometricChannel, IntegerChannel, ScaledPhi, rational
 from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, InputError
 from tightrope.graphs import Clique, ExplicitGraph, PathPower, petersen
@@ -194,3 +200,36 @@ def test_a_tree_of_many_branches_keeps_its_prices():
     _, made = under("star(4)", [0.2] * 5, "0.5")
     assert made.header["certificate"]["kind"] != "envelope"
     assert verify(made).optimal_within < 1e-9
+
+
+# -- sums of phi ----------------------------------------------------------------------------
+
+
+LINES = ["path(7)", "sum(4,3)", "counts(3,2)", "cycle(7)", "cycle(8)", "grid(3,4)", "grid(2,3,3)"]
+OTHERS = ["hypercube(3)", "databases(2,3)", "clique(5)", "petersen", "tree(2,2)", "histogram(3,3)"]
+
+
+@pytest.mark.parametrize("text", [*LINES, *OTHERS])
+def test_sums_of_phi_are_close_and_never_too_large(text):
+    """Σ_i y_i·α^d(i,k) by the rule of each form, against all distances in exact numbers."""
+    asked = query(text)
+    graph, rng = asked.graph, np.random.default_rng(1)
+    made = certify(
+        Channel(np.full((graph.size, graph.size), 1 / graph.size)),
+        asked,
+        "0.7",
+        consumer=Consumer.of(graph),
+        certificate=PhiBound(np.full(graph.size, 1 / graph.size)),
+    )
+    judged = JudgedConsumer(made._weights)
+    alpha = Fraction(judged.file.alphas[0], 1 << 62)
+    far = np.asarray(graph.distance_matrix())
+    for y in (rng.integers(0, 1 << 54, graph.size), np.array([12345 << 30])):
+        room, needed = phi_room(judged, y)
+        # Where all answers look alike and y is constant, one answer stands for all.
+        found = np.broadcast_to(room + needed, graph.size)
+        full = np.broadcast_to(y, graph.size).tolist()
+        for k in range(graph.size):
+            wanted = sum(weight * alpha ** int(d) for weight, d in zip(full, far[k], strict=True))
+            reached = Fraction(int(found[k]), judged.prior_total << 62)
+            assert 0 <= wanted - reached <= wanted / 10**12
