@@ -1,7 +1,12 @@
 """Disks, clocks and servers that fail: clear errors, and a ledger that still verifies."""
 
+import contextlib
+import copy
+import functools
 import json
+import operator
 import os
+import random
 import sqlite3
 import subprocess
 import sys
@@ -15,7 +20,8 @@ import sqlalchemy as sa
 
 from tightrope.errors import TightropeError
 from tightrope.publish import Ledger, LedgerError
-from tightrope.publish.accounts import Charge
+from tightrope.publish.accounts import Binding, Charge, SourceIdentity
+from tightrope.publish.entries import Entry, canonical
 
 HALF = Fraction(1, 2)
 TABLE = "table people"
@@ -327,3 +333,93 @@ def test_a_ledger_that_lost_its_number(tmp_path):
     with pytest.raises(LedgerError, match="lost its number"):
         _ = ledger.id
     assert ledger.verify().reasons == ("the stored ledger is not what the entries say",)
+
+
+# -- anything at all in the place of anything -------------------------------------------------
+
+JUNK = [
+    None,
+    True,
+    0,
+    -1,
+    5,
+    1e300,
+    "",
+    "x",
+    "1/2",
+    [],
+    [1],
+    {},
+    {"a": 1},
+    "9" * 300,
+    10**40,
+    "\udcff",
+]
+
+
+def mutated(value, chance):
+    """The value with one thing in it removed or replaced by something else."""
+    places = [()]
+    for place in places:
+        held = functools.reduce(operator.getitem, place, value)
+        inside = (
+            held if isinstance(held, dict) else range(len(held) if isinstance(held, list) else 0)
+        )
+        places += [(*place, key) for key in inside]
+    *way, last = chance.choice(places[1:]) if len(places) > 1 else ["none"]
+    value = copy.deepcopy(value)
+    held = functools.reduce(operator.getitem, way, value)
+    if chance.random() < 0.2:
+        held.pop(last, None) if isinstance(held, dict) else held.pop(last)
+    else:
+        held[last] = chance.choice(JUNK)
+    return value
+
+
+def everything(path):
+    """Use a ledger in every way; only what is said on purpose may come out."""
+    binding = Binding(SourceIdentity(("file:/p", "inode:1")), "change-one")
+    for look in (Ledger.verify, Ledger.accounts, Ledger.head, lambda ledger: ledger.id):
+        with contextlib.suppress(TightropeError):
+            look(Ledger(path))
+    for key in "abcd":
+        with contextlib.suppress(TightropeError):
+            ledger = Ledger(path)
+            charges = [Charge(TABLE, HALF / 5, "r x", "n", 2), Charge("user a", HALF / 5)]
+            ticket = ledger.reserve(key, {"sql": key}, charges, binding=binding)
+            if key != "c":
+                ledger.charge(ticket)
+            if key == "a":
+                ledger.answer(ticket, [3, "x"])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_a_ledger_holds_the_errors_are_clear(tmp_path, seed):
+    path = tmp_path / "ledger.db"
+    ledger = opened(path)
+    ledger.set_budget("user a", 100)
+    everything(path)
+    whole, entries, chance = path.read_bytes(), list(ledger.entries()), random.Random(seed)
+    for _ in range(25):
+        path.write_bytes(whole)
+        with closing(unguarded(path)) as raw:
+            if chance.random() < 0.5:
+                rows = raw.execute("select name, value from ledger_state").fetchall()
+                name, value = chance.choice(rows)
+                raw.execute(
+                    "update ledger_state set value = ? where name = ?",
+                    [json.dumps(mutated(json.loads(value), chance)), name],
+                )
+            else:
+                # Somebody who computes hashes: a whole chain with one wrong entry in it.
+                raw.execute("delete from ledger_entries")
+                wrong, last = chance.randrange(len(entries)), None
+                for place, entry in enumerate(entries):
+                    body = mutated(entry.body, chance) if place == wrong else entry.body
+                    last = Entry.after(last, body, entry.time)
+                    row = {**last.as_dict(), "body": canonical(dict(body))}
+                    raw.execute("insert into ledger_entries values "
+                                "(:position, :previous, :time, :body, :hash)", row)  # fmt: skip
+            raw.commit()
+        assert not Ledger(path).verify().intact
+        everything(path)

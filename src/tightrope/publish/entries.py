@@ -182,8 +182,12 @@ def account_of(state: Mapping[str, dict[str, Any]], name: str) -> Account | None
     >>> account_of({}, "table people") is None
     True
     """
-    found = state.get(f"account:{folded_name(name)}")
+    found = state.get(_account_place(name))
     return None if found is None else Account.from_dict(found)
+
+
+def _account_place(name: str) -> str:
+    return f"account:{folded_name(name)}"
 
 
 def known_account(state: Mapping[str, dict[str, Any]], name: str) -> Account:
@@ -198,6 +202,44 @@ def known_account(state: Mapping[str, dict[str, Any]], name: str) -> Account:
     if found is None:
         raise InputError(f"{name} has no budget in this ledger: set one first")
     return found
+
+
+def is_sound(name: str, value: Any) -> bool:
+    """Whether an object of the state has the form that the machine gives it.
+
+    >>> is_sound("head", {"position": 3, "hash": "0" * 64}), is_sound("head", {"position": "3"})
+    (True, False)
+    """
+    try:
+        match name.partition(":")[0]:
+            case "account":
+                account = Account.from_dict(value)
+                return account.as_dict() == value and name == _account_place(account.name)
+            case "request":
+                place, number = value["reservation"]
+                charges = [Charge.from_dict(charge).as_dict() for charge in value["charges"]]
+                texts = (value["phase"], value["request"], number)
+                return (
+                    charges == value["charges"]
+                    and all(isinstance(text, str) for text in texts)
+                    and _is_position(place)
+                    and _is_position(value["entry"])
+                )
+            case "source":
+                return isinstance(value["account"], str | None)
+            case "open":
+                return all(isinstance(end, str) for end in value.values())
+            case "head":
+                return _is_position(value["position"]) and isinstance(value["hash"], str)
+            case "ledger":
+                return isinstance(value["id"], str) and isinstance(value["version"], int)
+    except (InputError, LookupError, TypeError, ValueError, AttributeError):
+        pass
+    return False
+
+
+def _is_position(value: Any) -> bool:
+    return isinstance(value, int) and 0 < value < 2**63
 
 
 def request_digest(request: Mapping[str, Any], charges: Any) -> str:
@@ -306,7 +348,7 @@ def _reserve(state: State, entry: Entry) -> None:
 
 def _charge(state: State, entry: Entry) -> None:
     known = _at(state, entry, RESERVED, CHARGED)
-    expires = state["open"][str(entry.body["key"])]
+    expires = _end(state, entry)
     if entry.time > expires:
         raise InputError(
             f"the reservation of {entry.body['key']!r} expired at {expires}: nothing was charged; "
@@ -327,7 +369,7 @@ def _answer(state: State, entry: Entry) -> None:
 
 def _cancel(state: State, entry: Entry) -> None:
     known = _at(state, entry, RESERVED, FREED)
-    if entry.kind == "expire" and entry.time <= state["open"][str(entry.body["key"])]:
+    if entry.kind == "expire" and entry.time <= _end(state, entry):
         raise InputError(f"the reservation of {entry.body['key']!r} has not expired")
     for charge in map(Charge.from_dict, known["charges"]):
         _keep(state, known_account(state, charge.account).with_charge(charge, -1))
@@ -349,15 +391,25 @@ def _at(state: State, entry: Entry, before: str, now: str) -> dict[str, Any]:
     return known
 
 
+def _end(state: State, entry: Entry) -> str:
+    """Return when the reservation that a step acts on expires."""
+    key = str(entry.body["key"])
+    ends = state.get("open", {})
+    if key not in ends:
+        raise LedgerError(f"the reservation of {key!r} has lost its end: the ledger is damaged")
+    return str(ends[key])
+
+
 def _advance(state: State, entry: Entry, known: dict[str, Any], phase: str) -> None:
     key = str(entry.body["key"])
     state[f"request:{key}"] = {**known, "phase": phase, "entry": entry.position}
-    if key in state["open"]:
-        state["open"] = {name: end for name, end in state["open"].items() if name != key}
+    ends = state.get("open", {})
+    if key in ends:
+        state["open"] = {name: end for name, end in ends.items() if name != key}
 
 
 def _keep(state: State, account: Account) -> None:
-    state[f"account:{folded_name(account.name)}"] = account.as_dict()
+    state[_account_place(account.name)] = account.as_dict()
 
 
 _STEPS = {

@@ -15,7 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tightrope.errors import InputError
-from tightrope.publish.entries import Entry, LedgerError, apply_entry, canonical, read_json
+from tightrope.publish.entries import (
+    Entry,
+    LedgerError,
+    apply_entry,
+    canonical,
+    is_sound,
+    read_json,
+)
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -27,15 +34,6 @@ PATIENCE = 60
 _Result = TypeVar("_Result")
 
 _LOOK = "nothing more is written; 'tightrope ledger verify' says what is wrong"
-#: What the objects of the state hold, by the first word of their names.
-_PARTS: dict[str, set[str]] = {
-    "ledger": {"id", "version"},
-    "head": {"position", "hash"},
-    "account": {"name", "budget", "whole", "partitions", "bound"},
-    "source": {"account"},
-    "request": {"phase", "request", "charges", "reservation", "entry"},
-    "open": set(),
-}
 #: What may be shown of the options of an address.
 _PUBLIC = ("host", "port", "user", "dbname")
 #: The time of the database, as text: one clock for all processes, read inside the transaction.
@@ -341,12 +339,12 @@ class StoredState(MutableMapping[str, dict[str, Any]]):
 
 
 def _read(name: str, text: str) -> dict[str, Any] | None:
-    """Return a stored object that holds what its name says, or nothing."""
+    """Return a stored object, or nothing if it is not what its name says."""
     try:
         value: dict[str, Any] = read_json(text)
-        return value if _PARTS[name.partition(":")[0]] <= value.keys() else None
-    except (ValueError, KeyError, AttributeError):
+    except InputError:
         return None
+    return value if is_sound(name, value) else None
 
 
 def _entry(row: Any) -> Entry:
