@@ -205,6 +205,28 @@ class MedianGraph(AnswerGraph):
         return np.flatnonzero(self.distances_from(i) == 1)
 
     @functools.cached_property
+    def _extremes(self) -> tuple[int, int]:
+        """The smallest and the largest degree.
+
+        For each remainder of i modulo 4 the rule is linear between 0, 2v/3, v, 4v/3 and 2v, so
+        that the extremes are near these.
+        """
+        bends = np.array([0, 2 * self.largest // 3, self.largest, 4 * self.largest // 3, self.size])
+        places = np.add.outer(bends, np.arange(-5, 6)).clip(0, self.size - 1)
+        found = self._degree(places)
+        return int(found.min()), int(found.max())
+
+    @property
+    def max_degree(self) -> int:
+        """The largest degree."""
+        return self._extremes[1]
+
+    @property
+    def min_degree(self) -> int:
+        """The smallest degree."""
+        return self._extremes[0]
+
+    @functools.cached_property
     def diameter(self) -> int:
         """The largest distance; the first and the last odd node are as far apart as any."""
         ends = [0, 1, self.size - 2, self.size - 1]

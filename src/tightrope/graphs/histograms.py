@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import InputError, whole_number
-from tightrope.graphs.base import AnswerGraph, Lattice, box_rule, check_written
+from tightrope.graphs.base import LIMITS, AnswerGraph, Lattice, box_rule, check_written
 
 
 class HistogramGraph(AnswerGraph):
@@ -116,14 +116,14 @@ class HistogramGraph(AnswerGraph):
 
     def _moves(self, here: Sequence[int], sources: Iterator[tuple[int, int]]) -> NDArray[np.int64]:
         """Return the nodes after moving one person from one class to another."""
-        self._check_address()
         near = []
         for give, take in sources:
             moved = list(here)
             moved[give] -= 1
             moved[take] += 1
             near.append(self.node(moved))
-        return np.array(sorted(near), np.int64)
+        # Numbers of nodes may be longer than 64 bits: these arrays hold whole numbers of any size.
+        return np.array(sorted(near), np.int64 if self.size <= LIMITS.address else object)
 
 
 class Histograms(HistogramGraph):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -77,6 +76,10 @@ class GridGraph(AnswerGraph):
 class ProductGraph(GridGraph):
     """What the two kinds of product share: numbering, labels and combined rows."""
 
+    #: The symbol between the factors' names, and how distances in the factors make one.
+    _sign: str
+    _combine: np.ufunc
+
     def __init__(self, factors: Sequence[AnswerGraph], *, name: str | None = None) -> None:
         if not factors:
             raise InputError("a product needs at least one factor")
@@ -87,11 +90,6 @@ class ProductGraph(GridGraph):
         self.size = math.prod(self.sides)
         self.name = name or self._sign.join(factor.name for factor in factors)
         self.knows_maxima = all(factor.knows_maxima for factor, _ in self._same_factors)
-
-    @property
-    @abstractmethod
-    def _sign(self) -> str:
-        """The symbol between the factors' names."""
 
     @property
     def factors(self) -> tuple[AnswerGraph, ...]:
@@ -141,6 +139,17 @@ class ProductGraph(GridGraph):
     def _digit(self, k: int, part: Any) -> int:
         return self.factors[k].index(part)
 
+    def distance(self, i: int, j: int) -> int:
+        """Return the sum of the factors' distances, or the largest of them."""
+        pairs = zip(self.factors, self.digits(i), self.digits(j), strict=True)
+        return int(self._combine.reduce([f.distance(a, b) for f, a, b in pairs]))
+
+    def distances_from(self, i: int) -> NDArray[np.int64]:
+        """Return the distances from one node to every node."""
+        self._check_row("a row of distances")
+        rows = [f.distances_from(d) for f, d in zip(self.factors, self.digits(i), strict=True)]
+        return self._grid(rows, self._combine)
+
     def _grid(self, rows: Sequence[NDArray[np.int64]], combine: np.ufunc) -> NDArray[np.int64]:
         """Combine one row for each factor into a row of the product."""
         return functools.reduce(lambda left, right: combine.outer(left, right).ravel(), rows)
@@ -173,18 +182,8 @@ class CartesianProduct(ProductGraph):
     """
 
     _sign = "□"
+    _combine = np.add
     product = "cartesian"
-
-    def distance(self, i: int, j: int) -> int:
-        """Return the sum of the factors' distances."""
-        pairs = zip(self.factors, self.digits(i), self.digits(j), strict=True)
-        return int(sum(f.distance(a, b) for f, a, b in pairs))
-
-    def distances_from(self, i: int) -> NDArray[np.int64]:
-        """Return the distances from one node to every node."""
-        self._check_row("a row of distances")
-        rows = [f.distances_from(d) for f, d in zip(self.factors, self.digits(i), strict=True)]
-        return self._grid(rows, np.add)
 
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return the nodes that differ in one coordinate by one step."""
@@ -289,6 +288,7 @@ class StrongProduct(ProductGraph):
     """
 
     _sign = "⊠"
+    _combine = np.maximum
     product = "strong"
 
     @property
@@ -303,17 +303,6 @@ class StrongProduct(ProductGraph):
         if all(rule[0] == "box" for rule in rules):
             return box_rule(*(side for rule in rules for side in rule[1:]))
         return super()._joined(rules)
-
-    def distance(self, i: int, j: int) -> int:
-        """Return the largest of the factors' distances."""
-        pairs = zip(self.factors, self.digits(i), self.digits(j), strict=True)
-        return int(max(f.distance(a, b) for f, a, b in pairs))
-
-    def distances_from(self, i: int) -> NDArray[np.int64]:
-        """Return the distances from one node to every node."""
-        self._check_row("a row of distances")
-        rows = [f.distances_from(d) for f, d in zip(self.factors, self.digits(i), strict=True)]
-        return self._grid(rows, np.maximum)
 
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return the nodes whose coordinates all differ by at most one step."""

@@ -8,6 +8,7 @@ import pytest
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AddRemoveMedians, EitherMedians, Means
 from tightrope.graphs.averages import MedianGraph
+from tightrope.graphs.symmetry import symmetry
 
 
 def test_two_people_with_values_up_to_two() -> None:
@@ -86,3 +87,11 @@ def test_the_largest_value_is_positive(kind: type[MedianGraph]) -> None:
     with pytest.raises(InputError, match="largest value"):
         kind(0)
     assert kind(10**12).distance(0, 2 * 10**12) <= 2
+
+
+@pytest.mark.parametrize("kind", [AddRemoveMedians, EitherMedians])
+def test_extreme_degrees_of_medians(kind: type[MedianGraph]) -> None:
+    for largest in [*range(1, 60), 997, 1000]:
+        graph = kind(largest)
+        assert (graph.min_degree, graph.max_degree) == (graph.degrees.min(), graph.degrees.max())
+    assert symmetry(kind(10**15)).reason.startswith("degrees differ")

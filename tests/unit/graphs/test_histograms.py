@@ -7,6 +7,7 @@ import pytest
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AddRemoveHistograms, Histograms
 from tightrope.graphs.histograms import HistogramGraph
+from tightrope.graphs.shapes import girth
 
 
 def test_distances_follow_the_counts() -> None:
@@ -35,8 +36,10 @@ def test_huge_histograms_by_rule(graph: HistogramGraph) -> None:
     assert graph.degree(graph.size // 3) >= 8
     assert graph.distance(0, graph.size - 1) <= graph.diameter
     assert graph.constant_ball_sizes is None
-    with pytest.raises(TooLarge, match="cannot be numbered"):
-        graph.neighbours(0)
+    near = graph.neighbours(graph.size // 3)
+    assert len(near) == graph.degree(graph.size // 3)
+    assert all(graph.distance(graph.size // 3, int(node)) == 1 for node in near[:5])
+    assert girth(graph) == graph.least_girth
     with pytest.raises(TooLarge, match="table of histograms"):
         graph.distances_from(0)
 
