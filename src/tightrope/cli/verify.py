@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from tightrope.cli.output import AsJson, facts_table, paragraphs, show
+from tightrope.cli.output import AsJson, tell
 from tightrope.errors import InputError
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def verify(
@@ -57,27 +54,13 @@ def verify(
     if signer is not None:
         raise InputError(f"--signer goes with a receipt, and {file} is none")
     from tightrope.certify import verify as judge
+    from tightrope.report.texts import verdict_rows
 
     found = judge(file)
-
-    def draw(console: Console) -> None:
-        within = found.optimal_within
-        under = f" with {found.under}" if found.under else ""
-        owner = "for the question" if found.private_for_question is not None else "on its own graph"
-        rows = {
-            **{name: str(value or "a graph of its own") for name, value in found.question.items()},
-            "private": f"yes, {owner}" if found.private else "no",
-            **{name: str(value) for name, value in (found.consumer or {}).items() if value},
-            "optimal within": ("not proved" if within is None else f"{float(within):.3g}") + under,
-            "ratio": found.ratio or "not known",
-            "digest": found.digest or "not known",
-        }
-        facts_table(console, file.name, rows)
-        console.print()
-        paragraphs(console, [f"Holds: {line}." for line in found.checked])
-        paragraphs(console, [f"FAILS: {line}." for line in found.reasons])
-
-    show(as_json, found.as_dict(), draw)
+    data = found.as_dict()
+    lines = [f"Holds: {line}." for line in found.checked]
+    lines += [f"FAILS: {line}." for line in found.reasons]
+    tell(as_json, data, file.name, verdict_rows(data), lines)
     if found.reasons:
         raise typer.Exit(1)
 
@@ -106,15 +89,12 @@ def _show_receipt(file: Path, as_json: bool, signer: str | None = None) -> None:
         **said,
     }
 
-    def draw(console: Console) -> None:
-        rows = {"genuine": "yes" if check.genuine else "no"}
-        rows |= {name: str(value) for name, value in said.items() if value is not None}
-        if check.public_key:
-            doubt = " (is it the publisher's? give theirs with --signer)" if signer is None else ""
-            rows["public key"] = check.public_key + doubt
-        facts_table(console, f"receipt {file.name}", rows)
-        paragraphs(console, [f"FAILS: {reason}." for reason in check.reasons])
-
-    show(as_json, data, draw)
+    rows = {"genuine": "yes" if check.genuine else "no"}
+    rows |= {name: str(value) for name, value in said.items() if value is not None}
+    if check.public_key:
+        doubt = " (is it the publisher's? give theirs with --signer)" if signer is None else ""
+        rows["public key"] = check.public_key + doubt
+    lines = [f"FAILS: {reason}." for reason in check.reasons]
+    tell(as_json, data, f"receipt {file.name}", rows, lines)
     if not check.genuine:
         raise typer.Exit(1)

@@ -71,10 +71,13 @@ def regularity_rows(found: Regularity) -> dict[str, str]:
 
 def verdict_rows(told: Mapping[str, Any]) -> dict[str, str]:
     """Say what verifying a mechanism file found, from the JSON of ``tightrope verify``."""
-    within, under = told["optimal_within"], told.get("under")
+    within, under = told["optimal_within"], told["under"]
+    bound = "on its own graph" if told["private_for_question"] is None else "for the question"
     return {
-        "private": "yes" if told["private"] else "no",
-        "optimal within": ("not proved" if within is None else f"{float(within):.3g}")
+        **{name: str(value or "a graph of its own") for name, value in told["question"].items()},
+        "private": f"yes, {bound}" if told["private"] else "no",
+        **{name: str(value) for name, value in (told["consumer"] or {}).items() if value},
+        "optimal within": ("not proved" if within is None else f"{within:.3g}")
         + (f" with {under}" if under else ""),
         "ratio": str(told["ratio"] or "not known"),
         "digest": str(told["digest"] or "not known"),

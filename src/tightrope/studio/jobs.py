@@ -18,28 +18,9 @@ from typing import Any
 from tightrope.errors import TightropeError
 from tightrope.studio.asking import Refused
 
-#: Shortest time between two reports of progress, in seconds.
-REPORT_EVERY = 0.1
-
-#: Loaded once; every job starts from a copy of the process that has them.
-PRELOADED = [
-    "highspy",
-    "scipy.linalg",
-    "scipy.signal",
-    "scipy.sparse.linalg",
-    "tightrope.axioms",
-    "tightrope.certify.make",
-    "tightrope.proofs",
-    "tightrope.studio.work",
-]
-
 
 class Ended(Exception):
-    """The work was ended before it had a result.
-
-    >>> issubclass(Ended, TightropeError)
-    False
-    """
+    """The work was ended before it had a result."""
 
 
 def context() -> Any:
@@ -50,16 +31,16 @@ def context() -> Any:
     """
     if "forkserver" in multiprocessing.get_all_start_methods():
         made = multiprocessing.get_context("forkserver")
-        made.set_forkserver_preload(PRELOADED)
+        # Loaded once; every job starts from a copy of the process that has them.
+        heavy = ["highspy", "scipy.linalg", "scipy.signal", "scipy.sparse.linalg"]
+        rooms = ["axioms", "certify.make", "proofs", "studio.work"]
+        made.set_forkserver_preload([*heavy, *(f"tightrope.{room}" for room in rooms)])
         return made
     return multiprocessing.get_context("spawn")
 
 
 def warm_up() -> None:
-    """Start the prepared process, so that the first job does not wait for it; return at once.
-
-    >>> warm_up()
-    """
+    """Start the prepared process, so that the first job does not wait for it; return at once."""
     if context().get_start_method() == "forkserver":
         from multiprocessing.forkserver import ensure_running
 
@@ -167,15 +148,24 @@ class Job:
             self._future.set_exception(Refused("page", value))
 
 
-def _work(theirs: Connection, function: Callable[..., Any], arguments: Any, told: bool) -> None:
-    """Run in the process: call the function, report progress, send the result."""
+def _work(
+    theirs: Connection,
+    function: Callable[..., Any],
+    arguments: Any,
+    told: bool,
+    pause: float = 0.1,
+) -> None:
+    """Run in the process: call the function, report progress, send the result.
+
+    Between two reports of progress there are ``pause`` seconds at least.
+    """
     last = 0.0
     stopped = False
 
     def report(value: Any) -> bool:
         nonlocal last, stopped
         now = time.monotonic()
-        if isinstance(value, str) or now - last >= REPORT_EVERY:
+        if isinstance(value, str) or now - last >= pause:
             last = now
             theirs.send(("progress", value))
         while theirs.poll():

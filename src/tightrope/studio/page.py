@@ -29,43 +29,9 @@ if TYPE_CHECKING:
     from tightrope.studio.server import Settings
     from tightrope.studio.work import Outcome
 
-#: Changes of the same field within this many seconds are one step of undo.
-ONE_STEP = 1.0
-STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
-
-# The page shows the state in its own address, so that a copied address is a shared state.
-_ADDRESS = """
-const url = new URL(window.location);
-const state = %s;
-if (state) url.searchParams.set('state', state); else url.searchParams.delete('state');
-window.history.replaceState(window.history.state, '', url);
-"""
-
-# Browsers change their own tabs with Alt and a digit; here it changes the panel.
-_KEYS = """
-document.addEventListener('keydown', (event) => {
-  if (event.altKey && /^(Digit[1-5]|KeyC)$/.test(event.code)) event.preventDefault();
-  // A button with the focus would take the key for a click on itself.
-  if (event.ctrlKey && event.key === 'Enter') {
-    event.preventDefault();
-    event.stopPropagation();
-    emitEvent('design');
-  }
-}, true);
-// A plot that is hidden cannot be resized; Plotly says so as an error, and draws it when shown.
-window.addEventListener('unhandledrejection', (event) => {
-  const words = String(event.reason?.message ?? event.reason);
-  if (/displayed plot div/.test(words)) event.preventDefault();
-});
-"""
-
 
 def register(settings: Settings) -> None:
-    """Let NiceGUI serve the page at ``/``.
-
-    >>> from tightrope.studio.server import Settings
-    >>> register(Settings(token="secret"))
-    """
+    """Let NiceGUI serve the page at ``/``."""
 
     async def index(request: Request) -> None:
         Page(settings, request.query_params.get("state", "")).build()
@@ -94,6 +60,9 @@ class Page:
     'count(5)'
     """
 
+    #: Changes of the same field within this many seconds are one step of undo.
+    one_step = 1.0
+
     def __init__(self, settings: Settings, link: str) -> None:
         self.settings = settings
         self.slots = Slots()
@@ -121,7 +90,7 @@ class Page:
     def build(self) -> None:
         """Create the elements."""
         self.client = ui.context.client
-        ui.add_css(STYLE)
+        ui.add_css(_beside("style.css"))
         ui.colors(primary="#0f766e", secondary="#0072B2", negative="#b42318")
         self._dark = ui.dark_mode(None)
         with (
@@ -146,7 +115,7 @@ class Page:
         # In a field these two keys belong to the field.
         ui.keyboard(on_key=self._step_key, ignore=["input", "textarea", "select"])
         ui.on("design", self._design)
-        self.run_script(_KEYS)
+        self.run_script(_beside("page.js"))
         self.client.on_delete(self.slots.end_all)
         if self._wrong_link:
             ui.notify(self._wrong_link, type="warning")
@@ -191,7 +160,7 @@ class Page:
         if not changed:
             return
         kind, now = ",".join(sorted(changed)), time.monotonic()
-        merged = self._last[0] == kind and now - self._last[1] < ONE_STEP and self.history.past
+        merged = self._last[0] == kind and now - self._last[1] < self.one_step and self.history.past
         self._last = (kind, now)
         if merged:
             self.history = History(state, self.history.past, ())
@@ -218,7 +187,8 @@ class Page:
         self._summary.set_text(f"{state.asked} · ε = {state.epsilon} · {state.consumer.loss} loss")
         self._undo.set_enabled(bool(self.history.past))
         self._redo.set_enabled(bool(self.history.future))
-        self.run_script(_ADDRESS % json.dumps("" if state == State() else encode(state)))
+        link = "" if state == State() else encode(state)
+        self.run_script(f"showState({json.dumps(link)})")
         for panel in self.panels.values():
             self.start(panel.show(state, changed))
 
@@ -347,3 +317,7 @@ class Page:
             self.redo()
         elif key == "z":
             self.undo()
+
+
+def _beside(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")

@@ -37,11 +37,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class TooMuch(Exception):
-    """A request whose body is larger than the limit.
-
-    >>> issubclass(TooMuch, Exception)
-    True
-    """
+    """A request whose body is larger than the limit."""
 
 
 class Guard:
@@ -173,19 +169,9 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, status: int) -> No
     await send({"type": "http.response.body", "body": words + b"\n"})
 
 
-#: The page until the studio is loaded. It stays open, and its last line calls the studio.
-WAITING = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Tightrope studio</title>
-<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
-<style>
-body { margin: 0; font: 15px/1.5 system-ui, "DejaVu Sans", sans-serif }
-header { background: #0f766e; color: #fff; font-weight: 700; font-size: 17px; padding: 11px 16px }
-p { margin: 24px 16px }
-</style></head><body><header>Tightrope</header>
-<p role="status">The studio is starting: it loads its solvers once, which takes a few seconds.</p>
-"""
-FAILED = "<p>It could not start.</p></body></html>\n"
+#: What ends the page that waits: it calls the studio, or says that there is none.
 CALL = "<script>location.reload()</script></body></html>\n"
+FAILED = "<p>It could not start.</p></body></html>\n"
 
 
 class Opening:
@@ -197,11 +183,6 @@ class Opening:
     ----------
     load
         Returns the application; called in a thread.
-
-    Examples
-    --------
-    >>> Opening(lambda: None).is_open
-    False
     """
 
     def __init__(self, load: Callable[[], Application]) -> None:
@@ -226,9 +207,10 @@ class Opening:
                 await self._app(scope, receive, send)
 
     async def _wait(self, send: Send) -> None:
+        waiting = Path(__file__).with_name("waiting.html").read_bytes()
         headers = [(b"content-type", b"text/html; charset=utf-8"), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": WAITING.encode(), "more_body": True})
+        await send({"type": "http.response.body", "body": waiting, "more_body": True})
         await self._open.wait()
         words = CALL if self.is_open else FAILED
         await send({"type": "http.response.body", "body": words.encode()})
@@ -293,11 +275,7 @@ class Settings:
 
 
 def application(settings: Settings) -> Application:
-    """Return the studio as an ASGI application behind its guard; the page is loaded when it runs.
-
-    >>> type(application(Settings(token="secret"))).__name__
-    'Guard'
-    """
+    """Return the studio as an ASGI application behind its guard; the page is loaded as it runs."""
     if importlib.util.find_spec("nicegui") is None:
         raise InputError("the studio needs NiceGUI: pip install 'tightrope[studio]'")
     return Guard(Opening(functools.partial(_load, settings)), settings.token)
@@ -346,11 +324,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def serve(settings: Settings, bound: socket.socket) -> None:
-    """Serve the page until interrupted.
-
-    >>> serve  # doctest: +ELLIPSIS
-    <function serve at ...>
-    """
+    """Serve the page until interrupted."""
     app = application(settings)
     import uvicorn
 

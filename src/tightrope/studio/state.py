@@ -15,12 +15,8 @@ from typing import Any
 
 from tightrope.errors import InputError
 
-#: Longest text of a state in a link; larger states (uploaded graphs) stay in their page.
-LINK_LIMIT = 6_000
-#: Most characters that a link may unfold to.
-UNFOLDED_LIMIT = 2_000_000
-#: Most consumers, and most steps that undo remembers.
-CONSUMERS_LIMIT, UNDO_LIMIT = 12, 100
+#: Most consumers on a page.
+MOST_CONSUMERS = 12
 #: The name under which a drawn or uploaded graph stands in commands.
 GRAPH_FILE = "answers.json"
 
@@ -120,8 +116,10 @@ def differences(old: State, new: State) -> frozenset[str]:
     return frozenset(name for name in names if getattr(old, name) != getattr(new, name))
 
 
-def encode(state: State) -> str:
+def encode(state: State, longest: int = 6_000) -> str:
     """Return a state as text for a link; empty when it would be too long for one.
+
+    Larger states (uploaded graphs) stay in their page.
 
     >>> decode(encode(State(question="sum(3,2)"))).question
     'sum(3,2)'
@@ -131,11 +129,11 @@ def encode(state: State) -> str:
     }
     packed = zlib.compress(json.dumps(plain, separators=(",", ":")).encode(), 9)
     text = base64.urlsafe_b64encode(packed).decode().rstrip("=")
-    return text if len(text) <= LINK_LIMIT else ""
+    return text if len(text) <= longest else ""
 
 
-def decode(text: str) -> State:
-    """Return the state in a link's text.
+def decode(text: str, longest: int = 2_000_000) -> State:
+    """Return the state in a link's text, which may unfold to so many bytes.
 
     >>> decode("nonsense")
     Traceback (most recent call last):
@@ -147,7 +145,7 @@ def decode(text: str) -> State:
     try:
         packed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         unpacker = zlib.decompressobj()
-        plain = unpacker.decompress(packed, UNFOLDED_LIMIT)
+        plain = unpacker.decompress(packed, longest)
         if unpacker.unconsumed_tail or not unpacker.eof:
             raise ValueError("too long, or cut")
         data = json.loads(plain)
@@ -157,7 +155,7 @@ def decode(text: str) -> State:
         state = replace(State(), **{name: _like(name, value) for name, value in data.items()})
         if listed is None:
             return state
-        if not isinstance(listed, list) or not 1 <= len(listed) <= CONSUMERS_LIMIT:
+        if not isinstance(listed, list) or not 1 <= len(listed) <= MOST_CONSUMERS:
             raise ValueError("consumers")
         return replace(state, consumers=tuple(_consumer(entry) for entry in listed))
     except (ValueError, TypeError, binascii.Error, zlib.error, RecursionError):
@@ -198,11 +196,11 @@ class History:
     past: tuple[State, ...] = ()
     future: tuple[State, ...] = ()
 
-    def change(self, state: State) -> History:
-        """Return the history after a change; no change is no step."""
+    def change(self, state: State, most: int = 100) -> History:
+        """Return the history after a change, with so many steps back; no change is no step."""
         if state == self.present:
             return self
-        return History(state, (*self.past, self.present)[-UNDO_LIMIT:], ())
+        return History(state, (*self.past, self.present)[-most:], ())
 
     def undo(self) -> History:
         """Return the history one step back, or this one at its beginning."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tightrope.errors import InputError, TightropeError
+from tightrope.errors import TightropeError
 from tightrope.graphs import AnswerGraph
 from tightrope.optimize import Design, design, explain_routes
 from tightrope.proofs import prove
@@ -169,11 +169,7 @@ Told = Callable[[Any], bool]
 
 @dataclass(frozen=True)
 class Compared:
-    """One bar of the comparison: a loss, or why there is none.
-
-    >>> Compared("geometric", 0.5).note
-    ''
-    """
+    """One bar of the comparison: a loss, or why there is none."""
 
     name: str
     loss: float | None
@@ -442,34 +438,12 @@ def report_html(design: Design) -> str:
         return html_report(design)
 
 
-def opened(data: bytes, name: str) -> dict[str, Any]:
-    """Return what an uploaded mechanism file says of itself, and whether that holds.
-
-    >>> opened(make(State()).mechanism, "m.tightrope")["query"]
-    'count(5)'
-    """
-    from tightrope.certify import Mechanism
-
-    found = judge(data)
-    if found["private"]:
-        try:
-            made = Mechanism(data)
-            found["query"], found["epsilon"] = made.query, str(made.epsilon)
-        except InputError as wrong:
-            raise Refused("verify", str(wrong)) from None
-    return {"name": name, **found}
-
-
 # -- the release -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The fields of the release card, as texts; empty where nothing was given.
-
-    >>> Asked(sql="select count(*) from people").ledger
-    ''
-    """
+    """The fields of the release card, as texts; empty where nothing was given."""
 
     data: str = ""
     sql: str = ""

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from tightrope.errors import InputError
 from tightrope.studio.asking import Refused, consumer_of, query_in, safe_name
 from tightrope.studio.canvas import MOST_NODES, Sketch, place_of, prior_at, sketch_of, weights_text
-from tightrope.studio.state import CONSUMERS_LIMIT, ConsumerText, History, State, decode, encode
+from tightrope.studio.state import MOST_CONSUMERS, ConsumerText, History, State, decode, encode
 from tightrope.studio.takeaway import PANELS, as_command, as_python
 from tightrope.studio.work import Asked
 
@@ -23,7 +23,7 @@ states = st.builds(
     graph=texts,
     epsilon=texts,
     individuals=st.integers(1, 10**9),
-    consumers=st.lists(consumers, min_size=1, max_size=CONSUMERS_LIMIT).map(tuple),
+    consumers=st.lists(consumers, min_size=1, max_size=MOST_CONSUMERS).map(tuple),
     route=texts,
 )
 
@@ -50,7 +50,7 @@ def packed(value):
         packed({"other": "x"}),
         packed({"individuals": True}),
         packed({"consumers": []}),
-        packed({"consumers": [{}] * (CONSUMERS_LIMIT + 1)}),
+        packed({"consumers": [{}] * (MOST_CONSUMERS + 1)}),
         packed({"consumers": [{"prior": 1}]}),
         packed({"consumers": [{"other": "x"}]}),
         packed(b"[" * 100_000),

@@ -22,11 +22,6 @@ class Panel:
     ----------
     page
         The page.
-
-    Examples
-    --------
-    >>> Panel(None).name
-    ''
     """
 
     name = ""
@@ -62,11 +57,7 @@ class Panel:
 
 @contextmanager
 def card(title: str, note: str = "") -> Iterator[ui.card]:
-    """Make a card with a title.
-
-    >>> card("Facts").__class__.__name__
-    '_GeneratorContextManager'
-    """
+    """Make a card with a title."""
     with ui.card().classes("tr-card w-full") as made:
         if title:
             ui.label(title).classes("tr-title").props("role=heading aria-level=2")
@@ -76,11 +67,7 @@ def card(title: str, note: str = "") -> Iterator[ui.card]:
 
 
 def facts(box: ui.element, rows: Mapping[str, str]) -> None:
-    """Fill a box with names and values.
-
-    >>> facts.__name__
-    'facts'
-    """
+    """Fill a box with names and values."""
     box.clear()
     with box:
         for name, value in rows.items():
@@ -89,11 +76,7 @@ def facts(box: ui.element, rows: Mapping[str, str]) -> None:
 
 
 def table(box: ui.element, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Fill a box with a table of texts.
-
-    >>> table.__name__
-    'table'
-    """
+    """Fill a box with a table of texts."""
     box.clear()
     with box, ui.element("table").classes("tr-table"):
         with ui.element("tr"):
@@ -111,11 +94,7 @@ def _cell(kind: str, text: str) -> None:
 
 
 def uploader(label: str, action: Callable[[Any], Any], accept: str, name: str) -> ui.upload:
-    """Make a place to drop a file on.
-
-    >>> uploader.__name__
-    'uploader'
-    """
+    """Make a place to drop a file on."""
     made = ui.upload(auto_upload=True, max_file_size=50_000_000, on_upload=action)
     # The whole place is one button with a name; Quasar's own is an icon in a corner.
     made.add_slot(

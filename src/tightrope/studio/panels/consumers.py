@@ -14,25 +14,12 @@ from tightrope.studio import canvas
 from tightrope.studio.asking import Refused, prior_from_upload, query_in
 from tightrope.studio.panels import Panel, card, facts, table, uploader
 from tightrope.studio.pictures import prior_picture
-from tightrope.studio.state import CONSUMERS_LIMIT, ConsumerText, State
+from tightrope.studio.state import MOST_CONSUMERS, ConsumerText, State
 from tightrope.studio.work import Shown, check_consumer, corners, prior_facts, regrets
-
-#: Differences below this are rounding.
-ROUNDING = 1e-12
-#: Most answers for which the prior has one slider each.
-SLIDERS = 8
-REGRET = (
-    "What each consumer loses beyond an own optimal mechanism: with the mechanism of the first, "
-    "and with the best common one."
-)
 
 
 class ConsumersPanel(Panel):
-    """Several consumers; the mechanism is designed for the first.
-
-    >>> ConsumersPanel(None).name
-    'consumers'
-    """
+    """Several consumers; the mechanism is designed for the first."""
 
     name = "consumers"
 
@@ -70,7 +57,11 @@ class ConsumersPanel(Panel):
                     with ui.column().classes("w-full").style("gap: 8px"):
                         self._facts = ui.element("div").classes("tr-facts").props("data-regular")
                         self._sliders = ui.column().classes("w-full").style("gap: 0")
-                with card("Regret", REGRET):
+                about = (
+                    "What each consumer loses beyond an own optimal mechanism: with that of the "
+                    "first, and with the best common one."
+                )
+                with card("Regret", about):
                     self._regret = ui.element("div").classes("w-full").props("data-regret")
                     self.error_label("regret")
 
@@ -142,9 +133,9 @@ class ConsumersPanel(Panel):
 
     def _add(self) -> None:
         state = self.page.state
-        if len(state.consumers) < CONSUMERS_LIMIT:
+        if len(state.consumers) < MOST_CONSUMERS:
             taken = {consumer.name for consumer in state.consumers}
-            free = (f"consumer {k}" for k in range(1, CONSUMERS_LIMIT + 2))
+            free = (f"consumer {k}" for k in range(1, MOST_CONSUMERS + 2))
             new = ConsumerText(next(name for name in free if name not in taken), loss="absolute")
             self._place = len(state.consumers)
             self.page.change(replace(state, consumers=(*state.consumers, new)))
@@ -289,7 +280,7 @@ class ConsumersPanel(Panel):
             self._simplex.set_content(canvas.simplex_svg(shares, self._corners, names))
         elif shares:
             self._plot.update_figure(prior_picture(shares, names))
-        self._show_sliders(shares if len(shares) <= SLIDERS else [], names)
+        self._show_sliders(shares if len(shares) <= 8 else [], names)
 
     def _show_sliders(self, shares: list[float], names: list[str]) -> None:
         weights = [round(100 * share) for share in shares]
@@ -337,6 +328,6 @@ class ConsumersPanel(Panel):
                 raise Refused("regret", "the bound and the regret found are still apart")
 
 
-def _small(value: float) -> str:
+def _small(value: float, rounding: float = 1e-12) -> str:
     """Write a difference; what rounding leaves of nothing is nothing."""
-    return "0" if abs(value) < ROUNDING else f"{value:.3g}"
+    return "0" if abs(value) < rounding else f"{value:.3g}"

@@ -22,11 +22,7 @@ MATTERS = frozenset({"question", "graph", "neighbours", "epsilon", "consumers", 
 
 
 class MechanismPanel(Panel):
-    """Design, with progress and cancel; then look at the result from all sides.
-
-    >>> MechanismPanel(None).name
-    'mechanism'
-    """
+    """Design, with progress and cancel; then look at the result from all sides."""
 
     name = "mechanism"
 

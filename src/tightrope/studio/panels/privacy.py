@@ -14,16 +14,9 @@ from tightrope.studio.pictures import LAST_LEVEL, level_picture
 from tightrope.studio.state import State
 from tightrope.studio.work import Shown, existence, level_words
 
-#: A level this near to an end of the range where something exists is not told from it.
-EDGE = 1e-6
-
 
 class PrivacyPanel(Panel):
-    """Move ε; leakage, the attacker's success and the tight-constraints range move with it.
-
-    >>> PrivacyPanel(None).name
-    'privacy'
-    """
+    """Move ε; leakage, the attacker's success and the tight-constraints range move with it."""
 
     name = "privacy"
 
@@ -167,10 +160,10 @@ class PrivacyPanel(Panel):
         self._note.set_text(f"{here}{where} Decided by {found['method']} ({sure}).")
 
 
-def _words_at(intervals: list[list[float | None]], level: float) -> str:
-    """Say whether a level lies in one of the intervals."""
+def _words_at(intervals: list[list[float | None]], level: float, near: float = 1e-6) -> str:
+    """Say whether a level lies in one of the intervals, or as near to an end as ``near``."""
     ends = [(low or 0.0, math.inf if high is None else high) for low, high in intervals]
-    if any(abs(level - end) < EDGE for pair in ends for end in pair):
+    if any(abs(level - end) < near for pair in ends for end in pair):
         return "The chosen ε is an end of the range."
     inside = any(low < level < high for low, high in ends)
     return f"It {'exists' if inside else 'does not exist'} at the chosen ε."

@@ -10,22 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from tightrope.report.texts import verdict_rows
 from tightrope.studio.asking import Refused, safe_name
 from tightrope.studio.panels import Panel, card, facts, table, uploader
 from tightrope.studio.state import State
 from tightrope.studio.takeaway import MECHANISM_FILE
-from tightrope.studio.work import Asked, accounts, give, judge, matrix_csv, opened, report_html
+from tightrope.studio.work import Asked, accounts, give, judge, matrix_csv, report_html
 
 if TYPE_CHECKING:
     from tightrope.studio.panels import Panel
 
 
 class ProofPanel(Panel):
-    """Check the mechanism in integers, download it, and release answers with it.
-
-    >>> ProofPanel(None).name
-    'proof'
-    """
+    """Check the mechanism in integers, download it, and release answers with it."""
 
     name = "proof"
 
@@ -112,7 +109,7 @@ class ProofPanel(Panel):
 
     async def _open(self, name: str, data: bytes) -> None:
         self.page.forgive("verify")
-        found = await self.page.slots.run("verify", opened, data, name[:80])
+        found = await self.page.slots.run("verify", judge, data)
         self._show_verdict(name[:80], found)
         if found["reasons"]:
             raise Refused("verify", f"{name[:80]}: {found['reasons'][0]}")
@@ -121,17 +118,7 @@ class ProofPanel(Panel):
         good = found["private"] and not found["reasons"]
         self._verdict.set_text(f"{name}: {'everything holds' if good else 'NOT to be trusted'}")
         self._verdict.classes(replace="tr-good" if good else "tr-bad")
-        within = found["optimal_within"]
-        under = f" with {found['under']}" if found["under"] else ""
-        rows = {
-            "private": "yes" if found["private"] else "no",
-            "optimal within": ("not proved" if within is None else f"{within:.3g}") + under,
-            "ratio": str(found["ratio"] or "not known"),
-            "digest": str(found["digest"] or "not known"),
-        }
-        if "query" in found:
-            rows = {"question": f"{found['query']}, ε = {found['epsilon']}", **rows}
-        facts(self._facts, rows)
+        facts(self._facts, verdict_rows(found))
         self._lines.clear()
         with self._lines:
             for line in found["checked"]:
@@ -169,11 +156,7 @@ FIELDS = ("data", "sql", "ledger", "budget", "columns", "facts", "key")
 
 
 class ReleaseCard:
-    """Fields of a release, and the ledger in view. None of them is part of a shared link.
-
-    >>> ReleaseCard(None).folder is None
-    True
-    """
+    """Fields of a release, and the ledger in view. None of them is part of a shared link."""
 
     def __init__(self, panel: Panel) -> None:
         self.panel = panel

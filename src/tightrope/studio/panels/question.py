@@ -15,16 +15,9 @@ from tightrope.studio.pictures import graph_layout, graph_picture
 from tightrope.studio.state import State
 from tightrope.studio.work import Shown, question_facts
 
-#: The three ways to state a question.
-WAYS = {"pick": "Pick a query", "draw": "Draw a graph", "upload": "Upload"}
-
 
 class QuestionPanel(Panel):
-    """Pick, draw or upload; see the answer graph and what is known about it.
-
-    >>> QuestionPanel(None).name
-    'question'
-    """
+    """Pick, draw or upload; see the answer graph and what is known about it."""
 
     name = "question"
 
@@ -47,7 +40,8 @@ class QuestionPanel(Panel):
         from tightrope.queries import FAMILIES
 
         with card("Question"):
-            self._way = ui.toggle(WAYS, value="pick", on_change=self._turn).props(
+            ways = {"pick": "Pick a query", "draw": "Draw a graph", "upload": "Upload"}
+            self._way = ui.toggle(ways, value="pick", on_change=self._turn).props(
                 "no-caps unelevated"
             )
             self._way.classes("tr-toggle")
