@@ -17,12 +17,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels.base import LIMITS, Channel, RuleChannel
 from tightrope.channels.integer import DeterministicChannel
-from tightrope.channels.structured import GeometricChannel, KroneckerChannel
+from tightrope.channels.structured import (
+    GeometricChannel,
+    KroneckerChannel,
+    ScaledPhi,
+    log_alpha_sum,
+)
 from tightrope.consumers.consumer import Consumer
 from tightrope.consumers.line import line_remap
 from tightrope.consumers.losses import Loss
 from tightrope.consumers.priors import Prior
 from tightrope.errors import InputError, TooLarge
+from tightrope.phi import Phi
+from tightrope.phi.lines import reach_along
+
+Floats = NDArray[np.float64]
 
 #: Largest number of entries of a channel that an evaluation goes through one by one.
 EVALUATION_LIMIT = 40_000_000_000
@@ -141,8 +150,9 @@ def expected_loss(
     bayesian = _bayesian(consumer)
     if remap is None:
         _check_inputs(channel, bayesian.loss.size)
-        right = _right_by_rule(channel, bayesian.prior) if bayesian.loss.is_binary else None
-        return best_remap(channel, consumer).expected_loss if right is None else 1 - right
+        if bayesian.loss.is_binary:
+            return 1 - right_guess(channel, bayesian.prior)
+        return best_remap(channel, consumer).expected_loss
     loss = bayesian.loss
     _check_channel(channel, loss.size)
     rule = _remap_channel(remap, channel.shape[1], loss)
@@ -216,18 +226,16 @@ def worst_loss(
             "give a remap"
         )
     chances = None if rule is None or isinstance(rule, DeterministicChannel) else rule.matrix()
-    worst = WorstLoss(-np.inf, -1)
-    for node in consumer.support.tolist():
-        row = channel.row(node)
+
+    def lost(node: int) -> float:
+        costs = loss.row(node)
         if isinstance(rule, DeterministicChannel):
-            here = float(row @ loss.row(node)[rule.targets])
+            costs = costs[rule.targets]
         elif chances is not None:
-            here = float(row @ chances @ loss.row(node))
-        else:
-            here = float(row @ loss.row(node))
-        if here > worst.loss:
-            worst = WorstLoss(here, node)
-    return worst
+            costs = chances @ costs
+        return float(channel.row(node) @ costs)
+
+    return max((WorstLoss(lost(i), i) for i in consumer.support.tolist()), key=lambda w: w.loss)
 
 
 def _bayesian(consumer: Consumer) -> Consumer:
@@ -258,28 +266,106 @@ def _check_channel(channel: Channel, size: int) -> None:
         )
 
 
-def _right_by_rule(channel: Channel, prior: Prior) -> float | None:
-    r"""Return :math:`\sum_o \max_i \pi_i X_{io}` where no matrix is needed for it."""
+def right_guess(channel: Channel, prior: Prior) -> float:
+    r"""Return :math:`\sum_o \max_i \pi_i X_{io}`: how often the best guess is right [B, Prop 24].
+
+    Most structured channels need no matrix. Independent coordinates multiply. Every channel knows
+    its column maxima, which is all that a uniform prior needs. In a scaled Φ and a geometric
+    channel :math:`X_{io} = z_o \alpha^{d(i,o)}`, so it is :math:`\sum_o z_o v_o` with
+    :math:`v_o = \max_i \pi_i \alpha^{d(i,o)}` (:meth:`tightrope.phi.Phi.reach`).
+
+    >>> round(right_guess(GeometricChannel(3, "ln(2)"), Prior([0.5, 0.25, 0.25])), 6)
+    0.583333
+    """
+    split = parts(channel, prior)
+    if split is not None:
+        return math.prod(right_guess(part.channel, part.prior) ** part.times for part in split)
     if prior.is_uniform:
-        # Every channel knows its column maxima, and many know them by rule.
         return channel.column_maxima_sum() / prior.size
+    pi = prior.probabilities
+    if isinstance(channel, GeometricChannel):
+        return float(channel.column_maxima() @ reach_along(pi, 1, channel.step))
+    if isinstance(channel, ScaledPhi):
+        return float(channel.scale @ Phi(channel.graph, channel.epsilon).reach(pi))
+    _check_channel(channel, prior.size)
+    best = np.zeros(channel.shape[1])
+    for start, block in small_blocks(channel):
+        np.maximum(best, (block * pi[start : start + len(block), None]).max(axis=0), out=best)
+    return float(best.sum())
+
+
+@dataclass(frozen=True)
+class Part:
+    """One independent coordinate of a channel, its prior, and how often it occurs.
+
+    Examples
+    --------
+    >>> from tightrope.channels import Channel
+    >>> Part(Channel([[1.0]]), Prior.uniform(1), 20).times
+    20
+    """
+
+    channel: Channel
+    prior: Prior
+    times: int
+
+
+def parts(channel: Channel, prior: Prior) -> list[Part] | None:
+    """Split a channel into independent coordinates, or return ``None`` when it has one only.
+
+    Examples
+    --------
+    >>> from tightrope.channels import Channel
+    >>> answer = Channel([[0.8, 0.2], [0.2, 0.8]])
+    >>> crowd = KroneckerChannel([answer] * 60)
+    >>> [(p.channel.shape, p.times) for p in parts(crowd, Prior.uniform(2**60))]
+    [((2, 2), 60)]
+    >>> parts(answer, Prior.uniform(2)) is None
+    True
+    """
+    factors = _factors(channel)
+    if factors is None or len(factors) == 1:
+        return None
+    known = Prior.uniform(prior.size) if prior.is_uniform else prior
+    priors = known.factors([factor.shape[0] for factor in factors])
+    if priors is None:
+        return None
+    found: dict[tuple[int, int], Part] = {}
+    for factor, own in zip(factors, priors, strict=True):
+        key = id(factor), id(own)
+        times = found[key].times if key in found else 0
+        found[key] = Part(factor, own, times + 1)
+    return list(found.values())
+
+
+def _factors(channel: Channel) -> list[Channel] | None:
     if isinstance(channel, KroneckerChannel):
-        parts = prior.factors([factor.shape[0] for factor in channel.factors])
-        if parts is not None:
-            # Numbers that are not negative: the largest product is the product of the largest.
-            pairs = {(id(f), id(p)): (f, p) for f, p in zip(channel.factors, parts, strict=True)}
-            values = {
-                key: float(_likeliest(f, p.probabilities)[1].sum()) for key, (f, p) in pairs.items()
-            }
-            return math.prod(
-                values[id(f), id(p)] for f, p in zip(channel.factors, parts, strict=True)
-            )
-    return None
+        return list(channel.factors)
+    if not isinstance(channel, ScaledPhi) or channel.constant_scale is None:
+        return None
+    graph = channel.graph
+    if graph.product != "cartesian":
+        return None
+    made: dict[int, Channel] = {}
+    for factor in graph.factors:
+        sizes = factor.constant_ball_sizes
+        if sizes is None:
+            return None
+        if id(factor) not in made:
+            scale = math.exp(-log_alpha_sum(channel.epsilon, sizes))
+            made[id(factor)] = ScaledPhi(factor, channel.epsilon, scale)
+    return [made[id(factor)] for factor in graph.factors]
 
 
-def _likeliest(
-    channel: Channel, prior: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def small_blocks(channel: Channel, entries: int = 1 << 15) -> Iterator[tuple[int, Floats]]:
+    """Yield blocks of rows small enough to be worked on without leaving the cache."""
+    step = max(1, entries // max(1, channel.shape[1]))
+    for start, block in channel.row_blocks():
+        for low in range(0, len(block), step):
+            yield start + low, block[low : low + step]
+
+
+def _likeliest(channel: Channel, prior: Floats) -> tuple[NDArray[np.int64], Floats]:
     r"""Return :math:`\arg\max_i \pi_i X_{io}` and the maxima, block by block of rows."""
     guess = np.zeros(channel.shape[1], np.int64)
     best = np.zeros(channel.shape[1])
@@ -297,9 +383,7 @@ def _likeliest(
     return guess, best
 
 
-def _weighted_columns(
-    channel: Channel, consumer: Consumer
-) -> Iterator[tuple[int, NDArray[np.float64]]]:
+def _weighted_columns(channel: Channel, consumer: Consumer) -> Iterator[tuple[int, Floats]]:
     r"""Yield :math:`\pi_i X_{io}` in blocks of outputs, each with its first output."""
     rows, columns = channel.shape
     prior = consumer.prior.probabilities[:, None]
@@ -323,7 +407,7 @@ def _remap_channel(remap: Remap | Channel | ArrayLike, outputs: int, loss: Loss)
             given = np.asarray(remap)
         except ValueError:
             raise InputError("a remap must be a list of guesses or a matrix") from None
-        rule = Channel(given) if given.ndim == 2 else _rule(given, loss.guess_count)
+        rule = Channel(given) if given.ndim == 2 else DeterministicChannel(given, loss.guess_count)
     if rule.shape != (outputs, loss.guess_count):
         raise InputError(
             f"a remap must lead from {outputs} outputs to {loss.guess_count} guesses, "
@@ -332,10 +416,6 @@ def _remap_channel(remap: Remap | Channel | ArrayLike, outputs: int, loss: Loss)
     return rule
 
 
-def _rule(guess: NDArray[np.int64], guesses: int) -> DeterministicChannel:
-    return DeterministicChannel(guess, guesses)
-
-
 def _result(guess: NDArray[np.int64], total: float, loss: Loss) -> Remap:
     guess.flags.writeable = False
-    return Remap(guess, total, _rule(guess, loss.guess_count))
+    return Remap(guess, total, DeterministicChannel(guess, loss.guess_count))

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from tightrope.channels import Channel
 from tightrope.consumers import Prior
+from tightrope.consumers.evaluate import Part, parts
 from tightrope.errors import InputError
-from tightrope.leakage.measures import Part, parts, symmetric_information
+from tightrope.leakage.measures import symmetric_information
 
 Array = NDArray[np.float64]
 

@@ -17,6 +17,7 @@ from tightrope.channels import Channel
 from tightrope.channels.compare import reduced
 from tightrope.channels.compose import cascade
 from tightrope.channels.privacy import smallest_epsilon
+from tightrope.consumers.evaluate import parts
 from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs import AnswerGraph
 from tightrope.leakage.measures import (
@@ -24,7 +25,6 @@ from tightrope.leakage.measures import (
     as_prior,
     min_entropy_leakage,
     mutual_information,
-    parts,
     posterior_vulnerability,
 )
 

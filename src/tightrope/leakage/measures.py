@@ -6,40 +6,30 @@ guessing entropy the expected number of guesses until the right one. Every measu
 compares this uncertainty before and after an output is seen. The matrix is read once, in blocks
 of rows. In all functions ``prior=None`` means the uniform prior.
 
-Structured channels are measured without a matrix, by two facts:
-
-- **Independent parts.** A Kronecker product, and a scaled Φ on a Cartesian product of graphs
-  with equal ball sizes, handle every coordinate on its own. With a prior that is a product
-  too, leakages and informations *add up*. :func:`parts` finds the parts.
-- **Reach.** In a scaled Φ and a geometric channel
-  :math:`X_{io} = \alpha^{d(i,o)} z_o`, so :math:`V(\pi, X) = \sum_o z_o v_o` with
-  :math:`v_o = \max_i \pi_i \alpha^{d(i,o)}`, which :meth:`tightrope.phi.Phi.reach` finds.
+Structured channels are measured without a matrix: where coordinates are independent
+(:func:`tightrope.consumers.evaluate.parts`), leakages and informations *add up*.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.channels import Channel, GeometricChannel, KroneckerChannel, ScaledPhi
+from tightrope.channels import Channel, ScaledPhi
 from tightrope.channels.structured import log_alpha_sum
 from tightrope.consumers import Prior
+from tightrope.consumers.evaluate import parts, right_guess, small_blocks
 from tightrope.errors import InputError
-from tightrope.phi import Phi
-from tightrope.phi.lines import reach_along
 
 Array = NDArray[np.float64]
 #: What every measure takes as a prior; ``None`` stands for the uniform one.
 PriorLike = Prior | ArrayLike | None
-
-#: Entries that are worked on at once: small enough to stay in the cache.
-CACHED_ENTRIES = 1 << 15
 
 
 def as_prior(prior: PriorLike, count: int | None = None) -> Prior:
@@ -176,14 +166,7 @@ def posterior_vulnerability(channel: Channel, prior: PriorLike = None) -> float:
     >>> posterior_vulnerability(response), posterior_vulnerability(response, [0.9, 0.1])
     (0.75, 0.9)
     """
-    known = as_prior(prior, channel.shape[0])
-    split = parts(channel, known)
-    if split is not None:
-        return math.prod(posterior_vulnerability(p.channel, p.prior) ** p.times for p in split)
-    if known.is_uniform:
-        return channel.column_maxima_sum() / channel.shape[0]
-    found = weighted_maxima_sum(channel, known)
-    return _maxima_by_matrix(channel, known.probabilities) if found is None else found
+    return right_guess(channel, as_prior(prior, channel.shape[0]))
 
 
 def posterior_min_entropy(channel: Channel, prior: PriorLike = None) -> float:
@@ -302,7 +285,7 @@ def mutual_information(channel: Channel, prior: PriorLike = None) -> float:
             return found
     pi = known.probabilities
     output, rows = np.zeros(channel.shape[1]), 0.0
-    for start, block in _small_blocks(channel):
+    for start, block in small_blocks(channel):
         share = pi[start : start + len(block)]
         output += share @ block
         rows += float(share @ _row_entropies(block))
@@ -336,101 +319,6 @@ def posterior_guessing_entropy(channel: Channel, prior: PriorLike = None) -> flo
 def _row_entropies(block: Array) -> Array:
     logs = np.log2(block, out=np.zeros_like(block), where=block > 0)
     return np.asarray(-np.einsum("ij,ij->i", block, logs))
-
-
-def _small_blocks(channel: Channel) -> Iterator[tuple[int, Array]]:
-    """Yield blocks of rows small enough to be worked on without leaving the cache."""
-    step = max(1, CACHED_ENTRIES // max(1, channel.shape[1]))
-    for start, block in channel.row_blocks():
-        for low in range(0, len(block), step):
-            yield start + low, block[low : low + step]
-
-
-def _maxima_by_matrix(channel: Channel, pi: Array) -> float:
-    best = np.zeros(channel.shape[1])
-    for start, block in _small_blocks(channel):
-        part = block * pi[start : start + len(block), None]
-        np.maximum(best, part.max(axis=0), out=best)
-    return float(best.sum())
-
-
-@dataclass(frozen=True)
-class Part:
-    """One independent coordinate of a channel, its prior, and how often it occurs.
-
-    Examples
-    --------
-    >>> from tightrope.channels import Channel
-    >>> Part(Channel([[1.0]]), Prior.uniform(1), 20).times
-    20
-    """
-
-    channel: Channel
-    prior: Prior
-    times: int
-
-
-def parts(channel: Channel, prior: Prior) -> list[Part] | None:
-    """Split a channel into independent coordinates, or return ``None`` when it has one only.
-
-    Examples
-    --------
-    >>> from tightrope.channels import Channel
-    >>> answer = Channel([[0.8, 0.2], [0.2, 0.8]])
-    >>> crowd = KroneckerChannel([answer] * 60)
-    >>> [(p.channel.shape, p.times) for p in parts(crowd, Prior.uniform(2**60))]
-    [((2, 2), 60)]
-    >>> parts(answer, Prior.uniform(2)) is None
-    True
-    """
-    factors = _factors(channel)
-    if factors is None or len(factors) == 1:
-        return None
-    known = Prior.uniform(prior.size) if prior.is_uniform else prior
-    priors = known.factors([factor.shape[0] for factor in factors])
-    if priors is None:
-        return None
-    found: dict[tuple[int, int], Part] = {}
-    for factor, own in zip(factors, priors, strict=True):
-        key = id(factor), id(own)
-        times = found[key].times if key in found else 0
-        found[key] = Part(factor, own, times + 1)
-    return list(found.values())
-
-
-def _factors(channel: Channel) -> list[Channel] | None:
-    if isinstance(channel, KroneckerChannel):
-        return list(channel.factors)
-    if not isinstance(channel, ScaledPhi) or channel.constant_scale is None:
-        return None
-    graph = channel.graph
-    if graph.product != "cartesian":
-        return None
-    made: dict[int, Channel] = {}
-    for factor in graph.factors:
-        sizes = factor.constant_ball_sizes
-        if sizes is None:
-            return None
-        if id(factor) not in made:
-            scale = math.exp(-log_alpha_sum(channel.epsilon, sizes))
-            made[id(factor)] = ScaledPhi(factor, channel.epsilon, scale)
-    return [made[id(factor)] for factor in graph.factors]
-
-
-def weighted_maxima_sum(channel: Channel, prior: Prior) -> float | None:
-    r"""Return :math:`\sum_o \max_i \pi_i X_{io}` by rule, or ``None`` when there is none.
-
-    >>> path = GeometricChannel(3, "ln(2)")
-    >>> round(weighted_maxima_sum(path, Prior([0.5, 0.25, 0.25])), 6)
-    0.583333
-    """
-    if isinstance(channel, GeometricChannel):
-        reached = reach_along(prior.probabilities, 1, channel.step)
-        return float(channel.column_maxima() @ reached)
-    if isinstance(channel, ScaledPhi):
-        phi = Phi(channel.graph, channel.epsilon)
-        return float(channel.scale @ phi.reach(prior.probabilities))
-    return None
 
 
 def symmetric_information(channel: Channel) -> float | None:

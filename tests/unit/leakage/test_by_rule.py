@@ -3,12 +3,9 @@ import pytest
 
 from tightrope.channels import Channel, KroneckerChannel
 from tightrope.consumers import Prior, ProductPrior
+from tightrope.consumers.evaluate import parts
 from tightrope.graphs import Clique, Databases, PathPower, Star
-from tightrope.leakage.measures import (
-    parts,
-    symmetric_information,
-    weighted_maxima_sum,
-)
+from tightrope.leakage.measures import symmetric_information
 from tightrope.mechanisms import exponential, geometric
 from tightrope.phi import Phi
 
@@ -40,7 +37,6 @@ def test_what_does_not_split() -> None:
 
 def test_rules_say_none_where_they_do_not_apply() -> None:
     dense = Channel(np.eye(2))
-    assert weighted_maxima_sum(dense, Prior([0.5, 0.5])) is None
     assert symmetric_information(dense) is None
     assert symmetric_information(geometric(Clique(3), 1)) is None
 

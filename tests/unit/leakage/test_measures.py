@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tightrope.channels import Channel, GeometricChannel
-from tightrope.consumers import Prior, ProductPrior
+from tightrope.consumers import Prior, ProductPrior, evaluate
 from tightrope.errors import InputError
 from tightrope.graphs import Clique, Databases, PathPower
 from tightrope.leakage import (
@@ -53,7 +53,7 @@ def test_streaming_in_blocks_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> 
                 yield start, matrix[start : start + 7]
 
     blocks = ByRows(matrix)
-    monkeypatch.setattr("tightrope.leakage.measures.CACHED_ENTRIES", 100)
+    monkeypatch.setattr(evaluate.small_blocks, "__defaults__", (100,))
     for channel in (dense, blocks):
         joint = matrix * prior[:, None]
         assert posterior_vulnerability(channel, prior) == pytest.approx(joint.max(axis=0).sum())
