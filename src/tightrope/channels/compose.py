@@ -148,7 +148,8 @@ def hidden_choice(
         parts, total = exact
         mixed = sum(parts[1:], parts[0])
         return IntegerChannel(mixed, total, inputs=channels[0].inputs, outputs=channels[0].outputs)
-    return _held(HiddenChoiceChannel(channels, [float(p) for p in chances]))
+    parts = [float(p) * c.matrix() for p, c in zip(chances, channels, strict=True)]
+    return Channel(np.sum(parts, axis=0), inputs=channels[0].inputs, outputs=channels[0].outputs)
 
 
 def visible_choice(
@@ -460,36 +461,3 @@ class ParallelChannel(RuleChannel):
         """Return both outputs as a pair."""
         left, right = self._both(o)
         return self.first.output_label(left), self.second.output_label(right)
-
-
-class HiddenChoiceChannel(RuleChannel):
-    r"""A random choice of channel made without looking, :math:`\sum_k p_k X_k`.
-
-    Made by :func:`~tightrope.channels.hidden_choice` when the sum is too large for a matrix.
-
-    Examples
-    --------
-    >>> coin = Channel([[0.5, 0.5], [0.5, 0.5]])
-    >>> HiddenChoiceChannel([coin, Channel([[1, 0], [0, 1]])], [0.5, 0.5]).row(0).tolist()
-    [0.75, 0.25]
-    """
-
-    def __init__(self, channels: Sequence[Channel], weights: Sequence[float]) -> None:
-        self.channels, self.weights = tuple(channels), tuple(float(w) for w in weights)
-        self.shape = channels[0].shape
-        self._inputs = self._outputs = channels[0]
-
-    def _add(self, parts: Sequence[Any]) -> Any:
-        return sum(w * part for w, part in zip(self.weights, parts, strict=True))
-
-    def row(self, i: int) -> NDArray[np.float64]:
-        """Return the weighted sum of the rows."""
-        return np.asarray(self._add([channel.row(i) for channel in self.channels]))
-
-    def column(self, o: int) -> NDArray[np.float64]:
-        """Return the weighted sum of the columns."""
-        return np.asarray(self._add([channel.column(o) for channel in self.channels]))
-
-    def entry(self, i: int, o: int) -> float:
-        """Return one probability."""
-        return float(self._add([channel.entry(i, o) for channel in self.channels]))

@@ -19,7 +19,6 @@ non-negative least squares; if there is none, the residual r of that problem pro
 from __future__ import annotations
 
 import functools
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -296,12 +295,6 @@ class Phi:
     def row(self, i: int) -> NDArray[np.float64]:
         r"""Return row i, :math:`\alpha^{d(i,\cdot)}`."""
         return np.asarray(self.alpha ** self.graph.distances_from(i).astype(np.float64))
-
-    def row_sum(self, i: int) -> float:
-        r"""Return :math:`\sum_h \alpha^{d(i,h)}` for one answer."""
-        if self.graph.has_lengths:
-            return float(self.row(i).sum())
-        return math.fsum(n * self.alpha**d for d, n in enumerate(self.graph.ball_sizes(i)))
 
     @functools.cached_property
     def row_sums(self) -> NDArray[np.float64]:
