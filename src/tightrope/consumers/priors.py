@@ -128,11 +128,6 @@ class Prior:
         return np.flatnonzero(self.probabilities > 0)
 
     @property
-    def support_size(self) -> int:
-        """The number of nodes with positive probability."""
-        return len(self.support)
-
-    @property
     def min_entropy(self) -> float:
         """Minus the logarithm of the largest probability, in bits [B, §2.1]."""
         return -math.log2(self.maximum) + 0.0
@@ -337,17 +332,6 @@ class UniformPrior(Prior):
         """Yes."""
         return True
 
-    @property
-    def support(self) -> NDArray[np.int64]:
-        """All nodes."""
-        self._check_row()
-        return np.arange(self.size)
-
-    @property
-    def support_size(self) -> int:
-        """The number of nodes."""
-        return self.size
-
     def factors(self, sizes: Sequence[int]) -> list[Prior] | None:
         """Return uniform priors, one object for each size."""
         if math.prod(sizes) != self.size:
@@ -435,11 +419,6 @@ class ProductPrior(Prior):
     def minimum(self) -> float:
         """The smallest probability: that of the least likely values together."""
         return math.prod(part.minimum for part in self.parts)
-
-    @property
-    def support_size(self) -> int:
-        """The number of nodes with positive probability."""
-        return math.prod(part.support_size for part in self.parts)
 
     @functools.cached_property
     def is_uniform(self) -> bool:

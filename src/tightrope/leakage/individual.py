@@ -4,77 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.channels import Channel, GeometricChannel, KroneckerChannel
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import AnswerGraph
 from tightrope.leakage.measures import min_capacity
+from tightrope.queries import Query
 
 #: Largest number of databases that are gone through when a query has no rule.
 DATABASE_LIMIT = 300_000
-
-
-class Relation(Protocol):
-    """What is needed of a neighbour relation: which steps it allows.
-
-    >>> from tightrope import query
-    >>> query("count(3)").neighbours.allows_absent
-    False
-    """
-
-    @property
-    def allows_change(self) -> bool:
-        """Whether one person's value may change in one step."""
-
-    @property
-    def allows_absent(self) -> bool:
-        """Whether people may be absent."""
-
-
-class Question(Protocol):
-    """What is needed of a query: its answers, its people and their values.
-
-    >>> from tightrope import query
-    >>> query("sum(3,5)").individuals
-    3
-    """
-
-    @property
-    def text(self) -> str:
-        """The text form."""
-
-    @property
-    def graph(self) -> AnswerGraph:
-        """The answer graph."""
-
-    @property
-    def neighbours(self) -> Relation:
-        """The neighbour relation."""
-
-    @property
-    def fewest(self) -> int:
-        """The smallest number of people that has an answer."""
-
-    @property
-    def individuals(self) -> int | None:
-        """How many people, where it is known."""
-
-    @property
-    def values(self) -> Sequence[Hashable] | None:
-        """One person's possible values, where they are known."""
-
-    @property
-    def function(self) -> Callable[[tuple[Any, ...]], Hashable] | None:
-        """The answer to a database."""
-
-    def answer(self, database: Sequence[Hashable]) -> Hashable:
-        """Return the answer to a database."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +46,7 @@ class IndividualLeakage:
     exact: bool
 
 
-def individual_leakage(channel: Channel, query: Question) -> IndividualLeakage:
+def individual_leakage(channel: Channel, query: Query) -> IndividualLeakage:
     r"""Return :math:`\max_{x^-} I_\infty(X_i; Z | X^- = x^-)`, one person's leakage [B, §5.3].
 
     With the others fixed, one person's v values lead to at most v answers, and the channel
@@ -171,7 +113,7 @@ def leakage_of_sets(
     return IndividualLeakage(max(0.0, math.log2(best)) if best else 0.0, where, exact)
 
 
-def reachable(query: Question) -> Iterator[tuple[int, ...]]:
+def reachable(query: Query) -> Iterator[tuple[int, ...]]:
     """Yield, for every way to fix everybody else, the answers that one person can bring about.
 
     >>> from tightrope import query
@@ -199,7 +141,7 @@ def reachable(query: Question) -> Iterator[tuple[int, ...]]:
                 yield found
 
 
-def _cliques(query: Question) -> Iterator[tuple[int, ...]]:
+def _cliques(query: Query) -> Iterator[tuple[int, ...]]:
     """Yield maximal sets of pairwise adjacent answers: no person brings about more than one."""
     if not query.neighbours.allows_change:
         raise TooLarge(
@@ -216,13 +158,13 @@ def _cliques(query: Question) -> Iterator[tuple[int, ...]]:
         yield tuple(sorted(clique))
 
 
-def _person_values(query: Question) -> list[Hashable]:
+def _person_values(query: Query) -> list[Hashable]:
     """Return one person's values, with ``None`` for absence where that is possible."""
     absent = [None] if query.neighbours.allows_absent else []
     return [*(query.values or ()), *absent]
 
 
-def _work(query: Question) -> float:
+def _work(query: Query) -> float:
     """Return how many answers must be computed to go through all databases."""
     if query.function is None or query.individuals is None or query.values is None:
         return math.inf
@@ -230,7 +172,7 @@ def _work(query: Question) -> float:
     return query.individuals * math.exp(log_work) if log_work < 100 else math.inf
 
 
-def _window(query: Question) -> int | None:
+def _window(query: Query) -> int | None:
     """Return how far one person moves a sum of values 0 … v; ``None`` for other functions."""
     values = query.values
     is_range = isinstance(values, range) and values.start == 0 and values.step == 1
@@ -255,7 +197,7 @@ def _of_windows(channel: Channel, width: int) -> IndividualLeakage:
     return IndividualLeakage(bits, tuple(range(place, place + width + 1)), True)
 
 
-def _of_databases(channel: KroneckerChannel, query: Question) -> IndividualLeakage:
+def _of_databases(channel: KroneckerChannel, query: Query) -> IndividualLeakage:
     """Others' outputs are independent of this person: only the own factor tells about them."""
     different = {id(factor): (k, factor) for k, factor in enumerate(channel.factors)}
     found = [(min_capacity(factor), k) for k, factor in different.values()]
