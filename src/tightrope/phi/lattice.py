@@ -19,7 +19,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,7 +150,7 @@ class LatticeStructure(Structure):
     --------
     >>> import numpy as np
     >>> from tightrope.graphs import PathPower, StrongProduct
-    >>> counts = lattice_of(StrongProduct([PathPower(3), PathPower(3)]))
+    >>> counts = LatticeStructure.of(StrongProduct([PathPower(3), PathPower(3)]))
     >>> counts.apply(0.5, np.eye(9)[0]).round(6).tolist()
     [1.0, 0.5, 0.25, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25]
     """
@@ -186,6 +186,24 @@ class LatticeStructure(Structure):
         self._rule, self._floor, self._graph = rule, floor, graph
         self._widths = tuple(widths)
         self._box = tuple(next_fast_len(2 * side - 1, real=True) for side in shape)
+
+    @classmethod
+    def of(cls, graph: AnswerGraph) -> Self | None:
+        """Return the lattice of a bundle of sums or counts, or ``None`` for another graph.
+
+        >>> from tightrope.graphs import PathPower, Cycle
+        >>> LatticeStructure.of(PathPower(10, 8)).shape, LatticeStructure.of(Cycle(5))
+        ((10,), None)
+        """
+        if not graph.box:
+            lattice = graph.lattice()
+            if lattice is None:
+                return None
+            shape, rule, points = lattice
+            return cls(graph, shape, rule, points=points)
+        sizes, widths = zip(*graph.box, strict=True)
+        floor = functools.partial(symbol_floor, widths=widths)
+        return cls(graph, sizes, functools.partial(_chebyshev, widths), floor=floor, widths=widths)
 
     def _kernel(self, alpha: Alpha, box: tuple[int, ...], kind: Any) -> NDArray[Any]:
         """Return the Fourier transform of the powers of α wrapped into a box."""
@@ -308,26 +326,6 @@ class LatticeStructure(Structure):
     @functools.cached_property
     def _small(self) -> DenseStructure:
         return DenseStructure(self._graph)
-
-
-def lattice_of(graph: AnswerGraph) -> LatticeStructure | None:
-    """Return the lattice of a bundle of sums or counts, or ``None`` for another graph.
-
-    >>> from tightrope.graphs import PathPower, Cycle
-    >>> lattice_of(PathPower(10, 8)).shape, lattice_of(Cycle(5))
-    ((10,), None)
-    """
-    box = graph.box
-    if not box:
-        lattice = graph.lattice()
-        if lattice is None:
-            return None
-        shape, rule, points = lattice
-        return LatticeStructure(graph, shape, rule, points=points)
-    sizes, widths = (list(side) for side in zip(*box, strict=True))
-    floor = functools.partial(symbol_floor, widths=tuple(widths))
-    rule = functools.partial(_chebyshev, widths)
-    return LatticeStructure(graph, sizes, rule, floor=floor, widths=widths)
 
 
 def _chebyshev(widths: Sequence[int], apart: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

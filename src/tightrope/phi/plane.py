@@ -18,13 +18,13 @@ import functools
 import itertools
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.graphs import AnswerGraph
-from tightrope.phi.lattice import LatticeStructure, lattice_of
+from tightrope.phi.lattice import LatticeStructure
 from tightrope.phi.structure import Alpha, Structure
 
 #: How far from its answer a combined row reaches.
@@ -43,7 +43,7 @@ class PlaneStructure(LatticeStructure):
     --------
     >>> import numpy as np
     >>> from tightrope.graphs import PathPower, StrongProduct
-    >>> plane = plane_of(StrongProduct([PathPower(9), PathPower(8)]))
+    >>> plane = PlaneStructure.of(StrongProduct([PathPower(9), PathPower(8)]))
     >>> plane.apply(0.5, np.eye(72)[0]).reshape(9, 8)[1, :3].round(6).tolist()
     [0.5, 0.5, 0.25]
     """
@@ -52,6 +52,23 @@ class PlaneStructure(LatticeStructure):
     #: Largest residual, beside the right-hand side, of what elimination finds at a large α.
     residual = 1e-7
     cells_are_quicker = False
+
+    @classmethod
+    def of(cls, graph: AnswerGraph, shortest: int = 8, longest: int = 4) -> Self | None:
+        """Return the plane of two counts, or ``None`` for another graph.
+
+        Sides are at least ``shortest`` and the longer one at most ``longest`` times the other: in
+        a narrow strip most diagonals lie outside.
+
+        >>> from tightrope.graphs import PathPower, StrongProduct
+        >>> PlaneStructure.of(StrongProduct([PathPower(9), PathPower(9, 2)])) is None
+        True
+        """
+        box = graph.box or ()
+        if len(box) != 2 or any(size < shortest or width != 1 for size, width in box):
+            return None
+        short, long = sorted(size for size, _ in box)
+        return super().of(graph) if long <= longest * short else None
 
     def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
         r"""Return :math:`\Phi x` by recurrences along the diagonals."""
@@ -228,30 +245,6 @@ class ShortRows:
             total *= weight
             out[rows, columns] += total
         return out
-
-
-def plane_of(graph: AnswerGraph, shortest: int = 8, longest: int = 4) -> PlaneStructure | None:
-    """Return the plane of two counts, or ``None`` for another graph.
-
-    Sides are at least ``shortest`` and the longer one at most ``longest`` times the other: in a
-    narrow strip most diagonals lie outside.
-
-    >>> from tightrope.graphs import PathPower, StrongProduct
-    >>> plane_of(StrongProduct([PathPower(9), PathPower(9, 2)])) is None
-    True
-    """
-    if graph.product != "strong" or len(graph.factors) != 2:
-        return None
-    for side in graph.factors:
-        if side.power != 1 or side.size < shortest:
-            return None
-    lattice = lattice_of(graph)
-    short, long = sorted(side.size for side in graph.factors)
-    if lattice is None or long > longest * short:
-        return None
-    return PlaneStructure(
-        graph, lattice.shape, lattice._rule, floor=lattice._floor, widths=lattice._widths
-    )
 
 
 def _both_ways(rate: Any, wave: NDArray[Any]) -> NDArray[Any]:

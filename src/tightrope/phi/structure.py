@@ -161,9 +161,9 @@ def structure_of(graph: AnswerGraph) -> Structure:
     >>> structure_of(CartesianProduct([Clique(4)] * 5)).words
     'factor by factor (closed form)'
     """
-    from tightrope.phi.lattice import lattice_of
+    from tightrope.phi.lattice import LatticeStructure
     from tightrope.phi.lines import PathPowerStructure
-    from tightrope.phi.plane import plane_of
+    from tightrope.phi.plane import PlaneStructure
 
     if graph.box is not None and graph.is_clique:
         return CliqueStructure(graph.size)
@@ -173,7 +173,7 @@ def structure_of(graph: AnswerGraph) -> Structure:
         return PathPowerStructure(graph.size, graph.power)
     if graph.product == "cartesian":
         return KroneckerStructure([structure_of(factor) for factor in graph.factors])
-    lattice = plane_of(graph) or lattice_of(graph)
+    lattice = PlaneStructure.of(graph) or LatticeStructure.of(graph)
     if lattice is not None:
         return lattice
     if graph.is_tree:

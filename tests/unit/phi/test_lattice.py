@@ -6,7 +6,7 @@ import pytest
 from tightrope.graphs import PathPower, StrongProduct
 from tightrope.phi import Phi
 from tightrope.phi.cells import cells_of
-from tightrope.phi.lattice import Folded, lattice_of
+from tightrope.phi.lattice import Folded, LatticeStructure
 
 BOXES = [
     StrongProduct([PathPower(5)] * 3),
@@ -20,7 +20,7 @@ boxes = pytest.mark.parametrize("graph", BOXES, ids=str)
 @boxes
 @pytest.mark.parametrize("alpha", [0.2, 0.7, 0.98])
 def test_sums_and_solutions_are_those_of_the_matrix(graph: StrongProduct, alpha: float) -> None:
-    folded = lattice_of(graph)._folded
+    folded = LatticeStructure.of(graph)._folded
     phi = alpha ** graph.distance_matrix().astype(float)
     sums = np.stack([phi[:, folded.label == k].sum(axis=1) for k in range(folded.size)], axis=1)
     assert folded.quotient(alpha)[folded.label] == pytest.approx(sums)
@@ -31,7 +31,7 @@ def test_sums_and_solutions_are_those_of_the_matrix(graph: StrongProduct, alpha:
 
 @boxes
 def test_classes_are_counted_without_being_made(graph: StrongProduct) -> None:
-    lattice = lattice_of(graph)
+    lattice = LatticeStructure.of(graph)
     folded = lattice._folded
     assert Folded.classes(lattice.shape, lattice._widths) == folded.size == folded.label.max() + 1
     # The coarsest partition cannot be finer.
@@ -39,12 +39,12 @@ def test_classes_are_counted_without_being_made(graph: StrongProduct) -> None:
 
 
 def test_axes_of_other_widths_do_not_change_places() -> None:
-    assert lattice_of(BOXES[2])._folded.size == 16
-    assert lattice_of(BOXES[3])._folded.size == 10
+    assert LatticeStructure.of(BOXES[2])._folded.size == 16
+    assert LatticeStructure.of(BOXES[3])._folded.size == 10
 
 
 def test_a_vector_that_is_not_alike_is_not_folded() -> None:
-    lattice = lattice_of(BOXES[0])
+    lattice = LatticeStructure.of(BOXES[0])
     b = np.ones(125)
     assert lattice._by_classes(0.9, b) is not None
     b[0] += 1e-9
@@ -63,9 +63,9 @@ def test_small_levels_of_many_counts_are_solved(bundle: tuple[int, int], epsilon
 
 def test_too_many_classes_are_left_to_iterations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Folded, "most_classes", 9)
-    assert lattice_of(BOXES[0])._folded is None
+    assert LatticeStructure.of(BOXES[0])._folded is None
     monkeypatch.setattr(Folded, "most_classes", 10)
-    assert lattice_of(BOXES[0])._folded.size == 10
+    assert LatticeStructure.of(BOXES[0])._folded.size == 10
 
 
 def test_two_counts_at_a_tiny_level_fall_back_on_classes() -> None:

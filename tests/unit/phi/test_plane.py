@@ -5,8 +5,8 @@ import pytest
 
 from tightrope.graphs import PathPower, StrongProduct
 from tightrope.phi import Phi
-from tightrope.phi.lattice import LatticeStructure, lattice_of
-from tightrope.phi.plane import PlaneStructure, ShortRows, plane_of
+from tightrope.phi.lattice import LatticeStructure
+from tightrope.phi.plane import PlaneStructure, ShortRows
 
 SHAPES = [(8, 8), (9, 8), (8, 13), (21, 22)]
 shapes = pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -30,7 +30,7 @@ def test_products_are_those_of_the_matrix(
     x = np.random.default_rng(3).normal(size=(shape[0] * shape[1], 2)).astype(kind)
     rate = kind(1) / kind(3) if alpha == 0.3 else kind(alpha)
     whole = rate ** counts(shape).distance_matrix()
-    found = plane_of(counts(shape)).apply(rate, x)
+    found = PlaneStructure.of(counts(shape)).apply(rate, x)
     assert found.dtype == kind
     assert float(np.abs(found - whole @ x).max()) < 50 * np.finfo(kind).eps * float(whole.sum())
 
@@ -52,7 +52,7 @@ def test_short_rows_are_combinations_of_rows_of_the_matrix(
 @shapes
 @alphas
 def test_solutions(shape: tuple[int, int], alpha: float) -> None:
-    short, phi = plane_of(counts(shape)), matrix(shape, alpha)
+    short, phi = PlaneStructure.of(counts(shape)), matrix(shape, alpha)
     for b in (np.ones(len(phi)), np.random.default_rng(4).normal(size=len(phi))):
         assert phi @ short.solve(alpha, b) == pytest.approx(b, abs=1e-10)
     assert not short.solve(alpha, np.zeros(len(phi))).any()
@@ -89,11 +89,11 @@ def test_many_rows_are_solved_by_iterations(alpha: float, monkeypatch) -> None:
 @pytest.mark.parametrize("alpha", [0.86, 0.97, 0.999])
 def test_where_iterations_take_too_long_rows_are_eliminated(alpha: float, monkeypatch) -> None:
     graph, b = counts((40, 40)), np.ones(1600)
-    found = plane_of(graph).solve(alpha, b)
-    assert found == pytest.approx(lattice_of(graph).solve(alpha, b), abs=1e-7)
+    found = PlaneStructure.of(graph).solve(alpha, b)
+    assert found == pytest.approx(LatticeStructure.of(graph).solve(alpha, b), abs=1e-7)
     monkeypatch.setattr(ShortRows, "most_eliminated", 0)
     assert ShortRows((40, 40), alpha).solve(np.ones((40, 40))) is None
-    assert plane_of(graph).solve(alpha, b) == pytest.approx(found, abs=1e-7)
+    assert PlaneStructure.of(graph).solve(alpha, b) == pytest.approx(found, abs=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_where_iterations_take_too_long_rows_are_eliminated(alpha: float, monkey
     ids=str,
 )
 def test_other_shapes_are_not_planes(graph: StrongProduct) -> None:
-    assert plane_of(graph) is None
+    assert PlaneStructure.of(graph) is None
 
 
 def test_signs_are_proven() -> None:
