@@ -6,7 +6,6 @@ spelling that ``query(text).text`` gives back; answers, labels and neighbours fo
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 from tightrope.certify.judge import Graph, Refused, even_line, listed_graph, need
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
-from tightrope.queries import Query, query
+from tightrope.queries import Query, named
 
 
 def named_query(text: str, relation: str) -> Query:
@@ -26,16 +25,11 @@ def named_query(text: str, relation: str) -> Query:
     ...
     tightrope.certify.judge.Refused: question: 'sum(10, 5)' is not the canonical text of a question
     """
-    plain = re.fullmatch(r"[a-z_]+(\([0-9]+(,[0-9]+)*\))?", text)
     try:
-        found = query(text, neighbours=relation) if plain else None
+        found = named(text, relation)
     except InputError as wrong:
         raise Refused(f"question: {wrong}") from None
-    need(
-        found is not None and found.text == text,
-        f"question: {text[:60]!r} is not the canonical text of a question",
-    )
-    assert found is not None
+    need(found.text == text, f"question: {text[:60]!r} is not the canonical text of a question")
     return found
 
 
@@ -52,14 +46,15 @@ def canonical_text(asked: Query) -> str | None:
     """Return the text of a question if it owns the graph of this query, else ``None``.
 
     >>> from tightrope.graphs import ExplicitGraph, PathPower
+    >>> from tightrope.queries import query
     >>> canonical_text(query(PathPower(6))), canonical_text(query(ExplicitGraph([(0, 1)])))
     ('path(6)', None)
     """
     try:
-        named = named_query(asked.text, asked.neighbours.value)
+        owner = named_query(asked.text, asked.neighbours.value)
     except Refused:
         return None
-    return asked.text if named.graph.difference(asked.graph) is None else None
+    return asked.text if owner.graph.difference(asked.graph) is None else None
 
 
 def judged_graph(graph: AnswerGraph, by_rule: bool = True) -> Graph:
