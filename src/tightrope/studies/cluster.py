@@ -1,8 +1,9 @@
-"""Chunks on Dask: processes of this machine, or the workers of a scheduler.
+"""Chunks on many processes: of this machine, or the workers of a Dask scheduler.
 
-Dask is loaded by the functions that need it. A worker that dies costs the chunks it was at, which
-the scheduler gives to another. Results come back to the process that asked and are kept there:
-workers need neither the files of the study nor a folder to write to.
+Processes of this machine are reached by pipes: no socket is opened that another user of the
+machine could send work to. Dask is loaded by the functions that need it. A worker that dies costs
+the chunks it was at, which another gets. Results come back to the process that asked and are kept
+there: workers need neither the files of the study nor a folder to write to.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ import contextlib
 import gc
 import logging
 import math
+import multiprocessing
 import signal
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from multiprocessing.connection import wait
 from typing import Any
 
 from tightrope import __version__
@@ -28,18 +32,6 @@ CONNECT_SECONDS, WORKER_SECONDS = 5, 60
 COUNT_SECONDS = 2
 #: Chunks under way for each worker: enough that none waits for the next.
 AHEAD = 4
-#: Dask watches itself, which costs local processes a share of the very cores that they work on.
-QUIET = {
-    "distributed.worker.profile.enabled": False,
-    "distributed.scheduler.active-memory-manager.start": False,
-    "distributed.admin.tick.interval": "1s",
-    "distributed.admin.system-monitor.interval": "5s",
-    "distributed.admin.system-monitor.disk": False,
-    "distributed.admin.system-monitor.host-cpu": False,
-    "distributed.admin.system-monitor.gil.enabled": False,
-}
-#: Most local processes.
-MOST_WORKERS = 1024
 
 
 def compute(
@@ -63,16 +55,124 @@ def compute(
     ...
     tightrope.errors.InputError: a scheduler must look like tcp://host:8786, got 'host'
     """
-    with _logs_off(), _client(workers, scheduler) as client:
+    if scheduler is None:
+        yield from _on_this_machine(iter(chunks), 1 if workers is None else workers)
+        return
+    with _logs_off(), _client(scheduler) as client:
         yield from _stream(client, iter(chunks), scheduler)
 
 
+# -- processes of this machine ------------------------------------------------------------------
+
+
+def _on_this_machine(
+    chunks: Iterator[Chunk], workers: int, tries: int = 3
+) -> Iterator[tuple[Chunk, list[Row]]]:
+    if not 1 <= workers <= 1024:
+        raise InputError(f"workers must be between 1 and 1024, got {workers}")
+    failed: Counter[int] = Counter()
+    waiting: list[Chunk] = []
+    lost: list[str] = []
+    with contextlib.ExitStack() as started:
+        idle = [started.enter_context(_Worker()) for _ in range(workers)]
+        busy: dict[Any, tuple[_Worker, Chunk]] = {}
+        while True:
+            while idle and (chunk := waiting.pop() if waiting else next(chunks, None)):
+                worker = idle.pop()
+                worker.line.send(chunk)
+                busy[worker.line] = worker, chunk
+            if not busy:
+                break
+            for line in wait(list(busy)):
+                worker, chunk = busy.pop(line)
+                try:
+                    version, rows, problem = worker.line.recv()
+                except (EOFError, OSError):  # it died: its chunk is tried again, by a new one
+                    worker = started.enter_context(_Worker())
+                    failed[chunk.number] += 1
+                    if failed[chunk.number] < tries:
+                        waiting.append(chunk)
+                    else:
+                        lost.append(
+                            f"{_at(chunk)} ended their worker each time they were tried: it may "
+                            "need more memory"
+                        )
+                else:
+                    _check_version(version)
+                    if problem is None:
+                        yield chunk, rows
+                    else:
+                        lost.append(f"{_at(chunk)} failed on a worker: {problem}")
+                idle.append(worker)
+    _check_lost(lost)
+
+
+class _Worker:
+    """A process that designs one chunk after the other until its pipe is closed."""
+
+    def __enter__(self) -> _Worker:
+        context = multiprocessing.get_context("spawn")
+        self.line, theirs = context.Pipe()
+        self._process = context.Process(target=_work, args=(theirs,), daemon=True)
+        with _interrupts_kept_from_children():
+            self._process.start()
+        theirs.close()  # so that its end is heard here
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.line.close()
+        self._process.terminate()
+        self._process.join()
+
+
+def _work(line: Any) -> None:
+    from threadpoolctl import threadpool_limits
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked hears it, and ends this process
+    with threadpool_limits(1), contextlib.suppress(EOFError, OSError):
+        while True:
+            chunk = line.recv()
+            try:
+                version, rows = design_chunk(chunk)
+                found: tuple[str, list[Row], str | None] = version, rows, None
+            except Exception as problem:
+                found = build(), [], _line(problem)
+            line.send(found)
+
+
+def _at(chunk: Chunk) -> str:
+    return (
+        f"the designs for {chunk.query} with prior {chunk.prior[:40]} and loss {chunk.loss[:40]} "
+        f"from ε = {chunk.epsilons[0]}"
+    )
+
+
+def _line(problem: Exception) -> str:
+    return " ".join(f"{type(problem).__name__}: {problem}".split())[:200]
+
+
+def _check_version(version: str) -> None:
+    if version != build():
+        raise CheckFailed(
+            f"a worker has tightrope {version}, this is {build()}: install the same code everywhere"
+        )
+
+
+def _check_lost(lost: list[str]) -> None:
+    if lost:
+        more = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
+        raise CheckFailed(lost[0] + more)
+
+
+# -- the workers of a scheduler -----------------------------------------------------------------
+
+
 def _stream(
-    client: Any, chunks: Iterator[Chunk], scheduler: str | None
+    client: Any, chunks: Iterator[Chunk], scheduler: str
 ) -> Iterator[tuple[Chunk, list[Row]]]:
     from distributed import as_completed
 
-    where = f"the scheduler {scheduler}" if scheduler else "the local workers"
+    where = f"the scheduler {scheduler}"
     run = uuid.uuid4().hex[:12]
     asked: dict[Any, Chunk] = {}
     finished = as_completed()
@@ -102,31 +202,21 @@ def _stream(
         except Exception as problem:
             lost.append(_why(problem, chunk, where))
         else:
-            if version != build():
-                raise CheckFailed(
-                    f"a worker has tightrope {version}, this is {build()}: install the same "
-                    "code everywhere"
-                )
+            _check_version(version)
             yield chunk, rows
         try:
             fill()
         except OSError as gone:
             raise CheckFailed(f"{where} went away: {gone}") from None
-    if lost:
-        more = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
-        raise CheckFailed(lost[0] + more)
+    _check_lost(lost)
 
 
 def _why(problem: Exception, chunk: Chunk, where: str) -> str:
     """Say what became of a chunk; raise when the others will fare no better."""
     from distributed import CancelledError, KilledWorker
 
-    at = f"{chunk.query} with prior {chunk.prior[:40]} and loss {chunk.loss[:40]}"
     if isinstance(problem, KilledWorker):
-        return (
-            f"the designs for {at} from ε = {chunk.epsilons[0]} ended their worker each time they "
-            "were tried: it may need more memory"
-        )
+        return f"{_at(chunk)} ended their worker each time they were tried: it may need more memory"
     if isinstance(problem, CancelledError):
         raise CheckFailed(f"{where} went away") from None
     if isinstance(problem, ModuleNotFoundError):
@@ -134,41 +224,20 @@ def _why(problem: Exception, chunk: Chunk, where: str) -> str:
             f"a worker has no module {problem.name!r}: install tightrope {__version__} on every "
             "worker"
         ) from None
-    line = " ".join(f"{type(problem).__name__}: {problem}".split())
-    return f"the designs for {at} from ε = {chunk.epsilons[0]} failed on a worker: {line[:200]}"
+    return f"{_at(chunk)} failed on a worker: {_line(problem)}"
 
 
 @contextlib.contextmanager
-def _client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
-    if scheduler is not None and not scheduler.startswith(("tcp://", "tls://")):
+def _client(scheduler: str) -> Iterator[Any]:
+    if not scheduler.startswith(("tcp://", "tls://")):
         raise InputError(f"a scheduler must look like tcp://host:8786, got {scheduler[:80]!r}")
-    if workers is not None and not 1 <= workers <= MOST_WORKERS:
-        raise InputError(f"workers must be between 1 and {MOST_WORKERS}, got {workers}")
     try:
-        import dask
-        from distributed import Client, LocalCluster
+        from distributed import Client
     except ImportError:
         raise InputError(
-            "workers need Dask, which is not installed: pip install 'tightrope[cluster]'"
+            "a scheduler needs Dask, which is not installed: pip install 'tightrope[cluster]'"
         ) from None
     with contextlib.ExitStack() as open_ones:
-        if scheduler is None:
-            open_ones.enter_context(dask.config.set(QUIET))
-            with _interrupts_kept_from_children():
-                cluster = open_ones.enter_context(
-                    LocalCluster(
-                        n_workers=workers or 1,
-                        threads_per_worker=1,
-                        processes=True,
-                        # Nothing listens beyond this machine. Without a dashboard the scheduler
-                        # would still take a fixed port, which another study may hold.
-                        host="127.0.0.1",
-                        dashboard_address="127.0.0.1:0",
-                        silence_logs=logging.CRITICAL,
-                    )
-                )
-            yield open_ones.enter_context(Client(cluster))
-            return
         client = None
         with contextlib.suppress(Exception):  # whatever listens there may answer anything
             client = Client(scheduler, timeout=CONNECT_SECONDS, name="tightrope")

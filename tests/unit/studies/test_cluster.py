@@ -1,4 +1,4 @@
-"""Chunks on Dask: real processes, real sockets, and what is said when they fail."""
+"""Chunks on processes here and on Dask, and what is said when they fail."""
 
 import gc
 import json
@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import dask
 import distributed
 import psutil
 import pytest
@@ -45,7 +44,8 @@ def test_local_processes_give_the_same_bytes(tmp_path: Path) -> None:
     assert seen[0] == 0
     assert seen == sorted(seen)
     assert seen[-1] == STUDY.size
-    assert listening == {"127.0.0.1"}
+    # Whoever reached a socket of theirs could run code with this user's rights.
+    assert listening == set()
     assert logging.getLogger("distributed").level == level
 
 
@@ -185,21 +185,22 @@ def test_what_is_no_address(text: str) -> None:
 def test_without_dask_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"pip install 'tightrope\[cluster\]'"):
-        run_study(STUDY, workers=1)
+        run_study(STUDY, scheduler="tcp://127.0.0.1:1")
+
+
+class Deadly:
+    def __hash__(self) -> int:
+        os._exit(1)
+        return 0
+
+
+class Broken:
+    def __hash__(self) -> int:
+        raise ZeroDivisionError("on the worker")
 
 
 def test_chunks_that_fail_do_not_stop_the_others() -> None:
     """One chunk ends its worker, one raises what nobody expects; the rest is computed."""
-
-    class Deadly:
-        def __hash__(self) -> int:
-            os._exit(1)
-            return 0
-
-    class Broken:
-        def __hash__(self) -> int:
-            raise ZeroDivisionError("on the worker")
-
     good = list(STUDY.chunks())
     bad = [replace(good[0], route=Deadly()), replace(good[1], route=Broken())]
     found = []
@@ -209,8 +210,7 @@ def test_chunks_that_fail_do_not_stop_the_others() -> None:
             assert len(rows) == len(chunk.epsilons)
             found.append(chunk.number)
 
-    impatient = dask.config.set({"distributed.scheduler.allowed-failures": 0})
-    with impatient, pytest.raises(CheckFailed) as said:
+    with pytest.raises(CheckFailed) as said:
         work()
     assert sorted(found) == [chunk.number for chunk in good[2:]]
     line = str(said.value)
