@@ -34,8 +34,8 @@ def release(
         typer.Option(
             "--data",
             metavar="URL",
-            help="The table: a CSV or Parquet file, duckdb:///FILE, sqlite:///FILE, "
-            "postgresql://…, polars:FILE or spark:FILE. By default the source in the facts.",
+            help="The table: a CSV or Parquet file, or an address such as duckdb:///FILE or "
+            "postgresql://…. By default the source in the facts.",
         ),
     ] = None,
     facts: Annotated[

@@ -66,7 +66,7 @@ def compute(
 
 
 def _on_this_machine(
-    chunks: Iterator[Chunk], workers: int, tries: int = 3
+    chunks: Iterator[Chunk], workers: int, tries: int = 4
 ) -> Iterator[tuple[Chunk, list[Row]]]:
     if not 1 <= workers <= 1024:
         raise InputError(f"workers must be between 1 and 1024, got {workers}")
