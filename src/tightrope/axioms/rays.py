@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 
 #: Largest number of nodes whose rays are listed.
 RAY_NODES = 9
+#: A multiplier of a linear program above this counts as positive.
+MULTIPLIER_TOLERANCE = 1e-9
 
 
 def all_rays(graph: AnswerGraph, alpha: float) -> Floats:
@@ -114,63 +116,51 @@ def together(rays: Floats, consumers: list[Consumer]) -> Together:
 def _least(
     rays: Floats, consumers: list[Consumer], own: tuple[float, ...] | None
 ) -> tuple[float, tuple[int, ...]]:
-    """Solve for the least t with loss_c ≤ own_c + t; without own losses, for the least loss."""
+    """Solve for the least t with loss_c ≤ own_c + t; without own losses, for the least loss.
+
+    The variables are the weights of the rays, for each risk-averse consumer the shares of these
+    weights among the guesses, and t.
+    """
     from scipy.optimize import linprog
-    from scipy.sparse import csr_array, hstack, vstack
+    from scipy.sparse import block_array, csr_array, eye_array, kron
 
     count, n = rays.shape
-    above: list[Any] = []
-    limits: list[float] = []
-    equal: list[Any] = [csr_array(rays.T)]
-    width = count
+    averse = [c for c, consumer in enumerate(consumers) if consumer.risk_averse]
+    last = 1 + len(averse)
+
+    def line(blocks: dict[int, Any]) -> list[Any]:
+        return [blocks.get(place) for place in range(last + 1)]
+
+    below, limits, owners = [], [], []
+    equal, right = [line({0: csr_array(rays.T), last: csr_array((n, 1))})], [np.ones(n)]
     for c, consumer in enumerate(consumers):
-        base = 0.0 if own is None else own[c]
-        if not consumer.risk_averse:
-            priced = consumer.prior.probabilities[:, None] * consumer.loss.matrix()
-            cheapest = (rays @ priced).min(axis=1)
-            above.append((cheapest[None, :], None, width))
-            limits.append(base)
-        else:
-            losses = consumer.loss.matrix()
-            guesses = losses.shape[1]
-            # The weight of a ray is shared among the guesses made on it.
+        losses = consumer.loss.matrix()
+        if consumer.risk_averse:
             rows = np.stack([np.kron(rays[:, i], losses[i]) for i in consumer.support])
-            above.append((None, rows, width))
-            limits += [base] * len(rows)
-            share = np.kron(np.eye(count), np.ones((1, guesses)))
-            equal.append((np.eye(count), share, width))
-            width += count * guesses
-    blocks = []
-    for mine, more, start in above:
-        rows = mine if mine is not None else more
-        line = np.zeros((len(rows), width + 1))
-        if mine is not None:
-            line[:, :count] = mine
+            place = 1 + averse.index(c)
+            blocks = {0: csr_array((len(rows), count)), place: csr_array(rows)}
+            shares = kron(eye_array(count), np.ones((1, losses.shape[1])))
+            equal.append(line({0: eye_array(count), place: -shares}))
+            right.append(np.zeros(count))
         else:
-            line[:, start : start + more.shape[1]] = more
-        line[:, -1] = -1.0
-        blocks.append(csr_array(line))
-    fixed = [hstack([equal[0], csr_array((n, width + 1 - count))])]
-    right = [np.ones(n)]
-    for weights, share, start in equal[1:]:
-        line = np.zeros((count, width + 1))
-        line[:, :count] = weights
-        line[:, start : start + share.shape[1]] = -share
-        fixed.append(csr_array(line))
-        right.append(np.zeros(count))
-    costs = np.zeros(width + 1)
+            rows = (rays @ (consumer.prior.probabilities[:, None] * losses)).min(axis=1)[None]
+            blocks = {0: csr_array(rows)}
+        below.append(line({**blocks, last: csr_array(-np.ones((len(rows), 1)))}))
+        limits += [0.0 if own is None else own[c]] * len(rows)
+        owners += [c] * len(rows)
+    above = block_array(below, format="csr")
+    costs = np.zeros(above.shape[1])
     costs[-1] = 1.0
     solved = linprog(
         costs,
-        A_ub=vstack(blocks),
+        A_ub=above,
         b_ub=np.array(limits),
-        A_eq=vstack(fixed),
+        A_eq=block_array(equal, format="csr"),
         b_eq=np.concatenate(right),
-        bounds=[(0, None)] * width + [(None, None)],
+        bounds=[(0, None)] * (len(costs) - 1) + [(None, None)],
         method="highs",
     )
     if solved.status != 0:
         raise CheckFailed(f"the linear program over rays was not solved: {solved.message}")
-    owners = np.repeat(np.arange(len(consumers)), [block.shape[0] for block in blocks])
-    active = np.unique(owners[np.abs(solved.ineqlin.marginals) > 1e-9])
-    return float(solved.fun), tuple(active.tolist())
+    active = np.array(owners)[np.abs(solved.ineqlin.marginals) > MULTIPLIER_TOLERANCE]
+    return float(solved.fun), tuple(np.unique(active).tolist())
