@@ -67,6 +67,8 @@ def verify(
 
 def _is_receipt(file: Path) -> bool:
     """Whether a file looks like a receipt: JSON, where mechanism files are binary."""
+    if not file.is_file():  # to open a pipe is to wait for its other end
+        return False
     try:
         with file.open("rb") as opened:
             return opened.read(64).lstrip()[:1] == b"{"
