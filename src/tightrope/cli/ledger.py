@@ -53,7 +53,6 @@ def show_ledger(url: LedgerUrl, as_json: AsJson = False) -> None:
         rows = {
             name: f"{shown(account.spent)} of {shown(account.budget)} spent, "
             f"{shown(account.remaining)} left"
-            + (f" ({account.bound.neighbours}, {account.bound.source})" if account.bound else "")
             for name, account in accounts.items()
         }
         rows |= {"entries": str(head.position), "head": head.hash, "last": head.time}
