@@ -116,6 +116,19 @@ class AnswerGraph(ABC):
     name: str
     size: int
 
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Let no rule outlive what it describes.
+
+        Who overrides the labels or the neighbours of a family and not the rules about them would
+        otherwise be taken for the family when graphs are compared.
+        """
+        super().__init_subclass__(**given)
+        for method, rules in (("label", ["label_rule"]), ("neighbours", ["rule", "power"])):
+            before = next(vars(c)[method] for c in cls.__mro__[1:] if method in vars(c))
+            if method in vars(cls) and not getattr(before, "__isabstractmethod__", False):
+                for rule in set(rules) - set(vars(cls)):
+                    setattr(cls, rule, None)
+
     @staticmethod
     def of(edges: Any, **given: Any) -> ExplicitGraph:
         """Return the graph with these edges; the keywords are those of ``ExplicitGraph``.

@@ -306,3 +306,19 @@ def test_other_graphs_have_no_rule() -> None:
     assert not StrongProduct([listed, PathPower(2)]).knows_maxima
     with pytest.raises(NotImplementedError):
         listed.nearby_maxima(np.ones(4))
+
+
+def test_rules_do_not_outlive_what_they_describe() -> None:
+    class Renamed(Clique):
+        def label(self, i: int) -> int:
+            return 10 - i
+
+    class Broken(PathPower):
+        def neighbours(self, i: int) -> np.ndarray:
+            return np.array([j for j in super().neighbours(i) if {i, j} != {0, 2}])
+
+    assert Clique(3).difference(Renamed(3)) == "answer 0 of clique(3) is 0, not 10"
+    assert Renamed(3).rule == Clique(3).rule
+    broken = Broken(4, 2)
+    assert (broken.rule, broken.power, broken.box) == (None, None, None)
+    assert broken.label_rule == ("steps", 0, 1)
