@@ -1,6 +1,6 @@
 """The losses and priors that have a name, registered once.
 
-The readers of the room ``consumers``, the help of the commands, the studio's choices and the
+The parsers of the room ``consumers``, the help of the commands, the studio's choices and the
 documents all take them from here. The table is light: the code behind an entry is imported when
 somebody asks for it.
 """

@@ -242,12 +242,12 @@ class LimitCertificate:
         return np.asarray(self.weight * own + taken)
 
     def plain(self) -> Certificate:
-        r"""Return the prices as they are for a reader whose costs are :math:`\hat c_k`."""
+        r"""Return the prices as they are for a consumer whose costs are :math:`\hat c_k`."""
         if self.epsilon is None:
             raise InputError("without a privacy level a limit has no plain certificate")
         size = self.graph.size
-        reader = Consumer(prior=Prior.uniform(size), loss=MatrixLoss(size * self.costs()))
-        return Certificate(self.graph, self.epsilon, reader, self.prices)
+        even = Consumer(prior=Prior.uniform(size), loss=MatrixLoss(size * self.costs()))
+        return Certificate(self.graph, self.epsilon, even, self.prices)
 
     def checked_bound(self) -> float:
         """Price every guess again and return the bound that the certificate proves."""

@@ -62,7 +62,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("neighbours", "string", "its neighbour relation", True),
     Column("epsilon", "double", "the privacy level as a number", True),
     Column("epsilon_text", "string", "the privacy level as it was written, exact", True),
-    Column("prior", "string", "what the reader knows", True),
+    Column("prior", "string", "what the consumer knows", True),
     Column("loss", "string", "what a wrong guess costs", True),
     Column("route", "string", "how the design was found, or the route that was refused"),
     Column("reason", "string", "why this route"),

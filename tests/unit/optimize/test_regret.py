@@ -157,7 +157,7 @@ def test_fewer_consumers_have_less_regret() -> None:
 
 @pytest.fixture(scope="module")
 def twelve() -> Design:
-    """Twelve readers of a sum, with the mechanism that is best for them together."""
+    """Twelve consumers of a sum, with the mechanism that is best for them together."""
     graph = query("sum(4,3)").graph
     found = design_many(graph, "1/2", crowd_of(graph, 12, 6, ("absolute", "binary")))
     assert found.certified
