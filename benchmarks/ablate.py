@@ -90,18 +90,16 @@ def variations(names: list[str]) -> Iterator[tuple[str, Any]]:
             yield from ((one.name, value) for value in moved(one))
 
 
-def page(rows: list[Row]) -> str:
-    """Return the page with the table."""
-    asked = sum(count for count, _ in SUITE.values())
+def page(rows: list[Row], asked: int, limit: float) -> str:
+    """Return the page with the table of so many questions."""
+    whole = sum(count for count, _ in SUITE.values())
     where = ", ".join(f"{key}: {value}" for key, value in machine.describe().items())
     head = f"""# What each setting is worth
 
-A fixed suite of {asked} questions ({SUITE["one"][0]} for one consumer, the others for risk-averse \
-and many consumers and under a limit), asked with one field of `SolverSettings` moved at a time: \
-`make ablate`. The first line is the settings as they are. *Open* counts questions that were not \
-certified within the time limit; they count with the whole limit in the total.
-
-Measured on {where}.
+A fixed suite of {whole} questions for one consumer, for risk-averse and many consumers and under \
+a limit, asked with one field of `SolverSettings` moved at a time: `make ablate`. The first line \
+is the settings as they are. *Open* counts questions that were not certified within {limit:g} s; \
+they count with the whole limit in the total. This table: {asked} of the questions, on {where}.
 
 | field | moved to | certified | open | total, s | median, ms |
 |---|---|---|---|---|---|
@@ -112,13 +110,15 @@ Measured on {where}.
 def main() -> None:
     parser = options("Move each setting of the solver and measure what it is worth.")
     parser.add_argument("--field", action="append", default=[], help="this field; may be repeated")
-    parser.add_argument("--count", type=int, help="the first questions of the suite only")
+    parser.add_argument("--count", type=int, help="so many questions of the suite only")
     asked = parser.parse_args()
     known = [one.name for one in fields(SolverSettings)]
     unknown = [name for name in asked.field if name not in known]
     if unknown:
         parser.error(f"no field {unknown[0]!r}; there are: {', '.join(known)}")
-    questions = suite()[: asked.count]
+    questions = suite()
+    if asked.count:  # spread over the kinds
+        questions = questions[:: -(-len(questions) // asked.count)]
     rows = []
     for field, value in [("as it is", None), *variations(asked.field)]:
         settings = {} if value is None else {field: value}
@@ -128,7 +128,7 @@ def main() -> None:
         print(rows[-1], flush=True)
     out: Path | None = asked.out or (None if asked.field or asked.count else PAGE)
     if out is not None:
-        out.write_text(page(rows), encoding="utf-8")
+        out.write_text(page(rows, len(questions), asked.limit), encoding="utf-8")
         print(f"written: {out}")
 
 

@@ -16,7 +16,7 @@ from tightrope.optimize.faces import Face
 from tightrope.optimize.master import solve_master
 from tightrope.optimize.objective import Objective
 from tightrope.optimize.pricing import price, pricer_for
-from tightrope.optimize.progress import Callback, Progress, Stopped, relative_gap
+from tightrope.optimize.progress import Callback, Progress, Stopped, Watch, relative_gap
 
 #: The approach ends at this gap: from there the engine needs few rounds.
 CLOSE_GAP = 5e-3
@@ -62,6 +62,7 @@ def run_approach(
     if not len(objective.first):
         return run_engine(objective, gap=gap, progress=progress, start=start)
     clock = time.perf_counter()
+    watch = progress if isinstance(progress, Watch) else None
     pricer = pricer_for(objective.problem)
     best = objective.first
     faces = dict(start or first_faces(objective.problem, objective.guesses))
@@ -89,7 +90,7 @@ def run_approach(
             if prices is None or inner.bound > bound:
                 best, bound, prices = multipliers, inner.bound, inner.prices
             faces |= inner.master.faces
-            master = solve_master(objective.problem, faces, None, objective)
+            master = solve_master(objective.problem, faces, None, objective, watch)
             corner = objective.weighed(master.multipliers)
             checked = price(corner, pricer, master.prices, corner.guesses)
             if checked.bound > bound:

@@ -17,7 +17,7 @@ from tightrope.optimize.master import MasterSolution, solve_master
 from tightrope.optimize.objective import ExpectedLoss, Objective
 from tightrope.optimize.pricing import Pricer, Prices, price, pricer_for
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
-from tightrope.optimize.progress import Callback, Progress, relative_gap
+from tightrope.optimize.progress import Callback, Progress, Watch, relative_gap
 
 #: While the gap is larger than this, all faces are opened around their guess instead; on trees,
 #: where that takes few variables and rounds are many, as long as it helps.
@@ -97,6 +97,7 @@ def run_engine(
     True
     """
     clock = time.perf_counter()
+    watch = progress if isinstance(progress, Watch) else None
     objective: Objective = ExpectedLoss(aim) if isinstance(aim, Problem) else aim
     problem, guesses = objective.problem, objective.guesses
     pricer = pricer_for(problem)
@@ -115,7 +116,7 @@ def run_engine(
     rounds = 0
     for rounds in range(1, MOST_ROUNDS + 1):
         try:
-            solved = solve_master(problem, faces, basis, objective)
+            solved = solve_master(problem, faces, basis, objective, watch)
             aside = now > AIM_GAP and not idle
             aimed, found, tried = _separate(objective, pricer, solved, best, guesses, aside)
         except KeyboardInterrupt:

@@ -16,6 +16,7 @@ import numpy as np
 from tightrope.optimize.faces import Face, label_all
 from tightrope.optimize.objective import ExpectedLoss, Objective, Side
 from tightrope.optimize.problem import Floats, Ints, Problem
+from tightrope.optimize.progress import Watch
 from tightrope.optimize.simplex import SMALLEST_ENTRY, Solved, minimise
 
 #: Columns below this are empty.
@@ -61,10 +62,12 @@ def solve_master(
     faces: dict[int, Face],
     before: MasterSolution | None = None,
     objective: Objective | None = None,
+    watch: Watch | None = None,
 ) -> MasterSolution:
     """Solve the program over the faces, starting from the basis of an earlier one.
 
     The objective is the expected loss with the costs of the problem, unless another is given.
+    A watch ends it when time is up.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Clique
@@ -90,6 +93,7 @@ def solve_master(
         np.concatenate([sums, np.full(rows + len(side.lower), np.inf)]),
         free=len(side.extra),
         basis=_carried(faces, before, start, row_start) if before is not None and same else None,
+        watch=watch,
     )
     return _read(problem, faces, side, solved, start, row_start)
 

@@ -70,4 +70,4 @@ def test_the_table_has_a_line_for_each_variation() -> None:
     bad = suite.Outcome(easy, 5, "over", "", 30.0)
     row = ablate.Row.of("wide_gap", "0.1", [good, good, bad])
     assert str(row) == "| wide_gap | 0.1 | 2 | 1 | 30 | 250 |"
-    assert str(row) in ablate.page([row])
+    assert str(row) in ablate.page([row], 3, 30.0)
