@@ -46,6 +46,7 @@ def minimise(
     basis: tuple[Ints, Ints] | None = None,
     watch: Watch | None = None,
     presolve: bool = False,
+    watched_from: int = 10_000,
 ) -> Solved:
     r"""Minimise :math:`c \cdot x` with :math:`l \le A x \le u` and :math:`x \ge 0`.
 
@@ -60,6 +61,8 @@ def minimise(
     watch
         Says when time is up; an interruption (Ctrl-C) ends the search at once too, and not
         after it. For programs that take long.
+    watched_from
+        Programs with fewer entries are not watched: a thread of their own costs them 3 ms.
     presolve
         Whether the solver simplifies the program first: worth it without a good basis.
 
@@ -105,7 +108,9 @@ def minimise(
     if basis is not None:
         _start_from(solver, basis)
     optimal = highspy.HighsModelStatus.kOptimal
-    run = solver.run if watch is None else functools.partial(_watched, solver, watch)
+    run = solver.run
+    if watch is not None and matrix.nnz >= watched_from:
+        run = functools.partial(_watched, solver, watch)
     run()
     for simplified, tolerance in (("on", 1e-10), ("off", 1e-9), ("on", 1e-7)):
         if solver.getModelStatus() == optimal:

@@ -17,7 +17,9 @@ def program(size):
 
 
 def test_a_watched_program_has_the_same_optimum() -> None:
-    alone, watched = (simplex.minimise(*program(30), watch=w) for w in (None, Watch()))
+    alone, watched = (
+        simplex.minimise(*program(30), watch=w, watched_from=0) for w in (None, Watch())
+    )
     assert watched.value == pytest.approx(alone.value, rel=1e-12)
     assert watched.values == pytest.approx(alone.values, abs=1e-12)
 
@@ -25,7 +27,7 @@ def test_a_watched_program_has_the_same_optimum() -> None:
 def test_a_watched_program_without_a_solution_is_refused() -> None:
     nothing = (np.ones(1), csc_array([[1.0]]), np.array([2.0]), np.array([1.0]))
     with pytest.raises(CheckFailed, match="not solved"):
-        simplex.minimise(*nothing, watch=Watch())
+        simplex.minimise(*nothing, watch=Watch(), watched_from=0)
 
 
 def test_an_interruption_ends_the_search_of_a_watched_program(monkeypatch) -> None:
@@ -51,7 +53,7 @@ def test_an_interruption_ends_the_search_of_a_watched_program(monkeypatch) -> No
 
     monkeypatch.setattr(highspy, "Highs", Interrupted)
     with pytest.raises(KeyboardInterrupt):
-        simplex.minimise(*program(200), watch=Watch())
+        simplex.minimise(*program(200), watch=Watch(), watched_from=0)
     assert made[0].cancelled
     assert not made[0].is_solver_running()
     # Left alone nobody waits: the program is solved in the thread that asks.
