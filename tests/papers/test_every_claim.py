@@ -69,6 +69,10 @@ def test_the_page_has_every_claim_once_and_no_other() -> None:
     assert lines == [WRITER["_cell"](claim.result) for claim in CLAIMS]
 
 
+def test_every_claim_is_stated() -> None:
+    assert all(len(claim.statement) > 5 for claim in CLAIMS)
+
+
 def test_keys_are_different() -> None:
     keys = [claim.key for claim in CLAIMS]
     assert len(set(keys)) == len(keys)

@@ -112,11 +112,12 @@ class Paper:
     Examples
     --------
     >>> paper = Paper("X", "On addition")
-    >>> @paper.claim("Ex 1", "two and two", "4", by=sum)
+    >>> @paper.claim("Ex 1", "4", by=sum)
     ... def _sum() -> Computed:
+    ...     '''two and two'''
     ...     return sum([2, 2]), ""
-    >>> [claim.row().verdict for claim in paper.claims]
-    ['match']
+    >>> [(claim.statement, claim.row().verdict) for claim in paper.claims]
+    [('two and two', 'match')]
     """
 
     def __init__(self, letter: str, title: str) -> None:
@@ -127,15 +128,15 @@ class Paper:
     def claim(
         self,
         result: str,
-        statement: str,
         claimed: Any = True,
         *,
         by: Callable[..., Any],
         correction: str = "",
     ) -> Callable[[Check], Check]:
-        """Return a decorator that adds the check below it as a claim."""
+        """Return a decorator that adds the check below it as a claim; its docstring states it."""
 
         def add(check: Check) -> Check:
+            statement = " ".join((check.__doc__ or "").split())
             made = Claim(self.letter, result, statement, claimed, by, correction, check)
             self.claims.append(made)
             return check

@@ -70,27 +70,29 @@ def _regular_priors(graph: AnswerGraph, epsilon: str, count: int) -> NDArray[np.
     return np.asarray(priors / priors.sum(axis=1, keepdims=True))
 
 
-@claim("Fig 1, f1 and f2", "a count has a line, a count modulo n+1 a ring", by=query)
+@claim("Fig 1, f1 and f2", by=query)
 def _line_and_ring() -> Computed:
+    """a count has a line, a count modulo n+1 a ring"""
     line, ring = query("count(5)").graph, query("count_mod(6,6)").graph
     return line.is_path and ring.is_cycle, "for n = 5"
 
 
 @claim(
     "Fig 1, f3",
-    "neighbours of an inner answer of two counts (4 in the figure)",
     "4",
     by=query,
     correction="Figure 1 draws a grid with four neighbours, section 6 and Figure 5(b) compute with "
     "eight. Changing one person can move both counts at once, so under change-one eight is right.",
 )
 def _two_counts() -> Computed:
+    """neighbours of an inner answer of two counts (4 in the figure)"""
     graph = query("counts(4,2)").graph
     return len(graph.neighbours(graph.index((2, 2)))), "in counts(4,2)"
 
 
-@claim("Lemma 1, Prop 1", "privacy on adjacent answers is privacy at every distance", by=is_private)
+@claim("Lemma 1, Prop 1", by=is_private)
 def _edges_and_pairs() -> Computed:
+    """privacy on adjacent answers is privacy at every distance"""
     random = np.random.default_rng(1)
     graph = petersen()
     apart = np.exp(math.log(2) * graph.distance_matrix())
@@ -106,16 +108,18 @@ def _edges_and_pairs() -> Computed:
     return agreed == 40, f"both tests agree on {agreed} of 40 channels, {private} private"
 
 
-@claim("Def 4", "Φ is symmetric and tends to the identity", by=Phi)
+@claim("Def 4", by=Phi)
 def _phi() -> Computed:
+    """Φ is symmetric and tends to the identity"""
     near = Phi(query("counts(3,2)").graph, 40).matrix()
     far = Phi(query("counts(3,2)").graph, 0.3).matrix()
     same = bool((far == far.T).all())
     return same and float(np.abs(near - np.eye(16)).max()) < 1e-17, "at ε = 0.3 and 40"
 
 
-@claim("Prop 2", "entries of a regular prior differ by at most e^{εd}", by=ratio_bound)
+@claim("Prop 2", by=ratio_bound)
 def _ratios() -> Computed:
+    """entries of a regular prior differ by at most e^{εd}"""
     graph = query("counts(2,2)").graph
     limit = np.array([[ratio_bound(graph, "ln(2)", i, j) for j in range(9)] for i in range(9)])
     priors = _regular_priors(graph, "ln(2)", 200)
@@ -123,50 +127,36 @@ def _ratios() -> Computed:
     return bool(within), "for 200 regular priors of counts(2,2)"
 
 
-@claim("after Prop 2", "that ratio alone does not make a prior regular", by=regularity)
+@claim("after Prop 2", by=regularity)
 def _ratios_do_not_suffice() -> Computed:
+    """that ratio alone does not make a prior regular"""
     found = regularity([0.2, 0.4, 0.4], Clique(3), "ln(2)")
     return not found.regular and found.certain, "(.2, .4, .4) on three adjacent answers"
 
 
-@claim(
-    "Prop 3",
-    "largest entry of a regular prior, four adjacent answers, α = 0.2",
-    "0.625",
-    by=entry_bounds,
-)
+@claim("Prop 3", "0.625", by=entry_bounds)
 def _entries() -> Computed:
+    """largest entry of a regular prior, four adjacent answers, α = 0.2"""
     return entry_bounds(Clique(4), "ln(5)", 0)[1], "reached by a corner prior"
 
 
-@claim(
-    "Def 6, Fig 3, α = 0.5",
-    "corner prior of two counts of one person, from the formula",
-    ("0.4", "0.2", "0.2", "0.2"),
-    by=corner_prior,
-)
+@claim("Def 6, Fig 3, α = 0.5", ("0.4", "0.2", "0.2", "0.2"), by=corner_prior)
 def _corners_half() -> Computed:
+    """corner prior of two counts of one person, from the formula"""
     graph = query("counts(1,2)").graph
     return corner_prior(graph, "ln(2)", 0).probabilities.tolist(), ""
 
 
-@claim(
-    "Def 6, Fig 3, α = 0.2",
-    "corner prior of two counts of one person, from the formula",
-    ("0.625", "0.125", "0.125", "0.125"),
-    by=corner_prior,
-)
+@claim("Def 6, Fig 3, α = 0.2", ("0.625", "0.125", "0.125", "0.125"), by=corner_prior)
 def _corners_fifth() -> Computed:
+    """corner prior of two counts of one person, from the formula"""
     graph = query("counts(1,2)").graph
     return corner_prior(graph, "ln(5)", 0).probabilities.tolist(), ""
 
 
-@claim(
-    "Prop 4",
-    "regular priors are the mixtures of corner priors, with weights that sum to 1",
-    by=regularity,
-)
+@claim("Prop 4", by=regularity)
 def _convexity() -> Computed:
+    """regular priors are the mixtures of corner priors, with weights that sum to 1"""
     graph = query("sum(3,2)").graph
     worst = 0.0
     for prior in _regular_priors(graph, "ln(2)", 20):
@@ -178,12 +168,9 @@ def _convexity() -> Computed:
     return bool(worst < 1e-12), "for 20 mixtures on sum(3,2)"
 
 
-@claim(
-    "Fig 2",
-    "the region grows from α = 0.5 to α = 0.2, on a line and on a ring of 3",
-    by=region_corners,
-)
+@claim("Fig 2", by=region_corners)
 def _regions_grow() -> Computed:
+    """the region grows from α = 0.5 to α = 0.2, on a line and on a ring of 3"""
     for graph in (PathPower(3), Cycle(3)):
         for corner in region_corners(graph, "ln(2)"):
             if not regularity(corner / corner.sum(), graph, "ln(5)").regular:
@@ -191,8 +178,9 @@ def _regions_grow() -> Computed:
     return True, "every corner of the smaller region lies in the larger"
 
 
-@claim("Lemma 2", "U = y·1 - y·s for every private mechanism and remap", by=utility)
+@claim("Lemma 2", by=utility)
 def _lemma_2() -> Computed:
+    """U = y·1 - y·s for every private mechanism and remap"""
     random = np.random.default_rng(2)
     graph = query("sum(3,2)").graph
     prior = Prior(random.dirichlet(np.ones(graph.size)))
@@ -207,8 +195,9 @@ def _lemma_2() -> Computed:
     return worst < 1e-12, "for 20 mechanisms on sum(3,2)"
 
 
-@claim("Thm 1", "Σy bounds the utility for a regular prior", by=regularity)
+@claim("Thm 1", by=regularity)
 def _theorem_1() -> Computed:
+    """Σy bounds the utility for a regular prior"""
     random = np.random.default_rng(3)
     graph = query("sum(3,2)").graph
     for prior in _regular_priors(graph, "ln(2)", 10):
@@ -221,12 +210,9 @@ def _theorem_1() -> Computed:
     return True, "for 10 priors and 7 mechanisms each"
 
 
-@claim(
-    "Prop 5",
-    "the leakage is log2 of the utility over the largest prior entry",
-    by=min_entropy_leakage,
-)
+@claim("Prop 5", by=min_entropy_leakage)
 def _proposition_5() -> Computed:
+    """the leakage is log2 of the utility over the largest prior entry"""
     random = np.random.default_rng(4)
     graph = query("sum(3,2)").graph
     worst = 0.0
@@ -239,12 +225,9 @@ def _proposition_5() -> Computed:
     return worst < 1e-12, "for 20 channels"
 
 
-@claim(
-    "Prop 6, Cor 1",
-    "log2 of Σy over the largest entry bounds the leakage; n·Σy does for all priors",
-    by=regular_prior_bound,
-)
+@claim("Prop 6, Cor 1", by=regular_prior_bound)
 def _proposition_6() -> Computed:
+    """log2 of Σy over the largest entry bounds the leakage; n·Σy does for all priors"""
     random = np.random.default_rng(5)
     graph = query("count(6)").graph
     every = uniform_leakage_bits(graph, "ln(2)")
@@ -259,68 +242,60 @@ def _proposition_6() -> Computed:
 
 @claim(
     "Thm 2",
-    "u·log2(v e^ε / (v-1+e^ε)) bounds the leakage of 5 people with 4 values, ε = 0.5",
     f"{5 * math.log2(4 * math.exp(0.5) / (3 + math.exp(0.5))):.9f}",
     by=uniform_leakage_bits,
 )
 def _theorem_2() -> Computed:
+    """u·log2(v e^ε / (v-1+e^ε)) bounds the leakage of 5 people with 4 values, ε = 0.5"""
     return uniform_leakage_bits(_people(), 0.5), "from the y of the uniform prior"
 
 
-@claim(
-    "Ex 3, all priors",
-    "bits that every mechanism may leak at ε = 0.5",
-    "2.5",
-    by=uniform_leakage_bits,
-)
+@claim("Ex 3, all priors", "2.5", by=uniform_leakage_bits)
 def _example_3_all() -> Computed:
+    """bits that every mechanism may leak at ε = 0.5"""
     return uniform_leakage_bits(_people(), 0.5), ""
 
 
-@claim(
-    "Ex 3, published formula", "log2 of Σy over the largest entry at ε = 0.5", "1.2", by=regularity
-)
+@claim("Ex 3, published formula", "1.2", by=regularity)
 def _example_3_formula() -> Computed:
+    """log2 of Σy over the largest entry at ε = 0.5"""
     found = regularity(_EXAMPLE_3, _people(), 0.5)
     return math.log2(found.y_sum / found.maximum), "with entries of y below 0"
 
 
 @claim(
     "Ex 3, this prior",
-    "a bound in bits for this prior at ε = 0.5",
     "1.2",
     by=regularity,
     correction="At ε = 0.5 the prior is not regular: y has negative entries, so its sum bounds "
     "nothing. The bound that holds for any prior, min Σy over yΦ ≥ π and y ≥ 0, is larger.",
 )
 def _example_3_bound() -> Computed:
+    """a bound in bits for this prior at ε = 0.5"""
     return regularity(_EXAMPLE_3, _people(), 0.5).leakage_bound_bits, ""
 
 
-@claim(
-    "Ex 3, least ε to 1e-4",
-    "first ε, in steps of 0.01, with every entry of y above -1e-4",
-    "0.48",
-    by=regular_levels,
-)
+@claim("Ex 3, least ε to 1e-4", "0.48", by=regular_levels)
 def _example_3_published() -> Computed:
+    """first ε, in steps of 0.01, with every entry of y above -1e-4"""
     return regular_levels(_EXAMPLE_3, _people(), tolerance=1e-4, high=1).minimum, ""
 
 
 @claim(
     "Ex 3, least ε",
-    "smallest ε for which the prior is regular",
     "0.48",
     by=regular_levels,
     correction="0.48 is where the most negative entry of y passes -1e-4. y ≥ 0 holds from ln 2 on, "
     "decided with exact polynomials: the prior and Φ are products over the people.",
 )
 def _example_3_level() -> Computed:
+    """smallest ε for which the prior is regular"""
     return regular_levels(_EXAMPLE_3, _people()).minimum, "= ln 2"
 
 
-@claim("Fig 4", "the bound for this prior lies below the one for all priors", by=leakage_curves)
+@claim("Fig 4", by=leakage_curves)
 def _figure_4() -> Computed:
+    """the bound for this prior lies below the one for all priors"""
     levels = [0.7, 0.8, 0.9, 1.0]
     curves = leakage_curves(_EXAMPLE_3, _people(), levels)
     pairs = zip(curves.this_prior, curves.every_prior, strict=True)
@@ -345,8 +320,9 @@ def _counts() -> AnswerGraph:
     return query("counts(30,2)").graph
 
 
-@claim("Prop 7", "the tight-constraints mechanism is ε-private", by=tight_constraints)
+@claim("Prop 7", by=tight_constraints)
 def _private() -> Computed:
+    """the tight-constraints mechanism is ε-private"""
     cases = [("sum(5,3)", 1.2), ("counts(3,2)", 1.3), ("petersen", 0.4), ("star(3)", 1.0)]
     kept = [
         is_private(tight_constraints(graph, epsilon), graph, epsilon).private
@@ -355,10 +331,9 @@ def _private() -> Computed:
     return all(kept), f"on {len(cases)} graphs"
 
 
-@claim(
-    "Lemma 3", "Φ·diag(X) = 1 for the mechanism, and for no other private one", by=tight_constraints
-)
+@claim("Lemma 3", by=tight_constraints)
 def _diagonal() -> Computed:
+    """Φ·diag(X) = 1 for the mechanism, and for no other private one"""
     graph = query("sum(5,3)").graph
     phi = Phi(graph, 1.2).matrix()
     tight = phi @ tight_constraints(graph, 1.2).matrix().diagonal()
@@ -368,8 +343,9 @@ def _diagonal() -> Computed:
     return same and missed > 0.1, f"geometric noise misses 1 by {missed:.3f}"
 
 
-@claim("Thm 3, Cor 2", "it is optimal for every regular prior", by=design)
+@claim("Thm 3, Cor 2", by=design)
 def _optimal() -> Computed:
+    """it is optimal for every regular prior"""
     graph, epsilon = query("sum(4,2)").graph, "ln(3)"
     made = tight_constraints(graph, epsilon)
     random = np.random.default_rng(6)
@@ -382,8 +358,9 @@ def _optimal() -> Computed:
     return worst < 1e-7, "as good as a linear program for 5 priors"
 
 
-@claim("Lemma 4", "it exists iff the uniform prior is regular", by=exists)
+@claim("Lemma 4", by=exists)
 def _lemma_4() -> Computed:
+    """it exists iff the uniform prior is regular"""
     graph = PathPower(16, 3)
     found = exists(graph)
     agreed = [
@@ -393,30 +370,23 @@ def _lemma_4() -> Computed:
     return all(agreed), "at 4 levels on sum(5,3)"
 
 
-@claim(
-    "§5, counting queries",
-    "for a count it is the truncated geometric mechanism, at every ε",
-    by=tight_constraints,
-)
+@claim("§5, counting queries", by=tight_constraints)
 def _counting() -> Computed:
+    """for a count it is the truncated geometric mechanism, at every ε"""
     graph = query("count(30)").graph
     same = all(equal(tight_constraints(graph, e), geometric(graph, e)).equal for e in (0.1, 1, 3))
     return same and exists(graph).intervals == ((0.0, None),), "count(30)"
 
 
-@claim(
-    "§5, symmetric queries",
-    "on vertex-transitive and distance-regular graphs it exists at every ε",
-    by=exists,
-)
+@claim("§5, symmetric queries", by=exists)
 def _symmetric() -> Computed:
+    """on vertex-transitive and distance-regular graphs it exists at every ε"""
     graphs = (Cycle(8), CartesianProduct([Clique(3)] * 4), chang(), truncated_tetrahedron())
     return all(exists(g).intervals == ((0.0, None),) for g in graphs), "on 4 graphs"
 
 
 @claim(
     "§5, threshold ε*",
-    "number of intervals of ε in which it exists",
     "1",
     by=exists,
     correction="There need not be one threshold: on the graph with six answers and the edges 02 03 "
@@ -424,6 +394,7 @@ def _symmetric() -> Computed:
     "decided with exact polynomials. scripts/find_gaps.py goes through all small graphs.",
 )
 def _gap() -> Computed:
+    """number of intervals of ε in which it exists"""
     found = exists(ExplicitGraph(GAP_EDGES))
     ends = (
         f"[{low:.6g}, {'∞)' if high is None else f'{high:.6g}]'}" for low, high in found.intervals
@@ -431,32 +402,29 @@ def _gap() -> Computed:
     return len(found.intervals), " ∪ ".join(ends)
 
 
-@claim("§6, sum, answers", "answers to the sum of 150 values from 0 to 5", "751", by=query)
+@claim("§6, sum, answers", "751", by=query)
 def _sum_answers() -> Computed:
+    """answers to the sum of 150 values from 0 to 5"""
     return _sum().size, ""
 
 
-@claim("§6, sum, adjacency", "two sums are adjacent iff they differ by at most v", by=query)
+@claim("§6, sum, adjacency", by=query)
 def _sum_adjacent() -> Computed:
+    """two sums are adjacent iff they differ by at most v"""
     graph = _sum()
     ends = np.abs(np.subtract.outer(np.arange(0, 751, 50), np.arange(751)))
     rows = np.array([graph.distances_from(i) for i in range(0, 751, 50)])
     return bool((rows == -(-ends // 5)).all()), "d = ⌈|i-j|/5⌉ in 16 rows"
 
 
-@claim(
-    "§6, sum, least ε to 1e-4",
-    "first ε, in steps of 0.01, with every entry above -1e-4",
-    "0.8",
-    by=exists,
-)
+@claim("§6, sum, least ε to 1e-4", "0.8", by=exists)
 def _sum_published() -> Computed:
+    """first ε, in steps of 0.01, with every entry above -1e-4"""
     return exists(_sum(), tolerance=1e-4).minimum, ""
 
 
 @claim(
     "§6, sum, least ε",
-    "smallest ε at which the mechanism for the sum exists",
     "0.8",
     by=exists,
     correction="0.8 is where the most negative entry passes -1e-4; there the published mechanism "
@@ -464,6 +432,7 @@ def _sum_published() -> Computed:
     "in exact arithmetic.",
 )
 def _sum_level() -> Computed:
+    """smallest ε at which the mechanism for the sum exists"""
     return _threshold(_sum())
 
 
@@ -475,18 +444,19 @@ def _threshold(graph: AnswerGraph) -> Computed:
     return level, "(certified on both sides)" if proved else "(not certified)"
 
 
-@claim("§6, sum, unique", "the mechanism for the sum is unique", by=tight_constraints)
+@claim("§6, sum, unique", by=tight_constraints)
 def _sum_unique() -> Computed:
+    """the mechanism for the sum is unique"""
     return tight_constraints(_sum(), 1).unique, "at ε = 1"
 
 
 @claim(
     "§6, sum, at 0.8",
-    "the mechanism for the sum exists at ε = 0.8",
     by=tight_constraints,
     correction="The equations Φz = 1 have one solution and it has negative entries.",
 )
 def _sum_at_published() -> Computed:
+    """the mechanism for the sum exists at ε = 0.8"""
     return _refused(_sum(), 0.8)
 
 
@@ -498,13 +468,15 @@ def _refused(graph: AnswerGraph, epsilon: float) -> Computed:
     return True, ""
 
 
-@claim("§6, 2-count, answers", "answers to two counts of 30 people", "961", by=query)
+@claim("§6, 2-count, answers", "961", by=query)
 def _counts_answers() -> Computed:
+    """answers to two counts of 30 people"""
     return _counts().size, ""
 
 
-@claim("§6, 2-count, adjacency", "adjacent iff neither count differs by more than 1", by=query)
+@claim("§6, 2-count, adjacency", by=query)
 def _counts_adjacent() -> Computed:
+    """adjacent iff neither count differs by more than 1"""
     graph = _counts()
     first = np.abs(np.repeat(np.arange(31), 31) - 12)
     second = np.abs(np.tile(np.arange(31), 31) - 7)
@@ -512,53 +484,43 @@ def _counts_adjacent() -> Computed:
     return bool((row == np.maximum(first, second)).all()), "d is the larger difference"
 
 
-@claim(
-    "§6, 2-count, least ε to 1e-4",
-    "first ε, in steps of 0.01, with every entry above -1e-4",
-    "0.9",
-    by=exists,
-)
+@claim("§6, 2-count, least ε to 1e-4", "0.9", by=exists)
 def _counts_published() -> Computed:
+    """first ε, in steps of 0.01, with every entry above -1e-4"""
     return exists(_counts(), tolerance=1e-4).minimum, ""
 
 
 @claim(
     "§6, 2-count, least ε",
-    "smallest ε at which the mechanism for two counts exists",
     "0.9",
     by=exists,
     correction="0.9 is where the most negative entry passes -1e-4; there the published mechanism "
     "has negative probabilities. The true threshold is proved on both sides in exact arithmetic.",
 )
 def _counts_level() -> Computed:
+    """smallest ε at which the mechanism for two counts exists"""
     return _threshold(_counts())
 
 
 @claim(
     "§6, 2-count, at 0.9",
-    "the mechanism for two counts exists at ε = 0.9",
     by=tight_constraints,
     correction="The equations Φz = 1 have one solution and it has negative entries.",
 )
 def _counts_at_published() -> Computed:
+    """the mechanism for two counts exists at ε = 0.9"""
     return _refused(_counts(), 0.9)
 
 
-@claim(
-    "Fig 6(a)",
-    "for the sum it is far more useful than geometric noise, wherever it exists",
-    by=utility_curve,
-)
+@claim("Fig 6(a)", by=utility_curve)
 def _figure_6a() -> Computed:
+    """for the sum it is far more useful than geometric noise, wherever it exists"""
     return _better(_sum(), [1.0, 1.1, 1.2, 1.3])
 
 
-@claim(
-    "Fig 6(b)",
-    "for two counts it is far more useful than geometric noise, wherever it exists",
-    by=utility_curve,
-)
+@claim("Fig 6(b)", by=utility_curve)
 def _figure_6b() -> Computed:
+    """for two counts it is far more useful than geometric noise, wherever it exists"""
     return _better(_counts(), [1.15, 1.2, 1.25, 1.3])
 
 
@@ -571,13 +533,13 @@ def _better(graph: AnswerGraph, levels: list[float]) -> Computed:
 
 @claim(
     "§7, closing remark",
-    "one mechanism for all priors exists only for counting queries",
     by=universality,
     correction="Under binary loss every tree has one as soon as α ≤ 1/(Δ-1), where Δ is the "
     "largest degree: Φ is then the covariance of a tree Markov field, and Φ⁻¹v with "
     "v_j = max π_i α^d(i,j) is a dual certificate for the tight-constraints mechanism.",
 )
 def _closing_remark() -> Computed:
+    """one mechanism for all priors exists only for counting queries"""
     found = universality("star(3)", "ln(3)")
     made = tight_constraints(query("star(3)").graph, "ln(3)")
     random = np.random.default_rng(5)
@@ -588,30 +550,23 @@ def _closing_remark() -> Computed:
     return not (found.verdict == "yes" and served == 20), detail
 
 
-@claim(
-    "App B, singular",
-    "α at which Φ of the cube with antipodal edges has no inverse",
-    "1/3",
-    by=singular_epsilons,
-)
+@claim("App B, singular", "1/3", by=singular_epsilons)
 def _singular() -> Computed:
+    """α at which Φ of the cube with antipodal edges has no inverse"""
     found = singular_epsilons(FoldedCube(4))
     return found.alphas[0], f"{len(found.alphas)} level, decided exactly"
 
 
-@claim(
-    "App B, rows",
-    "sum of the even rows and of the odd rows at α = 1/3, in each position",
-    ("4/3", "4/3"),
-    by=Phi,
-)
+@claim("App B, rows", ("4/3", "4/3"), by=Phi)
 def _dependent_rows() -> Computed:
+    """sum of the even rows and of the odd rows at α = 1/3, in each position"""
     rows = Phi(FoldedCube(4), "ln(3)").matrix()
     odd = np.array([bin(i).count("1") % 2 == 1 for i in range(8)])
     return [float(rows[~odd].sum(axis=0).max()), float(rows[odd].sum(axis=0).min())], ""
 
 
-@claim("App B, invertible", "Φ is invertible for α ≤ 1/7", by=singular_epsilons)
+@claim("App B, invertible", by=singular_epsilons)
 def _invertible() -> Computed:
+    """Φ is invertible for α ≤ 1/7"""
     found = singular_epsilons(FoldedCube(4))
     return found.exact and all(alpha > 1 / 7 for alpha in found.alphas), "decided exactly"

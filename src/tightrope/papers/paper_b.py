@@ -75,12 +75,9 @@ def _noisy(graph: AnswerGraph, epsilon: str, seed: int, outputs: int) -> Channel
     return remap(exponential(graph, epsilon), Channel(rows))
 
 
-@claim(
-    "§2.1",
-    "the min-capacity is log2 of the sum of the column maxima, reached by the uniform prior",
-    by=min_capacity,
-)
+@claim("§2.1", by=min_capacity)
 def _capacity() -> Computed:
+    """the min-capacity is log2 of the sum of the column maxima, reached by the uniform prior"""
     channel = _noisy(Cycle(6), "ln(2)", 1, 7)
     capacity = math.log2(channel.matrix().max(axis=0).sum())
     random = np.random.default_rng(2)
@@ -90,62 +87,48 @@ def _capacity() -> Computed:
     return bool(same and top and max(tried) <= capacity), "against 50 other priors"
 
 
-@claim(
-    "Fig 1",
-    "tetrahedron, cube, Petersen graph, a cycle, a cage and a clique have both symmetries",
-    by=intersection_numbers,
-)
+@claim("Fig 1", by=intersection_numbers)
 def _figure_1() -> Computed:
     # The Heawood graph, the cage of degree 3 and girth 6.
+    """tetrahedron, cube, Petersen graph, a cycle, a cage and a clique have both symmetries"""
     ring = [(i, (i + 1) % 14) for i in range(14)]
     cage = ExplicitGraph(ring + [(i, (i + 5) % 14) for i in range(0, 14, 2)])
     graphs = (Clique(4), hypercube(3), petersen(), Cycle(8), cage, Clique(6))
     return all(_symmetric(graph) == (True, True) for graph in graphs), "6 of 6 graphs"
 
 
-@claim(
-    "Fig 1(a), 1(b)",
-    "two of them are the databases of 1 person with 4 values and of 3 with 2",
-    by=Databases,
-)
+@claim("Fig 1(a), 1(b)", by=Databases)
 def _hamming() -> Computed:
+    """two of them are the databases of 1 person with 4 values and of 3 with 2"""
     one, three = Databases(1, range(4)), Databases(3, range(2))
     cube = hypercube(3)
     same = bool((three.distance_matrix() == cube.distance_matrix()).all())
     return one.is_clique and one.size == 4 and same, ""
 
 
-@claim(
-    "Fig 2(a)",
-    "the Chang graph is distance-regular and not vertex-transitive",
-    by=is_vertex_transitive,
-)
+@claim("Fig 2(a)", by=is_vertex_transitive)
 def _chang() -> Computed:
+    """the Chang graph is distance-regular and not vertex-transitive"""
     return _symmetric(chang()) == (True, False), ""
 
 
-@claim(
-    "Fig 2(b)",
-    "the truncated tetrahedron is vertex-transitive and not distance-regular",
-    by=is_vertex_transitive,
-)
+@claim("Fig 2(b)", by=is_vertex_transitive)
 def _tetrahedron() -> Computed:
+    """the truncated tetrahedron is vertex-transitive and not distance-regular"""
     return _symmetric(truncated_tetrahedron()) == (False, True), ""
 
 
-@claim("Prop 3, Prop 5", "either symmetry makes the ball sizes constant", by=AnswerGraph)
+@claim("Prop 3, Prop 5", by=AnswerGraph)
 def _balls() -> Computed:
+    """either symmetry makes the ball sizes constant"""
     graphs = (petersen(), chang(), truncated_tetrahedron(), Databases(3, range(3)))
     constant = all(graph.constant_ball_sizes is not None for graph in graphs)
     return constant and query("path(6)").graph.constant_ball_sizes is None, "on 4 graphs"
 
 
-@claim(
-    "Lemma 7",
-    "outputs can be joined until column maxima lie on the diagonal, with equal leakage",
-    by=maxima_on_diagonal,
-)
+@claim("Lemma 7", by=maxima_on_diagonal)
 def _lemma_7() -> Computed:
+    """outputs can be joined until column maxima lie on the diagonal, with equal leakage"""
     graph = petersen()
     for seed in range(8):
         before = _noisy(graph, "ln(2)", seed, 14)
@@ -158,23 +141,17 @@ def _lemma_7() -> Computed:
     return True, "for 8 channels on the Petersen graph"
 
 
-@claim(
-    "Lemma 8",
-    "on distance-regular graphs averaging makes the diagonal constant, with equal leakage",
-    by=average_over_distances,
-)
+@claim("Lemma 8", by=average_over_distances)
 def _lemma_8() -> Computed:
+    """on distance-regular graphs averaging makes the diagonal constant, with equal leakage"""
     graph = chang()
     before = maxima_on_diagonal(_noisy(graph, "ln(2)", 3, 40))
     return _equalised(graph, before, average_over_distances(before, graph))
 
 
-@claim(
-    "Lemma 9",
-    "on vertex-transitive graphs so does averaging over automorphisms",
-    by=average_over_automorphisms,
-)
+@claim("Lemma 9", by=average_over_automorphisms)
 def _lemma_9() -> Computed:
+    """on vertex-transitive graphs so does averaging over automorphisms"""
     graph = truncated_tetrahedron()
     before = maxima_on_diagonal(_noisy(graph, "ln(2)", 3, 20))
     return _equalised(graph, before, average_over_automorphisms(before, graph))
@@ -187,25 +164,18 @@ def _equalised(graph: AnswerGraph, before: Channel, after: Channel) -> Computed:
     return bool(constant and same and is_private(after, graph, "ln(2)")), f"on {graph.name}"
 
 
-@claim(
-    "Lemma 32",
-    "automorphisms of the Petersen graph that take one node to a given one: |Γ|/n",
-    "12",
-    by=automorphism_group,
-)
+@claim("Lemma 32", "12", by=automorphism_group)
 def _lemma_32() -> Computed:
+    """automorphisms of the Petersen graph that take one node to a given one: |Γ|/n"""
     graph = petersen()
     fixing = automorphism_group(graph, [int(i == 0) for i in range(10)]).order
     total = automorphism_group(graph).order
     return fixing, f"fix a node, of {total} in all"
 
 
-@claim(
-    "Prop 11, Thm 12",
-    "1/Σ n_d e^{-εd} bounds the posterior vulnerability on symmetric graphs",
-    by=utility_bound,
-)
+@claim("Prop 11, Thm 12", by=utility_bound)
 def _theorem_12() -> Computed:
+    """1/Σ n_d e^{-εd} bounds the posterior vulnerability on symmetric graphs"""
     graphs = (petersen(), chang(), truncated_tetrahedron(), Cycle(7))
     gap = 1.0
     for graph in graphs:
@@ -216,64 +186,52 @@ def _theorem_12() -> Computed:
     return gap >= -1e-12, "for 20 channels on 4 graphs"
 
 
-@claim(
-    "Prop 13",
-    "intersection numbers b_d of 3 people with 4 values: (u-d)(v-1)",
-    ("9", "6", "3", "0"),
-    by=intersection_numbers,
-)
+@claim("Prop 13", ("9", "6", "3", "0"), by=intersection_numbers)
 def _b_numbers() -> Computed:
+    """intersection numbers b_d of 3 people with 4 values: (u-d)(v-1)"""
     numbers = intersection_numbers(Databases(3, range(4)))
     return list(numbers.b) if numbers else [], ""
 
 
-@claim(
-    "Prop 13, c_d",
-    "intersection numbers c_d of 3 people with 4 values: d",
-    ("0", "1", "2", "3"),
-    by=intersection_numbers,
-)
+@claim("Prop 13, c_d", ("0", "1", "2", "3"), by=intersection_numbers)
 def _c_numbers() -> Computed:
+    """intersection numbers c_d of 3 people with 4 values: d"""
     numbers = intersection_numbers(Databases(3, range(4)))
     return list(numbers.c) if numbers else [], ""
 
 
-@claim("Prop 14", "databases are vertex-transitive", by=automorphism_group)
+@claim("Prop 14", by=automorphism_group)
 def _transitive() -> Computed:
+    """databases are vertex-transitive"""
     graph = Databases(3, range(4)).explicit()
     return automorphism_group(graph).is_transitive, "3 people, 4 values, by search"
 
 
-@claim(
-    "(7)",
-    "databases at distance d from one of 4 people with 3 values",
-    ("1", "8", "24", "32", "16"),
-    by=Databases,
-)
+@claim("(7)", ("1", "8", "24", "32", "16"), by=Databases)
 def _shells() -> Computed:
+    """databases at distance d from one of 4 people with 3 values"""
     return list(Databases(4, range(3)).constant_ball_sizes or ()), ""
 
 
 # -- Bounds on leakage (section 5) ---------------------------------------------------------
 
 
-@claim("Thm 15, bits", "leakage bound for 100 people, 2 values, ε = 5", "99.03", by=database_bound)
+@claim("Thm 15, bits", "99.03", by=database_bound)
 def _theorem_15() -> Computed:
+    """leakage bound for 100 people, 2 values, ε = 5"""
     return database_bound(100, 2, 5).bits, "bits"
 
 
-@claim(
-    "Thm 15, success",
-    "there the whole database is guessed with probability above 1/2",
-    by=database_bound,
-)
+@claim("Thm 15, success", by=database_bound)
 def _success() -> Computed:
+    """there the whole database is guessed with probability above 1/2"""
     chance = 2 ** (database_bound(100, 2, 5).bits - 100)
     return chance > 0.5, f"{chance:.4f}"
 
 
-@claim("Fig 8", "the bound grows from 0 to u·log2 v", by=database_bound)
+@claim("Fig 8", by=database_bound)
 def _figure_8() -> Computed:
+    """the bound grows from 0 to u·log2 v"""
     for u, v in [(1, 2), (10, 2), (10, 10), (100, 2), (100, 10)]:
         bits = [database_bound(u, v, e).bits for e in (1e-9, 0.5, 1, 2, 5, 10, 40)]
         grows = all(low < high for low, high in pairwise(bits))
@@ -282,8 +240,9 @@ def _figure_8() -> Computed:
     return True, "for 5 pairs u, v"
 
 
-@claim("Prop 16", "a private mechanism reaches the bound, for every u, v and ε", by=highest_leakage)
+@claim("Prop 16", by=highest_leakage)
 def _proposition_16() -> Computed:
+    """a private mechanism reaches the bound, for every u, v and ε"""
     worst = 0.0
     for u, v, epsilon in [(1, 2, "0.3"), (2, 3, "ln(2)"), (4, 4, "2"), (1000, 5, "1")]:
         made = highest_leakage(u, v, epsilon)
@@ -292,44 +251,31 @@ def _proposition_16() -> Computed:
     return bool(worst < 1e-9 and private), "up to 1000 people with 5 values"
 
 
-@claim(
-    "Ex 17",
-    "largest entry e^{2ε}/(2+e^ε)² for two people with three values, ε = ln 2",
-    "1/4",
-    by=highest_leakage,
-)
+@claim("Ex 17", "1/4", by=highest_leakage)
 def _example_17() -> Computed:
+    """largest entry e^{2ε}/(2+e^ε)² for two people with three values, ε = ln 2"""
     return float(highest_leakage(2, 3, "ln(2)").matrix().max()), ""
 
 
-@claim(
-    "Fig 9(b)",
-    "entry α of the matrix stands for the maximum over e^{εα}, α the distance",
-    by=highest_leakage,
-)
+@claim("Fig 9(b)", by=highest_leakage)
 def _figure_9() -> Computed:
+    """entry α of the matrix stands for the maximum over e^{εα}, α the distance"""
     rows = highest_leakage(2, 3, "ln(2)").matrix()
     exponents = np.log2(rows.max() / rows).round(9)
     return bool((exponents == Databases(2, range(3)).distance_matrix()).all()), "81 entries"
 
 
-@claim(
-    "Ex 18, leakage",
-    "the leakage vanishes as the rare input gets rarer",
-    by=leakage_without_privacy,
-)
+@claim("Ex 18, leakage", by=leakage_without_privacy)
 def _example_18() -> Computed:
+    """the leakage vanishes as the rare input gets rarer"""
     common = leakage_without_privacy(0.2, 0.9).leakage_bits
     rare = [leakage_without_privacy(1e-3, beta).leakage_bits for beta in (1e-9, 0.3, 0.9)]
     return common > 0.1 and max(rare) < 1e-12, f"from {common:.3f} bits to 0, for 3 β"
 
 
-@claim(
-    "Ex 18, ε",
-    "while ε grows without limit as β vanishes, by the formula with four logarithms",
-    by=leakage_without_privacy,
-)
+@claim("Ex 18, ε", by=leakage_without_privacy)
 def _example_18_level() -> Computed:
+    """while ε grows without limit as β vanishes, by the formula with four logarithms"""
     worst = 0.0
     for beta in (1e-9, 0.05, 0.2, 0.95):
         shown = leakage_without_privacy(0.01, beta, inputs=4, outputs=5)
@@ -339,8 +285,9 @@ def _example_18_level() -> Computed:
     return worst < 1e-6, "for 4 values of β; 19.1 at β = 1e-9"
 
 
-@claim("Prop 20", "its bound holds for mechanisms with r outputs", by=few_outputs_bound)
+@claim("Prop 20", by=few_outputs_bound)
 def _proposition_20() -> Computed:
+    """its bound holds for mechanisms with r outputs"""
     graph = Databases(3, range(2))
     gap = min(
         _few_outputs_formula(3, 2, epsilon, outputs) - most_leakage(graph, epsilon, outputs).bits
@@ -358,8 +305,9 @@ def _few_outputs_formula(u: int, v: int, epsilon: float, outputs: int) -> float:
     return math.log2(outputs * grown**u / below)
 
 
-@claim("Prop 20, r = v", "with r = v it reads log2 v·e^{εu}/(v-1+e^{εu})", by=few_outputs_bound)
+@claim("Prop 20, r = v", by=few_outputs_bound)
 def _proposition_20_values() -> Computed:
+    """with r = v it reads log2 v·e^{εu}/(v-1+e^{εu})"""
     grown = math.exp(0.2 * 10)
     bits = few_outputs_bound(10, 3, 0.2, 3).bits
     bound = database_bound(10, 3, 0.2).bits
@@ -369,24 +317,24 @@ def _proposition_20_values() -> Computed:
 
 @claim(
     "before Prop 20",
-    "with r outputs its bound is better than that of Thm 15 (u = 3, v = 2, ε = 0.3, r = 3)",
     by=few_outputs_bound,
     correction="Between powers of v it can be the looser of the two: take the smaller.",
 )
 def _not_always_better() -> Computed:
+    """with r outputs its bound is better than that of Thm 15 (u = 3, v = 2, ε = 0.3, r = 3)"""
     few, all_outputs = _few_outputs_formula(3, 2, 0.3, 3), database_bound(3, 2, 0.3).bits
     return few < all_outputs, f"{few:.4f} bits against {all_outputs:.4f}"
 
 
 @claim(
     "Prop 20, last step",
-    "joining m of r outputs: leakage is at most that of the joined channel times r/v^ℓ",
     by=min_entropy_leakage,
     correction="A sum of logarithms is meant: at most that of the joined channel plus log2(r/v^ℓ). "
     "The product fails for this channel with three outputs; the bound of the proposition stands.",
 )
 def _product_and_sum() -> Computed:
     # Three of four databases each favour an output of their own, by a little.
+    """joining m of r outputs: leakage is at most that of the joined channel times r/v^ℓ"""
     lift = 0.1
     rows = np.full((4, 3), (1 - lift) / 3) + np.vstack([lift * np.eye(3), np.full(3, lift / 3)])
     channel = Channel(rows)
@@ -397,35 +345,27 @@ def _product_and_sum() -> Computed:
     return bits <= product or bits > total, detail
 
 
-@claim(
-    "§5.3, plain",
-    "plain bound on one person's leakage at ε = 1.35",
-    "1.95",
-    by=plain_individual_bound,
-)
+@claim("§5.3, plain", "1.95", by=plain_individual_bound)
 def _plain() -> Computed:
+    """plain bound on one person's leakage at ε = 1.35"""
     return plain_individual_bound(1.35).bits, "bits"
 
 
-@claim(
-    "Prop 21, correction",
-    "additive correction for 3 values at ε = 1.35",
-    "-0.97",
-    by=individual_bound,
-)
+@claim("Prop 21, correction", "-0.97", by=individual_bound)
 def _correction() -> Computed:
+    """additive correction for 3 values at ε = 1.35"""
     return individual_bound(3, 1.35).bits - plain_individual_bound(1.35).bits, "bits"
 
 
-@claim(
-    "Prop 21, half", "which makes the bound about half (50 % tighter)", "0.50", by=individual_bound
-)
+@claim("Prop 21, half", "0.50", by=individual_bound)
 def _half() -> Computed:
+    """which makes the bound about half (50 % tighter)"""
     return individual_bound(3, 1.35).bits / plain_individual_bound(1.35).bits, ""
 
 
-@claim("Prop 21", "the bound holds for the person about whom most leaks", by=individual_leakage)
+@claim("Prop 21", by=individual_leakage)
 def _individual() -> Computed:
+    """the bound holds for the person about whom most leaks"""
     gap = 1.0
     for text in ("count(5)", "sum(4,3)", "count_mod(5,4)", "databases(3,3)"):
         asked = query(text)
@@ -436,11 +376,11 @@ def _individual() -> Computed:
 
 @claim(
     "§7, two values",
-    "with two values the bound is the u·log2(2e^ε/(e^ε+1)) of earlier work (u = 7, ε = 0.9)",
     f"{7 * math.log2(2 * math.exp(0.9) / (math.exp(0.9) + 1)):.9f}",
     by=database_bound,
 )
 def _two_values() -> Computed:
+    """with two values the bound is the u·log2(2e^ε/(e^ε+1)) of earlier work (u = 7, ε = 0.9)"""
     return database_bound(7, 2, 0.9).bits, ""
 
 
@@ -498,12 +438,9 @@ def _votes() -> tuple[Channel, Channel]:
     return geometric(graph, "ln(2)"), ring(graph, "ln(2)")
 
 
-@claim(
-    "Prop 23, 24",
-    "under identity gain and the best remap, utility is 2 to the minus posterior min-entropy",
-    by=utility,
-)
+@claim("Prop 23, 24", by=utility)
 def _utility_and_entropy() -> Computed:
+    """under identity gain and the best remap, utility is 2 to the minus posterior min-entropy"""
     random = np.random.default_rng(7)
     graph, worst = Clique(5), 0.0
     for _ in range(20):
@@ -514,12 +451,9 @@ def _utility_and_entropy() -> Computed:
     return worst < 1e-12, "for 20 channels"
 
 
-@claim(
-    "Prop 26",
-    "noise that is private on answers is private on databases, and the reverse",
-    by=of_databases,
-)
+@claim("Prop 26", by=of_databases)
 def _oblivious() -> Computed:
+    """noise that is private on answers is private on databases, and the reverse"""
     asked = query("sum(3,2)")
     people = Databases(3, range(3))
     answers = [
@@ -539,12 +473,9 @@ def _oblivious() -> Computed:
     return agreed == 20, f"the same smallest ε for {agreed} of 20 channels"
 
 
-@claim(
-    "Thm 27, 28",
-    "exponential noise with quality -d meets the bound on symmetric graphs",
-    by=exponential,
-)
+@claim("Thm 27, 28", by=exponential)
 def _theorem_28() -> Computed:
+    """exponential noise with quality -d meets the bound on symmetric graphs"""
     graphs = (petersen(), chang(), truncated_tetrahedron(), hypercube(3), Cycle(7), Clique(4))
     worst = 0.0
     for graph in graphs:
@@ -557,7 +488,6 @@ def _theorem_28() -> Computed:
 
 @claim(
     "after Thm 28",
-    "the construction needs distance-regularity or vertex-transitivity",
     by=utility_bound,
     correction="Equal ball sizes are enough: summing a column, Σ_i X[i,o] ≥ max_o·Σ_d n_d e^{-εd}, "
     "and over the outputs n ≥ n·U·Σ_d n_d e^{-εd}. A ring of eight "
@@ -565,6 +495,7 @@ def _theorem_28() -> Computed:
     "meets the bound, and a linear program finds nothing better.",
 )
 def _equal_balls() -> Computed:
+    """the construction needs distance-regularity or vertex-transitivity"""
     graph = ExplicitGraph(EQUAL_BALLS)
     neither = intersection_numbers(graph) is None and not is_vertex_transitive(graph)
     bound = utility_bound(graph, "ln(2)")
@@ -574,12 +505,9 @@ def _equal_balls() -> Computed:
     return not enough, f"8 answers without them: bound {bound:.6f}, reached {met:.6f}"
 
 
-@claim(
-    "Remark 29",
-    "artificial adjacencies keep privacy, and the fewer the higher the utility",
-    by=close_ring,
-)
+@claim("Remark 29", by=close_ring)
 def _remark_29() -> Computed:
+    """artificial adjacencies keep privacy, and the fewer the higher the utility"""
     graph = query("path(6)").graph
     made = [make(graph, "ln(2)") for make in (geometric, ring, randomized_response)]
     private = all(is_private(channel, graph, "ln(2)") for channel in made)
@@ -590,13 +518,13 @@ def _remark_29() -> Computed:
 
 @claim(
     "Ex 30, α",
-    "fifth root of 2, the ratio of the adapted geometric mechanism",
     "1.5",
     by=GeometricChannel,
     correction="2^(1/5) is 1.1487; the matrix of Table 1(a) is computed with that value. The six "
     "cities are the numbers 0 to 5, not 0 to 6.",
 )
 def _fifth_root() -> Computed:
+    """fifth root of 2, the ratio of the adapted geometric mechanism"""
     channel = _cities()[0]
     if not isinstance(channel, GeometricChannel):
         return math.nan, ""
@@ -605,13 +533,13 @@ def _fifth_root() -> Computed:
 
 @claim(
     "Table 1(a)",
-    "entries of the adapted geometric mechanism that agree, of 36",
     "36",
     by=geometric,
     correction="Digits of some entries are cut instead of rounded, .534 for .5346. Every entry is "
     "within one unit of its last digit.",
 )
 def _table_1a() -> Computed:
+    """entries of the adapted geometric mechanism that agree, of 36"""
     rows = _cities()[0].matrix()
     off = np.abs(rows.ravel() - np.array(_entries(TABLE_1A), dtype=float)).max()
     return _agreeing(TABLE_1A, rows), f"largest difference {off:.4f}"
@@ -619,96 +547,73 @@ def _table_1a() -> Computed:
 
 @claim(
     "Table 1(a), first entry",
-    "probability of reporting A when the truth is A",
     "0.534",
     by=geometric,
     correction="The fourth digit is cut: .5346 rounds to .535.",
 )
 def _table_1a_first() -> Computed:
+    """probability of reporting A when the truth is A"""
     return _cities()[0].entry(0, 0), ""
 
 
-@claim(
-    "Table 1(b)", "entries of the optimal mechanism that agree, of 36", "36", by=randomized_response
-)
+@claim("Table 1(b)", "36", by=randomized_response)
 def _table_1b() -> Computed:
+    """entries of the optimal mechanism that agree, of 36"""
     table = " ".join("2/7" if i == j else "1/7" for i in range(6) for j in range(6))
     return _agreeing(table, _cities()[1].matrix()), ""
 
 
-@claim(
-    "Ex 30, U(M1)",
-    "utility of the adapted geometric mechanism",
-    "0.2243",
-    by=posterior_vulnerability,
-)
+@claim("Ex 30, U(M1)", "0.2243", by=posterior_vulnerability)
 def _example_30_m1() -> Computed:
+    """utility of the adapted geometric mechanism"""
     return posterior_vulnerability(_cities()[0]), ""
 
 
-@claim("Ex 30, U(M2)", "utility of the optimal mechanism", "0.2857", by=posterior_vulnerability)
+@claim("Ex 30, U(M2)", "0.2857", by=posterior_vulnerability)
 def _example_30_m2() -> Computed:
+    """utility of the optimal mechanism"""
     return posterior_vulnerability(_cities()[1]), "= 2/7"
 
 
-@claim(
-    "Ex 30, uneven prior, U(M1)",
-    "utility for the prior (.1, .2, .2, .2, .2, .1)",
-    "0.2415",
-    by=posterior_vulnerability,
-)
+@claim("Ex 30, uneven prior, U(M1)", "0.2415", by=posterior_vulnerability)
 def _example_30_uneven_m1() -> Computed:
+    """utility for the prior (.1, .2, .2, .2, .2, .1)"""
     return posterior_vulnerability(_cities()[0], _UNEVEN), ""
 
 
-@claim(
-    "Ex 30, uneven prior, U(M2)",
-    "utility for the prior (.1, .2, .2, .2, .2, .1)",
-    "0.2857",
-    by=posterior_vulnerability,
-)
+@claim("Ex 30, uneven prior, U(M2)", "0.2857", by=posterior_vulnerability)
 def _example_30_uneven_m2() -> Computed:
+    """utility for the prior (.1, .2, .2, .2, .2, .1)"""
     return posterior_vulnerability(_cities()[1], _UNEVEN), ""
 
 
-@claim(
-    "Table 2(a)",
-    "entries of the truncated geometric mechanism that agree, of 36",
-    "36",
-    by=geometric,
-)
+@claim("Table 2(a)", "36", by=geometric)
 def _table_2a() -> Computed:
+    """entries of the truncated geometric mechanism that agree, of 36"""
     return _agreeing(TABLE_2A, _votes()[0].matrix()), ""
 
 
-@claim("Table 2(b)", "entries of the ring mechanism that agree, of 36", "36", by=ring)
+@claim("Table 2(b)", "36", by=ring)
 def _table_2b() -> Computed:
+    """entries of the ring mechanism that agree, of 36"""
     return _agreeing(TABLE_2B, _votes()[1].matrix()), ""
 
 
-@claim(
-    "Ex 31, U(M1)",
-    "utility of the geometric mechanism for 5 votes",
-    "4/9",
-    by=posterior_vulnerability,
-)
+@claim("Ex 31, U(M1)", "4/9", by=posterior_vulnerability)
 def _example_31_m1() -> Computed:
+    """utility of the geometric mechanism for 5 votes"""
     return posterior_vulnerability(_votes()[0]), ""
 
 
-@claim(
-    "Ex 31, U(M2)", "utility of the ring mechanism for 5 votes", "8/21", by=posterior_vulnerability
-)
+@claim("Ex 31, U(M2)", "8/21", by=posterior_vulnerability)
 def _example_31_m2() -> Computed:
+    """utility of the ring mechanism for 5 votes"""
     return posterior_vulnerability(_votes()[1]), ""
 
 
-@claim(
-    "Ex 31, ring",
-    "were the first and last answer adjacent, the geometric mechanism would not be private",
-    by=is_private,
-)
+@claim("Ex 31, ring", by=is_private)
 def _example_31_ring() -> Computed:
+    """were the first and last answer adjacent, the geometric mechanism would not be private"""
     closed = close_ring(query("count(5)").graph)
     first, second = _votes()
     level = smallest_epsilon(first, closed).value / math.log(2)
@@ -716,6 +621,7 @@ def _example_31_ring() -> Computed:
     return broken, f"it needs ε = {level:.0f} ln 2 there"
 
 
-@claim("Ex 31, optimal", "on a line the geometric mechanism is optimal", "4/9", by=design)
+@claim("Ex 31, optimal", "4/9", by=design)
 def _example_31_optimal() -> Computed:
+    """on a line the geometric mechanism is optimal"""
     return design("count(5)", "ln(2)", route="plain").utility, "by a linear program"

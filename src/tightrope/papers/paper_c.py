@@ -58,44 +58,30 @@ def _first(size: int, alpha: Fraction = Fraction(1, 2)) -> IntegerChannel:
     return rational([[(1 if i == o else alpha) / whole for o in range(size)] for i in range(size)])
 
 
-@claim(
-    "Obs 3.1, X",
-    "least loss of the uniform consumer on three adjacent answers: 2α/(1+2α), α = 1/2",
-    "1/2",
-    by=design,
-)
+@claim("Obs 3.1, X", "1/2", by=design)
 def _observation_x() -> Computed:
+    """least loss of the uniform consumer on three adjacent answers: 2α/(1+2α), α = 1/2"""
     return design(Clique(3), "ln(2)", route="plain").expected_loss, "by a linear program"
 
 
-@claim(
-    "Obs 3.1, matrix",
-    "the optimal mechanism has 1 on the diagonal and α elsewhere, over 1+2α",
-    by=design,
-)
+@claim("Obs 3.1, matrix", by=design)
 def _observation_matrix() -> Computed:
+    """the optimal mechanism has 1 on the diagonal and α elsewhere, over 1+2α"""
     found = design(Clique(3), "ln(2)", route="plain").channel
     return equal(found, Channel(_first(3).matrix()), tolerance=1e-7).equal, "at α = 1/2"
 
 
-@claim(
-    "Obs 3.1, Y",
-    "least loss of the consumer who excludes the third answer: α/(1+α), α = 1/2",
-    "1/3",
-    by=design,
-)
+@claim("Obs 3.1, Y", "1/3", by=design)
 def _observation_y() -> Computed:
+    """least loss of the consumer who excludes the third answer: α/(1+α), α = 1/2"""
     graph = Clique(3)
     found = design(graph, "ln(2)", uniform_on(graph, range(2)), route="plain")
     return found.expected_loss, "by a linear program"
 
 
-@claim(
-    "Obs 3.1, q",
-    "every Y with q in [α, 1] is private and optimal, and no other q is",
-    by=expected_loss,
-)
+@claim("Obs 3.1, q", by=expected_loss)
 def _observation_q() -> Computed:
+    """every Y with q in [α, 1] is private and optimal, and no other q is"""
     graph = Clique(3)
     consumer = uniform_on(graph, range(2))
     inside = [_second(Fraction(k, 8)) for k in range(4, 9)]
@@ -108,30 +94,23 @@ def _observation_q() -> Computed:
     return bool(good and not any(outside)), "5 values inside, 2 outside, in integers"
 
 
-@claim(
-    "Obs 3.2, X",
-    "least worst loss of the risk-averse consumer on three adjacent answers, α = 1/2",
-    "1/2",
-    by=design,
-)
+@claim("Obs 3.2, X", "1/2", by=design)
 def _risk_x() -> Computed:
+    """least worst loss of the risk-averse consumer on three adjacent answers, α = 1/2"""
     consumer = Consumer(support=range(3), loss=Loss.binary(3))
     return design(Clique(3), "ln(2)", consumer).expected_loss, ""
 
 
-@claim(
-    "Obs 3.2, Y",
-    "least worst loss of the risk-averse consumer who excludes the third answer, α = 1/2",
-    "1/3",
-    by=design,
-)
+@claim("Obs 3.2, Y", "1/3", by=design)
 def _risk_y() -> Computed:
+    """least worst loss of the risk-averse consumer who excludes the third answer, α = 1/2"""
     consumer = Consumer(support=range(2), loss=Loss.binary(3))
     return design(Clique(3), "ln(2)", consumer).expected_loss, ""
 
 
-@claim("Claim 3.3", "nothing derives both X and some Y", by=derivable)
+@claim("Claim 3.3", by=derivable)
 def _claim_33() -> Computed:
+    """nothing derives both X and some Y"""
     first = _first(3)
     # X is maximally general, so whatever derives it is derived from it.
     general = maximally_general(first, Clique(3), "ln(2)").maximal
@@ -140,23 +119,15 @@ def _claim_33() -> Computed:
     return general and witnessed, "X is maximally general; 5 values of q, each with a consumer"
 
 
-@claim(
-    "§3.2.1",
-    "least loss on m+1 adjacent answers: mα/(1+mα), for m = 5 and α = 1/2",
-    "5/7",
-    by=design,
-)
+@claim("§3.2.1", "5/7", by=design)
 def _larger_cliques() -> Computed:
+    """least loss on m+1 adjacent answers: mα/(1+mα), for m = 5 and α = 1/2"""
     return design(Clique(6), "ln(2)", route="plain").expected_loss, "by a linear program"
 
 
-@claim(
-    "§3.2.2",
-    "for more records the consumer who believes in sums up to m loses the same 2α/(1+2α)",
-    "1/2",
-    by=design,
-)
+@claim("§3.2.2", "1/2", by=design)
 def _more_records() -> Computed:
+    """for more records the consumer who believes in sums up to m loses the same 2α/(1+2α)"""
     graph = query("sum(4,2)").graph
     found = design(graph, "ln(2)", uniform_on(graph, range(3)), route="plain")
     return found.expected_loss, "on sum(4,2)"
@@ -180,25 +151,27 @@ def impossible(
     return proved == cases, f"{proved} of {cases} cases refuted in exact arithmetic"
 
 
-@claim(
-    "Thm 3.4", "no universally optimal mechanism for sums of values up to m ≥ 2", by=universality
-)
+@claim("Thm 3.4", by=universality)
 def _theorem_34() -> Computed:
+    """no universally optimal mechanism for sums of values up to m ≥ 2"""
     return impossible(("sum(1,2)", "sum(3,2)", "sum(4,5)"))
 
 
-@claim("Thm 3.5", "none for histograms of three or more categories", by=universality)
+@claim("Thm 3.5", by=universality)
 def _theorem_35() -> Computed:
+    """none for histograms of three or more categories"""
     return impossible(("histogram(1,3)", "histogram(3,3)", "histogram(2,4)"))
 
 
-@claim("Thm 3.6", "none for bundles of two or more counts", by=universality)
+@claim("Thm 3.6", by=universality)
 def _theorem_36() -> Computed:
+    """none for bundles of two or more counts"""
     return impossible(("counts(1,2)", "counts(3,2)", "counts(2,3)"))
 
 
-@claim("Thm 2.6", "maximally general iff every column graph is connected", by=maximally_general)
+@claim("Thm 2.6", by=maximally_general)
 def _theorem_26() -> Computed:
+    """maximally general iff every column graph is connected"""
     path = query("path(6)").graph
     made = geometric(path, "ln(2)")
     joined = Channel(np.column_stack([made.matrix()[:, :2].sum(axis=1), made.matrix()[:, 2:]]))
@@ -208,10 +181,9 @@ def _theorem_26() -> Computed:
     return connected and not apart and derives, "geometric noise, and two outputs joined"
 
 
-@claim(
-    "Thm 2.7", "on a count the geometric mechanism serves every prior and monotone loss", by=design
-)
+@claim("Thm 2.7", by=design)
 def _theorem_27() -> Computed:
+    """on a count the geometric mechanism serves every prior and monotone loss"""
     random = np.random.default_rng(9)
     graph, worst = query("count(6)").graph, 0.0
     noise = geometric(graph, "ln(2)")
@@ -223,8 +195,9 @@ def _theorem_27() -> Computed:
     return worst < 1e-7, "9 consumers, against a linear program"
 
 
-@claim("Thm 2.8", "and every risk-averse consumer, by a random remap", by=minimax_remap)
+@claim("Thm 2.8", by=minimax_remap)
 def _theorem_28() -> Computed:
+    """and every risk-averse consumer, by a random remap"""
     graph, worst = query("count(5)").graph, 0.0
     noise = geometric(graph, "ln(2)")
     for loss in ("binary", "absolute", "squared"):
@@ -235,8 +208,9 @@ def _theorem_28() -> Computed:
     return worst < 1e-7, "9 consumers, against a linear program"
 
 
-@claim("§2.2.1", "(2) to (5) describe the private mechanisms of a count", by=is_private)
+@claim("§2.2.1", by=is_private)
 def _constraints() -> Computed:
+    """(2) to (5) describe the private mechanisms of a count"""
     graph, random, agreed = query("count(4)").graph, np.random.default_rng(10), 0
     for _ in range(30):
         share = random.choice([0.0, 0.02, 0.2])
@@ -249,8 +223,9 @@ def _constraints() -> Computed:
     return agreed == 30, f"both tests agree on {agreed} of 30 channels"
 
 
-@claim("Obs 3.1, response", "X is k-ary randomised response", by=randomized_response)
+@claim("Obs 3.1, response", by=randomized_response)
 def _response() -> Computed:
+    """X is k-ary randomised response"""
     made = randomized_response(Clique(5), "ln(2)")
     return equal(made, Channel(_first(5).matrix()), tolerance=1e-12).equal, ""
 
@@ -258,19 +233,22 @@ def _response() -> Computed:
 # -- Which graphs have one mechanism for all consumers (section 4) -------------------------
 
 
-@claim("fn. 5", "a sum of bits modulo m ≤ n has a cycle of m answers", by=query)
+@claim("fn. 5", by=query)
 def _footnote_5() -> Computed:
+    """a sum of bits modulo m ≤ n has a cycle of m answers"""
     return all(query(f"count_mod({m + 1},{m})").graph.is_cycle for m in (3, 4, 7)), ""
 
 
-@claim("fn. 7", "which value do all records share, if any: a star", by=query)
+@claim("fn. 7", by=query)
 def _footnote_7() -> Computed:
+    """which value do all records share, if any: a star"""
     graph = query("star(3)").graph
     return graph.is_tree and graph.max_degree == 3 and graph.size == 4, ""
 
 
-@claim("(13)", "on a cycle the rows of X are shifts of δ(1, α, α², …, α², α)", by=design)
+@claim("(13)", by=design)
 def _cycle_rows() -> Computed:
+    """on a cycle the rows of X are shifts of δ(1, α, α², …, α², α)"""
     worst = 0.0
     for m in (4, 5, 6, 7):
         found = design(Cycle(m), "ln(2)", route="plain").channel
@@ -279,27 +257,23 @@ def _cycle_rows() -> Computed:
     return worst < 1e-7, "m = 4, 5, 6, 7, by linear programs"
 
 
-@claim(
-    "(14)",
-    "loss of the consumer on three neighbours of a cycle: that of a line of three, α = 1/2",
-    "4/9",
-    by=design,
-)
+@claim("(14)", "4/9", by=design)
 def _cycle_second() -> Computed:
+    """loss of the consumer on three neighbours of a cycle: that of a line of three, α = 1/2"""
     graph = Cycle(5)
     found = design(graph, "ln(2)", uniform_on(graph, range(3)), route="plain")
     return found.expected_loss, "on cycle(5)"
 
 
-@claim("Claim 4.4", "no universally optimal mechanism on a cycle", by=universality)
+@claim("Claim 4.4", by=universality)
 def _claim_44() -> Computed:
+    """no universally optimal mechanism on a cycle"""
     return impossible(("cycle(3)", "cycle(4)", "cycle(5)", "cycle(8)"), ("bayesian",))
 
 
-@claim(
-    "Claim 4.5", "the labelling changes by at most 1 modulo m along every edge", by=cycle_labelling
-)
+@claim("Claim 4.5", by=cycle_labelling)
 def _claim_45() -> Computed:
+    """the labelling changes by at most 1 modulo m along every edge"""
     spiked = ExplicitGraph([*pairwise(range(6)), (5, 0), (2, 6), (6, 7), (7, 8), (4, 8)])
     graphs = (petersen(), query("grid(4,5)").graph, spiked, query("truncated_tetrahedron").graph)
     for graph in graphs:
@@ -313,13 +287,15 @@ def _claim_45() -> Computed:
     return True, "on 4 graphs"
 
 
-@claim("Thm 4.2", "none on any graph with a cycle", by=universality)
+@claim("Thm 4.2", by=universality)
 def _theorem_42() -> Computed:
+    """none on any graph with a cycle"""
     return impossible(("petersen", "grid(3,3)", "hypercube(3)", "chang"), ("bayesian",))
 
 
-@claim("Thm 4.3", "none on a tree with α > 1/(Δ-1)", by=universality)
+@claim("Thm 4.3", by=universality)
 def _theorem_43() -> Computed:
+    """none on a tree with α > 1/(Δ-1)"""
     refuted = all(
         universality(f"star({k})", epsilon).verdict == "no"
         for k, epsilon in ((3, "ln(1.99)"), (4, "ln(2.99)"), (6, "1"))
@@ -328,28 +304,25 @@ def _theorem_43() -> Computed:
     return refuted and served, "stars with 3, 4 and 6 rays; at α = 1/(Δ-1) there is one"
 
 
-@claim(
-    "Thm 4.3, c_0",
-    "weight of the centre of a star with 4 rays: (1-(k-1)α)/(1+α), α = 1/4",
-    "1/5",
-    by=tight_constraints,
-)
+@claim("Thm 4.3, c_0", "1/5", by=tight_constraints)
 def _star_centre() -> Computed:
+    """weight of the centre of a star with 4 rays: (1-(k-1)α)/(1+α), α = 1/4"""
     return float(tight_constraints(Star(4), "ln(4)").z[0]), ""
 
 
-@claim("Thm 4.3, c_i", "weight of a leaf: 1/(1+α), α = 1/4", "4/5", by=tight_constraints)
+@claim("Thm 4.3, c_i", "4/5", by=tight_constraints)
 def _star_leaf() -> Computed:
+    """weight of a leaf: 1/(1+α), α = 1/4"""
     return float(tight_constraints(Star(4), "ln(4)").z[1]), ""
 
 
 @claim(
     "abstract",
-    "essentially only a single count has a universally optimal mechanism",
     by=universality,
     correction="True for α > 1/2. Below, under binary loss, every tree of degree up to 1 + 1/α has "
     "one as well: Theorem 4.3 is sharp. A tree that is not a line is no count.",
 )
 def _only_counts() -> Computed:
+    """essentially only a single count has a universally optimal mechanism"""
     verdict = universality("tree(2,3)", "ln(4)").verdict
     return verdict != "yes", "the balanced binary tree of height 3 has one at α = 1/4"

@@ -54,8 +54,9 @@ def _tried(seed: int, share: float) -> Channel:
     return Channel(rows + share * np.eye(5)[random.integers(5, size=5)])
 
 
-@claim("Axiom 2.1.1", "ε-privacy survives post-processing", by=remap)
+@claim("Axiom 2.1.1", by=remap)
 def _postprocessing() -> Computed:
+    """ε-privacy survives post-processing"""
     random = np.random.default_rng(12)
     graph = query("sum(3,2)").graph
     kept = sum(
@@ -69,8 +70,9 @@ def _postprocessing() -> Computed:
     return kept == 30, f"{kept} of 30 remaps"
 
 
-@claim("Axiom 2.1.2", "ε-privacy survives a random choice between mechanisms", by=hidden_choice)
+@claim("Axiom 2.1.2", by=hidden_choice)
 def _choice() -> Computed:
+    """ε-privacy survives a random choice between mechanisms"""
     graph = query("path(6)").graph
     first, second = geometric(graph, "ln(2)"), exponential(graph, "ln(2)")
     kept = [
@@ -80,10 +82,9 @@ def _choice() -> Computed:
     return all(kept), "for 4 weights"
 
 
-@claim(
-    "Def 2.1.3, ε", "with M(a) = min(e^ε a, 1-e^{-ε}(1-a)) it is ε-privacy", by=is_generic_private
-)
+@claim("Def 2.1.3, ε", by=is_generic_private)
 def _generic() -> Computed:
+    """with M(a) = min(e^ε a, 1-e^{-ε}(1-a)) it is ε-privacy"""
     bound = FunctionBound(lambda a: min(2 * a, 1 - (1 - a) / 2), "ε-privacy at ln 2")
     agreed, private = 0, 0
     for seed in range(20):
@@ -94,12 +95,9 @@ def _generic() -> Computed:
     return agreed == 20, f"both tests agree on {agreed} of 20 channels, {private} private"
 
 
-@claim(
-    "Def 2.1.3, (ε, δ)",
-    "with M(a) = min(1, e^ε a+δ, 1-e^{-ε}(1-a-δ)) it is (ε, δ)-privacy, over all sets",
-    by=is_generic_private,
-)
+@claim("Def 2.1.3, (ε, δ)", by=is_generic_private)
 def _approximate() -> Computed:
+    """with M(a) = min(1, e^ε a+δ, 1-e^{-ε}(1-a-δ)) it is (ε, δ)-privacy, over all sets"""
     delta, agreed = 0.05, 0
     sets = np.array([[set_ >> o & 1 for o in range(5)] for set_ in range(32)], dtype=float)
     for seed in range(20):
@@ -112,18 +110,16 @@ def _approximate() -> Computed:
     return agreed == 20, f"as by all 32 sets of outputs, {agreed} of 20 channels"
 
 
-@claim("§2.1, M = 1", "M = 1 allows the identity", by=is_generic_private)
+@claim("§2.1, M = 1", by=is_generic_private)
 def _identity() -> Computed:
+    """M = 1 allows the identity"""
     lax = TableBound([(0, 1), (1, 1)])
     return bool(is_generic_private(Channel(np.eye(4)), Clique(4), lax)), ""
 
 
-@claim(
-    "Prop 2.1.4",
-    "a' and a'' bound the probability that the log-odds move by at least t",
-    by=log_odds_bound,
-)
+@claim("Prop 2.1.4", by=log_odds_bound)
 def _log_odds() -> Computed:
+    """a' and a'' bound the probability that the log-odds move by at least t"""
     gap = math.inf
     for t in (0.2, 0.4, math.log(2) - 1e-9, 0.7):
         bound = log_odds_bound(ApproximateBound("ln(2)"), t)
@@ -136,19 +132,20 @@ def _log_odds() -> Computed:
 
 @claim(
     "Prop 2.2.2, a ≥ 1/2",
-    "for a ≥ 1/2 all b' from b to (1-b)a/(1-a) are allowed; that end is a probability",
     by=check_axioms,
     correction="The two cases are exchanged: at a = 3/4, b = 1/2 the end is 3/2. The proof derives "
     "(1-b)a/(1-a) for a ≤ 1/2 and 1-b(1-a)/a for a ≥ 1/2, and so it must read.",
 )
 def _exchanged() -> Computed:
+    """for a ≥ 1/2 all b' from b to (1-b)a/(1-a) are allowed; that end is a probability"""
     a, b = Fraction(3, 4), Fraction(1, 2)
     printed, proved = (1 - b) * a / (1 - a), 1 - b * (1 - a) / a
     return 0 <= printed <= 1, f"at a = 3/4, b = 1/2: {printed} as printed, {proved} as proved"
 
 
-@claim("Prop 2.2.2", "by post-processing, all b' between the two ends are allowed with a", by=remap)
+@claim("Prop 2.2.2", by=remap)
 def _interval() -> Computed:
+    """by post-processing, all b' between the two ends are allowed with a"""
     worst = Fraction(0)
     for a, b in ((Fraction(1, 4), Fraction(1, 2)), (Fraction(2, 5), Fraction(1, 10))):
         end = (1 - b) * a / (1 - a)
@@ -161,27 +158,24 @@ def _interval() -> Computed:
     return worst == 0, "for a ≤ 1/2, in fractions"
 
 
-@claim(
-    "Prop 2.2.3, Thm 2.2.5", "the predicate of ε-privacy satisfies every condition", by=check_axioms
-)
+@claim("Prop 2.2.3, Thm 2.2.5", by=check_axioms)
 def _conditions() -> Computed:
+    """the predicate of ε-privacy satisfies every condition"""
     report = check_axioms(lambda a, b: b <= 2 * a and 1 - a <= 2 * (1 - b), steps=24)
     return bool(report), f"{len(report.conditions)} conditions on a grid of 24 steps"
 
 
-@claim("Thm 2.2.5 (iii)", "m(a) = 1 - M(1-a)", by=check_axioms)
+@claim("Thm 2.2.5 (iii)", by=check_axioms)
 def _lower() -> Computed:
+    """m(a) = 1 - M(1-a)"""
     report = check_axioms(lambda a, b: b <= 2 * a and 1 - a <= 2 * (1 - b), steps=24)
     upper = dict(report.upper)
     return all(low == 1 - upper[1 - a] for a, low in report.lower), "at 25 points"
 
 
-@claim(
-    "Thm 2.2.5 (iv)",
-    "a predicate whose M is not concave breaks the axiom of choice",
-    by=check_axioms,
-)
+@claim("Thm 2.2.5 (iv)", by=check_axioms)
 def _concave() -> Computed:
+    """a predicate whose M is not concave breaks the axiom of choice"""
     report = check_axioms(
         lambda a, b: abs(a - b) <= Fraction(1, 4) or (b <= 4 * a and 1 - a <= 4 * (1 - b)),
         steps=24,
@@ -192,19 +186,20 @@ def _concave() -> Computed:
 
 @claim(
     "Thm 2.2.5 (v)",
-    "m is nonincreasing",
     by=check_axioms,
     correction="m(a) = 1 - M(1-a) with M nondecreasing is nondecreasing; it increases strictly "
     "wherever m(a) > 0. Two signs are exchanged.",
 )
 def _monotone() -> Computed:
+    """m is nonincreasing"""
     bound = ApproximateBound("ln(2)")
     low, high = bound.lower(0.25), bound.lower(0.75)
     return high <= low, f"for ε = ln 2: m(1/4) = {low:.4g}, m(3/4) = {high:.4g}"
 
 
-@claim("Thm 2.3.1", "a concave M makes a definition that keeps both axioms", by=is_generic_private)
+@claim("Thm 2.3.1", by=is_generic_private)
 def _sufficient() -> Computed:
+    """a concave M makes a definition that keeps both axioms"""
     bound = TableBound([(0, "1/20"), ("1/4", "1/2"), (1, 1)])
     rows = [[4, 3, 2], [3, 4, 2], [3, 3, 3]]
     first, second = IntegerChannel(rows), IntegerChannel([row[::-1] for row in rows])
@@ -222,12 +217,9 @@ def _sufficient() -> Computed:
 # -- Generality, row graphs, the Dobrushin coefficient (section 3, appendices) -------------
 
 
-@claim(
-    "Ex 3.2.1",
-    "negative expected loss without a remap can grow by post-processing",
-    by=expected_loss,
-)
+@claim("Ex 3.2.1", by=expected_loss)
 def _expected_loss() -> Computed:
+    """negative expected loss without a remap can grow by post-processing"""
     graph = query("count(3)").graph
     noise = geometric(graph, "ln(2)")
     consumer = Consumer.of(graph, prior=[0.01, 0.49, 0.49, 0.01], loss="absolute")
@@ -236,12 +228,9 @@ def _expected_loss() -> Computed:
     return best < plain, f"loss {plain:.4f} as reported, {best:.4f} after a remap"
 
 
-@claim(
-    "§3, optimal from geometric",
-    "an optimal mechanism for one consumer is derived from the geometric one, not the reverse",
-    by=derivable,
-)
+@claim("§3, optimal from geometric", by=derivable)
 def _lossy() -> Computed:
+    """an optimal mechanism for one consumer is derived from the geometric one, not the reverse"""
     graph = query("count(3)").graph
     consumer = Consumer.of(graph, prior=[0.01, 0.49, 0.49, 0.01], loss="absolute")
     found = design(graph, "ln(2)", consumer).channel
@@ -250,8 +239,9 @@ def _lossy() -> Computed:
     return bool(forth) and not back, "count(3), absolute loss"
 
 
-@claim("Ex 3.2.2", "|det| never grows by a square remap", by=determinant_utility)
+@claim("Ex 3.2.2", by=determinant_utility)
 def _determinant() -> Computed:
+    """|det| never grows by a square remap"""
     random = np.random.default_rng(14)
     noise = geometric(PathPower(4), "ln(2)")
     start = float(determinant_utility(noise))
@@ -262,8 +252,9 @@ def _determinant() -> Computed:
     return max(after) <= start, f"50 remaps, from {start:.4f}"
 
 
-@claim("Ex 3.2.3, App A", "nor does the negative Dobrushin coefficient by any remap", by=dobrushin)
+@claim("Ex 3.2.3, App A", by=dobrushin)
 def _dobrushin_monotone() -> Computed:
+    """nor does the negative Dobrushin coefficient by any remap"""
     random = np.random.default_rng(15)
     noise = geometric(PathPower(4), "ln(2)")
     start = dobrushin(noise).value
@@ -274,12 +265,9 @@ def _dobrushin_monotone() -> Computed:
     return max(after) <= start + 1e-12, f"50 remaps, from {start:.4f}"
 
 
-@claim(
-    "Def 3.3.1",
-    "noise proportional to e^{-ε|i-z|}, cut at both ends, is the truncated geometric mechanism",
-    by=geometric,
-)
+@claim("Def 3.3.1", by=geometric)
 def _geometric() -> Computed:
+    """noise proportional to e^{-ε|i-z|}, cut at both ends, is the truncated geometric mechanism"""
     n, far = 5, 80
     reach = np.arange(-far, n + far)
     rows = np.exp(-math.log(2) * np.abs(np.arange(n)[:, None] - reach))
@@ -289,12 +277,9 @@ def _geometric() -> Computed:
     return equal(Channel(cut), GeometricChannel(n, "ln(2)"), tolerance=1e-12).equal, "n = 5"
 
 
-@claim(
-    "Thm 3.3.3, App B",
-    "splitting outputs ends in a maximally general mechanism that derives the first",
-    by=make_maximally_general,
-)
+@claim("Thm 3.3.3, App B", by=make_maximally_general)
 def _generalise() -> Computed:
+    """splitting outputs ends in a maximally general mechanism that derives the first"""
     graph = petersen()
     flat = remap(exponential(graph, "ln(2)"), Channel(np.eye(3)[np.arange(10) % 3]))
     made = make_maximally_general(flat, graph, "ln(2)")
@@ -307,7 +292,6 @@ def _generalise() -> Computed:
 
 @claim(
     "after Def 3.3.2",
-    "a maximally general mechanism on two answers has at most as many outputs as R has trees",
     "1",
     by=maximally_general,
     correction="The direction of each tight edge counts: a tree with n-1 edges carries up to "
@@ -315,6 +299,7 @@ def _generalise() -> Computed:
     "outputs that are not proportional, and is maximally general.",
 )
 def _trees() -> Computed:
+    """a maximally general mechanism on two answers has at most as many outputs as R has trees"""
     response = IntegerChannel([[2, 1], [1, 2]])
     general = maximally_general(response, PathPower(2), "ln(2)").maximal
     return response.shape[1] if general else 0, "outputs of randomised response at ln 2"
@@ -322,13 +307,13 @@ def _trees() -> Computed:
 
 @claim(
     "App B, share a",
-    "with ρ over all pairs between the components, the share a of the split is a probability",
     by=make_maximally_general,
     correction="ρ1 and ρ2 must range over adjacent pairs only. On a line of three with e^ε = 2 the "
     "column (1, 2, 3)/6 has the components {0, 1} and {2}. All pairs give ρ2 = 3, above e^ε, and a "
     "negative a; adjacent ones give ρ2 = 3/2.",
 )
 def _ratios() -> Computed:
+    """with ρ over all pairs between the components, the share a of the split is a probability"""
     column = [Fraction(k, 6) for k in (1, 2, 3)]
 
     def share(pairs: list[tuple[int, int]]) -> Fraction:
@@ -343,32 +328,21 @@ def _ratios() -> Computed:
     return 0 <= everywhere <= 1 or adjacent not in split, detail
 
 
-@claim(
-    "Lemma 3.3.4, 3.3.5, n odd",
-    "least Dobrushin value for 5 inputs in a row: -e^{-ε(n-1)/2}, ε = ln 2",
-    "-1/4",
-    by=dobrushin_optimum,
-)
+@claim("Lemma 3.3.4, 3.3.5, n odd", "-1/4", by=dobrushin_optimum)
 def _odd() -> Computed:
+    """least Dobrushin value for 5 inputs in a row: -e^{-ε(n-1)/2}, ε = ln 2"""
     return dobrushin_optimum(PathPower(5), "ln(2)").exact, ""
 
 
-@claim(
-    "Lemma 3.3.5, n even",
-    "for 6 inputs in a row: -2e^{-ε(n/2-1)}/(1+e^ε), ε = ln 2",
-    "-1/6",
-    by=dobrushin_optimum,
-)
+@claim("Lemma 3.3.5, n even", "-1/6", by=dobrushin_optimum)
 def _even() -> Computed:
+    """for 6 inputs in a row: -2e^{-ε(n/2-1)}/(1+e^ε), ε = ln 2"""
     return dobrushin_optimum(PathPower(6), "ln(2)").exact, ""
 
 
-@claim(
-    "§3.3, geometric",
-    "the geometric mechanism is optimal under the Dobrushin coefficient",
-    by=dobrushin,
-)
+@claim("§3.3, geometric", by=dobrushin)
 def _geometric_optimal() -> Computed:
+    """the geometric mechanism is optimal under the Dobrushin coefficient"""
     worst = max(
         abs(
             dobrushin(geometric(PathPower(n), "ln(2)")).value
@@ -379,12 +353,9 @@ def _geometric_optimal() -> Computed:
     return worst < 1e-12, "for 2 to 8 answers"
 
 
-@claim(
-    "Lemma 3.3.7",
-    "the two inputs that are told apart best are as far apart as possible",
-    by=dobrushin_optimum,
-)
+@claim("Lemma 3.3.7", by=dobrushin_optimum)
 def _far_apart() -> Computed:
+    """the two inputs that are told apart best are as far apart as possible"""
     graphs = [query(text).graph for text in ("petersen", "sum(4,2)", "star(3)", "cycle(7)")]
     pairs = ((graph, dobrushin_optimum(graph, "ln(2)").pair) for graph in graphs)
     return all(graph.distance(i, j) == graph.diameter for graph, (i, j) in pairs), "4 graphs"
@@ -392,7 +363,6 @@ def _far_apart() -> Computed:
 
 @claim(
     "Lemma 3.3.8, even d",
-    "least value at diameter d = 2 when its conditions are read as in Lemma 3.3.5, ε = ln 2",
     "-2/3",
     by=dobrushin_optimum,
     correction="Lemma 3.3.5 counts the n = d+1 nodes of a path, Lemma 3.3.8 puts the length d into "
@@ -400,28 +370,26 @@ def _far_apart() -> Computed:
     "-2e^{-ε(d-1)/2}/(1+e^ε).",
 )
 def _length_and_nodes() -> Computed:
+    """least value at diameter d = 2 when its conditions are read as in Lemma 3.3.5, ε = ln 2"""
     return dobrushin_optimum(PathPower(3), "ln(2)").exact, "reached by geometric noise"
 
 
 @claim(
     "Lemma 3.3.8, odd d",
-    "at d = 1 its conditions are empty, so that every mechanism on two answers is optimal",
     by=dobrushin,
     correction="Read with lengths, the conditions for d = 1 demand a tight edge. A mechanism that "
     "ignores its input meets the printed ones.",
 )
 def _empty_conditions() -> Computed:
+    """at d = 1 its conditions are empty, so that every mechanism on two answers is optimal"""
     useless = dobrushin(Channel([[0.5, 0.5], [0.5, 0.5]])).value
     best = dobrushin_optimum(Clique(2), "ln(3)").value
     return useless >= best, f"ignoring the input {useless:g}, randomised response {best:g}"
 
 
-@claim(
-    "§3.3, after general",
-    "making a mechanism maximally general leaves its Dobrushin value where it is optimal",
-    by=make_maximally_general,
-)
+@claim("§3.3, after general", by=make_maximally_general)
 def _still_optimal() -> Computed:
+    """making a mechanism maximally general leaves its Dobrushin value where it is optimal"""
     graph = query("sum(3,2)").graph
     best = dobrushin_optimum(graph, "ln(2)")
     made = make_maximally_general(best.channel, graph, "ln(2)")

@@ -78,7 +78,7 @@ def test_a_row_shows_both_values() -> None:
 def test_a_paper_keeps_the_order_of_its_claims() -> None:
     paper = Paper("X", "On addition")
     for name in ("1", "2"):
-        paper.claim(name, "s", name, by=sum)(lambda: (1, ""))
+        paper.claim(name, name, by=sum)(lambda: (1, ""))
     assert [entry.result for entry in paper.claims] == ["1", "2"]
     assert [entry.row().verdict for entry in paper.claims] == ["match", "open"]
 
