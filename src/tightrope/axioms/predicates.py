@@ -134,32 +134,35 @@ def check_axioms(predicate: Predicate, *, steps: int = 64) -> PredicateReport:
     (['M is concave'], 'random choice')
     """
     asked = _Grid(predicate, whole_number(steps, "the number of steps", 2, 4096))
-    conditions = (
-        Condition("q(a, a) holds", *asked.diagonal()),
-        Condition("the b allowed for an a form an interval", *asked.intervals()),
-        Condition("M(a) ≥ a ≥ m(a) and m(a) = 1 - M(1-a)", *asked.around_diagonal()),
-        Condition("M grows towards (1, 1) at least as post-processing does", *asked.growth()),
-        Condition("M is concave", *asked.concavity()),
+    around = all(top >= a for a, top in asked.border)
+    found = {
+        "q(a, a) holds": asked.diagonal(),
+        "the b allowed for an a form an interval": asked.intervals(),
+        "M grows towards (1, 1) at least as post-processing does": asked.growth(),
+        "M is concave": asked.concavity(),
+    }
+    conditions = [Condition(name, breach is None, breach) for name, breach in found.items()]
+    # Both readings of q are taken together, so that M(a) ≥ a is all that is left to ask.
+    conditions.insert(2, Condition("M(a) ≥ a ≥ m(a) and m(a) = 1 - M(1-a)", around, None))
+    lower = tuple((1 - a, 1 - b) for a, b in reversed(asked.border))
+    return PredicateReport(
+        tuple(conditions), asked.border, lower, _hull(asked.border), asked.symmetric
     )
-    upper = tuple(zip(asked.grid, asked.upper, strict=True))
-    lower = tuple((1 - a, 1 - b) for a, b in reversed(upper))
-    return PredicateReport(conditions, upper, lower, _hull(upper), asked.symmetric)
 
 
 class _Grid:
+    """A predicate on a grid; each method returns the first breach of one condition, if any."""
+
     def __init__(self, predicate: Predicate, steps: int) -> None:
         self.raw = predicate
         self.grid = [Fraction(k, steps) for k in range(steps + 1)]
-        self.table = [[self._both(a, b) for b in self.grid] for a in self.grid]
+        pairs = [(a, b) for a in self.grid for b in self.grid]
         self.symmetric = all(
-            bool(predicate(a, b)) == bool(predicate(1 - a, 1 - b))
-            for a in self.grid
-            for b in self.grid
+            bool(predicate(a, b)) == bool(predicate(1 - a, 1 - b)) for a, b in pairs
         )
-        self.upper = [
-            max((b for b, ok in zip(self.grid, row, strict=True) if ok), default=a)
-            for a, row in zip(self.grid, self.table, strict=True)
-        ]
+        self.allowed = {a: [b for b in self.grid if self._both(a, b)] for a in self.grid}
+        #: The points (a, M(a)).
+        self.border = tuple((a, max(self.allowed[a], default=a)) for a in self.grid)
 
     def _both(self, a: Fraction, b: Fraction) -> bool:
         return bool(self.raw(a, b)) and bool(self.raw(1 - a, 1 - b))
@@ -175,70 +178,47 @@ class _Grid:
         remap = rational([[kept, 1 - kept], [moved, 1 - moved]])
         return Breach("post-processing", (_pair(*point),), remap, None, _pair(a, b))
 
-    def diagonal(self) -> tuple[bool, Breach | None]:
+    def diagonal(self) -> Breach | None:
         """Ask for q(a, a): a report that ignores the answer must be allowed."""
-        start = next(
-            (
-                (a, b)
-                for a, row in zip(self.grid, self.table, strict=True)
-                for b, ok in zip(self.grid, row, strict=True)
-                if ok
-            ),
-            (Fraction(1), Fraction(1)),
-        )
-        for k, a in enumerate(self.grid):
-            if not self.table[k][k]:
-                breach = self._processed(start, a, a)
-                if breach is not None:
-                    return False, breach
-        return True, None
+        one = Fraction(1)
+        start = next(((a, row[0]) for a, row in self.allowed.items() if row), (one, one))
+        missing = (a for a in self.grid if a not in self.allowed[a])
+        return next(filter(None, (self._processed(start, a, a) for a in missing)), None)
 
-    def intervals(self) -> tuple[bool, Breach | None]:
-        """Ask for all between an allowed b and a: post-processing reaches it."""
-        for a, row in zip(self.grid, self.table, strict=True):
-            allowed = [b for b, ok in zip(self.grid, row, strict=True) if ok and b != a]
-            for b in {min(allowed), max(allowed)} if allowed else ():
+    def intervals(self) -> Breach | None:
+        """Ask for all between an allowed b and a: mixing in a coin that shows 0 with chance a."""
+        for a, row in self.allowed.items():
+            for b in {b for b in row[:1] + row[-1:] if b != a}:
                 between = [c for c in self.grid if min(a, b) < c < max(a, b)]
                 for wanted in [*between, (a + b) / 2]:
-                    breach = self._moved(a, b, wanted) if self._forbids(a, wanted) else None
+                    share = (wanted - a) / (b - a)
+                    coin = (1 - share) * a
+                    breach = self._processed((a, b), share + coin, coin)
                     if breach is not None:
-                        return False, breach
-        return True, None
+                        return breach
+        return None
 
-    def _moved(self, a: Fraction, b: Fraction, wanted: Fraction) -> Breach | None:
-        """Keep a and move b towards it by mixing in a coin that shows 0 with probability a."""
-        share = (wanted - a) / (b - a)
-        return self._processed((a, b), share + (1 - share) * a, (1 - share) * a)
-
-    def around_diagonal(self) -> tuple[bool, Breach | None]:
-        """Ask for M(a) ≥ a; both readings taken together, the rest follows."""
-        return all(top >= a for a, top in zip(self.grid, self.upper, strict=True)), None
-
-    def growth(self) -> tuple[bool, Breach | None]:
+    def growth(self) -> Breach | None:
         """Ask for what moving some of one output to the other makes of the border."""
-        points = list(zip(self.grid, self.upper, strict=True))
-        for a, b in points:
-            for c in self.grid[1:-1]:
-                for kept, moved in ((Fraction(1), c), (c, Fraction(0))):
-                    breach = self._processed((a, b), kept, moved)
-                    if breach is not None:
-                        return False, breach
-        return True, None
+        tries = (
+            self._processed(point, kept, moved)
+            for point in self.border
+            for c in self.grid[1:-1]
+            for kept, moved in ((Fraction(1), c), (c, Fraction(0)))
+        )
+        return next(filter(None, tries), None)
 
-    def concavity(self) -> tuple[bool, Breach | None]:
+    def concavity(self) -> Breach | None:
         """Ask for random choices between two allowed mechanisms on the border."""
-        points = list(zip(self.grid, self.upper, strict=True))
-        hull = _corners(points)
-        for (a1, b1), (a2, b2) in pairwise(hull):
-            inside = [p for p in points if a1 < p[0] < a2]
+        for (a1, b1), (a2, b2) in pairwise(_corners(list(self.border))):
             # A cap that the grid cuts off shows between its points.
-            for a in [p[0] for p in inside] or [(a1 + a2) / 2]:
+            for a in [a for a in self.grid if a1 < a < a2] or [(a1 + a2) / 2]:
                 weight = (a2 - a) / (a2 - a1)
                 b = weight * b1 + (1 - weight) * b2
                 if self._forbids(a, b):
                     made = (_pair(a1, b1), _pair(a2, b2))
-                    return False, Breach("random choice", made, None, weight, _pair(a, b))
-        return True, None
+                    return Breach("random choice", made, None, weight, _pair(a, b))
+        return None
 
 
 def _pair(a: Fraction, b: Fraction) -> IntegerChannel:
