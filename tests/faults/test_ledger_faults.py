@@ -324,6 +324,17 @@ def test_nothing_is_added_to_a_damaged_ledger(tmp_path, change, key, says):
     assert not ledger.verify().intact
 
 
+def test_a_ledger_of_another_format_is_left_alone(tmp_path):
+    path = tmp_path / "ledger.db"
+    opened(path)
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute("update ledger_state set value = replace(value, ':2', ':3') "
+                    "where name = 'ledger'")  # fmt: skip
+        raw.commit()
+    with pytest.raises(LedgerError, match="of format 3, and this program writes format 2"):
+        Ledger(path)
+
+
 def test_a_ledger_that_lost_its_number(tmp_path):
     path = tmp_path / "ledger.db"
     ledger = opened(path)
@@ -421,5 +432,5 @@ def test_whatever_a_ledger_holds_the_errors_are_clear(tmp_path, seed):
                     raw.execute("insert into ledger_entries values "
                                 "(:position, :previous, :time, :body, :hash)", row)  # fmt: skip
             raw.commit()
-        assert not Ledger(path).verify().intact
+        assert not ledger.verify().intact
         everything(path)

@@ -19,6 +19,7 @@ leaves, and none without a charge.
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -116,6 +117,15 @@ class Ledger:
             raise LedgerError(
                 f"{self.store.name}: there is no ledger here; make one with Ledger.create or "
                 "'tightrope ledger init', or let tightrope release make it with --budget"
+            )
+        version = VERSION
+        with contextlib.suppress(LedgerError), self.store.reading() as look:
+            # A ledger that is damaged here is opened all the same, to be verified.
+            version = look.state.get("ledger", {}).get("version", VERSION)
+        if version != VERSION:
+            raise LedgerError(
+                f"{self.store.name}: this ledger is of format {version}, and this program writes "
+                f"format {VERSION}: go on with the program that wrote it, or start a new ledger"
             )
 
     @classmethod
