@@ -19,9 +19,6 @@ from tightrope.errors import InputError, TooLarge
 from tightrope.exact import determinant
 from tightrope.graphs import AnswerGraph
 
-#: Largest number of nodes whose distances are looked at for a pair as far apart as possible.
-FAR_PAIR_NODES = 20_000
-
 
 def determinant_utility(channel: Channel) -> Fraction | float:
     r"""Return :math:`|\det X|` of a square channel [D, Ex 3.2.2].
@@ -133,13 +130,14 @@ def _climb(length: int, ratio: Fraction) -> list[Fraction]:
     return [*rising, *(1 - p for p in reversed(rising))]
 
 
-def _far_pair(graph: AnswerGraph) -> tuple[int, int]:
-    for start in range(min(graph.size, FAR_PAIR_NODES)):
+def _far_pair(graph: AnswerGraph, starts: int = 20_000) -> tuple[int, int]:
+    """Return two answers as far apart as possible, looking from some of them."""
+    for start in range(min(graph.size, starts)):
         distances = graph.distances_from(start)
         end = int(distances.argmax())
         if distances[end] == graph.diameter:
             return start, end
     raise TooLarge(
         f"no pair of answers of {graph.name} as far apart as possible was found among the first "
-        f"{FAR_PAIR_NODES}"
+        f"{starts}"
     )

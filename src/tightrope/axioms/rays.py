@@ -20,21 +20,21 @@ from tightrope.graphs import AnswerGraph
 
 Floats = NDArray[np.float64]
 
-#: Largest number of nodes whose rays are listed.
-RAY_NODES = 9
 #: A multiplier of a linear program above this counts as positive.
 MULTIPLIER_TOLERANCE = 1e-9
 
 
-def all_rays(graph: AnswerGraph, alpha: float) -> Floats:
+def all_rays(graph: AnswerGraph, alpha: float, *, most_nodes: int = 9) -> Floats:
     """Return every ray of a small graph as a row, its largest entry 1.
 
     Parameters
     ----------
     graph
-        A graph with edges of length 1 and at most ``RAY_NODES`` nodes.
+        A small graph with edges of length 1.
     alpha
         α in (0, 1).
+    most_nodes
+        Largest number of nodes: the rays of more are too many.
 
     Examples
     --------
@@ -46,8 +46,8 @@ def all_rays(graph: AnswerGraph, alpha: float) -> Floats:
     from scipy.sparse.csgraph import breadth_first_order, connected_components
 
     graph._check_unit("rays")
-    if graph.size > RAY_NODES:
-        raise TooLarge(f"the rays of {graph.size} answers are too many: at most {RAY_NODES} fit")
+    if graph.size > most_nodes:
+        raise TooLarge(f"the rays of {graph.size} answers are too many: at most {most_nodes} fit")
     n, edges = graph.size, graph.edge_array()
 
     def network(some: NDArray[np.int64]) -> Any:

@@ -31,8 +31,6 @@ from tightrope.graphs import AnswerGraph, ExplicitGraph
 
 #: Largest number of entries of a mechanism that is written out for the whole graph.
 EXTENSION_LIMIT = 20_000
-#: Rows of a matrix, and answers of a labelling, that are still written into a report.
-REPORT_ROWS = 200
 
 
 @dataclass(frozen=True)
@@ -106,8 +104,8 @@ class Refutation:
             made.append(Consumer(prior=Prior(weights), loss=self.loss))
         return tuple(made)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the proof under its public names, ready for JSON."""
+    def as_dict(self, most_rows: int = 200) -> dict[str, Any]:
+        """Return the proof under its public names, ready for JSON; long tables are left out."""
         told: dict[str, Any] = {
             "consumers": [
                 {
@@ -123,10 +121,10 @@ class Refutation:
         if self.priors:
             for entry, prior in zip(told["consumers"], self.priors, strict=True):
                 entry["prior"] = list(prior)
-        if self.mechanisms and len(self.rows) <= REPORT_ROWS:
+        if self.mechanisms and len(self.rows) <= most_rows:
             told["rows"] = [self.graph.label(i) for i in self.rows]
             told["mechanisms"] = [_fractions(channel) for channel in self.mechanisms]
-        if self.labellings and self.graph.size <= REPORT_ROWS:
+        if self.labellings and self.graph.size <= most_rows:
             told["labellings"] = [list(labels) for labels in self.labellings]
         if self.derivation is not None and self.derivation.witness is not None:
             told["failing_derivation"] = self.derivation.witness.as_dict()

@@ -27,8 +27,6 @@ from tightrope.mechanisms import geometric
 from tightrope.phi import Phi
 from tightrope.queries import Query, query
 
-_TRIANGLE_THEOREMS = {"sum": "Thm 3.4", "histogram": "Thm 3.5", "counts": "Thm 3.6"}
-
 
 @dataclass(frozen=True)
 class Search:
@@ -197,7 +195,8 @@ class _Case:
             return None
         names = [str(self.graph.label(i)) for i in self.shortest]
         family = self.text.partition("(")[0]
-        known = _TRIANGLE_THEOREMS.get(family, "Claim 3.3")
+        theorems = {"sum": "Thm 3.4", "histogram": "Thm 3.5", "counts": "Thm 3.6"}
+        known = theorems.get(family, "Claim 3.3")
         return Verdict(
             "no",
             f"the answers {names[0]}, {names[1]} and {names[2]} are pairwise neighbours: two "

@@ -41,8 +41,6 @@ from tightrope.phi.structure import structure_of
 UNPROVEN_ERROR = 1e-11
 #: Largest number of answers for which the least bound is found by a linear program.
 PROGRAM_LIMIT = 400
-#: Largest number of answers for which levels are found by exact polynomials.
-EXACT_ANSWERS = 16
 
 
 @dataclass(frozen=True)
@@ -461,7 +459,8 @@ def regular_levels(
 
 
 def _levels(prior: Prior, graph: AnswerGraph, low: float | None, high: float | None) -> Existence:
-    if graph.size <= EXACT_ANSWERS and not graph.has_lengths:
+    # Exact polynomials of more answers take longer than sampling and refining.
+    if graph.size <= 16 and not graph.has_lengths:
         cells = single_cells(graph)
         if fits_exactly(cells):
             below = math.lcm(*(p.denominator for p in prior.exact))

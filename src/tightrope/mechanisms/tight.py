@@ -46,8 +46,6 @@ from tightrope.phi.operator import CONSISTENT_TOLERANCE
 
 #: How far below zero the least value of λ·r - π_i r_i may be, over columns with sum 1.
 CERTIFICATE_TOLERANCE = 1e-9
-#: Largest number of answers times edges for which the certificate is tested by linear programs.
-TEST_WORK = 400_000
 
 
 class NoTightConstraints(InputError):
@@ -299,11 +297,16 @@ def candidate_prices(
 
 
 def candidate_test(
-    graph: AnswerGraph, epsilon: Epsilon, z: NDArray[np.float64], prior: ArrayLike
+    graph: AnswerGraph,
+    epsilon: Epsilon,
+    z: NDArray[np.float64],
+    prior: ArrayLike,
+    most_work: int = 400_000,
 ) -> Optimality:
     r"""Test the candidate certificate of a prior.
 
-    The margin is found by one linear program for each answer that the prior allows.
+    The margin is found by one linear program for each answer that the prior allows; ``most_work``
+    is the largest number of answers times edges.
     """
     phi = Phi(graph, epsilon)
     pi = phi.check_vector(prior, "the prior")
@@ -311,10 +314,10 @@ def candidate_test(
     if len(bad) or abs(pi.sum() - 1) > 1e-9:
         place = f"{pi[bad[0]]} at position {bad[0]}" if len(bad) else f"the sum {pi.sum():.12g}"
         raise InputError(f"a prior must be non-negative with sum 1, got {place}")
-    if not graph.is_tree and graph.size * graph.edge_count > TEST_WORK:
+    if not graph.is_tree and graph.size * graph.edge_count > most_work:
         raise TooLarge(
             f"the certificate on {graph.name} would need {graph.size} linear programs with "
-            f"{2 * graph.edge_count} constraints each; {TEST_WORK} answers × edges are the limit"
+            f"{2 * graph.edge_count} constraints each; {most_work} answers × edges are the limit"
         )
     v, certificate = candidate_prices(phi, pi)
     utility = float(z @ v)
