@@ -3,13 +3,16 @@
 import datetime
 import warnings
 from collections import Counter
+from dataclasses import replace
 
 import ibis
+import psycopg
 import pytest
 from tests.data.conftest import FACTS, PAIRS, ROWS, VISITS, truth_of
 
 from tightrope.errors import InputError
 from tightrope.publish import Ledger, parse_facts, release
+from tightrope.publish.facts import Table
 from tightrope.publish.sealed import SourceFailed
 from tightrope.publish.sources import dialect_of, open_source
 from tightrope.publish.sql_reader import read_shape
@@ -295,3 +298,65 @@ def test_the_first_line_must_name_the_columns(tmp_path, header):
         open_source(path, PEOPLE.table("people")),
     ):
         pass
+
+
+# -- tables of Ibis -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "sqlite", "postgresql"])
+@pytest.mark.parametrize("as_table", [True, False])
+def test_ibis_backends_and_their_tables(request, parquet, kind, as_table):
+    sql, answer = "select count(*) from people where smoker", sum(row[3] for row in ROWS)
+    if kind == "duckdb":
+        backend = ibis.duckdb.connect(parquet.with_suffix(".duckdb"), read_only=True)
+    elif kind == "sqlite":
+        backend = ibis.sqlite.connect(request.getfixturevalue("sqlite").removeprefix("sqlite:///"))
+    else:
+        address = request.getfixturevalue("server").new_database("backend")
+        with psycopg.connect(address) as db:
+            db.execute("create table people (smoker boolean)")
+            db.cursor().executemany("insert into people values (%s)", [(row[3],) for row in ROWS])
+        backend = ibis.postgres.from_connection(psycopg.connect(address))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        place = backend.table("people") if as_table else backend
+        assert truth_of(place, sql, PEOPLE) == answer
+        # The connection is still its owner's, with its settings.
+        assert backend.table("people").count().execute() == len(ROWS)
+        backend.disconnect()
+
+
+# -- which data it is -----------------------------------------------------------------------
+
+
+def identity(place, table=None):
+    with open_source(place, table or PEOPLE.table("people")) as opened:
+        return opened.identity()
+
+
+def test_one_file_is_one_source_whatever_leads_to_it(parquet, tmp_path):
+    (tmp_path / "link.parquet").symlink_to(parquet)
+    (tmp_path / "hard.parquet").hardlink_to(parquet)
+    here = identity(str(parquet))
+    for other in (
+        f"{parquet.parent}/../{parquet.parent.name}/people.parquet",
+        tmp_path / "link.parquet",
+        tmp_path / "hard.parquet",
+        f"polars:{parquet}",
+    ):
+        assert identity(other).is_same(here)
+    assert not identity(str(parquet.with_suffix(".csv"))).is_same(here)
+
+
+def test_one_table_is_one_source_whatever_leads_to_it(server):
+    address = server.new_database("identities")
+    with psycopg.connect(address) as db:
+        db.execute("create table people (id integer)")
+        db.execute("create table others (id integer)")
+    people = Table("people")
+    here = identity(address, people)
+    assert identity(address, replace(people, relation="public.people")).is_same(here)
+    scheme, _, rest = address.partition(":")
+    assert identity(f"postgres:{rest}&application_name=x", people).is_same(here)
+    assert scheme == "postgresql"
+    assert not identity(address, Table("others")).is_same(here)

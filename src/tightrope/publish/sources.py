@@ -736,9 +736,9 @@ class SQLite(Source):
         if isinstance(self.data, str | Path):
             self.path = _path_of(self.data)
             self.connection = sqlite3.connect(self.path)
+            self.connection.execute("PRAGMA query_only = ON")
         else:
             self.connection = self.data.con
-        self.connection.execute("PRAGMA query_only = ON")
 
     def columns(self) -> Mapping[str, str]:
         *space, name = self.relation.split(".")
