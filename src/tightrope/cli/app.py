@@ -9,11 +9,10 @@ from typing import Annotated, get_type_hints
 import typer
 
 from tightrope import __version__
-from tightrope.cli.certify import certify
 from tightrope.cli.design import design
 from tightrope.cli.init import init
 from tightrope.cli.ledger import COMMANDS as LEDGER_COMMANDS
-from tightrope.cli.mechanisms import analyse, audit, curve, derive, generalise, remap
+from tightrope.cli.mechanisms import analyse, audit, certify, curve, derive, generalise, remap
 from tightrope.cli.papers import papers
 from tightrope.cli.privacy import axioms, explain
 from tightrope.cli.questions import exists, graph, regular, universal

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tightrope.cli.output import AsJson, facts_table, paragraphs, show
+from tightrope.cli.output import AsJson, tell
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    pass
 
 LedgerUrl = Annotated[
     str,
@@ -49,16 +49,13 @@ def show_ledger(url: LedgerUrl, as_json: AsJson = False) -> None:
         },
     }
 
-    def draw(console: Console) -> None:
-        rows = {
-            name: f"{shown(account.spent)} of {shown(account.budget)} spent, "
-            f"{shown(account.remaining)} left"
-            for name, account in accounts.items()
-        }
-        rows |= {"entries": str(head.position), "head": head.hash, "last": head.time}
-        facts_table(console, f"ledger {ledger.store.name}", rows)
-
-    show(as_json, data, draw)
+    rows = {
+        name: f"{shown(account.spent)} of {shown(account.budget)} spent, "
+        f"{shown(account.remaining)} left"
+        for name, account in accounts.items()
+    }
+    rows |= {"entries": str(head.position), "head": head.hash, "last": head.time}
+    tell(as_json, data, f"ledger {ledger.store.name}", rows)
 
 
 def verify_ledger(
@@ -104,17 +101,19 @@ def verify_ledger(
         "remaining": {name: str(a.remaining) for name, a in report.accounts.items()},
     }
 
-    def draw(console: Console) -> None:
-        rows = {
-            "intact": "yes" if report.intact else "no",
-            "entries": str(report.entries),
-            "head": report.head,
-            "anchors": f"{len(anchors)} found" if report.intact else str(len(anchors)),
-        }
-        facts_table(console, f"ledger {ledger.store.name}", rows)
-        paragraphs(console, [f"FAILS: {reason}." for reason in report.reasons])
-
-    show(as_json, data, draw)
+    rows = {
+        "intact": "yes" if report.intact else "no",
+        "entries": str(report.entries),
+        "head": report.head,
+        "anchors": f"{len(anchors)} found" if report.intact else str(len(anchors)),
+    }
+    tell(
+        as_json,
+        data,
+        f"ledger {ledger.store.name}",
+        rows,
+        [f"FAILS: {reason}." for reason in report.reasons],
+    )
     if not report.intact:
         raise typer.Exit(1)
 
@@ -172,11 +171,8 @@ def set_budget(
     left = ledger.remaining(account)
     data = {"account": account, "budget": str(budget), "remaining": str(left)}
 
-    def draw(console: Console) -> None:
-        rows = {"budget": shown(budget), "remaining": shown(left)}
-        facts_table(console, account, rows)
-
-    show(as_json, data, draw)
+    rows = {"budget": shown(budget), "remaining": shown(left)}
+    tell(as_json, data, account, rows)
 
 
 def init_ledger(url: LedgerUrl, as_json: AsJson = False) -> None:
@@ -193,10 +189,7 @@ def init_ledger(url: LedgerUrl, as_json: AsJson = False) -> None:
     ledger = Ledger.create(url)
     data = {"ledger": ledger.id, "entries": ledger.head().position, "head": ledger.head().hash}
 
-    def draw(console: Console) -> None:
-        facts_table(console, f"ledger {ledger.store.name}", {k: str(v) for k, v in data.items()})
-
-    show(as_json, data, draw)
+    tell(as_json, data, f"ledger {ledger.store.name}", {k: str(v) for k, v in data.items()})
 
 
 #: The words after ``tightrope ledger``.

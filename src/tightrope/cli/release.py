@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tightrope.cli.output import AsJson, facts_table, show
+from tightrope.cli.output import AsJson, tell
 from tightrope.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from tightrope.publish.releasing import DeclaredQuestion
 
 
@@ -109,6 +107,7 @@ def release(
     from tightrope.publish.facts import FACTS_FILE, read_column
     from tightrope.publish.receipts import write_receipt
     from tightrope.publish.releasing import release as do_release
+    from tightrope.report.texts import answer_text
 
     try:
         check_goals(receipt)
@@ -136,28 +135,17 @@ def release(
         declared=_declared(query, answers, otherwise),
     )
 
-    def draw(console: Console) -> None:
-        rows = {
-            "answer": _shown_answer(done.answer, done.groups),
-            **({} if done.guess == done.answer else {"best guess from it": str(done.guess)}),
-            "ε": str(done.epsilon),
-            "remaining": f"{shown(done.remaining)} of the budget of table {done.receipt['table']}",
-            "key": done.key if done.fresh else f"{done.key} (answered before: nothing charged)",
-            "entry": f"{done.receipt['position']} of ledger {ledger.rpartition('@')[2]}",
-        }
-        facts_table(console, f"{done.receipt['query']}  ({done.receipt['neighbours']})", rows)
-
-    show(as_json, done.as_dict(), draw)
+    rows = {
+        "answer": answer_text(done.answer, done.groups),
+        **({} if done.guess == done.answer else {"best guess from it": str(done.guess)}),
+        "ε": str(done.epsilon),
+        "remaining": f"{shown(done.remaining)} of the budget of table {done.receipt['table']}",
+        "key": done.key if done.fresh else f"{done.key} (answered before: nothing charged)",
+        "entry": f"{done.receipt['position']} of ledger {ledger.rpartition('@')[2]}",
+    }
+    tell(as_json, done.as_dict(), f"{done.receipt['query']}  ({done.receipt['neighbours']})", rows)
     if receipt is not None:
         write_receipt(done.receipt, receipt)
-
-
-def _shown_answer(answer: Any, groups: tuple[Any, ...]) -> str:
-    if groups and isinstance(answer, tuple):
-        return ", ".join(f"{group}: {n}" for group, n in zip(groups, answer, strict=True))
-    if groups and isinstance(answer, int):
-        return str(groups[answer])
-    return str(answer)
 
 
 def _part(text: str | None) -> tuple[str, str] | None:

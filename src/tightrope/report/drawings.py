@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels import Channel
 from tightrope.graphs import AnswerGraph
+from tightrope.report.texts import label_text
 
 #: Colours that everybody can tell apart (Okabe and Ito), from dark to light, so that prints in
 #: black and white keep the order too.
@@ -49,15 +50,6 @@ def strokes(count: int) -> tuple[Stroke, ...]:
     hatches = ("", "///", "...", "xxx", "\\\\\\", "+++")
     kinds = list(map(Stroke, COLOURS, dashes, "os^DvP", hatches))
     return tuple(kinds[k % len(kinds)] for k in range(count))
-
-
-def label_text(label: object) -> str:
-    """Return a label as text, whole.
-
-    >>> label_text((1, 2)), label_text("a")
-    ('1,2', 'a')
-    """
-    return ",".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
 def short_label(label: object) -> str:

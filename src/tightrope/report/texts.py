@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,15 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(entry) for entry in value]
     return str(value)
+
+
+def label_text(label: object) -> str:
+    """Return a label as text, whole.
+
+    >>> label_text((1, 2)), label_text("a")
+    ('1,2', 'a')
+    """
+    return ",".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
 def about_query(query: Query) -> dict[str, str]:
@@ -82,3 +91,16 @@ def verdict_rows(told: Mapping[str, Any]) -> dict[str, str]:
         "ratio": str(told["ratio"] or "not known"),
         "digest": str(told["digest"] or "not known"),
     }
+
+
+def answer_text(answer: Any, groups: Sequence[Any] = ()) -> str:
+    """Return a released answer as text; counts of groups, and groups, by their names.
+
+    >>> answer_text((3, 5), ("north", "south")), answer_text(1, ("north", "south")), answer_text(7)
+    ('north: 3, south: 5', 'south', '7')
+    """
+    if groups and isinstance(answer, tuple):
+        return ", ".join(f"{group}: {n}" for group, n in zip(groups, answer, strict=True))
+    if groups and isinstance(answer, int):
+        return str(groups[answer])
+    return label_text(answer)

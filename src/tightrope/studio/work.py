@@ -21,9 +21,15 @@ from tightrope.report.drawings import (
     Window,
     graph_drawing,
     heat_map,
-    label_text,
 )
-from tightrope.report.texts import about_query, existence_data, plain, regularity_rows
+from tightrope.report.texts import (
+    about_query,
+    answer_text,
+    existence_data,
+    label_text,
+    plain,
+    regularity_rows,
+)
 from tightrope.studio.asking import Refused, blame, consumer_of, level_in, query_in
 from tightrope.studio.state import State
 
@@ -493,12 +499,7 @@ def give(mechanism: bytes, asked: Asked) -> dict[str, Any]:
             user=asked.user or None,
             key=asked.key or None,
         )
-    named = done.groups and isinstance(done.answer, tuple)
-    answer = (
-        ", ".join(f"{g}: {n}" for g, n in zip(done.groups, done.answer, strict=True))  # type: ignore[call-overload]
-        if named
-        else label_text(done.answer)
-    )
+    answer = answer_text(done.answer, done.groups)
     if done.guess != done.answer:
         answer += f", best guess from it: {label_text(done.guess)}"
     told: dict[str, Any] = plain({

@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from tightrope.kinds import LOSSES, PRIORS
-from tightrope.report.drawings import label_text
+from tightrope.report.texts import label_text
 from tightrope.studio import canvas
 from tightrope.studio.asking import Refused, prior_from_upload, query_in
 from tightrope.studio.panels import Panel, card, facts, table, uploader
