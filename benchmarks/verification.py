@@ -63,10 +63,11 @@ def tightrope(kind: str, size: int) -> Work:
     import tightrope as tr
     from benchmarks.problems import prior_of
     from tightrope.certify import certify, verify, write
-    from tightrope.graphs import PathPower
     from tightrope.mechanisms import geometric, tight_constraints
 
-    graph = PathPower(size, {"path": 1, "band": 3}.get(kind, 5))
+    width = {"path": 1, "band": 3}.get(kind, 5)
+    graph = tr.query(f"sum({size // width},{width})").graph
+    size = graph.size
     if kind in ("path", "band"):
         consumer = tr.Consumer.of(graph, prior=prior_of("random", size), loss="absolute")
         made = tr.prove(tr.design(graph, "ln(2)", consumer))

@@ -19,7 +19,7 @@ from tightrope.graphs import ExplicitGraph, PathPower
 from tightrope.optimize import design
 from tightrope.proofs import prove
 from tightrope.publish.facts import Facts, Table
-from tightrope.publish.releasing import understand
+from tightrope.publish.releasing import DeclaredQuestion, understand
 from tightrope.queries import query
 
 
@@ -69,6 +69,27 @@ def test_what_is_private_on_long_edges_names_no_question():
     assert verify(
         forged(made, {"query": "count(50)", "graph": None}, edges=None, edge_lengths=None)
     ).reasons
+
+
+def test_a_graph_of_ones_own_is_that_of_a_declared_question(tmp_path):
+    """By content: another file with the same graph will do, another graph will not."""
+    told = {"query": tmp_path / "triangle.csv", "other": tmp_path / "path.csv"}
+    told["query"].write_text("a,b\nb,c\na,c\n")
+    told["other"].write_text("a,b\nb,c\n")
+    asked = query(f"graph:{told['query']}")
+    made = prove(design(asked, 1), asked)
+    assert verify(made).private_for_question is None
+    assert str(tmp_path).encode() not in made.to_bytes()
+    facts = Facts({"people": Table("people", 9)})
+    sql = "select count(*) from people"
+    for name, sound in (("query", True), ("other", False)):
+        declared = DeclaredQuestion(f"graph:{told[name]}", {"1": "a"}, "c")
+        if sound:
+            assert understand(made, sql, facts, declared=declared)
+        else:
+            with pytest.raises(InputError, match="the mechanism answers a graph of its own"):
+                understand(made, sql, facts, declared=declared)
+    assert made.question.graph.index("c") == 2
 
 
 @pytest.mark.parametrize(
