@@ -551,7 +551,9 @@ def level_bounds(multiple: Fraction, base: Fraction | None, ratio: Fraction) -> 
     )
     if base is not None and bits <= 1 << 14 and ratio**root == base**power:
         return True, (ratio.denominator << 62) // ratio.numerator
-    low, high = exp_bounds(multiple * below)[0], exp_bounds(multiple * above)[1]
+    low, high = exp_bounds(multiple * below)
+    if base is not None:
+        high = exp_bounds(multiple * above)[1]
     return ratio <= low, (high.denominator << 62) // high.numerator
 
 
@@ -1260,40 +1262,49 @@ class Weights:
 
     def _breach(self, start: int, block: Array) -> str | None:
         """Return the first breach of privacy in a block of columns."""
-        together = 1 << 21  # numbers looked at at once
-        if self.graph.form != "list":
-            p, q = self.ratios[0]
-            step = max(1, together // len(block))
-            for part in range(0, block.shape[1], step):
-                some = block[:, part : part + step]
-                bad = np.argwhere(exceeds(some, self.graph.smallest_near(some), p, q))
-                if len(bad):
-                    i, o = bad[0].tolist()
-                    node = np.arange(len(block))
-                    near = np.flatnonzero(self.graph.ratio_of(np.full(len(node), i), node) >= 0)
-                    h = int(near[some[near, o].argmin()])
-                    return _breach_text(i, h, start + part + o, some[i, o], some[h, o], p, q)
-            return None
-        step = max(1, together // block.shape[1])
-        for at in range(0, len(self.graph.edges), step):
-            length = self.graph.length[at : at + step]
-            for both in (self.graph.edges[at : at + step], self.graph.edges[at : at + step, ::-1]):
-                for which in np.unique(length).tolist():
-                    p, q = self.ratios[which]
-                    mine = both[length == which]
-                    bad = np.argwhere(exceeds(block[mine[:, 0]], block[mine[:, 1]], p, q))
-                    if len(bad):
-                        i, h = mine[bad[0, 0]].tolist()
-                        o = int(bad[0, 1])
-                        return _breach_text(i, h, start + o, block[i, o], block[h, o], p, q)
+        for first, ends, a, b, which in compared(self.graph, block):
+            p, q = self.ratios[which]
+            for k, o in np.argwhere(exceeds(a, b, p, q))[:1].tolist():
+                i, h = breach_ends(self.graph, ends, k, a[:, o])
+                one, other = int(block[i, first + o]), int(block[h, first + o])
+                return (
+                    f"privacy: output {start + first + o} weighs {one} in row {i} and {other} in "
+                    f"the neighbouring row {h}: {one}·{q} exceeds {other}·{p} by "
+                    f"{one * q - other * p}"
+                )
         return None
 
 
-def _breach_text(i: int, h: int, o: int, a: int, b: int, p: int, q: int) -> str:
-    return (
-        f"privacy: output {o} weighs {a} in row {i} and {b} in the neighbouring row {h}: "
-        f"{a}·{q} exceeds {b}·{p} by {int(a) * q - int(b) * p}"
-    )
+def compared(graph: Graph, block: Array) -> Iterator[tuple[int, Array | None, Array, Array, int]]:
+    """Yield what must not exceed what, a few million numbers at a time.
+
+    Each piece has the number of its first column, the arcs that its rows are (``None`` where every
+    row is compared with the smallest one near it), both sides, and which ratio binds them.
+    """
+    together = 1 << 21
+    if graph.form != "list":
+        step = max(1, together // len(block))
+        for first in range(0, block.shape[1], step):
+            some = block[:, first : first + step]
+            yield first, None, some, graph.smallest_near(some), 0
+        return
+    step = max(1, together // block.shape[1])
+    order = np.argsort(graph.length, kind="stable")
+    cuts = np.searchsorted(graph.length[order], np.arange(len(graph.lengths) + 1))
+    for which in range(len(graph.lengths)):
+        mine = graph.edges[order[cuts[which] : cuts[which + 1]]]
+        for at in range(0, len(mine), step):
+            for ends in (mine[at : at + step], mine[at : at + step, ::-1]):
+                yield 0, ends, block[ends[:, 0]], block[ends[:, 1]], which
+
+
+def breach_ends(graph: Graph, ends: Array | None, k: int, column: Array) -> tuple[int, int]:
+    """Return the two answers of row k of a comparison: by rule, its smallest neighbour."""
+    if ends is not None:
+        return int(ends[k, 0]), int(ends[k, 1])
+    nodes = np.arange(graph.nodes)
+    near = np.flatnonzero(graph.ratio_of(np.full(graph.nodes, k), nodes) >= 0)
+    return k, int(near[column[near].argmin()])
 
 
 # -- prices on trees and lines ------------------------------------------------------------

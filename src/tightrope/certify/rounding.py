@@ -17,7 +17,6 @@ pair of rows that makes it necessary.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -25,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.certify.judge import MASK, Graph, exceeds
+from tightrope.certify.judge import MASK, Graph, breach_ends, compared, exceeds
 from tightrope.channels import Channel, IntegerChannel
 from tightrope.errors import CheckFailed, TooLarge
 
@@ -148,101 +147,64 @@ def _flat_enough(rest: NDArray[Any], graph: Graph, ratios: list[Fraction]) -> bo
     return bool(rest.min() >= 0) and _worst(rest[:, None], graph, ratios, 1) is None
 
 
-def _times(w: NDArray[np.int64], p: int, q: int) -> NDArray[np.int64]:
+def _times(w: NDArray[np.int64], p: Any, q: Any) -> NDArray[np.int64]:
     """⌈w·q/p⌉ for w below 2^62, in two limbs when p and q fit into 31 bits."""
-    if max(p, q) > MASK:
+    if max(np.max(p), np.max(q)) > MASK:
         return np.asarray(-(-w.astype(object) * q // p), dtype=np.int64)
     low = (w & MASK) * q
     high = (w >> 31) * q + (low >> 31)
     low = (high % p << 31) + (low & MASK)
-    return (high // p << 31) - (-low // p)
+    return np.asarray((high // p << 31) - (-low // p))
 
 
 def _close(weights: NDArray[np.int64], graph: Graph, ratios: list[Fraction]) -> None:
     """Raise entries until every constraint holds: the smallest private columns above."""
-    arcs = _arcs(graph, len(ratios))
+    p = np.array([ratio.numerator for ratio in ratios], object)
+    q = np.array([ratio.denominator for ratio in ratios], object)
+    if max(p.max(), q.max()) <= MASK:
+        p, q = p.astype(np.int64), q.astype(np.int64)
+    # Arcs in the order of their ends, with the cuts between different ends.
+    both = np.concatenate([graph.edges, graph.edges[:, ::-1]])
+    order = np.argsort(both[:, 1], kind="stable")
+    start, which = both[order, 0], np.tile(graph.length, 2)[order, None]
+    nodes, cuts = np.unique(both[order, 1], return_index=True)
     columns = np.arange(weights.shape[1])
-    for _ in range(len(weights) + 1):
-        step = max(1, BLOCK // max(len(weights), len(graph.edges)))
+    step = max(1, BLOCK // max(len(weights), len(both)))
+    while len(columns):
         changed = []
         for part in (columns[at : at + step] for at in range(0, len(columns), step)):
             before = weights[:, part]
             some = before.copy()
             if graph.form != "list":
-                most = -graph.smallest_near(-before)
-                some = np.maximum(some, _times(most, ratios[0].numerator, ratios[0].denominator))
-            for ratio, (start, cuts, nodes) in zip(ratios, arcs, strict=False):
-                if len(nodes):
-                    least = _times(before[start], ratio.numerator, ratio.denominator)
-                    most = np.maximum.reduceat(least, cuts, axis=0)
-                    some[nodes] = np.maximum(some[nodes], most)
+                some = np.maximum(some, _times(-graph.smallest_near(-before), p[0], q[0]))
+            elif len(nodes):
+                least = _times(before[start], p[which], q[which])
+                some[nodes] = np.maximum(some[nodes], np.maximum.reduceat(least, cuts, axis=0))
             weights[:, part] = some
             changed.append(part[(some != before).any(axis=0)])
-        columns = np.concatenate(changed) if changed else columns[:0]
-        if not len(columns):
-            return
-
-
-def _arcs(graph: Graph, count: int) -> list[tuple[NDArray[Any], ...]]:
-    """Arcs for each ratio in the order of their ends, with the cuts between different ends."""
-    found: list[tuple[NDArray[Any], ...]] = []
-    for number in range(count if graph.form == "list" else 0):
-        mine = graph.edges[graph.length == number]
-        both = np.concatenate([mine, mine[:, ::-1]])
-        both = both[np.argsort(both[:, 1], kind="stable")]
-        nodes, cuts = np.unique(both[:, 1], return_index=True)
-        found.append((both[:, 0], cuts, nodes))
-    return found
+        columns = np.concatenate(changed)
 
 
 def _worst(weights: NDArray[Any], graph: Graph, ratios: list[Fraction], total: int) -> str | None:
     """Describe the breach with the largest excess, or return nothing."""
-    found: tuple[float, int, int, int, Fraction] | None = None
-    for i, h, o, over, ratio in _breaches(weights, graph, ratios):
-        if over > 0 and (found is None or over > found[0]):
-            found = over, i, h, o, ratio
-    if found is None:
-        return None
-    _, one, other, output, ratio = found
-    a, b = (float(Fraction(weights[row, output]) / total) for row in (one, other))
-    times = "inf" if not weights[other, output] else f"{a / b:.9g}"
-    return (
-        f"not private: output {output} has probability {a:.9g} in row {one} and {b:.9g} in the "
-        f"neighbouring row {other}, a ratio of {times} where {float(ratio):.9g} is allowed"
-    )
-
-
-def _breaches(
-    weights: NDArray[Any], graph: Graph, ratios: list[Fraction]
-) -> Iterator[tuple[int, int, int, float, Fraction]]:
-    """Yield for each block of the matrix its worst place: rows, output and excess."""
-    nodes = np.arange(len(weights))
-    if graph.form != "list":
-        step = max(1, BLOCK // len(weights))
-        for start in range(0, weights.shape[1], step):
-            some = weights[:, start : start + step]
-            i, o, over = _most(some, graph.smallest_near(some), ratios[0])
-            near = np.flatnonzero(graph.ratio_of(np.full(len(nodes), i), nodes) >= 0)
-            if len(near):
-                h = int(near[some[near, o].argmin()])
-                yield i, h, start + o, over, ratios[0]
-        return
-    step = max(1, BLOCK // weights.shape[1])
-    for number, ratio in enumerate(ratios):
-        mine = graph.edges[graph.length == number]
-        for start in range(0, len(mine), step):
-            for pairs in (mine[start : start + step], mine[start : start + step, ::-1]):
-                k, o, over = _most(weights[pairs[:, 0]], weights[pairs[:, 1]], ratio)
-                yield int(pairs[k, 0]), int(pairs[k, 1]), o, over, ratio
-
-
-def _most(a: NDArray[Any], b: NDArray[Any], ratio: Fraction) -> tuple[int, int, float]:
-    """Return the place where a exceeds b times the ratio most, and by how much."""
-    over = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64) * float(ratio)
-    if a.dtype == np.float64:
-        over[over <= 1e-15] = 0
-    else:
-        bad = exceeds(a, b, ratio.numerator, ratio.denominator)
-        over = np.where(bad, np.maximum(over, 1e-9), 0.0)
-    k, o = np.unravel_index(int(over.argmax()), over.shape)
-    return int(k), int(o), float(over[k, o])
+    worst, said = 0.0, None
+    for first, ends, a, b, which in compared(graph, weights):
+        ratio = ratios[which]
+        over = np.asarray(a, np.float64) - np.asarray(b, np.float64) * float(ratio)
+        if a.dtype == np.float64:
+            over[over <= 1e-15] = 0  # the rounding of floats
+        else:
+            bad = exceeds(a, b, ratio.numerator, ratio.denominator)
+            over = np.where(bad, np.maximum(over, 1e-9), 0.0)
+        k, o = map(int, np.unravel_index(int(over.argmax()), over.shape))
+        if over[k, o] > worst:
+            worst = float(over[k, o])
+            i, h = breach_ends(graph, ends, k, a[:, o])
+            one, other = (float(Fraction(weights[row, first + o]) / total) for row in (i, h))
+            times = f"{one / other:.9g}" if other else "inf"
+            said = (
+                f"not private: output {first + o} has probability {one:.9g} in row {i} and "
+                f"{other:.9g} in the neighbouring row {h}, a ratio of {times} where "
+                f"{float(ratio):.9g} is allowed"
+            )
+    return said
