@@ -13,6 +13,8 @@ import re
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from functools import partial
+from itertools import accumulate
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +32,8 @@ def people(graph: AnswerGraph, *numbers: str) -> Prior:
     Parameters
     ----------
     graph
-        The answer graph of ``count``, ``sum``, ``mean``, ``count_mod``, ``histogram``,
-        ``databases`` or ``counts``, as its name says.
+        The answer graph of ``count``, ``sum``, ``mean``, ``count_mod``, ``median``,
+        ``histogram``, ``databases`` or ``counts``, as its name says.
     numbers
         The probability of every value of a person, in order. For ``counts(n,k)``, whose k
         properties are independent: the probability of each property.
@@ -47,7 +49,7 @@ def people(graph: AnswerGraph, *numbers: str) -> Prior:
     question = re.fullmatch(r"(\w+)\((\d+)(?:,(\d+))?\)", graph.name)
     if question is None or question[1] not in _LAWS:
         raise InputError(
-            f"people(…) needs a question about people, {', '.join(_LAWS)}, got {graph.name}: "
+            f"people(…) needs a question about people ({', '.join(_LAWS)}), got {graph.name}: "
             "give one number for each answer, or a file"
         )
     law, values = _LAWS[question[1]]
@@ -93,6 +95,31 @@ def _total_exact(u: int, chances: Chances) -> list[Fraction]:
     power = fmpq_poly([fmpq(p.numerator, p.denominator) for p in chances]) ** u
     found = [power[s] for s in range(u * (len(chances) - 1) + 1)]
     return [Fraction(int(c.p), int(c.q)) for c in found]
+
+
+def _median(graph: AnswerGraph, u: int, numbers: Sequence[str]) -> Prior:
+    """Return the law of the median, exactly, from the two order statistics in the middle."""
+    chances = Prior(numbers).exact
+    if u * len(chances) > 10_000:
+        raise TooLarge(f"people(…) over a median is computed up to u·v = 10000, got {graph.name}")
+    below = [Fraction(0), *accumulate(chances)]
+    half = u // 2
+    # The (lower) middle value is at most j when at least half of the people, rounded up, are.
+    reached = [
+        sum(comb(u, k) * p**k * (1 - p) ** (u - k) for k in range((u + 1) // 2, u + 1))
+        for p in below
+    ]
+    law = {Fraction(j): reached[j + 1] - reached[j] for j in range(len(chances))}
+    # For even u the median lies between two middle values, a < b, where they differ.
+    for a in range(len(chances)) if u % 2 == 0 else ():
+        for b in range(a + 1, len(chances)):
+            low, high = below[a + 1] ** half - below[a] ** half, 1 - below[b]
+            apart = comb(u, half) * low * (high**half - (1 - below[b + 1]) ** half)
+            law[Fraction(a)] -= apart
+            middle = Fraction(a + b, 2)
+            law[middle] = law.get(middle, Fraction(0)) + apart
+    exact = list(law.values())
+    return _placed(graph, list(law), np.array([float(p) for p in exact]), partial(list, exact))
 
 
 def _classes(graph: AnswerGraph, n: int, numbers: Sequence[str]) -> Prior:
@@ -160,6 +187,7 @@ _LAWS: dict[
     "sum": (_total, lambda v: v + 1),
     "mean": (_total, lambda v: v + 1),
     "count_mod": (_total, lambda _: 2),
+    "median": (_median, lambda v: v + 1),
     "histogram": (_classes, lambda c: c),
     "databases": (_values, lambda v: v),
     "counts": (_properties, lambda k: k),

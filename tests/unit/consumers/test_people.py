@@ -36,6 +36,9 @@ def by_listing(query: tr.Query, chances: tuple[str, ...]) -> list[Fraction]:
         ("count_mod(5,3)", ("1/3", "2/3")),
         ("sum(4,2)", THIRDS),
         ("mean(3,2)", THIRDS),
+        ("median(3,2)", THIRDS),
+        ("median(4,2)", THIRDS),
+        ("median(2,3)", ("1/8", "1/8", "1/4", "1/2")),
         ("histogram(4,3)", THIRDS),
         ("databases(3,3)", THIRDS),
     ],
@@ -77,7 +80,7 @@ def test_two_values_make_a_binomial() -> None:
         ("count(5)", "people(.7,.7)", "must sum to 1"),
         ("counts(3,2)", "people(.5,1.5)", "0 ≤ p ≤ 1"),
         ("choice(3)", "people(.7,.2,.1)", "needs a question about people"),
-        ("median(4,2)", "people(.7,.2,.1)", "needs a question about people"),
+        ("star(3)", "people(.7,.2,.1)", "needs a question about people"),
         ("path(5)", "people(.7,.3)", "needs a question about people"),
     ],
 )
