@@ -45,6 +45,15 @@ def _numpy(matrix: fmpz_mat) -> Integers:
     return np.array([int(value) for value in matrix.entries()], dtype=object).reshape(shape)
 
 
+def product(left: Integers, right: Integers) -> Integers:
+    """Return the product of two integer matrices.
+
+    >>> product(np.array([[2**40, 1]]), np.array([[2**40], [1]])).tolist() == [[2**80 + 1]]
+    True
+    """
+    return _numpy(_flint(left) * _flint(right))
+
+
 def determinant(matrix: Integers) -> int:
     """Return the determinant of a square integer matrix.
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -225,7 +226,7 @@ class _Pair:
 
     def distance(self, remap: Integers, total: int) -> Fraction:
         r"""Return the largest total variation between a row of X and of Y·T, exactly."""
-        left = self.x * (self.total_y * total) - self.y @ remap.astype(object) * self.total_x
+        left = self.x * (self.total_y * total) - exact.product(self.y, remap) * self.total_x
         return Fraction(max(np.abs(left).sum(axis=1)), 2 * self.total_x * self.total_y * total)
 
     def exceeds(self, gains: Integers) -> bool:
@@ -626,11 +627,11 @@ def _solved_remap(x: Floats, y: Floats) -> tuple[Floats | None, Floats | None]:
     return _stochastic(entries), gains
 
 
-def _stochastic(entries: Floats) -> Floats | None:
-    """Return entries without negative ones, rows scaled to sum 1, where a row has such."""
-    kept = np.maximum(entries, 0.0)
-    sums = kept.sum(axis=1, keepdims=True)
-    return np.asarray(kept / sums) if (sums > 0).all() else None
+def _stochastic(entries: NDArray[Any]) -> Floats:
+    """Return entries without negative ones, rows scaled to sum 1; rows of nothing become even."""
+    kept = np.maximum(np.asarray(entries, dtype=np.float64), 0.0)
+    kept[kept.sum(axis=1) == 0] = 1.0
+    return np.asarray(kept / kept.sum(axis=1, keepdims=True))
 
 
 def _distance(x: Floats, y: Floats, remap: Floats) -> float:
@@ -697,19 +698,25 @@ def nearest_remap(first: Channel, second: Channel, *, rounding: float = 1e-12) -
         raise InputError("the nearest remap is computed for channels with integer weights only")
     x_small, y_small = reduced(x), reduced(y)
     pair = _Pair(x_small.channel, y_small.channel)
-    best, distance = _nearest(pair, _candidates(pair), rounding)
-    if distance > rounding:
-        best, distance = _nearest(pair, [*_least_distance(pair), best[0] / best[1]], rounding)
+    best, distance = _nearest(pair, rounding)
     remap = _expanded(best, x, y, x_small.groups, y_small.groups)
     return Nearest(remap, distance, distance <= rounding)
 
 
-def _nearest(pair: _Pair, candidates: list[Floats], rounding: float) -> tuple[Remap, Fraction]:
-    """Return the nearest of some remaps; one in few bits where rounding explains the rest."""
-    tried = [_in_bits(t, bits) for bits in (20, 52) for t in candidates]
-    distances = [pair.distance(*remap) for remap in tried]
-    best = next((d for d in distances if d <= rounding), min(distances))
-    return tried[distances.index(best)], best
+def _nearest(pair: _Pair, rounding: float) -> tuple[Remap, Fraction]:
+    """Return the nearest of some remaps, or the first that differs by no more than rounding.
+
+    A remap in few bits is tried first: it is easier to read where rounding explains the rest.
+    """
+    found: list[tuple[Fraction, Remap]] = []
+    for candidate in _candidates(pair):
+        for bits in (20, 52):
+            remap = _in_bits(candidate, bits)
+            found.append((pair.distance(*remap), remap))
+            if found[-1][0] <= rounding:
+                return remap, found[-1][0]
+    distance, remap = min(found, key=lambda pair: pair[0])
+    return remap, distance
 
 
 def _in_bits(remap: Floats, bits: int) -> Remap:
@@ -720,23 +727,25 @@ def _in_bits(remap: Floats, bits: int) -> Remap:
     return weights, 1 << bits
 
 
-def _candidates(pair: _Pair) -> list[Floats]:
-    """Return remaps that come near.
+def _candidates(pair: _Pair, limit: int = 250_000) -> Iterator[Floats]:
+    """Yield remaps that come near, the cheapest first.
 
-    The solution of X = Y·T without its negative entries, and what a search finds and a second
-    one refines.
+    The solution of X = Y·T without its negative entries, of least squares and then exact; what a
+    search finds and a second one refines; and the best one of a linear program. Above the limit
+    of inputs times outputs times outputs, where these take seconds, only the first.
     """
-    raw = [_solved_remap(pair.float_x, pair.float_y)[0]]
+    yield _stochastic(np.linalg.lstsq(pair.float_y, pair.float_x, rcond=None)[0])
+    if pair.x.size * pair.y.shape[1] > limit:
+        return
     solved = pair.solved() if pair.independent is not None else None
     if solved is not None:
-        raw.append(np.array(solved[0] / solved[1], dtype=np.float64))
+        yield _stochastic(solved[0] / solved[1])
     found = search_remap(pair.float_x, pair.float_y)
-    raw.append(found.remap)
+    yield _stochastic(found.remap)
     closer = refined(pair, found)
     if closer is not None:
-        raw.append(np.array(closer[0].digits / (1 << closer[0].bits), dtype=np.float64))
-    made = [_stochastic(t) for t in raw if t is not None]
-    return [t for t in made if t is not None]
+        yield _stochastic(closer[0].digits / (1 << closer[0].bits))
+    yield from _least_distance(pair)
 
 
 def _least_distance(pair: _Pair, limit: int = 20_000) -> list[Floats]:
@@ -762,5 +771,4 @@ def _least_distance(pair: _Pair, limit: int = 20_000) -> list[Floats]:
         A_eq=sparse.hstack([sparse.vstack([balance, sums]), sparse.coo_array((n * k + m, 1))]),
         b_eq=np.r_[pair.float_x.ravel(), np.ones(m)],
     )
-    made = _stochastic(found.x[: m * k].reshape(m, k)) if found.success else None
-    return [] if made is None else [made]
+    return [_stochastic(found.x[: m * k].reshape(m, k))] if found.success else []
