@@ -118,15 +118,19 @@ def all_distances(adjacency: csr_array, lengths: bool, reach: int = 40) -> NDArr
     if lengths or distance_row(adjacency, 0, False).max() > reach:
         matrix = dijkstra(adjacency, directed=True, unweighted=not lengths)
         return frozen(matrix if lengths else matrix.astype(np.int64))
-    return frozen(_flood(adjacency))
-
-
-def _flood(adjacency: csr_array) -> NDArray[np.int64]:
     size = adjacency.shape[0]
-    ball = np.zeros((size, -(-size // 64) * 8), np.uint8)
-    ball[:, : -(-size // 8)] = np.packbits(np.eye(size, dtype=bool), axis=1)
     distances = np.zeros((size, size), np.int64)
-    steps = 0
+    for steps, fresh in enumerate(_layers(adjacency, np.arange(size)), 1):
+        rows, columns = np.nonzero(fresh)
+        place, bit = np.nonzero(np.unpackbits(fresh[rows, columns][:, None], axis=1))
+        distances[rows[place], 8 * columns[place] + bit] = steps
+    return frozen(distances)
+
+
+def _layers(adjacency: csr_array, sources: NDArray[np.int64]) -> Iterator[NDArray[np.uint8]]:
+    """Yield step by step which sources reach which nodes just now: for each node a row of bits."""
+    ball = np.zeros((adjacency.shape[0], -(-len(sources) // 64) * 8), np.uint8)
+    ball[sources, np.arange(len(sources)) // 8] = 128 >> np.arange(len(sources)) % 8
     while True:
         grown = ball.copy()
         words, wide = ball.view(np.uint64), grown.view(np.uint64)
@@ -136,13 +140,10 @@ def _flood(adjacency: csr_array) -> NDArray[np.int64]:
             # A node of a connected graph has a neighbour, unless it is the only one.
             if len(ends):
                 wide[block] |= np.bitwise_or.reduceat(words[ends], starts, axis=0)
-        fresh: NDArray[np.uint8] = np.bitwise_xor(grown, ball)
-        rows, columns = np.nonzero(fresh)
-        if not len(rows):
-            return distances
-        steps += 1
-        place, bit = np.nonzero(np.unpackbits(fresh[rows, columns][:, None], axis=1))
-        distances[rows[place], 8 * columns[place] + bit] = steps
+        fresh = np.bitwise_xor(grown, ball)
+        if not fresh.any():
+            return
+        yield fresh
         ball = grown
 
 
@@ -156,13 +157,16 @@ def _row_blocks(adjacency: csr_array, width: int) -> list[slice]:
     return [slice(a, b) for a, b in itertools.pairwise(cuts)]
 
 
-def largest_distance(adjacency: csr_array, lengths: bool) -> float:
+def largest_distance(
+    adjacency: csr_array, lengths: bool, *, single: int = 64, deepest: int = 64
+) -> float:
     """Return the diameter, by searches only from nodes that could still be an end of it.
 
     A search from x bounds the reach of every node y: ``ecc(y) ≤ ecc(x) + d(x, y)``. Two nodes
     within r of a centre are within 2r of each other, so the nodes farthest from it come first and
     those within half of what was found need no search (Crescenzi et al., *On computing the
-    diameter of real-world undirected graphs*, 2013).
+    diameter of real-world undirected graphs*, 2013). What is left after ``single``
+    searches is searched in blocks, where no node is farther than ``deepest`` from the centre.
 
     Examples
     --------
@@ -186,8 +190,17 @@ def largest_distance(adjacency: csr_array, lengths: bool) -> float:
     end = search(int(hub.argmax()))
     middle = search(int(np.maximum(end, search(int(end.argmax()))).argmin()))
     centre = min(hub, middle, key=lambda row: float(row.max()))
-    for node in np.argsort(-centre, kind="stable").tolist():
+    order = np.argsort(-centre, kind="stable")
+    for place, node in enumerate(order.tolist()):
         if 2 * centre[node] <= best:
+            break
+        if place >= single and not lengths and centre.max() <= deepest:
+            # Many nodes are still in question, few steps apart: search from many at once.
+            rest = order[place:]
+            rest = rest[(2 * centre[rest] > best) & (reach[rest] > best)]
+            for start in range(0, len(rest), 1024):
+                layers = _layers(adjacency, rest[start : start + 1024])
+                best = max(best, sum(1 for _ in layers))
             break
         if reach[node] > best:
             search(node)
@@ -339,6 +352,8 @@ class ExplicitGraph(LabelledGraph):
         if self.size <= LIMITS.kept:
             largest = self._distances.max()
             return float(largest) if self.has_lengths else int(largest)
+        if self.is_cycle and not self.has_lengths:
+            return self.size // 2
         return largest_distance(self.adjacency, self.has_lengths)
 
     def edges(self) -> Iterator[tuple[int, int]]:

@@ -148,7 +148,9 @@ def test_all_three_ways_to_distances_agree(name: str) -> None:
     expected = np.array([[rows[a][b] for b in graph.labels] for a in graph.labels])
     assert np.array_equal(all_distances(graph.adjacency, lengths=False), expected)
     assert np.array_equal(graph.distances_from(7), expected[7])
-    assert largest_distance(graph.adjacency, lengths=False) == expected.max() == graph.diameter
+    for single in (0, 2, 10**6):  # all in blocks, the rest in blocks, or one after the other
+        found = largest_distance(graph.adjacency, lengths=False, single=single, deepest=10**6)
+        assert found == expected.max() == graph.diameter
 
 
 def test_beyond_the_kept_matrix() -> None:
