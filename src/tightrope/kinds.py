@@ -1,4 +1,4 @@
-"""The losses and priors that have a name, registered once.
+"""The losses, priors and neighbour relations that have a name, registered once.
 
 The parsers of the room ``consumers``, the help of the commands, the studio's choices and the
 documents all take them from here. The table is light: the code behind an entry is imported when
@@ -102,6 +102,13 @@ PRIORS = _table(
         "product(.3,.7)",
     ),
 )
+
+#: Neighbour relations by name: which two databases differ by one person.
+RELATIONS = {
+    "change-one": "one person's value differs",
+    "add-remove": "one person more or less",
+    "either": "one person changes, comes or goes",
+}
 
 
 def forms(kinds: dict[str, Kind]) -> list[str]:

@@ -4,7 +4,8 @@ import pytest
 
 import tightrope as tr
 from tightrope.consumers import Loss, Prior, loss, prior
-from tightrope.kinds import LOSSES, PRIORS
+from tightrope.kinds import LOSSES, PRIORS, RELATIONS
+from tightrope.queries import Neighbours
 
 FITTING = {"people": "sum(3,2)", "product": "databases(3,2)"}
 
@@ -26,3 +27,7 @@ def test_priors(kind) -> None:
     assert made.size == graph.size
     assert sum(made.exact) == 1
     assert kind.about
+
+
+def test_the_relations_are_those_of_queries() -> None:
+    assert list(RELATIONS) == [relation.value for relation in Neighbours]

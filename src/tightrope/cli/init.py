@@ -10,6 +10,7 @@ import typer
 
 from tightrope.cli.output import AsJson, show
 from tightrope.errors import InputError
+from tightrope.kinds import RELATIONS, listed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,7 +28,7 @@ def init(
     ] = None,
     neighbours: Annotated[
         str | None,
-        typer.Option(metavar="RELATION", help="change-one, add-remove or either."),
+        typer.Option(metavar="RELATION", help=f"{listed(RELATIONS)}."),
     ] = None,
     budget: Annotated[
         str | None, typer.Option(metavar="E", help="The budget of the table: 2, 1/3 or 3*ln(2).")
@@ -94,7 +95,7 @@ def init(
             raise InputError(f"the population must be a whole number, got {given[:40]!r}")
         population = int(given)
     if talk and neighbours is None:
-        neighbours = _ask("Neighbours: change-one, add-remove or either [change-one]", "", talk)
+        neighbours = _ask(f"Neighbours: {listed(RELATIONS)} [change-one]", "", talk)
     if talk and budget is None:
         budget = _ask("The budget of the table, an ε (empty: said later)", "", talk)
     words = list(column or [])

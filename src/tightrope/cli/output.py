@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tightrope.kinds import LOSSES, PRIORS, forms, listed
+from tightrope.kinds import LOSSES, PRIORS, RELATIONS, forms, listed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,7 +28,7 @@ NeighbourText = Annotated[
     typer.Option(
         "--neighbours",
         metavar="RELATION",
-        help="Which databases are neighbours: change-one, add-remove or either.",
+        help=f"Which databases are neighbours: {listed(RELATIONS)}.",
     ),
 ]
 EpsilonText = Annotated[

@@ -9,6 +9,7 @@ from typing import Any
 
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph, Databases
+from tightrope.kinds import RELATIONS, listed
 
 
 class Neighbours(StrEnum):
@@ -38,9 +39,8 @@ class Neighbours(StrEnum):
         try:
             return cls(given)
         except ValueError:
-            raise InputError(
-                f"neighbours must be 'change-one', 'add-remove' or 'either', got {given!r}"
-            ) from None
+            names = listed(map(repr, RELATIONS))
+            raise InputError(f"neighbours must be {names}, got {given!r}") from None
 
     @property
     def allows_change(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from nicegui import ui
 
+from tightrope.kinds import RELATIONS
 from tightrope.studio.asking import Refused, graph_from_upload
 from tightrope.studio.canvas import SKETCH_SIZE, Sketch, sketch_of
 from tightrope.studio.panels import Panel, card, facts, uploader
@@ -59,11 +60,7 @@ class QuestionPanel(Panel):
                 uploader("Graph as CSV, GraphML or JSON", self._uploaded, ".csv,.graphml,.json",
                          "graph")  # fmt: skip
             self.error_label("question")
-            near = {
-                "change-one": "change-one: one person's value differs",
-                "add-remove": "add-remove: one person more or less",
-                "either": "either",
-            }
+            near = {name: f"{name}: {about}" for name, about in RELATIONS.items()}
             self._near = ui.select(near, label="Neighbouring tables", on_change=self._neighbours)
             self._near.props("outlined dense options-dense").classes("w-full")
         self._turn()
