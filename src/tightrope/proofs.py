@@ -28,7 +28,7 @@ from tightrope.consumers.line import line_remap
 from tightrope.errors import InputError
 from tightrope.optimize import Certificate, Design, LimitCertificate, SolverSettings
 from tightrope.optimize.closed_forms import line_prices
-from tightrope.optimize.pricing import price, pricer_for
+from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Problem
 from tightrope.phi import Phi
 from tightrope.queries import Query, query as query_of
@@ -171,9 +171,9 @@ def _prices(
             return LinePrices(line_prices(remap.values, alpha), mix)
     if graph.is_tree and n * guesses <= settings.proof_tree_pairs:
         problem = Problem.of(graph, proof.epsilon, consumer)
-        found = price(problem, pricer_for(problem), proof.prices, problem.guesses)
+        found = price(problem, Pricer(problem), proof.prices, problem.guesses)
         # Where its cheapest ray is highest, the rounding errors of a guess count least.
-        return TreePrices(found.lowered, found.heights.argmin(axis=1), mix)
+        return TreePrices(found.prices, found.rays.places, mix)
     if guesses * graph.edge_count > settings.proof_multipliers:
         return None
     return _listed(proof, guesses, mix, progress)
@@ -200,11 +200,11 @@ def _listed(
     negligible: float = 1e-15,
 ) -> Prices:
     """List the multipliers of every guess as arcs, but for those that are negligible."""
-    ends, pricer = proof.graph.edge_array(), proof.pricer()
+    ends = proof.graph.edge_array()
     parts: list[tuple[NDArray[np.int64], ...]] = []
     values: list[NDArray[np.float64]] = []
     for k in range(guesses):
-        found = proof.multipliers(k, pricer)
+        found = proof.multipliers(k)
         for start, end, value in (
             (ends[:, 0], ends[:, 1], found.forward),
             (ends[:, 1], ends[:, 0], found.backward),

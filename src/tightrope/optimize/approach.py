@@ -15,8 +15,9 @@ from tightrope.optimize.engine import EngineResult, first_faces, run_engine
 from tightrope.optimize.faces import Face
 from tightrope.optimize.master import solve_master
 from tightrope.optimize.objective import Objective
-from tightrope.optimize.pricing import price, pricer_for
+from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.progress import Callback, Progress, Stopped, Watch, relative_gap
+from tightrope.optimize.settings import SolverSettings
 
 #: The approach ends at this gap: from there the engine needs few rounds.
 CLOSE_GAP = 5e-3
@@ -34,6 +35,7 @@ def run_approach(
     gap: float = 1e-9,
     progress: Callback | None = None,
     start: dict[int, Face] | None = None,
+    settings: SolverSettings | None = None,
 ) -> EngineResult:
     """Minimise an objective; one without side rows needs no approach.
 
@@ -60,10 +62,10 @@ def run_approach(
     True
     """
     if not len(objective.first):
-        return run_engine(objective, gap=gap, progress=progress, start=start)
+        return run_engine(objective, gap=gap, progress=progress, start=start, settings=settings)
     clock = time.perf_counter()
     watch = progress if isinstance(progress, Watch) else None
-    pricer = pricer_for(objective.problem)
+    pricer = Pricer(objective.problem)
     best = objective.first
     faces = dict(start or first_faces(objective.problem, objective.guesses))
     multipliers, bound, prices = best, float("-inf"), None
@@ -94,7 +96,7 @@ def run_approach(
             corner = objective.weighed(master.multipliers)
             checked = price(corner, pricer, master.prices, corner.guesses)
             if checked.bound > bound:
-                best, bound, prices = master.multipliers, checked.bound, checked.lowered
+                best, bound, prices = master.multipliers, checked.bound, checked.prices
         except KeyboardInterrupt:
             if result is None:
                 raise

@@ -35,6 +35,7 @@ prices are :math:`\lambda_i = \min_k \hat c_k(i)`.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -44,8 +45,7 @@ from tightrope.consumers import Consumer, MatrixLoss, Prior
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
-from tightrope.optimize.price_lp import LinearPricer
-from tightrope.optimize.pricing import price, pricer_for
+from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Floats, Problem
 
 
@@ -125,17 +125,15 @@ class Certificate:
     def checked_bound(self) -> float:
         """Price every guess again and return the bound that the prices prove."""
         problem = Problem.of(self.graph, self.epsilon, self.consumer)
-        return price(problem, pricer_for(problem), self.prices, problem.guesses).bound
+        return price(problem, Pricer(problem), self.prices, problem.guesses).bound
 
     def weights(self, guess: int) -> Floats:
         """Return :math:`c_k - λ` for a guess."""
         column = self.consumer.loss.column(guess)
         return np.asarray(self.consumer.prior.probabilities * column - self.prices)
 
-    def multipliers(self, guess: int, pricer: LinearPricer | None = None) -> Multipliers:
-        """Return the edge multipliers of one guess, by a linear program.
-
-        With one :meth:`pricer` for all guesses each starts from the basis of the one before.
+    def multipliers(self, guess: int) -> Multipliers:
+        """Return the edge multipliers of one guess: the flow that pricing ends with.
 
         >>> from tightrope.consumers import Consumer
         >>> from tightrope.graphs import PathPower
@@ -145,13 +143,13 @@ class Certificate:
         [0.333333]
         """
         weights = self.weights(guess)
-        found = (pricer or self.pricer()).multipliers(weights, 0)
-        count = len(found) // 2
-        return self._measured(weights, found[:count], found[count:])
+        costs = weights + self.prices
+        anchor = guess if guess < self.graph.size else int(costs.argmin())
+        return self._measured(weights, *self._pricer.multipliers(weights, anchor))
 
-    def pricer(self) -> LinearPricer:
-        """Return the linear program that the multipliers of all guesses are found by."""
-        return LinearPricer(Problem(self.graph, self.epsilon, np.zeros((self.graph.size, 1))))
+    @functools.cached_property
+    def _pricer(self) -> Pricer:
+        return Pricer(Problem(self.graph, self.epsilon, np.zeros((self.graph.size, 1))))
 
     def _measured(self, weights: Floats, forward: Floats, backward: Floats) -> Multipliers:
         edges = self.graph.edge_array()

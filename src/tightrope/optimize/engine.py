@@ -15,29 +15,10 @@ import numpy as np
 from tightrope.optimize.faces import Face, label_all
 from tightrope.optimize.master import MasterSolution, solve_master
 from tightrope.optimize.objective import ExpectedLoss, Objective
-from tightrope.optimize.pricing import Pricer, Prices, price, pricer_for
+from tightrope.optimize.pricing import CheapestRays, Priced, Pricer, price
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 from tightrope.optimize.progress import Callback, Progress, Watch, relative_gap
-
-#: While the gap is larger than this, all faces are opened around their guess instead; on trees,
-#: where that takes few variables and rounds are many, as long as it helps.
-OPENING_GAP = 0.6
-#: Part of a ray's gain that the ray must keep to be cut off to the neighbourhood of its guess.
-LOCAL_SHARE = 0.9
-#: A master program with so many times the variables of the last one starts anew.
-WARM_GROWTH = 3
-#: While the gap is larger than this, rays are looked for aside of the master's prices.
-AIM_GAP = 0.01
-#: How often the way to the master's prices is halved in the search for good rays.
-HALVINGS = 4
-#: Few guesses start with the whole cone when that takes at most so many variables.
-FEW_VARIABLES = 1000
-#: Most rounds before the engine stops with the gap it has.
-MOST_ROUNDS = 200
-#: Rounds without progress after which no guess is parked, and after which the engine stops once
-#: only rounding can be in the way.
-PATIENCE = 3
-STUCK_GAP = 1e-6
+from tightrope.optimize.settings import SolverSettings
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +52,7 @@ def run_engine(
     progress: Callback | None = None,
     start: dict[int, Face] | None = None,
     proved: tuple[Floats, Floats] | None = None,
+    settings: SolverSettings | None = None,
 ) -> EngineResult:
     r"""Minimise :math:`\sum_k c_k \cdot x^k` over private columns with sum 1.
 
@@ -86,6 +68,8 @@ def run_engine(
         Faces to start from, such as those of a neighbouring ε.
     proved
         Multipliers, and prices that are known to prove a bound with them.
+    settings
+        The tuned numbers of the search.
 
     Examples
     --------
@@ -98,9 +82,10 @@ def run_engine(
     """
     clock = time.perf_counter()
     watch = progress if isinstance(progress, Watch) else None
+    tuned = settings or SolverSettings()
     objective: Objective = ExpectedLoss(aim) if isinstance(aim, Problem) else aim
     problem, guesses = objective.problem, objective.guesses
-    pricer = pricer_for(problem)
+    pricer = Pricer(problem)
     faces = first_faces(problem, guesses) if start is None else dict(start)
     # Prices at which every ray of every guess is free: the least cost of each answer. Over all
     # guesses, not only one for each orbit: prices must treat the answers of an orbit alike.
@@ -108,25 +93,25 @@ def run_engine(
     best = _Proof(weighed, objective.first, weighed.costs.min(axis=1))
     if proved is not None:
         best = _Proof(objective.weighed(proved[0]), *proved)
+    elif start is None and tuned.dinkelbach_steps:
+        best, faces = _dinkelbach(best, pricer, faces, guesses, tuned)
     master: MasterSolution | None = None
     basis: MasterSolution | None = None
-    parked: dict[int, Face] = {}
-    opening = 0.0 if problem.graph.is_tree else OPENING_GAP
-    radius, idle, last, now, stopped = 0.0, 0, np.inf, np.inf, False
-    rounds = 0
-    for rounds in range(1, MOST_ROUNDS + 1):
+    idle, last, now, stopped, rounds = 0, np.inf, np.inf, False, 0
+    for rounds in range(1, tuned.most_rounds + 1):
         try:
-            solved = solve_master(problem, faces, basis, objective, watch)
-            aside = now > AIM_GAP and not idle
-            aimed, found, tried = _separate(objective, pricer, solved, best, guesses, aside)
+            refine = now < tuned.refine_gap
+            solved = solve_master(problem, faces, basis, objective, watch, refine=refine)
+            halvings = tuned.halvings if now > tuned.smoothing_gap and not idle else 0
+            aimed, found, tried = _separate(objective, pricer, solved, best, guesses, halvings)
         except KeyboardInterrupt:
             if master is None:
                 raise
             stopped = True
             break
-        master = solved
         better = max(one.bound for one in tried) > best.bound or solved.value < last
         idle = 0 if better else idle + 1
+        master = solved
         last = min(last, solved.value)
         best = max(best, *tried, key=lambda one: one.bound)
         now = relative_gap(last, best.bound)
@@ -136,29 +121,24 @@ def run_engine(
         if progress is not None and progress(told):
             stopped = True
             break
-        if now <= gap / 2 or (idle >= PATIENCE and now < STUCK_GAP):
+        if now <= gap / 2 or idle >= tuned.patience:
             break
-        if now > opening and rounds > 1 and start is None and not idle:
-            radius += 1
-            grown = _opened(faces, problem, radius)
-        else:
-            grown = _grown(aimed, faces, parked, found, guesses, radius)
-        changed = [k for k in grown if grown[k] is not faces.get(k)]
-        if not changed:
-            if idle:
-                break
-            idle = 1
+        grown = _grown(aimed, faces, found, guesses, tuned)
+        basis = master
+        if all(grown[k] is faces.get(k) for k in grown):
+            idle += 1
             continue
         label_all(grown.values())
         variables = sum(face.dimension for face in grown.values())
-        basis = master if variables <= WARM_GROWTH * solved.variables else None
-        # Parking while nothing gets better may go round in circles.
-        if objective.may_park and idle < PATIENCE:
-            for k in set(faces).difference(changed):
-                if faces[k].dimension > 1 and solved.is_idle(k):
-                    parked[k] = grown.pop(k)
+        if variables > tuned.warm_growth * solved.variables:
+            basis = None
         faces = grown
     assert master is not None
+    if not master.refined and not stopped:
+        try:
+            master = solve_master(problem, master.faces, master, objective, watch, refine=True)
+        except KeyboardInterrupt:
+            stopped = True
     if len(guesses) < len(problem.guesses):
         best = _all_guesses(best, pricer)
     return EngineResult(
@@ -185,10 +165,49 @@ class _Proof:
     def bound(self) -> float:
         return float(self.prices.sum())
 
-    def priced(self, pricer: Pricer, guesses: Ints) -> tuple[Prices, _Proof]:
+    def priced(self, pricer: Pricer, guesses: Ints) -> tuple[Priced, _Proof]:
         """Return what pricing finds, and the point with prices lowered until they prove it."""
         found = price(self.problem, pricer, self.prices, guesses)
-        return found, _Proof(self.problem, self.multipliers, found.lowered)
+        return found, _Proof(self.problem, self.multipliers, found.prices)
+
+
+def _dinkelbach(
+    best: _Proof, pricer: Pricer, faces: dict[int, Face], guesses: Ints, tuned: SolverSettings
+) -> tuple[_Proof, dict[int, Face]]:
+    r"""Start from prices in proportion to what the exponential mechanism loses at each answer.
+
+    The largest multiple s of such prices m that proves a bound is the least ratio
+    :math:`(c_k \cdot r) / (m \cdot r)` over all rays: Dinkelbach's method prices at the ratio of
+    the best ray so far until none is better. The rays found last are good first columns.
+    """
+    problem = best.problem
+    noise = problem.rates[:, problem.anchors]
+    share = (noise * problem.costs).sum(axis=1) / noise.sum(axis=1)
+    if not share.max() > 0:
+        return best, faces
+    # Answers of a class have one price.
+    share = (np.bincount(problem.classes, share) / problem.class_sizes)[problem.classes]
+
+    def ratio(heights: Heights) -> float:
+        rays = problem.alpha ** (heights - heights.min(axis=1, keepdims=True)).astype(float)
+        paid = rays @ share
+        lost = np.einsum("ki,ik->k", rays, problem.costs[:, guesses])
+        return float(np.min(lost[paid > 0] / paid[paid > 0], initial=np.inf))
+
+    level = ratio(np.array([faces[k].heights for k in guesses.tolist()]))
+    grown = faces
+    for _ in range(tuned.dinkelbach_steps):
+        if not np.isfinite(level):
+            break
+        found, proved = _Proof(problem, best.multipliers, level * share).priced(pricer, guesses)
+        best = max(best, proved, key=lambda one: one.bound)
+        rays = zip(guesses.tolist(), found.rays.heights, strict=True)
+        grown = {k: faces[k].joined_with(heights) for k, heights in rays}
+        lower = ratio(found.rays.heights)
+        if lower >= level * (1 - tuned.dinkelbach_gain):
+            break
+        level = lower
+    return best, grown
 
 
 def _separate(
@@ -197,35 +216,30 @@ def _separate(
     solved: MasterSolution,
     centre: _Proof,
     guesses: Ints,
-    aside: bool,
-) -> tuple[_Proof, Prices, list[_Proof]]:
-    """Look for rays between the master's prices and the best feasible ones.
+    halvings: int,
+) -> tuple[_Proof, Priced, list[_Proof]]:
+    """Price at a stabilised dual point, between the master's prices and the best feasible ones.
 
-    The master's prices are a corner and mostly far off; rays that are cheap half way to
-    feasible prices cut off the corner too, and they are better ones. Where none is cheap, the
-    half way is feasible and becomes the new centre.
+    Dual stabilisation by smoothing [Wentges, 1997]: the master's prices are a corner and mostly
+    far off; rays that are cheap half way to feasible prices cut off the corner too, and they are
+    better ones. Where none is cheap, the half way is feasible and becomes the new centre.
     """
     tried = []
     corner = _Proof(
         objective.weighed(solved.multipliers), solved.multipliers, np.asarray(solved.prices)
     )
-    for _ in range(HALVINGS if aside else 0):
+    for _ in range(halvings):
         middle = (corner.multipliers + centre.multipliers) / 2
         prices = (corner.prices + centre.prices) / 2
         aimed = _Proof(objective.weighed(middle), middle, prices)
         found, proved = aimed.priced(pricer, guesses)
         tried.append(proved)
-        if (found.values < -_noise(aimed.problem)).any():
+        if found.rays.negative.any():
             return aimed, found, tried
         centre = proved
     found, proved = corner.priced(pricer, guesses)
     tried.append(proved)
     return corner, found, tried
-
-
-def _noise(problem: Problem) -> float:
-    """Values of rays that rounding alone may produce."""
-    return 1e-14 * float(np.abs(problem.costs).sum(axis=0).max())
 
 
 def first_faces(problem: Problem, guesses: Ints) -> dict[int, Face]:
@@ -241,9 +255,6 @@ def first_faces(problem: Problem, guesses: Ints) -> dict[int, Face]:
     """
     faces = {}
     own = problem.regions
-    if 4 * len(guesses) < problem.size and len(guesses) * problem.size <= FEW_VARIABLES:
-        level = np.zeros(problem.size, problem.lengths.dtype)
-        return {k: Face.of_ray(problem, level) for k in guesses.tolist()}
     for k in guesses.tolist():
         faces[k] = Face.of_ray(problem, problem.distances[own[k]].min(axis=0))
     flat = int(guesses[np.argmin(problem.costs[:, guesses].sum(axis=0))])
@@ -251,66 +262,49 @@ def first_faces(problem: Problem, guesses: Ints) -> dict[int, Face]:
     return faces
 
 
-def _opened(faces: dict[int, Face], problem: Problem, radius: float) -> dict[int, Face]:
-    unit = float(problem.lengths.mean())
-    return {k: face.opened(radius * unit) for k, face in faces.items()}
-
-
 def _grown(
     aimed: _Proof,
     faces: dict[int, Face],
-    parked: dict[int, Face],
-    found: Prices,
+    found: Priced,
     guesses: Ints,
-    radius: float,
+    tuned: SolverSettings,
 ) -> dict[int, Face]:
     """Join the rays with a negative value to the faces of their guesses."""
-    problem = aimed.problem
+    problem, rays = aimed.problem, found.rays
     grown = dict(faces)
-    for q in np.flatnonzero(found.values < -_noise(problem)).tolist():
+    for q in np.flatnonzero(rays.negative).tolist():
         k = int(guesses[q])
         weights = problem.costs[:, k] - aimed.prices
-        heights = localised(problem, k, found.heights[q], weights, float(found.values[q]), radius)
-        face = faces.get(k) or parked.pop(k, None)
+        heights = localised(problem, rays, q, weights, tuned.local_share)
+        face = faces.get(k)
         joined = Face.of_ray(problem, heights) if face is None else face.joined_with(heights)
-        if face is None or k not in faces or (joined.tight != face.tight).any():
+        if face is None or (joined.tight != face.tight).any():
             grown[k] = joined
     return grown
 
 
 def localised(
-    problem: Problem,
-    guess: int,
-    heights: Heights,
-    weights: Floats,
-    value: float,
-    radius: float = 0.0,
+    problem: Problem, rays: CheapestRays, which: int, weights: Floats, share: float
 ) -> Heights:
-    """Return the ray, cut off to the smallest neighbourhood in which it keeps its gain.
+    """Return a ray, cut off to the smallest neighbourhood of its peak in which it keeps its gain.
 
     Outside the neighbourhood the column falls as fast as privacy allows. This keeps faces
-    small: what a ray does far from its guess is mostly noise of prices that are still wrong.
-
-    >>> from tightrope import Epsilon
-    >>> from tightrope.graphs import PathPower
-    >>> problem = Problem(PathPower(5), Epsilon.of("ln(2)"), np.ones((5, 5)))
-    >>> weights = np.array([1, -4, 1, 1, 1.0])
-    >>> localised(problem, 0, np.array([0, -1, 0, 0, 0]), weights, -4.0).tolist()
-    [0, -1, 0, 1, 2]
+    small: what a ray does far from its peak is mostly noise of prices that are still wrong. It
+    may lose all but the ``share`` of its gain.
     """
-    distance = problem.distances
-    anchor = problem.anchors[guess]
+    heights, place = rays.heights[which], rays.places[which]
+    from_place = problem.distances[place]
     unit = float(problem.lengths.mean())
-    far = float(distance[anchor].max())
-    step, reach = 1.0, (radius + 1) * unit
+    far = float(from_place.max())
+    step, reach = 1.0, unit
     while reach < far:
-        ball = np.flatnonzero(distance[anchor] <= reach)
-        cut = (heights[ball][:, None] + distance[ball]).min(axis=0)
-        if weights @ (problem.alpha ** cut.astype(float)) <= LOCAL_SHARE * value:
+        ball = np.flatnonzero(from_place <= reach)
+        cut = (heights[ball][:, None] + problem.distances[ball]).min(axis=0)
+        if weights @ (problem.alpha ** cut.astype(float)) <= share * float(rays.values[which]):
             return np.asarray(cut.astype(heights.dtype))
         reach += step * unit
         step *= 1.5
-    return heights
+    return np.asarray(heights)
 
 
 def _all_guesses(proof: _Proof, pricer: Pricer) -> _Proof:

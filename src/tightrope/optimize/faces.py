@@ -10,7 +10,6 @@ the rays that pricing finds.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -21,12 +20,6 @@ from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 
 #: Differences of heights that are this close to an edge length count as tight.
 TIGHT_TOLERANCE = 1e-9
-
-#: Rays are scaled so that no entry is above this.
-LARGEST_ENTRY = 1e6
-
-#: Variables below this are noise of a numerical solution.
-DROWNED = 1e-9
 
 Tight = NDArray[np.int8]
 
@@ -80,18 +73,10 @@ class Face:
     def joined_with(self, heights: Heights) -> Face:
         """Return the smallest face that contains this one and a ray."""
         other = tight_edges(self.problem, heights)
-        # A ray with a towering peak is scaled down to it: solvers refuse huge numbers.
-        if float(heights.min()) * math.log(self.problem.alpha) > math.log(LARGEST_ENTRY):
-            heights = heights - heights.min()
         # The larger of the two columns at every node is in the face too; relative to it no
         # variable is ever large.
         lower = np.minimum(self.heights, heights)
         return Face(self.problem, lower, np.where(self.tight == other, other, 0).astype(np.int8))
-
-    def opened(self, radius: float) -> Face:
-        """Return the face with all edges free that lie within a distance of height 0."""
-        near = (self.heights[self.problem.edges] <= radius).all(axis=1)
-        return Face(self.problem, self.heights, np.where(near, 0, self.tight).astype(np.int8))
 
     @functools.cached_property
     def _components(self) -> tuple[int, Ints]:
@@ -108,16 +93,27 @@ class Face:
         return self._components[1]
 
     @functools.cached_property
-    def shape(self) -> Floats:
-        """The column that the variables are relative to: node i is ``shape[i] · u[component]``."""
-        return np.asarray(self.problem.alpha ** self.heights.astype(float), dtype=np.float64)
+    def _falls(self) -> Heights:
+        """How far each node lies above the lowest height of its component."""
+        lowest = np.full(self.dimension, np.inf)
+        np.minimum.at(lowest, self.component, self.heights)
+        return np.asarray(self.heights - lowest[self.component])
 
     @functools.cached_property
-    def rows(self) -> tuple[Ints, Ints, Floats, Ints]:
-        r"""The privacy rows :math:`\alpha^{e} u_a \le u_b`: a, b, :math:`\alpha^e`, and an edge.
+    def shape(self) -> Floats:
+        """The column that the variables are relative to: node i is ``shape[i] · u[component]``.
 
-        Of several edges between two components only the sharpest is kept, in the order of a and
-        b. Edge number m + e is edge e in the other direction.
+        It is 1 where a component is largest, so that a variable is as large as what it stands
+        for: what is below the solver's tolerance matters as little as it seems.
+        """
+        return np.asarray(np.longdouble(self.problem.alpha) ** self._falls)
+
+    @functools.cached_property
+    def rows(self) -> tuple[Ints, Ints, Floats, Floats, Ints]:
+        r"""The privacy rows :math:`f_a u_a \le f_b u_b`: a, b, :math:`f_a`, :math:`f_b`, an edge.
+
+        The larger factor is 1. Of several edges between two components only the sharpest is
+        kept, in the order of a and b. Edge number m + e is edge e in the other direction.
         """
         edges, lengths = self.problem.edges, self.problem.lengths
         i = np.concatenate([edges[:, 0], edges[:, 1]])
@@ -125,30 +121,24 @@ class Face:
         a, b = self.component[i], self.component[j]
         between = np.flatnonzero(a != b)
         i, j, a, b = i[between], j[between], a[between], b[between]
-        exponent = np.tile(lengths, 2)[between] + self.heights[i] - self.heights[j]
+        exponent = np.tile(lengths, 2)[between] + self._falls[i] - self._falls[j]
         key = a * self.dimension + b
         order = np.lexsort((exponent, key))
         first = np.ones(len(order), bool)
         first[1:] = key[order][1:] != key[order][:-1]
         keep = order[first]
-        factor = self.problem.alpha ** exponent[keep].astype(float)
-        return a[keep], b[keep], factor, between[keep]
+        alpha, power = np.longdouble(self.problem.alpha), exponent[keep]
+        return (
+            a[keep],
+            b[keep],
+            alpha ** np.maximum(power, 0),
+            alpha ** np.maximum(-power, 0),
+            between[keep],
+        )
 
     def column(self, values: Floats) -> Floats:
-        """Return the column of the channel that the variables stand for.
-
-        Variables that drown in the solver's tolerance are replaced by the least that privacy
-        asks for, given the others.
-        """
-        column = self.shape * values[self.component]
-        sure = values > DROWNED
-        # A tiny variable may stand for large entries: a ray is 1 at its anchor, not at its peak.
-        sure[self.component[column > DROWNED]] = True
-        column = column * sure[self.component]
-        if sure.all() or not sure.any():
-            return column
-        known = np.flatnonzero(column > 0)
-        return np.asarray((column[known][:, None] * self.problem.rates[known]).max(axis=0))
+        """Return the column of the channel that the variables stand for."""
+        return np.asarray(self.shape * values[self.component], dtype=np.float64)
 
 
 def label_all(faces: Iterable[Face]) -> None:

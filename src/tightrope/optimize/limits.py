@@ -29,13 +29,13 @@ from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.optimize.approach import run_approach
 from tightrope.optimize.certificate import LimitCertificate
+from tightrope.optimize.columns import private_columns
 from tightrope.optimize.engine import run_engine
 from tightrope.optimize.faces import Face
-from tightrope.optimize.mixture import Mixture, mixture, private_above
 from tightrope.optimize.objective import TOTAL, Side
 from tightrope.optimize.plain import privacy_rows
 from tightrope.optimize.planner import checked_gap, compared, consumer_of, graph_of
-from tightrope.optimize.pricing import price, pricer_for
+from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.progress import Callback, Stopped, Watch
 from tightrope.optimize.result import Design
@@ -291,7 +291,7 @@ class _Search:
             raise CheckFailed(
                 f"the search under the limit {limit} failed: raise it a little ({failed})"
             ) from failed
-        matrix = self._matrix(mixture(self._problem, found.columns, sharp=True))
+        matrix = self._matrix(found.columns)
         certificate = self._proof(limit, *objective.proof(found.multipliers, found.prices))
         return self._kept(matrix, spare, limit), certificate, found.stopped
 
@@ -352,15 +352,13 @@ class _Search:
             return None, matrix
         problem = self._problem
         found = run_engine(problem, gap=min(self.gap, 1e-9), progress=self.watch)
-        return found.master.faces, self._matrix(mixture(problem, found.columns, sharp=True))
+        return found.master.faces, self._matrix(found.columns)
 
-    def _matrix(self, mixed: Mixture) -> Floats:
-        """Return the columns of the guesses from a mixture of rays."""
-        assert self.level is not None
+    def _matrix(self, columns: dict[int, Floats]) -> Floats:
+        """Return private columns for all guesses, from numerical ones."""
         matrix = np.zeros(self.costs.shape)
-        rays = (self.level.alpha ** mixed.heights.astype(float)) * mixed.weights[:, None]
-        np.add.at(matrix.T, mixed.guesses, rays)
-        matrix[:, mixed.rest_guess] += mixed.rest
+        for k, column in private_columns(self._problem, columns).items():
+            matrix[:, k] = column
         return matrix
 
     def _kept(self, matrix: Floats, spare: Floats, limit: float) -> Floats:
@@ -440,10 +438,8 @@ class _Search:
             return np.asarray(columns / columns.sum(axis=1, keepdims=True)), proof
         problem = self._problem
         weighed = problem.weighed(proof.costs())
-        checked = price(weighed, pricer_for(problem), proof.prices, problem.guesses)
-        above = private_above(problem, dict(enumerate(columns.T)))
-        mixed = mixture(problem, above, sharp=True)
-        return self._matrix(mixed), replace(proof, prices=checked.lowered)
+        checked = price(weighed, Pricer(problem), proof.prices, problem.guesses)
+        return self._matrix(dict(enumerate(columns.T))), replace(proof, prices=checked.prices)
 
 
 def _rounded_up(value: float) -> float:

@@ -8,7 +8,7 @@ so the primal simplex goes on from there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,6 @@ from tightrope.optimize.objective import ExpectedLoss, Objective, Side
 from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.progress import Watch
 from tightrope.optimize.simplex import SMALLEST_ENTRY, Solved, minimise
-
-#: Columns below this are empty.
-IDLE = 1e-9
 
 _LOWER, _BASIC = 0, 1
 
@@ -51,10 +48,7 @@ class MasterSolution:
     sum_status: Ints
     side_status: Ints
     extra_status: Ints
-
-    def is_idle(self, guess: int) -> bool:
-        """Whether the column of a guess is empty: the guess is not used."""
-        return not self.columns[guess].max() > IDLE
+    refined: bool = False
 
 
 def solve_master(
@@ -63,11 +57,14 @@ def solve_master(
     before: MasterSolution | None = None,
     objective: Objective | None = None,
     watch: Watch | None = None,
+    *,
+    refine: bool = False,
 ) -> MasterSolution:
     """Solve the program over the faces, starting from the basis of an earlier one.
 
     The objective is the expected loss with the costs of the problem, unless another is given.
-    A watch ends it when time is up.
+    A watch ends it when time is up. A refined solution has the digits that the last rounds of a
+    search need.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Clique
@@ -80,7 +77,7 @@ def solve_master(
     start = np.cumsum([0, *(face.dimension for face in faces.values())])
     row_start = np.cumsum([0, *(len(face.rows[0]) for face in faces.values())])
     side = (objective or ExpectedLoss(problem)).side(faces, start)
-    matrix, cost = _assemble(problem, faces, start, row_start, side)
+    matrix, cost = _assemble(problem, faces, start, row_start, side, refine)
     sums = np.full(len(problem.class_sizes), side.total)
     rows = int(row_start[-1])
     same = before is not None and (
@@ -92,10 +89,11 @@ def solve_master(
         np.concatenate([sums, np.zeros(rows), side.lower * side.total]),
         np.concatenate([sums, np.full(rows + len(side.lower), np.inf)]),
         free=len(side.extra),
+        refine=refine,
         basis=_carried(faces, before, start, row_start) if before is not None and same else None,
         watch=watch,
     )
-    return _read(problem, faces, side, solved, start, row_start)
+    return replace(_read(problem, faces, side, solved, start, row_start), refined=refine)
 
 
 def _read(
@@ -110,7 +108,7 @@ def _read(
     classes = len(problem.class_sizes)
     first_side = classes + int(row_start[-1])
     cols, status = solved.basic_columns, solved.basic_rows
-    multipliers, constant = side.read(solved.duals[first_side:])
+    multipliers, constant = side.read(solved.duals[first_side:].astype(np.float64))
     prices = (solved.duals[:classes] / problem.class_sizes)[problem.classes]
     columns, col_status, row_status = {}, {}, {}
     for q, (k, face) in enumerate(faces.items()):
@@ -119,8 +117,8 @@ def _read(
         row_status[k] = status[classes + row_start[q] : classes + row_start[q + 1]]
     return MasterSolution(
         faces=dict(faces),
-        value=solved.value / side.total,
-        prices=prices + constant,
+        value=float(solved.value / side.total),
+        prices=np.asarray(prices + constant, dtype=np.float64),
         multipliers=multipliers,
         columns=columns,
         variables=int(start[-1]),
@@ -135,7 +133,7 @@ def _read(
 
 
 def _assemble(
-    problem: Problem, faces: dict[int, Face], start: Ints, row_start: Ints, side: Side
+    problem: Problem, faces: dict[int, Face], start: Ints, row_start: Ints, side: Side, refine: bool
 ) -> tuple[Any, Floats]:
     """Return the matrix (sums, then privacy rows, then side rows) and the costs."""
     from scipy.sparse import coo_array, vstack
@@ -144,18 +142,19 @@ def _assemble(
     weight = dict(zip(problem.guesses.tolist(), problem.multiplicity.tolist(), strict=True))
     entry_rows, entry_cols, entries, costs = [], [], [], []
     for q, (k, face) in enumerate(faces.items()):
-        big = np.flatnonzero(face.shape >= SMALLEST_ENTRY)
-        a, b, factor, _ = face.rows
+        shape = face.shape
+        big = np.arange(len(shape)) if refine else np.flatnonzero(shape >= SMALLEST_ENTRY)
+        a, b, less, more, _ = face.rows
         number = classes + np.arange(row_start[q], row_start[q + 1])
         entry_rows += [problem.classes[big], number, number]
         entry_cols += [start[q] + face.component[big], start[q] + a, start[q] + b]
         size = problem.class_sizes[problem.classes[big]]
-        entries += [face.shape[big] * weight[k] / size, -factor, np.ones(len(b))]
-        full = weight[k] * face.shape * side.costs[:, k]
-        costs.append(np.bincount(face.component, full, face.dimension))
-    shape = (classes + int(row_start[-1]), int(start[-1]) + len(side.extra))
+        entries += [shape[big] * weight[k] / size, -less, more]
+        full = weight[k] * shape * side.costs[:, k]
+        costs.append(np.bincount(face.component, full.astype(float), face.dimension))
+    whole = (classes + int(row_start[-1]), int(start[-1]) + len(side.extra))
     place = (np.concatenate(entry_rows), np.concatenate(entry_cols))
-    matrix = coo_array((np.concatenate(entries), place), shape).tocsc()
+    matrix = coo_array((np.concatenate(entries), place), whole).tocsc()
     if side.rows is not None:
         matrix = vstack([matrix, side.rows], format="csc")
     return matrix, np.concatenate([*costs, side.extra])
@@ -194,7 +193,7 @@ def _carried(
         freed = np.where(old.tight[freed] > 0, freed, freed + len(edges))
         freed = freed[here[ways[freed, 0]] != here[ways[freed, 1]]]
         held.append(np.column_stack([here[ways[freed]], freed % len(edges)]))
-        equal.append(here[ways[old.rows[3][before.row_status[k] == _LOWER]]])
+        equal.append(here[ways[old.rows[4][before.row_status[k] == _LOWER]]])
     if held:
         a, b, edge = np.concatenate(held).T
         # Of several edges between two parts the first, and first edges first in the tree.

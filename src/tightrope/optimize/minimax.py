@@ -18,19 +18,16 @@ the prior half way to the best one known (dual stabilisation), join until value 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from tightrope.channels import Channel
 from tightrope.consumers import Consumer
-from tightrope.errors import CheckFailed, InputError, TooLarge
-from tightrope.optimize.mixture import Mixture, weighed
+from tightrope.errors import InputError, TooLarge
 from tightrope.optimize.objective import TOTAL
 from tightrope.optimize.plain import PLAIN_ENTRIES, privacy_rows
-from tightrope.optimize.pricing import price, pricer_for
-from tightrope.optimize.problem import Floats, Heights, Ints, Problem
+from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.progress import Watch
 from tightrope.optimize.settings import SolverSettings
 from tightrope.optimize.simplex import minimise
@@ -208,94 +205,3 @@ def solve_worst_program(
     prior = np.zeros(n)
     prior[support] = share / share.sum() if share.sum() > 0 else 1 / len(support)
     return found.values[:-1].reshape(guesses, n).T / TOTAL, prior, found.duals[:n]
-
-
-def reweighed(
-    problem: Problem,
-    consumer: Consumer,
-    mixed: Mixture,
-    lost: Callable[[Mixture], float],
-    enough: float = -np.inf,
-    rounds: int = 8,
-) -> Mixture:
-    """Weigh the rays of a mixture afresh, to the least worst loss that they allow.
-
-    Numerical columns that are taken apart into exact rays lose a little where entries are far
-    apart in size. The steepest ray of each guess in use joins, so that the sums can be kept, and
-    rays that pricing still finds, until no more than ``enough`` is lost. The mixture that ``lost``
-    finds best is returned.
-
-    >>> from tightrope import Epsilon
-    >>> from tightrope.consumers import Consumer
-    >>> from tightrope.graphs import Clique
-    >>> from tightrope.optimize.mixture import mixture
-    >>> consumer = Consumer.of(Clique(2), support="all", loss="binary")
-    >>> problem = Problem(Clique(2), Epsilon.of("ln(2)"), consumer.loss.matrix())
-    >>> poor = mixture(problem, {0: np.array([0.6, 0.4]), 1: np.array([0.4, 0.6])})
-    >>> lost = lambda one: one.loss(problem)
-    >>> reweighed(problem, consumer, poor, lost).weights.round(9).tolist()
-    [0.666666667, 0.666666667]
-    """
-    losses = consumer.loss.matrix()
-    used = np.unique(mixed.guesses)
-    steep = problem.distances[problem.anchors[used]].astype(mixed.heights.dtype)
-    heights = np.concatenate([mixed.heights, steep])
-    guesses = np.concatenate([mixed.guesses, used])
-    pricer, best, basis = pricer_for(problem), mixed, None
-    for _ in range(rounds):
-        try:
-            weights, prior, prices, basis = _over_rays(problem, consumer, heights, guesses, basis)
-        except CheckFailed:
-            break
-        best = min(best, weighed(problem, heights, guesses, weights), key=lost)
-        if lost(best) <= enough:
-            break
-        # Rays that got lost when the columns were taken apart are found again by pricing.
-        aim = problem.weighed(prior[:, None] * losses)
-        found = price(aim, pricer, prices, problem.guesses)
-        new = found.values < -1e-14 * float(np.abs(aim.costs).sum(axis=0).max())
-        if not new.any():
-            break
-        heights = np.concatenate([heights, found.heights[new].astype(heights.dtype)])
-        guesses = np.concatenate([guesses, problem.guesses[new]])
-    return best
-
-
-def _over_rays(
-    problem: Problem,
-    consumer: Consumer,
-    heights: Heights,
-    guesses: Ints,
-    basis: tuple[Ints, Ints] | None,
-) -> tuple[Floats, Floats, Floats, tuple[Ints, Ints]]:
-    """Return the best weights of rays, the worst prior, the prices, and the basis.
-
-    The basis of a program over the first of the rays is where the next one starts.
-    """
-    from scipy.sparse import csc_array
-
-    support = consumer.support
-    rays = problem.alpha ** (heights - heights.min(axis=1, keepdims=True)).astype(float)
-    size = problem.alpha ** heights.min(axis=1).astype(float)
-    lost = (rays * consumer.loss.matrix()[:, guesses].T)[:, support]
-    unit = max(float(lost.mean()), 1e-300)
-    n, rows = problem.size, len(support)
-    matrix = np.zeros((n + rows, len(rays) + 1))
-    matrix[:n, :-1], matrix[n:, :-1], matrix[n:, -1] = rays.T, -lost.T / unit, 1.0
-    total = np.full(n, TOTAL)
-    if basis is not None:
-        joined = np.zeros(len(rays) + 1 - len(basis[0]), np.int64)
-        basis = np.concatenate([basis[0][:-1], joined, basis[0][-1:]]), basis[1]
-    found = minimise(
-        np.append(np.zeros(len(rays)), unit),
-        csc_array(matrix),
-        np.append(total, np.zeros(rows)),
-        np.append(total, np.full(rows, np.inf)),
-        free=1,
-        basis=basis,
-    )
-    share = np.maximum(found.duals[n:], 0.0)
-    prior = np.zeros(n)
-    prior[support] = share / share.sum() if share.sum() > 0 else 1 / rows
-    weights = np.maximum(found.values[:-1], 0.0) / (TOTAL * size)
-    return weights, prior, found.duals[:n], (found.basic_columns, found.basic_rows)

@@ -1,58 +1,183 @@
-r"""Pricing: the cheapest ray for each guess.
+r"""Pricing: the cheapest ray for each guess, and the bound that prices prove.
 
 Given a price :math:`\lambda_i` for each answer, a guess k and its weights
-:math:`w = c_k - \lambda`, pricing finds a ray r that minimises :math:`w \cdot r` with
-:math:`r = 1` at the anchor of the guess. The prices bound the loss of every private mechanism
-by :math:`\sum_i \lambda_i` exactly when no ray has a negative value.
-
-The structure of the graph decides how: dynamic programming on bands, trees and cycles, a
-rule on cliques, minimum cuts elsewhere, and linear programs where edges have lengths or answers
-are few.
+:math:`w = c_k - \lambda`, pricing finds a ray r that minimises :math:`w \cdot r`. The prices bound
+the loss of every private mechanism by :math:`\sum_i \lambda_i` exactly when no ray has a negative
+value for any guess: the pricing problem of column generation [Dantzig and Wolfe, 1960]. One
+method serves every graph: minimum cuts over heights (:mod:`tightrope.optimize.cuts`).
 """
 
 from __future__ import annotations
 
+import functools
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.graphs import PathPower, cycle_order
-from tightrope.optimize.price_band import BandPricer
-from tightrope.optimize.price_clique import CliquePricer
-from tightrope.optimize.price_cut import CutPricer
-from tightrope.optimize.price_cycle import LARGEST_EXPONENT, CyclePricer
-from tightrope.optimize.price_lp import LinearPricer
-from tightrope.optimize.price_tree import TreePricer
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
-
-#: Widest band whose profiles are enumerated (2^width of them).
-WIDEST_BAND = 8
-#: Prices are lowered by this part of the mean price before pricing, so that rounding errors
-#: far from the anchor are not mistaken for a gain and magnified along the ray.
-PRICE_MARGIN = 1e-15
-#: Below this many answers linear programs took less time than minimum cuts, and are as exact
-#: while no entry of a ray is below e to minus this.
-FEW_ANSWERS = 50
-GENTLE_FALL = 5.0
-#: Prices above 0 but below this part of the mean price are not asked for.
-NEGLIGIBLE = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
-    """The outcome of pricing.
+class CheapestRays:
+    """The cheapest ray of each of several guesses.
 
     Parameters
     ----------
     values
-        For each guess asked for, the least value of a ray with 1 at the anchor.
+        The value of each ray, scaled to 1 where it is highest.
     heights
-        The heights of these rays, one row for each guess.
-    bound
-        A lower bound on the expected loss of every ε-private mechanism.
-    lowered
+        The heights of the rays, one row for each guess.
+    places
+        Where each ray is highest.
+    noise
+        How much of each value may be round-off.
+    short
+        For each answer what the proof of some guess lacks there: at prices that are lower by
+        this no ray has a negative value.
+    """
+
+    values: Floats
+    heights: Heights
+    places: Ints
+    noise: Floats
+    short: Floats
+
+    @property
+    def negative(self) -> NDArray[np.bool_]:
+        """The guesses whose ray has a negative value beyond round-off."""
+        return np.asarray(self.values < -self.noise)
+
+
+class Pricer:
+    """Finds cheapest rays on the graph of a problem, starting from the last ones found.
+
+    Examples
+    --------
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Cycle
+    >>> pricer = Pricer(Problem(Cycle(4), Epsilon.of("ln(2)"), np.ones((4, 4))))
+    >>> found = pricer.cheapest(np.array([[-2.0], [1], [1], [1]]), np.array([0]))
+    >>> found.values.round(9).tolist(), found.heights.tolist()
+    ([-0.75], [[0, 1, 2, 1]])
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        count = len(problem.edges)
+        start, end = np.concatenate([problem.edges, problem.edges[:, ::-1]]).T
+        order = np.argsort(start, kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(2 * count)
+        length = np.tile(problem.lengths, 2).astype(float)[order]
+        self._order = order
+        self._network = (
+            np.searchsorted(start[order], np.arange(problem.size + 1)),
+            np.ascontiguousarray(end[order]),
+            place[(order + count) % (2 * count)] if count else place,
+            length,
+            problem.alpha,
+            problem.alpha**length,
+        )
+        self._known: dict[int, Floats] = {}
+
+    def cheapest(self, weights: Floats, anchors: Ints, names: Sequence[int] = ()) -> CheapestRays:
+        """Return the cheapest ray of each guess (column of weights).
+
+        The search begins at the ray that was last found for a guess of the same name, or at the
+        one that falls as fast as it can from the anchor.
+        """
+        heights = self._problem.distances[anchors].astype(np.float64)
+        places = anchors.astype(np.int64)
+        for q, name in enumerate(names):
+            if (known := self._known.get(name)) is not None:
+                heights[q] = known
+                heights[q] -= known[places[q]]
+        values, noise, short = self._searched(np.ascontiguousarray(weights.T), places, heights)
+        self._known |= zip(names, heights.copy(), strict=False)
+        whole = heights if self._problem.graph.has_lengths else heights.astype(np.int64)
+        return CheapestRays(values, whole, places, noise, short)
+
+    def _searched(
+        self, weights: Floats, places: Ints, heights: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        from tightrope.optimize.cuts import cheapest_rays
+
+        kernel: Any = cheapest_rays
+        count, n = weights.shape
+        values, noise = np.empty(count), np.empty(count)
+        most = self._most_moves
+        turns = [slice(q, count, _processors()) for q in range(min(_processors(), count))]
+
+        def search(turn: slice) -> Floats:
+            short = np.zeros(n)
+            parts = [np.ascontiguousarray(a[turn]) for a in (weights, places, heights)]
+            own, its = np.empty(len(parts[1])), np.empty(len(parts[1]))
+            kernel(*self._network, *parts, own, its, short, most)
+            places[turn], heights[turn] = parts[1:]
+            values[turn], noise[turn] = own, its
+            return short
+
+        if len(turns) == 1:
+            return values, noise, search(turns[0])
+        with ThreadPoolExecutor(len(turns)) as pool:
+            return values, noise, np.maximum.reduce(list(pool.map(search, turns)))
+
+    @functools.cached_property
+    def _most_moves(self) -> int:
+        """No ray needs more moves: every one changes the height of some node for good or bad."""
+        steps = int(
+            np.ceil(self._problem.distances.max(initial=0) / self._problem.lengths.min(initial=1))
+        )
+        return 100 * (2 + steps)
+
+    def raise_to_private(self, columns: Floats) -> None:
+        """Raise each of several columns (rows of the array) to its smallest private majorant."""
+        from tightrope.optimize.cuts import raise_to_private
+
+        first, end, _, _, _, fall = self._network
+        raise_to_private(first, end, fall, columns)
+
+    def multipliers(self, weights: Floats, anchor: int) -> tuple[Floats, Floats]:
+        r"""Return the multipliers of each edge, in both directions, that prove the weights.
+
+        For an edge (i, j) they are those of :math:`x_j - \alpha x_i` and of
+        :math:`x_i - \alpha x_j`.
+        """
+        from tightrope.optimize.cuts import FLOOR, cheapest_ray
+
+        end, fall = self._network[1], self._network[5]
+        heights = self._problem.distances[anchor].astype(np.float64)
+        flow, left, slight = np.zeros(len(end)), np.empty(len(weights)), np.empty(len(weights))
+        floor = FLOOR * float(np.abs(weights).mean())
+        cheapest_ray(
+            *self._network, weights, floor, anchor, heights, flow, left, slight, self._most_moves
+        )
+        found = np.empty(len(end))
+        found[self._order] = flow / fall
+        return found[: len(end) // 2], found[len(end) // 2 :]
+
+
+def _processors() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # pragma: no cover - not on every system
+        return os.cpu_count() or 1
+
+
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """The outcome of pricing.
+
+    Parameters
+    ----------
+    rays
+        The cheapest ray of each guess asked for.
+    prices
         The prices, lowered until no ray has a negative value: they prove the bound.
 
     Examples
@@ -60,100 +185,41 @@ class Prices:
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import PathPower
     >>> problem = Problem(PathPower(2), Epsilon.of("ln(2)"), np.array([[0.0, 0.5], [0.5, 0.0]]))
-    >>> price(problem, pricer_for(problem), np.array([0.1, 0.1]), problem.guesses).bound
+    >>> price(problem, Pricer(problem), np.array([0.1, 0.1]), problem.guesses).bound
     0.199999...
     """
 
-    values: Floats
-    heights: Heights
-    bound: float
-    lowered: Floats
+    rays: CheapestRays
+    prices: Floats
+
+    @property
+    def bound(self) -> float:
+        """A lower bound on the expected loss of every ε-private mechanism."""
+        return float(self.prices.sum())
 
 
-class Pricer(Protocol):
-    """Something that finds the cheapest ray for each of several guesses.
+def price(problem: Problem, pricer: Pricer, prices: Floats, guesses: Ints) -> Priced:
+    r"""Price the guesses and turn what is found into a bound that holds.
 
-    >>> Pricer.__name__
-    'Pricer'
-    """
+    Prices that prove a bound satisfy, by the rays that fall as fast as they can from i,
 
-    def cheapest(self, weights: Floats, anchors: Ints) -> tuple[Floats, Heights, Floats]:
-        """Return values, heights, and for each guess a multiple of 1 that makes it feasible.
+    .. math:: \lambda_i \le \min_k (\Phi c_k)_i + \sum_j \alpha^{d(i,j)} \max(-\lambda_j, 0).
 
-        The last array is zero where the value itself is exact.
-        """
-        ...
-
-
-def pricer_for(problem: Problem) -> Pricer:
-    """Choose the pricer by the structure of the graph.
-
-    >>> from tightrope import Epsilon
-    >>> from tightrope.graphs import Clique, Cycle, ExplicitGraph, Star
-    >>> costs = np.ones((4, 4)) - np.eye(4)
-    >>> kite = ExplicitGraph([(0, 1), (1, 2), (2, 0), (2, 3)])
-    >>> [type(pricer_for(Problem(g, Epsilon.of(1), costs))).__name__
-    ...  for g in (PathPower(4, 2), Star(3), Clique(4), Cycle(4), kite)]
-    ['BandPricer', 'TreePricer', 'CliquePricer', 'CyclePricer', 'LinearPricer']
-    >>> type(pricer_for(Problem(kite, Epsilon.of(3), costs))).__name__
-    'CutPricer'
-    """
-    graph = problem.graph
-    if graph.size == 1 or graph.is_tree:
-        return TreePricer(graph, problem.alpha)
-    if isinstance(graph, PathPower) and graph.width <= WIDEST_BAND and graph.size > graph.width + 1:
-        return BandPricer(graph.size, graph.width, problem.alpha)
-    if graph.is_clique and not graph.has_lengths:
-        return CliquePricer(graph.size, problem.alpha)
-    steepest = float(problem.epsilon) * (graph.size // 2)
-    if graph.is_cycle and not graph.has_lengths and steepest <= LARGEST_EXPONENT:
-        return CyclePricer(cycle_order(graph), problem.alpha)
-    fall = float(problem.epsilon) * float(problem.distances.max())
-    if not CutPricer.fits(problem) or (graph.size < FEW_ANSWERS and fall <= GENTLE_FALL):
-        return LinearPricer(problem)
-    return CutPricer(problem)
-
-
-def price(
-    problem: Problem,
-    pricer: Pricer,
-    prices: Floats,
-    guesses: Ints,
-    given_away: NDArray[np.bool_] | None = None,
-) -> Prices:
-    """Price the guesses and turn what is found into a bound that holds.
-
-    Nothing is asked for the answers ``given_away``, those with a negligible price by default:
-    such a price is little but noise, and rays magnify it.
+    What a solver's round-off has left above this is cut off first: where the prior is tiny it
+    is all there is, and steep rays would magnify it.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Clique
     >>> problem = Problem(Clique(2), Epsilon.of("ln(2)"), np.array([[0.0, 0.5], [0.5, 0.0]]))
-    >>> found = price(problem, pricer_for(problem), np.array([0.5, 0.5]), problem.guesses)
-    >>> found.values.round(3).tolist(), found.bound < 1 / 3
-    ([-0.5, -0.5], True)
+    >>> found = price(problem, Pricer(problem), np.array([0.5, 0.5]), problem.guesses)
+    >>> found.rays.values.round(3).tolist(), found.bound < 1 / 3
+    ([-0.125, -0.125], True)
     """
-    typical = max(float(np.abs(prices).mean()), 1e-300)
-    safe = prices - PRICE_MARGIN * typical
-    idle = safe < NEGLIGIBLE * typical if given_away is None else given_away
-    safe[idle] = np.minimum(safe[idle], 0.0)
-    anchors = problem.anchors[guesses]
+    most = problem.price_limits + problem.rates @ np.maximum(-prices, 0.0)
+    safe = np.minimum(prices, most)
     weights = problem.costs[:, guesses] - safe[:, None]
-    values, heights, uniform = pricer.cheapest(weights, anchors)
-    lacking, places = -values, anchors.copy()
-    # A ray that is higher elsewhere than at its anchor is a large multiple of what it is there,
-    # and so are its rounding errors: such guesses are judged where their ray is highest.
-    elsewhere = (values < 0) & (uniform == 0) & (heights.min(axis=1) < 0)
-    if elsewhere.any():
-        peaks = heights[elsewhere].argmin(axis=1)
-        judged, _, spread = pricer.cheapest(weights[:, elsewhere], peaks)
-        less = (-judged < lacking[elsewhere]) & (spread == 0)
-        chosen = np.flatnonzero(elsewhere)[less]
-        lacking[chosen], places[chosen] = -judged[less], peaks[less]
-    # Lowering λ where guess k is judged by what it lacks there, or λ everywhere by a multiple of
-    # 1, makes every ray of guess k non-negative. A class of answers is lowered as one.
-    short = np.zeros(int(problem.classes.max()) + 1)
-    exact = uniform == 0
-    np.maximum.at(short, problem.classes[places[exact]], lacking[exact])
-    lowered = safe - short[problem.classes] - max(float(uniform.max(initial=0.0)), 0.0)
-    return Prices(values, heights, float(lowered.sum()), lowered)
+    rays = pricer.cheapest(weights, problem.anchors[guesses], guesses.tolist())
+    # Answers of a class are lowered as one.
+    short = np.zeros(len(problem.class_sizes))
+    np.maximum.at(short, problem.classes, np.maximum(rays.short, 0.0))
+    return Priced(rays, safe - short[problem.classes])

@@ -117,7 +117,7 @@ class Problem:
             getattr(self, shared)
         other = copy.copy(self)
         object.__setattr__(other, "costs", costs)
-        for own in ("useful", "_is_binary"):
+        for own in ("useful", "_is_binary", "price_limits"):
             other.__dict__.pop(own, None)
         return other
 
@@ -162,6 +162,14 @@ class Problem:
     def rates(self) -> Floats:
         r""":math:`\alpha^{d(i,j)}` for all pairs."""
         return np.asarray(self.alpha ** self.distances.astype(float))
+
+    @functools.cached_property
+    def price_limits(self) -> Floats:
+        r""":math:`\min_k (\Phi c_k)_i`, which prices that prove a bound are not above.
+
+        Unless some of them are negative.
+        """
+        return np.asarray((self.rates @ self.costs).min(axis=1))
 
     @functools.cached_property
     def anchors(self) -> Ints:

@@ -41,9 +41,9 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.optimize.certificate import Certificate
-from tightrope.optimize.mixture import peeled, weighed
+from tightrope.optimize.columns import private_columns
 from tightrope.optimize.planner import checked_gap, compared, design, graph_of
-from tightrope.optimize.pricing import PRICE_MARGIN, Pricer, pricer_for
+from tightrope.optimize.pricing import Pricer
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 from tightrope.optimize.progress import Callback, Progress, Watch
 from tightrope.optimize.result import Design
@@ -225,26 +225,26 @@ def _costs(own: Sequence[Design]) -> ConsumerCosts:
 
 
 def _first_rays(problem: Problem, own: Sequence[Design], *, smallest: float = 1e-11) -> Heights:
-    """Return the rays of everybody's own mechanism, those around one answer and the flat one.
+    """Return rays near the columns of everybody's own mechanism, the steepest and the flat one.
 
-    A column whose largest entry is below ``smallest`` is not worth its rays.
+    A column whose largest entry is below ``smallest`` is not worth its ray.
     """
+    unit = float(problem.lengths.min(initial=1))
     rays = [*problem.distances, np.zeros(problem.size, problem.distances.dtype)]
     for one in own:
-        matrix = np.asarray(one.general.matrix())
+        matrix = np.asarray(one.channel.matrix())
         for column in matrix.T[matrix.max(axis=0) > smallest]:
-            rays += [ray for ray, _ in peeled(problem, column)]
-    return np.array(rays)
+            steps = np.log(column / column.max()) / (np.log(problem.alpha) * unit)
+            near = (unit * np.round(steps)).astype(problem.distances.dtype)
+            rays.append((near[:, None] + problem.distances).min(axis=0))
+    return np.unique(np.array(rays), axis=0)
 
 
 def _mixed(problem: Problem, found: Searched) -> Channel:
     """Return the mechanism: rays, which are private, with weights that make rows sum to 1."""
-    guess = np.zeros(len(found.weights), np.int64)
-    mixed = weighed(problem, found.heights, guess, found.weights)
-    columns = (problem.alpha ** mixed.heights.astype(float)) * mixed.weights[:, None]
-    if mixed.rest.max() > 0:
-        columns = np.concatenate([columns, mixed.rest[None, :]])
-    return Channel(columns.T, inputs=problem.graph.labels)
+    rays = (problem.alpha ** found.heights.astype(float)) * found.weights[:, None]
+    columns = private_columns(problem, dict(enumerate(rays)))
+    return Channel(np.array(list(columns.values())).T, inputs=problem.graph.labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,7 +337,7 @@ class _Search:
     ) -> None:
         self.problem, self.consumers, self.optima = problem, consumers, optima
         self.slack, self.watch, self.settings = slack, watch, settings
-        self.pricer = pricer_for(problem)
+        self.pricer = Pricer(problem)
         self.heights = np.unique(heights - heights.min(axis=1, keepdims=True), axis=0)
         self.rounds, self.stopped = 0, False
         self.scale = max(float(np.abs(optima).max()), 1e-300)
@@ -538,12 +538,14 @@ def explore(
 
     Examples
     --------
-    >>> from tightrope.optimize.price_clique import CliquePricer
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Clique
+    >>> pricer = Pricer(Problem(Clique(2), Epsilon.of("ln(2)"), np.zeros((2, 1))))
     >>> two = ConsumerCosts((np.array([[0, 0.5], [0.5, 0]]),) * 2, np.full((2, 2), 1 / 6), 0.5)
-    >>> done = explore(two, CliquePricer(2, 0.5), np.full(2, 0.5), np.full(2, 1 / 6), 1e-12)
+    >>> done = explore(two, pricer, np.full(2, 0.5), np.full(2, 1 / 6), 1e-12)
     >>> done.finished, round(done.bound, 9), len(done.heights)
     (True, 0.333333333, 0)
-    >>> news = explore(two, CliquePricer(2, 0.5), np.full(2, 0.5), np.full(2, 0.2), 1e-12)
+    >>> news = explore(two, pricer, np.full(2, 0.5), np.full(2, 0.2), 1e-12)
     >>> sorted(news.heights.tolist())
     [[0, 1], [1, 0]]
     """
@@ -579,9 +581,7 @@ class _Parts:
     weights: Floats
     values: Floats
     heights: Heights
-    anchors: Ints
-    #: What a pricer that is not exact needs everywhere, in the place of its value.
-    uniform: Floats
+    places: Ints
 
     def __len__(self) -> int:
         return len(self.values)
@@ -592,8 +592,7 @@ class _Parts:
             self.weights[which],
             self.values[which],
             self.heights[which],
-            self.anchors[which],
-            self.uniform[which],
+            self.places[which],
         )
 
     def and_more(self, more: _Parts) -> _Parts:
@@ -619,8 +618,8 @@ class _Branches:
         self.consumers, self.pricer, self.noise, self.share = consumers, pricer, noise, share
         self.known = known
         self.active = np.flatnonzero(share > 0)
-        self.prices = prices - PRICE_MARGIN * max(float(np.abs(prices).mean()), 1e-300)
-        self.short, self.everywhere = np.zeros(len(prices)), 0.0
+        self.prices = prices
+        self.short, self.rounding = np.zeros(len(prices)), np.zeros(len(prices))
         self.found: dict[tuple[float, ...], tuple[float, Heights]] = {}
         self.priced = 0
         self.guesses: list[Ints] = [np.arange(consumers.costs[a].shape[1]) for a in self.active]
@@ -681,12 +680,13 @@ class _Branches:
         """Price parts of tuples, close those that are done and return the others."""
         self.priced += len(taken)
         anchors = weights.argmin(axis=1)
-        values, heights, uniform = self.pricer.cheapest(np.ascontiguousarray(weights.T), anchors)
-        values = np.where(uniform > 0, -uniform * weights.shape[1], values)
-        parts = _Parts(taken, weights, values, heights, anchors, uniform)
-        done = values >= -self.noise
+        rays = self.pricer.cheapest(weights.T, anchors)
+        elsewhere = np.setdiff1d(np.arange(weights.shape[1]), rays.places)
+        self.rounding[elsewhere] = np.maximum(self.rounding, rays.short)[elsewhere]
+        parts = _Parts(taken, weights, rays.values, rays.heights, rays.places)
+        done = rays.values >= -np.maximum(self.noise, rays.noise)
         self._close(parts[done])
-        self._note(heights[~done])
+        self._note(rays.heights[~done])
         return parts[~done]
 
     def _note(self, heights: Heights) -> None:
@@ -703,16 +703,14 @@ class _Branches:
 
     def _close(self, parts: _Parts) -> None:
         """Lower prices by what is lacking: then no ray of these parts is negative."""
-        exact = parts.uniform == 0
-        lacking = np.maximum(-parts.values[exact], 0.0)
-        np.maximum.at(self.short, parts.anchors[exact], lacking)
-        self.everywhere = max(self.everywhere, float(parts.uniform.max(initial=0.0)))
+        lacking = np.maximum(-parts.values, 0.0)
+        np.maximum.at(self.short, parts.places, lacking)
 
     def result(self) -> Explored:
         """Return rays, and the bound that closed and open branches leave."""
         finished = not len(self.open)
         self._close(self.open)
-        lowered = self.prices - self.short - self.everywhere
+        lowered = self.prices - self.short - self.rounding
         order = sorted(self.found.values(), key=lambda pair: pair[0])
         size = len(self.prices)
         rays = np.array([ray for _, ray in order]) if order else np.zeros((0, size))

@@ -47,13 +47,24 @@ class SolverSettings:
     #: Largest random remap, in outputs times guesses, that is looked for.
     remap_entries: int = 1_200_000
 
-    # -- the last digits --------------------------------------------------------------------
-    #: No polish of the prices closes a gap above this: a search that was stopped early would
-    #: price a dozen times more for nothing.
-    wide_gap: float = 1e-3
-    #: Answers whose price, or largest cost, is below this part of the mean one are tried at no
-    #: price: there it is noise that rays magnify.
-    given_away: tuple[float, ...] = (1e-12, 1e-11, 1e-10, 1e-9)
+    # -- column generation ------------------------------------------------------------------
+    #: Most steps of Dinkelbach's method for the first prices, and the part that one must gain
+    #: to be followed by another.
+    dinkelbach_steps: int = 12
+    dinkelbach_gain: float = 1e-3
+    #: While the gap is larger than this, rays are priced at a stabilised dual point: between the
+    #: master's prices and the best proved ones, the way halved at most so often.
+    smoothing_gap: float = 0.01
+    halvings: int = 4
+    #: Part of a ray's gain that it must keep to be cut off to the neighbourhood of its peak.
+    local_share: float = 0.9
+    #: Cold start when the number of variables grows by more than this factor.
+    warm_growth: float = 3.0
+    #: Below this gap the solver's tolerance shows, and master programs are refined.
+    refine_gap: float = 1e-6
+    #: Most rounds, and rounds without progress after which the search ends.
+    most_rounds: int = 300
+    patience: int = 4
 
     # -- limits on leakage ------------------------------------------------------------------
     #: Most entries of the program without a privacy level.

@@ -1,4 +1,10 @@
-"""One linear program for HiGHS, with the options that these problems ask for."""
+r"""One linear program for HiGHS, with the options that these problems ask for.
+
+A solver in doubles keeps rows and signs to an absolute tolerance only. *Iterative refinement*
+[Gleixner, Steffy and Wolter, "Iterative refinement for linear programming", 2016] takes that away:
+the residuals of rows, signs and reduced costs are computed with more digits, scaled up, and the
+program for them is solved from the same basis; its solution corrects the first one.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +24,14 @@ SMALLEST_ENTRY = 1e-12
 COST_SCALE = 1.0
 #: Most steps of a warm start for each row and variable: beyond it the method may be in a cycle.
 MOST_STEPS = 5
+#: Tolerance of a second try; refinement takes the error away.
+LOOSE_TOLERANCE = 1e-7
+#: Most corrections of a solution; each gains about eight digits.
+CORRECTIONS = 4
+#: Errors of a refined solution that are below what doubles can show.
+ENOUGH = 1e-17
+#: Factor on the costs of a refined program.
+COST_BOOST = 2.0**12
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +61,7 @@ def minimise(
     watch: Watch | None = None,
     presolve: bool = False,
     watched_from: int = 10_000,
+    refine: bool = False,
 ) -> Solved:
     r"""Minimise :math:`c \cdot x` with :math:`l \le A x \le u` and :math:`x \ge 0`.
 
@@ -65,6 +80,9 @@ def minimise(
         Programs with fewer entries are not watched: a thread of their own costs them 3 ms.
     presolve
         Whether the solver simplifies the program first: worth it without a good basis.
+    refine
+        Whether the solution is refined; it then has the precision of ``long double``, and the
+        entries of the matrix should have it too.
 
     Examples
     --------
@@ -102,7 +120,7 @@ def minimise(
         upper,
         matrix.indptr,
         matrix.indices,
-        matrix.data,
+        matrix.data.astype(np.float64),
         np.zeros(total, np.int32),
     )
     if basis is not None:
@@ -112,35 +130,96 @@ def minimise(
     if watch is not None and matrix.nnz >= watched_from:
         run = functools.partial(_watched, solver, watch)
     run()
-    for simplified, tolerance in (("on", 1e-10), ("off", 1e-9), ("on", 1e-7)):
-        if solver.getModelStatus() == optimal:
-            break
+    if solver.getModelStatus() != optimal:
+        # A warm start that cycles, or a cold one with huge multipliers: start cold, simplified.
         solver.clearSolver()
         solver.setOptionValue("simplex_strategy", 1)
         solver.setOptionValue("simplex_iteration_limit", highspy.kHighsIInf)
-        solver.setOptionValue("presolve", simplified)
-        solver.setOptionValue("primal_feasibility_tolerance", tolerance)
-        solver.setOptionValue("dual_feasibility_tolerance", tolerance)
-        # Huge multipliers stop the dual simplex method; smaller costs get round that.
-        scale /= 100
-        solver.changeColsCost(total, np.arange(total, dtype=np.int32), cost * scale)
+        solver.setOptionValue("presolve", "off" if presolve else "on")
+        solver.setOptionValue("primal_feasibility_tolerance", LOOSE_TOLERANCE)
+        solver.setOptionValue("dual_feasibility_tolerance", LOOSE_TOLERANCE)
         run()
     if solver.getModelStatus() != optimal:
         status = solver.modelStatusToString(solver.getModelStatus())
         raise CheckFailed(f"the linear program was not solved ({status}): try the plain route")
     solution, info = solver.getSolution(), solver.getInfo()
+    values, duals = np.array(solution.col_value), np.array(solution.row_dual) / scale
+    value = info.objective_function_value / scale
     # Numbers of variables, and of rows as -1, -2, …
     basic = solver.getBasicVariables()[1]
     is_basic = np.zeros(total + len(lower), np.int64)
     is_basic[np.where(basic >= 0, basic, total - 1 - basic)] = 1
+    iterations = max(info.simplex_iteration_count, 0)
+    if refine:
+        program = _Program(cost, matrix, lower, upper, free, scale)
+        values, duals = program.refined(solver, values, duals, run)
+        value = float(program.cost @ values)
     return Solved(
-        value=info.objective_function_value / scale,
-        values=np.array(solution.col_value),
-        duals=np.array(solution.row_dual) / scale,
+        value=value,
+        values=values,
+        duals=duals,
         basic_columns=is_basic[:total],
         basic_rows=is_basic[total:],
-        iterations=max(info.simplex_iteration_count, 0),
+        iterations=iterations,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Program:
+    """A linear program with more digits than the solver keeps."""
+
+    cost: Any
+    matrix: Any
+    lower: Floats
+    upper: Floats
+    free: int
+    scale: float
+
+    def refined(self, solver: Any, values: Floats, duals: Floats, run: Any) -> tuple[Any, Any]:
+        """Solve for what rows and signs lack, magnified, from the same basis.
+
+        The costs stay, so the basis stays optimal and the dual simplex method needs few steps;
+        the duals of the last program are those of the first.
+        """
+        import highspy
+
+        matrix = self.matrix.astype(np.longdouble)
+        x, y = values.astype(np.longdouble), duals
+        signed = np.arange(len(x)) < len(x) - self.free
+        columns, rows = (np.arange(len(part), dtype=np.int32) for part in (x, y))
+        solver.setOptionValue("simplex_iteration_limit", highspy.kHighsIInf)
+        # Larger costs make the tolerance of reduced costs smaller.
+        solver.changeColsCost(len(x), columns, self.cost * self.scale * COST_BOOST)
+        solver.setOptionValue("simplex_strategy", 4)
+        run()
+        if solver.getModelStatus() == highspy.HighsModelStatus.kOptimal:
+            solution = solver.getSolution()
+            x = np.array(solution.col_value).astype(np.longdouble)
+            y = np.array(solution.row_dual) / (self.scale * COST_BOOST)
+        solver.setOptionValue("simplex_strategy", 1)
+        for _ in range(CORRECTIONS):
+            done = matrix @ x
+            below, above = self.lower - done, self.upper - done
+            least = np.where(signed, -x, -np.inf)
+            error = float(max(below.max(initial=0), -above.min(initial=0), least.max(initial=0)))
+            if error <= ENOUGH:
+                break
+            up = _magnified(error)
+            ends = [(side * up).astype(np.float64) for side in (below, above, least)]
+            solver.changeColsBounds(len(x), columns, ends[2], np.full(len(x), np.inf))
+            solver.changeRowsBounds(len(y), rows, ends[0], ends[1])
+            run()
+            if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+                break
+            solution = solver.getSolution()
+            x = x + np.array(solution.col_value) / np.longdouble(up)
+            y = np.array(solution.row_dual) / (self.scale * COST_BOOST)
+        return x, y
+
+
+def _magnified(error: float, most: float = 2.0**26) -> float:
+    """Return the power of 2 that brings an error to about 1."""
+    return float(min(most, 2.0 ** -np.floor(np.log2(max(error, 1e-30)))))
 
 
 def _watched(solver: Any, watch: Watch, pause: float = 0.1) -> None:

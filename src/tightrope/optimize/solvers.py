@@ -5,28 +5,25 @@ Each route takes a task and returns a plan, or the reason why it does not fit.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Hashable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from tightrope.channels import Channel
-from tightrope.consumers import Consumer
 from tightrope.errors import TooLarge
 from tightrope.optimize.approach import run_approach
 from tightrope.optimize.certificate import Certificate
+from tightrope.optimize.columns import private_columns
 from tightrope.optimize.dual import dual_variables, solve_dual_program
 from tightrope.optimize.engine import EngineResult
 from tightrope.optimize.faces import Face
-from tightrope.optimize.minimax import reweighed, solve_worst_program
-from tightrope.optimize.mixture import Mixture, mixture, polished, private_above
+from tightrope.optimize.minimax import solve_worst_program
 from tightrope.optimize.objective import Objective
 from tightrope.optimize.orbits import expanded
 from tightrope.optimize.plain import PLAIN_ENTRIES, plain_entries, solve_plain_program
-from tightrope.optimize.pricing import price, pricer_for
-from tightrope.optimize.problem import Floats, Problem
-from tightrope.optimize.progress import relative_gap
+from tightrope.optimize.pricing import Pricer, price
+from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.result import Design
 from tightrope.optimize.task import Plan, Task
 
@@ -56,9 +53,7 @@ def dual_route(task: Task) -> Plan | str:
         found = solve_dual_program(problem, task.watch)
         group = task.symmetries
         columns = found.columns if group is None else expanded(found.columns, group)
-        mixed = mixture(task.problem, private_above(task.problem, columns))
-        proof = _best_proof(task, mixed, task.objective.first, found.prices, found.bound)
-        return finished(task, "dual", reason, mixed, *proof)
+        return finished(task, "dual", reason, columns, task.objective.first, found.prices)
 
     return Plan(reason, solve)
 
@@ -130,9 +125,7 @@ def plain_route(task: Task) -> Plan | str:
         else:
             found = solve_plain_program(problem, task.watch)
             matrix, multipliers, prices = found.matrix, task.objective.first, found.prices
-        mixed = mixture(problem, private_above(problem, dict(enumerate(matrix.T))))
-        proof = _best_proof(task, mixed, multipliers, prices, -np.inf)
-        return finished(task, "plain", reason, mixed, *proof)
+        return finished(task, "plain", reason, dict(enumerate(matrix.T)), multipliers, prices)
 
     return Plan(reason, solve)
 
@@ -145,7 +138,9 @@ def _too_many(task: Task) -> str:
 def _searched(task: Task, objective: Objective) -> EngineResult:
     """Run the engine: the one place that does."""
     start = _started(task, objective.problem)
-    return run_approach(objective, gap=task.gap, progress=task.watch, start=start)
+    return run_approach(
+        objective, gap=task.gap, progress=task.watch, start=start, settings=task.settings
+    )
 
 
 def _started(task: Task, problem: Problem) -> dict[int, Face] | None:
@@ -158,120 +153,67 @@ def _started(task: Task, problem: Problem) -> dict[int, Face] | None:
 def _from_engine(
     task: Task, route: str, reason: str, found: EngineResult, columns: dict[int, Floats]
 ) -> Design:
-    """Take the columns apart into rays, and keep how the engine came to them."""
-    task.watch.say("taking the columns apart into rays")
-    mixed = mixture(task.problem, columns)
-    enough = found.bound + task.gap / 10 * abs(found.bound)
-    if task.consumer.risk_averse and _loss(task, mixed) > enough:
-        mixed = reweighed(
-            task.problem, task.consumer, mixed, lambda mixed: _loss(task, mixed), enough
-        )
-    proof = _best_proof(task, mixed, found.multipliers, found.prices, found.bound)
-    faces = found.master.faces
-    return finished(task, route, reason, mixed, *proof, found.stopped, found.rounds, faces)
-
-
-def _loss(task: Task, mixed: Mixture) -> float:
-    """Return the expected loss of a mixture, or its worst one for a risk-averse consumer."""
-    if not task.consumer.risk_averse:
-        return mixed.loss(task.problem)
-    losses = task.consumer.loss.matrix()
-    rays = (task.alpha ** mixed.heights.astype(float)) * mixed.weights[:, None]
-    lost = np.einsum("ri,ir->i", rays, losses[:, mixed.guesses])
-    lost += mixed.rest * losses[:, mixed.rest_guess]
-    return float(lost[task.consumer.support].max())
-
-
-def _best_proof(
-    task: Task, mixed: Mixture, multipliers: Floats, prices: Floats, bound: float
-) -> tuple[Consumer, Floats, float]:
-    """Polish the prices where the solver's tolerance keeps the gap open.
-
-    The bound is that of a Bayesian consumer, for the risk-averse one with the worst prior. One
-    guess for each orbit is priced: prices that are equal on orbits treat the others alike.
-    """
-    averse = task.consumer.risk_averse
-    consumer = task.with_prior(multipliers) if averse else task.consumer
-    loss = _loss(task, mixed)
-
-    def closed() -> bool:
-        return relative_gap(loss, bound) <= task.gap / 2
-
-    if closed() or (np.isfinite(bound) and relative_gap(loss, bound) > task.settings.wide_gap):
-        return consumer, prices, bound
-    problem = replace(task.objective, problem=task.on_orbits).weighed(multipliers)
-    pricer, costs = pricer_for(problem), problem.costs.max(axis=1)
-    even = np.bincount(problem.classes, polished(problem, mixed, prices)) / problem.class_sizes
-    for tried in (prices, even[problem.classes]):
-        nobody = np.zeros(len(tried), bool)
-        few = [
-            size < part * np.abs(size).mean()
-            for size, part in itertools.product((tried, costs), task.settings.given_away)
-        ]
-        for idle in (nobody, *few):
-            if task.watch.say("polishing the prices"):
-                return consumer, prices, bound
-            checked = price(problem, pricer, tried, problem.guesses, idle)
-            if checked.bound > bound:
-                prices, bound = checked.lowered, checked.bound
-            if closed():
-                return consumer, prices, bound
-    return consumer, prices, bound
+    """Make a design of what the engine found, and keep how it came to it."""
+    return finished(
+        task,
+        route,
+        reason,
+        columns,
+        found.multipliers,
+        found.prices,
+        stopped=found.stopped,
+        rounds=found.rounds,
+        faces=found.master.faces,
+    )
 
 
 def finished(
     task: Task,
     route: str,
     reason: str,
-    mixed: Mixture,
-    consumer: Consumer,
+    columns: dict[int, Floats],
+    multipliers: Floats,
     prices: Floats,
-    bound: float,
-    stopped: bool = False,
-    rounds: int = 0,
-    faces: dict[int, Face] | None = None,
     *,
     rounding: float = 1e-9,
+    **search: Any,
 ) -> Design:
-    """Make the channels from a mixture of rays and put the design together.
+    """Make a mechanism of numerical columns, price the prices, and put the design together.
 
-    The prices bound the loss of ``consumer``: the task's, or the one with the worst prior. A
-    bound may lie above the loss by no more than ``rounding``; else one of them is wrong.
+    The bound is that of a Bayesian consumer, for the risk-averse one with the worst prior
+    (``multipliers``). It may lie above the loss by no more than ``rounding``; else one of them is
+    wrong. ``search`` says how an engine came to it.
     """
-    general, guesses, labels = _general(task, mixed)
-    used, column = np.unique(guesses, return_inverse=True)
-    merged = np.zeros((task.graph.size, len(used)))
-    np.add.at(merged.T, column, general.T)
-    answers = task.graph.labels
-    loss = _loss(task, mixed)
-    if bound > loss + rounding * abs(loss):
+    task.watch.say("making the columns private")
+    made = private_columns(task.problem, columns)
+    guesses = np.array(sorted(made))
+    matrix = np.array([made[k] for k in guesses.tolist()]).T
+    averse = task.consumer.risk_averse
+    consumer = task.with_prior(multipliers) if averse else task.consumer
+    # One guess for each orbit: prices that are equal on orbits treat the others alike.
+    problem = replace(task.objective, problem=task.on_orbits).weighed(multipliers)
+    checked = price(problem, Pricer(problem), prices, problem.guesses)
+    loss = _loss(task, matrix, guesses)
+    if checked.bound > loss + rounding * abs(loss):
         raise ArithmeticError(
-            f"route {route!r} found a bound {bound!r} above the loss {loss!r} of a mechanism"
+            f"route {route!r} found a bound {checked.bound!r} above the loss {loss!r}"
         )
+    channel = Channel(matrix, inputs=task.graph.labels, outputs=task.guess_labels(guesses))
     return task.answered(
         route,
         reason,
         loss=loss,
-        bound=min(bound, loss),
-        channel=Channel(merged, inputs=answers, outputs=task.guess_labels(used)),
-        general=Channel(general, inputs=answers, outputs=labels),
-        certificate=Certificate(task.graph, task.epsilon, consumer, prices),
-        stopped=stopped,
-        rounds=rounds,
-        faces=faces,
+        bound=min(checked.bound, loss),
+        channel=channel,
+        general=channel,
+        certificate=Certificate(task.graph, task.epsilon, consumer, checked.prices),
+        **search,
     )
 
 
-def _general(task: Task, mixed: Mixture) -> tuple[Floats, np.ndarray, list[Hashable]]:
-    """Return the columns before remapping: each ray by itself, labelled by guess and number."""
-    columns = list((task.alpha ** mixed.heights.astype(float)) * mixed.weights[:, None])
-    guesses = mixed.guesses.tolist()
-    if mixed.rest.max() > 0:
-        columns.append(mixed.rest)
-        guesses.append(mixed.rest_guess)
-    seen: dict[int, int] = {}
-    labels: list[Hashable] = []
-    for k in guesses:
-        seen[k] = seen.get(k, 0) + 1
-        labels.append((task.consumer.loss.guess_label(int(k)), seen[k]))
-    return np.array(columns).T, np.array(guesses), labels
+def _loss(task: Task, matrix: Floats, guesses: Ints) -> float:
+    """Return the expected loss of columns, or the worst one for a risk-averse consumer."""
+    if not task.consumer.risk_averse:
+        return float((matrix * task.problem.costs[:, guesses]).sum())
+    lost = (matrix * task.consumer.loss.matrix()[:, guesses]).sum(axis=1)
+    return float(lost[task.consumer.support].max())

@@ -21,7 +21,7 @@ from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.faces import Face
 from tightrope.optimize.objective import ExpectedLoss, MinimaxLoss, even_on
 from tightrope.optimize.orbits import reduced, symmetries
-from tightrope.optimize.pricing import price, pricer_for
+from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Floats, Problem
 from tightrope.optimize.progress import Watch
 from tightrope.optimize.result import Design
@@ -142,8 +142,8 @@ class Task:
         """
         if by_theorem and self.graph.size > self.settings.checked_answers:
             return prices, float(prices.sum())
-        found = price(self.problem, pricer_for(self.problem), prices, self.problem.guesses)
-        return found.lowered, found.bound
+        found = price(self.problem, Pricer(self.problem), prices, self.problem.guesses)
+        return found.prices, found.bound
 
     def guess_labels(self, guesses: np.ndarray) -> list[Hashable]:
         """Return the labels of guesses."""

@@ -1,4 +1,4 @@
-"""Certificates and mixtures: what they prove, and that a changed one proves less."""
+"""Certificates: what they prove, and that a changed one proves less."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,6 @@ from tightrope.consumers.line import line_remap
 from tightrope.errors import InputError
 from tightrope.graphs import Cycle, PathPower, Star
 from tightrope.optimize import Certificate, design
-from tightrope.optimize.mixture import mixture
-from tightrope.optimize.problem import Problem
 
 
 @pytest.mark.parametrize("graph", [PathPower(7, 2), Star(4), Cycle(6)])
@@ -45,21 +43,6 @@ def test_prices_must_be_finite_and_fit() -> None:
     for prices in ([0.1, 0.2], [0.1, 0.2, float("nan")]):
         with pytest.raises(InputError, match="one finite price"):
             Certificate(graph, Epsilon.of(1), consumer, np.array(prices))
-
-
-def test_a_mixture_sums_to_one_whatever_the_columns_were() -> None:
-    rng = np.random.default_rng(0)
-    graph = PathPower(8, 2)
-    problem = Problem(graph, Epsilon.of("ln(2)"), rng.random((8, 8)))
-    noise = np.exp(0.1 * rng.random((8, 8)))
-    columns = {k: problem.rates[k] * noise[k] * 0.2 for k in range(8)}
-    columns = {k: (problem.rates * x).max(axis=1) for k, x in columns.items()}
-    mixed = mixture(problem, columns)
-    total = mixed.weights @ (problem.alpha ** mixed.heights.astype(float)) + mixed.rest
-    assert total == pytest.approx(np.ones(8), abs=1e-12)
-    assert mixed.weights.min() > 0
-    slack = mixed.rest[problem.edges[:, 0]] - 0.5 * mixed.rest[problem.edges[:, 1]]
-    assert slack.min() >= -1e-15
 
 
 @pytest.mark.parametrize("loss", ["absolute", "squared", "binary", "distance"])

@@ -12,7 +12,7 @@ from tightrope.errors import InputError
 from tightrope.graphs import CartesianProduct, Cycle, ExplicitGraph, PathPower, Star, StrongProduct
 from tightrope.optimize import design, dual
 from tightrope.optimize.dual import dual_variables, solve_dual_program
-from tightrope.optimize.pricing import price, pricer_for
+from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Problem
 
 LONG = ExplicitGraph([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4)], lengths=[1.0, 2.0, 1.5, 0.5, 1.0])
@@ -60,7 +60,7 @@ def test_guesses_that_are_set_aside_are_proved_too() -> None:
     problem = Problem.of(graph, Epsilon.of("ln(2)"), reader(graph, "random", "binary"))
     found = solve_dual_program(problem)
     assert len(found.columns) < 12
-    priced = price(problem, pricer_for(problem), found.prices, problem.guesses)
+    priced = price(problem, Pricer(problem), found.prices, problem.guesses)
     assert priced.bound == pytest.approx(found.bound, rel=1e-12)
 
 

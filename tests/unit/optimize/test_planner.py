@@ -137,11 +137,11 @@ def test_an_interrupt_returns_the_best_so_far(monkeypatch) -> None:
     prior = np.random.default_rng(0).dirichlet(np.ones(20)).tolist()
     real, calls = engine.solve_master, []
 
-    def interrupted(*args):
+    def interrupted(*args, **options):
         calls.append(1)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return real(*args)
+        return real(*args, **options)
 
     monkeypatch.setattr(engine, "solve_master", interrupted)
     found = design(graph, 1, consumer(graph, prior, "absolute"), route="rays")
@@ -173,7 +173,6 @@ def test_outputs_are_the_guesses_they_serve() -> None:
     graph = ExplicitGraph([(0, 1), (1, 2), (2, 0)], labels=["red", "green", "blue"])
     found = design(graph, 1, consumer(graph, "0.5,0.3,0.2"), route="rays")
     assert set(found.channel.outputs) <= {"red", "green", "blue"}
-    assert {label for label, _ in found.general.outputs} == set(found.channel.outputs)
 
 
 def test_two_uncertified_designs_make_one_from_the_better_halves() -> None:

@@ -1,0 +1,366 @@
+r"""The cheapest ray of one guess, by minimum cuts: the compiled inner loop of pricing.
+
+For weights w and an anchor a the cheapest ray minimises :math:`w \cdot x` over private columns
+with :math:`x_a = 1`. Its dual is a flow. On an arc from i to j whose height difference is as
+large as privacy allows (*tight*, :math:`x_j = \alpha^{|ij|} x_i`) a multiplier
+:math:`y_{ij} \ge 0` of :math:`x_j - \alpha^{|ij|} x_i \ge 0` carries
+:math:`y_{ij}\,x_j` from i to j; a node with a negative weight sends, one with a positive weight
+receives :math:`|w_i| x_i`, and the anchor does both without a limit. Where everything arrives,
+flow and ray prove each other optimal. What cannot be sent shows a cut: all that its senders
+reach moves up together until another arc gets tight, and likewise down for what cannot be
+received (the primal-dual method; Hochbaum and Naor, "Simple and fast algorithms for linear and
+integer programs with two variables per inequality", 1994). Within a step the largest flow is
+found by Dinic's algorithm.
+
+Flows are kept relative to the node where they start, so that neither they nor the weights change
+when a part of the ray moves, and no number leaves the range of floats however steep the ray is.
+"""
+
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+# mypy: disallow-untyped-decorators=False
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+#: Height differences this close to an edge length count as tight.
+TIGHT = 1e-9
+#: Round-off, in units of the machine precision times what passes a node, that is left unsent.
+ROUND_OFF = 8 * 2.0**-52
+#: Weights below this part of the mean weight are taken for round-off of the others.
+FLOOR = 2.0**-54
+#: How often a ray that is higher elsewhere than at its anchor is anchored there instead.
+MOST_PLACES = 8
+
+
+@njit(cache=True, nogil=True)
+def _tight_arcs(first, end, length, heights, tight):
+    for i in range(len(heights)):
+        for e in range(first[i], first[i + 1]):
+            tight[e] = abs(heights[end[e]] - heights[i] - length[e]) <= TIGHT
+
+
+@njit(cache=True, nogil=True)
+def _measure(first, end, back, fall, weights, floor, flow, left, slight):
+    """Compute what is left at every node, relative to the ray there, and its round-off."""
+    for i in range(len(weights)):
+        out = 0.0
+        into = 0.0
+        for e in range(first[i], first[i + 1]):
+            out += flow[e]
+            into += flow[back[e]] / fall[e]
+        left[i] = weights[i] - into + out
+        slight[i] = ROUND_OFF * (abs(weights[i]) + into + out) + floor
+
+
+@njit(cache=True, nogil=True)
+def _levels(first, end, back, tight, flow, slight, level, queue, count):
+    """Breadth-first search through the residual arcs from the first ``count`` of the queue."""
+    head = 0
+    while head < count:
+        i = queue[head]
+        head += 1
+        for e in range(first[i], first[i + 1]):
+            j = end[e]
+            if level[j] < 0 and (tight[e] or flow[back[e]] > slight[j]):
+                level[j] = level[i] + 1
+                queue[count] = j
+                count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _send(
+    first,
+    end,
+    back,
+    alpha,
+    tight,
+    flow,
+    heights,
+    left,
+    slight,
+    level,
+    arc,
+    path,
+    source,
+    anchor,
+    drawn,
+):
+    """Send what is left at the source along shortest residual paths; say if all is sent."""
+    depth = 0
+    i = source
+    while True:
+        if not drawn and -left[source] <= slight[source]:
+            return True
+        takes = i != source and (i == anchor or left[i] > slight[i])
+        if takes and not (drawn and i == anchor):
+            # Amounts are relative to the source.
+            amount = math.inf if drawn else -left[source]
+            if i != anchor:
+                amount = min(amount, left[i] * alpha ** (heights[i] - heights[source]))
+            for d in range(depth):
+                e = path[d]
+                if not tight[e]:
+                    j = end[e]
+                    amount = min(amount, flow[back[e]] * alpha ** (heights[j] - heights[source]))
+            if amount > 0.0:
+                for d in range(depth):
+                    e = path[d]
+                    if tight[e]:
+                        flow[e] += amount * alpha ** (heights[source] - heights[end[back[e]]])
+                    else:
+                        b = back[e]
+                        rest = flow[b] - amount * alpha ** (heights[source] - heights[end[e]])
+                        flow[b] = max(rest, 0.0)
+            left[source] += amount
+            left[i] -= amount * alpha ** (heights[source] - heights[i])
+            if i != anchor and left[i] < slight[i]:
+                left[i] = min(left[i], slight[i])
+            # Go back to where the path is first blocked; it is cheap to start again.
+            depth = 0
+            i = source
+            continue
+        stepped = False
+        while arc[i] < first[i + 1]:
+            e = arc[i]
+            j = end[e]
+            if level[j] == level[i] + 1 and (tight[e] or flow[back[e]] > slight[j]):
+                path[depth] = e
+                depth += 1
+                i = j
+                stepped = True
+                break
+            arc[i] += 1
+        if stepped:
+            continue
+        if i == source:
+            return False
+        # A dead end: leave it for good.
+        depth -= 1
+        i = end[back[path[depth]]]
+        arc[i] += 1
+
+
+@njit(cache=True, nogil=True)
+def cheapest_ray(
+    first, end, back, length, alpha, fall, weights, floor, anchor, heights, flow, left, slight, most
+):
+    """Move ``heights`` to the cheapest ray, or until its flow proves that no ray has a gain.
+
+    On return ``flow`` holds the flows that prove the value; ``left`` what is left at each node,
+    relative to the ray there: the value at the anchor, elsewhere nothing or a surplus.
+    """
+    n = len(weights)
+    tight = np.zeros(len(end), np.bool_)
+    level = np.empty(n, np.int64)
+    queue = np.empty(n + 1, np.int64)
+    arc = np.empty(n, np.int64)
+    path = np.empty(n + 1, np.int64)
+    flow[:] = 0.0
+    _tight_arcs(first, end, length, heights, tight)
+    _measure(first, end, back, fall, weights, floor, flow, left, slight)
+    for _ in range(most):
+        # Senders: negative weights, to receivers and the anchor.
+        count = 0
+        for _phase in range(n):
+            level[:] = -1
+            count = 0
+            for i in range(n):
+                if i != anchor and left[i] < -slight[i]:
+                    level[i] = 0
+                    queue[count] = i
+                    count += 1
+            senders = count
+            if not senders:
+                break
+            count = _levels(first, end, back, tight, flow, slight, level, queue, count)
+            reached = False
+            for q in range(senders, count):
+                i = queue[q]
+                if i == anchor or left[i] > slight[i]:
+                    reached = True
+            if not reached:
+                break
+            arc[:] = first[:n]
+            for q in range(senders):
+                _send(
+                    first,
+                    end,
+                    back,
+                    alpha,
+                    tight,
+                    flow,
+                    heights,
+                    left,
+                    slight,
+                    level,
+                    arc,
+                    path,
+                    queue[q],
+                    anchor,
+                    False,
+                )
+            _measure(first, end, back, fall, weights, floor, flow, left, slight)
+        if count:
+            # Everything that is reached moves up until an arc out of it gets tight.
+            step = math.inf
+            for q in range(count):
+                i = queue[q]
+                for e in range(first[i], first[i + 1]):
+                    if level[end[e]] < 0:
+                        step = min(step, length[e] - (heights[end[e]] - heights[i]))
+            for q in range(count):
+                heights[queue[q]] -= step
+        else:
+            if left[anchor] >= 0.0:
+                return
+            # The anchor, to receivers.
+            for _phase in range(n):
+                level[:] = -1
+                level[anchor] = 0
+                queue[0] = anchor
+                count = _levels(first, end, back, tight, flow, slight, level, queue, 1)
+                reached = False
+                for q in range(1, count):
+                    if left[queue[q]] > slight[queue[q]]:
+                        reached = True
+                if not reached:
+                    break
+                arc[:] = first[:n]
+                _send(
+                    first,
+                    end,
+                    back,
+                    alpha,
+                    tight,
+                    flow,
+                    heights,
+                    left,
+                    slight,
+                    level,
+                    arc,
+                    path,
+                    anchor,
+                    anchor,
+                    True,
+                )
+                _measure(first, end, back, fall, weights, floor, flow, left, slight)
+            # What can send to a receiver that is left moves down.
+            level[:] = -1
+            count = 0
+            for i in range(n):
+                if i != anchor and left[i] > slight[i]:
+                    level[i] = 0
+                    queue[count] = i
+                    count += 1
+            if not count:
+                return
+            head = 0
+            while head < count:
+                j = queue[head]
+                head += 1
+                for e in range(first[j], first[j + 1]):
+                    i = end[e]
+                    if level[i] < 0 and (tight[back[e]] or flow[e] > slight[j]):
+                        level[i] = 1
+                        queue[count] = i
+                        count += 1
+            if level[anchor] >= 0:
+                return
+            step = math.inf
+            for q in range(count):
+                j = queue[q]
+                for e in range(first[j], first[j + 1]):
+                    if level[end[e]] < 0:
+                        step = min(step, length[e] - (heights[j] - heights[end[e]]))
+            for q in range(count):
+                heights[queue[q]] += step
+        _tight_arcs(first, end, length, heights, tight)
+        for e in range(len(end)):
+            if not tight[e]:
+                flow[e] = 0.0
+        _measure(first, end, back, fall, weights, floor, flow, left, slight)
+
+
+@njit(cache=True, nogil=True)
+def cheapest_rays(
+    first, end, back, length, alpha, fall, weights, places, heights, values, noise, short, most
+):
+    """Find the cheapest ray of each guess (row of weights), starting from the given heights.
+
+    ``places`` are the anchors, and on return where each ray is highest: ``values`` are measured
+    there, up to ``noise``. ``short`` is raised to what the proof of some guess lacks at each
+    node: at prices that are lower by it no ray has a negative value.
+    """
+    n = len(first) - 1
+    flow = np.zeros(len(end))
+    left = np.empty(n)
+    slight = np.empty(n)
+    ray = np.empty(n)
+    lacks = np.empty(n)
+    for k in range(len(places)):
+        floor = FLOOR * np.abs(weights[k]).mean()
+        place = places[k]
+        ray[:] = heights[k]
+        for turn in range(MOST_PLACES):
+            cheapest_ray(
+                first,
+                end,
+                back,
+                length,
+                alpha,
+                fall,
+                weights[k],
+                floor,
+                place,
+                ray,
+                flow,
+                left,
+                slight,
+                most,
+            )
+            if turn and left[place] <= values[k]:
+                break
+            places[k] = place
+            values[k] = left[place]
+            noise[k] = slight[place]
+            heights[k] = ray - ray[place]
+            lacks[:] = slight - left
+            # A ray is a large multiple of its entry far from the peak, and so is its round-off:
+            # where it is highest a guess lacks least.
+            place = np.argmin(ray)
+            if values[k] >= 0.0 or ray[place] == ray[places[k]]:
+                break
+        for i in range(n):
+            short[i] = max(short[i], lacks[i])
+
+
+@njit(cache=True, nogil=True)
+def raise_to_private(first, end, fall, columns):
+    """Raise each column (row) to its smallest private majorant."""
+    n = len(first) - 1
+    queue = np.empty(n, np.int64)
+    waiting = np.empty(n, np.bool_)
+    for c in range(len(columns)):
+        column = columns[c]
+        # Largest entries first: most nodes are then settled in one pass.
+        queue[:] = np.argsort(-column)
+        waiting[:] = True
+        head, count = 0, n
+        while count:
+            i = queue[head]
+            head = (head + 1) % n
+            count -= 1
+            waiting[i] = False
+            for e in range(first[i], first[i + 1]):
+                j = end[e]
+                least = fall[e] * column[i]
+                if column[j] < least:
+                    column[j] = least
+                    if not waiting[j]:
+                        waiting[j] = True
+                        queue[(head + count) % n] = j
+                        count += 1
