@@ -334,3 +334,39 @@ def test_the_ledger_shows_what_an_account_is_bound_to(run):
     assert shown["table people"]["source"] == f"file:{Path('people.csv').resolve()}"
     assert shown["table people"]["neighbours"] == "change-one"
     assert shown["user ann"]["source"] is None
+
+
+REGION = (
+    "[tables.people.columns]\nregion = { values = ['north', 'south'] }\n"
+    "[tables.people.partitions.region]\nparts = { n = ['north'], s = ['south'] }\n"
+)
+
+
+def test_another_facts_file_does_not_change_what_privacy_rests_on(run):
+    """With fixed = true two parts cost one: that is for whoever opened the account to say."""
+    Path("mine.toml").write_text("[tables.people]\npopulation = 40\nbudget = '2'\n" + REGION)
+    facts = parse_facts(Path("mine.toml").read_text())
+    asked = {"budget": None, "facts": facts}
+    ask(part=("region", "n"), **asked)
+    ask(part=("region", "s"), **asked)
+    assert spent() == 1
+    fixed = parse_facts(Path("mine.toml").read_text() + "fixed = true\n")
+    with pytest.raises(InputError, match="ledger facts"):
+        ask(budget=None, facts=fixed, part=("region", "n"))
+    with pytest.raises(InputError, match="ledger facts"):
+        ask(budget=None)  # nor does leaving the facts out
+    more = parse_facts(Path("mine.toml").read_text().replace("region =", "age = {}\nregion =", 1)
+                       .replace("age = {}", "age = { bounds = [0, 9] }"))  # fmt: skip
+    assert ask(budget=None, facts=more).fresh  # a column more is no matter
+    # Whoever keeps the ledger may record that the facts have changed.
+    grown = "[tables.people]\npopulation = 40\nbudget = '2'\n" + REGION + "fixed = true\n"
+    Path("grown.toml").write_text(grown)
+    told = run("ledger", "facts", "ledger.db", "--facts", "grown.toml", "--json").data
+    assert told["accounts"] == ["table people"]
+    assert ask(budget=None, facts=fixed).fresh
+    with pytest.raises(InputError, match="ledger facts"):
+        ask(budget=None, facts=facts)
+    assert run("ledger", "facts", "ledger.db", "--facts", "grown.toml", "--json").data == {
+        "accounts": []
+    }
+    assert run("ledger", "verify", "ledger.db").code == 0

@@ -192,6 +192,34 @@ def init_ledger(url: LedgerUrl, as_json: AsJson = False) -> None:
     tell(as_json, data, f"ledger {ledger.store.name}", {k: str(v) for k, v in data.items()})
 
 
+def accept_facts(
+    url: LedgerUrl,
+    facts: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The public facts; tightrope.toml here.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Record that the public facts have changed: the population, or which partitions are fixed.
+
+    An account is bound to these at its first use, so that nobody who asks can bring other facts.
+
+    Examples:
+      tightrope ledger facts ledger.db --facts tightrope.toml
+    """
+    from tightrope.publish.facts import FACTS_FILE, read_facts
+    from tightrope.publish.ledger import Ledger
+    from tightrope.publish.releasing import facts_digest
+
+    ledger, known = Ledger(url), read_facts(facts or FACTS_FILE)
+    digests = {f"table {name}": facts_digest(table) for name, table in known.tables.items()}
+    changed = [name for name, number in digests.items() if ledger.accept_facts(name, number)]
+
+    def draw(console: Console) -> None:
+        paragraphs(console, [f"recorded for: {', '.join(changed) or 'none, nothing changed'}"])
+
+    show(as_json, {"accounts": changed}, draw)
+
+
 #: The words after ``tightrope ledger``.
 COMMANDS: dict[str, Callable[..., None]] = {
     "init": init_ledger,
@@ -199,4 +227,5 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "verify": verify_ledger,
     "export": export_ledger,
     "budget": set_budget,
+    "facts": accept_facts,
 }

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -208,7 +208,8 @@ class Binding:
     person, contributions
         The column that says whose row it is, and how many rows of one person count.
     facts
-        The digest of all declared facts. A change is written into the ledger, not refused.
+        The digest of the other declared facts that privacy rests on: the population and which
+        partitions are fixed. Empty where no facts were given.
 
     Examples
     --------
@@ -255,6 +256,12 @@ class Binding:
             raise InputError(
                 f"{account} is spent under {self.neighbours}, this request is under "
                 f"{new.neighbours}: amounts under two relations do not add up; keep to one"
+            )
+        if self.facts and self.facts != new.facts:
+            raise InputError(
+                f"{account} was opened with other public facts (its population, or which of its "
+                "partitions are fixed): give those, or have the change recorded with 'tightrope "
+                "ledger facts'"
             )
         for word in ("person", "contributions"):
             old, now = getattr(self, word), getattr(new, word)
@@ -371,7 +378,7 @@ class Account:
         """Return the account after a charge, or with one taken back."""
         amount = sign * charge.amount
         if charge.partition is None:
-            return self._with(whole=_held(self.whole + amount))
+            return replace(self, whole=_held(self.whole + amount))
         width, parts = self.partitions.get(charge.partition, (charge.width, {}))
         if width != charge.width:
             raise InputError(
@@ -381,10 +388,7 @@ class Account:
             )
         part = str(charge.part)
         changed = {**parts, part: _held(parts.get(part, Fraction(0)) + amount)}
-        return self._with(partitions={**self.partitions, charge.partition: (width, changed)})
-
-    def _with(self, **changed: Any) -> Account:
-        return Account(**{**vars(self), **changed})
+        return replace(self, partitions={**self.partitions, charge.partition: (width, changed)})
 
     def as_dict(self) -> dict[str, Any]:
         """Return the account as it stands in the state."""

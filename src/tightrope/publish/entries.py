@@ -30,7 +30,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tightrope.errors import InputError, TightropeError
@@ -152,7 +152,7 @@ class Entry:
 
     @property
     def kind(self) -> str:
-        """What the entry does: open, budget, bind, reserve, charge, answer, cancel or expire."""
+        """What the entry does: open, budget, bind, facts, reserve, charge, answer, …."""
         return str(self.body.get("kind"))
 
     def as_dict(self) -> dict[str, Any]:
@@ -286,7 +286,7 @@ def _budget(state: State, entry: Entry) -> None:
             f"the budget of {name} cannot be less than what is spent: {shown(before.spent)} is "
             f"spent, got {shown(budget)}"
         )
-    _keep(state, Account(before.name, budget, before.whole, before.partitions, before.bound))
+    _keep(state, replace(before, budget=budget))
 
 
 def _bind(state: State, entry: Entry) -> None:
@@ -309,7 +309,15 @@ def _bind(state: State, entry: Entry) -> None:
             state[_place(name)] = {"account": None}
     for name in new.source.names:
         state[_place(name)] = {"account": account.name}
-    _keep(state, Account(**{**vars(account), "bound": new}))
+    _keep(state, replace(account, bound=new))
+
+
+def _facts(state: State, entry: Entry) -> None:
+    account = known_account(state, str(entry.body["account"]))
+    if account.bound is None:
+        raise InputError(f"{account.name} is not bound to data yet: its first use does that")
+    bound = replace(account.bound, facts=str(entry.body["facts"]))
+    _keep(state, replace(account, bound=bound))
 
 
 def _place(name: str) -> str:
@@ -416,6 +424,7 @@ _STEPS = {
     "open": _open,
     "budget": _budget,
     "bind": _bind,
+    "facts": _facts,
     "reserve": _reserve,
     "charge": _charge,
     "answer": _answer,

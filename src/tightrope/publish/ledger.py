@@ -190,6 +190,18 @@ class Ledger:
 
         self.store.write(work)
 
+    def accept_facts(self, name: str, facts: str) -> bool:
+        """Record that the facts of a table have changed; return whether that was news."""
+
+        def work(change: Transaction) -> bool:
+            known = account_of(change.state, name)
+            if known is None or known.bound is None or known.bound.facts == facts:
+                return False
+            change.append({"kind": "facts", "account": name, "facts": facts})
+            return True
+
+        return self.store.write(work)
+
     # -- the way of a request -------------------------------------------------------------
 
     def reserve(

@@ -200,7 +200,7 @@ def release(
             ticket, fresh = book.reserve(name, request, charges), False
         else:
             with open_source(place, shape.table) as source:
-                binding = _binding(source, place, shape.table)
+                binding = _binding(source, place, shape.table, facts is not None)
                 sealed = SealedQuery(source, shape, _nodes(judged, declared))
                 ticket = book.reserve(name, request, charges, binding=binding, budgets=budgets)
                 fresh = not ticket.is_released
@@ -382,27 +382,31 @@ def _budgets(
     return budgets
 
 
-def _binding(source: Source, place: Any, table: Table) -> Binding:
+def _binding(source: Source, place: Any, table: Table, declared: bool) -> Binding:
     """Return which data and which people the account of a table stands for."""
     identity = source.identity()
     if table.source is not None and place is not table.source:
-        with open_source(table.source, table) as declared:
-            if not declared.identity().is_same(identity):
+        with open_source(table.source, table) as other:
+            if not other.identity().is_same(identity):
                 raise InputError(
-                    f"the public facts say that table {table.name} is at {declared.shown}: "
+                    f"the public facts say that table {table.name} is at {other.shown}: "
                     "leave the data out, or ask about the table that it holds"
                 )
-    plain = {
-        "population": table.population,
-        "columns": {
-            name: [column.type, column.bounds, column.values, column.other]
-            for name, column in table.columns.items()
-        },
-        "partitions": sorted(partition.account for partition in table.partitions.values()),
-    }
-    return Binding(
-        identity, table.neighbours.value, table.person, table.contributions, digest(plain)
-    )
+    known = facts_digest(table) if declared else ""
+    return Binding(identity, table.neighbours.value, table.person, table.contributions, known)
+
+
+def facts_digest(table: Table) -> str:
+    """Return the digest of the facts that privacy rests on and that no binding names apart.
+
+    With a population that is too small, and with parts that are called fixed and are not, an
+    answer may cost more than its ε.
+
+    >>> facts_digest(Table("people", 5)) == facts_digest(Table("people", 6))
+    False
+    """
+    fixed = [partition.column for partition in table.partitions.values() if partition.fixed]
+    return digest({"population": table.population, "fixed": sorted(fixed)})
 
 
 def _request(

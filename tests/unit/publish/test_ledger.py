@@ -365,6 +365,21 @@ def test_an_account_is_bound_once(bodies, says):
     assert not replayed(chain(OPEN, BUDGET, BOUND, {**BOUND, "facts": "new"})).reasons
 
 
+def test_facts_change_only_by_an_entry_of_their_own():
+    first, second = ({**BOUND, "facts": word} for word in ("a", "b"))
+    change = {"kind": "facts", "account": TABLE, "facts": "b"}
+    assert (
+        "was opened with other public facts"
+        in replayed(chain(OPEN, BUDGET, first, second)).reasons[0]
+    )
+    assert (
+        "was opened with other public facts"
+        in replayed(chain(OPEN, BUDGET, first, BOUND)).reasons[0]
+    )
+    assert not replayed(chain(OPEN, BUDGET, first, change, second)).reasons
+    assert "not bound to data yet" in replayed(chain(OPEN, BUDGET, change)).reasons[0]
+
+
 def test_a_name_that_data_has_lost_is_free():
     moved = {**BOUND, "source": ["file:/p", "inode:2"]}
     first = {**BOUND, "source": ["file:/p", "inode:1"]}
