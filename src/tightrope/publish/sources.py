@@ -63,6 +63,10 @@ class Source:
         The name of the Ibis backend of the same kind.
     wide
         What whole numbers of any size are cast to before they are added up, if need be.
+    is_one
+        Whether the place holds one table, which is called like it.
+    quote
+        What stands around names.
     """
 
     registered: ClassVar[list[type[Source]]] = []
@@ -73,6 +77,7 @@ class Source:
     extra: ClassVar[str] = "data"
     backend: ClassVar[str | None] = None
     wide: ClassVar[str | None] = None
+    is_one: ClassVar[bool] = False
     quote: ClassVar[str] = '"'
 
     def __init_subclass__(cls) -> None:
@@ -271,7 +276,8 @@ def own_name(data: Any) -> str | None:
     if not isinstance(data, str | Path):
         return None
     held = re.sub(r"^(polars|spark):", "", str(data), flags=re.IGNORECASE)
-    for ending in sorted(TextFile.endings + ParquetFile.endings, key=len, reverse=True):
+    endings = [ending for kind in Source.registered if kind.is_one for ending in kind.endings]
+    for ending in sorted(endings, key=len, reverse=True):
         if held.lower().endswith(ending):
             return Path(held).name[: -len(ending)]
     return held.rpartition(".")[2] or None if held != str(data) else None
@@ -427,6 +433,7 @@ class TextFile(_InDuckDB):
 
     example = "a CSV or TSV file"
     endings = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+    is_one = True
 
     def connect(self) -> None:
         self.path = _file(str(self.data))
@@ -492,6 +499,7 @@ class ParquetFile(_ThroughArrow):
     example = "a Parquet file"
     schemes = ("polars",)
     endings = (".parquet", ".pq")
+    is_one = True
     file: Any = None
 
     def connect(self) -> None:
