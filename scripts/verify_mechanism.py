@@ -561,8 +561,9 @@ def check_ratios(header: Mapping[str, Any]) -> list[int]:
     """Check 1 <= p/q <= exp(ε·length) for every length; return α' for each."""
     multiple, base = header["epsilon"]["multiple"], header["epsilon"]["base"]
     lengths = [Fraction(1)] if header["graph"] is None else header["graph"]["lengths"]
-    level_one = Fraction(1) if base is None else ln_bounds(base)[1]
-    need(multiple * level_one <= 600, "ε is too large to mean anything")
+    low, high = (Fraction(1), Fraction(1)) if base is None else ln_bounds(base)
+    sound = multiple * low >= Fraction(1, 10**12) and multiple * high <= 500
+    need(sound, "ε must be between 1e-12 and 500")
     need_work("exp(ε·length) of every length", len(lengths), 150_000)
     alphas = []
     for length, ratio in zip(lengths, header["ratios"], strict=True):
@@ -807,7 +808,7 @@ def listed_graph(
     """
     row = np.arange(nodes - 1)[:, None] + [0, 1]
     if len(lengths) == 1 and np.array_equal(edges, row):
-        graph = Graph("box", nodes, ((nodes, 1),), label=label)
+        graph = Graph("box", nodes, ((nodes, 1),), edges, length, label=label)
     else:
         graph = Graph("list", nodes, (), edges, length, lengths, label)
     graph.line = even_line(graph)

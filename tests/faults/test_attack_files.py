@@ -208,7 +208,7 @@ def test_a_mechanism_file_does_not_open_other_files(count, tmp_path):
     for text in ("points:/etc/group", "graph:/etc/passwd"):
         path = tmp_path / "m.tightrope"
         path.write_bytes(forged(count, {"query": text}))
-        with pytest.raises(InputError, match="not the canonical text") as failed:
+        with pytest.raises(InputError, match="question: ") as failed:
             read(path)
         assert "root:" not in str(failed.value)
 
@@ -315,6 +315,30 @@ def test_floats_and_keys_twice_are_refused(text):
     from tests.faults.test_hostile_mechanism_files import raw
 
     assert verify(raw(text)).reasons[0].startswith("the header is not")
+
+
+@pytest.mark.parametrize(
+    ("multiple", "base"),
+    [
+        ("1/1" + "0" * 100, None),
+        ("501", None),
+        ("1/3000000000", "100"),
+        ("1" + "0" * 200, "1" + "0" * 200),
+    ],
+)
+def test_levels_that_mean_nothing_end_in_a_report(count, multiple, base):
+    found = verify(forged(count, {"epsilon": {"multiple": multiple, "base": base}}))
+    assert found.reasons
+    assert not found.private
+
+
+def test_a_path_of_ones_own_is_read_back():
+    graph = PathPower(4, label=lambda i: "abcd"[i], name="letters")
+    made = certify(GeometricChannel(4, 1), graph, 1)
+    again = Mechanism(made.to_bytes())
+    assert again.question.graph.difference(graph) is None
+    assert again.input_index("c") == 2
+    assert again.answers(query(graph))
 
 
 # -- no crash, and no work without a bound ---------------------------------------------------

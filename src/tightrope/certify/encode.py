@@ -98,17 +98,14 @@ def graph_fields(graph: Graph) -> tuple[dict[str, Any], Sections]:
     sections: Sections = {}
     labels = [graph.label(i) for i in range(graph.nodes)]
     plain = all(type(x) is int and x == i for i, x in enumerate(labels))
-    edges = graph.edges
-    if graph.form == "box":  # a path
-        edges = np.arange(graph.nodes - 1)[:, None] + [0, 1]
-    if len(edges):
-        sections["edges"] = edges
+    if len(graph.edges):
+        sections["edges"] = graph.edges
         if len(graph.lengths) > 1:
             sections["edge_lengths"] = graph.length
     fields = {
         "nodes": graph.nodes,
         "labels": None if plain else [encode_label(x) for x in labels],
-        "edges": len(edges),
+        "edges": len(graph.edges),
         "lengths": [str(length) for length in graph.lengths],
     }
     return fields, sections

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from dataclasses import dataclass, field
@@ -139,11 +140,13 @@ def verify(mechanism: str | os.PathLike[str] | bytes | Mechanism) -> Verificatio
         raise InputError(f"{source!s}: {problem.strerror}") from None
     question = report.question
     if question:
-        base = question["epsilon"]["base"]
-        level = Epsilon(
-            Fraction(question["epsilon"]["multiple"]), None if base is None else Fraction(base)
-        )
-        question = {**question, "epsilon": str(level)}
+        multiple, base = question["epsilon"]["multiple"], question["epsilon"]["base"]
+        level = multiple if base is None else f"{multiple}*ln({base})"
+        with contextlib.suppress(
+            InputError
+        ):  # a level that is written in an odd way stays as it is
+            level = str(Epsilon(Fraction(multiple), None if base is None else Fraction(base)))
+        question = {**question, "epsilon": level}
     return Verification(
         report.private,
         report.private if report.named is not False else None,
