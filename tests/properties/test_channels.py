@@ -162,7 +162,7 @@ def test_post_processing_never_raises_the_level(data: st.DataObject) -> None:
 
 
 @given(st.data(), st.fractions(0, 1, max_denominator=50))
-def test_a_mixture_is_at_most_its_worst_part(data: st.DataObject, chance: Fraction) -> None:
+def test_a_choice_is_at_most_its_worst_part(data: st.DataObject, chance: Fraction) -> None:
     """[D, Ax 2.1.2]."""
     first, graph = data.draw(channels_on_graphs())
     second = data.draw(integer_channels(graph.size, first.shape[1]))

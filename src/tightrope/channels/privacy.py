@@ -338,8 +338,8 @@ def worst_places(channel: Channel, graph: AnswerGraph) -> list[Worst]:
     Examples
     --------
     >>> from tightrope.graphs import PathPower
-    >>> band = PathPower(1_000_001, 5)
-    >>> worst_places(GeometricChannel(1_000_001, "1", width=5), band)[0].edge
+    >>> sums = PathPower(1_000_001, 5)
+    >>> worst_places(GeometricChannel(1_000_001, "1", width=5), sums)[0].edge
     (0, 5)
     """
     if graph.size == 1:

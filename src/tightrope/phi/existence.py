@@ -182,10 +182,10 @@ def dominance_level(graph: AnswerGraph, accuracy: float = 1e-9) -> float:
 
 def _largest_row_sum(graph: AnswerGraph) -> Callable[[float], float]:
     """Return the rule from α to the largest sum of a row of Φ."""
-    bands = graph.factors if graph.product == "strong" else (graph,)
-    if all(band.power is not None for band in bands):
+    lines = graph.factors if graph.product == "strong" else (graph,)
+    if all(line.power is not None for line in lines):
         # In the middle every ball is largest: of a strong product it is a product of balls.
-        sides = tuple(band.size for band in bands)
+        sides = tuple(line.size for line in lines)
         middle = int(np.ravel_multi_index(tuple(side // 2 for side in sides), sides))
         spheres = np.array(graph.ball_sizes(middle), np.float64)
         # Powers below e^-745 are zero in double precision.

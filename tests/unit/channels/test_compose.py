@@ -154,7 +154,7 @@ def test_bad_rows_are_refused(rows: list[int], message: str) -> None:
 
 
 @pytest.mark.usefixtures("_size")
-def test_mixture_is_the_average() -> None:
+def test_a_hidden_choice_is_the_average() -> None:
     coin = Channel(np.full((2, 3), 1 / 3))
     made = hidden_choice([X, coin], [0.25, 0.75])
     check_views(made, 0.25 * X.matrix() + 0.25)
@@ -162,7 +162,7 @@ def test_mixture_is_the_average() -> None:
     assert type(made) is Channel
 
 
-def test_mixture_of_integers_is_exact_when_its_weights_are() -> None:
+def test_a_choice_of_integers_is_exact_when_its_weights_are() -> None:
     other = IntegerChannel([[1, 1, 1], [1, 1, 1]])
     made = hidden_choice([W, other], ["1/3", Fraction(2, 3)])
     assert isinstance(made, IntegerChannel)
@@ -170,7 +170,7 @@ def test_mixture_of_integers_is_exact_when_its_weights_are() -> None:
     assert type(hidden_choice([W, other], [0.5, 0.5])) is Channel
 
 
-def test_tagged_mixture_says_which_was_used() -> None:
+def test_a_visible_choice_says_which_was_used() -> None:
     made = visible_choice([W, IntegerChannel([[1, 1], [1, 1]])], ["1/2", "1/2"])
     assert isinstance(made, IntegerChannel)
     assert made.outputs == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
