@@ -157,8 +157,6 @@ def _routed(task: Task, name: str | None) -> Design:
     trouble: CheckFailed | None = None
     task.watch.say("looking for a closed form")
     for name, route in ROUTES.items():
-        if best is not None and best.route in ("orbits", "rays"):
-            break
         if name == "plain" and best is not None:
             break
         if name in SEARCHES and task.watch.say(f"looking at the route {name}"):
@@ -172,7 +170,7 @@ def _routed(task: Task, name: str | None) -> Design:
             trouble = failed
             continue
         best = found if best is None else _best_of(best, found)
-        if best.certified or found.stopped:
+        if best.certified or found.stopped or name in ("orbits", "rays"):
             return best
     if best is not None:
         return best

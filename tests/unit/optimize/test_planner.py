@@ -13,7 +13,7 @@ from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star
 from tightrope.optimize import ROUTES, design, engine, explain_routes, task as task_module
 from tightrope.optimize.planner import _best_of, _without_search
-from tightrope.optimize.task import Task
+from tightrope.optimize.task import Plan, Task
 from tightrope.phi import Phi
 from tightrope.queries import query
 
@@ -281,3 +281,26 @@ def test_deciding_and_doing_solve_nothing_twice(monkeypatch) -> None:
         priced.clear()
         assert ROUTES[route](task).solve().certified
         assert (len(solved), len(priced)) == (times, 1)
+
+
+def test_the_answer_of_the_engine_stands(monkeypatch) -> None:
+    """Neither the engine on rays nor the plain program follows an engine without enough digits."""
+    tried = []
+
+    def loose(name):
+        def plan(task):
+            def solve():
+                tried.append(name)
+                return replace(exact, route=name, bound=exact.bound * (1 - 1e-6))
+
+            return Plan(name, solve)
+
+        return plan
+
+    order = {name: loose(name) for name in ("dual", "orbits", "rays", "plain")}
+    graph = PathPower(6, 2)
+    exact = design(graph, 1, consumer(graph, "uniform", "absolute"), "rays")
+    monkeypatch.setattr("tightrope.optimize.planner.ROUTES", order)
+    found = design(graph, 1, consumer(graph, "uniform", "absolute"))
+    assert tried == ["dual", "orbits"]
+    assert not found.certified
