@@ -6,14 +6,11 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from tightrope.cli.output import AsJson, tell
-
-if TYPE_CHECKING:
-    pass
 
 LedgerUrl = Annotated[
     str,
@@ -214,10 +211,8 @@ def accept_facts(
     digests = {f"table {name}": facts_digest(table) for name, table in known.tables.items()}
     changed = [name for name, number in digests.items() if ledger.accept_facts(name, number)]
 
-    def draw(console: Console) -> None:
-        paragraphs(console, [f"recorded for: {', '.join(changed) or 'none, nothing changed'}"])
-
-    show(as_json, {"accounts": changed}, draw)
+    rows = {"recorded for": ", ".join(changed) or "none, nothing changed"}
+    tell(as_json, {"accounts": changed}, f"ledger {ledger.store.name}", rows)
 
 
 #: The words after ``tightrope ledger``.
