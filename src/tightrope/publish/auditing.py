@@ -22,13 +22,6 @@ from tightrope.certify import Mechanism
 from tightrope.errors import InputError
 from tightrope.publish.sampler import Sampler
 
-#: Chance that an audit of a sound sampler raises an alarm.
-FALSE_ALARM = 1e-6
-#: Outputs with a smaller expected count are pooled.
-LEAST_EXPECTED = 20.0
-#: Largest correlation of time with the output that raises no alarm.
-CORRELATION_LIMIT = 0.03
-
 
 @dataclass(frozen=True)
 class RowAudit:
@@ -119,7 +112,8 @@ def audit(
     draws: int = 100_000,
     rows: Sequence[int] | None = None,
     timed: int = 100_000,
-    false_alarm: float = FALSE_ALARM,
+    false_alarm: float = 1e-6,
+    correlation_limit: float = 0.03,
 ) -> Audit:
     """Draw from a mechanism and test what comes out.
 
@@ -135,6 +129,8 @@ def audit(
         How many single draws are timed.
     false_alarm
         Chance that a sound sampler raises an alarm.
+    correlation_limit
+        Largest correlation of time with the output that raises no alarm.
 
     Examples
     --------
@@ -146,6 +142,8 @@ def audit(
     >>> [row.passed for row in found.rows]
     [True, True]
     """
+    from scipy.special import ndtri
+
     if not 0 < false_alarm < 1:
         raise InputError(f"a false-alarm rate must be between 0 and 1, got {false_alarm}")
     for number, what in ((draws, "draws"), (timed, "timed draws")):
@@ -165,16 +163,21 @@ def audit(
     weights = mechanism.row_weights(middle)
     rarity = np.argsort(np.argsort(-weights, kind="stable"))
     rhos = [spearman(outputs, times), spearman(rarity[outputs], times)]
-    limit = max(CORRELATION_LIMIT, _normal_quantile(share / 2) / math.sqrt(timed))
+    limit = max(correlation_limit, -float(ndtri(share / 2)) / math.sqrt(timed))
     passed = max(map(abs, rhos)) <= limit and all(row.passed for row in found)
     median = float(np.median(times))
     return Audit(passed, false_alarm, tuple(found), rhos[0], rhos[1], limit, timed, median)
 
 
 def check_row(
-    row: int, seen: NDArray[np.int64], weights: NDArray[Any], total: int, share: float
+    row: int,
+    seen: NDArray[np.int64],
+    weights: NDArray[Any],
+    total: int,
+    share: float,
+    least: float = 20.0,
 ) -> RowAudit:
-    """Compare counts with exact weights.
+    """Compare counts with exact weights; outputs expected less than ``least`` times are pooled.
 
     >>> check_row(0, np.array([490, 510]), np.array([1, 1]), 2, 1e-6).passed
     True
@@ -187,11 +190,11 @@ def check_row(
     expected = (weights.astype(object) * draws / total).astype(float)
     if seen[weights == 0].any():
         return RowAudit(row, draws, math.inf, 0, 0.0, False)
-    rare = expected < LEAST_EXPECTED
+    rare = expected < least
     cells, counts = expected[~rare], seen[~rare]
     if rare.any():
         cells, counts = np.append(cells, expected[rare].sum()), np.append(counts, seen[rare].sum())
-    if len(cells) > 1 and cells[-1] < LEAST_EXPECTED:
+    if len(cells) > 1 and cells[-1] < least:
         # A pool that is still too small joins the smallest of the others.
         at = int(cells[:-1].argmin())
         cells[at], counts[at] = cells[at] + cells[-1], counts[at] + counts[-1]
@@ -229,20 +232,8 @@ def spearman(x: NDArray[np.int64], y: NDArray[np.int64]) -> float:
     >>> spearman(np.array([1, 2, 3]), np.array([10, 20, 40]))
     1.0
     """
-    ranks = [_ranks(values) for values in (x, y)]
-    centred = [r - r.mean() for r in ranks]
+    from scipy.stats import rankdata
+
+    centred = [ranks - ranks.mean() for ranks in (rankdata(x), rankdata(y))]
     size = math.sqrt(float((centred[0] ** 2).sum()) * float((centred[1] ** 2).sum()))
     return float(centred[0] @ centred[1]) / size if size else 0.0
-
-
-def _ranks(values: NDArray[np.int64]) -> NDArray[np.float64]:
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    ranks: NDArray[np.float64] = (ends - (counts - 1) / 2)[places]
-    return ranks
-
-
-def _normal_quantile(tail: float) -> float:
-    from scipy.special import ndtri
-
-    return float(-ndtri(tail))

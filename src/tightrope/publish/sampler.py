@@ -25,12 +25,6 @@ from numpy.typing import NDArray
 from tightrope.certify import Mechanism
 from tightrope.errors import InputError, TooLarge, whole_number
 
-#: Largest number of draws in one call.
-DRAW_LIMIT = 50_000_000
-#: Number of draws looked up together.
-BLOCK_DRAWS = 1 << 16
-_FULL = (1 << 64) - 1
-
 
 class Sampler:
     """Draws outputs of a mechanism for one true answer.
@@ -75,7 +69,7 @@ class Sampler:
         sums = list(accumulate(weights.tolist()))[:-1]
         sums += [mechanism.total] * (2**self.rounds - 1 - len(sums))
         self._padded = tuple(
-            np.array([s >> (64 * k) & _FULL for s in sums], np.uint64)
+            np.array([s >> (64 * k) & (2**64 - 1) for s in sums], np.uint64)
             for k in range(self.bits // 64, -1, -1)
         )
         self._sums = tuple(limb[: self.comparisons].copy() for limb in self._padded)
@@ -115,13 +109,13 @@ class Sampler:
             labels[o] = self.mechanism.output_label(o)
         return [labels[o] for o in found]
 
-    def _look_up(self, count: int, source: Any) -> NDArray[np.int64]:
+    def _look_up(self, count: int, source: Any, block: int = 1 << 16) -> NDArray[np.int64]:
         count = whole_number(count, "the number of draws", 0)
-        if count > DRAW_LIMIT:
-            raise TooLarge(f"{count} draws at once are more than {DRAW_LIMIT}: draw in parts")
+        if count > 50_000_000:
+            raise TooLarge(f"{count} draws at once are more than 50000000: draw in parts")
         out = np.empty(count, np.int64)
-        for start in range(0, count, BLOCK_DRAWS):
-            some = min(BLOCK_DRAWS, count - start)
+        for start in range(0, count, block):
+            some = min(block, count - start)
             out[start : start + some] = self._search(self._random(some, source))
         return out
 

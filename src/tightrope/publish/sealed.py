@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from tightrope.certify import Mechanism
 
-#: Most groups of one question: each is a comparison for every row.
-GROUP_LIMIT = 2000
 _ROWS, _NUMBER, _PERSON = "tightrope_rows", "tightrope_row", "tightrope_person"
 
 
@@ -199,9 +197,9 @@ def _group(column: str, values: Sequence[Value], other: Value | None) -> exp.Exp
     """
     from sqlglot import exp
 
-    if len(values) > GROUP_LIMIT:
+    if len(values) > 2000:  # each is a comparison for every row
         raise InputError(
-            f"a question has at most {GROUP_LIMIT} groups, column {column!r} has {len(values)} "
+            f"a question has at most 2000 groups, column {column!r} has {len(values)} "
             "values: make larger groups in a view"
         )
     place = exp.case()

@@ -67,6 +67,8 @@ class Source:
         Whether the place holds one table, which is called like it.
     quote
         What stands around names.
+    words, nan, bytes_of
+        The type of texts, how "not a number" is written as one, and how texts become bytes.
     """
 
     registered: ClassVar[list[type[Source]]] = []
@@ -79,6 +81,9 @@ class Source:
     wide: ClassVar[str | None] = None
     is_one: ClassVar[bool] = False
     quote: ClassVar[str] = '"'
+    words: ClassVar[str] = "VARCHAR"
+    nan: ClassVar[str] = "'nan'"
+    bytes_of: ClassVar[str] = "encode({})"
 
     def __init_subclass__(cls) -> None:
         if cls.__dict__.get("example"):
@@ -128,7 +133,17 @@ class Source:
         found
             Its type at the source.
         """
-        raise NotImplementedError
+        raw = self.name(column.name)
+        if column.type == "number":
+            # Not a number is greater than every number in DuckDB and Spark.
+            value = f"TRY_CAST({raw} AS DOUBLE)"
+            return f"CASE WHEN {value} BETWEEN -{LARGEST} AND {LARGEST} THEN {value} END"
+        if column.type == "text":
+            words = f"CAST({raw} AS {self.words})"
+            words = f"NULLIF({words}, {self.nan})" if family(found) == "number" else words
+            return raw if found == "BLOB" else self.bytes_of.format(words)
+        kind = {"integer": "BIGINT", "boolean": "BOOLEAN", "date": "DATE"}[column.type]
+        return f"TRY_CAST({raw} AS {kind})"
 
     def text(self, value: str) -> str:
         """Return a constant to compare texts with."""
@@ -398,19 +413,6 @@ class _InDuckDB(Source):
         import duckdb
 
         self.connection = duckdb.connect()
-
-    def cell(self, column: Column, found: str) -> str:
-        raw = self.name(column.name)
-        if column.type == "number":
-            # Not a number is greater than every number there.
-            value = f"TRY_CAST({raw} AS DOUBLE)"
-            return f"CASE WHEN {value} BETWEEN -{LARGEST} AND {LARGEST} THEN {value} END"
-        if column.type == "text":
-            words = f"CAST({raw} AS VARCHAR)"
-            words = f"NULLIF({words}, 'nan')" if family(found) == "number" else words
-            return raw if found == "BLOB" else f"encode({words})"
-        kind = {"integer": "BIGINT", "boolean": "BOOLEAN", "date": "DATE"}[column.type]
-        return f"TRY_CAST({raw} AS {kind})"
 
     def text(self, value: str) -> str:
         return f"from_hex('{value.encode().hex()}')"
@@ -950,6 +952,7 @@ class Spark(Source):
     backend = "pyspark"
     wide = "DECIMAL(38, 0)"
     quote = "`"
+    words, nan, bytes_of = "STRING", "'NaN'", "CAST({} AS BINARY)"
     path: str | None = None
     is_own = False
 
@@ -1012,18 +1015,6 @@ class Spark(Source):
         return SourceIdentity(
             (f"spark:{place}/{about.catalog or known.currentCatalog()}/{space}.{about.name}",)
         )
-
-    def cell(self, column: Column, found: str) -> str:
-        raw = self.name(column.name)
-        if column.type == "number":
-            value = f"TRY_CAST({raw} AS DOUBLE)"
-            return f"CASE WHEN {value} BETWEEN -{LARGEST} AND {LARGEST} THEN {value} END"
-        if column.type == "text":
-            words = f"CAST({raw} AS STRING)"
-            words = f"NULLIF({words}, 'NaN')" if family(found) == "number" else words
-            return f"CAST({words} AS BINARY)"
-        kind = {"integer": "BIGINT", "boolean": "BOOLEAN", "date": "DATE"}[column.type]
-        return f"TRY_CAST({raw} AS {kind})"
 
     def fetch(self, sql: str) -> Sequence[Sequence[Any]]:
         found: Sequence[Sequence[Any]] = self.session.sql(sql).collect()
