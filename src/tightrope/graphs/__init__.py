@@ -46,7 +46,6 @@ from tightrope.graphs.products import (
 from tightrope.graphs.registry import Family as Family, Parameter as Parameter
 from tightrope.graphs.shapes import (
     close_ring as close_ring,
-    cycle_order as cycle_order,
     path_order as path_order,
     shortest_cycle as shortest_cycle,
 )

@@ -11,7 +11,7 @@ The whole way of an answer is one function: ``tr.release(mechanism, data=…, sq
 True
 """
 
-from tightrope.publish.accounts import Charge as Charge, OverBudget as OverBudget
+from tightrope.publish.accounts import OverBudget as OverBudget
 from tightrope.publish.auditing import audit as audit
 from tightrope.publish.entries import LedgerError as LedgerError
 from tightrope.publish.facts import (
