@@ -35,14 +35,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from tightrope.cli.app import app
 
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if words in ([], ["ledger"]):  # asking for nothing is no mistake
+    if words in ([], ["ledger"]):  # no command: show the help
         words.append("--help")
-    if hasattr(sys.stdout, "reconfigure"):  # as on standard error: no letter ends a command
+    if hasattr(
+        sys.stdout, "reconfigure"
+    ):  # as stderr does: a character that cannot be encoded must not abort
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = app(args=words, prog_name="tightrope", standalone_mode=False)
         print(end="", flush=True)
-        if code == INTERRUPTED:  # what the argument parser makes of an interruption
+        if code == INTERRUPTED:  # the exit code with which Click reports Ctrl-C
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except CheckFailed as failed:
@@ -50,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TightropeError as refused:
         return _complain(str(refused), BAD_INPUT)
     except BrokenPipeError:
-        # Whatever read our output went away; there is nobody left to tell.
+        # The pipe is closed: there is nowhere to print an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CHECK_FAILED
     except KeyboardInterrupt:
@@ -58,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as problem:
         if "TIGHTROPE_DEBUG" in os.environ:
             raise
-        if hasattr(problem, "format_message"):  # what the argument parser raises
+        if hasattr(problem, "format_message"):  # a usage error of Click
             return _complain(_usage(problem, words), BAD_INPUT)
         if isinstance(problem, OSError) and problem.strerror:
             return _complain(f"{problem.filename or 'output'}: {problem.strerror}", BAD_INPUT)

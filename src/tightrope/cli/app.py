@@ -59,12 +59,12 @@ def help_text(command: Callable[..., None]) -> str:
     """
     text = inspect.getdoc(command) or ""
     paragraphs = text.split(">>>")[0].strip().split("\n\n")
-    # The argument parser re-flows a paragraph unless it starts with this mark.
+    # Click re-flows a paragraph unless it starts with \b.
     return "\n\n".join(f"\b\n{p}" if "\n  " in p else p for p in paragraphs)
 
 
 def _register(group: typer.Typer, command: Callable[..., None], name: str | None = None) -> None:
-    # The argument parser reads the annotations four times: they are evaluated once.
+    # Typer evaluates string annotations four times; resolve them once.
     command.__annotations__ = get_type_hints(command, include_extras=True)
     group.command(name, help=help_text(command))(command)
 

@@ -223,7 +223,7 @@ def remap(
         best = dict(zip(loaded.channel.outputs, guesses, strict=True))
         data["guess"] = apply_remap(receipt, best)
 
-    most = 24  # lines for a person
+    most = 24  # lines in a terminal
     rows = {
         f"output {label}": f"guess {guess}"
         for label, guess in zip(loaded.channel.outputs[:most], guesses, strict=False)
@@ -393,7 +393,7 @@ def generalise(
         raise InputError("splitting needs the level that the mechanism keeps to: add --epsilon")
     channel = loaded.channel
     if loaded.rounded:
-        # Weights split to the last unit would only tell how they were rounded.
+        # Exact splits of rounded weights would separate outputs by their rounding errors.
         channel = Channel(channel.matrix(), inputs=channel.inputs, outputs=channel.outputs)
     made = make_maximally_general(channel, loaded.query.graph, loaded.epsilon)
     if out is not None:

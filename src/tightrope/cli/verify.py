@@ -67,7 +67,7 @@ def verify(
 
 def _is_receipt(file: Path) -> bool:
     """Whether a file looks like a receipt: JSON, where mechanism files are binary."""
-    if not file.is_file():  # to open a pipe is to wait for its other end
+    if not file.is_file():  # opening a pipe would block until something writes to it
         return False
     try:
         with file.open("rb") as opened:

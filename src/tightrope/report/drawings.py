@@ -186,7 +186,7 @@ def layout(
         if spread and graph.max_degree > 2:
             return _round(np.linspace(-0.8 * math.pi, 0.8 * math.pi, len(nodes)))
         return np.array([(i, 0.0) for i in nodes])
-    # Steps on paper for coordinates with two values: a cube and its kin as one knows them.
+    # Directions of the coordinates with two values: an oblique projection of the cube.
     steps = np.array([(1.0, 0.0), (0.0, 1.0), (0.44, 0.3), (1.75, -0.55), (0.2, -0.14)])
     if _is_counts(graph):
         sides = [factor.size for factor in graph.factors]

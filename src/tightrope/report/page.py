@@ -104,7 +104,7 @@ def _head(design: Design) -> str:
 def _answer_graph(design: Design) -> str:
     graph = design.graph
     facts = [("answers", f"{graph.size:,}")]
-    # Facts that would take the whole graph are left out for graphs too large for it.
+    # Counting edges may need the whole graph: leave the facts out where that is refused.
     with contextlib.suppress(TightropeError):
         facts += [("edges", f"{graph.edge_count:,}"), ("diameter", _number(graph.diameter))]
     picture = _svg(lambda: plot_graph(graph), "Answers; an edge joins two that one person can swap")
@@ -230,6 +230,6 @@ def _svg(draw: Callable[[], Axes], caption: str) -> str:
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None})  # type: ignore[union-attr]
     text = buffer.getvalue()
-    # Metadata would be the only thing on the page that names another place.
+    # The metadata holds the only URLs on the page: it must load nothing from elsewhere.
     picture = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.S)
     return f"<figure>{picture}<figcaption>{escape(caption)}.</figcaption></figure>"

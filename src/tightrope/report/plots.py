@@ -142,12 +142,12 @@ def plot_graph(
     _draw_lines(axes, drawing.lines(), color="0.55", linewidth=0.8)
     size = float(np.clip(6000 / count, 25, 420))
     if row:
-        # The width of the picture is shared out, so that edges are seen between the nodes.
+        # Leave room between the nodes of a row, so that the edges are visible.
         size = min(size, (0.7 * _row_width(axes) / count) ** 2)
     distance = np.array([graph.distance(centre, i) for i in drawing.nodes], dtype=float)
     dots = _draw_nodes(axes, points, distance, size)
     if count <= 40:
-        if row and size < 15**2:  # points across: less does not hold a label
+        if row and size < 15**2:  # narrower than 15 points: too small for a label
             _write_below(axes, drawing, size)
         else:
             _write_inside(axes, drawing, distance < 0.5 * max(distance.max(), 1))

@@ -129,7 +129,7 @@ class Job:
         self._ours.close()
 
     def _tell(self, what: Callable[..., None], *values: Any) -> None:
-        # A page that is gone took its loop along.
+        # The event loop is closed together with its page.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(what, *values)
 

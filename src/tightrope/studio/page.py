@@ -36,7 +36,7 @@ def register(settings: Settings) -> None:
     async def index(request: Request) -> None:
         Page(settings, request.query_params.get("state", "")).build()
 
-    # The annotation is a name of this function's imports only; FastAPI must see the class.
+    # FastAPI resolves annotations as names of the module, where Request is not imported.
     from fastapi import Request as Asked
 
     index.__annotations__["request"] = Asked
@@ -112,7 +112,7 @@ class Page:
                     made.build()
         self._build_dialog()
         ui.keyboard(on_key=self._key, ignore=[])
-        # In a field these two keys belong to the field.
+        # Inside a text field Ctrl+Z and Ctrl+Y keep their usual meaning.
         ui.keyboard(on_key=self._step_key, ignore=["input", "textarea", "select"])
         ui.on("design", self._design)
         self.run_script(_beside("page.js"))

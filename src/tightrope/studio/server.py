@@ -296,7 +296,7 @@ def _load(settings: Settings) -> Application:
         favicon=Path(__file__).with_name("favicon.svg"),
         dark=None,
         reconnect_timeout=10.0,
-        # The style sheet needs one of its rules: compiling them in the browser takes long.
+        # Compiling Tailwind in the browser takes seconds, and style.css uses none of it.
         tailwind=False,
         show_welcome_message=False,
     )

@@ -96,7 +96,7 @@ def _cell(kind: str, text: str) -> None:
 def uploader(label: str, action: Callable[[Any], Any], accept: str, name: str) -> ui.upload:
     """Make a place to drop a file on."""
     made = ui.upload(auto_upload=True, max_file_size=50_000_000, on_upload=action)
-    # The whole place is one button with a name; Quasar's own is an icon in a corner.
+    # One labelled button instead of Quasar's unlabelled icon: it has a name for screen readers.
     made.add_slot(
         "header",
         '<q-btn type="a" flat dense no-caps align="left" icon="upload_file" class="tr-upload" '

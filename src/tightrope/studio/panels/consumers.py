@@ -218,7 +218,7 @@ class ConsumersPanel(Panel):
     def _show_form(self, state: State) -> None:
         consumer = self._consumer
         chips = (self._place, *(one.name for one in state.consumers))
-        # Made anew only when they change: a button that vanishes under a click is not clicked.
+        # Rebuilt only when they change: replacing a button during a click loses the click.
         if chips != self._chips:
             self._chips = chips
             self._show_chips(state)
@@ -263,7 +263,7 @@ class ConsumersPanel(Panel):
         graph = await asyncio.to_thread(lambda: query_in(state).graph)
         three = graph.size == 3
         if three:
-            # Small enough to follow a hand: no process is started for it.
+            # Takes a millisecond: computed here, so that it follows the dragged point.
             found: Shown = prior_facts(alone)
             self._corners = corners(state)
         else:
@@ -290,7 +290,7 @@ class ConsumersPanel(Panel):
         for label, share in zip(self._shares, shares, strict=True):
             label.set_text(f"{100 * share:.3g} %")
         if canvas.weights_text([int(s.value) for s in self._weights]) == self._consumer.prior:
-            return  # the sliders themselves made this prior
+            return  # this change came from the sliders
         self._setting = True
         for slider, weight in zip(self._weights, weights, strict=True):
             slider.set_value(weight)
@@ -329,5 +329,5 @@ class ConsumersPanel(Panel):
 
 
 def _small(value: float, rounding: float = 1e-12) -> str:
-    """Write a difference; what rounding leaves of nothing is nothing."""
+    """Write a difference; what is below round-off is written as 0."""
     return "0" if abs(value) < rounding else f"{value:.3g}"

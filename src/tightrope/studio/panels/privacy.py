@@ -79,11 +79,11 @@ class PrivacyPanel(Panel):
             self.page.start(self.show(self.page.state, frozenset({"epsilon"})))
 
     async def _refuse_blank(self) -> None:
-        # Later than the change itself, which takes away the error of the field.
+        # Runs after the change event, which clears the error of the field.
         raise Refused("epsilon", "Write a level such as 0.5 or ln(2).")
 
     def _slid(self, event: Any) -> None:
-        # The slider also moves when the text is set; only a hand may write the text.
+        # Setting the text moves the slider too: only moves by the user may set the text.
         if event.value is not None and f"{event.value:g}" != self._slider_text:
             self._slider_text = f"{event.value:g}"
             self.page.change(replace(self.page.state, epsilon=self._slider_text))
@@ -124,7 +124,7 @@ class PrivacyPanel(Panel):
             found: Shown = level_words(state)
         except Refused as refused:
             self.page.complain(refused.field, refused.message)
-            # Numbers of another level beside this field would be taken for its own.
+            # Clear the numbers: those of the last valid level would be mistaken for these.
             self._words.clear()
             for label in self._numbers:
                 label.set_text("–")
