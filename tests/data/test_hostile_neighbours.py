@@ -23,6 +23,7 @@ import pytest
 
 from tightrope.publish import parse_facts
 from tightrope.publish.sealed import SealedQuery
+from tightrope.publish.shapes import Kind
 from tightrope.publish.sources import dialect_of, open_source
 from tightrope.publish.sql_reader import read_shape
 from tightrope.queries import query
@@ -378,6 +379,34 @@ def test_postgresql(server):
         kept = PostgreSQL(server, rows[steps:])
         with kept.db:
             walk(kept, rows[:steps], near, move)
+
+
+# -- questions with an answer graph of one's own -------------------------------------------------
+
+
+def values(place):
+    """Compute what declared questions may compute; each result is looked up, none may fail."""
+    for person in ("", 'person = "id"\ncontributions = 2'):
+        facts = parse_facts(FACTS.format(near="change-one", person=person))
+        columns = {"min": ["age", "height", "born"], "sum": ["height"], "avg": ["age", "height"]}
+        for word, names in {**columns, "max": columns["min"]}.items():
+            for name in names:
+                sql = f"select {word}({name}) from people where smoker or region <> 'x'"
+                shape = read_shape(sql, facts, dialect_of(place), declared=True)
+                assert shape.kind is Kind.DECLARED
+                with open_source(place, shape.table) as source:
+                    assert SealedQuery(source, shape, ({}, 1)).node() == 1
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_declared_values(kind, tmp_path):
+    values(kind(tmp_path, FIRST + hostile_rows()).place)
+
+
+def test_declared_values_in_postgresql(server):
+    kept = PostgreSQL(server, FIRST + hostile_rows())
+    with kept.db:
+        values(kept.place)
 
 
 # -- the suite finds what was planted -------------------------------------------------------------

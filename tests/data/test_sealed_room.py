@@ -4,7 +4,9 @@ Before the charge only the catalogue and the declared facts are used; after it e
 answer or one and the same sentence, and no message holds a value.
 """
 
+import ast
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -21,7 +23,7 @@ from tightrope.certify import certify
 from tightrope.channels import GeometricChannel
 from tightrope.errors import InputError
 from tightrope.graphs import Clique
-from tightrope.publish import DeclaredQuestion, Ledger, SourceFailed, parse_facts, release
+from tightrope.publish import DeclaredQuestion, Ledger, SourceFailed, parse_facts, release, sealed
 from tightrope.queries import query
 
 SECRET = "4711"
@@ -272,6 +274,25 @@ def test_every_failure_after_the_charge_says_the_same(tmp_path):
         assert failed.value.__cause__ is None
         assert failed.value.__suppress_context__
     assert len(said) == 1
+
+
+def test_rows_are_run_in_one_place():
+    """Only the sealed room, and the reading of data that is public anyway, run a source."""
+    room = Path(sealed.__file__).parent
+    calls = [
+        (path.name, node.func.attr)
+        for path in room.parent.rglob("*.py")
+        if path.name != "sources.py"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.func.attr in ("fetch", "prepare") and room in path.parents
+    ]
+    assert sorted(set(calls)) == [
+        ("facts.py", "fetch"),
+        ("facts.py", "prepare"),
+        ("sealed.py", "fetch"),
+        ("sealed.py", "prepare"),
+    ]
 
 
 # -- secrets ----------------------------------------------------------------------------------
