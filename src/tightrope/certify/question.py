@@ -14,7 +14,8 @@ import numpy as np
 from tightrope.certify.judge import Graph, Refused, even_line, listed_graph, need
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
-from tightrope.queries import Query, named
+from tightrope.queries import Query
+from tightrope.queries.text import named
 
 
 def named_query(text: str, relation: str) -> Query:
