@@ -191,7 +191,9 @@ class TightConstraints(ScaledPhi):
         return f"<TightConstraints {self.graph.name}, ε = {self.epsilon}: {kind}>"
 
 
-def tight_constraints(graph: AnswerGraph | Any, epsilon: Level) -> TightConstraints:
+def tight_constraints(
+    graph: AnswerGraph | Any, epsilon: Level, phi: Phi | None = None
+) -> TightConstraints:
     r"""Return the tight-constraints mechanism [A, Def 7].
 
     Parameters
@@ -200,6 +202,8 @@ def tight_constraints(graph: AnswerGraph | Any, epsilon: Level) -> TightConstrai
         An answer graph, or anything with one as its ``graph``, such as a query.
     epsilon
         The privacy level.
+    phi
+        Φ of the same graph and level, where it is there already: its structure takes time.
 
     Raises
     ------
@@ -229,7 +233,7 @@ def tight_constraints(graph: AnswerGraph | Any, epsilon: Level) -> TightConstrai
                 found.values, found.residual, found.error, solution.method, found.kernel
             )
         return TightConstraints(answers, level, constant, solution, True)
-    solution = Phi(answers, level).solve_ones()
+    solution = (phi or Phi(answers, level)).solve_ones()
     z, certain = _decided(answers, level, solution)
     return TightConstraints(answers, level, z, solution, certain)
 

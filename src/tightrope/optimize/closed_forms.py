@@ -22,7 +22,6 @@ from tightrope.optimize.problem import Floats, Ints
 from tightrope.optimize.progress import relative_gap
 from tightrope.optimize.result import Design
 from tightrope.optimize.task import Plan, Task
-from tightrope.phi import Phi
 
 
 def geometric_route(task: Task) -> Plan | str:
@@ -167,7 +166,7 @@ def _regular_coordinates(
 ) -> Floats | None:
     """Return y ≥ 0 with π = yΦ, or nothing; entries of y are sums of n rounding errors."""
     try:
-        solution = Phi(task.graph, task.epsilon).solve(task.prior)
+        solution = task.phi.solve(task.prior)
     except TightropeError:
         return None
     y = np.asarray(solution.values, dtype=np.float64)
@@ -264,7 +263,7 @@ def _tight_for_prior(task: Task) -> TightConstraints | str:
 
 def _candidate(task: Task) -> tuple[Floats, Floats]:
     r"""Return :math:`v_j = \max_i \pi_i \alpha^{d(i,j)}` and :math:`\Phi^{-1} v`."""
-    return candidate_prices(Phi(task.graph, task.epsilon), task.prior)
+    return candidate_prices(task.phi, task.prior)
 
 
 def _likeliest(task: Task, noise: TightConstraints) -> Ints:
@@ -295,7 +294,7 @@ def _universal(task: Task, route: str, reason: str, noise: Channel) -> Design:
     worst = replace(task, consumer=task.with_prior(found.prior))
     rates = task.alpha ** np.asarray(task.graph.distance_matrix(), float)
     values = (rates @ worst.problem.costs).min(axis=1)
-    solved = Phi(task.graph, task.epsilon).solve(values)
+    solved = task.phi.solve(values)
     prices, bound = worst.proved(np.asarray(solved.values, np.float64))
     return task.answered(
         route,

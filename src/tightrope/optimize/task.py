@@ -26,6 +26,7 @@ from tightrope.optimize.problem import Floats, Problem
 from tightrope.optimize.progress import Watch
 from tightrope.optimize.result import Design
 from tightrope.optimize.settings import SolverSettings
+from tightrope.phi import Phi
 
 
 @dataclass(frozen=True)
@@ -106,10 +107,15 @@ class Task:
         return loss.is_binary and loss.guess_count == self.graph.size
 
     @functools.cached_property
+    def phi(self) -> Phi:
+        """Φ of the graph: several routes solve with it."""
+        return Phi(self.graph, self.epsilon)
+
+    @functools.cached_property
     def tight(self) -> TightConstraints | None:
         """The tight-constraints mechanism, or ``None`` where it does not exist."""
         try:
-            return tight_constraints(self.graph, self.epsilon)
+            return tight_constraints(self.graph, self.epsilon, self.phi)
         except InputError:
             return None
 
