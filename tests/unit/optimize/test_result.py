@@ -88,5 +88,5 @@ def test_settings_change_the_plan_and_refuse_nonsense() -> None:
     consumer = Consumer.of(RING, prior="0.3,0.3,0.2,0.1,0.1", loss="distance")
     assert design(RING, 1, consumer).route == "dual"
     assert design(RING, 1, consumer, settings=SolverSettings(dual_variables=0)).route == "rays"
-    with pytest.raises(InputError, match="'wide_gap' must be at least 0, got nan"):
-        SolverSettings(wide_gap=float("nan"))
+    with pytest.raises(InputError, match="'small_share' must be at least 0, got nan"):
+        SolverSettings(small_share=float("nan"))
