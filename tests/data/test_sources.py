@@ -321,6 +321,11 @@ def test_ibis_backends_and_their_tables(request, parquet, kind, as_table):
         warnings.simplefilter("ignore")
         place = backend.table("people") if as_table else backend
         assert truth_of(place, sql, PEOPLE) == answer
+        if kind == "duckdb":  # it opens a file once in a process
+            assert str(identity(place)).endswith("people.duckdb#main.people")
+        else:  # the same data as by its address
+            there = request.getfixturevalue("sqlite") if kind == "sqlite" else address
+            assert identity(place).is_same(identity(there))
         # The connection is still its owner's, with its settings.
         assert backend.table("people").count().execute() == len(ROWS)
         backend.disconnect()
