@@ -486,7 +486,7 @@ class ConditionReader:
         if isinstance(node, exp.EQ | exp.NEQ | exp.GT | exp.GTE | exp.LT | exp.LTE):
             return self._comparison(node)
         if isinstance(node, exp.Between) and not node.args.get("symmetric"):
-            column = self._column(node.this)
+            column = self.column(node.this)
             low, high = (
                 self._constant(node.args[end], column, ordered=True) for end in ("low", "high")
             )
@@ -496,14 +496,10 @@ class ConditionReader:
         if isinstance(node, exp.Is):
             return self._test(node)
         if isinstance(node, exp.Column):
-            column = self._column(node)
+            column = self.column(node)
             if column.type == "boolean":
                 return exp.EQ(this=quoted(column.name), expression=exp.true())
         raise _refusal(node)
-
-    def column(self, node: exp.Expression) -> Column:
-        """Return the declared column that a piece of SQL names."""
-        return self._column(node)
 
     # -- pieces ---------------------------------------------------------------------------
 
@@ -514,7 +510,7 @@ class ConditionReader:
         ordered = not isinstance(node, exp.EQ | exp.NEQ)
         left, right = _bare(node.this), _bare(node.expression)
         if isinstance(left, exp.Column) and isinstance(right, exp.Column):
-            first, second = self._column(left), self._column(right)
+            first, second = self.column(left), self.column(right)
             if not _comparable(first, second) or (ordered and first.type not in self.ordered):
                 raise InputError(
                     f"columns {first.name!r} ({first.type}) and {second.name!r} ({second.type}) "
@@ -525,11 +521,11 @@ class ConditionReader:
                 both = [exp.cast(one, "DOUBLE") for one in both]
             return kind(this=both[0], expression=both[1])
         if isinstance(left, exp.Column):
-            column = self._column(left)
+            column = self.column(left)
             constant = self._constant(right, column, ordered)
             return kind(this=quoted(column.name), expression=constant)
         if isinstance(right, exp.Column):
-            column = self._column(right)
+            column = self.column(right)
             constant = self._constant(left, column, ordered)
             return kind(this=constant, expression=quoted(column.name))
         raise _refusal(node)
@@ -541,7 +537,7 @@ class ConditionReader:
         extra = [key for key, value in node.args.items() if value and key not in ALLOWED["In"]]
         if extra or not 1 <= len(entries) <= 10_000:
             raise InputError("IN takes a list of 1 to 10000 constants, no subquery")
-        column = self._column(node.this)
+        column = self.column(node.this)
         return exp.In(
             this=quoted(column.name),
             expressions=[self._constant(entry, column, ordered=False) for entry in entries],
@@ -550,7 +546,7 @@ class ConditionReader:
     def _test(self, node: exp.Is) -> exp.Expression:
         from sqlglot import exp
 
-        column, what = self._column(node.this), node.expression
+        column, what = self.column(node.this), node.expression
         if node.args.get("negate"):
             return exp.Not(this=self._test(exp.Is(this=node.this, expression=what)))
         if isinstance(what, exp.Null):
@@ -562,7 +558,8 @@ class ConditionReader:
             return exp.paren(exp.And(this=present, expression=same))
         raise _refusal(node)
 
-    def _column(self, node: Any) -> Column:
+    def column(self, node: Any) -> Column:
+        """Return the declared column that a piece of SQL names."""
         from sqlglot import exp
 
         node = _bare(node)
