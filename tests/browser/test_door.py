@@ -64,6 +64,7 @@ def test_socket_is_refused_without_the_token(studio):
     as_cookie = f"{cookie.partition('=')[0]}={token(studio)}"
     assert ask(studio, SOCKET, Cookie=as_cookie, **UPGRADE)[0] == 403
     assert ask(studio, f"/?token={cookie.partition('=')[2]}")[0] == 403
+    assert ask(studio, "/", Cookie=cookie)[0] == 403
     assert ask(studio, SOCKET, Cookie=cookie, **UPGRADE)[0] == 101
     # A page of another site has the cookie in its hands, but not its own origin.
     wrong = {"Cookie": cookie, "Origin": "http://127.0.0.1:1", **UPGRADE}

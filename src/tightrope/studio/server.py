@@ -43,10 +43,10 @@ class TooMuch(Exception):
 class Guard:
     """Lets requests through that carry the token in the address, or a session's cookie.
 
-    A page that was opened with the token gets the cookie, which its socket and its files then
-    carry. The cookie is another secret than the token, as browsers send cookies to every port of
-    a host, and it ends with the server. Requests that another site's page sends are refused,
-    cookie or not.
+    A page is opened with the token and gets the cookie, which its socket and its files then
+    carry. The cookie is another secret than the token and opens no page, as browsers send cookies
+    to every port of a host; it ends with the server. Requests that another site's page sends are
+    refused, cookie or not.
 
     Parameters
     ----------
@@ -85,6 +85,8 @@ class Guard:
         given = _from_address(scope)
         if given:
             return hmac.compare_digest(given.encode(), self._token.encode())
+        if scope.get("path") == "/":
+            return False  # who was sent the cookie on another port must not open a page with it
         cookie = _header_cookie(scope, _cookie_name(scope))
         return hmac.compare_digest(cookie.encode(), self._session.encode())
 
