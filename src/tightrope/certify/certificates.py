@@ -235,11 +235,15 @@ def _on_tree(
 ) -> tuple[dict[str, Any], Sections]:
     """Lower the price at each root by what is owed there."""
     unit = consumer.prior_total * consumer.unit
-    short = np.zeros(consumer.n, np.int64).astype(object)
-    rooms = tree_rooms(consumer, prices, roots.tolist())
-    for root, left in zip(roots.tolist(), rooms, strict=True):
-        short[root] = max(short[root], -(left // unit))
-    return {"kind": "tree", "weight": None}, {"prices": narrow(prices - short), "roots": roots}
+    for _ in range(64):  # a debt beyond all surpluses is not followed to its end at first
+        short = np.zeros(consumer.n, np.int64).astype(object)
+        rooms = tree_rooms(consumer, prices, roots.tolist())
+        for root, left in zip(roots.tolist(), rooms, strict=True):
+            short[root] = max(short[root], -(left // unit))
+        prices = prices - short
+        if not short.any():
+            break
+    return {"kind": "tree", "weight": None}, {"prices": narrow(prices), "roots": roots}
 
 
 def _on_line(prices: NDArray[Any], consumer: Consumer) -> tuple[dict[str, Any], Sections]:
