@@ -119,9 +119,7 @@ class Means(AnswerGraph):
             fits = wanted & (after >= 1) & (after <= self.people)
             fits &= (then >= 0) & (then <= after * self.largest)
             found.append(self._nodes(then[fits], np.broadcast_to(after, then.shape)[fits]))
-        near = np.unique(np.concatenate(found))
-        beside: NDArray[np.int64] = near[near != i]
-        return beside
+        return np.setdiff1d(np.concatenate(found), [i])
 
     @functools.cached_property
     def _listed(self) -> ExplicitGraph:
@@ -172,6 +170,8 @@ class Means(AnswerGraph):
 class MedianGraph(AnswerGraph):
     """What both graphs of medians share: the half-integers 0 … v as labels."""
 
+    step = Fraction(1, 2)
+
     def __init__(self, largest: int, *, name: str | None = None) -> None:
         self.largest = whole_number(largest, "the largest value")
         self.size = 2 * self.largest + 1
@@ -182,30 +182,12 @@ class MedianGraph(AnswerGraph):
         """The relation and the largest value."""
         return type(self).__name__, self.largest
 
-    @property
-    def label_rule(self) -> tuple[Any, ...]:
-        """Half-integers."""
-        return "steps", 0, Fraction(1, 2)
-
-    def label(self, i: int) -> Fraction:
-        """Return the median that a node stands for."""
-        self._check_node(i)
-        return Fraction(int(i), 2)
-
-    def index(self, label: Hashable) -> int:
-        """Return the node that stands for a median."""
-        if isinstance(label, int | Fraction | np.integer | float):
-            double = 2 * label
-            if 0 <= double < self.size and double == int(double):
-                return int(double)
-        raise InputError(f"{label!r} is not an answer of {self.name}")
-
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return the medians at distance 1."""
         return np.flatnonzero(self.distances_from(i) == 1)
 
     @functools.cached_property
-    def _extremes(self) -> tuple[int, int]:
+    def degree_range(self) -> tuple[int, int]:
         """The smallest and the largest degree.
 
         For each remainder of i modulo 4 the rule is linear between 0, 2v/3, v, 4v/3 and 2v, so
@@ -215,16 +197,6 @@ class MedianGraph(AnswerGraph):
         places = np.add.outer(bends, np.arange(-5, 6)).clip(0, self.size - 1)
         found = self._degree(places)
         return int(found.min()), int(found.max())
-
-    @property
-    def max_degree(self) -> int:
-        """The largest degree."""
-        return self._extremes[1]
-
-    @property
-    def min_degree(self) -> int:
-        """The smallest degree."""
-        return self._extremes[0]
 
     @functools.cached_property
     def diameter(self) -> int:
@@ -245,7 +217,7 @@ class AddRemoveMedians(MedianGraph):
     (array([0, 1, 3, 4, 5, 6]), 4)
     """
 
-    def _far(self, i: Any, j: Any) -> NDArray[np.int64]:
+    def _far(self, i: Any, j: Any) -> Any:
         top = self.largest
         low, high = np.minimum(i, j), np.maximum(i, j)
         near = ((low % 2 == 0) & (low // 2 <= high) & (high <= low // 2 + top)) | (
@@ -258,16 +230,14 @@ class AddRemoveMedians(MedianGraph):
         odd = low % 2 + high % 2
         two_odd = np.where(high - low <= top, 2, np.where(joined, 3, 4))
         far = np.where(odd == 0, 2, np.where(odd == 1, np.where(joined, 2, 3), two_odd))
-        row: NDArray[np.int64] = np.where(i == j, 0, np.where(near, 1, far))
-        return row
+        return np.where(i == j, 0, np.where(near, 1, far))
 
-    def _degree(self, i: Any) -> NDArray[np.int64]:
+    def _degree(self, i: Any) -> Any:
         top, half = self.largest, i // 2
         least, most = np.maximum(0, i - top), np.minimum(top, i)
         both = np.minimum(most, (half + top) // 2) - np.maximum(least, -(-half // 2)) + 1
         count = most - least + 1
-        degrees: NDArray[np.int64] = np.where(i % 2 == 0, top + count - both, count)
-        return degrees
+        return np.where(i % 2 == 0, top + count - both, count)
 
 
 class EitherMedians(MedianGraph):
@@ -282,14 +252,12 @@ class EitherMedians(MedianGraph):
     (8, 10, 2)
     """
 
-    def _far(self, i: Any, j: Any) -> NDArray[np.int64]:
+    def _far(self, i: Any, j: Any) -> Any:
         near = ((i % 2 == 0) & (j % 2 == 0)) | (abs(i - j) <= self.largest)
-        row: NDArray[np.int64] = np.where(i == j, 0, np.where(near, 1, 2))
-        return row
+        return np.where(i == j, 0, np.where(near, 1, 2))
 
-    def _degree(self, i: Any) -> NDArray[np.int64]:
+    def _degree(self, i: Any) -> Any:
         least = np.maximum(0, i - self.largest)
         most = np.minimum(self.size - 1, i + self.largest)
         odd = (most + 1) // 2 - least // 2
-        degrees: NDArray[np.int64] = np.where(i % 2 == 0, self.largest + odd, most - least)
-        return degrees
+        return np.where(i % 2 == 0, self.largest + odd, most - least)

@@ -11,10 +11,12 @@ Kernels use node *indices* ``0 … size-1``; *labels* are what people see.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -187,6 +189,8 @@ class AnswerGraph(ABC):
     fills_grid: bool = False
     #: No cycle is shorter than this, by rule: a search may stop at it.
     least_girth: int = 3
+    #: What answers differ by, unless labels have another rule: node i stands for i · step.
+    step: int | Fraction = 1
 
     @property
     def factors(self) -> tuple[AnswerGraph, ...]:
@@ -217,7 +221,7 @@ class AnswerGraph(ABC):
 
         A grid has the tuples of whole numbers from 0 up to the sizes, the last fastest.
         """
-        return "steps", 0, 1
+        return "steps", 0, self.step
 
     @property
     def box(self) -> tuple[tuple[int, int], ...] | None:
@@ -323,17 +327,20 @@ class AnswerGraph(ABC):
     def label(self, i: int) -> Hashable:
         """Return the answer that a node stands for."""
         self._check_node(i)
-        return int(i)
+        return int(i) * self.step
 
     def index(self, label: Hashable) -> int:
         """Return the node that stands for an answer."""
-        number: Any = label  # 2.0 and Fraction(2) are the same answer as 2
-        try:
-            if 0 <= number < self.size and int(number) == number:
-                return int(number)
-        except (TypeError, ValueError):
-            pass
-        raise InputError(f"{label!r} is not an answer of {self.name} (0 … {self.size - 1})")
+        with contextlib.suppress(ArithmeticError, TypeError, ValueError):
+            node = self._place(label)
+            # 2.0 and Fraction(2) are the same answer as 2.
+            if 0 <= node < self.size and self.label(node) == label:
+                return node
+        raise InputError(f"{label!r} is not an answer of {self.name}")
+
+    def _place(self, label: Any) -> int:
+        """Return where an answer must be if it is one; for others anything may be raised."""
+        return int(label // self.step)
 
     @property
     def labels(self) -> list[Hashable]:
@@ -353,18 +360,23 @@ class AnswerGraph(ABC):
         self._check_row("the list of degrees")
         found = self._degree(np.arange(self.size))
         if found is None:
-            found = np.fromiter((self.degree(i) for i in range(self.size)), np.int64, self.size)
-        return frozen(found)
+            found = [self.degree(i) for i in range(self.size)]
+        return frozen(np.array(found, np.int64))
+
+    @property
+    def degree_range(self) -> tuple[int, int]:
+        """The smallest and the largest degree."""
+        return int(self.degrees.min()), int(self.degrees.max())
 
     @property
     def max_degree(self) -> int:
         """The largest degree Δ."""
-        return int(self.degrees.max())
+        return self.degree_range[1]
 
     @property
     def min_degree(self) -> int:
         """The smallest degree."""
-        return int(self.degrees.min())
+        return self.degree_range[0]
 
     @property
     def edge_count(self) -> int:
@@ -384,6 +396,8 @@ class AnswerGraph(ABC):
         """``n_d`` when every node sees the same ball sizes [B, Prop 5], otherwise ``None``."""
         if self.has_lengths or self.min_degree != self.max_degree:
             return None
+        if self.is_clique:
+            return self.ball_sizes(0)
         self._check_row("ball sizes")
         first = self.ball_sizes(0)
         same = all(self.ball_sizes(i) == first for i in range(1, self.size))
@@ -518,14 +532,9 @@ class RegularGraph(AnswerGraph):
         return self.common_degree + 0 * i
 
     @property
-    def max_degree(self) -> int:
-        """The degree of every node."""
-        return self.common_degree
-
-    @property
-    def min_degree(self) -> int:
-        """The degree of every node."""
-        return self.common_degree
+    def degree_range(self) -> tuple[int, int]:
+        """The degree of every node, twice."""
+        return self.common_degree, self.common_degree
 
     @property
     def edge_count(self) -> int:

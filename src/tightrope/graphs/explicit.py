@@ -331,15 +331,8 @@ class ExplicitGraph(LabelledGraph):
         ends = self.adjacency.indices[self.adjacency.indptr[i] : self.adjacency.indptr[i + 1]]
         return np.asarray(ends, np.int64)
 
-    @functools.cached_property
-    def degrees(self) -> NDArray[np.int64]:
-        """The degree of every node."""
-        return frozen(np.diff(self.adjacency.indptr).astype(np.int64))
-
-    def degree(self, i: int) -> int:
-        """Return the number of neighbours of a node."""
-        self._check_node(i)
-        return int(self.degrees[i])
+    def _degree(self, i: Any) -> Any:
+        return self.adjacency.indptr[i + 1] - self.adjacency.indptr[i]
 
     @property
     def edge_count(self) -> int:
@@ -355,10 +348,6 @@ class ExplicitGraph(LabelledGraph):
         if self.is_cycle and not self.has_lengths:
             return self.size // 2
         return largest_distance(self.adjacency, self.has_lengths)
-
-    def edges(self) -> Iterator[tuple[int, int]]:
-        """Yield every edge once, as a pair ``i < j``."""
-        return ((int(i), int(j)) for i, j in self._edges)
 
     def edge_array(self) -> NDArray[np.int64]:
         """Return all edges as an array of shape (edges, 2), read-only."""

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import InputError, whole_number
-from tightrope.graphs.base import LIMITS, AnswerGraph, Lattice, box_rule, check_written
+from tightrope.graphs.base import LIMITS, AnswerGraph, Lattice, box_rule, check_written, frozen
 
 
 class HistogramGraph(AnswerGraph):
@@ -110,9 +110,20 @@ class HistogramGraph(AnswerGraph):
 
     def distances_from(self, i: int) -> NDArray[np.int64]:
         """Return the distances from one node to every node."""
-        here = np.array(self.vector(i))
-        far: NDArray[np.int64] = self._apart(self._table - here)
-        return far
+        return np.asarray(self._apart(self._table - np.array(self.vector(i))))
+
+    @abstractmethod
+    def _degree_of(self, vectors: NDArray[Any]) -> Any:
+        """Return the degrees of vectors."""
+
+    def degree(self, i: int) -> int:
+        """Return the number of neighbours of a node."""
+        return int(self._degree_of(np.array(self.vector(i))))
+
+    @functools.cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        """The degree of every node."""
+        return frozen(self._degree_of(self._table))
 
     def _moves(self, here: Sequence[int], sources: Iterator[tuple[int, int]]) -> NDArray[np.int64]:
         """Return the nodes after moving one person from one class to another."""
@@ -183,25 +194,14 @@ class Histograms(HistogramGraph):
         bins = range(self._bins)
         return self._moves(here, ((a, b) for a in bins if here[a] for b in bins if b != a))
 
-    def degree(self, i: int) -> int:
+    def _degree_of(self, vectors: NDArray[Any]) -> Any:
         """Return the number of classes with somebody in them times the other classes."""
-        return sum(1 for count in self.vector(i) if count) * (self._bins - 1)
-
-    @functools.cached_property
-    def degrees(self) -> NDArray[np.int64]:
-        """The degree of every node."""
-        filled: NDArray[np.int64] = (self._table > 0).sum(axis=1) * (self._bins - 1)
-        return filled
+        return (vectors > 0).sum(axis=-1) * (self._bins - 1)
 
     @property
-    def max_degree(self) -> int:
-        """The degree of a node with as many filled classes as people allow."""
-        return min(self.people, self._bins) * (self._bins - 1)
-
-    @property
-    def min_degree(self) -> int:
-        """The degree of a node with everybody in one class."""
-        return self._bins - 1
+    def degree_range(self) -> tuple[int, int]:
+        """The degrees with everybody in one class, and with as many filled as people allow."""
+        return self._bins - 1, min(self.people, self._bins) * (self._bins - 1)
 
     @property
     def edge_count(self) -> int:
@@ -212,13 +212,6 @@ class Histograms(HistogramGraph):
     def diameter(self) -> int:
         """Everybody moves."""
         return self.people if self._bins > 1 else 0
-
-    @property
-    def constant_ball_sizes(self) -> tuple[int, ...] | None:
-        """The ball sizes of one person's clique or of a single class; otherwise degrees differ."""
-        if self._bins == 1:
-            return (1,)
-        return (1, self._bins - 1) if self.people == 1 else None
 
     def ball_sizes(self, i: int) -> tuple[int, ...]:
         """Return how many nodes lie at distance 0, 1, 2, … from a node."""
@@ -264,27 +257,15 @@ class AddRemoveHistograms(HistogramGraph):
         pairs += [(out, a) for a in range(out) if here[out]]
         return self._moves(here, iter(pairs))
 
-    def degree(self, i: int) -> int:
+    def _degree_of(self, vectors: NDArray[Any]) -> Any:
         """Return the number of filled classes, and all classes when there is room."""
-        *counts, absent = self.vector(i)
-        return sum(1 for count in counts if count) + (self.classes if absent else 0)
-
-    @functools.cached_property
-    def degrees(self) -> NDArray[np.int64]:
-        """The degree of every node."""
-        filled = self._table > 0
-        degrees: NDArray[np.int64] = filled[:, :-1].sum(axis=1) + filled[:, -1] * self.classes
-        return degrees
+        filled = vectors > 0
+        return filled[..., :-1].sum(axis=-1) + filled[..., -1] * self.classes
 
     @property
-    def max_degree(self) -> int:
-        """The degree of a node with room and as many filled classes as then possible."""
-        return min(self.people - 1, self.classes) + self.classes
-
-    @property
-    def min_degree(self) -> int:
-        """1, the degree of a node with n people in one class."""
-        return 1
+    def degree_range(self) -> tuple[int, int]:
+        """1 with n people in one class; the most with room and as many filled as then possible."""
+        return 1, min(self.people - 1, self.classes) + self.classes
 
     @property
     def edge_count(self) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.errors import InputError, whole_number
+from tightrope.errors import whole_number
 from tightrope.graphs.base import AnswerGraph, RegularGraph, box_rule, check_written, frozen
 from tightrope.graphs.registry import Parameter, family
 
@@ -93,7 +93,7 @@ class PathPower(AnswerGraph):
     @property
     def label_rule(self) -> tuple[Any, ...] | None:
         """Steps from 0, unless there is another rule."""
-        return ("steps", 0, self.step) if self._label is None else None
+        return super().label_rule if self._label is None else None
 
     def longest_edge(self) -> tuple[int, int, float]:
         """Return an edge that is as long as they get."""
@@ -119,18 +119,10 @@ class PathPower(AnswerGraph):
     def label(self, i: int) -> Hashable:
         """Return the answer that a node stands for."""
         self._check_node(i)
-        return int(i) * self.step if self._label is None else self._label(int(i))
+        return super().label(i) if self._label is None else self._label(int(i))
 
-    def index(self, label: Hashable) -> int:
-        """Return the node that stands for an answer."""
-        number: Any = label
-        try:
-            node = int(number // self.step) if self._index is None else self._index(label)
-            if 0 <= node < self.size and self.label(node) == label:
-                return node
-        except (ArithmeticError, TypeError, ValueError):
-            pass
-        raise InputError(f"{label!r} is not an answer of {self.name}")
+    def _place(self, label: Any) -> int:
+        return super()._place(label) if self._index is None else self._index(label)
 
     def _far(self, i: int, j: Any) -> Any:
         return -(-abs(i - j) // self.width)
@@ -139,9 +131,8 @@ class PathPower(AnswerGraph):
         """Return the nodes at most ``width`` away."""
         self._check_node(i)
         self._check_length(self.degree(i), "a row of neighbours")
-        near = np.arange(max(0, i - self.width), min(self.size, i + self.width + 1))
-        beside: NDArray[np.int64] = near[near != i]
-        return beside
+        first = max(0, i - self.width)
+        return np.delete(np.arange(first, min(self.size, i + self.width + 1)), i - first)
 
     def _degree(self, i: Any) -> Any:
         return np.minimum(i, self.width) + np.minimum(self.size - 1 - i, self.width)
@@ -155,14 +146,9 @@ class PathPower(AnswerGraph):
         return frozen(np.stack([first, first + 1 + place], axis=1))
 
     @property
-    def max_degree(self) -> int:
-        """The largest degree, found in the middle."""
-        return self.degree((self.size - 1) // 2)
-
-    @property
-    def min_degree(self) -> int:
-        """The smallest degree, found at the ends."""
-        return self.degree(0)
+    def degree_range(self) -> tuple[int, int]:
+        """The degrees at the ends and in the middle."""
+        return self.degree(0), self.degree((self.size - 1) // 2)
 
     @property
     def edge_count(self) -> int:
@@ -184,11 +170,6 @@ class PathPower(AnswerGraph):
         reach = np.arange(farthest + 1) * min(self.width, self.size)
         within = np.minimum(left, reach) + np.minimum(right, reach)
         return (1, *np.diff(within).tolist())
-
-    @property
-    def constant_ball_sizes(self) -> tuple[int, ...] | None:
-        """The ball sizes of a clique; otherwise the ends see fewer neighbours than the middle."""
-        return self.ball_sizes(0) if self.min_degree == self.max_degree else None
 
 
 class CappedPathPower(PathPower):
@@ -253,14 +234,9 @@ class CappedPathPower(PathPower):
         return below + np.where(i <= self.cap, above, 0)
 
     @property
-    def max_degree(self) -> int:
-        """The largest degree: nothing is lost at and below ``cap``."""
-        return self.degree(min(self.cap, (self.size - 1) // 2))
-
-    @property
-    def min_degree(self) -> int:
-        """1, the degree of the largest sum."""
-        return 1
+    def degree_range(self) -> tuple[int, int]:
+        """The degree of the largest sum, and the largest: nothing is lost at and below ``cap``."""
+        return 1, self.degree(min(self.cap, (self.size - 1) // 2))
 
     @property
     def edge_count(self) -> int:
@@ -275,22 +251,14 @@ class CappedPathPower(PathPower):
     def ball_sizes(self, i: int) -> tuple[int, ...]:
         """Return how many nodes lie at distance 0, 1, 2, … from a node."""
         sizes = list(super().ball_sizes(i))
-        if i <= self.cap:
-            return tuple(sizes)
-        full = (
-            self.width - 1
-        )  # the other answers of full databases, all within one step along the line
+        # The other answers of full databases are all within one step along the line.
+        full = self.width - 1 if i > self.cap else 0
         if not full:
             return tuple(sizes)
         sizes += [0] * (3 - len(sizes))
         sizes[1] -= full
         sizes[2] += full
         return tuple(sizes)
-
-    @property
-    def constant_ball_sizes(self) -> tuple[int, ...] | None:
-        """The ball sizes of a single edge; otherwise the ends see others than the middle."""
-        return (1, 1) if self.size == 2 else None
 
 
 @family(
@@ -350,76 +318,6 @@ class Cycle(RegularGraph):
         self._check_length(self.diameter + 1, "the list of ball sizes")
         half, even = self.size // 2, self.size % 2 == 0
         return (1, *[2] * (half - 1), 1) if even else (1, *[2] * half)
-
-
-class Star(AnswerGraph):
-    """One answer in the middle (node 0) adjacent to ``leaves`` others [C, fn. 7].
-
-    Examples
-    --------
-    >>> Star(3).distance(1, 2), Star(3).degree(0)
-    (2, 3)
-    """
-
-    knows_maxima = True
-
-    def __init__(self, leaves: int, *, name: str | None = None) -> None:
-        self.size = whole_number(leaves, "the number of leaves") + 1
-        self.name = name or f"star({leaves})"
-
-    @property
-    def rule(self) -> tuple[Any, ...]:
-        """The star; one leaf makes a path."""
-        return ("star", self.size - 1) if self.size > 2 else box_rule((2, 1))
-
-    def longest_edge(self) -> tuple[int, int, float]:
-        """Return the edge to the last leaf."""
-        return 0, self.size - 1, 1.0
-
-    def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the larger of a leaf's value and the middle's; the middle sees all."""
-        out = np.maximum(values, values[0])
-        out[0] = values.max(axis=0)
-        return np.asarray(out)
-
-    def _far(self, i: int, j: Any) -> Any:
-        return (i != j) * (1 + (j != 0) * (i != 0))
-
-    def neighbours(self, i: int) -> NDArray[np.int64]:
-        """Return the leaves for the middle, the middle for a leaf."""
-        self._check_node(i)
-        if i != 0:
-            return np.zeros(1, np.int64)
-        self._check_row("a row of neighbours")
-        return np.arange(1, self.size)
-
-    def _degree(self, i: Any) -> Any:
-        return np.where(i == 0, self.size - 1, 1)
-
-    def ball_sizes(self, i: int) -> tuple[int, ...]:
-        """Return how many nodes lie at distance 0, 1, 2 from a node."""
-        self._check_node(i)
-        return (1, self.size - 1) if i == 0 or self.size == 2 else (1, 1, self.size - 2)
-
-    @property
-    def max_degree(self) -> int:
-        """The number of leaves."""
-        return self.size - 1
-
-    @property
-    def min_degree(self) -> int:
-        """1, the degree of a leaf."""
-        return 1
-
-    @property
-    def edge_count(self) -> int:
-        """The number of leaves."""
-        return self.size - 1
-
-    @property
-    def diameter(self) -> int:
-        """2, or 1 for a single leaf."""
-        return min(2, self.size - 1)
 
 
 class CompleteGraph(RegularGraph):
@@ -563,6 +461,7 @@ class BalancedTree(AnswerGraph):
         """Return the parent and the children."""
         self._check_node(i)
         self._check_address()
+        self._check_length(self.degree(i), "a row of neighbours")
         first = self.branches * int(i) + 1
         children = np.arange(first, first + self.branches if first < self.size else first)
         return np.concatenate([[self.parent(i)], children]) if i else children
@@ -571,14 +470,9 @@ class BalancedTree(AnswerGraph):
         return 1 * (i > 0) + np.where(i < self.size - self.levels[-1], self.branches, 0)
 
     @property
-    def max_degree(self) -> int:
-        """The degree below the root, or the root's own in a tree of height 1."""
-        return self.branches + int(self.height > 1) if self.height else 0
-
-    @property
-    def min_degree(self) -> int:
-        """The degree of a leaf."""
-        return int(self.height > 0)
+    def degree_range(self) -> tuple[int, int]:
+        """The degrees of a leaf and below the root, or the root's own in a tree of height 1."""
+        return int(self.height > 0), self.branches + int(self.height > 1) if self.height else 0
 
     @property
     def edge_count(self) -> int:
@@ -590,7 +484,33 @@ class BalancedTree(AnswerGraph):
         """From leaf to leaf through the root."""
         return self.height * (2 if self.branches > 1 else 1)
 
-    @property
-    def constant_ball_sizes(self) -> tuple[int, ...] | None:
-        """The ball sizes of a single node or edge; otherwise leaves see others than the root."""
-        return self.ball_sizes(0) if self.size <= 2 else None
+
+class Star(BalancedTree):
+    """One answer in the middle (node 0) adjacent to ``leaves`` others [C, fn. 7].
+
+    Examples
+    --------
+    >>> Star(3).distance(1, 2), Star(3).degree(0)
+    (2, 3)
+    """
+
+    knows_maxima = True
+
+    def __init__(self, leaves: int, *, name: str | None = None) -> None:
+        leaves = whole_number(leaves, "the number of leaves")
+        super().__init__(leaves, 1, name=name or f"star({leaves})")
+
+    def longest_edge(self) -> tuple[int, int, float]:
+        """Return the edge to the last leaf."""
+        return 0, self.size - 1, 1.0
+
+    def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the larger of a leaf's value and the middle's; the middle sees all."""
+        out = np.maximum(values, values[0])
+        out[0] = values.max(axis=0)
+        return np.asarray(out)
+
+    def ball_sizes(self, i: int) -> tuple[int, ...]:
+        """Return how many nodes lie at distance 0, 1, 2 from a node."""
+        self._check_node(i)
+        return (1, self.size - 1) if i == 0 or self.size == 2 else (1, 1, self.size - 2)

@@ -10,8 +10,10 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -89,7 +91,7 @@ class ProductGraph(GridGraph):
         self.sides = tuple(factor.size for factor in factors)
         self.size = math.prod(self.sides)
         self.name = name or self._sign.join(factor.name for factor in factors)
-        self.knows_maxima = all(factor.knows_maxima for factor, _ in self._same_factors)
+        self.knows_maxima = all(factor.knows_maxima for factor in self._different)
 
     @property
     def factors(self) -> tuple[AnswerGraph, ...]:
@@ -142,28 +144,79 @@ class ProductGraph(GridGraph):
     def distance(self, i: int, j: int) -> int:
         """Return the sum of the factors' distances, or the largest of them."""
         pairs = zip(self.factors, self.digits(i), self.digits(j), strict=True)
-        return int(self._combine.reduce([f.distance(a, b) for f, a, b in pairs]))
+        return int(self._combine.reduce([f.distance(a, b) for f, a, b in pairs], dtype=object))
+
+    @functools.cached_property
+    def diameter(self) -> int:
+        """The sum of the factors' diameters, or the largest of them."""
+        return int(self._combine.reduce(self._each(lambda f: int(f.diameter)), dtype=object))
 
     def distances_from(self, i: int) -> NDArray[np.int64]:
         """Return the distances from one node to every node."""
         self._check_row("a row of distances")
         rows = [f.distances_from(d) for f, d in zip(self.factors, self.digits(i), strict=True)]
-        return self._grid(rows, self._combine)
+        return self._grid(rows, self._combine.outer)
 
-    def _grid(self, rows: Sequence[NDArray[np.int64]], combine: np.ufunc) -> NDArray[np.int64]:
+    def _grid(self, rows: Sequence[NDArray[Any]], outer: Callable[[Any, Any], Any]) -> NDArray[Any]:
         """Combine one row for each factor into a row of the product."""
-        return functools.reduce(lambda left, right: combine.outer(left, right).ravel(), rows)
+        return functools.reduce(lambda left, right: outer(left, right).ravel(), rows)
 
     @functools.cached_property
-    def _same_factors(self) -> list[tuple[AnswerGraph, int]]:
-        """Each different factor object with the number of times it occurs."""
-        counts = Counter(map(id, self.factors))
-        return [(f, counts[id(f)]) for f in {id(f): f for f in self.factors}.values()]
+    def _different(self) -> list[AnswerGraph]:
+        """The factors, each object once."""
+        return list({id(factor): factor for factor in self.factors}.values())
+
+    def _each(self, fact: Callable[[AnswerGraph], Any]) -> list[Any]:
+        """Return a fact about every factor, worked out once for each object."""
+        known = {id(factor): fact(factor) for factor in self._different}
+        return [known[id(factor)] for factor in self.factors]
+
+    @staticmethod
+    @abstractmethod
+    def _joint_degree(one: Any, other: Any) -> Any:
+        """Return the degree of a node of a product of two from the degrees in the factors."""
+
+    def degree(self, i: int) -> int:
+        """Return the number of neighbours."""
+        each = [f.degree(d) for f, d in zip(self.factors, self.digits(i), strict=True)]
+        return functools.reduce(self._joint_degree, each)
+
+    @functools.cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        """The degree of every node."""
+        self._check_row("the list of degrees")
+        rows = [factor.degrees for factor in self.factors]
+        return self._grid(rows, lambda one, other: self._joint_degree(one[:, None], other))
+
+    @functools.cached_property
+    def degree_range(self) -> tuple[int, int]:
+        """The smallest and the largest degree: those of the factors together."""
+        low, high = zip(*self._each(lambda factor: factor.degree_range), strict=True)
+        return functools.reduce(self._joint_degree, low), functools.reduce(self._joint_degree, high)
+
+    @functools.cached_property
+    def edge_count(self) -> int:
+        """The number of edges.
+
+        The rule for degrees is linear in each factor, and the degrees of a random node in the
+        factors are independent: their means give the mean of the product.
+        """
+        means = self._each(lambda factor: Fraction(2 * factor.edge_count, factor.size))
+        return int(self.size * functools.reduce(self._joint_degree, means) / 2)
+
+    def transitive_rule(self) -> tuple[bool, str] | None:
+        """Return that all factors are vertex-transitive, if they are [B, Prop 14]."""
+        from tightrope.graphs.symmetry import is_vertex_transitive
+
+        if all(map(is_vertex_transitive, self._different)):
+            kind = "Cartesian" if self.product == "cartesian" else "strong"
+            return True, f"a {kind} product of vertex-transitive factors"
+        return None
 
     @functools.cached_property
     def constant_ball_sizes(self) -> tuple[int, ...] | None:
         """``n_d`` when every node of every factor sees the same ball sizes."""
-        if any(f.constant_ball_sizes is None for f, _ in self._same_factors):
+        if any(factor.constant_ball_sizes is None for factor in self._different):
             return None
         return self.ball_sizes(0)
 
@@ -194,58 +247,31 @@ class CartesianProduct(ProductGraph):
             step *= factor.size
         return np.sort(np.concatenate(near))
 
-    def degree(self, i: int) -> int:
-        """Return the sum of the factors' degrees."""
-        return sum(f.degree(d) for f, d in zip(self.factors, self.digits(i), strict=True))
-
-    @functools.cached_property
-    def degrees(self) -> NDArray[np.int64]:
-        """The degree of every node."""
-        self._check_row("the list of degrees")
-        return self._grid([f.degrees for f in self.factors], np.add)
-
-    @property
-    def max_degree(self) -> int:
-        """The largest degree."""
-        return sum(times * f.max_degree for f, times in self._same_factors)
-
-    @property
-    def min_degree(self) -> int:
-        """The smallest degree."""
-        return sum(times * f.min_degree for f, times in self._same_factors)
-
-    @property
-    def edge_count(self) -> int:
-        """The number of edges."""
-        return sum(times * f.edge_count * (self.size // f.size) for f, times in self._same_factors)
-
-    @property
-    def diameter(self) -> int:
-        """The sum of the factors' diameters."""
-        return sum(times * int(f.diameter) for f, times in self._same_factors)
+    @staticmethod
+    def _joint_degree(one: Any, other: Any) -> Any:
+        return one + other
 
     def ball_sizes(self, i: int) -> tuple[int, ...]:
         """Return how many nodes lie at distance 0, 1, 2, … from a node."""
+        from flint import fmpz_poly
+
+        # The sizes of a product's balls are the coefficients of a product of polynomials.
         places = Counter(zip(map(id, self.factors), self.digits(i), strict=True))
-        factors = {id(f): f for f, _ in self._same_factors}
-        powers = [_power(factors[f].ball_sizes(d), times) for (f, d), times in places.items()]
-        return functools.reduce(_convolve, powers)
+        known = {id(factor): factor for factor in self._different}
+        powers = (fmpz_poly(list(known[f].ball_sizes(d))) ** n for (f, d), n in places.items())
+        return tuple(map(int, math.prod(powers, start=fmpz_poly([1])).coeffs()))
 
     @functools.cached_property
     def least_girth(self) -> int:  # type: ignore[override]
         """A triangle lies in one factor."""
         from tightrope.graphs.shapes import girth
 
-        factors = [factor for factor, _ in self._same_factors if not factor.is_tree]
-        return 3 if any(girth(factor) == 3 for factor in factors) else 4
+        return 3 if any(girth(factor) == 3 for factor in self._different) else 4
 
     def transitive_rule(self) -> tuple[bool, str]:
         """Return whether all factors are vertex-transitive [B, Prop 14]."""
-        from tightrope.graphs.symmetry import is_vertex_transitive
-
-        if all(is_vertex_transitive(factor) for factor, _ in self._same_factors):
-            return True, "a Cartesian product of vertex-transitive factors"
-        return False, "a Cartesian product with a factor that is not vertex-transitive"
+        no = False, "a Cartesian product with a factor that is not vertex-transitive"
+        return super().transitive_rule() or no
 
     def intersection_rule(self) -> tuple[tuple[int, ...], tuple[int, ...]] | bool:
         r"""Decide from the factors (Hamming graphs: [B, Prop 13]).
@@ -256,9 +282,9 @@ class CartesianProduct(ProductGraph):
         """
         from tightrope.graphs.symmetry import intersection_numbers
 
-        factors = [(f, times) for f, times in self._same_factors if f.size > 1]
-        found = [intersection_numbers(factor) for factor, _ in factors]
-        if sum(times for _, times in factors) == 1:
+        every = zip(self.factors, self._each(intersection_numbers), strict=True)
+        found = [numbers for factor, numbers in every if factor.size > 1]
+        if len(found) == 1:
             return (found[0].b, found[0].c) if found[0] else False
         slopes = set()
         for numbers in found:
@@ -312,39 +338,11 @@ class StrongProduct(ProductGraph):
         for factor, digit in zip(self.factors, self.digits(i), strict=True):
             ball = np.sort(np.append(factor.neighbours(digit), digit))
             near = (near[:, None] * factor.size + ball).ravel()
-        beside: NDArray[np.int64] = near[near != i]
-        return beside
+        return np.setdiff1d(near, [i])
 
-    def degree(self, i: int) -> int:
-        """Return the number of neighbours."""
-        pairs = zip(self.factors, self.digits(i), strict=True)
-        return math.prod(f.degree(d) + 1 for f, d in pairs) - 1
-
-    @functools.cached_property
-    def degrees(self) -> NDArray[np.int64]:
-        """The degree of every node."""
-        self._check_row("the list of degrees")
-        return self._grid([f.degrees + 1 for f in self.factors], np.multiply) - 1
-
-    @property
-    def max_degree(self) -> int:
-        """The largest degree."""
-        return math.prod(f.max_degree + 1 for f in self.factors) - 1
-
-    @property
-    def min_degree(self) -> int:
-        """The smallest degree."""
-        return math.prod(f.min_degree + 1 for f in self.factors) - 1
-
-    @property
-    def edge_count(self) -> int:
-        """The number of edges."""
-        return (math.prod(2 * f.edge_count + f.size for f in self.factors) - self.size) // 2
-
-    @property
-    def diameter(self) -> int:
-        """The largest of the factors' diameters."""
-        return max(int(f.diameter) for f in self.factors)
+    @staticmethod
+    def _joint_degree(one: Any, other: Any) -> Any:
+        return one + other + one * other
 
     def ball_sizes(self, i: int) -> tuple[int, ...]:
         """Return how many nodes lie at distance 0, 1, 2, … from a node."""
@@ -353,14 +351,6 @@ class StrongProduct(ProductGraph):
         totals = [list(itertools.accumulate(s)) for s in sizes]
         within = [math.prod(t[min(d, len(t) - 1)] for t in totals) for d in range(reach)]
         return tuple(b - a for a, b in zip([0, *within], within, strict=False))
-
-    def transitive_rule(self) -> tuple[bool, str] | None:
-        """Return that all factors are vertex-transitive, if they are."""
-        from tightrope.graphs.symmetry import is_vertex_transitive
-
-        if all(is_vertex_transitive(factor) for factor, _ in self._same_factors):
-            return True, "a strong product of vertex-transitive factors"
-        return None
 
     def intersection_rule(self) -> tuple[tuple[int, ...], tuple[int, ...]] | bool:
         """Decide from the factors.
@@ -373,26 +363,6 @@ class StrongProduct(ProductGraph):
         factors = [factor for factor in self.factors if factor.size > 1]
         numbers = intersection_numbers(factors[0]) if len(factors) == 1 else None
         return (numbers.b, numbers.c) if numbers else False
-
-
-def _convolve(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
-    """Multiply two polynomials with integer coefficients of any size."""
-    out = [0] * (len(left) + len(right) - 1)
-    for i, a in enumerate(left):
-        for j, b in enumerate(right):
-            out[i + j] += a * b
-    return tuple(out)
-
-
-def _power(base: Sequence[int], times: int) -> tuple[int, ...]:
-    """Raise a polynomial to a power; two terms by the binomial theorem."""
-    if len(base) == 2:
-        return tuple(
-            math.comb(times, d) * base[0] ** (times - d) * base[1] ** d for d in range(times + 1)
-        )
-    half = _power(base, times // 2) if times > 1 else (1,)
-    square = _convolve(half, half)
-    return _convolve(square, base) if times % 2 else square
 
 
 @family(
@@ -545,25 +515,18 @@ class CappedCounts(GridGraph):
 
     def distance(self, i: int, j: int) -> int:
         """Return the number of people who must come or go."""
-        here, there = self.digits(i), self.digits(j)
-        up = max(0, *(b - a for a, b in zip(here, there, strict=True)))
-        down = max(0, *(a - b for a, b in zip(here, there, strict=True)))
-        full = (down == 0 < up and max(here) == self.people) or (
-            up == 0 < down and max(there) == self.people
-        )
-        return up + down + int(full)
+        return int(self._apart(np.array(self.digits(i)), np.array(self.digits(j))))
 
     def distances_from(self, i: int) -> NDArray[np.int64]:
         """Return the distances from one node to every node."""
-        here = np.array(self.digits(i))
-        table = self._table
-        gaps = table - here
-        up, down = gaps.max(axis=1).clip(0), -gaps.min(axis=1).clip(max=0)
-        full_there = table.max(axis=1) == self.people
-        full_here = here.max() == self.people
-        extra = ((down == 0) & (up > 0) & full_here) | ((up == 0) & (down > 0) & full_there)
-        row: NDArray[np.int64] = up + down + extra
-        return row
+        return np.asarray(self._apart(np.array(self.digits(i)), self._table))
+
+    def _apart(self, here: NDArray[Any], there: NDArray[Any]) -> Any:
+        """Return the distances from a bundle to one or to a table of them."""
+        gaps = there - here
+        up, down = np.maximum(gaps.max(axis=-1), 0), np.maximum(-gaps.min(axis=-1), 0)
+        full_here, full_there = (x.max(axis=-1) == self.people for x in (here, there))
+        return up + down + np.where(up > 0, (down == 0) & full_here, (down > 0) & full_there)
 
     @functools.cached_property
     def _table(self) -> NDArray[np.int64]:
@@ -580,9 +543,7 @@ class CappedCounts(GridGraph):
             below = (below[:, None] * (self.people + 1) + (count + np.array(step))).ravel()
             above = (above[:, None] * (self.people + 1) + (count + np.arange(2))).ravel()
         near = below if max(here) == self.people else np.concatenate([below, above])
-        near = np.unique(near)
-        beside: NDArray[np.int64] = near[near != i]
-        return beside
+        return np.setdiff1d(near, [i])
 
     def degree(self, i: int) -> int:
         """Return the number of neighbours of a node."""
@@ -601,15 +562,10 @@ class CappedCounts(GridGraph):
         return degrees
 
     @property
-    def max_degree(self) -> int:
-        """The largest degree."""
+    def degree_range(self) -> tuple[int, int]:
+        """1, the degree of the full bundle, and the largest degree."""
         ways = (1 << self.counts) - 1
-        return 2 * ways if self.people > 1 else ways
-
-    @property
-    def min_degree(self) -> int:
-        """1, the degree of the full bundle."""
-        return 1
+        return 1, 2 * ways if self.people > 1 else ways
 
     @property
     def edge_count(self) -> int:
@@ -674,8 +630,7 @@ class FoldedCube(GridGraph, RegularGraph):
         self._check_row("a row of distances")
         different = np.arange(self.size) ^ int(i)
         steps = sum((different >> k & 1 for k in range(1, self.dimension - 1)), different & 1)
-        row: NDArray[np.int64] = np.minimum(steps, self.dimension - steps)
-        return row
+        return np.asarray(np.minimum(steps, self.dimension - steps))
 
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return the corners that differ in one coordinate, and the opposite corner."""
