@@ -7,9 +7,11 @@ contributions, or of the multiset of values, needs far fewer states.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -96,23 +98,45 @@ def derive(
         raise InputError(f"sees_absent needs kind='exhaustive', got kind={kind!r}")
     fewest = fewest if near.allows_absent else 0
     text = name or getattr(function, "__name__", "function").strip("<>")
-    answers = _Answers(function, progress)
+    answers = _Answers(function, near.allows_change, progress)
+    apply = function
     if kind == "exhaustive":
         _all_databases(answers, individuals, values, near, fewest, sees_absent, limit, text)
     elif kind == "sum":
-        _all_sums(answers, individuals, values, near, fewest, contribution, limit)
+        steps, zero = amounts(values, contribution)
+        sums_left = sum_states(steps, zero, individuals, fewest, near.allows_absent, limit)
+        answers.from_rests(*sums_left, steps, plus)
+
+        def added(database: Sequence[Any]) -> Amount:
+            given = (amounts([value], contribution)[0][0] for value in database)
+            return functools.reduce(plus, given, zero)
+
+        apply = partial(_of_state, function, added)
     else:
-        _all_multisets(answers, individuals, values, near, fewest, limit)
+        order = {value: k for k, value in enumerate(values)}
+        left = multiset_rests(values, individuals, fewest, near.allows_absent, limit)
+        arranged = partial(sorted, key=order.__getitem__)
+        answers.from_rests(*left, values, lambda rest, value: tuple(arranged((*rest, value))))
+        apply = partial(_of_state, function, lambda database: tuple(arranged(database)))
     graph = answers.graph(text)
-    apply = _on_databases(function, kind, values, contribution)
     return Query(text, graph, near, individuals, tuple(values), apply, fewest, sees_absent)
+
+
+def _of_state(
+    function: Callable[[Any], Hashable], state: Callable[[Any], Any], database: Any
+) -> Hashable:
+    """Apply a function of states to a database."""
+    return function(state(database))
 
 
 class _Answers:
     """Collects answers and the pairs of them that are adjacent."""
 
-    def __init__(self, function: Callable[[Any], Hashable], progress: Progress | None) -> None:
+    def __init__(
+        self, function: Callable[[Any], Hashable], change: bool, progress: Progress | None
+    ) -> None:
         self.function = function
+        self.change = change
         self.progress = progress
         self.places: dict[Hashable, int] = {}
         self.pairs: set[tuple[int, int]] = set()
@@ -133,14 +157,28 @@ class _Answers:
                 f"answers must be hashable, got {type(answer).__name__} for {database!r}"
             ) from None
 
-    def join(self, found: Iterable[int], own: int | None, change: bool) -> None:
+    def join(self, found: Iterable[int], own: int | None) -> None:
         """Note the answers that one rest leads to as adjacent to each other or to its own."""
         around = set(found)
-        if change:
+        if self.change:
             around |= set() if own is None else {own}
             self.pairs.update(itertools.combinations(sorted(around), 2))
         elif own is not None:
             self.pairs.update((min(own, o), max(own, o)) for o in around if o != own)
+
+    def from_rests(
+        self,
+        rests: Iterable[tuple[Any, bool]],
+        total: int,
+        steps: Sequence[Any],
+        grow: Callable[[Any, Any], Hashable],
+    ) -> None:
+        """Look at every rest and at the states that one person more makes of it."""
+        place = functools.cache(self.place)
+        for done, (rest, has_own) in enumerate(rests, 1):
+            own = place(rest) if has_own else None
+            self.join([place(grow(rest, step)) for step in steps], own)
+            self.report(done, total)
 
     def report(self, done: int, total: int, every: int = 4096) -> None:
         """Tell how far the derivation is, not at every state."""
@@ -191,94 +229,15 @@ def _all_databases(
         lines[:, 1:].sort(axis=1)
         for line in np.unique(lines, axis=0).tolist():
             own = line[0] if line[0] >= 0 else None
-            answers.join(line[1:], own, near.allows_change)
-
-
-def _all_sums(
-    answers: _Answers,
-    individuals: int,
-    values: Sequence[Hashable],
-    near: Neighbours,
-    fewest: int,
-    contribution: Callable[[Any], Any] | None,
-    limit: int,
-) -> None:
-    steps, zero = amounts(values, contribution)
-    rests, total = sum_states(steps, zero, individuals, fewest, near.allows_absent, limit)
-    if total * len(steps) > limit:
-        raise TooLarge(
-            f"the derivation would look at {total * len(steps)} moves between sums, more than "
-            f"{limit}: raise limit to go on"
-        )
-    known: dict[Amount, int] = {}
-
-    def place(amount: Amount) -> int:
-        if amount not in known:
-            known[amount] = answers.place(amount)
-        return known[amount]
-
-    for done, (rest, has_own) in enumerate(rests, 1):
-        own = place(rest) if has_own else None
-        answers.join([place(plus(rest, step)) for step in steps], own, near.allows_change)
-        answers.report(done, total)
-
-
-def _all_multisets(
-    answers: _Answers,
-    individuals: int,
-    values: Sequence[Hashable],
-    near: Neighbours,
-    fewest: int,
-    limit: int,
-) -> None:
-    order = {value: k for k, value in enumerate(values)}
-    rests, total = multiset_rests(values, individuals, fewest, near.allows_absent, limit)
-    known: dict[tuple[Hashable, ...], int] = {}
-
-    def place(people: tuple[Hashable, ...]) -> int:
-        if people not in known:
-            known[people] = answers.place(people)
-        return known[people]
-
-    for done, (rest, has_own) in enumerate(rests, 1):
-        own = place(rest) if has_own else None
-        larger = (tuple(sorted((*rest, value), key=order.__getitem__)) for value in values)
-        answers.join([place(people) for people in larger], own, near.allows_change)
-        answers.report(done, total)
-
-
-def _on_databases(
-    function: Callable[[Any], Hashable],
-    kind: str,
-    values: Sequence[Hashable],
-    contribution: Callable[[Any], Any] | None,
-) -> Callable[[tuple[Any, ...]], Hashable]:
-    """Return the function on databases that a function on states stands for."""
-    if kind == "exhaustive":
-        return function
-    if kind == "multiset":
-        order = {value: k for k, value in enumerate(values)}
-        return lambda database: function(tuple(sorted(database, key=order.__getitem__)))
-    zero = amounts(values, contribution)[1]
-
-    def on_sum(database: tuple[Any, ...]) -> Hashable:
-        total = zero
-        for value in database:
-            total = plus(total, amounts([value], contribution)[0][0])
-        return function(total)
-
-    return on_sum
+            answers.join(line[1:], own)
 
 
 def _check_inputs(
     individuals: int, values: Sequence[Hashable], near: Neighbours, fewest: int, limit: int
 ) -> None:
-    for what, given, least in (
-        ("individuals", individuals, 1),
-        ("fewest", fewest, 0),
-        ("limit", limit, 1),
-    ):
-        whole_number(given, what, least)
+    whole_number(individuals, "individuals")
+    whole_number(fewest, "fewest", 0)
+    whole_number(limit, "limit")
     if fewest > individuals:
         raise InputError(f"fewest must be at most individuals={individuals}, got {fewest}")
     if len(values) == 0 or len(set(values)) != len(values):
@@ -388,18 +347,17 @@ def sum_states(
     >>> list(sum_states([0, 1], 0, 2, 0, False, 100)[0])
     [(0, False), (1, False)]
     """
-    if not absent:
-        rests = sums(steps, zero, people - 1, people - 1, limit)
-        return ((rest, False) for rest in _ordered(rests)), len(rests)
-    least = max(fewest, 1) - 1
+    least = max(fewest, 1) - 1 if absent else people - 1
     every = sums(steps, zero, least, people - 1, limit)
-    own = sums(steps, zero, fewest, people - 1, limit) if fewest < people else set()
-    return ((rest, rest in own) for rest in _ordered(every)), len(every)
-
-
-def _ordered(found: Iterable[Amount]) -> list[Amount]:
-    listed: list[Any] = list(found)
-    return sorted(listed)
+    if len(every) * len(steps) > limit:
+        raise TooLarge(
+            f"the derivation would look at {len(every) * len(steps)} moves between sums, more than "
+            f"{limit}: raise limit to go on"
+        )
+    has_own = absent and fewest < people
+    own = sums(steps, zero, fewest, people - 1, limit) if has_own else set()
+    ordered: list[Any] = sorted(every)
+    return ((rest, rest in own) for rest in ordered), len(every)
 
 
 def multiset_rests(
