@@ -81,6 +81,11 @@ class ColouredGraph:
         """Return the node at the beginning of each arc."""
         return np.repeat(np.arange(self.size), np.diff(self.starts))
 
+    def row_sums(self, values: Hashes) -> Hashes:
+        """Add up a value of each arc over every row, modulo 2^64."""
+        totals = np.concatenate([np.zeros(1, np.uint64), np.cumsum(values)])
+        return np.diff(totals[self.starts])
+
     def restricted(self, nodes: NDArray[np.int64], colours: NDArray[np.int64]) -> ColouredGraph:
         """Return the graph on some nodes, renumbered in the order given, with new colours."""
         place = np.full(self.size, -1)
@@ -153,16 +158,16 @@ def coloured_graph(
     colours = np.zeros(size, np.int64)
     if node_colours is not None:
         colours = _colour_numbers(node_colours, (size,), "node colours")
-    begin = listed.edge_array()
-    kinds = np.unique(listed.edge_lengths(), return_inverse=True)[1].astype(np.int64)
-    arcs = np.concatenate([begin, begin[:, ::-1]]), np.tile(kinds, 2)
+    edges = listed.edge_array()
+    begin, end = np.concatenate([edges, edges[:, ::-1]]).T
+    kinds = np.tile(np.unique(listed.edge_lengths(), return_inverse=True)[1], 2)
     if pair_colours is None:
-        return _in_rows(arcs[0][:, 0], arcs[0][:, 1], arcs[1], colours)
+        return _in_rows(begin, end, kinds, colours)
     if size > LIMITS.pairs:
         raise TooLarge(f"colours of pairs are taken up to {LIMITS.pairs} answers, got {size}")
     pairs = _colour_numbers(pair_colours, (size, size), "pair colours")
     joined = np.zeros((size, size), np.int64)
-    joined[arcs[0][:, 0], arcs[0][:, 1]] = arcs[1] + 1
+    joined[begin, end] = kinds + 1
     return _from_matrix(pairs * (joined.max() + 1) + joined, colours)
 
 
@@ -178,21 +183,17 @@ def _from_matrix(pairs: NDArray[np.int64], colours: NDArray[np.int64]) -> Colour
     looks, counts = np.unique(even, return_counts=True)
     left_out = looks[counts.argmax()] if len(looks) else -1
     begin, end = np.nonzero(apart & (both != left_out))
-    kinds = np.unique(both[begin, end], return_inverse=True)[1].astype(np.int64)
-    return _in_rows(begin, end, kinds, np.unique(own, return_inverse=True)[1].astype(np.int64))
+    kinds = np.unique(both[begin, end], return_inverse=True)[1]
+    return _in_rows(begin, end, kinds, np.unique(own, return_inverse=True)[1])
 
 
 def _in_rows(
-    begin: NDArray[np.int64],
-    end: NDArray[np.int64],
-    kinds: NDArray[np.int64],
-    colours: NDArray[np.int64],
+    begin: NDArray[np.int64], end: NDArray[np.int64], kinds: NDArray[Any], colours: NDArray[Any]
 ) -> ColouredGraph:
     order = np.lexsort((end, begin))
-    starts = np.zeros(len(colours) + 1, np.int64)
-    np.cumsum(np.bincount(begin, minlength=len(colours)), out=starts[1:])
-    parts = (starts, end[order].astype(np.int64), kinds[order], colours.astype(np.int64))
-    return ColouredGraph(*map(frozen, parts))
+    starts = np.searchsorted(begin[order], np.arange(len(colours) + 1))
+    parts = (starts, end[order], kinds[order], colours)
+    return ColouredGraph(*(frozen(part.astype(np.int64)) for part in parts))
 
 
 def _colour_numbers(
@@ -251,25 +252,20 @@ class Refinement:
     """
 
     def __init__(self, graph: ColouredGraph) -> None:
-        self._ends = graph.ends
+        self._graph = graph
         self._kinds = scramble(scramble(graph.kinds.astype(np.uint64)))
-        self._full = np.flatnonzero(np.diff(graph.starts))
-        self._starts = graph.starts[self._full]
         self.start = scramble(graph.colours.astype(np.uint64))
         self.work = 0
 
     def _round(self, colours: Hashes) -> Hashes:
-        self.work += len(self._ends) + len(colours)
+        self.work += len(self._kinds) + len(colours)
         if self.work > LIMITS.steps:
             raise TooLarge(
                 f"the search for automorphisms was given up after {LIMITS.steps} steps: "
                 "this graph is one of the hard ones"
             )
-        sums = np.zeros(len(colours), np.uint64)
-        if len(self._full):
-            seen = scramble(colours[self._ends] ^ self._kinds)
-            sums[self._full] = np.add.reduceat(seen, self._starts)
-        return scramble(scramble(colours) + sums)
+        seen = scramble(colours[self._graph.ends] ^ self._kinds)
+        return scramble(scramble(colours) + self._graph.row_sums(seen))
 
     def refine(self, colours: Hashes) -> tuple[Hashes, list[np.uint64]]:
         """Return the stable colouring and, for each round, a hash of all colours together."""
@@ -303,11 +299,10 @@ def individualised(colours: Hashes, node: int) -> Hashes:
     return out
 
 
-@dataclass(frozen=True)
 class Collapsed:
-    """A core and what was folded into it.
+    """A core without hanging trees and twins, and what was folded into it.
 
-    Parameters
+    Attributes
     ----------
     core
         The graph that is left.
@@ -321,43 +316,23 @@ class Collapsed:
 
     Examples
     --------
-    >>> from tightrope.graphs import Star
-    >>> folded = collapse(coloured_graph(Star(4)))
+    >>> from tightrope.graphs import Clique, Cycle, Star
+    >>> folded = Collapsed(coloured_graph(Star(4)))
     >>> folded.core.size, folded.order, folded.blocks
     (1, 24, [[0, 1, 2, 3, 4]])
-    """
-
-    core: ColouredGraph
-    blocks: list[list[int]]
-    moves: list[Moves]
-    order: int
-
-
-def collapse(graph: ColouredGraph) -> Collapsed:
-    """Fold hanging trees and twins until none is left.
-
-    Examples
-    --------
-    >>> from tightrope.graphs import Clique, Cycle
-    >>> collapse(coloured_graph(Clique(5))).order, collapse(coloured_graph(Cycle(5))).order
+    >>> Collapsed(coloured_graph(Clique(5))).order, Collapsed(coloured_graph(Cycle(5))).order
     (120, 1)
     """
-    fold = _Fold(graph)
-    while fold.trees() or fold.twins(adjacent=False) or fold.twins(adjacent=True):
-        pass
-    return Collapsed(fold.graph, fold.blocks, fold.moves, fold.order)
-
-
-class _Fold:
-    """The state of folding: the graph so far, with everything already folded into its nodes."""
 
     def __init__(self, graph: ColouredGraph) -> None:
-        self.graph = graph
+        self.core = graph
         self.blocks = [[i] for i in range(graph.size)]
         self.moves: list[Moves] = []
         self.order = 1
         self._numbers: dict[Hashable, int] = {}
         self._first_free = int(graph.colours.max(initial=0)) + 1
+        while self._trees() or self._twins(adjacent=False) or self._twins(adjacent=True):
+            pass
 
     def _colour(self, look: Hashable) -> int:
         """Return one colour for each look, different from all colours in use."""
@@ -372,14 +347,14 @@ class _Fold:
             self.moves.append((_flat(cycle), _flat(shifted)))
 
     def _keep(self, nodes: NDArray[np.int64], colours: NDArray[np.int64]) -> None:
-        self.graph = self.graph.restricted(nodes, colours[nodes])
+        self.core = self.core.restricted(nodes, colours[nodes])
         self.blocks = [self.blocks[i] for i in nodes]
 
     # -- trees ----------------------------------------------------------------------------
 
-    def trees(self) -> bool:
+    def _trees(self) -> bool:
         """Fold every leaf into its neighbour, layer by layer; say whether there was one."""
-        graph = self.graph
+        graph = self.core
         degree = np.diff(graph.starts)
         alive = np.ones(graph.size, bool)
         colours = graph.colours.copy()
@@ -389,10 +364,9 @@ class _Fold:
             found = []
             for leaf in layer:
                 ends, kinds = graph.row(leaf)
-                stem = int(ends[alive[ends]][0])
-                if degree[stem] > 1:
-                    kind = int(kinds[alive[ends]][0])
-                    found.append((leaf, stem, kind))
+                (place,) = np.flatnonzero(alive[ends])
+                if degree[ends[place]] > 1:
+                    found.append((leaf, int(ends[place]), int(kinds[place])))
             for leaf, stem, kind in found:
                 colours[leaf] = self._grown(leaf, colours, hanging)
                 hanging.setdefault(stem, []).append((int(colours[leaf]), kind, leaf))
@@ -428,12 +402,12 @@ class _Fold:
 
     # -- twins ----------------------------------------------------------------------------
 
-    def twins(self, adjacent: bool) -> bool:
+    def _twins(self, adjacent: bool) -> bool:
         """Fold twins of one sort into one node each; say whether there were any."""
         classes = list(self._adjacent_twins() if adjacent else self._distant_twins())
         if not classes:
             return False
-        colours, alive = self.graph.colours.copy(), np.ones(self.graph.size, bool)
+        colours, alive = self.core.colours.copy(), np.ones(self.core.size, bool)
         for kind, members in classes:
             blocks = [self.blocks[i] for i in members]
             self._permutable(blocks)
@@ -447,28 +421,24 @@ class _Fold:
 
     def _sums(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """Hash every row as a sum over its arcs; return the parts as well."""
-        graph = self.graph
+        graph = self.core
         parts = scramble(scramble(graph.ends.astype(np.uint64)) ^ graph.kinds.astype(np.uint64))
-        sums = np.zeros(graph.size, np.uint64)
-        full = np.flatnonzero(np.diff(graph.starts))
-        if len(full):
-            sums[full] = np.add.reduceat(parts, graph.starts[full])
-        return sums, parts
+        return graph.row_sums(parts), parts
 
     def _distant_twins(self) -> Iterator[tuple[int, list[int]]]:
         """Yield classes of nodes with the same arcs, and none between them."""
         sums, _ = self._sums()
-        keys = np.stack([sums, self.graph.colours.astype(np.uint64)], axis=1)
+        keys = np.stack([sums, self.core.colours.astype(np.uint64)], axis=1)
         _, group = np.unique(keys, axis=0, return_inverse=True)
         for members in _classes(group.ravel()):
-            first = self.graph.row(members[0])
-            alike = [i for i in members if _same(first, self.graph.row(i))]
+            first = self.core.row(members[0])
+            alike = [i for i in members if _same(first, self.core.row(i))]
             if len(alike) > 1:
                 yield -1, alike
 
     def _adjacent_twins(self) -> Iterator[tuple[int, list[int]]]:
         """Yield classes of nodes with the same arcs but for those between them."""
-        graph = self.graph
+        graph = self.core
         sums, parts = self._sums()
         begin, end = graph.sources(), graph.ends
         back = np.lexsort((begin, end))  # place of the reverse of each arc
@@ -477,10 +447,7 @@ class _Fold:
             & (graph.kinds == graph.kinds[back])
             & (graph.colours[begin] == graph.colours[end])
         )
-        pairs = csr_array(
-            (np.ones(int(alike.sum())), (begin[alike], end[alike])), shape=(graph.size,) * 2
-        )
-        for members in _classes(connected_components(pairs, directed=False)[1]):
+        for members in _classes(_components(begin[alike], end[alike], graph.size)):
             first = members[0]
             sure = [first, *(i for i in members[1:] if self._are_adjacent_twins(first, i))]
             if len(sure) > 1:
@@ -488,7 +455,7 @@ class _Fold:
                 yield int(kinds[ends == sure[1]][0]), sure
 
     def _are_adjacent_twins(self, i: int, j: int) -> bool:
-        (ends, kinds), (others, other_kinds) = self.graph.row(i), self.graph.row(j)
+        (ends, kinds), (others, other_kinds) = self.core.row(i), self.core.row(j)
         mine, theirs = ends != j, others != i
         if mine.all() or theirs.all() or kinds[~mine][0] != other_kinds[~theirs][0]:
             return False
@@ -504,10 +471,7 @@ def _classes(group: NDArray[np.int64]) -> Iterator[list[int]]:
             yield [int(i) for i in members]
 
 
-def _same(
-    one: tuple[NDArray[np.int64], NDArray[np.int64]],
-    other: tuple[NDArray[np.int64], NDArray[np.int64]],
-) -> bool:
+def _same(one: Moves, other: Moves) -> bool:
     return np.array_equal(one[0], other[0]) and np.array_equal(one[1], other[1])
 
 
@@ -556,10 +520,9 @@ class AutomorphismGroup:
     @functools.cached_property
     def orbits(self) -> NDArray[np.int64]:
         """For each node, the number of its orbit; orbits are numbered by their first node."""
-        ends = [np.concatenate(side) for side in zip(*self.moves, strict=True)]
-        begin, end = ends or (np.zeros(0, np.int64),) * 2
-        joins = csr_array((np.ones(len(begin)), (begin, end)), shape=(self.size,) * 2)
-        return frozen(_numbered(connected_components(joins, directed=False)[1].tolist()))
+        nobody = np.zeros(0, np.int64)
+        begin, end = (np.concatenate([nobody, *(move[k] for move in self.moves)]) for k in (0, 1))
+        return frozen(_numbered(_components(begin, end, self.size)))
 
     @property
     def orbit_count(self) -> int:
@@ -602,7 +565,7 @@ def automorphism_group(
     1
     """
     whole = coloured_graph(graph, node_colours, pair_colours)
-    folded = collapse(whole)
+    folded = Collapsed(whole)
     search = _Search(folded.core)
     order = folded.order * search.group_order()
     moves = [*folded.moves, *(_lifted(p, folded.blocks) for p in search.found)]
@@ -628,7 +591,7 @@ def acts_transitively(graph: AnswerGraph) -> bool:
     if graph.min_degree != graph.max_degree:
         return False
     # In a regular graph nothing but twins is folded, and twins can always be swapped.
-    return _Search(collapse(coloured_graph(graph)).core).is_transitive()
+    return _Search(Collapsed(coloured_graph(graph)).core).is_transitive()
 
 
 def pair_orbits(group: AutomorphismGroup) -> NDArray[np.int64]:
@@ -655,27 +618,26 @@ def pair_orbits(group: AutomorphismGroup) -> NDArray[np.int64]:
         where[moved] = image
         there = label[np.ix_(where, where)]
         differ = label != there
-        count = int(label.max()) + 1
-        joins = csr_array(
-            (np.ones(int(differ.sum()), bool), (label[differ], there[differ])),
-            shape=(count, count),
-        )
-        label = connected_components(joins, directed=False)[1][label]
-    return frozen(_numbered(label.ravel().tolist()).reshape(size, size))
+        label = _components(label[differ], there[differ], int(label.max()) + 1)[label]
+    return frozen(_numbered(label.ravel()).reshape(size, size))
+
+
+def _components(begin: NDArray[np.int64], end: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Return for each of some nodes the number of its part, where pairs are joined."""
+    joins = csr_array((np.ones(len(begin), bool), (begin, end)), shape=(size, size))
+    return np.asarray(connected_components(joins, directed=False)[1])
 
 
 def _lifted(permutation: NDArray[np.int64], blocks: list[list[int]]) -> Moves:
     """Turn a permutation of core nodes into moves of the nodes they stand for."""
     changed = np.flatnonzero(permutation != np.arange(len(permutation)))
-    moved = [x for i in changed for x in blocks[i]]
-    image = [x for i in changed for x in blocks[permutation[i]]]
-    return np.array(moved, np.int64), np.array(image, np.int64)
+    return _flat([blocks[i] for i in changed]), _flat([blocks[i] for i in permutation[changed]])
 
 
-def _numbered(labels: Sequence[int]) -> NDArray[np.int64]:
+def _numbered(labels: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return numbers for labels, in the order in which they first occur."""
     number: dict[int, int] = {}
-    return np.array([number.setdefault(label, len(number)) for label in labels], np.int64)
+    return np.array([number.setdefault(x, len(number)) for x in labels.tolist()], np.int64)
 
 
 @dataclass(frozen=True)
@@ -724,7 +686,8 @@ class _Search:
             choice = np.flatnonzero(fresh if fresh.any() else sizes > 1)
             node = int(choice[np.lexsort((cell[choice], sizes[choice]))[0]])
             after, trace = self._refinement.refine(individualised(colours, node))
-            levels.append(_Level(colours, colours[node], node, trace, after, _order(after)))
+            order = np.argsort(after, kind="stable")
+            levels.append(_Level(colours, colours[node], node, trace, after, order))
             colours, before = after, sizes
 
     def group_order(self) -> int:
@@ -775,7 +738,7 @@ class _Search:
             other = self._refinement.follow(individualised(colours, candidate), level.trace)
             if other is None:
                 continue
-            order = _order(other)
+            order = np.argsort(other, kind="stable")
             if not np.array_equal(other[order], level.after[level.order_after]):
                 continue
             # Cell to cell in node order: right wherever cells are single or the same set.
@@ -791,7 +754,3 @@ class _Search:
                 likely = permutation[below.node]
                 tries.append((other, iter([int(likely), *map(int, cell[cell != likely])])))
         return None
-
-
-def _order(colours: Hashes) -> NDArray[np.int64]:
-    return np.argsort(colours, kind="stable")

@@ -48,12 +48,7 @@ def read_graph(path: str | Path) -> ExplicitGraph:
     ...     read_graph(f"{folder}/ring.csv").is_cycle
     True
     """
-    kind = _kind(path)
-    if kind == ".csv":
-        return _read_csv(path)
-    if kind == ".graphml":
-        return _read_graphml(path)
-    return _read_json(path)
+    return _format(path)[0](path)
 
 
 def write_graph(graph: AnswerGraph, path: str | Path) -> None:
@@ -75,22 +70,23 @@ def write_graph(graph: AnswerGraph, path: str | Path) -> None:
     ...     print(Path(folder, "line.json").read_text())
     {"name": "path(3)", "nodes": [0, 1, 2], "edges": [[0, 1], [1, 2]]}
     """
-    kind = _kind(path)
-    listed = graph.explicit()
-    if kind == ".csv":
-        text = _csv_text(listed, path)
-    elif kind == ".graphml":
-        text = _graphml_text(listed, path)
-    else:
-        text = _json_text(listed, path)
-    write_text(path, text)
+    text = _format(path)[1]
+    write_text(path, text(graph.explicit(), path))
 
 
-def _kind(path: str | Path) -> str:
+def _format(
+    path: str | Path,
+) -> tuple[Callable[[str | Path], ExplicitGraph], Callable[[ExplicitGraph, str | Path], str]]:
+    """Return how files of this kind are read, and the text that is written to them."""
+    formats = {
+        ".csv": (_read_csv, _csv_text),
+        ".graphml": (_read_graphml, _graphml_text),
+        ".json": (_read_json, _json_text),
+    }
     kind = Path(path).suffix.lower()
-    if kind not in (".csv", ".graphml", ".json"):
+    if kind not in formats:
         raise InputError(f"{path}: graph files end in .csv, .graphml or .json")
-    return kind
+    return formats[kind]
 
 
 class Listing:
@@ -175,18 +171,15 @@ class Listing:
 def _read_csv(path: str | Path) -> ExplicitGraph:
     listing = Listing(path)
     width = 0
-    headers = [
-        [*ends, *more]
-        for ends in (("from", "to"), ("source", "target"))
-        for more in ((), ("length",))
-    ]
     for line, row in read_rows(path, strict=True):
         place = f"{path}:{line}"
         if not width:
             width = len(row)
             if width not in (2, 3):
                 raise InputError(f"{place}: lines must read from,to or from,to,length")
-            if [field.lower() for field in row] in headers:
+            names = [field.lower() for field in row]
+            ends = names[:2] in (["from", "to"], ["source", "target"])
+            if ends and names[2:] in ([], ["length"]):
                 continue
         if len(row) != width:
             raise InputError(f"{place}: expected {width} fields as above, got {len(row)}")
@@ -304,9 +297,6 @@ def _check_json_label(label: Hashable, path: str | Path, depth: int = 0) -> None
         )
 
 
-_LABEL_COLUMNS = ("label", "name", "id")
-
-
 # -- GraphML ------------------------------------------------------------------------------
 
 
@@ -323,11 +313,10 @@ def _read_graphml(path: str | Path) -> ExplicitGraph:
     for tag in ("hyperedge", "port"):
         if tag in found:
             raise InputError(f"{path}: {tag} elements are not accepted")
-    if len(found.get("graph", ())) != 1:
-        problem = (
-            "expected one graph, got another" if "graph" in found else "the file holds no graph"
-        )
-        raise InputError(f"{path}: {problem}")
+    if "graph" not in found:
+        raise InputError(f"{path}: the file holds no graph")
+    if len(found["graph"]) > 1:
+        raise InputError(f"{path}: expected one graph, got another")
     if found["graph"][0].get("edgedefault", "undirected") != "undirected":
         raise InputError(f"{path}: an answer graph must be undirected")
     keys = {
@@ -421,10 +410,7 @@ def _graphml_text(graph: ExplicitGraph, path: str | Path) -> str:
     names = label_texts(graph.labels, path)
     for name in names:
         if any(ord(c) < 32 or 0xD800 <= ord(c) < 0xE000 or c in "\ufffe\uffff" for c in name):
-            raise InputError(
-                f"{path}: answer {shortened(name)} holds a character that XML does not allow; "
-                "a .json file keeps it"
-            )
+            raise _only_json(path, name, "holds a character that XML does not allow")
     drawn: networkx.Graph[str] = networkx.Graph()
     drawn.add_nodes_from((f"n{i}", {"label": name}) for i, name in enumerate(names))
     lengths = graph.edge_lengths().tolist() if graph.has_lengths else [None] * graph.edge_count
@@ -578,21 +564,16 @@ def label_texts(labels: Sequence[Hashable], path: str | Path) -> list[str]:
     """
     for label in labels:
         if isinstance(label, bool) or not isinstance(label, int | str):
-            raise InputError(
-                f"{path}: answer {shortened(label)} is neither text nor a whole number; "
-                "a .json file keeps it"
-            )
+            raise _only_json(path, label, "is neither text nor a whole number")
         if isinstance(label, str) and (not label or label != label.strip() or "\0" in label):
-            raise InputError(
-                f"{path}: answer {shortened(label)} is empty, begins or ends with a space or holds "
-                "a NUL; a .json file keeps it"
-            )
+            problem = "is empty, begins or ends with a space or holds a NUL"
+            raise _only_json(path, label, problem)
     texts = [str(label) for label in labels]
-    back = typed_labels(texts)
-    changed = [a for a, b in zip(labels, back, strict=True) if a != b]
-    if changed:
-        raise InputError(
-            f"{path}: answer {shortened(changed[0])} would be read back as another type; "
-            "a .json file keeps it"
-        )
+    for label, back in zip(labels, typed_labels(texts), strict=True):
+        if label != back:
+            raise _only_json(path, label, "would be read back as another type")
     return texts
+
+
+def _only_json(path: str | Path, label: Hashable, problem: str) -> InputError:
+    return InputError(f"{path}: answer {shortened(label)} {problem}; a .json file keeps it")

@@ -73,16 +73,14 @@ class HistogramGraph(AnswerGraph):
         """Return the node that stands for a tuple of counts."""
         if isinstance(label, tuple) and len(label) == self.classes:
             whole = all(isinstance(c, int | np.integer) and c >= 0 for c in label)
-            if whole and self._fits(int(sum(label))):
+            absent = self.people - int(sum(label)) if whole else -1
+            if absent == 0 or (absent > 0 and self._bins > self.classes):
                 return self.node(label)
         sums = "at most" if self._bins > self.classes else "exactly"
         raise InputError(
             f"an answer of {self.name} is a tuple of {self.classes} whole numbers with sum "
             f"{sums} {self.people}, got {label!r}"
         )
-
-    def _fits(self, total: int) -> bool:
-        return total <= self.people if self._bins > self.classes else total == self.people
 
     @functools.cached_property
     def _table(self) -> NDArray[np.int64]:

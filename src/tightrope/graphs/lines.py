@@ -23,13 +23,7 @@ from tightrope.graphs.registry import Parameter, family
 _NODES = Parameter("n", "number of answers")
 
 
-@family(
-    "path",
-    _NODES,
-    meaning="answers in a row",
-    example="path(6)",
-    drawn="path(5)",
-)
+@family("path", _NODES, meaning="answers in a row", example="path(6)", drawn="path(5)")
 class PathPower(AnswerGraph):
     r"""Answers on a line, adjacent when they differ by at most ``width``.
 
@@ -262,10 +256,7 @@ class CappedPathPower(PathPower):
 
 
 @family(
-    "cycle",
-    Parameter("n", "number of answers", 3),
-    meaning="answers in a ring",
-    example="cycle(8)",
+    "cycle", Parameter("n", "number of answers", 3), meaning="answers in a ring", example="cycle(8)"
 )
 class Cycle(RegularGraph):
     """Answers on a ring, each adjacent to the next.
@@ -336,11 +327,7 @@ class CompleteGraph(RegularGraph):
 
 
 @family(
-    "clique",
-    _NODES,
-    meaning="every two answers adjacent",
-    example="clique(4)",
-    drawn="clique(6)",
+    "clique", _NODES, meaning="every two answers adjacent", example="clique(4)", drawn="clique(6)"
 )
 class Clique(CompleteGraph):
     """Every two answers adjacent, as for ``choice(c)`` [B, Ex 30].

@@ -384,12 +384,7 @@ def grid(*sides: int) -> CartesianProduct:
     return CartesianProduct([lines[side] for side in sides], name=name)
 
 
-@family(
-    "hypercube",
-    Parameter("d", "dimension"),
-    meaning="tuples of bits",
-    example="hypercube(3)",
-)
+@family("hypercube", Parameter("d", "dimension"), meaning="tuples of bits", example="hypercube(3)")
 def hypercube(dimension: int) -> CartesianProduct:
     """Return the hypercube, whose answers are tuples of zeros and ones.
 

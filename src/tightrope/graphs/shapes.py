@@ -5,6 +5,7 @@ Shapes are about the edges alone, whatever their lengths.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -52,7 +53,7 @@ def shortest_cycle(graph: AnswerGraph) -> tuple[int, ...] | None:
         return 0, 1, 2
     least = graph.least_girth
     best: tuple[int, ...] | None = None
-    near = _lists(graph)
+    near = functools.cache(lambda node: graph.neighbours(node).tolist())
     # Most graphs with short cycles show one around their first nodes.
     for node in range(min(3, graph.size)):
         if graph.degree(node) <= LIMITS.searched:
@@ -69,17 +70,6 @@ def shortest_cycle(graph: AnswerGraph) -> tuple[int, ...] | None:
         if best is not None and len(best) == least:
             break
     return best
-
-
-def _lists(graph: AnswerGraph) -> Callable[[int], list[int]]:
-    known: dict[int, list[int]] = {}
-
-    def near(node: int) -> list[int]:
-        if node not in known:
-            known[node] = graph.neighbours(node).tolist()
-        return known[node]
-
-    return near
 
 
 def _cycle_near(near: Callable[[int], list[int]], root: int, below: int) -> tuple[int, ...] | None:

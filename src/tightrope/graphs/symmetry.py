@@ -64,12 +64,15 @@ class IntersectionNumbers:
         return tuple(sizes)
 
 
-def intersection_numbers(graph: AnswerGraph) -> IntersectionNumbers | None:
+def intersection_numbers(
+    graph: AnswerGraph, *, transitive: bool = False
+) -> IntersectionNumbers | None:
     r"""Return the intersection numbers, or ``None`` when the graph is not distance-regular.
 
     Decided exactly: by rule for cliques, cycles, folded cubes and products (Hamming graphs:
     :math:`b_d = (u-d)(v-1)`, :math:`c_d = d` [B, Prop 13]), by different degrees, otherwise
-    from all distances. Edges with lengths are not counted steps: the answer is then ``None``.
+    from all distances, or from those of one node where the graph is known to be vertex-transitive.
+    Edges with lengths are not counted steps: the answer is then ``None``.
 
     Examples
     --------
@@ -91,7 +94,8 @@ def intersection_numbers(graph: AnswerGraph) -> IntersectionNumbers | None:
         return IntersectionNumbers((2, *ones, 0), (0, *ones, 1 if odd else 2))
     by_rule = graph.intersection_rule()
     if by_rule is None:
-        return from_distances(graph)
+        # Where every node sees the same, one root speaks for all.
+        return from_distances(graph, roots=1 if transitive else None)
     return None if isinstance(by_rule, bool) else IntersectionNumbers(*by_rule)
 
 
@@ -209,15 +213,7 @@ def symmetry(graph: AnswerGraph) -> Symmetry:
     'degrees differ (5 … 10), so neither'
     """
     transitive, reason = _transitivity(graph)
-    if graph.has_lengths or graph.min_degree != graph.max_degree:
-        numbers = None
-    elif (
-        transitive and graph.intersection_rule() is None and not (graph.is_clique or graph.is_cycle)
-    ):
-        # Every node sees the same, so one root speaks for all.
-        numbers = from_distances(graph, roots=1)
-    else:
-        numbers = intersection_numbers(graph)
+    numbers = intersection_numbers(graph, transitive=transitive)
     if graph.has_lengths:
         reason += "; distance-regularity is about edges of length 1"
     elif graph.min_degree == graph.max_degree:
