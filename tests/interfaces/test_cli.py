@@ -56,7 +56,7 @@ def test_a_defect_shows_no_traceback(run, monkeypatch):
     def broken(*_):
         raise RuntimeError("boom")
 
-    monkeypatch.setattr("tightrope.graphs.facts.graph_facts", broken)
+    monkeypatch.setattr("tightrope.graphs.symmetry.graph_facts", broken)
     failed = run("graph", "path(3)")
     assert failed.code == 70
     assert is_one_line(failed)
@@ -67,7 +67,7 @@ def test_an_interrupt_is_one_line(run, monkeypatch):
     def stopped(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tightrope.graphs.facts.graph_facts", stopped)
+    monkeypatch.setattr("tightrope.graphs.symmetry.graph_facts", stopped)
     assert run("graph", "path(3)") == (130, "", "tightrope: interrupted\n")
     monkeypatch.setattr("tightrope.optimize.limits.minimise", lambda *_, **__: stopped())
     words = ["cycle(5)", "--epsilon", "1", "--max-vulnerability", "0.3"]

@@ -3,7 +3,7 @@
 import pytest
 
 from tightrope import query
-from tightrope.graphs.facts import graph_facts
+from tightrope.graphs.symmetry import graph_facts
 
 KEYS = {
     "nodes", "edges", "diameter", "max_degree", "is_path", "is_cycle", "is_tree", "is_clique",

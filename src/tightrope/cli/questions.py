@@ -40,7 +40,7 @@ def graph(
     >>> graph("cycle(5)", as_json=True)
     {"query": "cycle(5)", "neighbours": "change-one", "nodes": 5, "edges": 5, ...}
     """
-    from tightrope.graphs.facts import graph_facts
+    from tightrope.graphs.symmetry import graph_facts
     from tightrope.queries import query
     from tightrope.report.texts import about_query
 

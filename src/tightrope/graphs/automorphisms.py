@@ -148,11 +148,7 @@ def coloured_graph(
     >>> coloured_graph(Clique(3), pair_colours=1 - np.eye(3)).kinds.tolist()
     []
     """
-    if graph.size > LIMITS.searched:
-        raise TooLarge(
-            f"automorphisms are searched for up to {LIMITS.searched} answers, "
-            f"but {graph.name} has {graph.size}"
-        )
+    graph._check_searched("the automorphism group")
     listed = graph.explicit()
     size = graph.size
     colours = np.zeros(size, np.int64)

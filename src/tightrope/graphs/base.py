@@ -496,6 +496,13 @@ class AnswerGraph(ABC):
                 f"at most {LIMITS.matrix} nodes fit: use distances_from(node) instead"
             )
 
+    def _check_searched(self, what: str) -> None:
+        if self.size > LIMITS.searched:
+            raise TooLarge(
+                f"{what} of {self.name} is not known by rule and is searched for only in graphs of "
+                f"up to {LIMITS.searched} answers, got {self.size}"
+            )
+
     def _check_edges(self) -> None:
         if self.size > LIMITS.row or self.edge_count > LIMITS.edges:
             raise TooLarge(f"the edge list of {self.name} would be longer than {LIMITS.edges}")

@@ -148,15 +148,13 @@ class Listing:
         self._edges[pair] = place
         self._lengths.append(length)
 
-    def graph(
-        self, retype: Callable[[Sequence[str]], Sequence[Hashable]] | None = None
-    ) -> ExplicitGraph:
-        """Return the graph; ``retype`` turns texts into labels once all are known."""
+    def graph(self, *, typed: bool) -> ExplicitGraph:
+        """Return the graph; labels are texts to be turned into integers unless ``typed``."""
         if not self._places:
             raise InputError(f"{self._path}: the file lists no answers")
         labels: Sequence[Hashable] = list(self._places)
-        if retype is not None:
-            labels = retype([str(label) for label in labels])
+        if not typed:
+            labels = typed_labels([str(label) for label in labels])
         try:
             return ExplicitGraph(
                 list(self._edges), lengths=self._lengths, labels=labels, name=self._name
@@ -190,7 +188,7 @@ def _read_csv(path: str | Path) -> ExplicitGraph:
             raise InputError(f"{place}: a field is empty")
         length = number(row[2], place, "a length") if width == 3 else 1.0
         listing.edge(row[0], row[1], length, place)
-    return listing.graph(retype=typed_labels)
+    return listing.graph(typed=False)
 
 
 def _csv_text(graph: ExplicitGraph, path: str | Path) -> str:
@@ -242,7 +240,7 @@ def _read_json(path: str | Path) -> ExplicitGraph:
             raise InputError(f"{place}: a length must be a number, got {shortened(length)}")
         ends = (_json_label(edge[0], place), _json_label(edge[1], place))
         listing.edge(*ends, _as_float(length, place), place)
-    return listing.graph()
+    return listing.graph(typed=True)
 
 
 def _no_constant(text: str) -> float:
@@ -339,7 +337,7 @@ def _read_graphml(path: str | Path) -> ExplicitGraph:
         length = _datum(edge, "edge", "length", keys)
         far = 1.0 if length is None else number(length.strip(), place, "a length")
         listing.edge(labels[ends[0]], labels[ends[1]], far, place)
-    return listing.graph(retype=typed_labels)
+    return listing.graph(typed=False)
 
 
 def _check_xml(data: bytes, path: str | Path, deepest: int = 50) -> None:

@@ -28,11 +28,11 @@ from tightrope.graphs.base import LIMITS, AnswerGraph, Lattice, box_rule, check_
 class HistogramGraph(AnswerGraph):
     """What the graphs of histograms share: numbering, labels and the table of vectors."""
 
-    def __init__(self, people: int, classes: int, bins: int, name: str | None) -> None:
+    def __init__(self, people: int, classes: int, absent: bool, name: str | None) -> None:
         self.people = whole_number(people, "the number of people")
         self.classes = whole_number(classes, "the number of classes")
         self.name = name or f"histogram({people},{classes})"
-        self._bins = bins
+        self._bins = bins = self.classes + int(bool(absent))
         small, large = sorted((self.people, bins))
         check_written(small * math.log10((large + small) / small * math.e), 1, self.name)
         self.size = comb(self.people + bins - 1, bins - 1)
@@ -165,8 +165,7 @@ class Histograms(HistogramGraph):
     def __init__(
         self, people: int, classes: int, *, absent: bool = False, name: str | None = None
     ) -> None:
-        classes = whole_number(classes, "the number of classes")
-        super().__init__(people, classes, classes + int(bool(absent)), name)
+        super().__init__(people, classes, absent, name)
 
     @property
     def rule(self) -> tuple[Any, ...]:
@@ -235,8 +234,7 @@ class AddRemoveHistograms(HistogramGraph):
     least_girth = 4
 
     def __init__(self, people: int, classes: int, *, name: str | None = None) -> None:
-        classes = whole_number(classes, "the number of classes")
-        super().__init__(people, classes, classes + 1, name)
+        super().__init__(people, classes, True, name)
 
     @property
     def rule(self) -> tuple[Any, ...]:

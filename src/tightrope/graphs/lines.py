@@ -7,7 +7,6 @@ which takes away the edges between answers that only a full database gives.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Hashable
 from fractions import Fraction
@@ -394,11 +393,8 @@ class BalancedTree(AnswerGraph):
         self.branches = whole_number(branches, "the number of branches")
         self.height = whole_number(height, "the height of the tree", 0)
         check_written(height * math.log10(branches), height, name or f"tree({branches},{height})")
-        levels = itertools.accumulate(
-            range(self.height), lambda width, _: width * self.branches, initial=1
-        )
         #: The number of nodes at each depth.
-        self.levels = tuple(levels)
+        self.levels = tuple(self.branches**depth for depth in range(self.height + 1))
         self.size = sum(self.levels)
         self.name = name or f"tree({branches},{height})"
 

@@ -286,18 +286,18 @@ class CartesianProduct(ProductGraph):
         found = [numbers for factor, numbers in every if factor.size > 1]
         if len(found) == 1:
             return (found[0].b, found[0].c) if found[0] else False
-        slopes = set()
-        for numbers in found:
-            if numbers is None or numbers.c != tuple(range(numbers.diameter + 1)):
-                return False
-            slope = numbers.b[0] // numbers.diameter
-            if numbers.b != tuple(slope * d for d in range(numbers.diameter, -1, -1)):
-                return False
-            slopes.add(slope)
-        if len(slopes) > 1:
+        slopes = {numbers.b[0] // numbers.diameter for numbers in found if numbers}
+        if None in found or len(slopes) > 1:
             return False
-        across, slope = self.diameter, slopes.pop()
-        return tuple(slope * d for d in range(across, -1, -1)), tuple(range(across + 1))
+        slope = slopes.pop()
+        if any((n.b, n.c) != _hamming_numbers(n.diameter, slope) for n in found):
+            return False
+        return _hamming_numbers(self.diameter, slope)
+
+
+def _hamming_numbers(diameter: int, slope: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    r"""Return :math:`b_d = (D-d) \cdot` slope and :math:`c_d = d` [B, Prop 13]."""
+    return tuple(slope * d for d in range(diameter, -1, -1)), tuple(range(diameter + 1))
 
 
 class StrongProduct(ProductGraph):
@@ -612,20 +612,10 @@ class FoldedCube(GridGraph, RegularGraph):
         """The dimension; three dimensions fold to a clique."""
         return ("folded cube", self.dimension) if self.dimension > 3 else box_rule((4, 3))
 
-    def distance(self, i: int, j: int) -> int:
-        """Return min(h, d-h)."""
-        self._check_node(i)
-        self._check_node(j)
-        steps = (int(i) ^ int(j)).bit_count()
-        return min(steps, self.dimension - steps)
-
-    def distances_from(self, i: int) -> NDArray[np.int64]:
-        """Return the distances from one node to every node."""
-        self._check_node(i)
-        self._check_row("a row of distances")
-        different = np.arange(self.size) ^ int(i)
-        steps = sum((different >> k & 1 for k in range(1, self.dimension - 1)), different & 1)
-        return np.asarray(np.minimum(steps, self.dimension - steps))
+    def _far(self, i: int, j: Any) -> Any:
+        different = i ^ j
+        steps = sum(different >> k & 1 for k in range(self.dimension - 1))
+        return np.minimum(steps, self.dimension - steps)
 
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return the corners that differ in one coordinate, and the opposite corner."""

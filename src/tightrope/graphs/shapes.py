@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import breadth_first_order, depth_first_order
 
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import InputError
 from tightrope.graphs.base import LIMITS, AnswerGraph, frozen
 from tightrope.graphs.explicit import ExplicitGraph
 
@@ -60,11 +60,7 @@ def shortest_cycle(graph: AnswerGraph) -> tuple[int, ...] | None:
             best = _cycle_near(near, node, 5 if best is None else len(best)) or best
         if best is not None and len(best) == least:
             return best
-    if graph.size > LIMITS.searched:
-        raise TooLarge(
-            f"the shortest cycle of {graph.name} is not known by rule, and its {graph.size} "
-            f"answers are more than the {LIMITS.searched} that are searched"
-        )
+    graph._check_searched("the shortest cycle")
     for node in range(graph.size):
         best = _cycle_near(near, node, graph.size + 1 if best is None else len(best)) or best
         if best is not None and len(best) == least:

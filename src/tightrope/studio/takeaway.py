@@ -130,7 +130,7 @@ def as_python(state: State, panel: str, asked: Asked | None = None) -> str:
     --------
     >>> print(as_python(State(question="cycle(5)"), "question"))
     import tightrope as tr
-    from tightrope.graphs.facts import graph_facts
+    from tightrope.graphs.symmetry import graph_facts
     <BLANKLINE>
     query = tr.query('cycle(5)', neighbours='change-one')
     print(graph_facts(query.graph))
@@ -151,7 +151,7 @@ def _program(state: State, panel: str) -> tuple[list[str], list[str]]:
     level = repr(state.epsilon)
     if panel == "question":
         return (
-            ["from tightrope.graphs.facts import graph_facts"],
+            ["from tightrope.graphs.symmetry import graph_facts"],
             ["print(graph_facts(query.graph))"],
         )
     if panel == "privacy":

@@ -58,7 +58,7 @@ def question_facts(state: State) -> Shown:
     >>> question_facts(State(question="cycle(5)")).json["diameter"]
     2
     """
-    from tightrope.graphs.facts import graph_facts
+    from tightrope.graphs.symmetry import graph_facts
 
     asked = query_in(state)
     with blame("question"):
