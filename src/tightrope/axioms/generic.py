@@ -27,9 +27,9 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightrope.channels import Channel, IntegerChannel
+from tightrope.channels.privacy import check_sizes
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
@@ -297,7 +297,7 @@ def is_generic_private(
     >>> bool(is_generic_private(leaky, PathPower(2), ApproximateBound(1, "0.89")))
     False
     """
-    _check_sizes(channel, graph)
+    check_sizes(channel, graph)
     rule = _rule(bound)
     worst: GenericCheck | None = None
     for i, h in _pairs(graph):
@@ -328,8 +328,8 @@ def likelihood_curve(channel: Channel, i: int, h: int) -> tuple[list[int], list[
     ([0, 2, 1], [Fraction(1, 4), Fraction(1, 2), Fraction(1, 1)],
      [Fraction(1, 2), Fraction(3, 4), Fraction(1, 1)])
     """
-    p, q = _row(channel, i), _row(channel, h)
     if isinstance(channel, IntegerChannel):
+        p, q = channel.weights[i].tolist(), channel.weights[h].tolist()
         live = [o for o in range(len(p)) if p[o] or q[o]]
         live.sort(key=lambda o: (p[o] == 0, Fraction(q[o], p[o] or 1)), reverse=True)
         return (
@@ -337,7 +337,7 @@ def likelihood_curve(channel: Channel, i: int, h: int) -> tuple[list[int], list[
             [Fraction(s, channel.total) for s in accumulate(p[o] for o in live)],
             [Fraction(s, channel.total) for s in accumulate(q[o] for o in live)],
         )
-    p_row, q_row = np.asarray(p), np.asarray(q)
+    p_row, q_row = channel.row(i), channel.row(h)
     some = np.flatnonzero((p_row > 0) | (q_row > 0))
     with np.errstate(divide="ignore"):
         ratios = np.where(p_row[some] > 0, q_row[some] / p_row[some], np.inf)
@@ -390,13 +390,11 @@ class PrivacyCurve:
     """
 
     def __init__(self, channel: Channel, graph: AnswerGraph) -> None:
-        _check_sizes(channel, graph)
+        check_sizes(channel, graph)
         self._sums = []
         for i, h in _pairs(graph):
             _, below, above = likelihood_curve(channel, i, h)
-            self._sums.append(
-                (np.array(below, dtype=np.float64), np.array(above, dtype=np.float64), (i, h))
-            )
+            self._sums.append((np.array(below, np.float64), np.array(above, np.float64)))
 
     def delta(self, epsilon: float | Epsilon | str) -> float:
         """Return the smallest δ for which the channel is (ε, δ)-private; ε may be 0."""
@@ -404,14 +402,14 @@ class PrivacyCurve:
         if not (math.isfinite(level) and level >= 0):
             raise InputError(f"ε must be finite and not negative, got {epsilon}")
         growth = math.exp(level)
-        return max((float((q - growth * p).max()) for p, q, _ in self._sums), default=0.0) or 0.0
+        return max((float((q - growth * p).max()) for p, q in self._sums), default=0.0) or 0.0
 
     def epsilon(self, delta: float) -> float:
         """Return the smallest ε for which the channel is (ε, δ)-private; ``inf`` for none."""
         if not 0 <= delta <= 1:
             raise InputError(f"δ must be in [0, 1], got {delta}")
         worst = 1.0
-        for p, q, _ in self._sums:
+        for p, q in self._sums:
             # max(Q - tP) ≤ δ for all prefixes iff t ≥ (Q - δ)/P for all of them.
             if ((p == 0) & (q > delta)).any():
                 return math.inf
@@ -423,7 +421,7 @@ class PrivacyCurve:
     def corners(self) -> tuple[float, ...]:
         """The values of ε ≥ 0 at which some edge's curve bends: logarithms of ratios."""
         found: set[float] = {0.0}
-        for p, q, _ in self._sums:
+        for p, q in self._sums:
             steps_p, steps_q = np.diff(p, prepend=0.0), np.diff(q, prepend=0.0)
             both = (steps_p > 0) & (steps_q > steps_p)
             found |= set(np.log(steps_q[both] / steps_p[both]).round(12).tolist())
@@ -443,21 +441,6 @@ def _pairs(graph: AnswerGraph) -> Iterator[tuple[int, int]]:
     for i, h in graph.edges():
         yield i, h
         yield h, i
-
-
-def _row(channel: Channel, i: int) -> Any:
-    if isinstance(channel, IntegerChannel):
-        return channel.weights[i].tolist()
-    row: NDArray[np.float64] = channel.row(i)
-    return row
-
-
-def _check_sizes(channel: Channel, graph: AnswerGraph) -> None:
-    if channel.shape[0] != graph.size:
-        raise InputError(
-            f"the channel must have one row for each of the {graph.size} answers of {graph.name}, "
-            f"got {channel.shape[0]}"
-        )
 
 
 @dataclass(frozen=True)

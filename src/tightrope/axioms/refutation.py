@@ -379,12 +379,9 @@ def refute_by_star(
     together, apart = star_optimum(alpha, k), comb(k, 2) * own
     if together >= apart:
         raise CheckFailed("the consumers can be served together: please report this")
-    inner, outer = (1 - alpha) / (1 + alpha), 1 / (1 + alpha)
-    line = [
-        [inner, outer * alpha, outer * alpha],
-        [inner * alpha, outer, outer * alpha**2],
-        [inner * alpha, outer * alpha**2, outer],
-    ]
+    # The node stands between its two neighbours on a line of three.
+    made, order = _line_rows(alpha, 3), (1, 0, 2)
+    line = [[made[i][o] for o in order] for i in order]
     pairs = list(combinations(leaves[:k], 2))
     return Refutation(
         graph,

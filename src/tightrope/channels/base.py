@@ -328,5 +328,7 @@ def check_labels(
     if labels is None:
         return None
     if len(labels) != count or len(set(labels)) != count:
-        raise InputError(f"{what} must be {count} different labels, got {list(labels)[:5]!r}…")
+        raise InputError(
+            f"{what} must be {count} different labels, got {len(labels)}: {list(labels)[:5]!r}"
+        )
     return tuple(labels)

@@ -143,13 +143,10 @@ def hidden_choice(
                 f"channels to mix must have one shape, got {channels[0].shape} and, at {k}, "
                 f"{channel.shape}"
             )
-    exact = _exact_parts(channels, chances)
-    if exact is not None:
-        parts, total = exact
-        mixed = sum(parts[1:], parts[0])
-        return IntegerChannel(mixed, total, inputs=channels[0].inputs, outputs=channels[0].outputs)
-    parts = [float(p) * c.matrix() for p, c in zip(chances, channels, strict=True)]
-    return Channel(np.sum(parts, axis=0), inputs=channels[0].inputs, outputs=channels[0].outputs)
+    labels = {"inputs": channels[0].inputs, "outputs": channels[0].outputs}
+    parts, total = _weighted(channels, chances)
+    mixed = np.sum(parts, axis=0)
+    return Channel(mixed, **labels) if total is None else IntegerChannel(mixed, total, **labels)
 
 
 def visible_choice(
@@ -170,18 +167,15 @@ def visible_choice(
     chances = _check_weights(channels, weights)
     if len({channel.shape[0] for channel in channels}) > 1:
         raise InputError("channels to mix must have the same number of inputs")
-    outputs = [
+    outputs: list[Hashable] = [
         (k, channel.output_label(o))
         for k, channel in enumerate(channels)
         for o in range(channel.shape[1])
     ]
-    inputs = channels[0].inputs
-    exact = _exact_parts(channels, chances)
-    if exact is not None:
-        parts, total = exact
-        return IntegerChannel(np.hstack(parts), total, inputs=inputs, outputs=outputs)
-    blocks = [float(p) * c.matrix() for p, c in zip(chances, channels, strict=True)]
-    return Channel(np.hstack(blocks), inputs=inputs, outputs=outputs)
+    labels = {"inputs": channels[0].inputs, "outputs": outputs}
+    parts, total = _weighted(channels, chances)
+    joined = np.hstack(parts)
+    return Channel(joined, **labels) if total is None else IntegerChannel(joined, total, **labels)
 
 
 def parallel(first: Channel, second: Channel) -> Channel:
@@ -232,14 +226,14 @@ def _exact_cascade(first: IntegerChannel, second: Channel) -> IntegerChannel | N
     return IntegerChannel(left @ right, first.total * second.total, **labels)
 
 
-def _exact_parts(
+def _weighted(
     channels: Sequence[Channel], chances: Sequence[Fraction | float]
-) -> tuple[list[NDArray[Any]], int] | None:
-    """Weights of every channel times its chance, over one common total."""
+) -> tuple[list[NDArray[Any]], int | None]:
+    """Every channel times its chance: integers over one total, or floats and no total."""
     exact = [as_integers(channel) for channel in channels]
     known = [c for c in exact if c is not None]
     if len(known) < len(channels) or not all(isinstance(p, Fraction) for p in chances):
-        return None
+        return [float(p) * c.matrix() for p, c in zip(chances, channels, strict=True)], None
     shares = [Fraction(p) / c.total for p, c in zip(chances, known, strict=True)]
     total = math.lcm(*(share.denominator for share in shares))
     factors = [share.numerator * (total // share.denominator) for share in shares]

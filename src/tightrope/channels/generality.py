@@ -25,7 +25,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from tightrope.channels.base import Channel
 from tightrope.channels.compare import equal
 from tightrope.channels.compose import cascade
-from tightrope.channels.integer import DeterministicChannel, IntegerChannel
+from tightrope.channels.integer import DeterministicChannel, IntegerChannel, rational
 from tightrope.channels.privacy import allowed_ratio, check_sizes, is_private, log_ratio
 from tightrope.channels.structured import GeometricChannel, KroneckerChannel, ScaledPhi
 from tightrope.epsilon import Epsilon
@@ -229,11 +229,7 @@ def maximally_general(
     """
     check_sizes(channel, graph)
     level = Epsilon.of(epsilon)
-    if graph.size == 1:
-        return Generality(True, None, None, math.inf)
-    if isinstance(channel, ScaledPhi) and channel.graph is graph and channel.epsilon == level:
-        return Generality(True, None, None, math.inf)
-    if _is_noise_on_a_path(channel, graph) and channel.epsilon == level:
+    if graph.size == 1 or _is_tight_by_rule(channel, graph, level):
         return Generality(True, None, None, math.inf)
     if isinstance(channel, KroneckerChannel) and graph.product == "cartesian":
         coordinates = list(zip(channel.factors, graph.factors, strict=False))
@@ -252,16 +248,20 @@ def maximally_general(
     return Generality(True, None, None, nearest)
 
 
-def _is_noise_on_a_path(channel: Channel, graph: AnswerGraph) -> TypeGuard[GeometricChannel]:
+def _is_tight_by_rule(channel: Channel, graph: AnswerGraph, level: Epsilon) -> bool:
     """Whether every edge is tight by rule: far from an output, floats are too small to tell."""
-    return graph.power == 1 and isinstance(channel, GeometricChannel) and channel.width == 1
+    if isinstance(channel, ScaledPhi):
+        return channel.graph is graph and channel.epsilon == level
+    if isinstance(channel, GeometricChannel):
+        return graph.power == 1 and channel.width == 1 and channel.epsilon == level
+    return False
 
 
 def _of_coordinates(
     coordinates: list[tuple[Channel, AnswerGraph]], level: Epsilon, tolerance: float | None
 ) -> Generality:
-    different = {(id(c), id(g)): (c, g) for c, g in coordinates}
-    answers = [maximally_general(c, g, level, tolerance=tolerance) for c, g in different.values()]
+    different = dict.fromkeys(coordinates)
+    answers = [maximally_general(c, g, level, tolerance=tolerance) for c, g in different]
     nearest = min(answer.nearest for answer in answers)
     # The parts of a coordinate say nothing short about the product's nodes.
     return Generality(all(answers), None, None, nearest)
@@ -502,8 +502,5 @@ def _assembled(
     labels = [(channel.output_label(o), next(counters[o])) for o in sources]
     if not exact:
         return Channel(np.array(columns).T, inputs=channel.inputs, outputs=labels)
-    total = math.lcm(*(x.denominator for column in columns for x in column))
-    weights = [
-        [x.numerator * (total // x.denominator) for x in row] for row in zip(*columns, strict=True)
-    ]
-    return IntegerChannel(weights, total, inputs=channel.inputs, outputs=labels)
+    rows = list(zip(*columns, strict=True))
+    return rational(rows, inputs=channel.inputs, outputs=labels)

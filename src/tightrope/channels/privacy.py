@@ -20,6 +20,7 @@ their worst place, whatever their size:
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -316,17 +317,11 @@ def _different(above: Values, below: Values) -> list[int]:
 
 
 def check_sizes(channel: Channel, graph: AnswerGraph) -> None:
-    """Refuse a channel that does not have one row for each node.
-
-    >>> from tightrope.graphs import PathPower
-    >>> check_sizes(Channel([[1.0]]), PathPower(2))
-    Traceback (most recent call last):
-    ...
-    tightrope.errors.InputError: a channel on path(2) must have 2 rows, got 1
-    """
+    """Refuse a channel that does not have one row for each node."""
     if channel.shape[0] != graph.size:
         raise InputError(
-            f"a channel on {graph.name} must have {graph.size} rows, got {channel.shape[0]}"
+            f"the channel must have one row for each of the {graph.size} answers of {graph.name}, "
+            f"got {channel.shape[0]}"
         )
 
 
@@ -386,10 +381,7 @@ def _factors_match(channel: KroneckerChannel, graph: AnswerGraph) -> bool:
 
 def _factor_places(channel: KroneckerChannel, graph: AnswerGraph) -> list[list[Worst]]:
     """Worst places of each factor, those of one pair of objects found once."""
-    pairs = list(zip(channel.factors, graph.factors, strict=True))
-    known = {(id(part), id(factor)): (part, factor) for part, factor in pairs}
-    found = {key: worst_places(*pair) for key, pair in known.items()}
-    return [found[id(part), id(factor)] for part, factor in pairs]
+    return list(map(functools.cache(worst_places), channel.factors, graph.factors))
 
 
 def _likely_output(channel: Channel) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -413,15 +413,13 @@ class KroneckerChannel(RuleChannel):
         """Return row i, the outer product of the factors' rows."""
         digits = self.input_digits(i)
         self._check_row("a row", self.shape[1])
-        known = {(id(f), d): f.row(d) for f, d in zip(self.factors, digits, strict=True)}
-        return _outer([known[id(f), d] for f, d in zip(self.factors, digits, strict=True)])
+        return _outer(map(functools.cache(lambda f, d: f.row(d)), self.factors, digits))
 
     def column(self, o: int) -> NDArray[np.float64]:
         """Return column o, the outer product of the factors' columns."""
         digits = self.output_digits(o)
         self._check_row("a column", self.shape[0])
-        known = {(id(f), d): f.column(d) for f, d in zip(self.factors, digits, strict=True)}
-        return _outer([known[id(f), d] for f, d in zip(self.factors, digits, strict=True)])
+        return _outer(map(functools.cache(lambda f, d: f.column(d)), self.factors, digits))
 
     def entry(self, i: int, o: int) -> float:
         """Return one probability, the product of one entry of each factor."""
@@ -434,19 +432,16 @@ class KroneckerChannel(RuleChannel):
         self._check_row("the diagonal", self.shape[0])
         if any(factor.shape[0] != factor.shape[1] for factor in self.factors):
             return super().diagonal()
-        known = {id(factor): factor.diagonal() for factor in self.factors}
-        return _outer([known[id(factor)] for factor in self.factors])
+        return _outer(map(functools.cache(lambda f: f.diagonal()), self.factors))
 
     def column_maxima(self) -> NDArray[np.float64]:
         """Return the outer product of the factors' column maxima."""
         self._check_row("the column maxima", self.shape[1])
-        known = {id(factor): factor.column_maxima() for factor in self.factors}
-        return _outer([known[id(factor)] for factor in self.factors])
+        return _outer(map(functools.cache(lambda f: f.column_maxima()), self.factors))
 
     def column_maxima_sum(self) -> float:
         """Return the product of the factors' sums of column maxima."""
-        known = {id(factor): factor.column_maxima_sum() for factor in self.factors}
-        return math.prod(known[id(factor)] for factor in self.factors)
+        return float(math.prod(map(functools.cache(lambda f: f.column_maxima_sum()), self.factors)))
 
     def input_label(self, i: int) -> Hashable:
         """Return the tuple of the factors' answers."""
@@ -464,7 +459,7 @@ class KroneckerChannel(RuleChannel):
         return f"<KroneckerChannel of {len(shapes)}: {inside}>"
 
 
-def _outer(rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _outer(rows: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
     return functools.reduce(lambda left, right: np.multiply.outer(left, right).ravel(), rows)
 
 

@@ -8,6 +8,7 @@ risk-averse consumer is a linear program and lives with the solvers; here its re
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -28,6 +29,7 @@ from tightrope.consumers.line import line_remap
 from tightrope.consumers.losses import Loss
 from tightrope.consumers.priors import Prior
 from tightrope.errors import InputError, TooLarge
+from tightrope.graphs import AnswerGraph
 from tightrope.phi import Phi
 from tightrope.phi.lines import reach_along
 
@@ -330,12 +332,8 @@ def parts(channel: Channel, prior: Prior) -> list[Part] | None:
     priors = known.factors([factor.shape[0] for factor in factors])
     if priors is None:
         return None
-    found: dict[tuple[int, int], Part] = {}
-    for factor, own in zip(factors, priors, strict=True):
-        key = id(factor), id(own)
-        times = found[key].times if key in found else 0
-        found[key] = Part(factor, own, times + 1)
-    return list(found.values())
+    pairs = Counter(zip(factors, priors, strict=True))
+    return [Part(factor, own, times) for (factor, own), times in pairs.items()]
 
 
 def _factors(channel: Channel) -> list[Channel] | None:
@@ -346,15 +344,14 @@ def _factors(channel: Channel) -> list[Channel] | None:
     graph = channel.graph
     if graph.product != "cartesian":
         return None
-    made: dict[int, Channel] = {}
-    for factor in graph.factors:
+    made: dict[AnswerGraph, Channel] = {}
+    for factor in dict.fromkeys(graph.factors):
         sizes = factor.constant_ball_sizes
         if sizes is None:
             return None
-        if id(factor) not in made:
-            scale = math.exp(-log_alpha_sum(channel.epsilon, sizes))
-            made[id(factor)] = ScaledPhi(factor, channel.epsilon, scale)
-    return [made[id(factor)] for factor in graph.factors]
+        scale = math.exp(-log_alpha_sum(channel.epsilon, sizes))
+        made[factor] = ScaledPhi(factor, channel.epsilon, scale)
+    return [made[factor] for factor in graph.factors]
 
 
 def small_blocks(channel: Channel, entries: int = 1 << 15) -> Iterator[tuple[int, Floats]]:
@@ -369,17 +366,13 @@ def _likeliest(channel: Channel, prior: Floats) -> tuple[NDArray[np.int64], Floa
     r"""Return :math:`\arg\max_i \pi_i X_{io}` and the maxima, block by block of rows."""
     guess = np.zeros(channel.shape[1], np.int64)
     best = np.zeros(channel.shape[1])
-    step = max(1, LIMITS.block // channel.shape[1])
-    for first, rows in channel.row_blocks():
-        # A dense channel is one block: cut it, so that the product stays small.
-        for start in range(0, len(rows), step):
-            some = rows[start : start + step]
-            joint = some * prior[first + start : first + start + len(some), None]
-            place = joint.argmax(axis=0)
-            value = np.take_along_axis(joint, place[None], axis=0)[0]
-            better = value > best
-            guess[better] = first + start + place[better]
-            best[better] = value[better]
+    for start, rows in small_blocks(channel, LIMITS.block):
+        joint = rows * prior[start : start + len(rows), None]
+        place = joint.argmax(axis=0)
+        value = np.take_along_axis(joint, place[None], axis=0)[0]
+        better = value > best
+        guess[better] = start + place[better]
+        best[better] = value[better]
     return guess, best
 
 

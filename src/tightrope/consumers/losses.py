@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.channels.base import LIMITS
+from tightrope.channels.base import LIMITS, check_labels
 from tightrope.consumers.line import line_order
 from tightrope.consumers.numerals import blamed, to_exact, to_float
 from tightrope.errors import InputError, TooLarge
@@ -256,11 +256,7 @@ class MatrixLoss(Loss):
         self.size, self.guess_count = self._matrix.shape
         self.name = name
         if guesses is not None and not callable(guesses):
-            if len(guesses) != self.guess_count or len(set(guesses)) != self.guess_count:
-                raise InputError(
-                    f"guesses must be {self.guess_count} different labels, got {len(guesses)}: "
-                    f"{list(guesses)[:5]!r}"
-                )
+            check_labels(guesses, self.guess_count, "guesses")
             guesses = tuple(guesses).__getitem__
         self._label = guesses
 

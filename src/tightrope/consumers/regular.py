@@ -158,9 +158,8 @@ def regularity(prior: Any, graph: AnswerGraph, epsilon: Level) -> Regularity:
     given = read_prior(prior, graph)
     level = Epsilon.of(epsilon)
     parts = _factorised(given, graph)
-    distinct = {(id(p), id(g)): (p, g) for p, g in parts}
-    found = {key: _single(p, g, level) for key, (p, g) in distinct.items()}
-    pieces = [found[id(p), id(g)] for p, g in parts]
+    single = functools.cache(_single)
+    pieces = [single(p, g, level) for p, g in parts]
     if len(pieces) == 1:
         return pieces[0]
     regular = all(piece.regular for piece in pieces)
@@ -453,8 +452,7 @@ def regular_levels(
             tolerance,
             step,
         )
-    distinct = {(id(p), id(g)): (p, g) for p, g in parts}
-    found = [_levels(p, g, low, high) for p, g in distinct.values()]
+    found = [_levels(p, g, low, high) for p, g in dict.fromkeys(parts)]
     return found[0] if len(found) == 1 else on_every_factor(found)
 
 

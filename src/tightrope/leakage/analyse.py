@@ -9,9 +9,9 @@ from typing import Any
 from tightrope.channels import Channel
 from tightrope.channels.compare import dobrushin
 from tightrope.channels.generality import TIGHT_TOLERANCE, maximally_general
-from tightrope.channels.privacy import smallest_epsilon
+from tightrope.channels.privacy import check_sizes, smallest_epsilon
 from tightrope.epsilon import SMALLEST, Epsilon, Level
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.leakage.measures import (
     PriorLike,
@@ -118,11 +118,7 @@ def analyse(
     (0.285714, 0.693147)
     """
     known = as_prior(prior, channel.shape[0])
-    if channel.shape[0] != graph.size:
-        raise InputError(
-            f"the channel must have one row for each of the {graph.size} answers of {graph.name}, "
-            f"got {channel.shape[0]}"
-        )
+    check_sizes(channel, graph)
     level = smallest_epsilon(channel, graph).value
     return Analysis(
         utility=posterior_vulnerability(channel, known),

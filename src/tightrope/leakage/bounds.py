@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.channels import Channel
+from tightrope.channels.structured import log_alpha_sum
 from tightrope.consumers import Prior, regularity
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import CheckFailed, InputError, TooLarge, whole_number
@@ -193,12 +194,7 @@ def utility_bound(graph: AnswerGraph, epsilon: Level) -> float:
             f"and vertex-transitive graphs), which {graph.name} does not: add edges until it does, "
             "or use the bound for regular priors"
         )
-    alpha = Epsilon.of(epsilon).alpha
-    # Sizes can exceed what a float holds, so each term is built from logarithms.
-    log_alpha = math.log(alpha)
-    terms = [math.log(n) + d * log_alpha for d, n in enumerate(sizes) if n]
-    top = max(terms)
-    return math.exp(-top) / math.fsum(math.exp(t - top) for t in terms)
+    return math.exp(-log_alpha_sum(Epsilon.of(epsilon), sizes))
 
 
 def regular_prior_bound(

@@ -253,12 +253,12 @@ class Explanation:
             f"rightly with probability at most {_up(self.attacker_success)} after seeing the "
             "release.",
             f"About one person the release tells at most {_up(self.individual_bits)} of "
-            f"{_plain(math.log2(self.values))} bits.",
+            f"{math.log2(self.values):.6g} bits.",
         ]
         if self.individuals > 1:
             lines.append(
                 f"About all {self.individuals} people together it tells at most "
-                f"{_up(self.leakage_bound_bits)} of {_plain(secret)} bits."
+                f"{_up(self.leakage_bound_bits)} of {secret:.6g} bits."
             )
         if self.chosen_by:
             lines.insert(0, self.chosen_by)
@@ -330,15 +330,12 @@ def explain(
     tightrope.errors.InputError: give one of: an ε; a limit on bits or on success; a wanted
     utility with a question (got none)
     """
-    limits = [
-        name for name, value in (("bits", max_bits), ("success", max_success)) if value is not None
-    ]
-    ways = [epsilon is not None, max_bits is not None or max_success is not None]
-    ways.append(min_utility is not None)
-    if sum(ways) != 1:
+    limited = max_bits is not None or max_success is not None
+    ways = (epsilon is not None) + limited + (min_utility is not None)
+    if ways != 1:
         raise InputError(
             "give one of: an ε; a limit on bits or on success; a wanted utility with a question "
-            f"(got {sum(ways) or 'none'})"
+            f"(got {ways or 'none'})"
         )
     if (min_utility is None) != (graph is None):
         raise InputError(
@@ -354,8 +351,13 @@ def explain(
             f"probability {min_utility:.6g} is {level}."
         )
     else:
-        level = _strictest(max_bits, max_success, individuals, values)
-        chosen_by = f"The largest ε that keeps the limit on {' and '.join(limits)} is {level}."
+        kept: dict[str, Epsilon] = {}
+        if max_bits is not None:
+            kept["bits"] = epsilon_for_bits(max_bits, values=values, individuals=individuals)
+        if max_success is not None:
+            kept["success"] = epsilon_for_success(max_success, values=values)
+        level = min(kept.values(), key=float)
+        chosen_by = f"The largest ε that keeps the limit on {' and '.join(kept)} is {level}."
     return Explanation(
         level,
         individuals,
@@ -366,21 +368,6 @@ def explain(
         attacker_success(values, level),
         chosen_by,
     )
-
-
-def _strictest(
-    max_bits: float | None, max_success: float | None, individuals: int, values: int
-) -> Epsilon:
-    found = []
-    if max_bits is not None:
-        found.append(epsilon_for_bits(max_bits, values=values, individuals=individuals))
-    if max_success is not None:
-        found.append(epsilon_for_success(max_success, values=values))
-    return min(found, key=float)
-
-
-def _plain(number: float) -> str:
-    return f"{number:.6g}"
 
 
 def _up(number: float, accuracy: float = 1e-12) -> str:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.channels import Channel, GeometricChannel, KroneckerChannel
-from tightrope.errors import InputError, TooLarge
+from tightrope.channels.privacy import check_sizes
+from tightrope.errors import TooLarge
 from tightrope.leakage.measures import min_capacity
 from tightrope.queries import Query
 
@@ -77,11 +78,7 @@ def individual_leakage(channel: Channel, query: Query) -> IndividualLeakage:
     >>> round(individual_bound(6, 1).bits, 6)
     1.079378
     """
-    if channel.shape[0] != query.graph.size:
-        raise InputError(
-            f"the channel must have one row for each of the {query.graph.size} answers of "
-            f"{query.text}, got {channel.shape[0]}"
-        )
+    check_sizes(channel, query.graph)
     if query.function is tuple and isinstance(channel, KroneckerChannel):
         return _of_databases(channel, query)
     width = _window(query)

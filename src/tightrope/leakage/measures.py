@@ -177,10 +177,7 @@ def posterior_min_entropy(channel: Channel, prior: PriorLike = None) -> float:
     0.0
     """
     known = as_prior(prior, channel.shape[0])
-    split = parts(channel, known)
-    if split is not None:
-        return sum(p.times * posterior_min_entropy(p.channel, p.prior) for p in split)
-    return -math.log2(posterior_vulnerability(channel, known)) + 0.0
+    return max(0.0, known.min_entropy - min_entropy_leakage(channel, known))
 
 
 def min_entropy_leakage(channel: Channel, prior: PriorLike = None) -> float:
@@ -240,11 +237,10 @@ def posterior_g_vulnerability(channel: Channel, gain: ArrayLike, prior: PriorLik
     """
     pi = as_prior(prior, channel.shape[0]).probabilities
     weighted = gain_matrix(gain, len(pi)).T * pi
-    total: Array | None = None
+    total = np.zeros((len(weighted), channel.shape[1]))
     for start, block in channel.row_blocks():
-        part = weighted[:, start : start + len(block)] @ block
-        total = part if total is None else np.add(total, part, out=total)
-    return 0.0 if total is None else float(total.max(axis=0).sum())
+        total += weighted[:, start : start + len(block)] @ block
+    return float(total.max(axis=0).sum())
 
 
 def g_leakage(channel: Channel, gain: ArrayLike, prior: PriorLike = None) -> float:
@@ -521,13 +517,10 @@ def predicate_leakage(
     """
     pi = as_prior(prior, channel.shape[0]).probabilities
     classes, member = _classes(channel, predicate)
-    total = np.zeros((len(classes), channel.shape[1]))
-    weighted = np.zeros((len(classes), channel.shape[0]))
-    weighted[member, np.arange(len(member))] = pi
-    for start, block in channel.row_blocks():
-        total += weighted[:, start : start + len(block)] @ block
-    before = float(weighted.sum(axis=1).max())
-    after = float(total.max(axis=0).sum())
+    # A guess at the class gains 1 when it is right.
+    gain = np.eye(len(classes))[member]
+    before = float((pi @ gain).max())
+    after = posterior_g_vulnerability(channel, gain, pi)
     return PredicateLeakage(classes, before, after, max(0.0, math.log2(after / before)))
 
 

@@ -227,9 +227,7 @@ def pieces(cells: Cells, rhs: Sequence[int] | None = None) -> list[Piece]:
 
 def _reduced(bottom: fmpz_poly, tops: list[fmpz_poly]) -> tuple[fmpz_poly, list[fmpz_poly]]:
     """Divide out what all polynomials share: powers of 1-α at least."""
-    common = bottom
-    for top in tops:
-        common = common.gcd(top)
+    common = functools.reduce(lambda common, top: common.gcd(top), tops, bottom)
     return bottom // common, [top // common for top in tops]
 
 

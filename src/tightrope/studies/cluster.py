@@ -93,10 +93,7 @@ def _on_this_machine(
                     if failed[chunk.number] < tries:
                         waiting.append(chunk)
                     else:
-                        lost.append(
-                            f"{_at(chunk)} ended their worker each time they were tried: it may "
-                            "need more memory"
-                        )
+                        lost.append(_ended(chunk))
                 else:
                     _check_version(version)
                     if problem is None:
@@ -145,6 +142,10 @@ def _at(chunk: Chunk) -> str:
         f"the designs for {chunk.query} with prior {chunk.prior[:40]} and loss {chunk.loss[:40]} "
         f"from ε = {chunk.epsilons[0]}"
     )
+
+
+def _ended(chunk: Chunk) -> str:
+    return f"{_at(chunk)} ended their worker each time they were tried: it may need more memory"
 
 
 def _line(problem: Exception) -> str:
@@ -216,7 +217,7 @@ def _why(problem: Exception, chunk: Chunk, where: str) -> str:
     from distributed import CancelledError, KilledWorker
 
     if isinstance(problem, KilledWorker):
-        return f"{_at(chunk)} ended their worker each time they were tried: it may need more memory"
+        return _ended(chunk)
     if isinstance(problem, CancelledError):
         raise CheckFailed(f"{where} went away") from None
     if isinstance(problem, ModuleNotFoundError):

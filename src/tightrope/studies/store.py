@@ -173,7 +173,8 @@ class Store:
     >>> with tempfile.TemporaryDirectory() as folder, Store(study, f"{folder}/a.parquet") as store:
     ...     for chunk in study.chunks():
     ...         store.put(chunk.number, design_chunk(chunk)[1])
-    ...     sorted(store.found()), store.finish().name, [row["place"] for row in store.rows()]
+    ...     found, out = sorted(store.found()), store.finish()
+    ...     found, out.name, [row["place"] for row in read_rows(out)]
     ([0, 1], 'a.parquet', [0, 1])
     """
 
@@ -259,10 +260,6 @@ class Store:
             self._remove_parts()
         return self.out
 
-    def rows(self) -> Iterator[Row]:
-        """Yield the rows of the output, without timings."""
-        yield from read_rows(self.out)
-
     def tally(self) -> tuple[int, int]:
         """Return how many designs of the output are certified, and how many were refused."""
         _, parquet = arrow()
@@ -347,12 +344,7 @@ class Store:
         )
 
     def _check_output(self) -> None:
-        study = described_in(self.out)
-        if study != self.study.as_dict():
-            raise InputError(
-                f"{self.out} holds another study ({self._difference(study)}): "
-                "choose another output, or remove it"
-            )
+        self._check_same(described_in(self.out), self.out, "it")
 
     def _check_description(self) -> None:
         path = self.parts / "study.json"
@@ -368,20 +360,22 @@ class Store:
             study = json.loads(path.read_text(encoding="utf-8"))
         except ValueError:
             raise InputError(f"{path} is not a description of a study: remove the folder") from None
-        if study != self.study.as_dict():
-            raise InputError(
-                f"{self.parts} holds another study ({self._difference(study)}): "
-                "choose another output, or remove the folder"
-            )
+        self._check_same(study, self.parts, "the folder")
 
-    def _difference(self, other: Any) -> str:
+    def _check_same(self, other: Any, where: Path, what: str) -> None:
         mine = self.study.as_dict()
+        if other == mine:
+            return
         other = other if isinstance(other, dict) else {}
         if mine["tightrope"] != other.get("tightrope"):
-            return f"of version {other.get('tightrope')}, this is {mine['tightrope']}"
-        if mine["files"] != other.get("files"):
-            return "other files, or their content has changed"
-        return f"other {', '.join(key for key in mine if mine[key] != other.get(key))}"
+            how = f"of version {other.get('tightrope')}, this is {mine['tightrope']}"
+        elif mine["files"] != other.get("files"):
+            how = "other files, or their content has changed"
+        else:
+            how = f"other {', '.join(key for key in mine if mine[key] != other.get(key))}"
+        raise InputError(
+            f"{where} holds another study ({how}): choose another output, or remove {what}"
+        )
 
     def _hold(self) -> None:
         """Take the lock of the folder, which the system gives back when this process ends."""

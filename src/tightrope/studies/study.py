@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -310,27 +311,23 @@ class Study:
         """
         done = frozenset(without)
         read = _Reader(self)
-        number = 0
-        for query in self.queries:
-            for prior in self.priors:
-                for loss in self.losses:
-                    for route in self.routes:
-                        for first in range(0, len(self.epsilons), self.chunk):
-                            if number not in done:
-                                yield Chunk(
-                                    number,
-                                    number // self._pieces * len(self.epsilons) + first,
-                                    query,
-                                    prior,
-                                    loss,
-                                    *read.values(query, prior, loss),
-                                    self.neighbours,
-                                    route,
-                                    self.gap,
-                                    self.time_limit,
-                                    self.epsilons[first : first + self.chunk],
-                                )
-                            number += 1
+        firsts = range(0, len(self.epsilons), self.chunk)
+        cases = itertools.product(self.queries, self.priors, self.losses, self.routes, firsts)
+        for number, (query, prior, loss, route, first) in enumerate(cases):
+            if number not in done:
+                yield Chunk(
+                    number,
+                    number // self._pieces * len(self.epsilons) + first,
+                    query,
+                    prior,
+                    loss,
+                    *read.values(query, prior, loss),
+                    self.neighbours,
+                    route,
+                    self.gap,
+                    self.time_limit,
+                    self.epsilons[first : first + self.chunk],
+                )
 
     @property
     def _kinds(self) -> int:

@@ -73,7 +73,7 @@ def test_a_single_answer_leaves_nothing_to_tell() -> None:
 
 
 def test_sizes_must_agree() -> None:
-    with pytest.raises(InputError, match=r"a channel on path\(4\) must have 4 rows, got 5"):
+    with pytest.raises(InputError, match=r"each of the 4 answers of path\(4\), got 5"):
         column_graph(GeometricChannel(5, 1), PathPower(4), 1, 0)
 
 

@@ -186,7 +186,7 @@ def test_one_answer_is_always_private() -> None:
 
 
 def test_rows_must_match_the_graph() -> None:
-    with pytest.raises(InputError, match=r"path\(3\) must have 3 rows, got 2"):
+    with pytest.raises(InputError, match=r"each of the 3 answers of path\(3\), got 2"):
         is_private(Channel([[1, 0], [0, 1]]), PathPower(3), 1)
     with pytest.raises(InputError, match="ε must be positive"):
         is_private(Channel([[1, 0], [0, 1]]), PathPower(2), -1)
