@@ -9,16 +9,14 @@ two whole medians are adjacent; and one person more or less joins 2b and b + x.
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Hashable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.errors import InputError, TooLarge, whole_number
+from tightrope.errors import TooLarge, whole_number
 from tightrope.graphs.base import LIMITS, AnswerGraph
 from tightrope.graphs.explicit import ExplicitGraph
 
@@ -97,14 +95,10 @@ class Means(AnswerGraph):
         whole, place = divmod(int(i), self.between)
         return whole + Fraction(int(self._farey[0][place]), int(self._farey[1][place]))
 
-    def index(self, label: Hashable) -> int:
-        """Return the node that stands for a mean."""
-        number: Any = label
-        with contextlib.suppress(TypeError, ValueError, OverflowError):  # not a finite number
-            mean = Fraction(number if isinstance(label, float) else number + Fraction(0))
-            if 0 <= mean <= self.largest and mean.denominator <= self.people:
-                return int(self._nodes(np.array(mean.numerator), np.array(mean.denominator)))
-        raise InputError(f"{label!r} is not an answer of {self.name}")
+    def _place(self, label: Any) -> int:
+        # Whatever is added to a fraction is a number, and no text that Fraction would read.
+        mean = Fraction(label if isinstance(label, float) else label + Fraction(0))
+        return int(self._nodes(np.array(mean.numerator), np.array(mean.denominator)))
 
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return the means after one person comes, goes or changes."""

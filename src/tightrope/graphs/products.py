@@ -565,9 +565,7 @@ class CappedCounts(GridGraph):
     @property
     def edge_count(self) -> int:
         """The number of smaller bundles times the ways to come."""
-        smaller: int = self.people**self.counts
-        ways: int = 2**self.counts - 1
-        return smaller * ways
+        return int(self.people**self.counts) * ((1 << self.counts) - 1)
 
     @property
     def diameter(self) -> int:

@@ -45,7 +45,10 @@ def query(question: Any, neighbours: str | Neighbours | None = None) -> Query:
     near = Neighbours.of(Neighbours.CHANGE_ONE if neighbours is None else neighbours)
     if isinstance(question, str):
         call = _read(question)
-        return _from_file(call, near) if call.rest is not None else _from_family(call, near)
+        if call.rest is None:
+            return _from_family(call, near)
+        read = read_graph if call.name == "graph" else read_points
+        return Query(str(call), read(call.rest), near)
     if isinstance(question, AnswerGraph):
         return Query(question.name, question, near)
     if hasattr(question, "is_directed") and hasattr(question, "nodes"):
@@ -95,12 +98,6 @@ def _read(text: str) -> Call:
         argument=re.compile("[0-9]+"),
         wanted="a whole number of at most 10^15",
     )
-
-
-def _from_file(call: Call, near: Neighbours) -> Query:
-    path = call.rest or ""
-    graph: AnswerGraph = read_graph(path) if call.name == "graph" else read_points(path)
-    return Query(str(call), graph, near)
 
 
 def _from_family(call: Call, near: Neighbours) -> Query:
