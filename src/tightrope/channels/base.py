@@ -332,3 +332,11 @@ def check_labels(
             f"{what} must be {count} different labels, got {len(labels)}: {list(labels)[:5]!r}"
         )
     return tuple(labels)
+
+
+def check_same_inputs(first: Channel, second: Channel) -> None:
+    """Refuse two channels with different numbers of rows."""
+    if first.shape[0] != second.shape[0]:
+        raise InputError(
+            f"both channels must have the same inputs, got {first.shape[0]} and {second.shape[0]}"
+        )

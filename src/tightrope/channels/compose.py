@@ -16,8 +16,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.channels.base import LIMITS, ROW_SUM_TOLERANCE, Channel, RuleChannel
-from tightrope.channels.integer import MACHINE, DeterministicChannel, IntegerChannel, as_integers
+from tightrope.channels.base import (
+    LIMITS,
+    ROW_SUM_TOLERANCE,
+    Channel,
+    RuleChannel,
+    check_same_inputs,
+)
+from tightrope.channels.integer import (
+    MACHINE,
+    DeterministicChannel,
+    IntegerChannel,
+    as_integers,
+    check_indices,
+)
 from tightrope.errors import InputError
 
 
@@ -87,7 +99,7 @@ def of_databases(channel: Channel, answers: ArrayLike) -> Channel:
     >>> of_databases(GeometricChannel(3, "ln(2)"), [0, 1, 1, 2]).row(2).round(3).tolist()
     [0.333, 0.333, 0.333]
     """
-    rows = _indices(answers, channel.shape[0], "answers")
+    rows = check_indices(answers, channel.shape[0], "answers")
     return _select(channel, rows, None)
 
 
@@ -106,7 +118,7 @@ def restrict(channel: Channel, rows: ArrayLike) -> Channel:
     >>> restrict(IntegerChannel([[2, 1], [1, 2], [3, 0]]), [2, 0]).inputs
     [2, 0]
     """
-    chosen = _indices(rows, channel.shape[0], "rows")
+    chosen = check_indices(rows, channel.shape[0], "rows")
     values, counts = np.unique(chosen, return_counts=True)
     if (counts > 1).any():
         raise InputError(f"rows must be different, got {values[counts > 1][0]} more than once")
@@ -191,10 +203,7 @@ def parallel(first: Channel, second: Channel) -> Channel:
     >>> parallel(response, response).weights.tolist()
     [[9, 3, 3, 1], [1, 3, 3, 9]]
     """
-    if first.shape[0] != second.shape[0]:
-        raise InputError(
-            f"both channels must have the same inputs, got {first.shape[0]} and {second.shape[0]}"
-        )
+    check_same_inputs(first, second)
     both = ParallelChannel(first, second)
     one, two = as_integers(first), as_integers(second)
     if one is None or two is None:
@@ -286,20 +295,6 @@ def _select(
     if not isinstance(channel, RuleChannel):
         return Channel(channel.matrix()[rows], inputs=labels, outputs=channel.outputs)
     return SelectedRows(channel, rows, inputs=labels)
-
-
-def _indices(values: ArrayLike, count: int, what: str) -> NDArray[np.int64]:
-    given = np.asarray(values)
-    if given.ndim != 1 or not given.size or not np.issubdtype(given.dtype, np.integer):
-        raise InputError(f"{what} must be a non-empty list of indices, got {str(values)[:60]}")
-    bad = np.flatnonzero((given < 0) | (given >= count))
-    if len(bad):
-        raise InputError(
-            f"{what} must be in 0 … {count - 1}, got {given[bad[0]]} at place {bad[0]}"
-        )
-    chosen: NDArray[np.int64] = given.astype(np.int64)
-    chosen.flags.writeable = False
-    return chosen
 
 
 class SelectedRows(RuleChannel):

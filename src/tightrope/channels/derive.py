@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope import exact
-from tightrope.channels.base import Channel
+from tightrope.channels.base import Channel, check_same_inputs
 from tightrope.channels.compare import Groups, reduced
 from tightrope.channels.derive_search import SearchResult, search_correction, search_remap
 from tightrope.channels.integer import IntegerChannel, as_integers
@@ -182,10 +182,7 @@ def equivalent(first: Channel, second: Channel, *, tolerance: float = 1e-8) -> E
 
 def _check_sizes(first: Channel, second: Channel, limit: int = 1_000_000) -> None:
     """Refuse channels with different inputs, and remaps with more entries than the limit."""
-    if first.shape[0] != second.shape[0]:
-        raise InputError(
-            f"both channels must have the same inputs, got {first.shape[0]} and {second.shape[0]}"
-        )
+    check_same_inputs(first, second)
     if first.shape[1] * second.shape[1] > limit:
         raise TooLarge(
             f"a remap from {second.shape[1]} to {first.shape[1]} outputs would hold more than "

@@ -143,26 +143,14 @@ class DeterministicChannel(RuleChannel):
         *,
         inputs: Sequence[Hashable] | None = None,
     ) -> None:
-        given = np.asarray(targets)
-        if given.ndim != 1 or not given.size or not np.issubdtype(given.dtype, np.integer):
-            raise InputError(
-                f"targets must be a non-empty list of whole numbers, got {str(targets)[:60]}"
-            )
         labels: Sequence[Hashable] | None = None
-        if outputs is None:
-            count = int(given.max()) + 1
-        elif isinstance(outputs, int | np.integer):
+        count: int | None = None
+        if isinstance(outputs, int | np.integer):
             count = int(outputs)
-        else:
+        elif outputs is not None:
             labels, count = outputs, len(outputs)
-        bad = np.flatnonzero((given < 0) | (given >= count))
-        if len(bad):
-            raise InputError(
-                f"targets must be in 0 … {count - 1}, got {given[bad[0]]} for input {bad[0]}"
-            )
-        self.targets: NDArray[np.int64] = given.astype(np.int64)
-        self.targets.flags.writeable = False
-        self.shape = (len(self.targets), count)
+        self.targets = check_indices(targets, count, "targets")
+        self.shape = (len(self.targets), int(self.targets.max()) + 1 if count is None else count)
         self._set_labels(inputs, labels)
 
     def row(self, i: int) -> NDArray[np.float64]:
@@ -193,6 +181,26 @@ class DeterministicChannel(RuleChannel):
     def column_maxima_sum(self) -> float:
         """Return the number of outputs that occur."""
         return float(len(np.unique(self.targets)))
+
+
+def check_indices(values: ArrayLike, count: int | None, what: str) -> NDArray[np.int64]:
+    """Return a read-only list of indices below a count, or refuse with the place and value.
+
+    >>> check_indices([0, 2, 2], 3, "rows").tolist()
+    [0, 2, 2]
+    """
+    given = np.asarray(values)
+    if given.ndim != 1 or not given.size or not np.issubdtype(given.dtype, np.integer):
+        raise InputError(
+            f"{what} must be a non-empty list of whole numbers, got {str(values)[:60]}"
+        )
+    last = int(given.max()) if count is None else count - 1
+    bad = np.flatnonzero((given < 0) | (given > last))
+    if len(bad):
+        raise InputError(f"{what} must be in 0 … {last}, got {given[bad[0]]} at place {bad[0]}")
+    chosen: NDArray[np.int64] = given.astype(np.int64)
+    chosen.flags.writeable = False
+    return chosen
 
 
 def as_integers(channel: Channel) -> IntegerChannel | None:

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.channels import Channel
+from tightrope.channels.base import check_same_inputs
 from tightrope.channels.compare import reduced
 from tightrope.channels.compose import cascade
 from tightrope.channels.privacy import smallest_epsilon
 from tightrope.consumers.evaluate import parts
-from tightrope.errors import InputError, TooLarge, whole_number
+from tightrope.errors import TooLarge, whole_number
 from tightrope.graphs import AnswerGraph
 from tightrope.leakage.measures import (
     PriorLike,
@@ -89,11 +90,7 @@ def parallel_composition(
     >>> round(found.vulnerability, 6), round(math.exp(found.epsilon), 6)
     (0.65625, 4.0)
     """
-    if first.shape[0] != second.shape[0]:
-        raise InputError(
-            f"both mechanisms must have the same inputs, got {first.shape[0]} and "
-            f"{second.shape[0]} rows"
-        )
+    check_same_inputs(first, second)
     known = as_prior(prior, first.shape[0])
     outer, inner = (first, second) if first.shape[1] <= second.shape[1] else (second, first)
     matrix = inner.matrix()

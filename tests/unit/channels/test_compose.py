@@ -145,7 +145,7 @@ def test_restriction_keeps_labels() -> None:
         ([0, 0], "0 more than once"),
         ([2], "0 … 1, got 2 at place 0"),
         ([], "non-empty"),
-        ([0.5], "indices"),
+        ([0.5], "whole numbers"),
     ],
 )
 def test_bad_rows_are_refused(rows: list[int], message: str) -> None:

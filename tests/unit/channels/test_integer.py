@@ -101,8 +101,8 @@ def test_a_function_is_a_matrix_of_zeros_and_ones() -> None:
 @pytest.mark.parametrize(
     ("targets", "outputs", "message"),
     [
-        ([0, 4], 4, "0 … 3, got 4 for input 1"),
-        ([0, -1], None, "got -1 for input 1"),
+        ([0, 4], 4, "0 … 3, got 4 at place 1"),
+        ([0, -1], None, "got -1 at place 1"),
         ([0.5], None, "whole numbers"),
         ([], None, "non-empty"),
         ([[0]], None, "list"),
