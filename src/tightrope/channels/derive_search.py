@@ -123,14 +123,27 @@ class _Program:
     def __init__(self, x: Floats, y: Floats, weights: Floats, sums: Floats) -> None:
         self.x, self.y, self.g, self.c = x, y, weights, sums
         (n, k), m = x.shape, y.shape[1]
-        self.t = np.repeat((sums / weights.sum())[:, None], k, axis=1)
-        rest = x - y @ self.t
-        self.up, self.down = np.maximum(rest, 0) + 1 / n, np.maximum(-rest, 0) + 1 / n
+        t = np.repeat((sums / weights.sum())[:, None], k, axis=1)
+        rest = x - y @ t
+        #: The remap, what Y·T lacks of X and what it has too much, one below the other.
+        self.z = np.vstack([t, np.maximum(rest, 0) + 1 / n, np.maximum(-rest, 0) + 1 / n])
+        self.slack = np.vstack([np.repeat(weights[None, :], m, axis=0), np.ones((2 * n, k))])
         self.a, self.s = np.zeros((n, k)), -np.ones(m)
-        self.slack_t = np.repeat(weights[None, :], m, axis=0)
-        self.slack_up = self.slack_down = np.ones((n, k))
-        self.count = m * k + 2 * n * k
         self.value = float("inf")
+
+    @property
+    def t(self) -> Floats:
+        """The remap."""
+        return self._parts(self.z)[0]
+
+    @property
+    def slack_t(self) -> Floats:
+        """The dual slacks of the remap's entries."""
+        return self._parts(self.slack)[0]
+
+    def _parts(self, stacked: Floats) -> list[Floats]:
+        m = self.y.shape[1]
+        return np.split(stacked, [m, m + len(self.x)])
 
     def solve(
         self, gap: float = 1e-12, share: float = 0.05, residual: float = 1e-5, steps: int = 80
@@ -161,69 +174,58 @@ class _Program:
                     vars(self).update(before)
                     break
 
+    def _rests(self) -> tuple[Floats, Floats]:
+        """Return what the two kinds of equations leave over."""
+        t, up, down = self._parts(self.z)
+        return self.x - self.y @ t - up + down, self.c - t @ self.g
+
     def _residual(self) -> float:
-        rest = self.x - self.y @ self.t - self.up + self.down
-        return float(max(np.abs(rest).max(), np.abs(self.c - self.t @ self.g).max()))
+        return max(float(np.abs(rest).max()) for rest in self._rests())
 
     def _gap(self) -> float:
-        return float(
-            (self.t * self.slack_t).sum()
-            + (self.up * self.slack_up).sum()
-            + (self.down * self.slack_down).sum()
-        )
+        return self._total(self.z * self.slack)
+
+    def _total(self, products: Floats) -> float:
+        # Part by part: near the border the last digits of this sum decide when to stop.
+        return sum(float(part.sum()) for part in self._parts(products))
 
     def _step(self, share: float = 0.9995, short: float = 1e-8) -> bool:
         """Go that share of the way to the border; ``False`` when steps are too short."""
-        mu = self._gap() / self.count
-        d_t, d_up, d_down = (
-            self.t / self.slack_t,
-            self.up / self.slack_up,
-            self.down / self.slack_down,
-        )
+        products = self.z * self.slack
+        mu = self._total(products) / products.size
         try:
-            self._factor(d_t, d_up + d_down)
+            self._factor()
         except np.linalg.LinAlgError:
             return False
-        pairs = ((self.t, self.slack_t), (self.up, self.slack_up), (self.down, self.slack_down))
-        guess = self._direction([-z * s for z, s in pairs], (d_t, d_up, d_down))
-        reach = self._reach(guess)
-        after = sum(
-            float(((z + reach[0] * dz) * (s + reach[1] * ds)).sum())
-            for (z, s), (dz, ds) in zip(pairs, guess.pairs, strict=True)
-        )
-        centre = mu * min(1.0, after / self.count / mu) ** 3
-        targets = [
-            centre - z * s - dz * ds for (z, s), (dz, ds) in zip(pairs, guess.pairs, strict=True)
-        ]
-        move = self._direction(targets, (d_t, d_up, d_down))
+        guess = self._direction(-products)
+        primal, dual = self._reach(guess)
+        after = self._total((self.z + primal * guess.z) * (self.slack + dual * guess.slack))
+        centre = mu * min(1.0, after / products.size / mu) ** 3
+        move = self._direction(centre - products - guess.z * guess.slack)
         reach = self._reach(move, 1 / share)
         if min(reach) < 0.1:
             # Close to a border the correction may block the way; then walk towards the centre.
-            other = self._direction([0.3 * mu - z * s for z, s in pairs], (d_t, d_up, d_down))
+            other = self._direction(0.3 * mu - products)
             wider = self._reach(other, 1 / share)
             if min(wider) > min(reach):
                 move, reach = other, wider
         primal, dual = (min(1.0, share * r) for r in reach)
         if not np.isfinite(primal * dual) or max(primal, dual) < short:
             return False
-        (self.t, self.up, self.down) = (
-            z + primal * dz for (z, _), (dz, _) in zip(pairs, move.pairs, strict=True)
-        )
-        (self.slack_t, self.slack_up, self.slack_down) = (
-            s + dual * ds for (_, s), (_, ds) in zip(pairs, move.pairs, strict=True)
-        )
+        self.z, self.slack = self.z + primal * move.z, self.slack + dual * move.slack
         self.a, self.s = self.a + dual * move.da, self.s + dual * move.ds
         return True
 
-    def _factor(self, d_t: Floats, d_e: Floats, regular: float = 1e-14) -> None:
+    def _factor(self, regular: float = 1e-14) -> None:
         """Factor every block by QR, which keeps twice the digits of a product of matrices."""
         (n, k), m = self.x.shape, self.y.shape[1]
-        self._flow = d_t
+        d_t, d_up, d_down = self._parts(self.z / self.slack)
+        self._flow, self._spread = d_t, d_up + d_down
         root = np.sqrt(d_t).T
         tall = np.zeros((k, m + n, n))
         tall[:, :m] = root[:, :, None] * self.y.T
         diagonal = np.arange(n)
-        tall[:, m + diagonal, diagonal] = np.sqrt(d_e).T
+        tall[:, m + diagonal, diagonal] = np.sqrt(self._spread).T
         q, r = np.linalg.qr(tall)
         self._inverse = np.linalg.inv(r)
         self._upper = q[:, :m] * (root * self.g[:, None])[:, :, None]
@@ -235,33 +237,21 @@ class _Program:
         coupling[np.arange(m), np.arange(m)] += regular * top
         self._coupling = np.linalg.inv(coupling)
 
-    def _direction(
-        self, targets: list[Floats], d: tuple[Floats, Floats, Floats], refinements: int = 3
-    ) -> _Move:
+    def _direction(self, target: Floats, refinements: int = 3) -> _Move:
         """Solve the Newton system for given right-hand sides of the products z·s."""
-        r_t, r_up, r_down = (
-            target / s
-            for target, s in zip(
-                targets, (self.slack_t, self.slack_up, self.slack_down), strict=True
-            )
-        )
-        rest_x = self.x - self.y @ self.t - self.up + self.down
-        rest_c = self.c - self.t @ self.g
+        scaled = target / self.slack
+        r_t, r_up, r_down = self._parts(scaled)
+        rest_x, rest_c = self._rests()
         # dz = target/s - d·ds and ds = -(Mᵀ dy): the primal residual closes the system.
         right = rest_x - self.y @ r_t - r_up + r_down
         sums = rest_c - r_t @ self.g
         da, ds = self._solve(right, sums)
         for _ in range(refinements):
-            flow = d[0] * (self.y.T @ da + np.outer(ds, self.g))
-            more = self._solve(right - self.y @ flow - (d[1] + d[2]) * da, sums - flow @ self.g)
+            flow = self._flow * (self.y.T @ da + np.outer(ds, self.g))
+            more = self._solve(right - self.y @ flow - self._spread * da, sums - flow @ self.g)
             da, ds = da + more[0], ds + more[1]
-        slack_t = -(self.y.T @ da + np.outer(ds, self.g))
-        moves = (
-            (r_t - d[0] * slack_t, slack_t),
-            (r_up + d[1] * da, -da),
-            (r_down - d[2] * da, da),
-        )
-        return _Move(moves, da, ds)
+        slack = np.vstack([-(self.y.T @ da + np.outer(ds, self.g)), -da, da])
+        return _Move(scaled - self.z / self.slack * slack, slack, da, ds)
 
     def _solve(self, right: Floats, sums: Floats) -> tuple[Floats, Floats]:
         half = np.einsum("kpn,pk->nk", self._inverse, right)
@@ -271,17 +261,15 @@ class _Program:
         return part - np.einsum("knp,kp->nk", self._inverse, moved), ds
 
     def _reach(self, move: _Move, cap: float = 1.0) -> tuple[float, float]:
-        primal = dual = cap
-        now = ((self.t, self.slack_t), (self.up, self.slack_up), (self.down, self.slack_down))
-        for (z, s), (dz, ds) in zip(now, move.pairs, strict=True):
-            with np.errstate(divide="ignore", invalid="ignore"):
-                primal = min(primal, float(np.where(dz < 0, -z / dz, np.inf).min()))
-                dual = min(dual, float(np.where(ds < 0, -s / ds, np.inf).min()))
-        return primal, dual
+        with np.errstate(divide="ignore", invalid="ignore"):
+            primal = np.where(move.z < 0, -self.z / move.z, np.inf).min()
+            dual = np.where(move.slack < 0, -self.slack / move.slack, np.inf).min()
+        return min(cap, float(primal)), min(cap, float(dual))
 
 
 @dataclass(frozen=True)
 class _Move:
-    pairs: tuple[tuple[Floats, Floats], ...]
+    z: Floats
+    slack: Floats
     da: Floats
     ds: Floats
