@@ -8,7 +8,7 @@ row when asked and never hold :math:`n^2` numbers.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -71,9 +71,9 @@ class Channel:
     """
 
     shape: tuple[int, int]
-    #: Labels of rows and columns, or the channel that they are taken from; else the indices.
-    _inputs: tuple[Hashable, ...] | Channel | None = None
-    _outputs: tuple[Hashable, ...] | Channel | None = None
+    #: Labels of rows and columns, or what gives the label of an index; else the indices.
+    _inputs: tuple[Hashable, ...] | Callable[[int], Hashable] | None = None
+    _outputs: tuple[Hashable, ...] | Callable[[int], Hashable] | None = None
 
     def __init__(
         self,
@@ -130,16 +130,12 @@ class Channel:
     def input_label(self, i: int) -> Hashable:
         """Return the answer that row i stands for."""
         self._check_input(i)
-        if isinstance(self._inputs, Channel):
-            return self._inputs.input_label(i)
-        return int(i) if self._inputs is None else self._inputs[i]
+        return _label(self._inputs, int(i))
 
     def output_label(self, o: int) -> Hashable:
         """Return what is reported for column o."""
         self._check_output(o)
-        if isinstance(self._outputs, Channel):
-            return self._outputs.output_label(o)
-        return int(o) if self._outputs is None else self._outputs[o]
+        return _label(self._outputs, int(o))
 
     @property
     def inputs(self) -> list[Hashable]:
@@ -282,6 +278,12 @@ class RuleChannel(Channel, ABC):
         step = max(1, LIMITS.block // max(columns, 1))
         for start in range(0, rows, step):
             yield start, np.stack([self.row(i) for i in range(start, min(rows, start + step))])
+
+
+def _label(labels: tuple[Hashable, ...] | Callable[[int], Hashable] | None, index: int) -> Hashable:
+    if labels is None:
+        return index
+    return labels(index) if callable(labels) else labels[index]
 
 
 def _html_cell(value: float) -> str:

@@ -328,7 +328,7 @@ class SelectedRows(RuleChannel):
         self.channel, self.rows = channel, rows
         self.shape = (len(rows), channel.shape[1])
         self._set_labels(inputs, None)
-        self._outputs = channel
+        self._outputs = channel.output_label
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Return the row that stands at place i."""
@@ -375,7 +375,7 @@ class CascadeChannel(RuleChannel):
     def __init__(self, first: Channel, second: Channel) -> None:
         self.first, self.second = first, second
         self.shape = (first.shape[0], second.shape[1])
-        self._inputs, self._outputs = first, second
+        self._inputs, self._outputs = first.input_label, second.output_label
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Return row i of the first channel sent through the second."""
@@ -425,7 +425,7 @@ class ParallelChannel(RuleChannel):
     def __init__(self, first: Channel, second: Channel) -> None:
         self.first, self.second = first, second
         self.shape = (first.shape[0], first.shape[1] * second.shape[1])
-        self._inputs = first
+        self._inputs = first.input_label
 
     def _both(self, o: int) -> tuple[int, int]:
         self._check_output(o)

@@ -133,7 +133,7 @@ class GeometricChannel(RuleChannel):
         rest = 1 - self.ratio if self.ratio <= 0.5 else -math.expm1(-self.step)
         self._inner = rest / (1 + self.ratio)
         self._outer = 1 / (1 + self.ratio) if self.size > 1 else 1.0
-        self._label = label
+        self._inputs = self._outputs = label
 
     def _line(self, i: int) -> NDArray[np.float64]:
         return alpha_powers(self.epsilon, np.abs(np.arange(self.size) - i), parts=self.width)
@@ -176,15 +176,6 @@ class GeometricChannel(RuleChannel):
         if self.size == 1:
             return 1.0
         return 2 * self._outer + (self.size - 2) * self._inner
-
-    def input_label(self, i: int) -> Hashable:
-        """Return the answer that row i stands for."""
-        self._check_input(i)
-        return int(i) if self._label is None else self._label(int(i))
-
-    def output_label(self, o: int) -> Hashable:
-        """Return what is reported for column o."""
-        return self.input_label(o)
 
     def __repr__(self) -> str:
         width = "" if self.width == 1 else f", width {self.width}"
@@ -236,6 +227,7 @@ class ScaledPhi(RuleChannel):
         self.graph = graph
         self.epsilon = Epsilon.of(epsilon)
         self.shape = (graph.size, graph.size)
+        self._inputs = self._outputs = graph.label
         self._scale = _check_scale(scale, graph.size)
         self.checked_rows = self._check_rows()
 
@@ -294,14 +286,6 @@ class ScaledPhi(RuleChannel):
         if self._scale.ndim:
             return math.fsum(self._scale)
         return self.graph.size * float(self._scale)
-
-    def input_label(self, i: int) -> Hashable:
-        """Return the answer that row i stands for."""
-        return self.graph.label(i)
-
-    def output_label(self, o: int) -> Hashable:
-        """Return what is reported for column o."""
-        return self.graph.label(o)
 
     def _check_rows(self, all_up_to: int = 1_000, some: int = 16) -> int:
         n, z = self.graph.size, self.constant_scale

@@ -44,6 +44,7 @@ class ExponentialChannel(RuleChannel):
     def __init__(self, graph: AnswerGraph, epsilon: Level) -> None:
         self.graph = graph
         self.epsilon = Epsilon.of(epsilon)
+        self._inputs = self._outputs = graph.label
         self.shape = (graph.size, graph.size)
 
     def _powers(self, i: int) -> NDArray[np.float64]:
@@ -76,14 +77,6 @@ class ExponentialChannel(RuleChannel):
         self._check_output(o)
         power = alpha_powers(self.epsilon, self.graph.distance(i, o), parts=2)
         return float(power) / self._row_sum(i)
-
-    def input_label(self, i: int) -> Hashable:
-        """Return the answer that row i stands for."""
-        return self.graph.label(i)
-
-    def output_label(self, o: int) -> Hashable:
-        """Return what is reported for column o."""
-        return self.graph.label(o)
 
     def __repr__(self) -> str:
         return f"<ExponentialChannel {self.graph.name}, ε = {self.epsilon}>"
