@@ -29,6 +29,9 @@ from numba import njit
 TIGHT = 1e-9
 #: Round-off, in units of the machine precision times what passes a node, that is left unsent.
 ROUND_OFF = 8 * 2.0**-52
+#: Amounts below this are lost in the range of floats; above the other a ray is too steep.
+UNDERFLOW = 1e-250
+STEEP = 1e200
 #: Weights below this part of the mean weight are taken for round-off of the others.
 FLOOR = 2.0**-54
 #: How often a ray that is higher elsewhere than at its anchor is anchored there instead.
@@ -36,15 +39,17 @@ MOST_PLACES = 8
 
 
 @njit(cache=True, nogil=True)
-def _tight_arcs(first, end, length, heights, tight):
+def _tight_arcs(net, heights, tight):
+    first, end, _, length, _ = net
     for i in range(len(heights)):
         for e in range(first[i], first[i + 1]):
             tight[e] = abs(heights[end[e]] - heights[i] - length[e]) <= TIGHT
 
 
 @njit(cache=True, nogil=True)
-def _measure(first, end, back, fall, weights, floor, flow, left, slight):
+def _measure(net, weights, floor, flow, left, slight):
     """Compute what is left at every node, relative to the ray there, and its round-off."""
+    first, _, back, _, fall = net
     for i in range(len(weights)):
         out = 0.0
         into = 0.0
@@ -56,8 +61,9 @@ def _measure(first, end, back, fall, weights, floor, flow, left, slight):
 
 
 @njit(cache=True, nogil=True)
-def _levels(first, end, back, tight, flow, slight, level, queue, count):
+def _levels(net, tight, flow, slight, level, queue, count):
     """Breadth-first search through the residual arcs from the first ``count`` of the queue."""
+    first, end, back, _, _ = net
     head = 0
     while head < count:
         i = queue[head]
@@ -72,29 +78,18 @@ def _levels(first, end, back, tight, flow, slight, level, queue, count):
 
 
 @njit(cache=True, nogil=True)
-def _send(
-    first,
-    end,
-    back,
-    alpha,
-    tight,
-    flow,
-    heights,
-    left,
-    slight,
-    level,
-    arc,
-    path,
-    source,
-    anchor,
-    drawn,
-):
-    """Send what is left at the source along shortest residual paths; say if all is sent."""
+def _send(net, alpha, tight, flow, heights, left, slight, level, arc, path, ends):
+    """Send what is left at the source along shortest residual paths; say if anything is sent."""
+    first, end, back, _, _ = net
+    source, anchor = ends
+    # The anchor itself sends without a limit.
+    drawn = source == anchor
     depth = 0
     i = source
+    sent = False
     while True:
         if not drawn and -left[source] <= slight[source]:
-            return True
+            return sent
         takes = i != source and (i == anchor or left[i] > slight[i])
         if takes and not (drawn and i == anchor):
             # Amounts are relative to the source.
@@ -106,20 +101,26 @@ def _send(
                 if not tight[e]:
                     j = end[e]
                     amount = min(amount, flow[back[e]] * alpha ** (heights[j] - heights[source]))
-            if amount > 0.0:
-                for d in range(depth):
-                    e = path[d]
-                    if tight[e]:
-                        flow[e] += amount * alpha ** (heights[source] - heights[end[back[e]]])
-                    else:
-                        b = back[e]
-                        rest = flow[b] - amount * alpha ** (heights[source] - heights[end[e]])
-                        flow[b] = max(rest, 0.0)
+            if amount <= UNDERFLOW:
+                # Too far below the source for floats: as good as nothing. Look elsewhere.
+                depth -= 1
+                i = end[back[path[depth]]]
+                arc[i] += 1
+                continue
+            for d in range(depth):
+                e = path[d]
+                if tight[e]:
+                    flow[e] += amount * alpha ** (heights[source] - heights[end[back[e]]])
+                else:
+                    b = back[e]
+                    rest = flow[b] - amount * alpha ** (heights[source] - heights[end[e]])
+                    flow[b] = max(rest, 0.0)
+            sent = True
             left[source] += amount
             left[i] -= amount * alpha ** (heights[source] - heights[i])
-            if i != anchor and left[i] < slight[i]:
-                left[i] = min(left[i], slight[i])
-            # Go back to where the path is first blocked; it is cheap to start again.
+            if i != anchor:
+                left[i] = min(left[i], slight[i]) if left[i] < 2 * slight[i] else left[i]
+            # Start again from the source: paths are short.
             depth = 0
             i = source
             continue
@@ -137,7 +138,7 @@ def _send(
         if stepped:
             continue
         if i == source:
-            return False
+            return sent
         # A dead end: leave it for good.
         depth -= 1
         i = end[back[path[depth]]]
@@ -145,14 +146,13 @@ def _send(
 
 
 @njit(cache=True, nogil=True)
-def cheapest_ray(
-    first, end, back, length, alpha, fall, weights, floor, anchor, heights, flow, left, slight, most
-):
+def cheapest_ray(net, alpha, weights, floor, anchor, heights, flow, left, slight, most):
     """Move ``heights`` to the cheapest ray, or until its flow proves that no ray has a gain.
 
     On return ``flow`` holds the flows that prove the value; ``left`` what is left at each node,
     relative to the ray there: the value at the anchor, elsewhere nothing or a surplus.
     """
+    first, end, back, length, _ = net
     n = len(weights)
     tight = np.zeros(len(end), np.bool_)
     level = np.empty(n, np.int64)
@@ -160,9 +160,13 @@ def cheapest_ray(
     arc = np.empty(n, np.int64)
     path = np.empty(n + 1, np.int64)
     flow[:] = 0.0
-    _tight_arcs(first, end, length, heights, tight)
-    _measure(first, end, back, fall, weights, floor, flow, left, slight)
+    _tight_arcs(net, heights, tight)
+    _measure(net, weights, floor, flow, left, slight)
     for _ in range(most):
+        if alpha ** (heights.min() - heights[anchor]) > STEEP:
+            # Relative to the anchor the peak leaves the range of floats: anchor the ray there.
+            left[anchor] = -math.inf
+            return
         # Senders: negative weights, to receivers and the anchor.
         count = 0
         for _phase in range(n):
@@ -176,7 +180,7 @@ def cheapest_ray(
             senders = count
             if not senders:
                 break
-            count = _levels(first, end, back, tight, flow, slight, level, queue, count)
+            count = _levels(net, tight, flow, slight, level, queue, count)
             reached = False
             for q in range(senders, count):
                 i = queue[q]
@@ -185,11 +189,10 @@ def cheapest_ray(
             if not reached:
                 break
             arc[:] = first[:n]
+            sent = False
             for q in range(senders):
-                _send(
-                    first,
-                    end,
-                    back,
+                sent |= _send(
+                    net,
                     alpha,
                     tight,
                     flow,
@@ -199,11 +202,14 @@ def cheapest_ray(
                     level,
                     arc,
                     path,
-                    queue[q],
-                    anchor,
-                    False,
+                    (queue[q], anchor),
                 )
-            _measure(first, end, back, fall, weights, floor, flow, left, slight)
+            _measure(net, weights, floor, flow, left, slight)
+            if not sent:
+                break
+        if count and level[anchor] >= 0:
+            # The anchor takes all; what does not arrive is below the range of floats.
+            return
         if count:
             # Everything that is reached moves up until an arc out of it gets tight.
             step = math.inf
@@ -222,7 +228,7 @@ def cheapest_ray(
                 level[:] = -1
                 level[anchor] = 0
                 queue[0] = anchor
-                count = _levels(first, end, back, tight, flow, slight, level, queue, 1)
+                count = _levels(net, tight, flow, slight, level, queue, 1)
                 reached = False
                 for q in range(1, count):
                     if left[queue[q]] > slight[queue[q]]:
@@ -230,10 +236,8 @@ def cheapest_ray(
                 if not reached:
                     break
                 arc[:] = first[:n]
-                _send(
-                    first,
-                    end,
-                    back,
+                if not _send(
+                    net,
                     alpha,
                     tight,
                     flow,
@@ -243,11 +247,10 @@ def cheapest_ray(
                     level,
                     arc,
                     path,
-                    anchor,
-                    anchor,
-                    True,
-                )
-                _measure(first, end, back, fall, weights, floor, flow, left, slight)
+                    (anchor, anchor),
+                ):
+                    break
+                _measure(net, weights, floor, flow, left, slight)
             # What can send to a receiver that is left moves down.
             level[:] = -1
             count = 0
@@ -278,23 +281,22 @@ def cheapest_ray(
                         step = min(step, length[e] - (heights[j] - heights[end[e]]))
             for q in range(count):
                 heights[queue[q]] += step
-        _tight_arcs(first, end, length, heights, tight)
+        _tight_arcs(net, heights, tight)
         for e in range(len(end)):
             if not tight[e]:
                 flow[e] = 0.0
-        _measure(first, end, back, fall, weights, floor, flow, left, slight)
+        _measure(net, weights, floor, flow, left, slight)
 
 
 @njit(cache=True, nogil=True)
-def cheapest_rays(
-    first, end, back, length, alpha, fall, weights, places, heights, values, noise, short, most
-):
+def cheapest_rays(net, alpha, weights, places, heights, values, noise, short, most):
     """Find the cheapest ray of each guess (row of weights), starting from the given heights.
 
     ``places`` are the anchors, and on return where each ray is highest: ``values`` are measured
     there, up to ``noise``. ``short`` is raised to what the proof of some guess lacks at each
     node: at prices that are lower by it no ray has a negative value.
     """
+    first, end = net[:2]
     n = len(first) - 1
     flow = np.zeros(len(end))
     left = np.empty(n)
@@ -306,22 +308,7 @@ def cheapest_rays(
         place = places[k]
         ray[:] = heights[k]
         for turn in range(MOST_PLACES):
-            cheapest_ray(
-                first,
-                end,
-                back,
-                length,
-                alpha,
-                fall,
-                weights[k],
-                floor,
-                place,
-                ray,
-                flow,
-                left,
-                slight,
-                most,
-            )
+            cheapest_ray(net, alpha, weights[k], floor, place, ray, flow, left, slight, most)
             if turn and left[place] <= values[k]:
                 break
             places[k] = place
@@ -339,8 +326,9 @@ def cheapest_rays(
 
 
 @njit(cache=True, nogil=True)
-def raise_to_private(first, end, fall, columns):
+def raise_to_private(net, columns):
     """Raise each column (row) to its smallest private majorant."""
+    first, end, fall = net[0], net[1], net[4]
     n = len(first) - 1
     queue = np.empty(n, np.int64)
     waiting = np.empty(n, np.bool_)

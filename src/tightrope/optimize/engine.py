@@ -100,10 +100,14 @@ def run_engine(
     idle, last, now, stopped, rounds = 0, np.inf, np.inf, False, 0
     for rounds in range(1, tuned.most_rounds + 1):
         try:
-            refine = now < tuned.refine_gap
+            # Where a round gained nothing, the solver's tolerance may be in the way.
+            refine = idle > 0 and now < tuned.refine_gap
             solved = solve_master(problem, faces, basis, objective, watch, refine=refine)
             halvings = tuned.halvings if now > tuned.smoothing_gap and not idle else 0
-            aimed, found, tried = _separate(objective, pricer, solved, best, guesses, halvings)
+            margin = tuned.price_margin * min(now, 1.0)
+            aimed, found, tried = _separate(
+                objective, pricer, solved, best, guesses, halvings, margin
+            )
         except KeyboardInterrupt:
             if master is None:
                 raise
@@ -126,17 +130,20 @@ def run_engine(
         grown = _grown(aimed, faces, found, guesses, tuned)
         basis = master
         if all(grown[k] is faces.get(k) for k in grown):
-            idle += 1
+            # Nothing is cheap: with a smaller margin the bound comes closer yet.
+            idle += now > 2 * margin
             continue
         label_all(grown.values())
-        variables = sum(face.dimension for face in grown.values())
-        if variables > tuned.warm_growth * solved.variables:
-            basis = None
         faces = grown
     assert master is not None
     if not master.refined and not stopped:
         try:
-            master = solve_master(problem, master.faces, master, objective, watch, refine=True)
+            master = solve_master(
+                problem, master.faces, master, objective, watch, refine=True, sharpen=False
+            )
+            margin = tuned.price_margin * gap
+            last_proof = _separate(objective, pricer, master, best, guesses, 0, margin)[2]
+            best = max(best, *last_proof, key=lambda one: one.bound)
         except KeyboardInterrupt:
             stopped = True
     if len(guesses) < len(problem.guesses):
@@ -165,9 +172,9 @@ class _Proof:
     def bound(self) -> float:
         return float(self.prices.sum())
 
-    def priced(self, pricer: Pricer, guesses: Ints) -> tuple[Priced, _Proof]:
+    def priced(self, pricer: Pricer, guesses: Ints, margin: float = 0.0) -> tuple[Priced, _Proof]:
         """Return what pricing finds, and the point with prices lowered until they prove it."""
-        found = price(self.problem, pricer, self.prices, guesses)
+        found = price(self.problem, pricer, self.prices, guesses, margin=margin)
         return found, _Proof(self.problem, self.multipliers, found.prices)
 
 
@@ -217,6 +224,7 @@ def _separate(
     centre: _Proof,
     guesses: Ints,
     halvings: int,
+    margin: float,
 ) -> tuple[_Proof, Priced, list[_Proof]]:
     """Price at a stabilised dual point, between the master's prices and the best feasible ones.
 
@@ -232,12 +240,12 @@ def _separate(
         middle = (corner.multipliers + centre.multipliers) / 2
         prices = (corner.prices + centre.prices) / 2
         aimed = _Proof(objective.weighed(middle), middle, prices)
-        found, proved = aimed.priced(pricer, guesses)
+        found, proved = aimed.priced(pricer, guesses, margin)
         tried.append(proved)
         if found.rays.negative.any():
             return aimed, found, tried
         centre = proved
-    found, proved = corner.priced(pricer, guesses)
+    found, proved = corner.priced(pricer, guesses, margin)
     tried.append(proved)
     return corner, found, tried
 

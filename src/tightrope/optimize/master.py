@@ -59,12 +59,13 @@ def solve_master(
     watch: Watch | None = None,
     *,
     refine: bool = False,
+    sharpen: bool = True,
 ) -> MasterSolution:
     """Solve the program over the faces, starting from the basis of an earlier one.
 
     The objective is the expected loss with the costs of the problem, unless another is given.
     A watch ends it when time is up. A refined solution has the digits that the last rounds of a
-    search need.
+    search need; unless they are to be sharper too, the prices keep those they had.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Clique
@@ -90,6 +91,7 @@ def solve_master(
         np.concatenate([sums, np.full(rows + len(side.lower), np.inf)]),
         free=len(side.extra),
         refine=refine,
+        sharpen=sharpen,
         basis=_carried(faces, before, start, row_start) if before is not None and same else None,
         watch=watch,
     )

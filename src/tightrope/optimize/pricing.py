@@ -80,7 +80,6 @@ class Pricer:
             np.ascontiguousarray(end[order]),
             place[(order + count) % (2 * count)] if count else place,
             length,
-            problem.alpha,
             problem.alpha**length,
         )
         self._known: dict[int, Floats] = {}
@@ -117,7 +116,7 @@ class Pricer:
             short = np.zeros(n)
             parts = [np.ascontiguousarray(a[turn]) for a in (weights, places, heights)]
             own, its = np.empty(len(parts[1])), np.empty(len(parts[1]))
-            kernel(*self._network, *parts, own, its, short, most)
+            kernel(self._network, self._problem.alpha, *parts, own, its, short, most)
             places[turn], heights[turn] = parts[1:]
             values[turn], noise[turn] = own, its
             return short
@@ -139,8 +138,7 @@ class Pricer:
         """Raise each of several columns (rows of the array) to its smallest private majorant."""
         from tightrope.optimize.cuts import raise_to_private
 
-        first, end, _, _, _, fall = self._network
-        raise_to_private(first, end, fall, columns)
+        raise_to_private(self._network, columns)
 
     def multipliers(self, weights: Floats, anchor: int) -> tuple[Floats, Floats]:
         r"""Return the multipliers of each edge, in both directions, that prove the weights.
@@ -150,13 +148,14 @@ class Pricer:
         """
         from tightrope.optimize.cuts import FLOOR, cheapest_ray
 
-        end, fall = self._network[1], self._network[5]
+        end, fall = self._network[1], self._network[4]
         heights = self._problem.distances[anchor].astype(np.float64)
         flow, left, slight = np.zeros(len(end)), np.empty(len(weights)), np.empty(len(weights))
         floor = FLOOR * float(np.abs(weights).mean())
         cheapest_ray(
-            *self._network, weights, floor, anchor, heights, flow, left, slight, self._most_moves
-        )
+            self._network, self._problem.alpha, weights, floor, anchor, heights, flow, left, slight,
+            self._most_moves,
+        )  # fmt: skip
         found = np.empty(len(end))
         found[self._order] = flow / fall
         return found[: len(end) // 2], found[len(end) // 2 :]
@@ -198,7 +197,9 @@ class Priced:
         return float(self.prices.sum())
 
 
-def price(problem: Problem, pricer: Pricer, prices: Floats, guesses: Ints) -> Priced:
+def price(
+    problem: Problem, pricer: Pricer, prices: Floats, guesses: Ints, *, margin: float = 0.0
+) -> Priced:
     r"""Price the guesses and turn what is found into a bound that holds.
 
     Prices that prove a bound satisfy, by the rays that fall as fast as they can from i,
@@ -206,7 +207,8 @@ def price(problem: Problem, pricer: Pricer, prices: Floats, guesses: Ints) -> Pr
     .. math:: \lambda_i \le \min_k (\Phi c_k)_i + \sum_j \alpha^{d(i,j)} \max(-\lambda_j, 0).
 
     What a solver's round-off has left above this is cut off first: where the prior is tiny it
-    is all there is, and steep rays would magnify it.
+    is all there is, and steep rays would magnify it. For the same reason all prices are lowered
+    by the ``margin``, as a part of the mean price; the bound loses that part.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Clique
@@ -216,7 +218,7 @@ def price(problem: Problem, pricer: Pricer, prices: Floats, guesses: Ints) -> Pr
     ([-0.125, -0.125], True)
     """
     most = problem.price_limits + problem.rates @ np.maximum(-prices, 0.0)
-    safe = np.minimum(prices, most)
+    safe = np.minimum(prices, most) - margin * float(np.abs(prices).mean())
     weights = problem.costs[:, guesses] - safe[:, None]
     rays = pricer.cheapest(weights, problem.anchors[guesses], guesses.tolist())
     # Answers of a class are lowered as one.

@@ -54,14 +54,15 @@ class SolverSettings:
     dinkelbach_gain: float = 1e-3
     #: While the gap is larger than this, rays are priced at a stabilised dual point: between the
     #: master's prices and the best proved ones, the way halved at most so often.
-    smoothing_gap: float = 0.01
+    smoothing_gap: float = 1e-4
     halvings: int = 4
+    #: All prices are lowered by this part of the gap before they are priced: round-off of the
+    #: master's prices, which steep rays magnify, is then no gain.
+    price_margin: float = 1e-3
     #: Part of a ray's gain that it must keep to be cut off to the neighbourhood of its peak.
-    local_share: float = 0.9
-    #: Cold start when the number of variables grows by more than this factor.
-    warm_growth: float = 3.0
-    #: Below this gap the solver's tolerance shows, and master programs are refined.
-    refine_gap: float = 1e-6
+    local_share: float = 0.5
+    #: Below this gap a round without progress is repeated with refined master programs.
+    refine_gap: float = 1e-5
     #: Most rounds, and rounds without progress after which the search ends.
     most_rounds: int = 300
     patience: int = 4

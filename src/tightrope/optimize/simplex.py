@@ -62,6 +62,7 @@ def minimise(
     presolve: bool = False,
     watched_from: int = 10_000,
     refine: bool = False,
+    sharpen: bool = True,
 ) -> Solved:
     r"""Minimise :math:`c \cdot x` with :math:`l \le A x \le u` and :math:`x \ge 0`.
 
@@ -83,6 +84,8 @@ def minimise(
     refine
         Whether the solution is refined; it then has the precision of ``long double``, and the
         entries of the matrix should have it too.
+    sharpen
+        Whether refining makes the tolerance of reduced costs smaller as well.
 
     Examples
     --------
@@ -152,7 +155,7 @@ def minimise(
     iterations = max(info.simplex_iteration_count, 0)
     if refine:
         program = _Program(cost, matrix, lower, upper, free, scale)
-        values, duals = program.refined(solver, values, duals, run)
+        values, duals = program.refined(solver, values, duals, run, COST_BOOST if sharpen else 1.0)
         value = float(program.cost @ values)
     return Solved(
         value=value,
@@ -175,7 +178,9 @@ class _Program:
     free: int
     scale: float
 
-    def refined(self, solver: Any, values: Floats, duals: Floats, run: Any) -> tuple[Any, Any]:
+    def refined(
+        self, solver: Any, values: Floats, duals: Floats, run: Any, boost: float
+    ) -> tuple[Any, Any]:
         """Solve for what rows and signs lack, magnified, from the same basis.
 
         The costs stay, so the basis stays optimal and the dual simplex method needs few steps;
@@ -188,14 +193,15 @@ class _Program:
         signed = np.arange(len(x)) < len(x) - self.free
         columns, rows = (np.arange(len(part), dtype=np.int32) for part in (x, y))
         solver.setOptionValue("simplex_iteration_limit", highspy.kHighsIInf)
-        # Larger costs make the tolerance of reduced costs smaller.
-        solver.changeColsCost(len(x), columns, self.cost * self.scale * COST_BOOST)
-        solver.setOptionValue("simplex_strategy", 4)
-        run()
-        if solver.getModelStatus() == highspy.HighsModelStatus.kOptimal:
-            solution = solver.getSolution()
-            x = np.array(solution.col_value).astype(np.longdouble)
-            y = np.array(solution.row_dual) / (self.scale * COST_BOOST)
+        if boost > 1:
+            # Larger costs make the tolerance of reduced costs smaller.
+            solver.changeColsCost(len(x), columns, self.cost * self.scale * boost)
+            solver.setOptionValue("simplex_strategy", 4)
+            run()
+            if solver.getModelStatus() == highspy.HighsModelStatus.kOptimal:
+                solution = solver.getSolution()
+                x = np.array(solution.col_value).astype(np.longdouble)
+                y = np.array(solution.row_dual) / (self.scale * boost)
         solver.setOptionValue("simplex_strategy", 1)
         for _ in range(CORRECTIONS):
             done = matrix @ x
@@ -213,7 +219,7 @@ class _Program:
                 break
             solution = solver.getSolution()
             x = x + np.array(solution.col_value) / np.longdouble(up)
-            y = np.array(solution.row_dual) / (self.scale * COST_BOOST)
+            y = np.array(solution.row_dual) / (self.scale * boost)
         return x, y
 
 

@@ -192,7 +192,13 @@ def finished(
     consumer = task.with_prior(multipliers) if averse else task.consumer
     # One guess for each orbit: prices that are equal on orbits treat the others alike.
     problem = replace(task.objective, problem=task.on_orbits).weighed(multipliers)
-    checked = price(problem, Pricer(problem), prices, problem.guesses)
+    checked = price(
+        problem,
+        Pricer(problem),
+        prices,
+        problem.guesses,
+        margin=task.gap * task.settings.price_margin,
+    )
     loss = _loss(task, matrix, guesses)
     if checked.bound > loss + rounding * abs(loss):
         raise ArithmeticError(
