@@ -85,7 +85,7 @@ def run_engine(
     tuned = settings or SolverSettings()
     objective: Objective = ExpectedLoss(aim) if isinstance(aim, Problem) else aim
     problem, guesses = objective.problem, objective.guesses
-    pricer = Pricer(problem)
+    pricer = Pricer(problem, watch)
     faces = first_faces(problem, guesses) if start is None else dict(start)
     # Prices at which every ray of every guess is free: the least cost of each answer. Over all
     # guesses, not only one for each orbit: prices must treat the answers of an orbit alike.

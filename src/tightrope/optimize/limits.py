@@ -27,7 +27,6 @@ from tightrope.consumers import Consumer, Prior
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import AnswerGraph
-from tightrope.optimize.approach import run_approach
 from tightrope.optimize.certificate import LimitCertificate
 from tightrope.optimize.columns import private_columns
 from tightrope.optimize.engine import run_engine
@@ -286,7 +285,9 @@ class _Search:
                 return matrix, certificate, False
         objective = self._objective(limit)
         try:
-            found = run_approach(objective, gap=self.gap, progress=self.watch, start=start)
+            found = run_engine(
+                objective, gap=self.gap, progress=self.watch, start=start, settings=self.settings
+            )
         except CheckFailed as failed:
             raise CheckFailed(
                 f"the search under the limit {limit} failed: raise it a little ({failed})"
@@ -480,7 +481,6 @@ class LimitedLoss:
     limit: float
     minimised: Literal["loss", "vulnerability"]
     #: A guess must stay in the program, which alone knows what the attacker does there.
-    may_park: bool = False
 
     @property
     def guesses(self) -> Ints:

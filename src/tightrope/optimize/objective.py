@@ -86,11 +86,6 @@ class Objective(Protocol):
         ...
 
     @property
-    def may_park(self) -> bool:
-        """Whether a guess may leave the master program while its column is empty."""
-        ...
-
-    @property
     def first(self) -> Floats:
         """Multipliers that are valid, if not good."""
         ...
@@ -116,7 +111,6 @@ class ExpectedLoss:
     """
 
     problem: Problem
-    may_park: bool = True
 
     @property
     def guesses(self) -> Ints:
@@ -167,7 +161,6 @@ class MinimaxLoss:
     problem: Problem
     losses: Floats
     support: Ints
-    may_park: bool = True
 
     @classmethod
     def of(cls, graph: AnswerGraph, epsilon: Epsilon, consumer: Consumer) -> MinimaxLoss:

@@ -20,6 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
+from tightrope.optimize.progress import Stopped, Watch
+
+#: Guesses that are priced between two looks at the clock.
+GUESSES_AT_ONCE = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +70,9 @@ class Pricer:
     ([-0.75], [[0, 1, 2, 1]])
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, watch: Watch | None = None) -> None:
         self._problem = problem
+        self._watch = watch
         count = len(problem.edges)
         start, end = np.concatenate([problem.edges, problem.edges[:, ::-1]]).T
         order = np.argsort(start, kind="stable")
@@ -108,23 +113,26 @@ class Pricer:
 
         kernel: Any = cheapest_rays
         count, n = weights.shape
-        values, noise = np.empty(count), np.empty(count)
+        values, noise, short = np.empty(count), np.empty(count), np.zeros(n)
         most = self._most_moves
-        turns = [slice(q, count, _processors()) for q in range(min(_processors(), count))]
 
         def search(turn: slice) -> Floats:
-            short = np.zeros(n)
-            parts = [np.ascontiguousarray(a[turn]) for a in (weights, places, heights)]
-            own, its = np.empty(len(parts[1])), np.empty(len(parts[1]))
-            kernel(self._network, self._problem.alpha, *parts, own, its, short, most)
-            places[turn], heights[turn] = parts[1:]
-            values[turn], noise[turn] = own, its
-            return short
+            lacks = np.zeros(n)
+            parts = weights[turn], places[turn], heights[turn], values[turn], noise[turn]
+            kernel(self._network, self._problem.alpha, *parts, lacks, most)
+            return lacks
 
+        turns = [slice(q, q + GUESSES_AT_ONCE) for q in range(0, count, GUESSES_AT_ONCE)]
         if len(turns) == 1:
             return values, noise, search(turns[0])
-        with ThreadPoolExecutor(len(turns)) as pool:
-            return values, noise, np.maximum.reduce(list(pool.map(search, turns)))
+        # The compiled loop runs without the interpreter's lock: one thread for each processor.
+        with ThreadPoolExecutor(_processors()) as pool:
+            for lacks in pool.map(search, turns):
+                np.maximum(short, lacks, out=short)
+                if self._watch is not None and self._watch.still_at_it():
+                    pool.shutdown(cancel_futures=True)
+                    raise Stopped
+        return values, noise, short
 
     @functools.cached_property
     def _most_moves(self) -> int:

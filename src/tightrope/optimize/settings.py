@@ -40,7 +40,7 @@ class SolverSettings:
     #: says that they are feasible.
     checked_answers: int = 1500
     #: Most entries of a simple mechanism that a design is compared with.
-    baseline_entries: int = 4_000_000
+    baseline_entries: int = 20_000_000
     #: The same for a risk-averse consumer, whose best remap is a linear program.
     remapped_entries: int = 10_000
 

@@ -12,11 +12,10 @@ import numpy as np
 
 from tightrope.channels import Channel
 from tightrope.errors import TooLarge
-from tightrope.optimize.approach import run_approach
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.columns import private_columns
 from tightrope.optimize.dual import dual_variables, solve_dual_program
-from tightrope.optimize.engine import EngineResult
+from tightrope.optimize.engine import EngineResult, run_engine
 from tightrope.optimize.faces import Face
 from tightrope.optimize.minimax import solve_worst_program
 from tightrope.optimize.objective import Objective
@@ -138,7 +137,7 @@ def _too_many(task: Task) -> str:
 def _searched(task: Task, objective: Objective) -> EngineResult:
     """Run the engine: the one place that does."""
     start = _started(task, objective.problem)
-    return run_approach(
+    return run_engine(
         objective, gap=task.gap, progress=task.watch, start=start, settings=task.settings
     )
 

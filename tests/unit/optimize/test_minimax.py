@@ -87,18 +87,17 @@ def test_a_search_can_be_stopped() -> None:
 
 
 def test_an_interrupt_returns_the_best_so_far(monkeypatch) -> None:
-    from tightrope.optimize import approach
 
     graph = PathPower(20, 3)
     real, calls = engine.solve_master, []
 
-    def interrupted(*args):
+    def interrupted(*args, **options):
         calls.append(1)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return real(*args)
+        return real(*args, **options)
 
-    monkeypatch.setattr(approach, "solve_master", interrupted)
+    monkeypatch.setattr(engine, "solve_master", interrupted)
     found = design(graph, 1, averse(graph, "0..14", "absolute"), route="rays")
     assert found.stopped
     assert is_private(found.channel, graph, 1)
