@@ -307,6 +307,11 @@ def cheapest_rays(net, alpha, weights, places, heights, values, noise, short, mo
         floor = FLOOR * np.abs(weights[k]).mean()
         place = places[k]
         ray[:] = heights[k]
+        if weights[k].min() >= 0.0:
+            # No ray can be negative, and nothing is rounded.
+            values[k] = 0.0
+            noise[k] = 0.0
+            continue
         for turn in range(MOST_PLACES):
             cheapest_ray(net, alpha, weights[k], floor, place, ray, flow, left, slight, most)
             if turn and left[place] <= values[k]:

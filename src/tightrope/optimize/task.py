@@ -165,9 +165,15 @@ class Task:
         channel: Channel,
         general: Channel,
         certificate: Certificate,
+        rounding: float = 1e-15,
         **search: Any,
     ) -> Design:
-        """Return the design; ``search`` says how an engine came to it (see :class:`Design`)."""
+        """Return the design; ``search`` says how an engine came to it (see :class:`Design`).
+
+        A loss within ``rounding`` of 0 is 0: it is a sum of probabilities that are not below it.
+        """
+        if abs(loss) <= rounding:
+            loss, bound = 0.0, bound if abs(bound) > rounding else 0.0
         return Design(
             graph=self.graph,
             epsilon=self.epsilon,
