@@ -147,7 +147,8 @@ def run_engine(
         except KeyboardInterrupt:
             stopped = True
     if len(guesses) < len(problem.guesses):
-        best = _all_guesses(best, pricer)
+        # Without the clock: a search that was stopped still owes a bound that holds.
+        best = _all_guesses(best, Pricer(problem))
     return EngineResult(
         master.value,
         best.bound,

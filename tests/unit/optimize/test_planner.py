@@ -304,3 +304,21 @@ def test_the_answer_of_the_engine_stands(monkeypatch) -> None:
     found = design(graph, 1, consumer(graph, "uniform", "absolute"))
     assert tried == ["dual", "orbits"]
     assert not found.certified
+
+
+def test_a_search_that_is_stopped_keeps_the_bound_of_its_last_round():
+    """Some guesses of binary loss are set aside in the rounds; the bound must hold for them too."""
+    shares = np.array([37 * i % 97 + 1 for i in range(81)])
+    wanted = Consumer.of(
+        query("counts(8,2)").graph, prior=",".join(f"{s}/{shares.sum()}" for s in shares)
+    )
+    bounds = []
+
+    def stop_after_a_round(now):
+        bounds.append(now.bound)
+        return now.round >= 1
+
+    found = design("counts(8,2)", 0.5, wanted, progress=stop_after_a_round)
+    assert found.stopped and not found.certified
+    assert bounds[-1] > 0
+    assert found.bound == pytest.approx(bounds[-1], rel=1e-9)
