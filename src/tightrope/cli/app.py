@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
-from typing import Annotated, get_type_hints
+from typing import Annotated, Any, get_origin, get_type_hints
 
 import typer
 
@@ -13,6 +14,7 @@ from tightrope.cli.design import design
 from tightrope.cli.init import init
 from tightrope.cli.ledger import COMMANDS as LEDGER_COMMANDS
 from tightrope.cli.mechanisms import analyse, audit, certify, curve, derive, generalise, remap
+from tightrope.cli.output import shared_words
 from tightrope.cli.papers import papers
 from tightrope.cli.privacy import axioms, explain
 from tightrope.cli.questions import exists, graph, regular, universal
@@ -51,22 +53,52 @@ def options(
     """
 
 
-def help_text(command: Callable[..., None]) -> str:
-    """Return what ``--help`` says: the docstring without its doctest, examples kept as lines.
+def help_text(command: Callable[..., None]) -> tuple[str, dict[str, tuple[str, str]]]:
+    r"""Return what ``--help`` says: the text, and each parameter's metavariable and meaning.
 
-    >>> ">>>" in help_text(graph), help_text(graph).splitlines()[0]
-    (False, 'Show the answer graph of a question: size, distances, shape and symmetry.')
+    The docstring is the help: its doctest is left out, examples are kept as lines, and the
+    section of parameters describes the words of the command line (``epsilon : E``).
+
+    >>> help_text(graph)[1]["plot"]
+    ('FILE', 'Draw the graph into a PNG, SVG or PDF file.')
     """
-    text = inspect.getdoc(command) or ""
-    paragraphs = text.split(">>>")[0].strip().split("\n\n")
+    text = (inspect.getdoc(command) or "").split(">>>")[0]
+    before, _, section = text.partition("Parameters\n----------\n")
+    listed, _, after = section.partition("\n\n")
+    words = dict(shared_words())
+    for entry in re.split(r"\n(?=\S)", listed.strip("\n")) if listed else ():
+        head, _, meaning = entry.partition("\n")
+        name, _, metavar = head.partition(" : ")
+        words[name] = (metavar, " ".join(meaning.split()))
+    paragraphs = (before + after).strip().split("\n\n")
     # Click re-flows a paragraph unless it starts with \b.
-    return "\n\n".join(f"\b\n{p}" if "\n  " in p else p for p in paragraphs)
+    shown = "\n\n".join(f"\b\n{p}" if "\n  " in p else p for p in paragraphs)
+    return shown, words
 
 
 def _register(group: typer.Typer, command: Callable[..., None], name: str | None = None) -> None:
+    """Add a command: parameters before ``*`` are arguments, those behind it options."""
+    text, words = help_text(command)
     # Typer evaluates string annotations four times; resolve them once.
-    command.__annotations__ = get_type_hints(command, include_extras=True)
-    group.command(name, help=help_text(command))(command)
+    hints = get_type_hints(command, include_extras=True)
+    for parameter in inspect.signature(command).parameters.values():
+        word, hint = parameter.name, hints[parameter.name]
+        if word not in words or get_origin(hint) is Annotated:
+            continue
+        metavar, meaning = words[word]
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            # Without a name of its own, a flag that is off would get a --no- twin.
+            names = (
+                [f"--{word.removeprefix('as_').replace('_', '-')}"]
+                if parameter.default is False
+                else []
+            )
+            described: Any = typer.Option(*names, metavar=metavar or None, help=meaning)
+        else:
+            described = typer.Argument(metavar=metavar, help=meaning)
+        hints[word] = Annotated[hint, described]
+    command.__annotations__ = hints
+    group.command(name, help=text)(command)
 
 
 for command in (

@@ -6,99 +6,56 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from tightrope.cli.output import (
-    AsJson,
-    EpsilonOption,
-    LossText,
-    NeighbourText,
-    PriorText,
-    QueryText,
-    facts_table,
-    paragraphs,
-    progress_bar,
-    show,
-)
+from tightrope.cli.output import progress_bar, tell
 from tightrope.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from tightrope.optimize import Design, Progress
     from tightrope.optimize.progress import Callback
     from tightrope.queries import Query
 
-TimeLimit = Annotated[
-    float | None,
-    typer.Option(
-        metavar="SECONDS",
-        help="Stop then with the best mechanism found so far, and the gap that is proved.",
-    ),
-]
-
 
 def design(
-    question: QueryText,
-    epsilon: EpsilonOption = None,
-    prior: PriorText = "uniform",
-    loss: LossText = "binary",
-    risk_averse: Annotated[
-        str | None,
-        typer.Option(
-            metavar="S",
-            help="The answers that the consumer thinks possible ('all', '0,3..5'): the worst loss "
-            "over them counts, and no prior.",
-        ),
-    ] = None,
-    consumers: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="One mechanism for all consumers in a JSON or CSV file: least worst regret.",
-        ),
-    ] = None,
-    max_vulnerability: Annotated[
-        float | None,
-        typer.Option(
-            metavar="V",
-            help="Least loss with this chance, at most, of guessing the true answer; ε optional.",
-        ),
-    ] = None,
-    max_loss: Annotated[
-        float | None,
-        typer.Option(
-            metavar="L",
-            help="Least chance of guessing the true answer with this loss, at most; ε optional.",
-        ),
-    ] = None,
-    route: Annotated[
-        str | None,
-        typer.Option(
-            metavar="R",
-            help="Force a route, such as 'rays' or 'plain'; any other word lists them all.",
-        ),
-    ] = None,
-    gap: Annotated[
-        float, typer.Option(metavar="G", help="Relative gap to the bound at which to stop.")
-    ] = 1e-9,
-    time_limit: TimeLimit = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the mechanism with its proofs into a file."),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write one self-contained HTML page about the design."),
-    ] = None,
-    neighbours: NeighbourText = "change-one",
-    as_json: AsJson = False,
+    question: str,
+    *,
+    epsilon: str | None = None,
+    prior: str = "uniform",
+    loss: str = "binary",
+    risk_averse: str | None = None,
+    consumers: Path | None = None,
+    max_vulnerability: float | None = None,
+    max_loss: float | None = None,
+    route: str | None = None,
+    gap: float = 1e-9,
+    time_limit: float | None = None,
+    out: Path | None = None,
+    report: Path | None = None,
+    neighbours: str = "change-one",
+    as_json: bool = False,
 ) -> None:
     """Find the best private mechanism for a question and prove how good it is.
 
     An interruption (Ctrl-C) ends a search like the time limit does.
+
+    Parameters
+    ----------
+    risk_averse : S
+        The answers that the consumer thinks possible ('all', '0,3..5'): the worst loss over them
+        counts, and no prior.
+    consumers : FILE
+        One mechanism for all consumers in a JSON or CSV file: least worst regret.
+    max_vulnerability : V
+        Least loss with this chance, at most, of guessing the true answer; ε optional.
+    max_loss : L
+        Least chance of guessing the true answer with this loss, at most; ε optional.
+    route : R
+        Force a route, such as 'rays' or 'plain'; any other word lists them all.
+    out : FILE
+        Write the mechanism with its proofs into a file.
+    report : FILE
+        Write one self-contained HTML page about the design.
 
     Examples:
       tightrope design "count(20)" --epsilon 0.5 --loss absolute
@@ -109,11 +66,14 @@ def design(
       tightrope design "cycle(5)" --epsilon 1 --consumers consumers.json
       tightrope design "count(5)" --max-vulnerability 0.5 --loss absolute
 
-    >>> design("choice(3)", "ln(2)", as_json=True)
+    >>> design("choice(3)", epsilon="ln(2)", as_json=True)
     {"query": "choice(3)", "neighbours": "change-one", "route": "regular", ...}
     """
+    from tightrope.consumers import Consumer, read_consumers
     from tightrope.files import check_goals, write_text
+    from tightrope.optimize import design as design_one, design_limited, design_many
     from tightrope.queries import query
+    from tightrope.report.texts import about_query
 
     if risk_averse is not None and prior != "uniform":
         raise InputError("a risk-averse consumer has no prior: leave out --prior or --risk-averse")
@@ -128,25 +88,25 @@ def design(
     ):
         if both:
             raise InputError(f"{first} does not go together with {second}")
-    if epsilon is None and not limited:
+    level = epsilon or ""
+    if not level and not limited:
         raise InputError("a design needs a privacy level: add --epsilon (or a limit on leakage)")
     check_goals(out, report)
     asked = query(question, neighbours=neighbours)
     with _searching(gap, as_json) as told:
-        options = {"gap": gap, "progress": told, "time_limit": time_limit}
-        if consumers is not None:
-            found = _for_many(asked, epsilon, consumers, options)
-        elif limited:
-            options |= {"max_vulnerability": max_vulnerability, "max_loss": max_loss}
-            found = _under_limit(asked, epsilon, prior, loss, options)
+        options: dict[str, Any] = {"gap": gap, "progress": told, "time_limit": time_limit}
+        if limited:
+            limits = {"max_vulnerability": max_vulnerability, "max_loss": max_loss}
+            consumer = Consumer.of(asked.graph, prior=prior, loss=loss)
+            found = design_limited(asked, consumer, epsilon=epsilon, **limits, **options)
+        elif consumers is not None:
+            everybody = read_consumers(consumers, asked.graph)
+            found = design_many(asked, level, everybody, **options)
         else:
-            options["route"] = route
-            found = _for_one(asked, epsilon, prior, risk_averse, loss, options)
-    data: dict[str, Any] = {
-        "query": asked.text,
-        "neighbours": asked.neighbours.value,
-        **found.as_dict(),
-    }
+            known = {"prior": prior} if risk_averse is None else {"support": risk_averse}
+            consumer = Consumer.of(asked.graph, loss=loss, **known)
+            found = design_one(asked, level, consumer, route=route, **options)
+    data: dict[str, Any] = {**about_query(asked), **found.as_dict()}
     if out is not None:
         data |= _written(found, asked, out, as_json)
     if report is not None:
@@ -154,41 +114,13 @@ def design(
 
         write_text(report, html_report(found))
         data["report"] = str(report)
-    show(as_json, data, lambda console: _draw(console, asked.text, found, data))
-
-
-def _for_one(
-    asked: Query,
-    epsilon: str | None,
-    prior: str,
-    support: str | None,
-    loss: str,
-    options: dict[str, Any],
-) -> Design:
-    from tightrope.consumers import Consumer
-    from tightrope.optimize import design
-
-    known = {"prior": prior} if support is None else {"support": support}
-    assert epsilon is not None
-    return design(asked, epsilon, Consumer.of(asked.graph, loss=loss, **known), **options)
-
-
-def _for_many(asked: Query, epsilon: str | None, file: Path, options: dict[str, Any]) -> Design:
-    from tightrope.consumers import read_consumers
-    from tightrope.optimize import design_many
-
-    assert epsilon is not None
-    return design_many(asked, epsilon, read_consumers(file, asked.graph), **options)
-
-
-def _under_limit(
-    asked: Query, epsilon: str | None, prior: str, loss: str, options: dict[str, Any]
-) -> Design:
-    from tightrope.consumers import Consumer
-    from tightrope.optimize import design_limited
-
-    consumer = Consumer.of(asked.graph, prior=prior, loss=loss)
-    return design_limited(asked, consumer, epsilon=epsilon, **options)
+    level = "" if found.epsilon is None else f" at ε = {found.epsilon}"
+    whose = f" for {len(found.consumers)} consumers of" if found.many else " for"
+    kind = f"least {found.minimised}" if found.limit is not None else "best mechanism"
+    ended = "stopped early" if found.stopped else "the proof did not close"
+    lines = [f"Not certified: {ended}; the gap above is what is proved."]
+    title = f"{kind}{whose} {asked.text}{level}"
+    tell(as_json, data, title, _rows(found, data), [] if found.certified else lines)
 
 
 @contextmanager
@@ -215,7 +147,8 @@ def _written(found: Design, asked: Query, out: Path, as_json: bool) -> dict[str,
     return {"out": str(write(proved, out)), "digest": proved.digest}
 
 
-def _draw(console: Console, title: str, found: Design, data: dict[str, Any]) -> None:
+def _rows(found: Design, data: dict[str, Any]) -> dict[str, str]:
+    """Return what was found for a person to read."""
     rows = {}
     if found.many:
         rows["worst regret"] = f"{found.worst_regret:.9g}"
@@ -242,13 +175,7 @@ def _draw(console: Console, title: str, found: Design, data: dict[str, Any]) -> 
         rows["written to"] = f"{data['out']}  (check it: tightrope verify {data['out']})"
     if "report" in data:
         rows["report"] = data["report"]
-    level = "" if found.epsilon is None else f" at ε = {found.epsilon}"
-    whose = f" for {len(found.consumers)} consumers of" if found.many else " for"
-    kind = f"least {found.minimised}" if found.limit is not None else "best mechanism"
-    facts_table(console, f"{kind}{whose} {title}{level}", rows)
-    if not found.certified:
-        stopped = "stopped early" if found.stopped else "the proof did not close"
-        paragraphs(console, [f"Not certified: {stopped}; the gap above is what is proved."])
+    return rows
 
 
 def _compared(value: float, found: Design) -> str:

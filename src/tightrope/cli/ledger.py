@@ -6,19 +6,13 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from tightrope.cli.output import AsJson, tell
-
-LedgerUrl = Annotated[
-    str,
-    typer.Argument(metavar="URL", help="The ledger: a file, sqlite:///FILE or postgresql://…."),
-]
+from tightrope.cli.output import tell
 
 
-def show_ledger(url: LedgerUrl, as_json: AsJson = False) -> None:
+def show_ledger(url: str, *, as_json: bool = False) -> None:
     """Show the budgets of a ledger, what is spent and what is left.
 
     Examples:
@@ -56,20 +50,11 @@ def show_ledger(url: LedgerUrl, as_json: AsJson = False) -> None:
 
 
 def verify_ledger(
-    url: LedgerUrl,
-    receipt: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE", help="A receipt that the ledger must contain; may be given again."
-        ),
-    ] = None,
-    head: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="POSITION:HASH", help="An entry that was seen earlier and must still be there."
-        ),
-    ] = None,
-    as_json: AsJson = False,
+    url: str,
+    *,
+    receipt: list[Path] | None = None,
+    head: list[str] | None = None,
+    as_json: bool = False,
 ) -> None:
     """Prove that nothing in a ledger was altered or removed: every hash, step and balance.
 
@@ -78,6 +63,13 @@ def verify_ledger(
 
     A ledger that was cut off at its end is whole up to there. To notice that, name something
     that was seen earlier: a receipt, or the head that 'ledger show' printed.
+
+    Parameters
+    ----------
+    receipt : FILE
+        A receipt that the ledger must contain; may be given again.
+    head : POSITION:HASH
+        An entry that was seen earlier and must still be there.
 
     Examples:
       tightrope ledger verify ledger.db --receipt answer.json
@@ -115,14 +107,13 @@ def verify_ledger(
         raise typer.Exit(1)
 
 
-def export_ledger(
-    url: LedgerUrl,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write into a file, not to the terminal.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
+def export_ledger(url: str, *, out: Path | None = None, as_json: bool = False) -> None:
     """Export every entry of a ledger as JSON lines; with --json, as one JSON object.
+
+    Parameters
+    ----------
+    out : FILE
+        Write into a file, not to the terminal.
 
     Examples:
       tightrope ledger export ledger.db --out ledger.jsonl
@@ -141,15 +132,17 @@ def export_ledger(
     write_text(out, "".join(json.dumps(entry.as_dict()) + "\n" for entry in ledger.entries()))
 
 
-def set_budget(
-    url: LedgerUrl,
-    account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="'table NAME' or 'user NAME'.")],
-    amount: Annotated[str, typer.Argument(metavar="E", help="The new budget: 2, 1/3 or 3*ln(2).")],
-    as_json: AsJson = False,
-) -> None:
+def set_budget(url: str, account: str, amount: str, *, as_json: bool = False) -> None:
     """Set the budget of a table or a user; the change is an entry of the ledger.
 
     A ledger that does not exist yet is made. A budget cannot be less than what is spent.
+
+    Parameters
+    ----------
+    account : ACCOUNT
+        'table NAME' or 'user NAME'.
+    amount : E
+        The new budget: 2, 1/3 or 3*ln(2).
 
     Examples:
       tightrope ledger budget ledger.db "table people" 2
@@ -172,7 +165,7 @@ def set_budget(
     tell(as_json, data, account, rows)
 
 
-def init_ledger(url: LedgerUrl, as_json: AsJson = False) -> None:
+def init_ledger(url: str, *, as_json: bool = False) -> None:
     """Make an empty ledger; one that is there already is refused.
 
     A release makes a missing ledger by itself when it knows a budget, unless TIGHTROPE_KEY names
@@ -189,16 +182,15 @@ def init_ledger(url: LedgerUrl, as_json: AsJson = False) -> None:
     tell(as_json, data, f"ledger {ledger.store.name}", {k: str(v) for k, v in data.items()})
 
 
-def accept_facts(
-    url: LedgerUrl,
-    facts: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The public facts; tightrope.toml here.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
+def accept_facts(url: str, *, facts: Path | None = None, as_json: bool = False) -> None:
     """Record that the public facts have changed: the population, or which partitions are fixed.
 
     An account is bound to these at its first use, so that nobody who asks can bring other facts.
+
+    Parameters
+    ----------
+    facts : FILE
+        The public facts; tightrope.toml here.
 
     Examples:
       tightrope ledger facts ledger.db --facts tightrope.toml

@@ -4,42 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tightrope.cli.output import (
-    AsJson,
-    EpsilonOption,
-    LossText,
-    NeighbourText,
-    PriorText,
-    paragraphs,
-    show,
-    tell,
-)
+from tightrope.cli.output import tell
 from tightrope.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from tightrope.channels import Channel
     from tightrope.epsilon import Epsilon
     from tightrope.queries import Query
-
-
-MechanismText = Annotated[
-    str,
-    typer.Argument(
-        metavar="MECHANISM",
-        help="A mechanism file, a CSV matrix (with --query), or a named mechanism "
-        "such as 'geometric:count(5)' (with --epsilon).",
-    ),
-]
-QuestionOption = Annotated[
-    str | None,
-    typer.Option("--query", metavar="QUERY", help="The question that a CSV matrix answers."),
-]
 
 
 @dataclass(frozen=True)
@@ -101,12 +76,13 @@ def load(
 
 
 def analyse(
-    mechanism: MechanismText,
-    epsilon: EpsilonOption = None,
-    prior_text: PriorText = "uniform",
-    question: QuestionOption = None,
-    neighbours: NeighbourText = "change-one",
-    as_json: AsJson = False,
+    mechanism: str,
+    *,
+    epsilon: str | None = None,
+    prior: str = "uniform",
+    query: str | None = None,
+    neighbours: str = "change-one",
+    as_json: bool = False,
 ) -> None:
     """Measure a mechanism: utility, leakage in bits, generality and its smallest ε.
 
@@ -118,14 +94,14 @@ def analyse(
     >>> analyse("geometric:count(5)", epsilon="ln(2)", as_json=True)
     {"mechanism": "geometric:count(5)", "query": "count(5)", "utility": 0.4444444...}
     """
-    from tightrope.consumers import prior
+    from tightrope.consumers import prior as read_prior
     from tightrope.leakage.analyse import analyse as measure
 
-    loaded = load(mechanism, epsilon, question, neighbours)
+    loaded = load(mechanism, epsilon, query, neighbours)
     found = measure(
         loaded.channel,
         loaded.query.graph,
-        prior(prior_text, loaded.query.graph),
+        read_prior(prior, loaded.query.graph),
         epsilon=loaded.epsilon,
     )
     data = {"mechanism": loaded.name, "query": loaded.query.text, **found.as_dict()}
@@ -141,21 +117,24 @@ def analyse(
         "maximally general": general,
         "Dobrushin utility": coefficient,
     }
-    tell(as_json, data, f"{loaded.name}, prior {prior_text}", rows, found.sentences)
+    tell(as_json, data, f"{loaded.name}, prior {prior}", rows, found.sentences)
 
 
 def curve(
-    mechanism: MechanismText,
-    epsilon: EpsilonOption = None,
-    question: QuestionOption = None,
-    neighbours: NeighbourText = "change-one",
-    delta: Annotated[
-        float | None,
-        typer.Option("--delta", metavar="D", help="Give the smallest ε for this δ."),
-    ] = None,
-    as_json: AsJson = False,
+    mechanism: str,
+    *,
+    epsilon: str | None = None,
+    query: str | None = None,
+    neighbours: str = "change-one",
+    delta: float | None = None,
+    as_json: bool = False,
 ) -> None:
     """Show for which (ε, δ) a mechanism is private: the smallest δ at every corner of the curve.
+
+    Parameters
+    ----------
+    delta : D
+        Give the smallest ε for this δ.
 
     Examples:
       tightrope curve "geometric:count(5)" --epsilon "ln(2)"
@@ -166,7 +145,7 @@ def curve(
     """
     from tightrope.axioms import PrivacyCurve
 
-    loaded = load(mechanism, epsilon, question, neighbours)
+    loaded = load(mechanism, epsilon, query, neighbours)
     found = PrivacyCurve(loaded.channel, loaded.query.graph)
     rows = [{"epsilon": e, "delta": found.delta(e)} for e in found.corners[:60]]
     wanted = 0.0 if delta is None else delta
@@ -183,30 +162,34 @@ def curve(
 
 
 def remap(
-    mechanism: MechanismText,
-    prior: PriorText = "uniform",
-    loss: LossText = "binary",
-    epsilon: EpsilonOption = None,
-    question: QuestionOption = None,
-    neighbours: NeighbourText = "change-one",
-    receipt: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="A receipt: also show the guess from its answer."),
-    ] = None,
-    as_json: AsJson = False,
+    mechanism: str,
+    *,
+    prior: str = "uniform",
+    loss: str = "binary",
+    epsilon: str | None = None,
+    query: str | None = None,
+    neighbours: str = "change-one",
+    receipt: Path | None = None,
+    as_json: bool = False,
 ) -> None:
     """Show what a consumer with a prior and a loss should guess from every output.
+
+    Parameters
+    ----------
+    receipt : FILE
+        A receipt: also show the guess from its answer.
 
     Examples:
       tightrope remap "geometric:count(5)" --epsilon "ln(2)" --prior "binomial(.3)"
       tightrope remap noise.csv --query "count(5)" --loss absolute
 
-    >>> remap("geometric:count(2)", "0.1,0.8,0.1", "absolute", "ln(2)", as_json=True)
+    >>> known = {"prior": "0.1,0.8,0.1", "loss": "absolute"}
+    >>> remap("geometric:count(2)", epsilon="ln(2)", **known, as_json=True)
     {"mechanism": "geometric:count(2)", "query": "count(2)", "remap": [1, 1, 1], ...}
     """
     from tightrope.consumers import Consumer, best_remap
 
-    loaded = load(mechanism, epsilon, question, neighbours)
+    loaded = load(mechanism, epsilon, query, neighbours)
     consumer = Consumer.of(loaded.query.graph, prior=prior, loss=loss)
     found = best_remap(loaded.channel, consumer)
     guesses = [consumer.loss.guess_label(int(k)) for k in found.guess]
@@ -237,28 +220,12 @@ def remap(
 
 
 def derive(
-    first: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE1",
-            help="What to derive. A mechanism file (.tightrope), a CSV matrix, or a named "
-            "mechanism such as 'geometric:count(5)'.",
-        ),
-    ],
-    second: Annotated[str, typer.Argument(metavar="FILE2", help="What to derive it from.")],
-    first_epsilon: Annotated[
-        str | None,
-        typer.Option("--epsilon", metavar="E", help="The level of a named first mechanism."),
-    ] = None,
-    second_epsilon: Annotated[
-        str | None,
-        typer.Option(
-            "--from-epsilon",
-            metavar="E",
-            help="The level of a named second mechanism; that of the first by default.",
-        ),
-    ] = None,
-    as_json: AsJson = False,
+    first: str,
+    second: str,
+    *,
+    epsilon: str | None = None,
+    from_epsilon: str | None = None,
+    as_json: bool = False,
 ) -> None:
     """Decide whether FILE1 is FILE2 with its outputs remapped; show the remap or a counterexample.
 
@@ -267,17 +234,29 @@ def derive(
     probabilities to integers: where no more than that stands between FILE1 and a remap of FILE2,
     the answer says "derivable up to rounding", with the distance.
 
+    Parameters
+    ----------
+    first : FILE1
+        What to derive. A mechanism file (.tightrope), a CSV matrix, or a named mechanism such as
+        'geometric:count(5)'.
+    second : FILE2
+        What to derive it from.
+    epsilon : E
+        The level of a named first mechanism.
+    from_epsilon : E
+        The level of a named second mechanism; that of the first by default.
+
     Examples:
       tightrope derive coarse.csv fine.csv
       tightrope derive "geometric:count(5)" "geometric:count(5)" --epsilon 0.5 --from-epsilon 1
 
     >>> words = ["geometric:count(1)"] * 2
-    >>> derive(*words, first_epsilon="ln(2)", second_epsilon="ln(3)", as_json=True)
+    >>> derive(*words, epsilon="ln(2)", from_epsilon="ln(3)", as_json=True)
     {"derivable": true, "exact": false, "up_to_rounding": false, "distance": ..., "remap": [[...
     """
     from tightrope.channels.derive import derivable, nearest_remap
 
-    channels = [_channel(first, first_epsilon), _channel(second, second_epsilon or first_epsilon)]
+    channels = [_channel(first, epsilon), _channel(second, from_epsilon or epsilon)]
     found = derivable(*channels)
     near = nearest_remap(*channels) if found.exact and not found.derivable else None
     rounding = near is not None and near.is_rounding
@@ -297,44 +276,30 @@ def derive(
         data["distance_at_least"] = float(found.witness.margin)
         data["witness"] = found.witness.as_dict()
 
-    def draw(console: Console) -> None:
-        how = "decided in integers" if found.exact else f"within {found.tolerance:g}"
-        if found.remap is not None:
-            paragraphs(console, [f"{first} is derivable from {second} ({how}) by this remap:"])
-            console.print(found.remap.table(), markup=False)
-            return
-        won = found.witness
+    how = "decided in integers" if found.exact else f"within {found.tolerance:g}"
+    won = found.witness
+    if found.remap is not None:
+        lines = [f"{first} is derivable from {second} ({how}) by this remap:", found.remap.table()]
+    else:
         assert won is not None
-        consumer = f"A consumer with the prior {_line(won.prior)} and {len(won.gain[0])} guesses"
+        size = float(data["distance"])
+        whose = f"consumer with the prior {_line(won.prior)} and {len(won.gain[0])} guesses"
         if near is not None and rounding:
-            size = f"{float(near.distance):.1g}"
-            paragraphs(
-                console,
-                [f"{first} is derivable from {second} up to rounding ({size}) by this remap:"],
-            )
-            console.print(near.remap.table(), markup=False)
-            paragraphs(
-                console,
-                [
-                    f"With the weights as they stand in the files it is not ({how}): "
-                    f"{consumer[0].lower()}{consumer[1:]} gains {float(won.margin):.1g} more from "
-                    "the first. --json shows the gains.",
-                ],
-            )
-            return
-        distance = found.distance if near is None else float(near.distance)
-        paragraphs(
-            console,
-            [
-                f"{first} is not derivable from {second} ({how}): some row differs by "
-                f"{distance:.3g} in total variation from the nearest remap found, and by at "
-                f"least {float(won.margin):.3g} from any.",
-                f"{consumer} gains {float(won.first):.9g} from the first and at most "
+            lines = [
+                f"{first} is derivable from {second} up to rounding ({size:.1g}) by this remap:",
+                near.remap.table(),
+                f"With the weights as they stand in the files it is not ({how}): a {whose} gains "
+                f"{float(won.margin):.1g} more from the first. --json shows the gains.",
+            ]
+        else:
+            lines = [
+                f"{first} is not derivable from {second} ({how}): some row differs by {size:.3g} "
+                "in total variation from the nearest remap found, and by at least "
+                f"{float(won.margin):.3g} from any.",
+                f"A {whose} gains {float(won.first):.9g} from the first and at most "
                 f"{float(won.second):.9g} from the second. --json shows the gains.",
-            ],
-        )
-
-    show(as_json, data, draw)
+            ]
+    tell(as_json, data, lines=lines)
 
 
 def _channel(text: str, epsilon: str | None) -> Channel:
@@ -361,20 +326,23 @@ def _line(values: tuple[Any, ...]) -> str:
 
 
 def generalise(
-    mechanism: MechanismText,
-    epsilon: EpsilonOption = None,
-    question: QuestionOption = None,
-    neighbours: NeighbourText = "change-one",
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="Write the new mechanism as a CSV matrix."),
-    ] = None,
-    as_json: AsJson = False,
+    mechanism: str,
+    *,
+    epsilon: str | None = None,
+    query: str | None = None,
+    neighbours: str = "change-one",
+    out: Path | None = None,
+    as_json: bool = False,
 ) -> None:
     """Make a mechanism maximally general: tell more at the same level, by splitting outputs.
 
     The old mechanism is the new one with outputs joined, so nobody loses anything. A matrix of
     fractions is split exactly, the rounded weights of a mechanism file within a tolerance.
+
+    Parameters
+    ----------
+    out : FILE
+        Write the new mechanism as a CSV matrix.
 
     Examples:
       tightrope generalise coarse.csv --query "choice(3)" --epsilon "ln(2)" --out fine.csv
@@ -388,7 +356,7 @@ def generalise(
     from tightrope.files import check_goals
 
     check_goals(out)
-    loaded = load(mechanism, epsilon, question, neighbours)
+    loaded = load(mechanism, epsilon, query, neighbours)
     if loaded.epsilon is None:
         raise InputError("splitting needs the level that the mechanism keeps to: add --epsilon")
     channel = loaded.channel
@@ -422,22 +390,28 @@ def generalise(
 
 
 def certify(
-    mechanism: MechanismText,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write.")],
-    epsilon: EpsilonOption = None,
-    question: QuestionOption = None,
-    neighbours: NeighbourText = "change-one",
-    as_json: AsJson = False,
+    mechanism: str,
+    *,
+    out: Path,
+    epsilon: str | None = None,
+    query: str | None = None,
+    neighbours: str = "change-one",
+    as_json: bool = False,
 ) -> None:
     """Round a mechanism to integers, prove its privacy and write the mechanism file.
 
     A matrix that is not private is refused with the pair of rows that shows it.
 
+    Parameters
+    ----------
+    out : FILE
+        The file to write.
+
     Examples:
       tightrope certify "geometric:count(5)" --epsilon "ln(2)" --out count.tightrope
       tightrope certify matrix.csv --query "choice(6)" --epsilon 0.5 --out mine.tightrope
 
-    >>> certify("matrix.csv", Path("x.tightrope"), epsilon="ln(2)")
+    >>> certify("matrix.csv", out=Path("x.tightrope"), epsilon="ln(2)")
     Traceback (most recent call last):
     ...
     tightrope.errors.InputError: a matrix does not say what it answers: add --query
@@ -446,7 +420,7 @@ def certify(
     from tightrope.files import check_goals
 
     check_goals(out)
-    loaded = load(mechanism, epsilon, question, neighbours)
+    loaded = load(mechanism, epsilon, query, neighbours)
     if loaded.epsilon is None:
         raise InputError("a matrix does not say how private it is meant to be: add --epsilon")
     made = prove(loaded.channel, loaded.query, loaded.epsilon)
@@ -469,17 +443,27 @@ def certify(
 
 
 def audit(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A mechanism file (.tightrope).")],
-    draws: Annotated[int, typer.Option(metavar="N", help="Draws for each row.")] = 100_000,
-    timed: Annotated[int, typer.Option(metavar="N", help="Single draws to time.")] = 100_000,
-    false_alarm: Annotated[
-        float, typer.Option(metavar="P", help="Chance that a sound sampler raises an alarm.")
-    ] = 1e-6,
-    as_json: AsJson = False,
+    file: Path,
+    *,
+    draws: int = 100_000,
+    timed: int = 100_000,
+    false_alarm: float = 1e-6,
+    as_json: bool = False,
 ) -> None:
     """Draw many times; test the frequencies, and whether the time tells anything.
 
     The exit code is 1 when a test fails.
+
+    Parameters
+    ----------
+    file : FILE
+        A mechanism file (.tightrope).
+    draws : N
+        Draws for each row.
+    timed : N
+        Single draws to time.
+    false_alarm : P
+        Chance that a sound sampler raises an alarm.
 
     Examples:
       tightrope audit cities.tightrope

@@ -16,44 +16,38 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
-QueryText = Annotated[
-    str,
-    typer.Argument(
-        metavar="QUERY",
-        help="The question, such as 'sum(150,5)', 'cycle(8)', 'graph:FILE' or 'points:FILE'.",
-    ),
-]
-NeighbourText = Annotated[
-    str,
-    typer.Option(
-        "--neighbours",
-        metavar="RELATION",
-        help=f"Which databases are neighbours: {listed(RELATIONS)}.",
-    ),
-]
-EpsilonText = Annotated[
-    str, typer.Option("--epsilon", metavar="E", help="The privacy level: 0.5, 1/2 or 'ln(2)'.")
-]
-PriorText = Annotated[
-    str,
-    typer.Option(
-        "--prior",
-        metavar="P",
-        help=f"What the consumer knows: {listed(['numbers 0.1,0.2,…', *forms(PRIORS)])}.",
-    ),
-]
-EpsilonOption = Annotated[
-    str | None,
-    typer.Option("--epsilon", metavar="E", help="The privacy level: 0.5, 1/2 or 'ln(2)'."),
-]
-LossText = Annotated[
-    str,
-    typer.Option(
-        "--loss",
-        metavar="L",
-        help=f"What a wrong guess costs: {listed(forms(LOSSES))}.",
-    ),
-]
+
+
+def shared_words() -> dict[str, tuple[str, str]]:
+    """Return the metavariable and the meaning of the parameters that many commands have.
+
+    >>> shared_words()["epsilon"]
+    ('E', "The privacy level: 0.5, 1/2 or 'ln(2)'.")
+    """
+    priors = listed(["numbers 0.1,0.2,…", *forms(PRIORS)])
+    return {
+        "question": (
+            "QUERY",
+            "The question, such as 'sum(150,5)', 'cycle(8)', 'graph:FILE' or 'points:FILE'.",
+        ),
+        "mechanism": (
+            "MECHANISM",
+            "A mechanism file, a CSV matrix (with --query), or a named mechanism "
+            "such as 'geometric:count(5)' (with --epsilon).",
+        ),
+        "query": ("QUERY", "The question that a CSV matrix answers."),
+        "epsilon": ("E", "The privacy level: 0.5, 1/2 or 'ln(2)'."),
+        "prior": ("P", f"What the consumer knows: {priors}."),
+        "loss": ("L", f"What a wrong guess costs: {listed(forms(LOSSES))}."),
+        "gap": ("G", "Relative gap to the bound at which to stop."),
+        "time_limit": (
+            "SECONDS",
+            "Stop then with the best mechanism found so far, and the gap that is proved.",
+        ),
+        "neighbours": ("RELATION", f"Which databases are neighbours: {listed(RELATIONS)}."),
+        "url": ("URL", "The ledger: a file, sqlite:///FILE or postgresql://…."),
+        "as_json": ("", "Print one JSON object instead of a table."),
+    }
 
 
 def show(as_json: bool, data: Mapping[str, Any], draw: Callable[[Console], None]) -> None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from tightrope.cli.output import AsJson, progress_bar, show
+from tightrope.cli.output import progress_bar, show
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,17 +14,15 @@ if TYPE_CHECKING:
     from tightrope.papers.claims import Row
 
 
-def papers(
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", help="Draw the figures and tables into this folder."),
-    ] = None,
-    only: Annotated[
-        str, typer.Option("--only", metavar="LETTERS", help="Only these papers, such as 'AC'.")
-    ] = "ABCD",
-    as_json: AsJson = False,
-) -> None:
+def papers(*, out: Path | None = None, only: str = "ABCD", as_json: bool = False) -> None:
     """Compute every claim of the four papers again and compare it with what is printed.
+
+    Parameters
+    ----------
+    out : DIR
+        Draw the figures and tables into this folder.
+    only : LETTERS
+        Only these papers, such as 'AC'.
 
     Examples:
       tightrope papers

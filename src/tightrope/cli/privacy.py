@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from tightrope.cli.output import AsJson, progress_bar, tell
+from tightrope.cli.output import progress_bar, tell
 
 if TYPE_CHECKING:
     from tightrope.channels import IntegerChannel
@@ -16,38 +14,32 @@ if TYPE_CHECKING:
 
 
 def explain(
-    epsilon: Annotated[
-        str | None, typer.Option(metavar="E", help="The privacy level: 0.5, 1/2 or 'ln(2)'.")
-    ] = None,
-    individuals: Annotated[
-        int, typer.Option(metavar="U", help="How many people the table holds.")
-    ] = 1,
-    values: Annotated[
-        int, typer.Option(metavar="V", help='How many values one person can have ("absent" too).')
-    ] = 2,
-    max_bits: Annotated[
-        float | None, typer.Option(metavar="B", help="Most bits about the whole table: finds ε.")
-    ] = None,
-    max_success: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P",
-            help="Largest chance that one person's value is guessed rightly: finds ε.",
-        ),
-    ] = None,
-    min_utility: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P",
-            help="Chance wanted that the true answer of --query is reported: finds ε.",
-        ),
-    ] = None,
-    question: Annotated[
-        str | None, typer.Option("--query", metavar="QUERY", help="The question of --min-utility.")
-    ] = None,
-    as_json: AsJson = False,
+    *,
+    epsilon: str | None = None,
+    individuals: int = 1,
+    values: int = 2,
+    max_bits: float | None = None,
+    max_success: float | None = None,
+    min_utility: float | None = None,
+    query: str | None = None,
+    as_json: bool = False,
 ) -> None:
     """Say what a privacy level means, or find the level that a limit allows.
+
+    Parameters
+    ----------
+    individuals : U
+        How many people the table holds.
+    values : V
+        How many values one person can have ("absent" too).
+    max_bits : B
+        Most bits about the whole table: finds ε.
+    max_success : P
+        Largest chance that one person's value is guessed rightly: finds ε.
+    min_utility : P
+        Chance wanted that the true answer of --query is reported: finds ε.
+    query : QUERY
+        The question of --min-utility.
 
     Examples:
       tightrope explain --epsilon 1 --individuals 1000 --values 2
@@ -61,9 +53,9 @@ def explain(
     ...
     """
     from tightrope.leakage.choose import explain as explain_level
-    from tightrope.queries import query
+    from tightrope.queries import query as read_query
 
-    graph = None if question is None else query(question).graph
+    graph = None if query is None else read_query(query).graph
     with progress_bar("designing", as_json):
         found = explain_level(
             epsilon=epsilon,
@@ -89,24 +81,19 @@ def _designed(graph: AnswerGraph) -> Callable[[Epsilon], float] | None:
     return lambda level: design(graph, level).utility
 
 
-def axioms(
-    predicate: Annotated[
-        str,
-        typer.Argument(
-            metavar="PREDICATE",
-            help="What is allowed when a set of outputs has probability a under one answer and b "
-            "under its neighbour, such as 'b <= 2*a and 1-a <= 2*(1-b)'.",
-        ),
-    ],
-    steps: Annotated[
-        int, typer.Option("--steps", metavar="N", help="Steps of the grid on which it is asked.")
-    ] = 64,
-    as_json: AsJson = False,
-) -> None:
+def axioms(predicate: str, *, steps: int = 64, as_json: bool = False) -> None:
     """Test a privacy definition against the axioms: post-processing and random choice keep it.
 
     A violation comes with mechanisms of two outputs, and with the smallest definition above
     that satisfies the axioms.
+
+    Parameters
+    ----------
+    predicate : PREDICATE
+        What is allowed when a set of outputs has probability a under one answer and b under its
+        neighbour, such as 'b <= 2*a and 1-a <= 2*(1-b)'.
+    steps : N
+        Steps of the grid on which it is asked.
 
     Examples:
       tightrope axioms "b <= 2*a and 1-a <= 2*(1-b)"

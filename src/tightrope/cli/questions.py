@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from tightrope.cli.output import (
-    AsJson,
-    EpsilonText,
-    NeighbourText,
-    PriorText,
-    QueryText,
-    progress_bar,
-    tell,
-)
+from tightrope.cli.output import progress_bar, tell
 from tightrope.errors import TooLarge
-from tightrope.kinds import LOSSES, forms, listed
 
 
 def graph(
-    question: QueryText,
-    neighbours: NeighbourText = "change-one",
-    plot: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="FILE", help="Draw the graph into a PNG, SVG or PDF file."),
-    ] = None,
-    as_json: AsJson = False,
+    question: str,
+    *,
+    neighbours: str = "change-one",
+    plot: Path | None = None,
+    as_json: bool = False,
 ) -> None:
     """Show the answer graph of a question: size, distances, shape and symmetry.
+
+    Parameters
+    ----------
+    plot : FILE
+        Draw the graph into a PNG, SVG or PDF file.
 
     Examples:
       tightrope graph "sum(150,5)"
@@ -55,24 +47,27 @@ def graph(
 
 
 def exists(
-    question: QueryText,
-    tolerance: Annotated[
-        float,
-        typer.Option(
-            metavar="T",
-            help="Allow entries of y down to -T, as the published thresholds do with 1e-4.",
-        ),
-    ] = 0.0,
-    step: Annotated[
-        float | None,
-        typer.Option(metavar="S", help="Look only at multiples of S (0.01 with a tolerance)."),
-    ] = None,
-    low: Annotated[float | None, typer.Option(metavar="E", help="Where to start looking.")] = None,
-    high: Annotated[float | None, typer.Option(metavar="E", help="Where to stop looking.")] = None,
-    neighbours: NeighbourText = "change-one",
-    as_json: AsJson = False,
+    question: str,
+    *,
+    tolerance: float = 0.0,
+    step: float | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    neighbours: str = "change-one",
+    as_json: bool = False,
 ) -> None:
     """Show for which ε the tight-constraints mechanism exists, as a union of intervals.
+
+    Parameters
+    ----------
+    tolerance : T
+        Allow entries of y down to -T, as the published thresholds do with 1e-4.
+    step : S
+        Look only at multiples of S (0.01 with a tolerance).
+    low : E
+        Where to start looking.
+    high : E
+        Where to stop looking.
 
     Examples:
       tightrope exists "sum(150,5)"
@@ -105,11 +100,12 @@ def exists(
 
 
 def regular(
-    question: QueryText,
-    epsilon: EpsilonText,
-    prior: PriorText = "uniform",
-    neighbours: NeighbourText = "change-one",
-    as_json: AsJson = False,
+    question: str,
+    *,
+    epsilon: str,
+    prior: str = "uniform",
+    neighbours: str = "change-one",
+    as_json: bool = False,
 ) -> None:
     """Decide whether a prior is ε-regular and bound the utility and leakage of every mechanism.
 
@@ -117,7 +113,7 @@ def regular(
       tightrope regular "clique(4)" --epsilon "ln(2)" --prior 0.4,0.2,0.2,0.2
       tightrope regular "databases(5,4)" --epsilon 0.7 --prior "product(.3,.27,.23,.2)"
 
-    >>> regular("clique(4)", "ln(2)", "0.4,0.2,0.2,0.2", as_json=True)
+    >>> regular("clique(4)", epsilon="ln(2)", prior="0.4,0.2,0.2,0.2", as_json=True)
     {"query": "clique(4)", "epsilon": 0.693147..., "epsilon_text": "ln(2)", "regular": true, ...}
     """
     from tightrope.consumers.regular import regularity
@@ -163,35 +159,32 @@ def _listed(found: Any, name: str) -> Any:
 
 
 def universal(
-    question: QueryText,
-    epsilon: EpsilonText,
-    loss: Annotated[
-        str,
-        typer.Option(
-            "--loss",
-            metavar="L",
-            help=f"The loss of all consumers: {listed(forms(LOSSES))}; or 'monotone' for all "
-            "monotone losses.",
-        ),
-    ] = "binary",
-    risk_averse: Annotated[
-        bool,
-        typer.Option("--risk-averse", help="Consumers fear the worst case instead of averaging."),
-    ] = False,
-    neighbours: NeighbourText = "change-one",
-    as_json: AsJson = False,
+    question: str,
+    *,
+    epsilon: str,
+    loss: str = "binary",
+    risk_averse: bool = False,
+    neighbours: str = "change-one",
+    as_json: bool = False,
 ) -> None:
     """Decide whether one mechanism serves every consumer at once, with proof.
 
     "yes" comes with the mechanism, "no" with consumers whose optimal mechanisms no single
     mechanism yields.
 
+    Parameters
+    ----------
+    loss : L
+        The loss of all consumers, as for 'design'; or 'monotone' for all monotone losses.
+    risk_averse
+        Consumers fear the worst case instead of averaging.
+
     Examples:
       tightrope universal "count(20)" --epsilon 0.5
       tightrope universal "sum(3,2)" --epsilon 1 --risk-averse
       tightrope universal "star(3)" --epsilon "ln(3/2)"
 
-    >>> universal("cycle(4)", "ln(2)", as_json=True)
+    >>> universal("cycle(4)", epsilon="ln(2)", as_json=True)
     {"query": "cycle(4)", ..., "verdict": "no", "reason": "the answers contain a shortest cycle...
     """
     from tightrope.axioms import universality

@@ -2,47 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from tightrope.cli.output import AsJson
 from tightrope.errors import InputError
 
 
 def studio(
-    host: Annotated[
-        str,
-        typer.Option(
-            metavar="HOST",
-            help="The address to listen on; other machines reach the page only if this is changed.",
-        ),
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(metavar="PORT", help="The port to listen on; 0 takes a free one.")
-    ] = 8642,
-    token: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="The secret in the address; a new one by default."),
-    ] = None,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
-    ] = True,
-    data: Annotated[
-        str, typer.Option(metavar="URL", help="The table that the release panel starts with.")
-    ] = "",
-    facts: Annotated[
-        str, typer.Option(metavar="FILE", help="The public facts that the release panel uses.")
-    ] = "",
-    ledger: Annotated[
-        str, typer.Option(metavar="URL", help="The ledger that the release panel starts with.")
-    ] = "",
-    as_json: AsJson = False,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8642,
+    token: str | None = None,
+    browser: bool = True,
+    data: str = "",
+    facts: str = "",
+    ledger: str = "",
+    as_json: bool = False,
 ) -> None:
     """Open a page to design, compare, prove and release in a browser.
 
     The page is served to this machine alone, works without a network, and answers only to its
     own address with the token in it. It runs until interrupted.
+
+    Parameters
+    ----------
+    host : HOST
+        The address to listen on; other machines reach the page only if this is changed.
+    port : PORT
+        The port to listen on; 0 takes a free one.
+    token : TEXT
+        The secret in the address; a new one by default.
+    browser
+        Open the page in the browser.
+    data : URL
+        The table that the release panel starts with.
+    facts : FILE
+        The public facts that the release panel uses.
+    ledger : URL
+        The ledger that the release panel starts with.
 
     Examples:
       tightrope studio

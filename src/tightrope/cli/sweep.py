@@ -8,12 +8,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from tightrope.cli.design import TimeLimit
-from tightrope.cli.output import AsJson, NeighbourText, progress_bar, show
+from tightrope.cli.output import progress_bar, show
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,57 +19,43 @@ if TYPE_CHECKING:
 
 
 def sweep(
-    questions: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="QUERY...", help="One or more questions, such as 'sum(150,5)' or 'graph:FILE'."
-        ),
-    ],
-    epsilons: Annotated[
-        str,
-        typer.Option(
-            metavar="LO:HI:STEP", help="The levels: a range with both ends, or a list 0.5,ln(2)."
-        ),
-    ],
-    prior: Annotated[
-        list[str] | None,
-        typer.Option(metavar="P", help="A prior; may be given several times (default uniform)."),
-    ] = None,
-    loss: Annotated[
-        list[str] | None,
-        typer.Option(metavar="L", help="A loss; may be given several times (default binary)."),
-    ] = None,
-    route: Annotated[
-        list[str] | None,
-        typer.Option(metavar="R", help="Force a route; may be given several times."),
-    ] = None,
-    gap: Annotated[
-        float, typer.Option(metavar="G", help="Relative gap to the bound at which to stop.")
-    ] = 1e-9,
-    time_limit: TimeLimit = None,
-    neighbours: NeighbourText = "change-one",
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.parquet",
-            help="Keep the results in a Parquet file; run again to go on after a stop.",
-        ),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Start this many processes on this machine."),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(metavar="tcp://HOST:PORT", help="Use the workers of a Dask scheduler."),
-    ] = None,
-    chunk: Annotated[
-        int,
-        typer.Option(metavar="K", help="Neighbouring levels that are computed in one go."),
-    ] = 10,
-    as_json: AsJson = False,
+    questions: list[str],
+    *,
+    epsilons: str,
+    prior: list[str] | None = None,
+    loss: list[str] | None = None,
+    route: list[str] | None = None,
+    gap: float = 1e-9,
+    time_limit: float | None = None,
+    neighbours: str = "change-one",
+    out: Path | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    chunk: int = 10,
+    as_json: bool = False,
 ) -> None:
     """Design for every combination of questions, levels, priors, losses and routes.
+
+    Parameters
+    ----------
+    questions : QUERY...
+        One or more questions, such as 'sum(150,5)' or 'graph:FILE'.
+    epsilons : LO:HI:STEP
+        The levels: a range with both ends, or a list 0.5,ln(2).
+    prior : P
+        A prior; may be given several times (default uniform).
+    loss : L
+        A loss; may be given several times (default binary).
+    route : R
+        Force a route; may be given several times.
+    out : FILE.parquet
+        Keep the results in a Parquet file; run again to go on after a stop.
+    workers : N
+        Start this many processes on this machine.
+    scheduler : tcp://HOST:PORT
+        Use the workers of a Dask scheduler.
+    chunk : K
+        Neighbouring levels that are computed in one go.
 
     Examples:
       tightrope sweep "count(20)" --epsilons 0.2:2:0.2 --loss absolute
@@ -80,7 +63,7 @@ def sweep(
       tightrope sweep "sum(20,3)" --epsilons 0.1:3:0.01 --workers 2 --out study.parquet
       tightrope sweep "sum(20,3)" --epsilons 0.1:3:0.01 --scheduler tcp://head:8786 --out study.parquet
 
-    >>> sweep(["path(4)"], "0.5:1:0.5", as_json=True)
+    >>> sweep(["path(4)"], epsilons="0.5:1:0.5", as_json=True)
     {"queries": ["path(4)"], ..."rows": [{"place": 0, "query": "path(4)", ...}]}
     """  # noqa: E501
     # Work is shared among processes: threads of linear algebra would only get in their way. It

@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from tightrope.cli.output import AsJson, tell
+from tightrope.cli.output import tell
 from tightrope.errors import InputError
 
 
 def verify(
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="A mechanism file (.tightrope) or a receipt (JSON)."),
-    ] = None,
-    script: Annotated[
-        bool,
-        typer.Option(
-            "--script",
-            help="Print the judge as one file that needs only NumPy.",
-        ),
-    ] = False,
-    signer: Annotated[
-        str | None,
-        typer.Option(metavar="KEY", help="For a receipt: the public key of its publisher."),
-    ] = None,
-    as_json: AsJson = False,
+    file: Path | None = None,
+    *,
+    script: bool = False,
+    signer: str | None = None,
+    as_json: bool = False,
 ) -> None:
     """Check a mechanism file: its question, privacy, rows, digest, loss and optimality.
 
     The exit code is 1 when a check fails; then it is said what fails, where and by how much.
+
+    Parameters
+    ----------
+    file : FILE
+        A mechanism file (.tightrope) or a receipt (JSON).
+    script
+        Print the judge as one file that needs only NumPy.
+    signer : KEY
+        For a receipt: the public key of its publisher.
 
     Examples:
       tightrope verify cities.tightrope
