@@ -96,7 +96,7 @@ def design(
     with _searching(gap, as_json) as told:
         options: dict[str, Any] = {"gap": gap, "progress": told, "time_limit": time_limit}
         if limited:
-            limits = {"max_vulnerability": max_vulnerability, "max_loss": max_loss}
+            limits: dict[str, Any] = {"max_vulnerability": max_vulnerability, "max_loss": max_loss}
             consumer = Consumer.of(asked.graph, prior=prior, loss=loss)
             found = design_limited(asked, consumer, epsilon=epsilon, **limits, **options)
         elif consumers is not None:

@@ -126,17 +126,17 @@ class Paper:
         self.claims: list[Claim] = []
 
     def claim(
-        self,
-        result: str,
-        claimed: Any = True,
-        *,
-        by: Callable[..., Any],
-        correction: str = "",
+        self, result: str, claimed: Any = True, *, by: Callable[..., Any]
     ) -> Callable[[Check], Check]:
-        """Return a decorator that adds the check below it as a claim; its docstring states it."""
+        """Return a decorator that adds the check below it as a claim.
+
+        The first paragraph of the check's docstring states the claim; a second one says why it is
+        not right, where it is not.
+        """
 
         def add(check: Check) -> Check:
-            statement = " ".join((check.__doc__ or "").split())
+            told = (check.__doc__ or "").partition("\n\n")
+            statement, correction = (" ".join(part.split()) for part in told[::2])
             made = Claim(self.letter, result, statement, claimed, by, correction, check)
             self.claims.append(made)
             return check

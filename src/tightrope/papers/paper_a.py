@@ -77,15 +77,13 @@ def _line_and_ring() -> Computed:
     return line.is_path and ring.is_cycle, "for n = 5"
 
 
-@claim(
-    "Fig 1, f3",
-    "4",
-    by=query,
-    correction="Figure 1 draws a grid with four neighbours, section 6 and Figure 5(b) compute with "
-    "eight. Changing one person can move both counts at once, so under change-one eight is right.",
-)
+@claim("Fig 1, f3", "4", by=query)
 def _two_counts() -> Computed:
-    """neighbours of an inner answer of two counts (4 in the figure)"""
+    """neighbours of an inner answer of two counts (4 in the figure)
+
+    Figure 1 draws a grid with four neighbours, section 6 and Figure 5(b) compute with eight.
+    Changing one person can move both counts at once, so under change-one eight is right.
+    """
     graph = query("counts(4,2)").graph
     return len(graph.neighbours(graph.index((2, 2)))), "in counts(4,2)"
 
@@ -263,15 +261,13 @@ def _example_3_formula() -> Computed:
     return math.log2(found.y_sum / found.maximum), "with entries of y below 0"
 
 
-@claim(
-    "Ex 3, this prior",
-    "1.2",
-    by=regularity,
-    correction="At ε = 0.5 the prior is not regular: y has negative entries, so its sum bounds "
-    "nothing. The bound that holds for any prior, min Σy over yΦ ≥ π and y ≥ 0, is larger.",
-)
+@claim("Ex 3, this prior", "1.2", by=regularity)
 def _example_3_bound() -> Computed:
-    """a bound in bits for this prior at ε = 0.5"""
+    """a bound in bits for this prior at ε = 0.5
+
+    At ε = 0.5 the prior is not regular: y has negative entries, so its sum bounds nothing. The
+    bound that holds for any prior, min Σy over yΦ ≥ π and y ≥ 0, is larger.
+    """
     return regularity(_EXAMPLE_3, _people(), 0.5).leakage_bound_bits, ""
 
 
@@ -281,15 +277,13 @@ def _example_3_published() -> Computed:
     return regular_levels(_EXAMPLE_3, _people(), tolerance=1e-4, high=1).minimum, ""
 
 
-@claim(
-    "Ex 3, least ε",
-    "0.48",
-    by=regular_levels,
-    correction="0.48 is where the most negative entry of y passes -1e-4. y ≥ 0 holds from ln 2 on, "
-    "decided with exact polynomials: the prior and Φ are products over the people.",
-)
+@claim("Ex 3, least ε", "0.48", by=regular_levels)
 def _example_3_level() -> Computed:
-    """smallest ε for which the prior is regular"""
+    """smallest ε for which the prior is regular
+
+    0.48 is where the most negative entry of y passes -1e-4. y ≥ 0 holds from ln 2 on, decided with
+    exact polynomials: the prior and Φ are products over the people.
+    """
     return regular_levels(_EXAMPLE_3, _people()).minimum, "= ln 2"
 
 
@@ -385,16 +379,14 @@ def _symmetric() -> Computed:
     return all(exists(g).intervals == ((0.0, None),) for g in graphs), "on 4 graphs"
 
 
-@claim(
-    "§5, threshold ε*",
-    "1",
-    by=exists,
-    correction="There need not be one threshold: on the graph with six answers and the edges 02 03 "
-    "05 12 13 15 23 24 34 45 the mechanism exists, stops existing and exists again as ε grows, "
-    "decided with exact polynomials. scripts/find_gaps.py goes through all small graphs.",
-)
+@claim("§5, threshold ε*", "1", by=exists)
 def _gap() -> Computed:
-    """number of intervals of ε in which it exists"""
+    """number of intervals of ε in which it exists
+
+    There need not be one threshold: on the graph with six answers and the edges 02 03 05 12 13 15
+    23 24 34 45 the mechanism exists, stops existing and exists again as ε grows, decided with exact
+    polynomials. scripts/find_gaps.py goes through all small graphs.
+    """
     found = exists(ExplicitGraph(GAP_EDGES))
     ends = (
         f"[{low:.6g}, {'∞)' if high is None else f'{high:.6g}]'}" for low, high in found.intervals
@@ -423,16 +415,14 @@ def _sum_published() -> Computed:
     return exists(_sum(), tolerance=1e-4).minimum, ""
 
 
-@claim(
-    "§6, sum, least ε",
-    "0.8",
-    by=exists,
-    correction="0.8 is where the most negative entry passes -1e-4; there the published mechanism "
-    "has negative probabilities. That it exists just above 0.968133 and not just below is proved "
-    "in exact arithmetic.",
-)
+@claim("§6, sum, least ε", "0.8", by=exists)
 def _sum_level() -> Computed:
-    """smallest ε at which the mechanism for the sum exists"""
+    """smallest ε at which the mechanism for the sum exists
+
+    0.8 is where the most negative entry passes -1e-4; there the published mechanism has negative
+    probabilities. That it exists just above 0.968133 and not just below is proved in exact
+    arithmetic.
+    """
     return _threshold(_sum())
 
 
@@ -450,13 +440,12 @@ def _sum_unique() -> Computed:
     return tight_constraints(_sum(), 1).unique, "at ε = 1"
 
 
-@claim(
-    "§6, sum, at 0.8",
-    by=tight_constraints,
-    correction="The equations Φz = 1 have one solution and it has negative entries.",
-)
+@claim("§6, sum, at 0.8", by=tight_constraints)
 def _sum_at_published() -> Computed:
-    """the mechanism for the sum exists at ε = 0.8"""
+    """the mechanism for the sum exists at ε = 0.8
+
+    The equations Φz = 1 have one solution and it has negative entries.
+    """
     return _refused(_sum(), 0.8)
 
 
@@ -490,25 +479,22 @@ def _counts_published() -> Computed:
     return exists(_counts(), tolerance=1e-4).minimum, ""
 
 
-@claim(
-    "§6, 2-count, least ε",
-    "0.9",
-    by=exists,
-    correction="0.9 is where the most negative entry passes -1e-4; there the published mechanism "
-    "has negative probabilities. The true threshold is proved on both sides in exact arithmetic.",
-)
+@claim("§6, 2-count, least ε", "0.9", by=exists)
 def _counts_level() -> Computed:
-    """smallest ε at which the mechanism for two counts exists"""
+    """smallest ε at which the mechanism for two counts exists
+
+    0.9 is where the most negative entry passes -1e-4; there the published mechanism has negative
+    probabilities. The true threshold is proved on both sides in exact arithmetic.
+    """
     return _threshold(_counts())
 
 
-@claim(
-    "§6, 2-count, at 0.9",
-    by=tight_constraints,
-    correction="The equations Φz = 1 have one solution and it has negative entries.",
-)
+@claim("§6, 2-count, at 0.9", by=tight_constraints)
 def _counts_at_published() -> Computed:
-    """the mechanism for two counts exists at ε = 0.9"""
+    """the mechanism for two counts exists at ε = 0.9
+
+    The equations Φz = 1 have one solution and it has negative entries.
+    """
     return _refused(_counts(), 0.9)
 
 
@@ -531,15 +517,14 @@ def _better(graph: AnswerGraph, levels: list[float]) -> Computed:
     return all(tight > 1.4 * noise for tight, noise in pairs), last
 
 
-@claim(
-    "§7, closing remark",
-    by=universality,
-    correction="Under binary loss every tree has one as soon as α ≤ 1/(Δ-1), where Δ is the "
-    "largest degree: Φ is then the covariance of a tree Markov field, and Φ⁻¹v with "
-    "v_j = max π_i α^d(i,j) is a dual certificate for the tight-constraints mechanism.",
-)
+@claim("§7, closing remark", by=universality)
 def _closing_remark() -> Computed:
-    """one mechanism for all priors exists only for counting queries"""
+    """one mechanism for all priors exists only for counting queries
+
+    Under binary loss every tree has one as soon as α ≤ 1/(Δ-1), where Δ is the largest degree: Φ is
+    then the covariance of a tree Markov field, and Φ⁻¹v with v_j = max π_i α^d(i,j) is a dual
+    certificate for the tight-constraints mechanism.
+    """
     found = universality("star(3)", "ln(3)")
     made = tight_constraints(query("star(3)").graph, "ln(3)")
     random = np.random.default_rng(5)

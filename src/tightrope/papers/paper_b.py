@@ -315,26 +315,24 @@ def _proposition_20_values() -> Computed:
     return same and bits < bound, f"u = 10, v = 3: {bits:.4f} against {bound:.4f} bits"
 
 
-@claim(
-    "before Prop 20",
-    by=few_outputs_bound,
-    correction="Between powers of v it can be the looser of the two: take the smaller.",
-)
+@claim("before Prop 20", by=few_outputs_bound)
 def _not_always_better() -> Computed:
-    """with r outputs its bound is better than that of Thm 15 (u = 3, v = 2, ε = 0.3, r = 3)"""
+    """with r outputs its bound is better than that of Thm 15 (u = 3, v = 2, ε = 0.3, r = 3)
+
+    Between powers of v it can be the looser of the two: take the smaller.
+    """
     few, all_outputs = _few_outputs_formula(3, 2, 0.3, 3), database_bound(3, 2, 0.3).bits
     return few < all_outputs, f"{few:.4f} bits against {all_outputs:.4f}"
 
 
-@claim(
-    "Prop 20, last step",
-    by=min_entropy_leakage,
-    correction="A sum of logarithms is meant: at most that of the joined channel plus log2(r/v^ℓ). "
-    "The product fails for this channel with three outputs; the bound of the proposition stands.",
-)
+@claim("Prop 20, last step", by=min_entropy_leakage)
 def _product_and_sum() -> Computed:
     # Three of four databases each favour an output of their own, by a little.
-    """joining m of r outputs: leakage is at most that of the joined channel times r/v^ℓ"""
+    """joining m of r outputs: leakage is at most that of the joined channel times r/v^ℓ
+
+    A sum of logarithms is meant: at most that of the joined channel plus log2(r/v^ℓ). The product
+    fails for this channel with three outputs; the bound of the proposition stands.
+    """
     lift = 0.1
     rows = np.full((4, 3), (1 - lift) / 3) + np.vstack([lift * np.eye(3), np.full(3, lift / 3)])
     channel = Channel(rows)
@@ -486,16 +484,15 @@ def _theorem_28() -> Computed:
     return worst < 1e-12, "on 6 graphs at 3 levels"
 
 
-@claim(
-    "after Thm 28",
-    by=utility_bound,
-    correction="Equal ball sizes are enough: summing a column, Σ_i X[i,o] ≥ max_o·Σ_d n_d e^{-εd}, "
-    "and over the outputs n ≥ n·U·Σ_d n_d e^{-εd}. A ring of eight "
-    "with the chords 02 15 36 47 has neither symmetry and equal balls; there exponential noise "
-    "meets the bound, and a linear program finds nothing better.",
-)
+@claim("after Thm 28", by=utility_bound)
 def _equal_balls() -> Computed:
-    """the construction needs distance-regularity or vertex-transitivity"""
+    """the construction needs distance-regularity or vertex-transitivity
+
+    Equal ball sizes are enough: summing a column, Σ_i X[i,o] ≥ max_o·Σ_d n_d e^{-εd}, and over the
+    outputs n ≥ n·U·Σ_d n_d e^{-εd}. A ring of eight with the chords 02 15 36 47 has neither
+    symmetry and equal balls; there exponential noise meets the bound, and a linear program finds
+    nothing better.
+    """
     graph = ExplicitGraph(EQUAL_BALLS)
     neither = intersection_numbers(graph) is None and not is_vertex_transitive(graph)
     bound = utility_bound(graph, "ln(2)")
@@ -516,43 +513,37 @@ def _remark_29() -> Computed:
     return bool(private and values[0] > values[1] > values[2]), f"line, ring, clique: {shown}"
 
 
-@claim(
-    "Ex 30, α",
-    "1.5",
-    by=GeometricChannel,
-    correction="2^(1/5) is 1.1487; the matrix of Table 1(a) is computed with that value. The six "
-    "cities are the numbers 0 to 5, not 0 to 6.",
-)
+@claim("Ex 30, α", "1.5", by=GeometricChannel)
 def _fifth_root() -> Computed:
-    """fifth root of 2, the ratio of the adapted geometric mechanism"""
+    """fifth root of 2, the ratio of the adapted geometric mechanism
+
+    2^(1/5) is 1.1487; the matrix of Table 1(a) is computed with that value. The six cities are the
+    numbers 0 to 5, not 0 to 6.
+    """
     channel = _cities()[0]
     if not isinstance(channel, GeometricChannel):
         return math.nan, ""
     return 1 / channel.ratio, "whose fifth power is 2"
 
 
-@claim(
-    "Table 1(a)",
-    "36",
-    by=geometric,
-    correction="Digits of some entries are cut instead of rounded, .534 for .5346. Every entry is "
-    "within one unit of its last digit.",
-)
+@claim("Table 1(a)", "36", by=geometric)
 def _table_1a() -> Computed:
-    """entries of the adapted geometric mechanism that agree, of 36"""
+    """entries of the adapted geometric mechanism that agree, of 36
+
+    Digits of some entries are cut instead of rounded, .534 for .5346. Every entry is within one
+    unit of its last digit.
+    """
     rows = _cities()[0].matrix()
     off = np.abs(rows.ravel() - np.array(_entries(TABLE_1A), dtype=float)).max()
     return _agreeing(TABLE_1A, rows), f"largest difference {off:.4f}"
 
 
-@claim(
-    "Table 1(a), first entry",
-    "0.534",
-    by=geometric,
-    correction="The fourth digit is cut: .5346 rounds to .535.",
-)
+@claim("Table 1(a), first entry", "0.534", by=geometric)
 def _table_1a_first() -> Computed:
-    """probability of reporting A when the truth is A"""
+    """probability of reporting A when the truth is A
+
+    The fourth digit is cut: .5346 rounds to .535.
+    """
     return _cities()[0].entry(0, 0), ""
 
 

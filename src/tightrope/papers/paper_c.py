@@ -316,13 +316,12 @@ def _star_leaf() -> Computed:
     return float(tight_constraints(Star(4), "ln(4)").z[1]), ""
 
 
-@claim(
-    "abstract",
-    by=universality,
-    correction="True for α > 1/2. Below, under binary loss, every tree of degree up to 1 + 1/α has "
-    "one as well: Theorem 4.3 is sharp. A tree that is not a line is no count.",
-)
+@claim("abstract", by=universality)
 def _only_counts() -> Computed:
-    """essentially only a single count has a universally optimal mechanism"""
+    """essentially only a single count has a universally optimal mechanism
+
+    True for α > 1/2. Below, under binary loss, every tree of degree up to 1 + 1/α has one as well:
+    Theorem 4.3 is sharp. A tree that is not a line is no count.
+    """
     verdict = universality("tree(2,3)", "ln(4)").verdict
     return verdict != "yes", "the balanced binary tree of height 3 has one at α = 1/4"

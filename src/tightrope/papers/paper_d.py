@@ -130,14 +130,13 @@ def _log_odds() -> Computed:
     return gap >= -1e-9, "for 4 shifts and 4 pairs"
 
 
-@claim(
-    "Prop 2.2.2, a ≥ 1/2",
-    by=check_axioms,
-    correction="The two cases are exchanged: at a = 3/4, b = 1/2 the end is 3/2. The proof derives "
-    "(1-b)a/(1-a) for a ≤ 1/2 and 1-b(1-a)/a for a ≥ 1/2, and so it must read.",
-)
+@claim("Prop 2.2.2, a ≥ 1/2", by=check_axioms)
 def _exchanged() -> Computed:
-    """for a ≥ 1/2 all b' from b to (1-b)a/(1-a) are allowed; that end is a probability"""
+    """for a ≥ 1/2 all b' from b to (1-b)a/(1-a) are allowed; that end is a probability
+
+    The two cases are exchanged: at a = 3/4, b = 1/2 the end is 3/2. The proof derives (1-b)a/(1-a)
+    for a ≤ 1/2 and 1-b(1-a)/a for a ≥ 1/2, and so it must read.
+    """
     a, b = Fraction(3, 4), Fraction(1, 2)
     printed, proved = (1 - b) * a / (1 - a), 1 - b * (1 - a) / a
     return 0 <= printed <= 1, f"at a = 3/4, b = 1/2: {printed} as printed, {proved} as proved"
@@ -184,14 +183,13 @@ def _concave() -> Computed:
     return breach is not None and breach.axiom == "random choice", "shown by two mechanisms"
 
 
-@claim(
-    "Thm 2.2.5 (v)",
-    by=check_axioms,
-    correction="m(a) = 1 - M(1-a) with M nondecreasing is nondecreasing; it increases strictly "
-    "wherever m(a) > 0. Two signs are exchanged.",
-)
+@claim("Thm 2.2.5 (v)", by=check_axioms)
 def _monotone() -> Computed:
-    """m is nonincreasing"""
+    """m is nonincreasing
+
+    m(a) = 1 - M(1-a) with M nondecreasing is nondecreasing; it increases strictly wherever m(a) >
+    0. Two signs are exchanged.
+    """
     bound = ApproximateBound("ln(2)")
     low, high = bound.lower(0.25), bound.lower(0.75)
     return high <= low, f"for ε = ln 2: m(1/4) = {low:.4g}, m(3/4) = {high:.4g}"
@@ -290,30 +288,27 @@ def _generalise() -> Computed:
     return general and derived and private, f"{shape} on the Petersen graph"
 
 
-@claim(
-    "after Def 3.3.2",
-    "1",
-    by=maximally_general,
-    correction="The direction of each tight edge counts: a tree with n-1 edges carries up to "
-    "2^(n-1) different outputs. Two answers have one spanning tree; randomised response has two "
-    "outputs that are not proportional, and is maximally general.",
-)
+@claim("after Def 3.3.2", "1", by=maximally_general)
 def _trees() -> Computed:
-    """a maximally general mechanism on two answers has at most as many outputs as R has trees"""
+    """a maximally general mechanism on two answers has at most as many outputs as R has trees
+
+    The direction of each tight edge counts: a tree with n-1 edges carries up to 2^(n-1) different
+    outputs. Two answers have one spanning tree; randomised response has two outputs that are not
+    proportional, and is maximally general.
+    """
     response = IntegerChannel([[2, 1], [1, 2]])
     general = maximally_general(response, PathPower(2), "ln(2)").maximal
     return response.shape[1] if general else 0, "outputs of randomised response at ln 2"
 
 
-@claim(
-    "App B, share a",
-    by=make_maximally_general,
-    correction="ρ1 and ρ2 must range over adjacent pairs only. On a line of three with e^ε = 2 the "
-    "column (1, 2, 3)/6 has the components {0, 1} and {2}. All pairs give ρ2 = 3, above e^ε, and a "
-    "negative a; adjacent ones give ρ2 = 3/2.",
-)
+@claim("App B, share a", by=make_maximally_general)
 def _ratios() -> Computed:
-    """with ρ over all pairs between the components, the share a of the split is a probability"""
+    """with ρ over all pairs between the components, the share a of the split is a probability
+
+    ρ1 and ρ2 must range over adjacent pairs only. On a line of three with e^ε = 2 the column (1, 2,
+    3)/6 has the components {0, 1} and {2}. All pairs give ρ2 = 3, above e^ε, and a negative a;
+    adjacent ones give ρ2 = 3/2.
+    """
     column = [Fraction(k, 6) for k in (1, 2, 3)]
 
     def share(pairs: list[tuple[int, int]]) -> Fraction:
@@ -361,27 +356,23 @@ def _far_apart() -> Computed:
     return all(graph.distance(i, j) == graph.diameter for graph, (i, j) in pairs), "4 graphs"
 
 
-@claim(
-    "Lemma 3.3.8, even d",
-    "-2/3",
-    by=dobrushin_optimum,
-    correction="Lemma 3.3.5 counts the n = d+1 nodes of a path, Lemma 3.3.8 puts the length d into "
-    "the same conditions. With lengths, even d gives -e^{-εd/2} and odd d gives "
-    "-2e^{-ε(d-1)/2}/(1+e^ε).",
-)
+@claim("Lemma 3.3.8, even d", "-2/3", by=dobrushin_optimum)
 def _length_and_nodes() -> Computed:
-    """least value at diameter d = 2 when its conditions are read as in Lemma 3.3.5, ε = ln 2"""
+    """least value at diameter d = 2 when its conditions are read as in Lemma 3.3.5, ε = ln 2
+
+    Lemma 3.3.5 counts the n = d+1 nodes of a path, Lemma 3.3.8 puts the length d into the same
+    conditions. With lengths, even d gives -e^{-εd/2} and odd d gives -2e^{-ε(d-1)/2}/(1+e^ε).
+    """
     return dobrushin_optimum(PathPower(3), "ln(2)").exact, "reached by geometric noise"
 
 
-@claim(
-    "Lemma 3.3.8, odd d",
-    by=dobrushin,
-    correction="Read with lengths, the conditions for d = 1 demand a tight edge. A mechanism that "
-    "ignores its input meets the printed ones.",
-)
+@claim("Lemma 3.3.8, odd d", by=dobrushin)
 def _empty_conditions() -> Computed:
-    """at d = 1 its conditions are empty, so that every mechanism on two answers is optimal"""
+    """at d = 1 its conditions are empty, so that every mechanism on two answers is optimal
+
+    Read with lengths, the conditions for d = 1 demand a tight edge. A mechanism that ignores its
+    input meets the printed ones.
+    """
     useless = dobrushin(Channel([[0.5, 0.5], [0.5, 0.5]])).value
     best = dobrushin_optimum(Clique(2), "ln(3)").value
     return useless >= best, f"ignoring the input {useless:g}, randomised response {best:g}"
