@@ -88,11 +88,7 @@ class ApproximateBound(PrivacyBound):
     (Fraction(1, 2), 0.1)
     """
 
-    def __init__(
-        self,
-        epsilon: Level,
-        delta: float | Fraction | str = 0,
-    ) -> None:
+    def __init__(self, epsilon: Level, delta: float | Fraction | str = 0) -> None:
         self.epsilon = Epsilon.of(epsilon)
         self.delta = _fraction(delta, "δ")
         if not 0 <= self.delta <= 1:

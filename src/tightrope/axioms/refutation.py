@@ -336,12 +336,7 @@ def _private_by_labels(channel: IntegerChannel, graph: AnswerGraph, level: Epsil
     return bool(is_private(channel, ExplicitGraph(graph.edge_array(), size=graph.size), level))
 
 
-def refute_by_star(
-    graph: AnswerGraph,
-    epsilon: Level,
-    *,
-    loss: Loss | None = None,
-) -> Refutation:
+def refute_by_star(graph: AnswerGraph, epsilon: Level, *, loss: Loss | None = None) -> Refutation:
     r"""Prove that no mechanism is universally optimal where :math:`e^ε < Δ - 1` [C, Thm 4.3].
 
     Takes the fewest neighbours k of a node of largest degree with :math:`α > 1/(k-1)`. For each

@@ -284,9 +284,7 @@ def _held(channel: Channel) -> Channel:
 
 
 def _select(
-    channel: Channel,
-    rows: NDArray[np.int64],
-    labels: Sequence[Hashable] | None,
+    channel: Channel, rows: NDArray[np.int64], labels: Sequence[Hashable] | None
 ) -> Channel:
     if isinstance(channel, IntegerChannel):
         return IntegerChannel(
@@ -319,11 +317,7 @@ class SelectedRows(RuleChannel):
     """
 
     def __init__(
-        self,
-        channel: Channel,
-        rows: NDArray[np.int64],
-        *,
-        inputs: Sequence[Hashable] | None = None,
+        self, channel: Channel, rows: NDArray[np.int64], *, inputs: Sequence[Hashable] | None = None
     ) -> None:
         self.channel, self.rows = channel, rows
         self.shape = (len(rows), channel.shape[1])

@@ -175,8 +175,7 @@ def equivalent(first: Channel, second: Channel, *, tolerance: float = 1e-8) -> E
     True
     """
     return Equivalence(
-        derivable(first, second, tolerance=tolerance),
-        derivable(second, first, tolerance=tolerance),
+        derivable(first, second, tolerance=tolerance), derivable(second, first, tolerance=tolerance)
     )
 
 

@@ -36,7 +36,7 @@ from tightrope.channels.compose import cascade
 from tightrope.channels.integer import DeterministicChannel, IntegerChannel, rational
 from tightrope.channels.privacy import allowed_ratio, check_sizes, is_private, log_ratio
 from tightrope.channels.structured import GeometricChannel, KroneckerChannel, ScaledPhi
-from tightrope.epsilon import Epsilon
+from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 
@@ -117,7 +117,7 @@ class Generality:
 def column_graph(
     channel: Channel,
     graph: AnswerGraph,
-    epsilon: Epsilon | float | Fraction | str,
+    epsilon: Level,
     output: int,
     *,
     tolerance: float | None = None,
@@ -192,11 +192,7 @@ def _exact_column_graph(
 
 
 def maximally_general(
-    channel: Channel,
-    graph: AnswerGraph,
-    epsilon: Epsilon | float | Fraction | str,
-    *,
-    tolerance: float | None = None,
+    channel: Channel, graph: AnswerGraph, epsilon: Level, *, tolerance: float | None = None
 ) -> Generality:
     r"""Decide whether every column graph is connected [D, Thm 3.3.3; C, Thm 2.6].
 
@@ -353,7 +349,7 @@ class Generalised:
 def make_maximally_general(
     channel: Channel,
     graph: AnswerGraph,
-    epsilon: Epsilon | float | Fraction | str,
+    epsilon: Level,
     *,
     most_splits: int = 20_000,
     tolerance: float = 1e-9,

@@ -39,7 +39,7 @@ from tightrope.channels.structured import (
     ScaledPhi,
     compare_levels,
 )
-from tightrope.epsilon import LARGEST, SMALLEST, Epsilon
+from tightrope.epsilon import LARGEST, SMALLEST, Epsilon, Level
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 
@@ -253,11 +253,7 @@ def _edge_groups(graph: AnswerGraph) -> Iterator[tuple[float, NDArray[np.int64] 
 
 
 def _exact_worst(
-    weights: Values,
-    graph: AnswerGraph,
-    block: int,
-    length: float,
-    edges: NDArray[np.int64] | None,
+    weights: Values, graph: AnswerGraph, block: int, length: float, edges: NDArray[np.int64] | None
 ) -> Worst:
     best = Worst(None, None, Fraction(0), length)
     step = max(1, block // len(weights))
@@ -489,11 +485,7 @@ class PrivacyCheck:
 
 
 def is_private(
-    channel: Channel,
-    graph: AnswerGraph,
-    epsilon: Epsilon | float | Fraction | str,
-    *,
-    tolerance: float = 1e-9,
+    channel: Channel, graph: AnswerGraph, epsilon: Level, *, tolerance: float = 1e-9
 ) -> PrivacyCheck:
     r"""Check :math:`X[i,o] \le e^{\varepsilon\ell} X[h,o]` on every edge [A, Lemma 1].
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels.base import ROW_SUM_TOLERANCE, Channel, RuleChannel
-from tightrope.epsilon import Epsilon
+from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs import AnswerGraph
 
@@ -118,7 +118,7 @@ class GeometricChannel(RuleChannel):
     def __init__(
         self,
         size: int,
-        epsilon: Epsilon | float | Fraction | str,
+        epsilon: Level,
         width: int = 1,
         *,
         label: Callable[[int], Hashable] | None = None,
@@ -218,12 +218,7 @@ class ScaledPhi(RuleChannel):
     (1099511627776, 5.49755813888...e-09)
     """
 
-    def __init__(
-        self,
-        graph: AnswerGraph,
-        epsilon: Epsilon | float | Fraction | str,
-        scale: ArrayLike,
-    ) -> None:
+    def __init__(self, graph: AnswerGraph, epsilon: Level, scale: ArrayLike) -> None:
         self.graph = graph
         self.epsilon = Epsilon.of(epsilon)
         self.shape = (graph.size, graph.size)

@@ -194,13 +194,7 @@ def universal(
     asked = query(question, neighbours=neighbours)
     kind = "risk-averse" if risk_averse else "bayesian"
     found = universality(asked, epsilon, loss, kind=kind)
-    data = {
-        **about_query(asked),
-        "epsilon": epsilon,
-        "loss": loss,
-        "kind": kind,
-        **found.as_dict(),
-    }
+    data = {**about_query(asked), "epsilon": epsilon, "loss": loss, "kind": kind, **found.as_dict()}
     told = found.witness.as_dict() if found.witness is not None else {}
     lines = [
         f"{asked.text}, ε = {epsilon}, {kind} consumers, {loss} loss",

@@ -379,10 +379,7 @@ class Collapsed:
         return True
 
     def _grown(
-        self,
-        node: int,
-        colours: NDArray[np.int64],
-        hanging: dict[int, list[tuple[int, int, int]]],
+        self, node: int, colours: NDArray[np.int64], hanging: dict[int, list[tuple[int, int, int]]]
     ) -> int:
         """Fold what hangs from a node into its block; return its new colour."""
         if node not in hanging:
@@ -721,9 +718,7 @@ class _Search:
 
     def _automorphism(self, depth: int, node: int) -> NDArray[np.int64] | None:
         """Search for an automorphism that keeps the earlier base nodes and moves this one."""
-        tries: list[tuple[Hashes, Iterator[int]]] = [
-            (self._base[depth].colours, iter([node])),
-        ]
+        tries: list[tuple[Hashes, Iterator[int]]] = [(self._base[depth].colours, iter([node]))]
         while tries:
             colours, candidates = tries[-1]
             level = self._base[depth + len(tries) - 1]

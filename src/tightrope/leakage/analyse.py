@@ -89,11 +89,7 @@ class Analysis:
 
 
 def analyse(
-    channel: Channel,
-    graph: AnswerGraph,
-    prior: PriorLike = None,
-    *,
-    epsilon: Level | None = None,
+    channel: Channel, graph: AnswerGraph, prior: PriorLike = None, *, epsilon: Level | None = None
 ) -> Analysis:
     r"""Measure a mechanism: utility, leakage, generality and its smallest ε.
 

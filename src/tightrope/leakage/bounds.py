@@ -133,10 +133,7 @@ def few_outputs_bound(individuals: int, values: int, epsilon: Level, outputs: in
     r = whole_number(outputs, "the number of outputs")
     eps = float(Epsilon.of(epsilon))
     condition = f"ε-private, at most {r} outputs"
-    found = [
-        database_bound(u, v, epsilon),
-        Bound(math.log2(r), "the number of outputs", condition),
-    ]
+    found = [database_bound(u, v, epsilon), Bound(math.log2(r), "the number of outputs", condition)]
     if r < v**u:
         found.append(Bound(_proposition_20(u, v, eps, r), "B, Prop 20", condition))
     return min(found, key=float)
@@ -198,11 +195,7 @@ def utility_bound(graph: AnswerGraph, epsilon: Level) -> float:
 
 
 def regular_prior_bound(
-    graph: AnswerGraph,
-    prior: PriorLike,
-    epsilon: Level,
-    *,
-    tolerance: float = 0.0,
+    graph: AnswerGraph, prior: PriorLike, epsilon: Level, *, tolerance: float = 0.0
 ) -> Bound:
     r"""Bound the leakage for one ε-regular prior by :math:`\log_2 \sum_j y_j / \max_i \pi_i`.
 

@@ -110,10 +110,7 @@ def attacker_success(values: int, epsilon: Level, *, before: float | None = None
 
 
 def epsilon_for_utility(
-    utility: float,
-    graph: AnswerGraph,
-    *,
-    best: Callable[[Epsilon], float] | None = None,
+    utility: float, graph: AnswerGraph, *, best: Callable[[Epsilon], float] | None = None
 ) -> Epsilon:
     r"""Return the smallest ε at which the true answer can be reported this often.
 

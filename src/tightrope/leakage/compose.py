@@ -60,11 +60,7 @@ class Composition:
 
 
 def parallel_composition(
-    first: Channel,
-    second: Channel,
-    prior: PriorLike = None,
-    *,
-    graph: AnswerGraph | None = None,
+    first: Channel, second: Channel, prior: PriorLike = None, *, graph: AnswerGraph | None = None
 ) -> Composition:
     r"""Measure two mechanisms with independent noise on the same true answer.
 
@@ -108,11 +104,7 @@ def parallel_composition(
 
 
 def cascade_composition(
-    first: Channel,
-    second: Channel,
-    prior: PriorLike = None,
-    *,
-    graph: AnswerGraph | None = None,
+    first: Channel, second: Channel, prior: PriorLike = None, *, graph: AnswerGraph | None = None
 ) -> Composition:
     r"""Measure one mechanism after another: the second sees only the output of the first.
 

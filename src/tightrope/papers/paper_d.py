@@ -176,8 +176,7 @@ def _lower() -> Computed:
 def _concave() -> Computed:
     """a predicate whose M is not concave breaks the axiom of choice"""
     report = check_axioms(
-        lambda a, b: abs(a - b) <= Fraction(1, 4) or (b <= 4 * a and 1 - a <= 4 * (1 - b)),
-        steps=24,
+        lambda a, b: abs(a - b) <= Fraction(1, 4) or (b <= 4 * a and 1 - a <= 4 * (1 - b)), steps=24
     )
     breach = report.breach
     return breach is not None and breach.axiom == "random choice", "shown by two mechanisms"

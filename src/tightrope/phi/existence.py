@@ -20,11 +20,10 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
-from tightrope.epsilon import Epsilon
+from tightrope.epsilon import Level
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.phi.cells import Cells, cells_of, fits_exactly, pieces, single_cells, singular_alphas
@@ -148,7 +147,7 @@ def exists(
     return _samples(graph, low, high, progress)
 
 
-def certified_at(graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str) -> bool | None:
+def certified_at(graph: AnswerGraph, epsilon: Level) -> bool | None:
     """Return whether z is positive, with proof: yes, no, or ``None`` when undecided.
 
     >>> from tightrope.graphs import PathPower

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.epsilon import Epsilon
+from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import LIMITS
@@ -267,7 +267,7 @@ class Phi:
     (0.146634, True)
     """
 
-    def __init__(self, graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str) -> None:
+    def __init__(self, graph: AnswerGraph, epsilon: Level) -> None:
         self.graph = graph
         self.epsilon = Epsilon.of(epsilon)
         self.size = graph.size

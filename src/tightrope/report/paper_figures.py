@@ -243,9 +243,7 @@ def _b7() -> Figure:
 
 
 def _b8() -> Figure:
-    return [
-        lambda ax: plot_database_bound([(100, 10), (100, 2), (10, 10), (10, 2), (1, 2)], ax),
-    ], 1
+    return [lambda ax: plot_database_bound([(100, 10), (100, 2), (10, 10), (10, 2), (1, 2)], ax)], 1
 
 
 def _b9() -> Figure:

@@ -21,7 +21,7 @@ from tightrope.channels import Channel
 from tightrope.channels.generality import column_graph
 from tightrope.consumers import Prior
 from tightrope.consumers.regular import LeakageCurves, region_corners
-from tightrope.epsilon import Epsilon
+from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.leakage import database_bound
@@ -167,12 +167,7 @@ def plot_graph(
 
 
 def plot_column_graph(
-    channel: Channel,
-    ax: Axes | None = None,
-    *,
-    graph: AnswerGraph,
-    epsilon: Epsilon | float | Fraction | str,
-    output: int = 0,
+    channel: Channel, ax: Axes | None = None, *, graph: AnswerGraph, epsilon: Level, output: int = 0
 ) -> Axes:
     """Draw the column graph of one output: arrows run along tight edges, towards the larger.
 

@@ -12,13 +12,12 @@ import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import tightrope
 from tightrope.consumers import Consumer, loss as read_loss, prior as read_prior
-from tightrope.epsilon import Epsilon
+from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError, TightropeError
 from tightrope.graphs import AnswerGraph
 from tightrope.optimize import ROUTES, Design, design
@@ -193,7 +192,7 @@ class Study:
     def of(
         cls,
         queries: str | Sequence[str],
-        epsilons: str | Sequence[Epsilon | float | Fraction | str],
+        epsilons: str | Sequence[Level],
         *,
         priors: str | Sequence[str] = "uniform",
         losses: str | Sequence[str] = "binary",

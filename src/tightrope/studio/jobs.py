@@ -149,11 +149,7 @@ class Job:
 
 
 def _work(
-    theirs: Connection,
-    function: Callable[..., Any],
-    arguments: Any,
-    told: bool,
-    pause: float = 0.1,
+    theirs: Connection, function: Callable[..., Any], arguments: Any, told: bool, pause: float = 0.1
 ) -> None:
     """Run in the process: call the function, report progress, send the result.
 

@@ -15,13 +15,7 @@ from tightrope.graphs import AnswerGraph
 from tightrope.optimize import Design, design, explain_routes
 from tightrope.proofs import prove
 from tightrope.queries import Query
-from tightrope.report.drawings import (
-    GraphDrawing,
-    HeatMap,
-    Window,
-    graph_drawing,
-    heat_map,
-)
+from tightrope.report.drawings import GraphDrawing, HeatMap, Window, graph_drawing, heat_map
 from tightrope.report.texts import (
     about_query,
     answer_text,
