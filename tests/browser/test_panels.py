@@ -2,8 +2,9 @@
 
 import json
 import re
+from fractions import Fraction
 
-from tightrope.publish import Ledger
+from tightrope.publish import Ledger, verify_receipt
 from tightrope.publish.receipts import anchors_of_receipts
 from tightrope.studio.canvas import SKETCH_SIZE
 from tightrope.studio.state import ConsumerText, State
@@ -152,6 +153,13 @@ def test_route_that_does_not_fit_is_refused_beside_its_field(tab):
 # -- 5 proof and release ------------------------------------------------------------------
 
 
+def pay(tab):
+    """Ask for one answer, read the price, and pay it."""
+    tab.press("Release one answer")
+    tab.wait("[data-price] >> text=/paid from/")
+    tab.press("Pay and release")
+
+
 def test_mechanism_is_verified_taken_away_and_released_from(tab, tmp_path, picture):
     tab.open(State(question="count(4)", epsilon="ln(3)"))
     tab.design()
@@ -184,16 +192,67 @@ def test_mechanism_is_verified_taken_away_and_released_from(tab, tmp_path, pictu
     tab.press("Release one answer")
     tab.wait(".q-field__messages >> text=name the ledger")
     tab.fill("Ledger", "ledger.db")
-    tab.fill("Budget, for a new table", "ln(9)")
+    tab.page.locator(".q-field__messages >> text=name the ledger").wait_for(state="detached")
     tab.press("Release one answer")
+    tab.wait(".q-field__messages >> text=give it a budget")
+    tab.fill("Budget, for a new table", "ln(9)")
+    # The price is named before it is paid, and "Not now" pays nothing.
+    tab.press("Release one answer")
+    tab.wait("[data-price] >> text=ε = ln(3), paid from the budget of table people")
+    assert "2.19722457733622" in tab.text("[data-price]")
+    tab.press("Not now")
+    tab.page.locator("[data-price]").wait_for(state="hidden")
+    assert tab.page.locator("[data-paid]").count() == 0
+    # Two clicks on one button pay once.
+    tab.press("Release one answer")
+    tab.page.get_by_role("button", name="Pay and release").dblclick()
     tab.reads("[data-answer]", re.compile("^[0-4]$"))
     tab.wait("[data-ledger] >> text=1.09861228866811")
+    assert tab.page.locator("[data-paid]").count() == 1
     picture(tab, "proof")
-    tab.press("Release one answer")
+    pay(tab)
     tab.wait("[data-ledger] >> text=/^0$/")
+    # What is refused takes nothing away that was paid for.
+    answer = tab.text("[data-answer]")
     tab.press("Release one answer")
-    tab.wait("[data-error=release]")
-    assert tab.text("[data-answer]") == ""
+    tab.wait("[data-error=release] >> text=too small")
+    assert tab.text("[data-answer]") == answer
+    assert tab.page.locator("[data-paid]").count() == 2
+
+
+def test_answers_of_a_ledger_are_listed_on_every_visit(tabs, tmp_path):
+    from tightrope.publish import Ledger
+    from tightrope.publish.accounts import Charge
+
+    book = Ledger.create(tmp_path / "ledger.db")
+    book.set_budget("table people", "2")
+    for key, answer in (("mon", 3), ("tue", None)):
+        asked = {"sql": f"SELECT COUNT(*) /* {key} */", "epsilon": "0.5", "table": "people"}
+        ticket = book.reserve(key, asked, [Charge("table people", Fraction(1, 2))])
+        book.charge(ticket)
+        if answer is not None:
+            book.answer(ticket, answer)
+    tab = tabs().open(panel=5)
+    tab.fill("Ledger", str(tmp_path / "ledger.db"))
+    tab.wait("[data-paid] >> text=/mon/")
+    tab.wait("[data-answers] >> text=Paid and not answered yet: request key tue")
+    with tab.page.expect_download() as saved:
+        tab.page.get_by_role("button", name=re.compile("^Receipt")).click()
+    saved.value.save_as(tmp_path / "receipt.json")
+    assert verify_receipt(tmp_path / "receipt.json").genuine
+
+
+def test_number_of_people_follows_the_question(tab):
+    tab.open(panel=2)
+    tab.holds("people in the table", "5")
+    tab.fill("people in the table", "900")
+    tab.wait("text=900 people")
+    tab.turn(1)
+    tab.fill("Query", "sum(20,3)")
+    tab.wait("text=sum(20,3): 61 answers")
+    tab.turn(2)
+    tab.holds("people in the table", "20")
+    tab.holds("values of one person", "4")
 
 
 # -- files in and out ---------------------------------------------------------------------
@@ -248,12 +307,11 @@ def test_receipt_is_taken_away_and_the_release_copied(tab, tmp_path, python):
     tab.fill("Columns used", "age:0..120")
     tab.fill("Ledger", str(ledger))
     tab.fill("Budget, for a new table", "2")
-    assert not tab.page.get_by_role("button", name="Receipt", exact=True).is_visible()
-    tab.press("Release one answer")
+    pay(tab)
     tab.reads("[data-answer]", re.compile("^[0-3]$"))
     answer = int(tab.text("[data-answer]"))
     with tab.page.expect_download() as saved:
-        tab.press("Receipt")
+        tab.page.get_by_role("button", name=re.compile("^Receipt")).click()
     saved.value.save_as(tmp_path / "receipt.json")
     receipt = json.loads((tmp_path / "receipt.json").read_text())
     assert receipt["answer"] == answer

@@ -114,6 +114,26 @@ def query_in(state: State) -> Query:
     return query_of(state.question, state.graph, state.neighbours)
 
 
+def people_of(state: State) -> tuple[int, int]:
+    """Return how many people there are, and how many values one may have.
+
+    What the state does not say, the question does; where that does not say either, there are 100
+    people with two values.
+
+    >>> people_of(State(question="sum(20,3)")), people_of(State(individuals=7, values=4))
+    ((20, 4), (7, 4))
+    """
+    if state.individuals and state.values:
+        return state.individuals, state.values
+    try:
+        asked = query_in(state)
+    except Refused:
+        return state.individuals or 100, state.values or 2
+    known = 2 if asked.values is None else len(asked.values)
+    absent = asked.neighbours.allows_absent and asked.values is not None
+    return state.individuals or asked.individuals or 100, state.values or known + absent
+
+
 def level_in(state: State) -> Epsilon:
     """Return the privacy level of a state.
 

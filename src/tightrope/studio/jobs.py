@@ -210,6 +210,10 @@ class Slots:
         job = self._jobs[slot] = Job(function, *arguments, progress=progress)
         return await job.result()
 
+    def running(self, slot: str) -> bool:
+        """Whether there is work in a slot."""
+        return slot in self._jobs and self._jobs[slot].running
+
     def stop(self, slot: str) -> None:
         """Ask the work in a slot to finish with the best it has."""
         if slot in self._jobs:
@@ -221,7 +225,7 @@ class Slots:
         if job is not None and job.running:
             job.end()
 
-    def end_all(self) -> None:
-        """End all work of the page."""
-        for slot in list(self._jobs):
+    def end_all(self, but: str = "release") -> None:
+        """End all work of the page, but what has been paid for."""
+        for slot in [slot for slot in self._jobs if slot != but]:
             self.end(slot)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,6 +158,10 @@ class Page:
     def change(self, state: State) -> None:
         """Take over a new state, as a step of undo, and show what differs."""
         changed = differences(self.state, state)
+        if changed & {"question", "graph", "neighbours"}:
+            # The numbers of people and of their values follow the question.
+            state = replace(state, individuals=0, values=0)
+            changed = differences(self.state, state)
         if not changed:
             return
         kind, now = ",".join(sorted(changed)), time.monotonic()

@@ -68,7 +68,8 @@ class State:
     epsilon
         The privacy level as text.
     individuals, values
-        People, and values of one person, for the explanation of ε.
+        People, and values of one person, for the explanation of ε; 0 for what the question
+        says.
     consumers
         Who reads the answer; the first one is designed for.
     route
@@ -84,8 +85,8 @@ class State:
     graph: str = ""
     neighbours: str = "change-one"
     epsilon: str = "ln(2)"
-    individuals: int = 100
-    values: int = 2
+    individuals: int = 0
+    values: int = 0
     consumers: tuple[ConsumerText, ...] = field(default=(ConsumerText(),))
     route: str = ""
 

@@ -9,6 +9,7 @@ import json
 import shlex
 from collections.abc import Sequence
 
+from tightrope.studio.asking import people_of
 from tightrope.studio.state import GRAPH_FILE, ConsumerText, State
 from tightrope.studio.work import Asked
 
@@ -79,7 +80,11 @@ def _release_words(asked: Asked) -> list[str]:
 
 def _commands(state: State, panel: str) -> list[list[str]]:
     level = ["--epsilon", state.epsilon]
-    people = ["--individuals", str(state.individuals), "--values", str(state.values)]
+    people = [
+        part
+        for name, number in zip(("--individuals", "--values"), people_of(state), strict=True)
+        for part in (name, str(number))
+    ]
     if panel == "question":
         return [["graph", state.asked]]
     if panel == "privacy":
@@ -155,7 +160,7 @@ def _program(state: State, panel: str) -> tuple[list[str], list[str]]:
             ["print(graph_facts(query.graph))"],
         )
     if panel == "privacy":
-        people = f"individuals={state.individuals}, values={state.values}"
+        people = "individuals={}, values={}".format(*people_of(state))
         return (
             ["from tightrope.leakage.choose import explain", "from tightrope.phi import exists"],
             ["print(exists(query.graph))", f"print(explain(epsilon={level}, {people}))"],

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from tightrope.report.texts import (
     plain,
     regularity_rows,
 )
-from tightrope.studio.asking import Refused, blame, consumer_of, level_in, query_in
+from tightrope.studio.asking import Refused, blame, consumer_of, level_in, people_of, query_in
 from tightrope.studio.state import State
 
 
@@ -85,8 +86,9 @@ def level_words(state: State) -> Shown:
     from tightrope.leakage.choose import explain
 
     level = level_in(state)
+    individuals, values = people_of(state)
     with blame("people"):
-        found = explain(epsilon=level, individuals=state.individuals, values=state.values)
+        found = explain(epsilon=level, individuals=individuals, values=values)
     return Shown(plain(found.as_dict()), dict(enumerate(found.sentences)))  # type: ignore[arg-type]
 
 
@@ -460,18 +462,9 @@ class Asked:
         return tuple(text.strip() for text in self.columns.split(";") if text.strip())
 
 
-def give(mechanism: bytes, asked: Asked) -> dict[str, Any]:
-    """Release one answer and return it with what it cost.
-
-    >>> give(b"", Asked(sql="select 1"))
-    Traceback (most recent call last):
-    ...
-    tightrope.studio.asking.Refused: name the ledger that pays for the answer
-    """
-    from tightrope.certify import Mechanism
-    from tightrope.publish.accounts import shown
+def _checked(asked: Asked) -> dict[str, Any]:
+    """Return the fields as a release takes them, or say which is missing."""
     from tightrope.publish.facts import read_column
-    from tightrope.publish.releasing import release
 
     if not asked.ledger:
         raise Refused("ledger", "name the ledger that pays for the answer")
@@ -481,18 +474,64 @@ def give(mechanism: bytes, asked: Asked) -> dict[str, Any]:
         raise Refused("data", "upload a table or name one")
     with blame("columns"):
         columns = {column.name: column for column in map(read_column, asked.column_texts)}
+    names = ("data", "facts", "budget", "user", "key")
+    given = {name: getattr(asked, name) or None for name in names}
+    return {**given, "sql": asked.sql, "ledger": asked.ledger, "columns": columns}
+
+
+def price(mechanism: bytes, asked: Asked) -> dict[str, str]:
+    """Say what a release would cost and what would be left; nothing is charged or read.
+
+    >>> price(b"", Asked(sql="select 1"))
+    Traceback (most recent call last):
+    ...
+    tightrope.studio.asking.Refused: name the ledger that pays for the answer
+    """
+    from tightrope.certify import Mechanism
+    from tightrope.publish.accounts import budget_of, shown
+    from tightrope.publish.facts import facts_of_mechanism, read_facts
+    from tightrope.publish.releasing import charges_of, understand
+
+    given, opened = _checked(asked), Mechanism(mechanism)
     with blame("release"):
-        done = release(
-            Mechanism(mechanism),
-            data=asked.data or None,
-            sql=asked.sql,
-            ledger=asked.ledger,
-            facts=asked.facts or None,
-            budget=asked.budget or None,
-            columns=columns,
-            user=asked.user or None,
-            key=asked.key or None,
+        if given["facts"]:
+            known = read_facts(given["facts"])
+        else:
+            known = facts_of_mechanism(opened, asked.sql, given["data"], given["columns"])
+        shape = understand(opened, asked.sql, known, given["data"])
+        charge = charges_of(opened.epsilon, shape, given["user"])[0]
+        left = {account.name: account.left for account in ledger_view(asked.ledger).accounts}
+        budget = given["budget"] or shape.table.budget
+        if charge.account in left:
+            before = left[charge.account]
+        elif budget is None:
+            raise Refused("budget", f"{charge.account} is new in this ledger: give it a budget")
+        else:
+            before = budget_of(budget)
+    after = before - charge.amount
+    if after < 0:
+        raise Refused(
+            "release",
+            f"the budget of {charge.account} is too small: this costs {shown(charge.amount)} and "
+            f"{shown(before)} is left",
         )
+    return {
+        "question": asked.sql,
+        "price": f"ε = {opened.epsilon}, paid from the budget of {charge.account}",
+        "left now": shown(before),
+        "left afterwards": shown(after),
+    }
+
+
+def give(mechanism: bytes, asked: Asked) -> dict[str, Any]:
+    """Release one answer and return it with what it cost."""
+    from tightrope.certify import Mechanism
+    from tightrope.publish.accounts import shown
+    from tightrope.publish.releasing import release
+
+    given = _checked(asked)
+    with blame("release"):
+        done = release(Mechanism(mechanism), **given)
     answer = answer_text(done.answer, done.groups)
     if done.guess != done.answer:
         answer += f", best guess from it: {label_text(done.guess)}"
@@ -502,28 +541,61 @@ def give(mechanism: bytes, asked: Asked) -> dict[str, Any]:
         "remaining": shown(done.remaining),
         "key": done.key,
         "fresh": done.fresh,
-        "receipt": dict(done.receipt),
         "json": done.as_dict(),
     })  # fmt: skip
     return told
 
 
-def accounts(ledger: str) -> list[tuple[str, str, str, str]]:
-    """Return the accounts of a ledger: name, budget, spent, remaining.
+@dataclass(frozen=True)
+class AccountRow:
+    """One account of a ledger."""
 
-    >>> accounts("no-such-folder/ledger.db")
-    []
+    name: str
+    budget: Fraction
+    spent: Fraction
+    left: Fraction
+
+
+@dataclass(frozen=True)
+class LedgerView:
+    """A ledger as the page lists it: accounts, and every answer paid for, the newest first.
+
+    An answer is its signed receipt. A request that was charged and has no answer yet, because
+    its process ended in between, is listed with its key: asked again with it, it costs nothing.
+    """
+
+    accounts: tuple[AccountRow, ...] = ()
+    receipts: tuple[dict[str, Any], ...] = ()
+    unanswered: tuple[str, ...] = ()
+
+
+def ledger_view(ledger: str) -> LedgerView:
+    """Return what a ledger holds; nothing where there is none.
+
+    >>> ledger_view("no-such-folder/ledger.db")
+    LedgerView(accounts=(), receipts=(), unanswered=())
     """
     from tightrope.publish import Ledger
-    from tightrope.publish.accounts import shown
+    from tightrope.publish.receipts import SigningKey, key_path, receipt_of
 
     if "://" not in ledger and not Path(ledger).is_file():
-        return []
-    try:
-        found = Ledger(ledger).accounts()
-    except TightropeError as refused:
-        raise Refused("ledger", str(refused)) from None
-    return [
-        (name, shown(one.budget), shown(one.spent), shown(one.remaining))
-        for name, one in found.items()
-    ]
+        return LedgerView()
+    with blame("ledger"):
+        book = Ledger(ledger)
+        accounts = tuple(
+            AccountRow(name, one.budget, one.spent, one.remaining)
+            for name, one in book.accounts().items()
+        )
+        charged: dict[str, None] = {}
+        answers = []
+        for entry in book.entries():
+            if entry.body["kind"] == "charge":
+                charged[entry.body["key"]] = None
+            elif entry.body["kind"] == "answer":
+                charged.pop(entry.body["key"], None)
+                answers.append(entry)
+        signing = SigningKey(key_path(book.store.file, book.id)) if answers else None
+        receipts = tuple(
+            plain(receipt_of(entry, book.id, signing)) for entry in reversed(answers) if signing
+        )
+    return LedgerView(accounts, receipts, tuple(charged))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from dataclasses import replace
 from typing import Any
 
 from nicegui import ui
 
-from tightrope.studio.asking import Refused
+from tightrope.studio.asking import Refused, people_of
 from tightrope.studio.panels import Panel, card
 from tightrope.studio.pictures import LAST_LEVEL, level_picture
 from tightrope.studio.state import State
@@ -25,6 +26,7 @@ class PrivacyPanel(Panel):
         self._exists: dict[str, Any] | None = None
         self._level: dict[str, Any] | None = None
         self._slider_text = ""
+        self._setting = False
         self._blank = False
         with ui.element("div").classes("tr-columns tr-two"):
             with card("Privacy level"):
@@ -40,9 +42,10 @@ class PrivacyPanel(Panel):
                     box.props("outlined dense debounce=350").classes("col")
                     box.on_value_change(self._counted)
                 self.error_label("people")
-                ui.label('"Absent" counts as a value where people may be missing.').classes(
-                    "tr-note"
-                )
+                ui.label(
+                    'As the question says, until you say otherwise. "Absent" counts as a value '
+                    "where people may be missing."
+                ).classes("tr-note")
             with card("What it means"):
                 with ui.row().classes("w-full").style("gap: 28px"):
                     self._numbers = [self._number(*words) for words in (
@@ -90,17 +93,22 @@ class PrivacyPanel(Panel):
 
     def _counted(self) -> None:
         people, values = self._people.value, self._values.value
+        if self._setting:
+            return
         if people is None or values is None:
             self.page.complain("people", "Both numbers are needed.")
-            return
-        self.page.change(replace(self.page.state, individuals=int(people), values=int(values)))
+        else:
+            self.page.change(replace(self.page.state, individuals=int(people), values=int(values)))
 
     # -- showing --------------------------------------------------------------------------
 
     async def show(self, state: State, changed: frozenset[str]) -> None:
         """Show a state of which these fields changed."""
-        if changed & {"epsilon", "individuals", "values"}:
-            self._show_level(state)
+        if changed & {"epsilon", "individuals", "values", "question", "graph", "neighbours"}:
+            # Reading the question is quick, and done once; building a large graph is not.
+            people = await asyncio.to_thread(people_of, state)
+            if state == self.page.state:
+                self._show_level(state, people)
         if changed & {"question", "graph", "neighbours"}:
             self._waiting.set_visibility(True)
             try:
@@ -114,10 +122,12 @@ class PrivacyPanel(Panel):
             finally:
                 self._waiting.set_visibility(False)
 
-    def _show_level(self, state: State) -> None:
+    def _show_level(self, state: State, people: tuple[int, int]) -> None:
         self._text.set_value(state.epsilon)
-        self._people.set_value(state.individuals)
-        self._values.set_value(state.values)
+        self._setting = True
+        self._people.set_value(people[0])
+        self._values.set_value(people[1])
+        self._setting = False
         self.page.forgive("epsilon", "people")
         self._blank = False
         try:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
+import secrets
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nicegui import ui
 
 from tightrope.report.texts import verdict_rows
 from tightrope.studio.asking import Refused, safe_name
-from tightrope.studio.panels import Panel, card, facts, table, uploader
+from tightrope.studio.panels import Panel, card, facts, uploader
+from tightrope.studio.panels.ledger import Confirm, LedgerCard
 from tightrope.studio.state import State
 from tightrope.studio.takeaway import MECHANISM_FILE
-from tightrope.studio.work import Asked, accounts, give, judge, matrix_csv, report_html
-
-if TYPE_CHECKING:
-    from tightrope.studio.panels import Panel
+from tightrope.studio.work import Asked, give, judge, matrix_csv, price, report_html
 
 
 class ProofPanel(Panel):
@@ -161,16 +159,18 @@ class ReleaseCard:
     def __init__(self, panel: Panel) -> None:
         self.panel = panel
         self.folder: tempfile.TemporaryDirectory[str] | None = None
-        self._receipt: dict[str, Any] | None = None
         self._uploads: dict[str, str] = {}
         self._last: Asked | None = None
+        self._wanted: tuple[bytes, dict[str, Any], Asked] | None = None
+        self._ready = False
+        self._ledger_card = LedgerCard(panel)
 
     def build(self) -> None:
         """Create the elements."""
         page = self.panel.page
         start = page.settings
-        with card("Release", "One private answer from a real table. The ledger is charged before a "
-                  "row is read."):  # fmt: skip
+        with card("Release", "One private answer from a real table, with the mechanism of this "
+                  "page. The ledger is charged before a row is read."):  # fmt: skip
             self._data = self._input("data", "Table", "people.csv, duckdb:///FILE, postgresql://…")
             uploader(
                 "or upload a table (CSV, Parquet)", self._uploaded, ".csv,.tsv,.parquet", "table"
@@ -185,17 +185,13 @@ class ReleaseCard:
             for box, value in ((self._data, start.data), (self._facts, start.facts),
                                (self._ledger, start.ledger)):  # fmt: skip
                 box.set_value(value)
-            with ui.row().classes("items-center").style("gap: 10px"):
-                self._button = ui.button("Release one answer", icon="outbox", on_click=self._ask)
-                self._button.props("unelevated no-caps")
-                self._save = ui.button("Receipt", icon="download", on_click=self._save_receipt)
-                self._save.props("outline no-caps")
-                self._save.set_visibility(False)
+            self._button = ui.button("Release one answer", icon="outbox", on_click=self._ask)
+            self._button.props("unelevated no-caps")
             self.panel.error_label("release")
             self._answer = ui.label().classes("tr-big").props("data-answer")
             self._told = ui.element("div").classes("tr-facts w-full")
-        with card("Ledger"):
-            self._accounts = ui.element("div").classes("w-full").props("data-ledger")
+        self._confirm = Confirm(self._pay)
+        self._ledger_card.build()
         self._ledger.on_value_change(self._look)
         if page.client is not None:
             page.client.on_delete(self._clean)
@@ -208,10 +204,13 @@ class ReleaseCard:
 
     def ready(self, ready: bool) -> None:
         """Say whether there is a mechanism to release with."""
+        self._ready = ready
         self._button.set_enabled(ready)
 
     def _clean(self) -> None:
-        if self.folder is not None:
+        # A release that is under way reads its table to the end; then the end of the studio
+        # removes it.
+        if self.folder is not None and not self.panel.page.slots.running("release"):
             self.folder.cleanup()
 
     async def _uploaded(self, event: Any) -> None:
@@ -226,44 +225,46 @@ class ReleaseCard:
 
     def _look(self) -> None:
         self.panel.page.forgive("ledger")
-        self.panel.page.start(self._show_accounts())
-
-    async def _show_accounts(self) -> None:
-        page = self.panel.page
         name = str(self._ledger.value or "").strip()
-        rows = await page.slots.run("accounts", accounts, name) if name else []
-        self._accounts.clear()
-        if rows:
-            table(self._accounts, ("account", "budget", "spent", "left"), rows)
-            return
-        with self._accounts:
-            words = "There is no ledger here yet: it is made with the first release."
-            ui.label(words if name else "Name a ledger above.").classes("tr-note")
+        self.panel.page.start(self._ledger_card.show(name))
 
     def _ask(self) -> None:
-        self.panel.page.start(self._give())
+        self.panel.page.start(self._offer())
 
-    async def _give(self) -> None:
+    async def _offer(self) -> None:
+        """Ask what the answer would cost, then ask whether to pay that."""
         page = self.panel.page
         made = page.outcome
         if made is None:
             return
         page.forgive(*FIELDS, "release")
         given = self._fields()
-        asked = replace(given, data=self._uploads.get(given.data, given.data))
+        # The key is fixed before the question: whatever is clicked, the ledger charges it once.
+        key = given.key or secrets.token_hex(16)
+        self._wanted = made.mechanism, made.json, replace(given, key=key)
+        self._confirm.ask(await page.slots.run("price", price, made.mechanism, self._real(given)))
+
+    def _real(self, given: Asked) -> Asked:
+        return replace(given, data=self._uploads.get(given.data, given.data))
+
+    def _pay(self) -> None:
+        if self._wanted is not None:
+            wanted, self._wanted = self._wanted, None
+            self.panel.page.start(self._give(*wanted))
+
+    async def _give(self, mechanism: bytes, design: dict[str, Any], asked: Asked) -> None:
+        page = self.panel.page
         self._button.set_enabled(False)
         self._answer.set_text("")
         facts(self._told, {"asking": "the ledger is charged, then the table is read …"})
         try:
-            found = await page.slots.run("release", give, made.mechanism, asked)
+            found = await page.slots.run("release", give, mechanism, self._real(asked))
         finally:
-            self._button.set_enabled(True)
+            self._button.set_enabled(self._ready)
             self._told.clear()
-            page.start(self._show_accounts())
-        self._receipt = found.pop("receipt")
-        self._last = replace(given, key=found["key"])
-        page.results["proof"] = [*page.results.get("proof", [made.json])[:2], found.pop("json")]
-        self._save.set_visibility(True)
+            self._look()
+        self._last = asked
+        page.results["proof"] = [*page.results.get("proof", [design])[:2], found.pop("json")]
         self._answer.set_text(found["answer"])
         again = "" if found["fresh"] else " (answered before: nothing charged)"
         facts(self._told, {"charged": found["charged"], "left": found["remaining"],
@@ -282,7 +283,3 @@ class ReleaseCard:
     def forget(self) -> None:
         """There is another mechanism: the last answer does not belong to it."""
         self._last = None
-
-    def _save_receipt(self) -> None:
-        text = json.dumps(self._receipt, ensure_ascii=False, indent=1)
-        ui.download.content(text, "receipt.json")
