@@ -140,6 +140,18 @@ class Epsilon:
         return _ratio_below(self.multiple, self.base)
 
     @property
+    def ratio_above(self) -> Fraction:
+        r"""The simplest :math:`p/q \ge e^\varepsilon` within ``RATIO_ACCURACY`` of it, or equal.
+
+        >>> Epsilon.of("ln(2)").ratio_above, Epsilon.of(1).ratio_above > Epsilon.of(1).ratio
+        (Fraction(2, 1), True)
+        """
+        if self.exact:
+            return self.ratio
+        low, high = enclosed(self.multiple, self.base, power=True)
+        return simplest_between(high, low * (1 + RATIO_ACCURACY))
+
+    @property
     def above(self) -> Fraction:
         r"""A fraction at or above :math:`\varepsilon`, exact for a rational one, else within 1e-15.
 
@@ -153,7 +165,7 @@ class Epsilon:
             return self.multiple
         root, degree = _root_and_degree(self.base)
         grid = 10**30
-        high = _bounds(Fraction(1), root, power=False)[1] * grid
+        high = enclosed(Fraction(1), root, power=False)[1] * grid
         return self.multiple * degree * Fraction(-(-high.numerator // high.denominator), grid)
 
     def scaled(self, length: float | Fraction) -> Epsilon:
@@ -200,7 +212,7 @@ def _ratio_below(multiple: Fraction, base: Fraction | None) -> Fraction:
     exact = _exact_power(multiple, base)
     if exact is not None:
         return exact
-    low, high = _bounds(multiple, base, power=True)
+    low, high = enclosed(multiple, base, power=True)
     return simplest_between(high * (1 - RATIO_ACCURACY), low)
 
 
@@ -229,7 +241,7 @@ def _root_and_degree(base: Fraction) -> tuple[Fraction, int]:
     return base, 1
 
 
-def _bounds(
+def enclosed(
     multiple: Fraction, base: Fraction | None, *, power: bool, bits: int = 320
 ) -> tuple[Fraction, Fraction]:
     r"""Return fractions around :math:`\varepsilon`, or around :math:`e^\varepsilon`.
