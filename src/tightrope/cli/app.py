@@ -12,6 +12,7 @@ import typer
 from tightrope import __version__
 from tightrope.cli.design import design
 from tightrope.cli.init import init
+from tightrope.cli.interval import interval
 from tightrope.cli.ledger import COMMANDS as LEDGER_COMMANDS
 from tightrope.cli.mechanisms import analyse, audit, certify, curve, derive, generalise, remap
 from tightrope.cli.output import shared_words
@@ -112,6 +113,7 @@ for command in (
     certify,
     verify,
     audit,
+    interval,
     derive,
     generalise,
     universal,

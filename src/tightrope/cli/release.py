@@ -136,7 +136,7 @@ def release(
     )
 
     rows = {
-        "answer": answer_text(done.answer, done.groups),
+        "answer": answer_text(done.answer, done.groups, done.interval),
         **({} if done.guess == done.answer else {"best guess from it": str(done.guess)}),
         "ε": str(done.epsilon),
         "remaining": f"{shown(done.remaining)} of the budget of table {done.receipt['table']}",

@@ -79,7 +79,17 @@ def _show_receipt(file: Path, as_json: bool, signer: str | None = None) -> None:
 
     receipt = read_receipt(file)
     check = verify_receipt(receipt, signer)
-    names = ("answer", "query", "neighbours", "epsilon", "mechanism", "ledger", "position", "time")
+    names = (
+        "answer",
+        "interval",
+        "query",
+        "neighbours",
+        "epsilon",
+        "mechanism",
+        "ledger",
+        "position",
+        "time",
+    )
     said = {name: receipt.get(name) for name in names}
     data = {
         "genuine": check.genuine,
@@ -90,6 +100,8 @@ def _show_receipt(file: Path, as_json: bool, signer: str | None = None) -> None:
 
     rows = {"genuine": "yes" if check.genuine else "no"}
     rows |= {name: str(value) for name, value in said.items() if value is not None}
+    if isinstance(said["interval"], dict):
+        rows["interval"] = str(said["interval"].get("text"))
     if check.public_key:
         doubt = " (is it the publisher's? give theirs with --signer)" if signer is None else ""
         rows["public key"] = check.public_key + doubt

@@ -20,6 +20,11 @@ from tightrope.publish.facts import (
     read_facts as read_facts,
 )
 from tightrope.publish.interchange import opendp_measurement as opendp_measurement
+from tightrope.publish.intervals import (
+    ConfidenceSet as ConfidenceSet,
+    confidence_set as confidence_set,
+    promised_error as promised_error,
+)
 from tightrope.publish.ledger import Ledger as Ledger
 from tightrope.publish.receipts import verify_receipt as verify_receipt
 from tightrope.publish.releasing import (

@@ -103,8 +103,13 @@ def key_beside(ledger_file: Path) -> Path:
     return ledger_file.with_name(ledger_file.name + ".key")
 
 
-def receipt_of(entry: Entry, ledger_id: str, key: SigningKey) -> dict[str, Any]:
+def receipt_of(
+    entry: Entry, ledger_id: str, key: SigningKey, said: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Return the receipt of an entry that records an answer.
+
+    What is said beside the entry (the ``interval`` of the answer) is signed too; the ledger does
+    not hold it, because it follows from mechanism and answer.
 
     >>> import tempfile
     >>> entry = Entry.after(None, {"kind": "answer", "key": "k", "answer": 3}, "2030-01-01")
@@ -119,7 +124,7 @@ def receipt_of(entry: Entry, ledger_id: str, key: SigningKey) -> dict[str, Any]:
     """
     content = {name: value for name, value in entry.body.items() if name != "kind"}
     place = {word: value for word, value in entry.as_dict().items() if word != "body"}
-    return key.sign({**content, **place, "ledger": ledger_id})
+    return key.sign({**content, **(said or {}), **place, "ledger": ledger_id})
 
 
 def verify_receipt(
@@ -213,7 +218,7 @@ def read_anchor(text: str) -> tuple[int, str]:
 
 def _is_entry(data: Mapping[str, Any]) -> bool:
     """Whether a receipt holds the entry whose hash it states."""
-    apart = {"format", "version", "public_key", "signature", *_PLACE}
+    apart = {"format", "version", "public_key", "signature", "interval", *_PLACE}
     body = {name: value for name, value in data.items() if name not in apart}
     place = {word: data[word] for word in _PLACE if word != "ledger"}
     try:

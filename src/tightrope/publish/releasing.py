@@ -16,6 +16,7 @@ from tightrope.errors import CheckFailed, InputError
 from tightrope.publish.accounts import Binding, Charge, budget_of, charge_of
 from tightrope.publish.entries import LedgerError, digest
 from tightrope.publish.facts import Column, Facts, Table, facts_of_mechanism, read_facts
+from tightrope.publish.intervals import ConfidenceSet, interval_of
 from tightrope.publish.ledger import Ledger, Ticket
 from tightrope.publish.receipts import SigningKey, key_path, named_key, receipt_of
 from tightrope.publish.sealed import SealedQuery, SourceFailed, question_text
@@ -55,6 +56,8 @@ class Release:
         The request key: asking again with it returns the same answer.
     fresh
         Whether the answer was drawn now, not found in the ledger.
+    interval
+        The confidence set of the answer; ``None`` where the mechanism is too large for one.
 
     Examples
     --------
@@ -71,6 +74,7 @@ class Release:
     receipt: Mapping[str, Any]
     key: str
     fresh: bool
+    interval: ConfidenceSet | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``tightrope release`` prints as JSON."""
@@ -78,6 +82,7 @@ class Release:
             "answer": self.answer,
             "guess": self.guess,
             "groups": self.groups or None,
+            "interval": None if self.interval is None else self.interval.as_dict(),
             "epsilon": str(self.epsilon),
             "charged": str(self.charged),
             "remaining": str(self.remaining),
@@ -213,6 +218,8 @@ def release(
             raise SourceFailed(more) from None
         raise LedgerError(f"{failed}{more}") from None
     answer = read_label(ticket.entry.body["answer"])
+    interval = interval_of(judged, answer)
+    told = {} if interval is None else {"interval": interval.as_dict()}
     return Release(
         answer=answer,
         guess=judged.guess(answer),
@@ -220,9 +227,10 @@ def release(
         epsilon=judged.epsilon,
         charged=charges[0].amount,
         remaining=book.remaining(charges[0].account),
-        receipt=receipt_of(ticket.entry, number, signing),
+        receipt=receipt_of(ticket.entry, number, signing, told),
         key=name,
         fresh=fresh,
+        interval=interval,
     )
 
 

@@ -93,14 +93,18 @@ def verdict_rows(told: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def answer_text(answer: Any, groups: Sequence[Any] = ()) -> str:
-    """Return a released answer as text; counts of groups, and groups, by their names.
+def answer_text(answer: Any, groups: Sequence[Any] = (), interval: Any = None) -> str:
+    """Return a released answer as text, with its margins where an interval is given.
+
+    Counts of groups, and groups, are called by their names.
 
     >>> answer_text((3, 5), ("north", "south")), answer_text(1, ("north", "south")), answer_text(7)
     ('north: 3, south: 5', 'south', '7')
     """
     if groups and isinstance(answer, tuple):
-        return ", ".join(f"{group}: {n}" for group, n in zip(groups, answer, strict=True))
+        shares = answer if interval is None else interval.texts()
+        share = "" if interval is None else f" ({float(interval.confidence * 100):.10g} % each)"
+        return ", ".join(f"{g}: {n}" for g, n in zip(groups, shares, strict=True)) + share
     if groups and isinstance(answer, int):
         return str(groups[answer])
-    return label_text(answer)
+    return label_text(answer) if interval is None or not interval.bounds else str(interval)

@@ -532,7 +532,7 @@ def give(mechanism: bytes, asked: Asked) -> dict[str, Any]:
     given = _checked(asked)
     with blame("release"):
         done = release(Mechanism(mechanism), **given)
-    answer = answer_text(done.answer, done.groups)
+    answer = answer_text(done.answer, done.groups, done.interval)
     if done.guess != done.answer:
         answer += f", best guess from it: {label_text(done.guess)}"
     told: dict[str, Any] = plain({

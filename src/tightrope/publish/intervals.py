@@ -1,0 +1,503 @@
+r"""The error with the answer: confidence sets by inverting a mechanism's own rows.
+
+For every true answer x the outputs are put in an order, and the first of them that together have
+probability :math:`1-a` are the *acceptance region* :math:`A(x)`. The confidence set of an output
+y is :math:`C(y) = \{x : y \in A(x)\}` [Neyman, 1937], so
+
+.. math:: P_x(x \in C(Y)) = P_x(Y \in A(x)) \ge 1-a \quad\text{for every } x,
+
+whatever the prior. Outputs come in the order of :math:`X[x,y] / \max_h X[h,y]` [Feldman and
+Cousins, 1998]: for noise that falls with the distance this is the nearest output first, and the
+set is as narrow as the noise allows; for a channel that is biased towards a prior it follows the
+bias. Where answers are tuples, each number has its own set from the marginal law of its output,
+the union over all true answers with that number; where they are numbers, a set is stated by its
+smallest and largest member.
+
+Listed weights are added up in integers. Of a rule, floats are added up, and a region is closed
+only when their sum is above :math:`1-a` by more than the sum of :math:`2^{23}` positive floats
+can be wrong: coverage is never lost, and nothing that can be seen is added.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.errors import InputError, TooLarge
+from tightrope.publish.shapes import plain_label
+
+if TYPE_CHECKING:
+    from tightrope.certify import Mechanism
+
+Number = int | Fraction
+#: Questions whose answers are numbers, or tuples of them, that may be put in order.
+_NUMBERS = {"count", "counts", "grid", "histogram", "mean", "median", "path", "sum"}
+#: A sum of at most 2^23 positive floats is within this share of the exact one.
+_ROUND_OFF = 2.0**-29
+#: Weights that are looked at together.
+_MOST_WEIGHTS = 1 << 26
+
+
+@dataclass(frozen=True)
+class ConfidenceSet:
+    """Which true answers an output is compatible with.
+
+    Attributes
+    ----------
+    answer
+        The output.
+    confidence
+        Whatever the true answer is, the set holds it with at least this probability. With a
+        prior: the posterior probability of the set is at least this.
+    bounds
+        The smallest and the largest number of the set, for each number of the answer; empty where
+        answers are not numbers.
+    members
+        The answers in the set, where they are not numbers.
+    exact
+        The probability with which an output is the true answer, at least. With a prior: the
+        posterior probability that this one is.
+    credible
+        Whether a prior was used.
+    simultaneous
+        Whether all numbers are in their intervals at once with this confidence, not each.
+    """
+
+    answer: Hashable
+    confidence: Fraction
+    bounds: tuple[tuple[Number, Number], ...]
+    members: tuple[Hashable, ...]
+    exact: Fraction
+    credible: bool = False
+    simultaneous: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the set as JSON can say it; ``low`` and ``high`` are lists for tuples."""
+        lows, highs = ([plain_label(x[side]) for x in self.bounds] for side in (0, 1))
+        one = not isinstance(self.answer, tuple)
+        ends: dict[str, Any] = {"members": [plain_label(x) for x in self.members]}
+        if self.bounds:
+            ends = {"low": lows[0] if one else lows, "high": highs[0] if one else highs}
+        return {
+            "confidence": float(self.confidence),
+            "kind": "credible" if self.credible else "confidence",
+            **ends,
+            "simultaneous": self.simultaneous,
+            "exact": float(self.exact),
+            "text": str(self),
+        }
+
+    def texts(self) -> list[str]:
+        """Return each number with its margin, without the confidence.
+
+        >>> ConfidenceSet((3, 9), Fraction(1, 2), ((1, 5), (8, 14)), (), Fraction(0)).texts()
+        ['3 ± 2', '9 (8 to 14)']
+        """
+        numbers = self.answer if isinstance(self.answer, tuple) else (self.answer,)
+        return [margin_text(x, *ends) for x, ends in zip(numbers, self.bounds, strict=True)]
+
+    def __str__(self) -> str:
+        share = f"{float(self.confidence * 100):.10g} %"
+        if not self.bounds:
+            return f"one of {', '.join(map(str, self.members))} ({share})"
+        if len(self.bounds) == 1 and self.texts()[0].endswith(")"):
+            return f"{self.texts()[0][:-1]}, {share})"
+        return f"{', '.join(self.texts())} ({share}{', all at once' * self.simultaneous})"
+
+
+def margin_text(answer: Hashable, low: Number, high: Number) -> str:
+    """Return a number with its margin: ± where it is about as far to both ends, else the ends.
+
+    Whole numbers stand as they are. Others are rounded to two digits of the margin, which then
+    still covers the ends.
+
+    >>> margin_text(432, 402, 461), margin_text(3, 0, 31)
+    ('432 ± 30', '3 (0 to 31)')
+    >>> margin_text(Fraction(43218, 1000), Fraction(42871, 1000), Fraction(43565, 1000))
+    '43.22 ± 0.35'
+    """
+    (value,), low, high = _parts(answer), Fraction(low), Fraction(high)
+    far = max(high - value, value - low)
+    even = low <= value <= high and 10 * abs(high + low - 2 * value) <= far
+    if all(x.denominator == 1 for x in (value, low, high)):
+        ends = f"± {int(far):,}" if even else f"({int(low):,} to {int(high):,})"
+        return f"{int(value):,} {ends}"
+    places = 1 - math.floor(math.log10(far)) if far else 6
+    unit = Fraction(10) ** -places
+    told = round(value / unit) * unit
+    outer = (told, math.floor(low / unit) * unit, math.ceil(high / unit) * unit)
+    shown = [_decimal(x, places) for x in outer]
+    if not even:
+        return f"{shown[0]} ({shown[1]} to {shown[2]})"
+    margin = math.ceil(max(high - told, told - low) / unit) * unit
+    return f"{shown[0]} ± {_decimal(margin, places)}"
+
+
+def _decimal(number: Fraction, places: int) -> str:
+    return f"{Decimal(number.numerator) / Decimal(number.denominator):,.{max(places, 0)}f}"
+
+
+def confidence_set(
+    mechanism: Mechanism,
+    answer: Hashable,
+    confidence: Fraction | float | str = "0.95",
+    *,
+    prior: Sequence[Any] | None = None,
+    simultaneous: bool = False,
+) -> ConfidenceSet:
+    """Return the confidence set of a released answer, or with a prior the credible set.
+
+    Parameters
+    ----------
+    mechanism
+        The mechanism that the answer was drawn from.
+    answer
+        The output that was drawn.
+    confidence
+        The level, above 0 and below 1.
+    prior
+        Exact probabilities of the answers, in the order of the rows.
+    simultaneous
+        For tuples: whether all numbers shall be in their intervals at once. Each then has the
+        level 1 - a/k [Bonferroni].
+
+    Examples
+    --------
+    >>> from tightrope.certify import certify
+    >>> from tightrope.channels import GeometricChannel
+    >>> made = certify(GeometricChannel(101, "ln(2)"), "count(100)", "ln(2)")
+    >>> found = confidence_set(made, 40)
+    >>> str(found), round(float(found.exact), 3)
+    ('40 ± 4 (95 %)', 0.333)
+    >>> str(confidence_set(made, 0))
+    '0 (0 to 4, 95 %)'
+    """
+    level = level_of(confidence)
+    numbers = len(answer) if isinstance(answer, tuple) else 1
+    each = 1 - (1 - level) / numbers if simultaneous else level
+    place = _output_index(mechanism, answer)
+    if prior is not None:
+        bounds, members, exact = _credible(mechanism, answer, place, each, prior)
+    else:
+        exact = exact_chance(mechanism)
+        if _by_window(mechanism):
+            bounds, members = (_window_bounds(mechanism, place, each),), ()
+        else:
+            bounds, members = _inverted(mechanism, answer, place, each)
+    return ConfidenceSet(answer, level, bounds, members, exact, prior is not None, simultaneous)
+
+
+def interval_of(mechanism: Mechanism, answer: Hashable) -> ConfidenceSet | None:
+    """Return the confidence set of a released answer, or ``None`` where that is too much work."""
+    try:
+        return confidence_set(mechanism, answer)
+    except TooLarge:
+        return None
+
+
+def promised_error(
+    mechanism: Mechanism, confidence: Fraction | float | str = "0.95"
+) -> tuple[Number, ...]:
+    """Return for each number of the answer the error that is kept with this probability.
+
+    Whatever the true answer is, the output differs from it by at most this much with at least
+    this probability; no smaller number has this property.
+
+    >>> from tightrope.certify import certify
+    >>> from tightrope.channels import GeometricChannel
+    >>> made = certify(GeometricChannel(101, "ln(2)"), "count(100)", "ln(2)")
+    >>> promised_error(made), promised_error(made, 0.5)
+    ((4,), (1,))
+    """
+    level = level_of(confidence)
+    if not _are_numbers(mechanism):
+        raise InputError(f"the answers of {mechanism.query} are not numbers: they have no error")
+    if _by_window(mechanism):
+        step = mechanism.graph.line[1] if mechanism.graph.line else Fraction(1)
+        return (_whole(_widest(mechanism, level) * step),)
+    rows, total, slack = _weights(mechanism)
+    found: list[Number] = []
+    for mine, values, marginal in _marginals(mechanism, rows):
+        unit = math.lcm(*(x.denominator for x in {*mine, *values}))
+        there = np.array([int(x * unit) for x in values], object)
+        here = np.array([int(x * unit) for x in mine], object)
+        worst = 0
+        for i, row in enumerate(marginal):
+            order = np.argsort(abs(there - here[i]), kind="stable")
+            reached = _enough(np.cumsum(row[order]), level, total, slack)
+            worst = max(worst, int(abs(there - here[i])[order[int(np.argmax(reached))]]))
+        found.append(_whole(Fraction(worst, unit)))
+    return tuple(found)
+
+
+def exact_chance(mechanism: Mechanism) -> Fraction:
+    """Return the least probability, over all true answers, with which it is the output."""
+    weights = mechanism._weights
+    if weights.kind == "radial":
+        return Fraction(weights.levels[0], mechanism.total)
+    if weights.kind == "levels":
+        return Fraction(int(weights.factors.min()) * weights.levels[0], mechanism.total)
+    inputs, outputs = mechanism.shape
+    places = {mechanism.output_label(o): o for o in range(outputs)}
+    at = np.array([places.get(mechanism.input_label(i), -1) for i in range(inputs)])
+    least = 0 if (at < 0).any() else mechanism.total
+    for first, block in mechanism.column_blocks():
+        some = np.flatnonzero((first <= at) & (at < first + block.shape[1]))
+        least = min([least, *block[some, at[some] - first].tolist()])
+    return Fraction(least, mechanism.total)
+
+
+def level_of(confidence: Fraction | float | str) -> Fraction:
+    """Read a confidence level.
+
+    >>> level_of(0.95), level_of("90%")
+    (Fraction(19, 20), Fraction(9, 10))
+    """
+    text = str(confidence).strip()
+    try:
+        level = Fraction(text[:-1]) / 100 if text.endswith("%") else Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        level = Fraction(0)
+    if not 0 < level < 1:
+        raise InputError(
+            f"a confidence is above 0 and below 1, such as 0.95 or 95%, got {text[:40]!r}"
+        )
+    return level
+
+
+# -- inverting the rows -----------------------------------------------------------------------
+
+
+def _are_numbers(mechanism: Mechanism) -> bool:
+    return mechanism.is_named and mechanism.query.partition("(")[0] in _NUMBERS
+
+
+def _by_window(mechanism: Mechanism) -> bool:
+    """Whether this is a rule on a line, of which a window around the output suffices."""
+    large = mechanism.shape[0] ** 2 > _MOST_WEIGHTS // 64
+    line = mechanism.kind == "levels" and len(mechanism.graph.sides) == 1
+    return large and line and _are_numbers(mechanism)
+
+
+def _weights(mechanism: Mechanism) -> tuple[NDArray[Any], Any, float]:
+    """Return all rows, what each sums to, and the share that a sum in them may be wrong by."""
+    inputs, outputs = mechanism.shape
+    if inputs * outputs > _MOST_WEIGHTS:
+        raise TooLarge(
+            f"{inputs} × {outputs} weights are more than a confidence set is computed from"
+        )
+    if mechanism.kind == "dense":
+        blocks = [block for _, block in mechanism.column_blocks()]
+        return np.concatenate(blocks, axis=1), mechanism.total, 0.0
+    channel = mechanism.channel()
+    return np.stack([channel.row(i) for i in range(inputs)]), 1.0, _ROUND_OFF
+
+
+def _enough(sums: Any, level: Fraction, total: Any, slack: float) -> Any:
+    """Whether sums of weights have reached a share of the total for certain."""
+    if slack:
+        return sums * (1 - slack) >= float(level) * (1 + slack)
+    return sums >= -(-level.numerator * total // level.denominator)
+
+
+def _marginals(
+    mechanism: Mechanism, rows: NDArray[Any]
+) -> list[tuple[list[Fraction], list[Fraction], NDArray[Any]]]:
+    """Return for each number of the answer its true values, its outputs and their weights."""
+    inputs = [_parts(mechanism.input_label(i)) for i in range(mechanism.shape[0])]
+    outputs = [_parts(mechanism.output_label(o)) for o in range(mechanism.shape[1])]
+    found = []
+    for place in range(len(inputs[0])):
+        values = sorted({parts[place] for parts in outputs})
+        number = {value: k for k, value in enumerate(values)}
+        column = np.array([number[parts[place]] for parts in outputs])
+        order = np.argsort(column, kind="stable")
+        starts = np.searchsorted(column[order], np.arange(len(values)))
+        marginal = rows if len(values) == len(outputs) and np.array_equal(order, column) else None
+        if marginal is None:
+            marginal = np.add.reduceat(rows[:, order], starts, axis=1)
+        found.append(([parts[place] for parts in inputs], values, marginal))
+    return found
+
+
+def _accepted(marginal: NDArray[Any], y: int, level: Fraction, total: Any, slack: float) -> Any:
+    """Return the rows whose acceptance region holds output y; at least the likeliest one.
+
+    An output is in the region of a row when those that come before it there have less than the
+    wanted probability. Ties come together: the noise to both sides is then treated alike.
+    """
+    most = marginal.max(axis=0).astype(float)
+    accepted = np.zeros(len(marginal), bool)
+    likeliest = np.zeros(len(marginal))
+    step = max(1, (1 << 21) // marginal.shape[1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for start in range(0, len(marginal), step):
+            some = marginal[start : start + step]
+            share = np.nan_to_num(some.astype(float) / most)
+            order = np.rint(np.log(share) * 1e6)
+            before = np.where(order > order[:, [y]], some, 0).sum(axis=1)
+            accepted[start : start + step] = ~_enough(before, level, total, slack).astype(bool)
+            likeliest[start : start + step] = share[:, y]
+    accepted[likeliest.argmax()] = True
+    return np.flatnonzero(accepted)
+
+
+def _inverted(
+    mechanism: Mechanism, answer: Hashable, place: int, level: Fraction
+) -> tuple[tuple[tuple[Number, Number], ...], tuple[Hashable, ...]]:
+    rows, total, slack = _weights(mechanism)
+    if not _are_numbers(mechanism):
+        found = _accepted(rows, place, level, total, slack)
+        return (), tuple(mechanism.input_label(int(i)) for i in found)
+    bounds = []
+    for (mine, values, marginal), y in zip(
+        _marginals(mechanism, rows), _parts(answer), strict=True
+    ):
+        found = [mine[i] for i in _accepted(marginal, values.index(y), level, total, slack)]
+        bounds.append((_whole(min(found)), _whole(max(found))))
+    return tuple(bounds), ()
+
+
+def _window_bounds(mechanism: Mechanism, y: int, level: Fraction) -> tuple[Number, Number]:
+    """Invert a rule on a line: row x accepts y when what is nearer to x has less than the level."""
+    rule, start_step = mechanism._weights, mechanism.graph.line or (Fraction(0), Fraction(1))
+    widest, count = _widest(mechanism, level), mechanism.shape[0]
+    levels, factors = _rule_floats(mechanism)
+    near = levels[np.minimum(-(-np.arange(widest + 1) // rule.steps[0]), len(levels) - 1)]
+    ends = []
+    for side in (-1, 1):
+        last = y
+        for x in (
+            range(max(0, y - widest), y) if side < 0 else range(min(count - 1, y + widest), y, -1)
+        ):
+            far = abs(x - y)
+            right, left = factors[x : x + far], factors[max(0, x - far + 1) : x][::-1]
+            before = right @ near[: len(right)] + left @ near[1 : len(left) + 1]
+            if not _enough(before, level, 1.0, _ROUND_OFF):
+                last = x
+                break
+        ends.append(_whole(start_step[0] + last * start_step[1]))
+    return min(ends), max(ends)
+
+
+def _widest(mechanism: Mechanism, level: Fraction) -> int:
+    """Return the least number of steps within which every row has the wanted probability."""
+    from scipy.signal import oaconvolve
+
+    rule, count = mechanism._weights, mechanism.shape[0]
+    levels, factors = _rule_floats(mechanism)
+
+    def suffices(steps: int) -> bool:
+        near = levels[np.minimum(-(-np.arange(steps + 1) // rule.steps[0]), len(levels) - 1)]
+        mass = oaconvolve(factors, np.concatenate([near[:0:-1], near]), mode="same")
+        # A convolution by Fourier transforms is less accurate than a sum.
+        return bool(_enough(mass.min(), level, 1.0, 8 * _ROUND_OFF))
+
+    low, high = -1, 1
+    while high < count - 1 and not suffices(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return min(high, count - 1)
+
+
+def _rule_floats(mechanism: Mechanism) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Levels and factors of a rule so that their products are probabilities, but for the rest."""
+    rule = mechanism._weights
+    levels = np.array([level / rule.levels[0] for level in rule.levels])
+    factors = rule.factors.astype(object) * rule.levels[0] / mechanism.total
+    return levels, factors.astype(float)
+
+
+# -- with a prior -----------------------------------------------------------------------------
+
+
+def _credible(
+    mechanism: Mechanism, answer: Hashable, place: int, level: Fraction, prior: Sequence[Any]
+) -> tuple[tuple[tuple[Number, Number], ...], tuple[Hashable, ...], Fraction]:
+    """Return the smallest sets of posterior probability, in exact fractions."""
+    chances = [Fraction(value) for value in prior]
+    if len(chances) != mechanism.shape[0]:
+        raise InputError(
+            f"a prior needs one probability for each of {mechanism.shape[0]} answers, got "
+            f"{len(chances)}"
+        )
+    unit = math.lcm(*(chance.denominator for chance in chances))
+    column = _column(mechanism, place)
+    joint = [int(p * unit) * int(w) for p, w in zip(chances, column, strict=True)]
+    total = sum(joint)
+    if not total:
+        raise InputError("under this prior the answer is impossible: give another prior")
+    labels = [mechanism.input_label(i) for i in range(len(joint))]
+    right = sum(mass for label, mass in zip(labels, joint, strict=True) if label == answer)
+    wanted = level * total
+    if not _are_numbers(mechanism):
+        order = sorted(range(len(joint)), key=lambda i: (-joint[i], i))
+        chosen: list[int] = []
+        mass = 0
+        while mass < wanted:
+            chosen.append(order[len(chosen)])
+            mass += joint[chosen[-1]]
+        return (), tuple(labels[i] for i in sorted(chosen)), Fraction(right, total)
+    bounds = []
+    for number in range(len(_parts(labels[0]))):
+        masses: dict[Fraction, int] = {}
+        for label, mass in zip(labels, joint, strict=True):
+            value = _parts(label)[number]
+            masses[value] = masses.get(value, 0) + mass
+        low, high = _shortest_run(sorted(masses.items()), wanted)
+        bounds.append((_whole(low), _whole(high)))
+    return tuple(bounds), (), Fraction(right, total)
+
+
+def _shortest_run(masses: list[tuple[Fraction, int]], wanted: Fraction) -> tuple[Number, Number]:
+    """Return the ends of the shortest interval with a mass; the heaviest of several."""
+    best, held, start = None, 0, 0
+    for value, mass in masses:
+        held += mass
+        while held - masses[start][1] >= wanted:
+            held -= masses[start][1]
+            start += 1
+        if held >= wanted:
+            this = (value - masses[start][0], -held, masses[start][0], value)
+            best = this if best is None else min(best, this)
+    assert best is not None
+    return best[2], best[3]
+
+
+def _column(mechanism: Mechanism, o: int) -> list[int]:
+    if mechanism.kind != "dense":
+        return list(mechanism._weights.column_by_rule(o).tolist())
+    blocks = mechanism.column_blocks()
+    return next(b[:, o - s].tolist() for s, b in blocks if s <= o < s + b.shape[1])
+
+
+# -- labels -----------------------------------------------------------------------------------
+
+
+def _output_index(mechanism: Mechanism, answer: Hashable) -> int:
+    if mechanism.header["outputs"] is None:
+        return mechanism.input_index(answer)
+    for o in range(mechanism.shape[1]):
+        if mechanism.output_label(o) == answer:
+            return o
+    raise InputError(
+        f"{answer} is not an output of this mechanism: give an answer that it released"
+    )
+
+
+def _parts(label: Hashable) -> tuple[Fraction, ...]:
+    parts = label if isinstance(label, tuple) else (label,)
+    return tuple(Fraction(repr(x) if isinstance(x, float) else x) for x in parts)
+
+
+def _whole(number: Fraction | int) -> Number:
+    return int(number) if Fraction(number).denominator == 1 else Fraction(number)

@@ -1,0 +1,219 @@
+"""Confidence sets: coverage by exact enumeration, and no wider than coverage asks for."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import tightrope as tr
+from tightrope.certify import Mechanism, certify
+from tightrope.channels import Channel, GeometricChannel, ScaledPhi
+from tightrope.errors import InputError
+from tightrope.graphs import Clique, Cycle
+from tightrope.mechanisms import mechanism as named
+from tightrope.publish.intervals import (
+    confidence_set,
+    exact_chance,
+    level_of,
+    margin_text,
+    promised_error,
+)
+
+
+def geometric(text: str, epsilon: str) -> Mechanism:
+    return certify(named(f"geometric:{text}").build(tr.query(text).graph, tr.Epsilon.of(epsilon)),
+                   text, epsilon)  # fmt: skip
+
+
+def designed(text: str, epsilon: str, **consumer: str) -> Mechanism:
+    asked = tr.query(text)
+    return tr.prove(tr.design(asked, epsilon, tr.Consumer.of(asked.graph, **consumer)))
+
+
+MECHANISMS = {
+    "geometric count": lambda: geometric("count(60)", "0.2"),
+    "geometric sum": lambda: geometric("sum(20,3)", "0.5"),
+    "a rule of more than a thousand answers": lambda: certify(
+        GeometricChannel(1200, "0.1"), "count(1199)", "0.1"
+    ),
+    "count, absolute loss": lambda: designed("count(40)", "0.3", loss="absolute"),
+    "count, biased to a prior": lambda: designed(
+        "count(40)", "0.2", loss="squared", prior="binomial(.3)"
+    ),
+    "mean": lambda: designed("mean(5,4)", "1", loss="absolute"),
+    "sum": lambda: designed("sum(8,3)", "0.7", loss="binary"),
+    "histogram": lambda: designed("histogram(4,3)", "1", loss="absolute"),
+    "counts": lambda: designed("counts(6,2)", "0.8", loss="binary"),
+    "choice": lambda: certify(ScaledPhi(Clique(6), "ln(2)", 2 / 7), "choice(6)", "ln(2)"),
+    "cycle": lambda: certify(ScaledPhi(Cycle(6), "ln(2)", 8 / 21), "cycle(6)", "ln(2)"),
+    "nothing is said": lambda: certify(Channel(np.ones((11, 1))), "count(10)", "1"),
+}
+
+
+def covers(found, label):
+    parts = label if isinstance(label, tuple) else (label,)
+    if not found.bounds:
+        return label in found.members
+    return [low <= x <= high for x, (low, high) in zip(parts, found.bounds, strict=True)]
+
+
+def coverage(made, sets):
+    """Return the least probability, for each number, that its set holds the true one."""
+    inputs, outputs = made.shape
+    worst = None
+    for i in range(inputs):
+        row = made.row_weights(i)
+        inside = np.array(
+            [np.atleast_1d(covers(sets[o], made.input_label(i))) for o in range(outputs)]
+        )
+        mass = [sum(int(w) for w, ok in zip(row, column, strict=True) if ok) for column in inside.T]
+        worst = mass if worst is None else [min(pair) for pair in zip(worst, mass, strict=True)]
+    return [Fraction(mass, made.total) for mass in worst]
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("level", ["0.5", "0.95"])
+def test_every_true_answer_is_covered(name, level):
+    made = MECHANISMS[name]()
+    sets = [confidence_set(made, made.output_label(o), level) for o in range(made.shape[1])]
+    for share in coverage(made, sets):
+        assert share >= Fraction(level)
+
+
+@pytest.mark.parametrize("name", ["geometric count", "geometric sum", "count, absolute loss"])
+@pytest.mark.parametrize("side", [0, 1])
+def test_one_step_narrower_loses_coverage(name, side):
+    made = MECHANISMS[name]()
+    narrow = []
+    for o in range(made.shape[1]):
+        found = confidence_set(made, made.output_label(o))
+        ((low, high),) = found.bounds
+        ends = ((low + 1, high) if side == 0 else (low, high - 1),)
+        narrow.append(type(found)(found.answer, found.confidence, ends, (), found.exact))
+    assert coverage(made, narrow)[0] < Fraction("0.95")
+
+
+def test_several_numbers_are_covered_at_once_on_request():
+    made = MECHANISMS["histogram"]()
+    answers = [made.output_label(o) for o in range(made.shape[1])]
+    at_once, each = (
+        [confidence_set(made, y, "0.8", simultaneous=s) for y in answers] for s in (True, False)
+    )
+
+    def joint(sets):
+        return min(
+            sum(int(w) for w, s in zip(made.row_weights(i), sets, strict=True)
+                if all(covers(s, made.input_label(i))))
+            for i in range(made.shape[0])
+        )  # fmt: skip
+
+    assert joint(at_once) >= Fraction("0.8") * made.total > joint(each)
+
+
+@pytest.mark.parametrize("epsilon", [0.02, 0.1, 0.5])
+def test_geometric_noise_has_the_margin_that_its_tails_ask_for(epsilon):
+    """The least r with P(|noise| > r) = 2α^(r+1)/(1+α) at most 5 %; a normal law is no guide."""
+    alpha = math.exp(-epsilon)
+    exact = next(r for r in range(9999) if 2 * alpha ** (r + 1) / (1 + alpha) <= 0.05)
+    made = geometric("count(1000)", str(epsilon))
+    assert confidence_set(made, 500).bounds == ((500 - exact, 500 + exact),)
+    assert promised_error(made) == (exact,)
+    normal = 1.96 * math.sqrt(2 * alpha) / (1 - alpha)
+    assert exact > normal  # 95 % by a normal law would be too narrow for these tails
+
+
+def test_a_large_rule_and_its_listed_twin_agree():
+    large = certify(GeometricChannel(1400, "0.05"), "count(1399)", "0.05")
+    assert large.kind == "levels"
+    rows = np.stack([large.row_weights(i) for i in range(1400)])
+    # Nearest first: the ball that is nearer to x than y must have less than 95 %.
+    for y in (0, 7, 60, 700, 1390):
+        ((low, high),) = confidence_set(large, y).bounds
+        inside = [
+            x for x in range(1400)
+            if sum(rows[x][max(0, x - abs(x - y) + 1) : x + abs(x - y)]) * 20 < 19 * large.total
+        ]  # fmt: skip
+        assert (low, high) == (min(inside), max(inside)), y
+
+
+def kept(made, place, most):
+    """Return the least probability of an error of at most this much in one number."""
+
+    def number(label):
+        return label[place] if isinstance(label, tuple) else label
+
+    outputs = [number(made.output_label(o)) for o in range(made.shape[1])]
+    found = []
+    for i in range(made.shape[0]):
+        here = number(made.input_label(i))
+        near = [abs(there - here) <= most for there in outputs]
+        found.append(sum(int(w) for w, ok in zip(made.row_weights(i), near, strict=True) if ok))
+    return Fraction(min(found), made.total)
+
+
+@pytest.mark.parametrize("name", ["geometric sum", "count, biased to a prior", "histogram", "mean"])
+def test_the_promised_error_is_kept_and_no_smaller_one_is(name):
+    made = MECHANISMS[name]()
+    for place, error in enumerate(promised_error(made)):
+        smaller = error - Fraction(1, 1000)
+        assert kept(made, place, error) >= Fraction("0.95") > kept(made, place, smaller)
+
+
+def test_with_a_prior_the_posterior_decides():
+    made = geometric("count(20)", "0.5")
+    prior = [Fraction(k + 1, 231) for k in range(21)]
+    found = confidence_set(made, 12, "0.9", prior=prior)
+    joint = [p * int(made.row_weights(x)[12]) for x, p in enumerate(prior)]
+    ((low, high),) = found.bounds
+    assert sum(joint[low : high + 1]) >= Fraction("0.9") * sum(joint)
+    for start in range(21):  # no shorter interval has as much
+        assert sum(joint[start : start + high - low]) < Fraction("0.9") * sum(joint)
+    assert found.exact == joint[12] / sum(joint)
+    assert found.credible
+    sure = [Fraction(x == 3) for x in range(21)]
+    assert confidence_set(made, 12, prior=sure).bounds == ((3, 3),)
+
+
+def test_a_prior_that_rules_the_answer_out_is_refused():
+    made = certify(Channel(np.eye(2)[[0, 0, 0]] * 0.5 + 0.25), "path(3)", "1")
+    with pytest.raises(InputError, match="one probability for each of 3"):
+        confidence_set(made, 0, prior=[1])
+
+
+def test_the_chance_to_be_exact_is_the_least_on_the_diagonal():
+    for name in ("geometric count", "a rule of more than a thousand answers", "choice"):
+        made = MECHANISMS[name]()
+        least = min(int(made.row_weights(i)[i]) for i in range(made.shape[0]))
+        assert exact_chance(made) == Fraction(least, made.total)
+    assert exact_chance(MECHANISMS["nothing is said"]()) == 0
+
+
+def test_categories_have_a_set_of_members():
+    made = certify(ScaledPhi(Clique(3), "ln(99)", 99 / 101), "choice(3)", "ln(99)")
+    found = confidence_set(made, 1)
+    assert found.members == (1,)
+    assert found.bounds == ()
+    assert str(found) == "one of 1 (95 %)"
+    assert found.as_dict()["members"] == [1]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ((432, 402, 462), "432 ± 30"),
+        ((432, 400, 432), "432 (400 to 432)"),
+        ((12345, 12000, 12690), "12,345 ± 345"),
+        ((5, 5, 5), "5 ± 0"),
+        ((Fraction(1, 3), Fraction(0), Fraction(2, 3)), "0.33 ± 0.34"),
+        ((Fraction(1, 3), Fraction(1, 3), Fraction(5, 2)), "0.3 (0.3 to 2.5)"),
+    ],
+)
+def test_margins_are_rounded_to_what_is_meant(numbers, text):
+    assert margin_text(*numbers) == text
+
+
+@pytest.mark.parametrize("wrong", ["0", "1", "95", "", "x", "-0.1", "1/0"])
+def test_a_level_that_is_none_is_refused(wrong):
+    with pytest.raises(InputError, match="above 0 and below 1"):
+        level_of(wrong)
