@@ -224,7 +224,7 @@ class PrivacyLoss:
         return replace(self, unit=2 * self.unit, masses=tuple(masses))
 
 
-def optimal_composition(steps: Iterable[Step], *, fineness: int = 64) -> PrivacyLoss:
+def optimal_composition(steps: Iterable[Step], *, fineness: int = 240) -> PrivacyLoss:
     r"""Return the losses of a series of releases: levels, or curves of mechanisms, and how often.
 
     For levels alone this is the optimal composition of Kairouz, Oh and Viswanath, to the rounding
@@ -237,7 +237,8 @@ def optimal_composition(steps: Iterable[Step], *, fineness: int = 64) -> Privacy
         Pairs of a level, or of a symmetric curve, and a number of releases.
     fineness
         Places of the grid for the largest level where there are curves, or levels without a
-        common measure. With 64 the ε of a hundred releases is too large by about 1e-5.
+        common measure. Splitting between places costs about 1e-6 of δ in 40 releases; 240 has
+        many divisors, so geometric noise on wider steps needs none.
 
     Examples
     --------

@@ -43,11 +43,8 @@ def test_the_closed_form_of_kairouz_oh_and_viswanath():
     k = 9
     found = optimal_composition([("ln(2)", k)])
     for i in range(k // 2 + 1):
-        terms = (
-            math.comb(k, j) * (Fraction(2) ** (k - j) - Fraction(2) ** (k - 2 * i + j))
-            for j in range(i)
-        )
-        exact = sum(terms, Fraction(0)) / 3**k
+        terms = [math.comb(k, j) * (2 ** (k - j) - 2 ** (k - 2 * i + j)) for j in range(i)]
+        exact = Fraction(sum(terms), 3**k)
         level = Epsilon(Fraction(k - 2 * i), Fraction(2))
         assert 0 <= found.delta(level) - exact < Fraction(1, 2**90)
         assert TradeOff.randomized_response("ln(2)").times(k).delta(level) == exact
@@ -140,12 +137,9 @@ def test_curves_cost_at_most_their_levels():
 
 
 def test_the_corner_of_the_geometric_mechanism():
-    """Exactly (1/(1 + e^ε), 1/(1 + e^ε)) for e^ε = 2; in the integers of a file to their rounding."""
-    rows = [
-        [Fraction(1, 2 ** abs(i - o)) * Fraction(1 if 0 < o < 8 else 2, 3) for o in range(9)]
-        for i in range(9)
-    ]
-    exact = rational(rows)
+    """Exactly (1/(1 + e^ε), 1/(1 + e^ε)) for e^ε = 2; in a file to the rounding of its integers."""
+    ends = [Fraction(2, 3), *[Fraction(1, 3)] * 7, Fraction(2, 3)]
+    exact = rational([[ends[o] / 2 ** abs(i - o) for o in range(9)] for i in range(9)])
     assert worst_curve(exact, PathPower(9)) == TradeOff.randomized_response("ln(2)")
     assert worst_curve(exact, PathPower(9)).corners[1] == (Fraction(1, 3), Fraction(1, 3))
     made = certify(GeometricChannel(9, "ln(2)"), "count(8)", "ln(2)").channel()
