@@ -12,6 +12,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.accounting import partition_selection
+from tightrope.accounting.curves import delta_of
 from tightrope.certify import (
     Envelope,
     Limited,
@@ -24,7 +26,10 @@ from tightrope.certify import (
 )
 from tightrope.certify.rounding import LISTED_WEIGHTS
 from tightrope.channels import Channel, GeometricChannel
+from tightrope.consumers import Consumer
 from tightrope.consumers.line import line_remap
+from tightrope.consumers.losses import MatrixLoss
+from tightrope.epsilon import Level
 from tightrope.errors import InputError
 from tightrope.optimize import Certificate, Design, LimitCertificate, SolverSettings
 from tightrope.optimize.closed_forms import line_prices
@@ -79,6 +84,47 @@ def prove(
         consumer=None if design.many else design.consumer,
         guess_of=guess_of,
         certificate=_certificate(design, progress, settings or SolverSettings()),
+    )
+
+
+def prove_selection(
+    people: int, epsilon: Level, delta: float | Fraction | str, *, neighbours: str = "add-remove"
+) -> Mechanism:
+    r"""Return the best private choice between keeping and dropping a group, as a mechanism.
+
+    It answers how many people a group has, with ``drop`` or ``keep``, is
+    :math:`(\varepsilon, \delta)`-private, and carries the proof that no other one keeps more.
+
+    Parameters
+    ----------
+    people
+        The largest possible group. Sizes from the first on that is always kept count as that one.
+    epsilon, delta
+        The privacy level for one person in one group.
+    neighbours
+        The neighbour relation.
+
+    Examples
+    --------
+    >>> from tightrope.certify import verify
+    >>> made = prove_selection(1000, "ln(2)", "1e-3")
+    >>> found = verify(made)
+    >>> made.query, found.private, float(found.optimal_within) < 1e-12
+    ('count(18)', True, True)
+    """
+    chosen = partition_selection(people, epsilon, delta)
+    n = chosen.channel.shape[0] - 1
+    losses = np.zeros((n + 1, 2))
+    losses[1:, 0], losses[0, 1] = 1, chosen.price
+    asked = query_of(f"count({n})", neighbours)
+    guess, start, end, value = zip(*chosen.multipliers, strict=True)
+    return certify(
+        chosen.channel,
+        asked,
+        epsilon,
+        consumer=Consumer.of(asked.graph, loss=MatrixLoss(losses, guesses=["drop", "keep"])),
+        certificate=Prices(chosen.prices, guess, start, end, value),
+        delta=delta_of(delta),
     )
 
 

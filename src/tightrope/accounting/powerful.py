@@ -30,16 +30,17 @@ from numpy.typing import NDArray
 
 from tightrope.accounting.curves import delta_of
 from tightrope.channels import IntegerChannel
-from tightrope.epsilon import Epsilon, Level
+from tightrope.epsilon import Epsilon, Level, enclosed
 from tightrope.errors import InputError, whole_number
 
 
 def steepest_chances(
-    n: int, epsilon: Level, delta: float | Fraction | str = 0, *, start: int = 0, bits: int = 160
+    n: int, epsilon: Level, delta: float | Fraction | str, *, bits: int = 160
 ) -> list[int]:
-    r"""Return the highest :math:`\varphi(0), …, \varphi(n)` in multiples of :math:`2^{-bits}`.
+    r"""Return the highest :math:`\varphi(0) = 0, …, \varphi(n)` in multiples of :math:`2^{-bits}`.
 
-    They are rounded down, step by step, so they are private as they stand.
+    They are rounded down, step by step, so they are private as they stand. After the first that
+    is certain there are no more: with :math:`\delta > 0` one comes.
 
     >>> chances = steepest_chances(12, "ln(2)", "1e-3")
     >>> [round(chances[x] / 2**160, 3) for x in (1, 9, 10)]
@@ -47,8 +48,8 @@ def steepest_chances(
     """
     ratio, one = Epsilon.of(epsilon).ratio, 1 << bits
     p, q, spared = ratio.numerator, ratio.denominator, math.floor(delta_of(delta) * one)
-    found = [start]
-    for _ in range(whole_number(n, "n")):
+    found = [0]
+    while len(found) <= whole_number(n, "n") and found[-1] < one:
         last = found[-1]
         found.append(min(p * last // q + spared, one - -(-(one - last - spared) * q // p), one))
     return found
@@ -156,7 +157,8 @@ class Selection:
     Attributes
     ----------
     channel
-        Rows 0 … n, outputs ``drop`` and ``keep``.
+        Rows 0 … n, outputs ``drop`` and ``keep``; n is the first size that is always kept, if
+        there is one, and stands for all larger ones.
     price
         What it costs to keep a group of nobody.
     prices
@@ -183,7 +185,7 @@ def partition_selection(
     Parameters
     ----------
     n
-        The largest group that is told apart from larger ones.
+        The largest possible group.
     epsilon, delta
         The privacy level for one person in one group.
     bits
@@ -201,23 +203,27 @@ def partition_selection(
             "tell of its people; give δ > 0, or declare the values"
         )
     keep = steepest_chances(n, epsilon, delta, bits=bits)
-    total = 1 << bits
+    n, total = len(keep) - 1, 1 << bits
     weights = np.array([[total - chance, chance] for chance in keep], object)
     channel = IntegerChannel(weights, total, outputs=["drop", "keep"])
-    ratio, weight = Epsilon.of(epsilon).ratio, Fraction(1, n + 1)
-    # The step to i is held back by e^ε φ + δ up to this φ, with a multiplier e^ε (w + u + v/e^ε);
-    # then by 1 - (1 - φ - δ)/e^ε, with a multiplier w + v/e^ε. Exact ones would have thousands of
-    # digits; the judge takes any that are not negative.
-    turn, unit = math.floor((1 - delta_of(delta)) / (1 + ratio) * total), 1 << 256
+    level, weight = Epsilon.of(epsilon), Fraction(1, n + 1)
+    # The judge rounds α down to 62 binary places. The multipliers grow like 1/δ, so they must be
+    # made with the very same α: with another one the bound would be off by its error times 1/δ.
+    high = level.ratio if level.exact else enclosed(level.multiple, level.base, power=True)[1]
+    alpha = Fraction(math.floor((1 << 62) / high), 1 << 62)
+    # The step to i is held back by e^ε φ + δ up to the turn, with a multiplier (w + u + αv)/α; then
+    # by 1 - α(1 - φ - δ), with a multiplier w + αv. Whole multiples of 2^-60, as a file has them.
+    turn, unit = math.floor((1 - delta_of(delta)) / (1 + level.ratio) * total), 1 << 60
     lower, upper = [Fraction(0)] * (n + 1), [Fraction(0)] * (n + 1)
     for i in (i for i in range(n, 0, -1) if keep[i] < total):
-        passed = weight + upper[i] / ratio
+        passed = weight + upper[i] * alpha
         if keep[i - 1] <= turn:
-            lower[i - 1] = Fraction(math.floor((passed + lower[i]) * ratio * unit), unit)
+            lower[i - 1] = Fraction(math.floor((passed + lower[i]) / alpha * unit), unit)
         else:
             upper[i - 1] = Fraction(math.floor(passed * unit), unit)
-    prices = [upper[0] / ratio, *(lower[i - 1] / ratio - lower[i] for i in range(1, n + 1))]
+    prices = [upper[0] * alpha, *(lower[i - 1] * alpha - lower[i] for i in range(1, n + 1))]
     listed = [(0, i, i + 1, m) for i, m in enumerate(upper) if m]
     listed += [(1, i + 1, i, m) for i, m in enumerate(lower) if m]
-    price = math.ceil((lower[0] + prices[0]) / weight) + 1
+    # A power of 2, because it also has to be a float.
+    price = 1 << math.ceil((lower[0] + prices[0]) / weight).bit_length()
     return Selection(channel, price, tuple(prices), tuple(listed))

@@ -29,6 +29,7 @@ from tightrope.certify.judge import (
     line_rooms,
     phi_bound,
     phi_room,
+    slack_cost,
     tree_rooms,
 )
 from tightrope.errors import CheckFailed, InputError
@@ -199,6 +200,9 @@ def exact_certificate(certificate: Certificate, consumer: Consumer) -> Exact:
     else:
         fields, sections = _with_multipliers(prices, certificate, consumer)
     bound = Fraction(sum(sections["prices"].tolist()), 1 << PRICE_BITS)
+    if fields.get("arcs"):
+        arcs = tuple(sections[name] for name in ("arc_guess", "arc_from", "arc_to", "arc_value"))
+        bound -= slack_cost(consumer, arcs)
     return fields | {"bits": PRICE_BITS}, sections, bound
 
 
@@ -297,11 +301,14 @@ def _phi(certificate: PhiBound, consumer: Consumer) -> Exact:
 
 
 def dyadic(values: ArrayLike, what: str) -> NDArray[Any]:
-    """Round floats down to whole multiples of 2^-PRICE_BITS.
+    """Round floats or fractions down to whole multiples of 2^-PRICE_BITS.
 
     >>> dyadic([0.5], "prices").tolist() == [1 << 59]
     True
     """
+    exact = np.asarray(values)
+    if exact.dtype == object:
+        return np.array([x * (1 << PRICE_BITS) // 1 for x in exact.ravel()], object)
     floats = np.asarray(values, np.float64).ravel()
     if not np.isfinite(floats).all():
         raise InputError(f"{what} must be finite")

@@ -21,6 +21,9 @@ r"""Check a mechanism file in integers: whose question it answers, privacy, loss
   ``Σ_i y_i·x_i = v_k·x_k + Σ (v_c - α·v_p)·(x_c - α·x_p)/(1 - α²)`` over children c and parents p,
   and the sum of y is ``Σ_j v_j·(1 - (deg_j - 1)·α)/(1 + α)``. A risk-averse consumer loses at least
   as much as under any prior over the possible answers, so there the file names such a prior.
+* *Slack.* A file may name δ beside ε. Then ``Σ_o max(0, W[i,o]·q - W[h,o]·p) <= δ·q·2^bits`` for
+  neighbours. A column has ``x_h >= α·(x_i - e)`` with some e >= 0 that sum to at most δ over the
+  columns, so the bound is ``Σ λ_i - α·δ·Σ max_k m_k``, summed over the arcs.
 * *Limit.* An attacker who gains a_w(i) by doing w under answer i gains ``V = Σ_x max_w a_w·x``
   over the outputs x, which the file states. Under a limit on V the proof names θ >= 0 and for
   each guess k choices q_k(w) >= 0 of sum θ, and adds ``Σ_w q_k(w)·a_w(i)`` to the costs
@@ -213,6 +216,7 @@ _HEADER = record(
         )
     ),
     epsilon=record(multiple=fraction(0, 210), base=maybe(fraction(1, 210))),
+    delta=maybe(fraction(0, 210)),
     ratios=listing(fraction(0), 1, 1 << 17),
     weights=kinds(
         dense={"bits": whole(0, 481), "outputs": whole(1, 1 << 31)},
@@ -280,6 +284,10 @@ def check_header(told: Any) -> dict[str, Any]:
         lengths[0] == 1 and all(a < b for a, b in pairwise(lengths[1:])) and 1 not in lengths[1:]
     )
     need(sound, "lengths are 1 and then the others in increasing order")
+    if found["delta"] is not None:
+        plain = found["weights"]["kind"] == "dense" and found["limit"] is None
+        plain = plain and (certificate is None or certificate["kind"] == "multipliers")
+        need(plain and found["delta"] < 1, "δ < 1 goes with listed weights and with multipliers")
     need((consumer is None) == (found["expected_loss"] is None), "a loss belongs to a consumer")
     need((certificate is None) == (found["bound"] is None), "a bound belongs to a certificate")
     need(
@@ -1123,7 +1131,7 @@ class Weights:
         self.ratios = [(r.numerator, r.denominator) for r in file.header["ratios"]]
         told = file.header["weights"]
         self.kind, self.bits = str(told["kind"]), int(told["bits"])
-        self.total = 1 << self.bits
+        self.total, self.slack = 1 << self.bits, file.header["delta"]
         self.outputs = int(told.get("outputs", graph.nodes))
         named = file.header["outputs"]
         if named is None:
@@ -1253,13 +1261,29 @@ class Weights:
         for start, block in self.columns():
             sums[0] += (block & MASK).sum(axis=1).astype(object)
             sums[1] += (block >> 31).sum(axis=1).astype(object)
-            fault = None if told else self._breach(start, block)
+            fault = None if told or self.slack else self._breach(start, block)
             if fault:
                 told = True
                 yield fault
+        yield from self._slack_faults() if self.slack else ()
         found = np.asarray(sums[1] * (1 << 31) + sums[0])
         for i in np.flatnonzero(found != self.total)[:1].tolist():
             yield f"total: row {i} sums to {found[i]}, which is {found[i] - self.total:+d} off"
+
+    def _slack_faults(self) -> Iterator[str]:
+        """Yield an edge where the outputs exceed the ratio by more than δ together."""
+        need(self.graph.is_path, "δ is for answers in a row")
+        need_work("adding up what exceeds the ratio", self.graph.nodes * self.outputs, 1000)
+        p, q = self.ratios[0]
+        for step in (1, -1):
+            over = np.zeros(self.graph.nodes - 1, object)
+            for _, block in self.columns():
+                rows = block.astype(object)[::step]
+                over += np.maximum(rows[:-1] * q - rows[1:] * p, 0).sum(axis=1)
+            for k in np.flatnonzero(over > self.slack * q * self.total)[:1].tolist():
+                i = k if step == 1 else self.graph.nodes - 1 - k
+                beyond = float(Fraction(int(over[k]), q * self.total))
+                yield f"privacy: row {i} exceeds its neighbour {i + step} by {beyond:.12g} beyond δ"
 
     def _breach(self, start: int, block: Array) -> str | None:
         """Return the first breach of privacy in a block of columns."""
@@ -1705,7 +1729,25 @@ def lower_bound(consumer: Consumer) -> Fraction:
         for k, room in enumerate(arcs_owed(consumer, prices, (guess, start, end, value))):
             for i in np.flatnonzero(room < 0)[:1].tolist():
                 need(False, f"certificate: guess {k} is not priced at answer {i}")
+        return Fraction(sum(prices.tolist()), 1 << consumer.bits) - slack_cost(
+            consumer, (guess, start, end, value)
+        )
     return Fraction(sum(prices.tolist()), 1 << consumer.bits)
+
+
+def slack_cost(consumer: Consumer, arcs: tuple[Array, ...]) -> Fraction:
+    """Return α·δ times the sum over arcs of the largest multiplier of a guess."""
+    slack = consumer.file.header["delta"]
+    if slack is None:
+        return Fraction(0)
+    need_work("the largest multiplier of each arc", len(arcs[0]), 2000)
+    each: dict[tuple[int, int, int], int] = {}
+    most: dict[tuple[int, int], int] = {}
+    for k, i, h, value in zip(*(part.tolist() for part in arcs), strict=True):
+        each[k, i, h] = each.get((k, i, h), 0) + value
+        most[i, h] = max(most.get((i, h), 0), each[k, i, h])
+    alpha = Fraction(consumer.file.alphas[0], 1 << 62)
+    return Fraction(alpha * slack * sum(most.values()) / (1 << consumer.bits))
 
 
 def arcs_owed(consumer: Consumer, prices: Array, arcs: tuple[Array, ...]) -> Iterator[Array]:
@@ -1906,7 +1948,8 @@ def _judge(file: File, derive: Callable[[str, str], Graph], report: Report) -> N
     report.ratio = f"{ratio.numerator}/{ratio.denominator}"
     report.named = header["query"] is not None
     told = file.told
-    report.question = {name: told[name] for name in ("query", "neighbours", "epsilon")}
+    named = ("query", "neighbours", "epsilon", *(("delta",) if told["delta"] is not None else ()))
+    report.question = {name: told[name] for name in named}
     others = f", and so are {len(alphas) - 1} for other lengths" if len(alphas) > 1 else ""
     checked.append(f"p/q = {_short(ratio)} is at most exp(ε) for edges of length 1{others}")
     if report.named:
@@ -1922,8 +1965,13 @@ def _judge(file: File, derive: Callable[[str, str], Graph], report: Report) -> N
         whose = f"a graph of its own with {graph.nodes} answers"
         if report.named:
             whose = f"the {graph.nodes} answers of {header['query']} under {header['neighbours']}"
+        excess = "W[i,o]·q <= W[h,o]·p"
+        if weights.slack:
+            excess = (
+                f"Σ max(0, W[i,o]·q - W[h,o]·p) <= δ·q·2^{weights.bits} with δ = {told['delta']}"
+            )
         checked.append(
-            f"W[i,o]·q <= W[h,o]·p on every edge of {whose} "
+            f"{excess} on every edge of {whose} "
             f"for each of {weights.outputs} outputs; rows sum to 2^{weights.bits}"
         )
     if header["consumer"] is not None:

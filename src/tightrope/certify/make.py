@@ -22,7 +22,7 @@ from tightrope.certify.question import canonical_text, judged_graph
 from tightrope.certify.rounding import LISTED_WEIGHTS, round_channel
 from tightrope.certify.rules import rule_weights
 from tightrope.certify.verification import verify
-from tightrope.channels import Channel
+from tightrope.channels import Channel, IntegerChannel
 from tightrope.channels.privacy import allowed_ratio
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TooLarge
@@ -42,6 +42,7 @@ def certify(
     consumer: Any = None,
     guess_of: ArrayLike | None = None,
     certificate: Certificate | Limited | None = None,
+    delta: Fraction | None = None,
 ) -> Mechanism:
     r"""Turn a channel into a mechanism whose privacy is proved in integers.
 
@@ -68,6 +69,9 @@ def certify(
     certificate
         The proof of optimality, in floats: :class:`Prices`, :class:`PhiBound` and the like, or a
         limit with the proof under it: :class:`Limited`. It is made exact.
+    delta
+        For answers in a row: what all outputs together may exceed the ratio by. The channel is
+        then an :class:`~tightrope.channels.IntegerChannel` whose weights stay as they are.
 
     Examples
     --------
@@ -88,7 +92,11 @@ def certify(
         header, sections, graph = _question(asked, level)
     except Refused as refused:
         raise TooLarge(str(refused)) from None
-    kept, moved = _add_weights(header, sections, channel, graph, level, consumer, guess_of)
+    kept: NDArray[np.int64] | range
+    if delta is None:
+        kept, moved = _add_weights(header, sections, channel, graph, level, consumer, guess_of)
+    else:
+        kept, moved = _add_exact(header, sections, channel, delta), 0.0
     if not (len(kept) == graph.nodes and _answers(channel, kept, graph)):
         if len(kept) >= 1 << 20:
             raise TooLarge(f"{len(kept)} outputs that are not the answers do not fit into a file")
@@ -120,6 +128,7 @@ def _question(asked: Query, level: Epsilon) -> tuple[dict[str, Any], Sections, G
             "multiple": str(level.multiple),
             "base": None if level.base is None else str(level.base),
         },
+        "delta": None,
         "ratios": [str(ratio) for ratio in ratios],
         "outputs": None,
         "consumer": None,
@@ -159,6 +168,19 @@ def _add_weights(
     return range(graph.nodes), rule.moved
 
 
+def _add_exact(
+    header: dict[str, Any], sections: Sections, channel: Channel, delta: Fraction
+) -> range:
+    """Write weights that are private with a δ as they stand."""
+    if not isinstance(channel, IntegerChannel) or channel.total & (channel.total - 1):
+        raise InputError("with δ the weights are taken as they are: integers with rows of sum 2^b")
+    sections["weights"] = channel.weights.T
+    bits, outputs = channel.total.bit_length() - 1, channel.shape[1]
+    header["weights"] = {"kind": "dense", "bits": bits, "outputs": outputs}
+    header["delta"] = str(delta)
+    return range(outputs)
+
+
 def _answers(channel: Channel, kept: NDArray[np.int64] | range, graph: Graph) -> bool:
     """Whether output o is answer o; a rule of more than 2^20 answers has no other outputs."""
     if graph.nodes > 1 << 20:
@@ -180,7 +202,8 @@ def _add_consumer(
     header["expected_loss"] = "0"
     if certificate is not None and not isinstance(certificate, Limited):
         # A prior that proves something stands beside what it proves.
-        header |= {"certificate": {"kind": "envelope", "bits": PRICE_BITS}, "bound": "0"}
+        none = {"kind": "multipliers", "arcs": 0, "weight": None, "bits": PRICE_BITS}
+        header |= {"certificate": none, "bound": "0"}
     for listed in (False, True):
         fields, more = consumer_fields(consumer, answers, mix, guess_of, listed)
         header["consumer"] = fields

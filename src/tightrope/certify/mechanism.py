@@ -64,6 +64,7 @@ class Mechanism:
             name = "the mechanism" if isinstance(source, bytes) else str(source)
             raise InputError(f"{name}: {refused}") from None
         self.ratio: Fraction = header["ratios"][0]
+        self.delta: Fraction = header["delta"] or Fraction(0)
 
     # -- what the header says -------------------------------------------------------------
 
