@@ -123,7 +123,7 @@ def prove_selection(
         asked,
         epsilon,
         consumer=Consumer.of(asked.graph, loss=MatrixLoss(losses, guesses=["drop", "keep"])),
-        certificate=Prices(chosen.prices, guess, start, end, value),
+        certificate=Prices(np.array(chosen.prices, object), guess, start, end, value),
         delta=delta_of(delta),
     )
 
