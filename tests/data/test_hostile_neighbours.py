@@ -78,7 +78,7 @@ budget = "1"
 id = {{ type = "integer" }}
 age = {{ bounds = [0, 90] }}
 height = {{ type = "number" }}
-region = {{ values = ["north", "south", "west"] }}
+region = {{ values = ["north", "south", "west", "a\\nb", "", "x"] }}
 smoker = {{ type = "boolean" }}
 born = {{ type = "date" }}
 """
@@ -90,6 +90,10 @@ QUESTIONS = [
     "count(*) filter (where born >= '1980-06-01') from people",
     "select count(*) from people where smoker and born < '2000-01-01' and age > height",
     "select count(distinct id) from people where region in ('north', 'a\nb', '') or not smoker",
+    "select smoker, floor(age / 30) * 30 as bin, count(*) from people group by smoker, bin",
+    "select avg(age) from people where smoker or region <> 'south'",
+    "select region, sum(age) from people group by region",
+    "select case when height > 1 then 'a' else 'b' end as h, avg(age) from people group by h",
 ]
 
 
@@ -316,26 +320,35 @@ class Asked:
     """All questions about a table, and how far their answers are apart."""
 
     def __init__(self, near, dialect):
-        self.shapes, self.graphs = [], []
+        self.shapes = []
         for person in ("", 'person = "id"\ncontributions = 1'):
             facts = parse_facts(FACTS.format(near=near, person=person))
             words = [sql for sql in QUESTIONS if person or "distinct" not in sql]
             self.shapes.append([read_shape(sql, facts, dialect) for sql in words])
         self.words = [sql for sql in QUESTIONS if "distinct" not in sql] + QUESTIONS
-        self.graphs = [
-            query(s.question, neighbours=near).graph for s in itertools.chain(*self.shapes)
+        self.draws = [
+            [(draw, query(draw.query, neighbours=draw.neighbours).graph) for draw in shape.draws]
+            for shape in itertools.chain(*self.shapes)
         ]
 
     def answers(self, place):
         found = []
         for shapes in self.shapes:
             with open_source(place, shapes[0].table) as source:
-                found += [SealedQuery(source, shape).node() for shape in shapes]
+                found += [SealedQuery(source, shape).nodes() for shape in shapes]
         return found
 
     def steps(self, before, after):
-        every = zip(self.graphs, before, after, self.words, strict=True)
-        return [(int(graph.distance(i, j)), sql) for graph, i, j, sql in every]
+        """Return the largest step of each question; no more groups move than a draw's width."""
+        found = []
+        for draws, one, other, sql in zip(self.draws, before, after, self.words, strict=True):
+            largest = 0
+            for (draw, graph), here, there in zip(draws, one, other, strict=True):
+                moves = [int(graph.distance(i, j)) for i, j in zip(here, there, strict=True)]
+                assert sum(map(bool, moves)) <= draw.width, sql
+                largest = max(largest, *moves)
+            found.append((largest, sql))
+        return found
 
 
 FIRST = [

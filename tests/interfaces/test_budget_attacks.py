@@ -301,7 +301,7 @@ def test_after_the_charge_every_failure_is_one_sentence(monkeypatch):
             raise wrong
 
         with monkeypatch.context() as broken:
-            broken.setattr("tightrope.publish.sealed.answer_of", fails)
+            broken.setattr("tightrope.publish.sealed.answers_of", fails)
             with pytest.raises(TightropeError) as refused:
                 ask(key="k")
             told.add((type(refused.value), str(refused.value)))

@@ -373,7 +373,7 @@ def test_a_crash_after_the_charge_is_paid_once(counting, people, monkeypatch):
         raise SourceFailed("broken off")
 
     with monkeypatch.context() as patch:
-        patch.setattr("tightrope.publish.sealed.answer_of", broken)
+        patch.setattr("tightrope.publish.sealed.answers_of", broken)
         with pytest.raises(SourceFailed):
             ask(counting, people, user="bob", key="k")
     ledger = Ledger("ledger.db")

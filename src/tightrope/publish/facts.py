@@ -72,6 +72,9 @@ class Column:
         The possible values, for columns that are grouped by.
     other
         The one of the values that also stands for whatever is not declared.
+    complete
+        Whether everybody has one of the values, or a value within the bounds. Then groups by the
+        column need no class of everybody else, and a mean no count.
 
     Examples
     --------
@@ -84,6 +87,7 @@ class Column:
     bounds: tuple[int, int] | None = None
     values: tuple[Value, ...] | None = None
     other: Value | None = None
+    complete: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ class Partition:
     column
         The column that says in which part a row is.
     parts
-        The values that make up each part.
+        The values that make up each part: a list, or a range of whole numbers.
     fixed
         Whether it is public, and beyond anybody's change, in which part each person is.
 
@@ -109,7 +113,7 @@ class Partition:
 
     name: str
     column: str
-    parts: Mapping[str, tuple[Value, ...]]
+    parts: Mapping[str, tuple[Value, ...] | range]
     fixed: bool = False
 
     @property
@@ -119,7 +123,10 @@ class Partition:
         >>> Partition("region", "region", {"north": ("N",)}).account
         'region e0ebda1b...'
         """
-        parts = {part: list(values) for part, values in self.parts.items()}
+        parts = {
+            part: f"{v[0]}..{v[-1]}" if isinstance(v, range) else list(v)
+            for part, v in self.parts.items()
+        }
         return f"{self.name} {digest([self.column, parts, self.fixed])}"
 
     def width(self, neighbours: Neighbours) -> int:
@@ -186,15 +193,20 @@ class Table:
             return close[0]
         raise InputError(
             f"column {name!r} is not declared: add tables.{self.name}.columns.{name} to the "
-            f"public facts (declared: {', '.join(self.columns) or 'none'})"
+            f"public facts, or --column {name}:WHAT where there are none (declared: "
+            f"{', '.join(self.columns) or 'none'})"
         )
+
+    def has_column(self, name: str) -> bool:
+        """Whether a column is declared by this name, in whatever letter case."""
+        return any(name.lower() == known.lower() for known in self.columns)
 
     def needed_population(self) -> int:
         """Return the population, or ask for it."""
         if self.population is None:
             raise InputError(
                 f"this question needs the number of people: add tables.{self.name}.population to "
-                "the public facts"
+                "the public facts, or --population N where there are none"
             )
         return self.population
 
@@ -401,7 +413,7 @@ def column_from(name: str, entry: Any, place: str) -> Column:
     'integer'
     """
     data = _mapping(entry, place)
-    _known(data, place, ("type", "bounds", "values", "other"))
+    _known(data, place, ("type", "bounds", "values", "other", "complete"))
     bounds = data.get("bounds")
     if bounds is not None:
         if not isinstance(bounds, list) or len(bounds) != 2:
@@ -423,7 +435,7 @@ def column_from(name: str, entry: Any, place: str) -> Column:
         raise InputError(f"{place}.bounds are for whole numbers: type must be 'integer'")
     if values is not None and kind != _guess(None, values):
         raise InputError(f"{place}.values are of type {_guess(None, values)}, not {kind}")
-    return Column(name, kind, bounds, values, other)
+    return Column(name, kind, bounds, values, other, _truth(data, "complete", place))
 
 
 def _guess(bounds: Any, values: tuple[Value, ...] | None) -> str | None:
@@ -446,6 +458,16 @@ def _values(values: Any, place: str) -> tuple[Value, ...]:
     return tuple(values)
 
 
+def _part(values: Any, place: str) -> tuple[Value, ...] | range:
+    """Read the values of a part: a list, or a range such as "18..39"."""
+    if not isinstance(values, str):
+        return _values(values, place)
+    found = re.fullmatch(r"(-?\d{1,15})\.\.(-?\d{1,15})", values.strip())
+    if not found or int(found[1]) > int(found[2]):
+        raise InputError(f'{place} must be a list of values or a range "18..39", got {values!r}')
+    return range(int(found[1]), int(found[2]) + 1)
+
+
 def _partition(name: str, entry: Any, place: str, columns: Mapping[str, Column]) -> Partition:
     data = _mapping(entry, place)
     _known(data, place, ("column", "parts", "fixed"))
@@ -453,14 +475,26 @@ def _partition(name: str, entry: Any, place: str, columns: Mapping[str, Column])
     if column not in columns:
         raise InputError(f"{place}.column must be a declared column, got {column!r}")
     parts = {
-        part: _values(values, f"{place}.parts.{part}")
+        part: _part(values, f"{place}.parts.{part}")
         for part, values in _section(data, "parts", place).items()
     }
     if not parts:
         raise InputError(f"{place}.parts must name at least one part")
     owners: dict[Value, tuple[str, Value]] = {}
-    for part, values in parts.items():
-        for value in values:
+    ranges = [(part, values) for part, values in parts.items() if isinstance(values, range)]
+    for part, values in ranges:
+        if columns[column].type != "integer":
+            raise InputError(f"{place}.parts.{part}: a range is for a column of whole numbers")
+        for other, more in parts.items():
+            shared = [v for v in more if v in values] if not isinstance(more, range) else range(
+                max(values[0], more[0]), min(values[-1], more[-1]) + 1
+            )  # fmt: skip
+            if other != part and shared:
+                raise InputError(
+                    f"{place}.parts must be disjoint: {shared[0]!r} is in {part!r} and {other!r}"
+                )
+    for part, listed in parts.items():
+        for value in () if isinstance(listed, range) else listed:
             if columns[column].type != _guess(None, (value,)):
                 raise InputError(
                     f"{place}.parts.{part}: {value!r} is not of the type of column {column!r}"
@@ -473,10 +507,7 @@ def _partition(name: str, entry: Any, place: str, columns: Mapping[str, Column])
                 raise InputError(
                     f"{place}.parts must be disjoint: {value!r} is in {owner!r} and {part!r}{also}"
                 )
-    fixed = data.get("fixed", False)
-    if not isinstance(fixed, bool):
-        raise InputError(f"{place}.fixed must be true or false, got {fixed!r}")
-    return Partition(name, column, parts, fixed)
+    return Partition(name, column, parts, _truth(data, "fixed", place))
 
 
 def _budget(value: Any, place: str) -> Any:
@@ -513,6 +544,13 @@ def _text(data: Mapping[str, Any], key: str, place: str) -> str | None:
     value = data.get(key)
     if value is not None and (not isinstance(value, str) or not value.strip()):
         raise InputError(f"{place}.{key} must be a text, got {value!r:.60}")
+    return value
+
+
+def _truth(data: Mapping[str, Any], key: str, place: str) -> bool:
+    value = data.get(key, False)
+    if not isinstance(value, bool):
+        raise InputError(f"{place}.{key} must be true or false, got {value!r}")
     return value
 
 
@@ -633,6 +671,8 @@ def _column(column: Column) -> str:
     inner = [f"{key} = {_value(value)}" for key, value in shown.items()]
     if column.other is not None:
         inner.append(f"other = {_value(column.other)}")
+    if column.complete:
+        inner.append("complete = true")
     return f"{{ {', '.join(inner)} }}"
 
 

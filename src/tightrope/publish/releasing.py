@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import secrets
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -184,51 +184,160 @@ def release(
     """
     judged = checked_mechanism(mechanism)
     known = _facts(facts, judged, sql, data, columns)
-    shape = understand(judged, sql, known, _likely_place(data, known), part, declared)
-    place = data if data is not None else shape.table.source
-    if place is None:
-        raise InputError(
-            f"the data of table {shape.table.name!r} must be named: give data, or set "
-            f"tables.{shape.table.name}.source in the public facts"
+    shape = understand([judged], sql, known, _likely_place(data, known), part, declared)
+    request = Request.of(
+        [judged], shape, known, data=data, user=user, budget=budget, declared=declared,
+        has_facts=facts is not None, key=key,
+    )  # fmt: skip
+    return carry_out([request], ledger)[0]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question with its mechanisms, checked as far as that needs no source and no ledger.
+
+    Attributes
+    ----------
+    mechanisms
+        One for each draw of the question.
+    shape
+        The question.
+    place
+        Where the table is.
+    charges, budgets
+        Who pays what, and the declared budgets of these accounts.
+    body
+        What makes two requests the same; it stands in the ledger and in the receipt.
+    key, is_named
+        The request key, and whether somebody chose it.
+    declared
+        For SQL without a known shape.
+    has_facts
+        Whether public facts were given, so that the account is bound to them.
+    """
+
+    mechanisms: tuple[Mechanism, ...]
+    shape: Shape
+    place: Any
+    charges: tuple[Charge, ...]
+    budgets: Mapping[str, Fraction | None]
+    body: Mapping[str, Any]
+    key: str
+    is_named: bool
+    declared: DeclaredQuestion | None = None
+    has_facts: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        mechanisms: Sequence[Mechanism],
+        shape: Shape,
+        facts: Facts,
+        *,
+        data: Any = None,
+        user: str | None = None,
+        budget: Fraction | float | str | None = None,
+        declared: DeclaredQuestion | None = None,
+        has_facts: bool = True,
+        key: str | None = None,
+    ) -> Request:
+        """Return a request, or refuse it; see :func:`release` for the arguments."""
+        place = data if data is not None else shape.table.source
+        if place is None:
+            raise InputError(
+                f"the data of table {shape.table.name!r} must be named: give data, or set "
+                f"tables.{shape.table.name}.source in the public facts"
+            )
+        charges = charges_of([one.epsilon for one in mechanisms], shape, user)
+        return cls(
+            tuple(mechanisms),
+            shape,
+            place,
+            tuple(charges),
+            _budgets(facts, shape.table, budget, user),
+            _body(mechanisms, shape, user, declared),
+            key if key is not None else secrets.token_hex(16),
+            key is not None,
+            declared,
+            has_facts,
         )
-    charges = charges_of(judged.epsilon, shape, user)
-    budgets = _budgets(known, shape.table, budget, user)
-    request = _request(judged, shape, user, declared)
+
+
+def carry_out(requests: Sequence[Request], ledger: Ledger | str | Path) -> list[Release]:
+    """Answer requests: reserve all of them, then charge, draw and record one after the other.
+
+    What is already in the ledger under a request's key is returned as it is. If one cannot be
+    reserved, none is charged; if one fails later, what was reserved after it is freed.
+    """
+    budgets: dict[str, Fraction | None] = {}
+    for request in requests:
+        budgets |= request.budgets
     book = ledger if isinstance(ledger, Ledger) else open_ledger(ledger, budgets)
     # An answer that could not be signed would be paid for in vain.
-    number = book.id
-    signing = SigningKey(key_path(book.store.file, number))
-    name = key if key is not None else secrets.token_hex(16)
-    before = book.ticket(name)
-    try:
-        if before is not None and before.is_released:
-            ticket, fresh = book.reserve(name, request, charges), False
-        else:
-            with open_source(place, shape.table) as source:
-                binding = _binding(source, place, shape.table, facts is not None)
-                sealed = SealedQuery(source, shape, _nodes(judged, declared))
-                ticket = book.reserve(name, request, charges, binding=binding, budgets=budgets)
-                fresh = not ticket.is_released
-                if fresh:
-                    ticket = _answer(book, ticket, judged, sealed)
-    except (SourceFailed, LedgerError) as failed:
-        # Whoever named no key needs the one that was made up.
-        more = "" if key is not None else f" (key {name})"
-        if isinstance(failed, SourceFailed):
-            raise SourceFailed(more) from None
-        raise LedgerError(f"{failed}{more}") from None
+    signing = SigningKey(key_path(book.store.file, book.id))
+    done: list[tuple[Ticket, bool]] = []
+    with contextlib.ExitStack() as stack:
+        ready: list[tuple[Ticket, SealedQuery | None]] = []
+        try:
+            for request in requests:
+                ready.append(_reserved(book, request, stack))
+            for request, (ticket, sealed) in zip(requests, ready, strict=True):
+                if sealed is None or ticket.is_released:
+                    done.append((ticket, False))
+                    continue
+                book.charge(ticket)
+                done.append((book.answer(ticket, sealed.draw(request.mechanisms)), True))
+        except BaseException as failed:  # an interrupt too: nobody may know a key that was made up
+            for ticket, _ in ready[len(done) :]:
+                if ticket.own:
+                    _free(book, ticket)
+            if not isinstance(failed, SourceFailed | LedgerError):
+                raise
+            # Include the generated key in the error: it is needed to ask again.
+            request = requests[len(done) if len(ready) == len(requests) else len(ready)]
+            more = "" if request.is_named else f" (key {request.key})"
+            if isinstance(failed, SourceFailed):
+                raise SourceFailed(more) from None
+            raise LedgerError(f"{failed}{more}") from None
+    return [
+        _released(book, request, ticket, fresh, signing)
+        for request, (ticket, fresh) in zip(requests, done, strict=True)
+    ]
+
+
+def _reserved(
+    book: Ledger, request: Request, stack: contextlib.ExitStack
+) -> tuple[Ticket, SealedQuery | None]:
+    """Set the amount of a request aside, and make its query ready, unless it is answered."""
+    before, shape = book.ticket(request.key), request.shape
+    if before is not None and before.is_released:
+        return book.reserve(request.key, request.body, request.charges), None
+    source = stack.enter_context(open_source(request.place, shape.table))
+    binding = _binding(source, request.place, shape.table, request.has_facts)
+    sealed = SealedQuery(source, shape, _nodes(request.mechanisms[0], request.declared))
+    ticket = book.reserve(
+        request.key, request.body, request.charges, binding=binding, budgets=request.budgets
+    )
+    return ticket, sealed
+
+
+def _released(
+    book: Ledger, request: Request, ticket: Ticket, fresh: bool, signing: SigningKey
+) -> Release:
+    judged, shape = request.mechanisms, request.shape
     answer = read_label(ticket.entry.body["answer"])
-    interval = interval_of(judged, answer)
+    is_one = len(judged) == 1 and (request.declared is not None or shape.draws[0].times == 1)
+    interval = interval_of(judged[0], answer) if is_one else None
     told = {} if interval is None else {"interval": interval.as_dict()}
     return Release(
         answer=answer,
-        guess=judged.guess(answer),
-        groups=shape.groups if shape.kind in (Kind.GROUPS, Kind.MOST) else (),
-        epsilon=judged.epsilon,
-        charged=charges[0].amount,
-        remaining=book.remaining(charges[0].account),
-        receipt=receipt_of(ticket.entry, number, signing, told),
-        key=name,
+        guess=judged[0].guess(answer) if is_one else answer,
+        groups=shape.groups if shape.axes else (),
+        epsilon=judged[0].epsilon if is_one else Epsilon.of(request.charges[0].amount),
+        charged=request.charges[0].amount,
+        remaining=book.remaining(request.charges[0].account),
+        receipt=receipt_of(ticket.entry, book.id, signing, told),
+        key=request.key,
         fresh=fresh,
         interval=interval,
     )
@@ -260,41 +369,50 @@ def checked_mechanism(mechanism: Mechanism | str | Path) -> Mechanism:
 
 
 def understand(
-    mechanism: Mechanism,
+    mechanisms: Sequence[Mechanism],
     sql: Any,
     facts: Facts,
     data: Any = None,
     part: tuple[str, str] | None = None,
     declared: DeclaredQuestion | None = None,
 ) -> Shape:
-    """Return what a question asks, if that is what the mechanism answers.
+    """Return what a question asks, if that is what the mechanisms answer.
 
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import GeometricChannel
     >>> from tightrope.graphs import PathPower
     >>> from tightrope.publish.facts import Table
     >>> made = certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)")
-    >>> understand(made, "select count(*) from people", Facts({"people": Table("people", 9)}))
+    >>> understand([made], "select count(*) from people", Facts({"people": Table("people", 9)}))
     Traceback (most recent call last):
     ...
     tightrope.errors.InputError: this SQL asks count(9) under change-one; the mechanism answers
-    count(5) under change-one: design one for count(9)
+    count(5) under change-one: design one with 'tightrope design "count(9)" …'
     """
     from tightrope.queries import query
 
     shape = read_shape(sql, facts, dialect_of(data), declared=declared is not None)
     if part is not None:
         shape = replace(shape, part=(shape.table.partition(*part), part[1]))
-    near = shape.table.neighbours.value
-    asked = query(shape.question if declared is None else declared.query, neighbours=near)
-    for label in () if declared is None else (*declared.answers.values(), declared.otherwise):
-        mechanism.input_index(label)
+    if declared is not None:
+        near = shape.table.neighbours
+        wanted = [query(declared.query, neighbours=near)]
+        for label in (*declared.answers.values(), declared.otherwise):
+            mechanisms[0].input_index(label)
+    else:
+        wanted = [query(draw.query, neighbours=draw.neighbours) for draw in shape.draws]
+        _ = shape.question if len(mechanisms) == 1 else ""
     # A graph of one's own is that of a declared question, compared by its content.
-    if not mechanism.answers(asked):
-        raise InputError(
-            f"this SQL asks {asked.text} under {near}; the mechanism answers {mechanism.query} "
-            f"under {mechanism.neighbours}: design one for {asked.text}"
-        )
+    for mechanism, asked in zip(mechanisms, wanted, strict=True):
+        if not mechanism.answers(asked):
+            near = asked.neighbours
+            known = mechanism.neighbours == near.value
+            more = "" if known else f" --neighbours {near.value}"
+            raise InputError(
+                f"this SQL asks {asked.text} under {near.value}; the mechanism answers "
+                f"{mechanism.query} under {mechanism.neighbours}: design one with 'tightrope "
+                f'design "{asked.text}"{more} …\''
+            )
     return shape
 
 
@@ -314,31 +432,26 @@ def _nodes(
     return nodes, mechanism.input_index(declared.otherwise)
 
 
-def _answer(book: Ledger, ticket: Ticket, mechanism: Mechanism, sealed: SealedQuery) -> Ticket:
-    """Charge, draw and record; a reservation that was made here and not charged is freed."""
-    try:
-        book.charge(ticket)
-    except BaseException:  # an interrupt too: nobody may know the key that was made up
-        if ticket.own:
-            _free(book, ticket)
-        raise
-    return book.answer(ticket, sealed.draw(mechanism))
-
-
 def _free(book: Ledger, ticket: Ticket) -> None:
     """Give a reservation back, unless it was charged after all; time frees what stays."""
     with contextlib.suppress(InputError, LedgerError):
         book.cancel(ticket)
 
 
-def charges_of(epsilon: Epsilon, shape: Shape, user: str | None) -> list[Charge]:
+def charges_of(levels: Sequence[Epsilon], shape: Shape, user: str | None) -> list[Charge]:
     """Return what a release takes from the table's account and, if one asks, the user's.
 
+    Draws about the same people add up; in a draw for each of several disjoint groups, one person
+    is in as many as its width says.
+
     >>> shape = Shape(Kind.COUNT, Table("people", 5))
-    >>> [charge.account for charge in charges_of(Epsilon.of(1), shape, "alice")]
+    >>> [charge.account for charge in charges_of([Epsilon.of(1)], shape, "alice")]
     ['table people', 'user alice']
     """
-    amount = charge_of(epsilon)
+    widths = [1] if shape.kind is Kind.DECLARED else [draw.width for draw in shape.draws]
+    amount = sum(
+        (width * charge_of(level) for width, level in zip(widths, levels, strict=True)), Fraction(0)
+    )
     charge = Charge(f"table {shape.table.name}", amount)
     if shape.part is not None:
         partition, part = shape.part
@@ -417,21 +530,29 @@ def facts_digest(table: Table) -> str:
     return digest({"population": table.population, "fixed": sorted(fixed)})
 
 
-def _request(
-    mechanism: Mechanism,
+def _body(
+    mechanisms: Sequence[Mechanism],
     shape: Shape,
     user: str | None,
     declared: DeclaredQuestion | None,
 ) -> dict[str, Any]:
     """Return what makes two requests the same; it stands in the ledger and in the receipt."""
+    listed = [
+        {
+            "mechanism": one.digest,
+            "query": one.query,
+            "neighbours": one.neighbours,
+            "epsilon": str(one.epsilon),
+        }
+        for one in mechanisms
+    ]
     request: dict[str, Any] = {
-        "mechanism": mechanism.digest,
-        "query": mechanism.query,
-        "neighbours": mechanism.neighbours,
-        "epsilon": str(mechanism.epsilon),
+        **{key: ", ".join(one[key] for one in listed) for key in listed[0]},
         "table": shape.table.name,
         "sql": question_text(shape),
     }
+    if declared is None and shape.draws[0].times > 1:
+        request["groups"] = [draw.times for draw in shape.draws]
     if user is not None:
         request["user"] = user
     if shape.part is not None:

@@ -22,12 +22,20 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tightrope.errors import InputError, TightropeError
-from tightrope.publish.facts import Column, Value
+from tightrope.errors import TightropeError
+from tightrope.publish.facts import Column
 from tightrope.publish.sampler import Sampler
-from tightrope.publish.shapes import Kind, Shape, answer_of, mapped_text, plain_label
+from tightrope.publish.shapes import (
+    Axis,
+    Kind,
+    Shape,
+    answer_of,
+    answers_of,
+    mapped_text,
+    plain_label,
+)
 from tightrope.publish.sources import Source, check_columns, quietly
-from tightrope.publish.sql_reader import constant, quoted
+from tightrope.publish.sql_reader import constant, one_of, quoted
 from tightrope.queries import query
 
 if TYPE_CHECKING:
@@ -87,33 +95,48 @@ class SealedQuery:
         found = check_columns(source, self._columns)
         self._sql = compiled(shape, source, found)
         if declared is None:
-            self._graph = query(shape.question, neighbours=shape.table.neighbours).graph
+            self._graphs = [query(d.query, neighbours=d.neighbours).graph for d in shape.draws]
         source.check(self._sql)
 
-    def draw(self, mechanism: Mechanism) -> Any:
-        """Run the question and draw one output for its answer, as the ledger holds it."""
+    def draw(self, mechanisms: Sequence[Mechanism]) -> Any:
+        """Run the question and draw one output for each answer, as the ledger holds them.
+
+        The mechanisms are those of the question's draws. One answer of one draw is recorded as
+        it is, answers of several groups or draws as a list for each draw.
+        """
         try:
-            return plain_label(Sampler(mechanism, self._node()).draw())
+            drawn = [
+                [Sampler(mechanism, node).draw() for node in nodes]
+                for mechanism, nodes in zip(mechanisms, self._nodes(), strict=True)
+            ]
+            plain = [[plain_label(output) for output in outputs] for outputs in drawn]
         except Exception:
             raise SourceFailed from None
+        return plain[0][0] if len(plain) == len(plain[0]) == 1 else plain
 
     def node(self) -> int:
-        """Run the question and return the node of the true answer."""
+        """Run the question and return the node of the true answer, where it is one."""
+        return self.nodes()[0][0]
+
+    def nodes(self) -> list[list[int]]:
+        """Run the question and return the nodes of the true answers of each draw."""
         try:
-            return self._node()
+            return self._nodes()
         except Exception:
             raise SourceFailed from None
 
-    def _node(self) -> int:
+    def _nodes(self) -> list[list[int]]:
         with quietly():
             self._source.prepare(self._columns)
             rows = [tuple(row) for row in self._source.fetch(self._sql)]
         if self._declared is None:
-            return int(self._graph.index(answer_of(self._shape, rows)))
+            answers = answers_of(self._shape, rows)
+            pairs = zip(self._graphs, answers, strict=True)
+            return [[int(graph.index(answer)) for answer in mine] for graph, mine in pairs]
         nodes, otherwise = self._declared
         is_known = self._shape.kind is not Kind.DECLARED
         value = answer_of(self._shape, rows) if is_known else rows[0][0]
-        return nodes.get(mapped_text(value), otherwise)
+        return [[nodes.get(mapped_text(value), otherwise)]]
 
 
 def compiled(shape: Shape, source: Source, found: Mapping[str, str]) -> str:
@@ -153,7 +176,8 @@ def question_text(shape: Shape) -> str:
     >>> age = Column("age", "integer", bounds=(0, 120))
     >>> print(question_text(Shape(Kind.SUM, Table("people", 9), column=age)))
     SELECT COALESCE(SUM(CASE WHEN "age" IS NULL THEN 0 WHEN "age" < 0 THEN 0 WHEN "age" > 120 THEN
-    120 ELSE "age" END), 0) AS "a0", COUNT(*) AS "a1" FROM "people"
+    120 ELSE "age" END), 0) AS "a0", COALESCE(SUM(CASE WHEN NOT "age" IS NULL THEN 1 ELSE 0 END), 0)
+    AS "a1", COUNT(*) AS "a2" FROM "people"
     """
     key = shape.table.person or _PERSON
     return str(_select(shape, shape.table.name, key=key).sql(dialect="duckdb"))
@@ -175,38 +199,29 @@ def _select(shape: Shape, relation: str, wide: str | None = None, key: str = _PE
 
     where = _all_rows(shape, key)
     rows = _numbered(shape, where, exp.table_(exp.to_identifier(relation, quoted=True)), key)
-    if shape.kind in (Kind.GROUPS, Kind.MOST) and shape.column is not None:
-        place = _group(shape.column.name, shape.values, shape.column.other)
-        targets = [place, exp.Count(this=exp.Star())]
-        named = [exp.alias_(t, f"a{k}", quoted=True) for k, t in enumerate(targets)]
-        select = exp.select(*named).from_(rows).group_by(place.copy())
-    else:
-        targets = _targets(shape, wide)
-        named = [exp.alias_(t, f"a{k}", quoted=True) for k, t in enumerate(targets)]
-        select = exp.select(*named).from_(rows)
+    places = [_place(axis) for axis in shape.axes]
+    targets = [*places, *_targets(shape, wide)]
+    named = [exp.alias_(t, f"a{k}", quoted=True) for k, t in enumerate(targets)]
+    select = exp.select(*named).from_(rows)
+    if places:
+        select = select.group_by(*(place.copy() for place in places))
     if shape.table.person is not None:
         number = exp.LTE(this=quoted(_NUMBER), expression=exp.Literal.number(shape.rows_per_person))
         return select.where(number)
     return select if where is None else select.where(where)
 
 
-def _group(column: str, values: Sequence[Value], other: Value | None) -> exp.Expression:
-    """Return the place of a row's group among the values, or -1.
+def _place(axis: Axis) -> exp.Expression:
+    """Return the place of a row's class on an axis, or -1.
 
     The database groups by this number and not by the column, whose names it would show.
     """
     from sqlglot import exp
 
-    if len(values) > 2000:  # each is a comparison for every row
-        raise InputError(
-            f"a question has at most 2000 groups, column {column!r} has {len(values)} "
-            "values: make larger groups in a view"
-        )
     place = exp.case()
-    for number, value in enumerate(values):
-        same = exp.EQ(this=quoted(column), expression=constant(value))
-        place = place.when(same, constant(number), copy=False)
-    return place.else_(constant(-1 if other is None else values.index(other)), copy=False)
+    for number, condition in enumerate(axis.conditions):
+        place = place.when(condition.copy(), constant(number), copy=False)
+    return place.else_(constant(-1 if axis.rest is None else axis.rest), copy=False)
 
 
 def _targets(shape: Shape, wide: str | None) -> list[Any]:
@@ -216,10 +231,13 @@ def _targets(shape: Shape, wide: str | None) -> list[Any]:
         return [_declared_value(shape, wide)]
     if shape.kind is Kind.COUNTS:
         return [_number_of(condition) for condition in shape.conditions]
+    if shape.axes and shape.kind in (Kind.GROUPS, Kind.MOST):
+        return [exp.Count(this=exp.Star())]
     first = exp.EQ(this=quoted(_NUMBER), expression=constant(1))
     people = exp.Count(this=exp.Star()) if shape.table.person is None else _number_of(first)
-    if shape.kind is Kind.SUM:
-        return [_total(shape), people]
+    if shape.column is not None and shape.kind in (Kind.SUM, Kind.MEAN):
+        there = exp.Is(this=quoted(shape.column.name), expression=exp.null()).not_()
+        return [_total(shape), _number_of(there), people]
     return [exp.Count(this=exp.Star()), people]
 
 
@@ -240,9 +258,11 @@ def _total(shape: Shape) -> exp.Expression:
 
     low, high = shape.bounds
     column = quoted(shape.column.name if shape.column else "")
+    # Where exactly the declared people add to a sum, each must add a value within the bounds.
+    missing = min(max(0, low), high) if shape.is_fixed and not shape.is_divided else 0
     clamped = (
         exp.case()
-        .when(exp.Is(this=column.copy(), expression=exp.null()), constant(0))
+        .when(exp.Is(this=column.copy(), expression=exp.null()), constant(missing))
         .when(exp.LT(this=column.copy(), expression=constant(low)), constant(low))
         .when(exp.GT(this=column.copy(), expression=constant(high)), constant(high))
         .else_(column)
@@ -263,24 +283,18 @@ def _all_rows(shape: Shape, key: str) -> Any:
     """Return the whole condition on rows: what is asked, the part, whose they are, the groups."""
     from sqlglot import exp
 
-    conditions = [] if shape.where is None else [shape.where.copy()]
+    conditions: list[Any] = [] if shape.where is None else [shape.where.copy()]
     if shape.part is not None:
         partition, part = shape.part
-        conditions.append(_one_of(partition.column, partition.parts[part]))
+        conditions.append(one_of(partition.column, partition.parts[part]))
     if shape.table.person is not None:
         missing = exp.Is(this=quoted(key), expression=exp.null())
         conditions.append(exp.Not(this=missing))
-        grouped = shape.column if shape.kind in (Kind.GROUPS, Kind.MOST) else None
-        if grouped is not None and grouped.other is None:
-            # The row of a person that counts is one in a declared group, if there is one.
-            conditions.append(_one_of(grouped.name, shape.values))
+        # The row of a person that counts is one in a declared group, if there is one.
+        for axis in shape.axes:
+            if axis.rest is None:
+                conditions.append(exp.or_(*(one.copy() for one in axis.conditions)))
     return exp.and_(*conditions) if conditions else None
-
-
-def _one_of(column: str, values: Sequence[Value]) -> exp.Expression:
-    from sqlglot import exp
-
-    return exp.In(this=quoted(column), expressions=[constant(value) for value in values])
 
 
 def _numbered(shape: Shape, where: Any, table: Any, key: str) -> Any:

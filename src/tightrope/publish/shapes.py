@@ -1,4 +1,4 @@
-r"""What a question asks, the query that it is, and the answer that a database's numbers are.
+r"""What a question asks, the queries that it is, and the answers that a database's numbers are.
 
 ============================================================  ==================
 SQL                                                           query
@@ -6,18 +6,21 @@ SQL                                                           query
 ``SELECT COUNT(*) FROM t [WHERE …]``                          ``count(n)``
 ``SELECT COUNT(DISTINCT person) FROM t [WHERE …]``            ``count(n)``
 ``SELECT SUM(c) FROM t [WHERE …]``                            ``sum(n,v)``
+``SELECT AVG(c) FROM t [WHERE …]``                            ``sum(n,v)``, and ``count(n)``
 ``SELECT g, COUNT(*) FROM t [WHERE …] GROUP BY g``            ``histogram(n,c)``
+``SELECT g, SUM(c) FROM t [WHERE …] GROUP BY g``              ``sum(n,v)`` for each group
 ``SELECT COUNT(*) FILTER (WHERE …), … FROM t``                ``counts(n,k)``
 ``SELECT g FROM t GROUP BY g ORDER BY COUNT(*) DESC LIMIT 1``  ``choice(c)``
 ``SELECT COUNT(*) % m FROM t [WHERE …]``                      ``count_mod(n,m)``
 ============================================================  ==================
 
-With a ``contributions`` rule of k > 1 rows for each person, a count is ``sum(n,k)`` and a sum is
-``sum(n,kv)``.
+Groups are the values of a column, bins written in SQL, or the parts of a partition; of several
+columns, every combination. With a ``contributions`` rule of k > 1 rows for each person, a count
+is ``sum(n,k)`` and a sum is ``sum(n,kv)``.
 
 The mechanism knows the declared answers and no others. A table that holds more people than
 declared, or values outside the declared ones, must still lead to a declared answer, because an
-error that depends on the data says something about the people in it. So :func:`answer_of` is a
+error that depends on the data says something about the people in it. So :func:`answers_of` is a
 total function, and (but for the two cases below) it moves no pair of neighbouring tables further
 apart than one step in the answer graph: privacy then holds for every table, declared facts true
 or false.
@@ -29,6 +32,8 @@ three groups no rule could do better.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -40,6 +45,7 @@ import numpy as np
 
 from tightrope.errors import InputError
 from tightrope.publish.facts import Column, Partition, Table, Value
+from tightrope.queries import Neighbours
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -53,11 +59,66 @@ class Kind(StrEnum):
 
     COUNT = "count"
     SUM = "sum"
+    MEAN = "mean"
     GROUPS = "groups"
     COUNTS = "counts"
     MOST = "most"
     MODULO = "modulo"
     DECLARED = "declared"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One way to divide the rows into classes.
+
+    Attributes
+    ----------
+    title
+        What is divided: a column, a partition or the name of an expression.
+    classes
+        The names of the classes.
+    conditions
+        When a row is in each of them; the first that holds counts.
+    rest
+        The place of the class of all other rows, or ``None`` where they are in none.
+    """
+
+    title: str
+    classes: tuple[Value, ...]
+    conditions: tuple[exp.Expression, ...]
+    rest: int | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.classes) > 2000:  # each is a comparison for every row
+            raise InputError(
+                f"a question has at most 2000 groups, {self.title!r} has {len(self.classes)}: "
+                "make larger groups, such as CASE WHEN … THEN … END"
+            )
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One query that a mechanism answers, for the whole table or for each of its groups.
+
+    Attributes
+    ----------
+    query, neighbours
+        The query and its neighbour relation.
+    times
+        The number of disjoint groups that each get an answer of their own.
+    width
+        The number of these groups that one person's step can touch.
+    offset, most
+        For sums: what is added to an answer to make it a number of the table's, and the largest
+        answer.
+    """
+
+    query: str
+    neighbours: Neighbours
+    times: int = 1
+    width: int = 1
+    offset: int = 0
+    most: int = 0
 
 
 @dataclass(frozen=True)
@@ -73,7 +134,9 @@ class Shape:
     where
         The condition on rows, or ``None``.
     column
-        The column that is summed or grouped by, or that a declared question is about.
+        The column that is summed, or that a declared question is about.
+    axes
+        What the rows are grouped by.
     conditions
         One condition for each of several counts (``None`` for all rows).
     modulus
@@ -86,6 +149,8 @@ class Shape:
         What a declared question computes.
     part
         The partition and the part that the question is confined to.
+    titles
+        What the numbers are called where the answer is shown.
 
     Examples
     --------
@@ -93,18 +158,23 @@ class Shape:
     'count(100)'
     >>> Shape(Kind.COUNT, Table("visits", 100, person="id", contributions=3)).question
     'sum(100,3)'
+    >>> age = Column("age", "integer", bounds=(20, 80))
+    >>> Shape(Kind.SUM, Table("people", 100), column=age).question
+    'sum(100,60)'
     """
 
     kind: Kind
     table: Table
     where: exp.Expression | None = None
     column: Column | None = None
+    axes: tuple[Axis, ...] = ()
     conditions: tuple[exp.Expression | None, ...] = ()
     modulus: int | None = None
     people: bool = False
     used: tuple[str, ...] = ()
     expression: exp.Expression | None = None
     part: tuple[Partition, str] | None = None
+    titles: tuple[str, ...] = ()
 
     @property
     def rows_per_person(self) -> int:
@@ -121,136 +191,213 @@ class Shape:
         known = {**table.columns, **own}
         return [known[name] for name in sorted(names)]
 
+    # -- groups ---------------------------------------------------------------------------
+
     @property
-    def groups(self) -> tuple[Value, ...]:
-        """The declared groups, and the class of everybody else where the answer needs one."""
-        if self.kind is not Kind.GROUPS or not self.has_others:
-            return self.values
-        if OTHER in self.values:
-            place = f"tables.{self.table.name}.columns.{self._named().name}"
+    def cells(self) -> tuple[tuple[Value, ...], ...]:
+        """Every combination of classes."""
+        if math.prod(len(axis.classes) for axis in self.axes) > 1_000_000:
+            raise InputError("a question has at most 1000000 groups: make larger ones")
+        return tuple(itertools.product(*(axis.classes for axis in self.axes)))
+
+    @property
+    def groups(self) -> tuple[Any, ...]:
+        """The groups, and the class of everybody else where the answer needs one."""
+        names: tuple[Any, ...] = self.cells if len(self.axes) != 1 else self.axes[0].classes
+        if self.kind is Kind.MOST or not self.has_others:
+            return names
+        if OTHER in names:
             raise InputError(
-                f"{place}.values has {OTHER!r}, the name of the class of everybody else: set "
-                f"{place}.other to it if that is what it is"
+                f"{self.axes[0].title!r} has the class {OTHER!r}, which is the name of the class "
+                "of everybody else: rename it, or set other in the public facts if that is what "
+                "it is"
             )
-        return (*self.values, OTHER)
+        return (*names, OTHER)
 
     @property
     def has_others(self) -> bool:
         """Whether a class of everybody else is added: fixed numbers of people need one."""
-        return not self.table.neighbours.allows_absent and self._named().other is None
+        are_all = self.where is None and self.part is None
+        covered = are_all and all(axis.rest is not None for axis in self.axes)
+        return bool(self.axes) and not self.table.neighbours.allows_absent and not covered
+
+    # -- sums -----------------------------------------------------------------------------
 
     @property
-    def largest_share(self) -> int:
-        """The most that one person can add to a count or a sum."""
-        if self.kind is Kind.SUM:
-            return self.rows_per_person * self.bounds[1]
-        return self.rows_per_person
+    def is_fixed(self) -> bool:
+        """Whether exactly the declared people add to a sum, each a value within the bounds."""
+        chosen = self.where is not None or self.part is not None or self.axes
+        return self.table.neighbours is Neighbours.CHANGE_ONE and not (chosen or self.table.person)
 
     @property
-    def question(self) -> str:
-        """The text of the query that this is."""
+    def is_divided(self) -> bool:
+        """Whether a mean needs a count: who has a value is not known without the data."""
+        column = self._named()
+        return self.kind is Kind.MEAN and not (self.is_fixed and column.complete)
+
+    @property
+    def centre(self) -> int:
+        """What a mean takes from each value, so that one person moves its sum less."""
+        return sum(self.bounds) // 2 if self.is_divided else 0
+
+    @property
+    def shares(self) -> tuple[int, int]:
+        """The least and the most that one person can add to a sum."""
+        low, high = (bound - self.centre for bound in self.bounds)
+        if self.is_fixed and not self.is_divided:
+            return low, high
+        return self.rows_per_person * min(low, 0), self.rows_per_person * max(high, 0)
+
+    def _count(self) -> Draw:
+        people, rows = self.table.needed_population(), self.rows_per_person
+        text = f"count({people})" if rows == 1 else f"sum({people},{rows})"
+        return Draw(text, self.table.neighbours, most=people * rows)
+
+    def _sum(self) -> Draw:
+        people, near = self.table.needed_population(), self.table.neighbours
+        low, high = self.shares
+        times, width = (len(self.cells), 1) if self.axes else (1, 1)
+        if self.axes and near.allows_change:
+            # One person may leave one group and enter another; in each, somebody comes or goes.
+            near, width = Neighbours.EITHER, 2
+        if near.allows_change or not low:
+            slots, offset, step = people, low * people, max(high - low, 1)
+        else:  # nobody's value changes, but sums go both ways
+            step = max(high, -low)
+            slots, offset, near = 2 * people, -step * people, Neighbours.EITHER
+        return Draw(f"sum({slots},{step})", near, times, width, offset, slots * step)
+
+    # -- queries --------------------------------------------------------------------------
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """The queries that mechanisms must answer."""
         if self.kind is Kind.DECLARED:
             raise InputError("the answer graph of this SQL must be named: it is no known shape")
+        near = self.table.neighbours
         if self.kind is Kind.MOST:
-            return f"choice({len(self.groups)})"
+            return (Draw(f"choice({len(self.groups)})", near),)
         people = self.table.needed_population()
-        if self.kind is Kind.SUM or (self.kind is Kind.COUNT and self.rows_per_person > 1):
-            return f"sum({people},{self.largest_share})"
-        if self.rows_per_person > 1:
+        if self.rows_per_person > 1 and (self.axes or self.kind in (Kind.COUNTS, Kind.MODULO)):
             raise InputError(
                 f"{self.kind.value} with {self.rows_per_person} rows for each person is no known "
                 f"query: set tables.{self.table.name}.contributions to 1, or name the answer graph"
             )
         if self.kind is Kind.COUNT:
-            return f"count({people})"
+            return (self._count(),)
         if self.kind is Kind.GROUPS:
-            return f"histogram({people},{len(self.groups)})"
+            return (Draw(f"histogram({people},{len(self.groups)})", near),)
         if self.kind is Kind.COUNTS:
-            return f"counts({people},{len(self.conditions)})"
-        return f"count_mod({people},{self.modulus})"
+            return (Draw(f"counts({people},{len(self.conditions)})", near),)
+        if self.kind is Kind.MODULO:
+            return (Draw(f"count_mod({people},{self.modulus})", near),)
+        if not self.is_divided:
+            return (self._sum(),)
+        if self.axes:
+            return self._sum(), Draw(f"histogram({people},{len(self.groups)})", near)
+        return self._sum(), self._count()
 
     @property
-    def values(self) -> tuple[Value, ...]:
-        """The declared values of the column that is grouped by."""
-        column = self._named()
-        if column.values is None:
+    def question(self) -> str:
+        """The text of the query that this is, where it is one."""
+        first, *more = self.draws
+        if more:
             raise InputError(
-                f"grouping by {column.name!r} needs its possible values: add "
-                f"tables.{self.table.name}.columns.{column.name}.values to the public facts"
+                f"a {self.kind.value} is {' and '.join(d.query for d in self.draws)}, drawn "
+                "together: ask for it with 'tightrope ask'"
             )
-        return column.values
+        return first.query
 
     @property
     def bounds(self) -> tuple[int, int]:
         """The declared bounds of the column that is summed."""
         column = self._named()
-        place = f"tables.{self.table.name}.columns.{column.name}.bounds"
         if column.bounds is None:
             raise InputError(
-                f"the sum of {column.name!r} needs its bounds: add {place} to the public facts"
-            )
-        low, high = column.bounds
-        if low < 0 or high < 1:
-            raise InputError(
-                f"{place} must be from at least 0 to at least 1 for a sum, got [{low}, {high}]: "
-                "shift the column in a view"
+                f"the {self.kind.value} of {column.name!r} needs its bounds: add "
+                f"tables.{self.table.name}.columns.{column.name}.bounds to the public facts, or "
+                f"--column {column.name}:LOW..HIGH where there are none"
             )
         return column.bounds
 
     def _named(self) -> Column:
         if self.column is None:
-            raise InputError("a question without a column has neither groups nor bounds")
+            raise InputError("a question without a column has no bounds")
         return self.column
 
 
 def answer_of(shape: Shape, rows: Sequence[Sequence[Any]]) -> Hashable:
-    """Return the true answer as the query's label.
+    """Return the true answer of a question that is one query, as the query's label.
+
+    >>> crowd = Shape(Kind.COUNT, Table("people", 100))
+    >>> answer_of(crowd, [(42, 42)]), answer_of(crowd, [(4200, 4200)])
+    (42, 100)
+    """
+    ((answer, *_), *_) = answers_of(shape, rows)
+    return answer
+
+
+def answers_of(shape: Shape, rows: Sequence[Sequence[Any]]) -> list[list[Hashable]]:
+    """Return the true answers, as labels of the queries: for each draw one or one per group.
 
     Parameters
     ----------
     shape
         The question.
     rows
-        What its SQL returned.
+        What its SQL returned: the place on each axis, and numbers.
 
     Examples
     --------
-    >>> crowd = Shape(Kind.COUNT, Table("people", 100))
-    >>> answer_of(crowd, [(42, 42)]), answer_of(crowd, [(4200, 4200)])
-    (42, 100)
+    >>> score = Column("score", "integer", bounds=(0, 5))
+    >>> mean = Shape(Kind.MEAN, Table("people", 10, Neighbours.EITHER), column=score)
+    >>> answers_of(mean, [(31, 9, 9)])
+    [[33], [9]]
     """
-    if shape.kind in (Kind.GROUPS, Kind.MOST):
-        sizes = [0] * len(shape.values)
-        for place, number in rows:
-            if 0 <= int(place) < len(sizes):
-                sizes[int(place)] = int(number)
-        if shape.kind is Kind.MOST:
-            return sizes.index(max(sizes))
-        return _groups_answer(shape, sizes)
-    people = shape.table.needed_population()
     if shape.kind is Kind.COUNTS:
-        return tuple(min(int(number), people) for number in rows[0])
+        people = shape.table.needed_population()
+        return [[tuple(min(int(number), people) for number in rows[0])]]
+    deep = len(shape.axes)
+    found = {tuple(map(int, row[:deep])): row[deep:] for row in rows}
+    places = itertools.product(*(range(len(axis.classes)) for axis in shape.axes))
+    numbers = [tuple(map(int, found.get(place, (0, 0, 0)))) for place in places]
+    sizes = [size for size, *_ in numbers]
+    if shape.kind is Kind.MOST:
+        return [[sizes.index(max(sizes))]]
+    if shape.kind is Kind.GROUPS:
+        return [[_groups_answer(shape, sizes)]]
+    people = shape.table.needed_population()
     if shape.kind is Kind.MODULO:
-        return min(int(rows[0][0]), people) % int(shape.modulus or 1)
-    total, present = int(rows[0][0]), int(rows[0][1])
-    return sum_answer(
-        total, present, people, shape.largest_share, shape.table.neighbours.allows_change
-    )
+        return [[min(sizes[0], people) % int(shape.modulus or 1)]]
+    draw, *more = shape.draws
+    if shape.kind is Kind.COUNT:
+        return [[sum_answer(draw, sizes[0], numbers[0][-1], people)]]
+    sums: list[Hashable] = [
+        sum_answer(draw, total - shape.centre * present, own, people)
+        for total, present, own in numbers
+    ]
+    if not more:
+        return [sums]
+    _, present, own = zip(*numbers, strict=True)
+    if shape.axes:
+        return [sums, [_groups_answer(shape, present)]]
+    return [sums, [sum_answer(more[0], present[0], own[0], people)]]
 
 
-def sum_answer(total: int, present: int, people: int, share: int, change: bool) -> int:
-    r"""Return a sum as an answer of ``sum(people,share)``.
+def sum_answer(draw: Draw, total: int, present: int, people: int) -> int:
+    r"""Return a count or a sum as an answer of its query.
 
     Under ``add-remove`` the answers above :math:`(u-1)v` need all u people, and no two of them
     are neighbours. A table of more than u people is therefore held to :math:`(u-1)v`.
 
-    >>> sum_answer(48, 10, 10, 5, change=False), sum_answer(48, 11, 10, 5, change=False)
+    >>> tens = Draw("sum(10,5)", Neighbours.ADD_REMOVE, most=50)
+    >>> sum_answer(tens, 48, 10, 10), sum_answer(tens, 48, 11, 10)
     (48, 45)
     """
-    total = max(total, 0)
-    if not change and present > people:
-        return min(total, (people - 1) * share)
-    return min(total, people * share)
+    step = draw.most // people
+    crowded = draw.neighbours is Neighbours.ADD_REMOVE and present > people and step > 1
+    most = draw.most - step if crowded else draw.most
+    return min(max(total - draw.offset, 0), most)
 
 
 def _groups_answer(shape: Shape, sizes: Sequence[int]) -> tuple[int, ...]:
@@ -267,8 +414,10 @@ def _groups_answer(shape: Shape, sizes: Sequence[int]) -> tuple[int, ...]:
     if shape.has_others:
         filled.append(left)
     elif not shape.table.neighbours.allows_absent:
-        other = shape._named().other
-        filled[shape.values.index(other)] += left
+        place = 0
+        for axis in shape.axes:  # the cell of rows that no condition holds for
+            place = place * len(axis.classes) + int(axis.rest or 0)
+        filled[place] += left
     return tuple(filled)
 
 

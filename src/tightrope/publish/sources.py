@@ -24,7 +24,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -143,7 +142,11 @@ class Source:
             words = f"NULLIF({words}, {self.nan})" if family(found) == "number" else words
             return raw if found == "BLOB" else self.bytes_of.format(words)
         kind = {"integer": "BIGINT", "boolean": "BOOLEAN", "date": "DATE"}[column.type]
-        return f"TRY_CAST({raw} AS {kind})"
+        value = f"TRY_CAST({raw} AS {kind})"
+        if column.type == "integer" and family(found) != "integer":
+            # A cast rounds or cuts: 17.5 is no whole number, and so is missing.
+            return f"CASE WHEN {value} = TRY_CAST({raw} AS DOUBLE) THEN {value} END"
+        return value
 
     def text(self, value: str) -> str:
         """Return a constant to compare texts with."""
@@ -347,7 +350,9 @@ def check_columns(source: Source, columns: Sequence[Column]) -> Mapping[str, str
                 f"{', '.join(found) or 'none'})"
             )
         kind = found[column.name]
-        fits = {column.type, "integer"} if column.type == "number" else {column.type}
+        # A column of numbers may be declared as integer: what is no whole number is missing.
+        numbers = ("integer", "number")
+        fits = numbers if column.type in numbers else (column.type,)
         # Whose row it is, any column can say: it is read as text.
         is_person = column.name == source.table.person and column.type == "text"
         if kind and not is_person and family(kind) not in fits:
@@ -492,7 +497,8 @@ class _ThroughArrow(_InDuckDB):
         return "tightrope_source"
 
     def cell(self, column: Column, found: str) -> str:
-        return super().cell(replace(column, name=_arrow_name(column)), "BLOB")
+        found = "BLOB" if column.type == "text" else "BIGINT"
+        return super().cell(replace(column, name=_arrow_name(column)), found)
 
 
 class ParquetFile(_ThroughArrow):
@@ -648,8 +654,9 @@ def typed(value: Any, wanted: str) -> Any:
 
 
 def _whole(value: Any) -> int | None:
-    number = round(value) if isinstance(value, float | Decimal) else int(value)
-    return number if -(2**63) <= number < 2**63 else None
+    number = int(value)
+    is_whole = number == value or isinstance(value, str)
+    return number if is_whole and -(2**63) <= number < 2**63 else None
 
 
 def _number(value: Any) -> float | None:
@@ -771,8 +778,8 @@ class SQLite(Source):
         if column.type == "integer":
             return (
                 f"CASE typeof({raw}) WHEN 'integer' THEN {raw} "
-                f"WHEN 'real' THEN CASE WHEN {raw} BETWEEN -9e18 AND 9e18 THEN "
-                f"CAST(ROUND({raw}) AS INTEGER) END "
+                f"WHEN 'real' THEN CASE WHEN {raw} BETWEEN -9e18 AND 9e18 "
+                f"AND {raw} = ROUND({raw}) THEN CAST({raw} AS INTEGER) END "
                 f"WHEN 'text' THEN CASE WHEN CAST(CAST({raw} AS INTEGER) AS TEXT) = {raw} THEN "
                 f"CAST({raw} AS INTEGER) END END"
             )
@@ -921,6 +928,9 @@ class PostgreSQL(Source):
         raw = self.name(column.name)
         if column.type == "text" and family(found) == "number":
             return f"NULLIF({raw}::text, 'NaN') COLLATE \"C\""
+        if family(found) == "number" and column.type == "integer":
+            whole = f"abs({raw}) < 9e18 AND {raw} = floor({raw})"
+            return f"CASE WHEN {whole} THEN {raw}::bigint END"
         if family(found) == "number":
             # A numeric beyond the doubles, either way, would end the query.
             size = f"abs({raw})"

@@ -11,24 +11,48 @@ compared for equality only, because their order differs between databases.
 from __future__ import annotations
 
 import datetime
+import difflib
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from tightrope.errors import InputError
 from tightrope.publish.facts import Column, Facts, Table, Value
-from tightrope.publish.shapes import Kind, Shape
+from tightrope.publish.shapes import Axis, Kind, Shape
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
 #: The shapes, for messages.
 KNOWN = (
-    "COUNT(*), COUNT(DISTINCT person), SUM(column), column with COUNT(*) and GROUP BY, several "
-    "COUNT(*) FILTER (WHERE …), the group with the largest count, or COUNT(*) % m"
+    "COUNT(*), COUNT(DISTINCT person), SUM(column), AVG(column), each whole or with columns or "
+    "bins and GROUP BY; several COUNT(*) FILTER (WHERE …), the group with the largest count, or "
+    "COUNT(*) % m"
 )
 
 
 def read_shape(sql: Any, facts: Facts, dialect: str = "duckdb", *, declared: bool = False) -> Shape:
-    """Understand a question, or refuse it before anything is read.
+    """Understand SQL that asks one question; see :func:`read_shapes`.
+
+    >>> facts = Facts({"people": Table("people", 100)})
+    >>> read_shape("select count(*) from people", facts).question
+    'count(100)'
+    """
+    first, *more = read_shapes(sql, facts, dialect, declared=declared)
+    if more:
+        raise InputError(
+            f"this SQL asks {len(more) + 1} questions ({', '.join(first.titles)}, "
+            f"{', '.join(title for shape in more for title in shape.titles)}), and a release "
+            "answers one: ask for them together with 'tightrope ask'"
+        )
+    return first
+
+
+def read_shapes(
+    sql: Any, facts: Facts, dialect: str = "duckdb", *, declared: bool = False
+) -> list[Shape]:
+    """Understand one SELECT, or refuse it before anything is read.
 
     Parameters
     ----------
@@ -44,9 +68,7 @@ def read_shape(sql: Any, facts: Facts, dialect: str = "duckdb", *, declared: boo
     Examples
     --------
     >>> facts = Facts({"people": Table("people", 100)})
-    >>> read_shape("select count(*) from people", facts).question
-    'count(100)'
-    >>> read_shape("drop table people", facts)
+    >>> read_shapes("drop table people", facts)
     Traceback (most recent call last):
     ...
     tightrope.errors.InputError: the question must be one SELECT, got DROP: nothing else is run
@@ -54,10 +76,10 @@ def read_shape(sql: Any, facts: Facts, dialect: str = "duckdb", *, declared: boo
     if not isinstance(sql, str):
         sql, dialect = _compiled(sql), "duckdb"
     select = _one_select(sql, dialect)
-    shape = _Reader(facts).shape(select, declared)
+    shapes = _Reader(facts).shapes(select, declared)
     # Last, because the reader's own refusals say more.
     check_pieces(select)
-    return shape
+    return shapes
 
 
 def _compiled(expression: Any) -> str:
@@ -79,8 +101,7 @@ def _one_select(sql: str, dialect: str, longest: int = 100_000) -> Any:
     try:
         parsed = [node for node in sqlglot.parse(sql, read=dialect) if node is not None]
     except (errors.SqlglotError, RecursionError) as wrong:
-        line = " ".join(str(wrong).split())[:160]
-        raise InputError(f"this is not SQL that can be read: {line}") from None
+        raise InputError(f"this is not SQL that can be read: {_trouble(wrong, sql)}") from None
     if len(parsed) != 1:
         raise InputError(f"the question must be one SELECT, got {len(parsed)} statements")
     if not isinstance(parsed[0], exp.Select):
@@ -88,6 +109,18 @@ def _one_select(sql: str, dialect: str, longest: int = 100_000) -> Any:
             f"the question must be one SELECT, got {parsed[0].key.upper()}: nothing else is run"
         )
     return parsed[0]
+
+
+def _trouble(wrong: Exception, sql: str) -> str:
+    """Say where SQL cannot be read: sqlglot's own message is for terminals with colours."""
+    told: dict[str, Any] = next(iter(getattr(wrong, "errors", [])), {})
+    if "line" not in told:
+        return "it is nested too deeply" if isinstance(wrong, RecursionError) else "unknown signs"
+    lines = sql.splitlines()[told["line"] - 1 : told["line"]]
+    before = (lines[0] if lines else "")[: max(told["col"] - len(told["highlight"] or ""), 0)]
+    near = f"{before[-30:]}{told['highlight']}".strip()
+    what = str(told["description"]).partition(" for <class")[0].rstrip(".")
+    return f"{what}, at line {told['line']}, column {told['col']}, after {near!r}"
 
 
 class _Reader:
@@ -98,25 +131,32 @@ class _Reader:
         self.aliases: set[str] = set()
         self.wheres: list[Any] = []
 
-    def shape(self, select: Any, declared: bool) -> Shape:
+    def shapes(self, select: Any, declared: bool) -> list[Shape]:
         select = _without_winner_layers(select)
         table = self._table(select)
         reader = ConditionReader(table, self.aliases)
         where = _all_of([reader.read(condition) for condition in self.wheres])
-        targets = [_unaliased(node) for node in select.expressions]
-        found = self._grouped(select, targets, reader)
-        if found is None and not _parts(select) & {"group", "order", "limit"}:
-            found = self._plain(targets, reader)
-            if declared and found and found["kind"] is Kind.SUM and found["column"].bounds is None:
-                found = None  # a sum of any size has an answer graph of the user's own
-            if found is None and declared and len(targets) == 1:
-                value, column = value_of(targets[0], reader)
-                found = {"kind": Kind.DECLARED, "expression": value, "column": column}
-        if found is None:
-            raise InputError(f"this SELECT has no known shape; known are: {KNOWN}")
-        if found["kind"] is Kind.COUNT:
-            where = _all_of([where, found.pop("condition", None)])
-        return Shape(table=table, where=where, used=tuple(reader.used), **found)
+        targets = list(select.expressions)
+        axes, rest = self._axes(select, targets, reader)
+        if axes and not rest and self._asks_for_most(select, axes, reader):
+            found: list[dict[str, Any]] = [{"kind": Kind.MOST, "axes": axes[:1]}]
+        else:
+            self._check_order(select, targets, axes)
+            found = self._asked(rest, reader, declared)
+            found = [
+                {**one, "kind": Kind.GROUPS if one["kind"] is Kind.COUNT else one["kind"],
+                 "axes": axes} if axes else one
+                for one in found
+            ]  # fmt: skip
+        return [
+            Shape(
+                table=table,
+                where=_all_of([where, one.pop("condition", None)]),
+                used=tuple(reader.used),
+                **one,
+            )
+            for one in found
+        ]
 
     # -- where it reads -------------------------------------------------------------------
 
@@ -175,75 +215,317 @@ class _Reader:
 
     # -- what it asks ---------------------------------------------------------------------
 
-    def _grouped(self, select: Any, targets: list[Any], reader: ConditionReader) -> Any:
+    def _axes(
+        self, select: Any, targets: list[Any], reader: ConditionReader
+    ) -> tuple[tuple[Axis, ...], list[Any]]:
+        """Return what is grouped by, and the targets that are not."""
         from sqlglot import exp
 
         group = select.args.get("group")
         if group is None:
-            return None
+            return (), targets
         if [k for k, v in group.args.items() if v and k != "expressions"]:
-            raise InputError("GROUP BY takes one declared column")
-        keys = group.expressions
-        columns = [node for node in targets if isinstance(node, exp.Column)]
-        if len(keys) != 1 or len(columns) != 1:
-            raise InputError("GROUP BY takes one declared column, which SELECT names too")
-        key = keys[0]
-        if isinstance(key, exp.Literal) and not key.is_string:
-            position = int(key.this) if key.this.isdigit() else 0
-            key = targets[position - 1] if 1 <= position <= len(targets) else key
-        column = reader.column(columns[0])
-        if not isinstance(key, exp.Column) or reader.column(key) != column:
-            raise InputError("GROUP BY takes one declared column, which SELECT names too")
-        others = [node for node in targets if node is not columns[0]]
-        if len(targets) == 2 and not select.args.get("limit"):
-            return {"kind": Kind.GROUPS, "column": column} if _is_count_all(others[0]) else None
-        if len(targets) == 1 and self._asks_for_most(select, column, reader):
-            return {"kind": Kind.MOST, "column": column}
-        return None
+            raise InputError("GROUP BY takes columns or bins, which SELECT names too")
+        aliases = {node.alias.lower(): node for node in targets if isinstance(node, exp.Alias)}
+        keys = []
+        for key in group.expressions:
+            node = _bare(key)
+            if isinstance(node, exp.Literal) and not node.is_string and node.this.isdigit():
+                place = int(node.this)
+                node = targets[place - 1] if 1 <= place <= len(targets) else node
+            elif isinstance(node, exp.Column) and not reader.table.has_column(node.name):
+                node = aliases.get(node.name.lower(), node)
+            keys.append(node)
+        named = [next((t for t in targets if _alike(t, key)), None) for key in keys]
+        if None in named or len({id(node) for node in named}) < len(named):
+            raise InputError("GROUP BY takes columns or bins, which SELECT names too, each once")
+        rest = [node for node in targets if not any(node is one for one in named)]
+        return tuple(read_axis(node, reader) for node in named), rest
 
-    def _asks_for_most(self, select: Any, column: Any, reader: ConditionReader) -> bool:
+    def _check_order(self, select: Any, targets: list[Any], axes: Sequence[Axis]) -> None:
+        """Refuse an order that the answer does not have already: groups come as declared."""
+        from sqlglot import exp
+
+        if select.args.get("limit"):
+            raise InputError(f"LIMIT chooses by the answer; known are: {KNOWN}")
+        order = select.args.get("order")
+        for term in [] if order is None else order.expressions:
+            node = _bare(term.this)
+            place = int(node.this) - 1 if isinstance(node, exp.Literal) and node.is_int else -1
+            node = targets[place] if 0 <= place < len(targets) else node
+            if term.args.get("desc") or _title(node) not in [axis.title for axis in axes]:
+                raise InputError(
+                    "ORDER BY takes what is grouped by: the answer has the groups in the declared "
+                    "order"
+                )
+
+    def _asks_for_most(self, select: Any, axes: Sequence[Axis], reader: ConditionReader) -> bool:
         from sqlglot import exp
 
         limit, order = select.args.get("limit"), select.args.get("order")
         if (
             order is None
+            or len(axes) != 1
             or not isinstance(limit, exp.Limit)
             or not _is_literal(limit.expression, "1")
         ):
             return False
         first, *rest = order.expressions
-        ties = [reader.column(term.this) == column for term in rest]
+        ties = [reader.column(term.this).name == axes[0].title for term in rest]
         return _is_count_all(first.this) and bool(first.args.get("desc")) and all(ties)
 
-    def _plain(self, targets: list[Any], reader: ConditionReader) -> Any:
-        from sqlglot import exp
+    def _asked(
+        self, targets: list[Any], reader: ConditionReader, declared: bool
+    ) -> list[dict[str, Any]]:
+        """Return what each target asks; several counts are asked together."""
+        found = [_aggregate(node, reader) for node in targets]
+        if declared and len(targets) == 1:
+            first = found[0]
+            if first is not None and first["kind"] in (Kind.SUM, Kind.MEAN):
+                # A sum of any size has an answer graph of the user's own.
+                is_known = first["kind"] is Kind.SUM and first["column"].bounds is not None
+                found = [first if is_known and "condition" not in first else None]
+            if found[0] is None:
+                value, column = value_of(_unaliased(targets[0]), reader)
+                return [{"kind": Kind.DECLARED, "expression": value, "column": column}]
+        if not found or None in found:
+            raise InputError(f"this SELECT has no known shape; known are: {KNOWN}")
+        asked = [one for one in found if one is not None]
+        for one, node in zip(asked, targets, strict=True):
+            one["titles"] = (_title(node),)
+        are_counts = all(one["kind"] is Kind.COUNT and not one["people"] for one in asked)
+        if len(asked) > 1 and are_counts:
+            conditions = tuple(one.get("condition") for one in asked)
+            titles = tuple(one["titles"][0] for one in asked)
+            return [{"kind": Kind.COUNTS, "conditions": conditions, "titles": titles}]
+        return asked
 
-        if len(targets) > 1:
-            counts = [count_of(node, reader) for node in targets]
-            if any(count is None or count[1] for count in counts):
-                return None
-            return {
-                "kind": Kind.COUNTS,
-                "conditions": tuple(count[0] for count in counts if count is not None),
-            }
-        target = targets[0]
-        if isinstance(target, exp.Mod):
-            count, modulus = count_of(target.this, reader), target.expression
-            if count is None or count[0] is not None or count[1]:
-                return None
-            if not isinstance(modulus, exp.Literal) or not modulus.this.isdigit():
-                return None
-            if not 2 <= int(modulus.this) <= 10**9:
-                raise InputError(f"a modulus is a whole number of at least 2, got {modulus.this}")
-            return {"kind": Kind.MODULO, "modulus": int(modulus.this)}
-        count = count_of(target, reader)
-        if count is not None:
-            condition, people = count
-            return {"kind": Kind.COUNT, "people": people, "condition": condition}
-        total = _without_default(target)
-        if isinstance(total, exp.Sum) and isinstance(total.this, exp.Column):
-            return {"kind": Kind.SUM, "column": reader.column(total.this)}
-        return None
+
+def _aggregate(node: Any, reader: ConditionReader) -> dict[str, Any] | None:
+    """Return what one target computes, or nothing if that is not known."""
+    from sqlglot import exp
+
+    node, condition = _without_default(node), None
+    if isinstance(node, exp.Mod):
+        count, modulus = count_of(node.this, reader), node.expression
+        if count is None or count[0] is not None or count[1]:
+            return None
+        if not isinstance(modulus, exp.Literal) or not modulus.this.isdigit():
+            return None
+        if not 2 <= int(modulus.this) <= 10**9:
+            raise InputError(f"a modulus is a whole number of at least 2, got {modulus.this}")
+        return {"kind": Kind.MODULO, "modulus": int(modulus.this)}
+    count = count_of(node, reader)
+    if count is not None:
+        return {"kind": Kind.COUNT, "people": count[1], "condition": count[0]}
+    if isinstance(node, exp.Filter):
+        node, condition = _without_default(node.this), reader.read(node.expression.this)
+    if isinstance(node, exp.Sum | exp.Avg) and isinstance(_bare(node.this), exp.Column):
+        kind = Kind.SUM if isinstance(node, exp.Sum) else Kind.MEAN
+        more = {} if condition is None else {"condition": condition}
+        return {"kind": kind, "column": reader.column(node.this), **more}
+    return None
+
+
+def _title(node: Any) -> str:
+    """Return what a target is called: its alias, or what it computes."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Alias | exp.Column):
+        return str(node.alias_or_name)[:60]
+    return str(node.sql().lower())[:60]
+
+
+def _alike(target: Any, key: Any) -> bool:
+    return target is key or _unaliased(target) == _unaliased(key)
+
+
+# -- groups ---------------------------------------------------------------------------------
+
+
+def read_axis(node: Any, reader: ConditionReader) -> Axis:
+    """Understand one term of GROUP BY: a column, a partition, CASE, or arithmetic on one column.
+
+    >>> import sqlglot
+    >>> people = Table("people", columns={"age": Column("age", "integer", bounds=(18, 42))})
+    >>> bins = read_axis(sqlglot.parse_one("floor(age/10)*10"), ConditionReader(people, set()))
+    >>> bins.classes, bins.conditions[1].sql()
+    ((10, 20, 30, 40), '"age" BETWEEN 20 AND 29')
+    """
+    from sqlglot import exp
+
+    title, node = _title(node), _unaliased(node)
+    if isinstance(node, exp.Case):
+        return _case_axis(title, node, reader)
+    if isinstance(node, exp.Column):
+        table = reader.table
+        if not table.has_column(node.name) and node.name in table.partitions:
+            partition = table.partitions[node.name]
+            column = reader.column(exp.column(partition.column, quoted=True))
+            conditions = tuple(one_of(column.name, part) for part in partition.parts.values())
+            return Axis(title, tuple(partition.parts), conditions)
+        return column_axis(title, reader.column(node), table)
+    names = {piece.sql() for piece in node.find_all(exp.Column)}
+    if len(names) != 1:
+        raise InputError(
+            f"GROUP BY takes columns, CASE, or arithmetic on one column, got {_shown(node)}"
+        )
+    column = reader.column(next(node.find_all(exp.Column)))
+    return _tabulated(title, column, reader.table, lambda value: evaluated(node, value))
+
+
+def column_axis(title: str, column: Column, table: Table) -> Axis:
+    """Return the groups by the values of a column.
+
+    >>> column_axis("sex", Column("sex", "text", values=("f", "m")), Table("people")).classes
+    ('f', 'm')
+    """
+    from sqlglot import exp
+
+    values = (False, True) if column.type == "boolean" else column.values
+    if values is None:
+        return _tabulated(title, column, table, lambda value: value)
+    rest = 0 if column.complete else None
+    same = [exp.EQ(this=quoted(column.name), expression=constant(value)) for value in values]
+    return Axis(
+        title, values, tuple(same), rest if column.other is None else values.index(column.other)
+    )
+
+
+def _case_axis(title: str, node: Any, reader: ConditionReader) -> Axis:
+    from sqlglot import exp
+
+    def name(result: Any) -> Value:
+        if not isinstance(_bare(result), exp.Literal):
+            raise InputError(f"a bin is named by a constant: THEN 'young'; got {_shown(result)}")
+        literal = _bare(result)
+        return str(literal.this) if literal.is_string or not literal.is_int else int(literal.this)
+
+    conditions: dict[Value, Any] = {}
+    for branch in node.args.get("ifs") or []:
+        test = branch.this if node.this is None else exp.EQ(this=node.this, expression=branch.this)
+        label = name(branch.args.get("true"))
+        if label in conditions:
+            raise InputError(f"the bin {label!r} has two WHEN: write them as one, with OR")
+        conditions[label] = reader.read(test)
+    default, rest = node.args.get("default"), None
+    if default is not None and not isinstance(default, exp.Null):
+        conditions.setdefault(name(default), exp.false())
+        rest = list(conditions).index(name(default))
+    return Axis(title, tuple(conditions), tuple(conditions.values()), rest)
+
+
+def _tabulated(
+    title: str, column: Column, table: Table, name: Callable[[int], Value], most: int = 100_000
+) -> Axis:
+    """Return the groups that a function of a declared column makes, as ranges of its values.
+
+    The function is applied here, to every declared value: no arithmetic is run on rows.
+    """
+    from sqlglot import exp
+
+    if column.type != "integer" or (column.bounds is None and column.values is None):
+        place = f"tables.{table.name}.columns.{column.name}"
+        raise InputError(
+            f"grouping by {column.name!r} needs its possible values: add {place}.values (or "
+            f"{place}.bounds, if they are whole numbers) to the public facts, or --column "
+            f"{column.name}:A,B,… where there are none"
+        )
+    low, high = column.bounds or (0, 0)
+    values = range(low, high + 1) if column.bounds is not None else column.values or ()
+    if len(values) > most:
+        raise InputError(
+            f"grouping by {column.name!r} needs at most {most} possible values, it has "
+            f"{len(values)}: use CASE WHEN … THEN … END"
+        )
+    runs: dict[Value, list[list[int]]] = {}
+    for value in map(int, values):
+        mine = runs.setdefault(name(value), [])
+        if mine and mine[-1][1] == value - 1:
+            mine[-1][1] = value
+        else:
+            mine.append([value, value])
+    cell = quoted(column.name)
+
+    def within(first: int, last: int) -> Any:
+        # Values outside the bounds are moved to them, as in a sum.
+        if column.bounds is not None and (first == low or last == high):
+            ends: list[Any] = [exp.GTE(this=cell.copy(), expression=constant(first))] * (
+                first != low
+            )
+            ends += [exp.LTE(this=cell.copy(), expression=constant(last))] * (last != high)
+            return ends[0] if ends else exp.Is(this=cell.copy(), expression=exp.null()).not_()
+        return exp.Between(this=cell.copy(), low=constant(first), high=constant(last))
+
+    conditions: list[Any] = [exp.or_(*(within(*run) for run in mine)) for mine in runs.values()]
+    return Axis(title, tuple(runs), tuple(conditions), 0 if column.complete else None)
+
+
+def evaluated(node: Any, value: int) -> Any:
+    """Return the value of arithmetic on one column, exactly.
+
+    >>> import sqlglot
+    >>> [evaluated(sqlglot.parse_one("width_bucket(age, 0, 100, 5)"), x) for x in (-1, 20, 100)]
+    [0, 2, 6]
+    """
+    from sqlglot import exp
+
+    def of(part: Any) -> Fraction:
+        part = _bare(part)
+        if isinstance(part, exp.Column):
+            return Fraction(value)
+        if isinstance(part, exp.Literal) and not part.is_string and _is_number(part.this):
+            return Fraction(part.this)
+        if isinstance(part, exp.Neg):
+            return -of(part.this)
+        if isinstance(part, exp.Floor | exp.Ceil):
+            return Fraction(
+                (math.floor if isinstance(part, exp.Floor) else math.ceil)(of(part.this))
+            )
+        if isinstance(part, exp.Cast | exp.TryCast) and part.to.is_type("int", "bigint"):
+            if of(part.this).denominator == 1:
+                return of(part.this)
+        elif isinstance(part, exp.Add | exp.Sub | exp.Mul):
+            left, right = of(part.this), of(part.expression)
+            if isinstance(part, exp.Mul):
+                return left * right
+            return left + right if isinstance(part, exp.Add) else left - right
+        elif isinstance(part, exp.Div | exp.IntDiv | exp.Mod) and of(part.expression):
+            left, right = of(part.this), of(part.expression)
+            whole = isinstance(part, exp.IntDiv) or (
+                # Databases that divide whole numbers without a rest cut towards zero.
+                part.args.get("typed") and left.denominator == right.denominator == 1
+            )
+            cut = Fraction(math.trunc(left / right))
+            if isinstance(part, exp.Mod):
+                return left - right * cut
+            return cut if whole else left / right
+        elif isinstance(part, exp.WidthBucket):
+            low, high, count = (of(part.args[k]) for k in ("min_value", "max_value", "num_buckets"))
+            if low < high and count >= 1:
+                place = math.floor((of(part.this) - low) * count / (high - low)) + 1
+                return Fraction(min(max(place, 0), int(count) + 1))
+        raise InputError(
+            "bins are written with + - * / %, floor, width_bucket and CASE on one column of "
+            f"whole numbers, and are defined for each of its values; got {_shown(part)}"
+        )
+
+    found = of(node)
+    return int(found) if found.denominator == 1 else str(float(found))
+
+
+def one_of(column: str, values: Sequence[Value] | range) -> exp.Expression:
+    """Return the condition that a column has one of several values.
+
+    >>> one_of("age", range(18, 40)).sql(), one_of("age", (1, 2)).sql()
+    ('"age" BETWEEN 18 AND 39', '"age" IN (1, 2)')
+    """
+    from sqlglot import exp
+
+    if isinstance(values, range):
+        ends = {"low": constant(values[0]), "high": constant(values[-1])}
+        return exp.Between(this=quoted(column), **ends)
+    return exp.In(this=quoted(column), expressions=[constant(value) for value in values])
 
 
 def _without_winner_layers(select: Any) -> Any:
@@ -327,11 +609,11 @@ def count_of(node: Any, reader: ConditionReader) -> tuple[Any, bool] | None:
     from sqlglot import exp
 
     node = _without_default(node)
-    condition: Any = None
     if isinstance(node, exp.Filter):
-        condition = reader.read(node.expression.this)
-        node = node.this
-        return (condition, False) if _is_count_all(node) else None
+        inner = count_of(node.this, reader)
+        if inner is None:
+            return None
+        return _all_of([inner[0], reader.read(node.expression.this)]), inner[1]
     if _is_count_all(node):
         return None, False
     if isinstance(node, exp.CountIf):
@@ -589,6 +871,7 @@ class ConditionReader:
         if column.type in ("integer", "number") and isinstance(node, exp.Literal):
             if not node.is_string and _is_number(node.this):
                 if column.type == "integer" and node.this.isdigit() and len(node.this) <= 18:
+                    self._check_known(column, sign * int(node.this), ordered)
                     return constant(sign * int(node.this))
                 # As a decimal of many digits it would have the column cast to its kind, which
                 # fails on a row whose number is too large for it. Doubles take every number.
@@ -597,6 +880,7 @@ class ConditionReader:
         elif sign > 0 and column.type == "boolean" and isinstance(node, exp.Boolean):
             return exp.Boolean(this=bool(node.this))
         elif sign > 0 and column.type == "text" and _is_text(node):
+            self._check_known(column, node.this, ordered)
             return exp.Literal.string(node.this)
         elif sign > 0 and column.type == "date":
             day = _date(node)
@@ -606,6 +890,17 @@ class ConditionReader:
             f"column {column.name!r} holds values of type {column.type}; it cannot be compared "
             f"with {node.sql()[:60]}"
         )
+
+    def _check_known(self, column: Column, value: Value, ordered: bool) -> None:
+        """Refuse to compare with a value that nobody has: a slip would be paid for in full."""
+        if column.values is not None and not ordered and value not in column.values:
+            close = difflib.get_close_matches(str(value), map(str, column.values), 1)
+            hint = f": did you mean {close[0]!r}?" if close else ""
+            more = "" if len(column.values) <= 20 else f", … ({len(column.values)} in all)"
+            raise InputError(
+                f"{value!r} is no value of column {column.name!r} in the public facts (they know "
+                f"{', '.join(map(repr, column.values[:20]))}{more}){hint}"
+            )
 
 
 def quoted(name: str) -> exp.Expression:
@@ -717,7 +1012,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "CountIf": _THIS,
     "Distinct": frozenset({"expressions"}),
     "Filter": _BOTH,
-    "Case": frozenset({"ifs", "default"}),
+    "Case": frozenset({"this", "ifs", "default"}),
     "If": frozenset({"this", "true"}),
     "Coalesce": frozenset({"this", "expressions"}),
     "Cast": frozenset({"this", "to", "_type"}),
@@ -733,8 +1028,11 @@ ALLOWED: dict[str, frozenset[str]] = {
     "Between": frozenset({"this", "low", "high"}),
     "In": frozenset({"this", "expressions"}),
     "Is": frozenset({"this", "expression", "negate"}),
-    **dict.fromkeys(("Sum", "Min", "Max", "Avg"), _THIS),
+    "Div": frozenset({"this", "expression", "typed", "safe"}),
+    "WidthBucket": frozenset({"this", "min_value", "max_value", "num_buckets"}),
+    **dict.fromkeys(("Sum", "Min", "Max", "Avg", "Floor"), _THIS),
     **dict.fromkeys(("And", "Or", "Mod", "EQ", "NEQ", "GT", "GTE", "LT", "LTE"), _BOTH),
+    **dict.fromkeys(("Add", "Sub", "Mul", "IntDiv"), _BOTH),
 }
 
 
