@@ -72,7 +72,7 @@ region = { values = ["north", "south"] }
             "histogram(100,5)",
         ),
         (
-            "select case when age < 18 then 'young' else 'old' end a, count(*) from people group by a",
+            "select case when age < 18 then 'a' else 'b' end a, count(*) from people group by a",
             "histogram(100,2)",
         ),
         (
