@@ -498,8 +498,8 @@ def price(mechanism: bytes, asked: Asked) -> dict[str, str]:
             known = read_facts(given["facts"])
         else:
             known = facts_of_mechanism(opened, asked.sql, given["data"], given["columns"])
-        shape = understand(opened, asked.sql, known, given["data"])
-        charge = charges_of(opened.epsilon, shape, given["user"])[0]
+        shape = understand([opened], asked.sql, known, given["data"])
+        charge = charges_of([opened.epsilon], shape, given["user"])[0]
         left = {account.name: account.left for account in ledger_view(asked.ledger).accounts}
         budget = given["budget"] or shape.table.budget
         if charge.account in left:
