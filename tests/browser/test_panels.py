@@ -121,7 +121,7 @@ def test_consumers_have_presets_sliders_and_losses(tab):
     tab.fill("Answers thought possible", "0..1")
     tab.page.locator(".q-field__messages >> text=7").wait_for(state="detached")
     tab.design()
-    assert "with probability" in tab.text("[data-design]")
+    assert "no mechanism below" in tab.text("[data-design]")
 
 
 # -- 4 mechanism --------------------------------------------------------------------------

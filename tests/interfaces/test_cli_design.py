@@ -249,3 +249,19 @@ def test_report(run, tmp_path):
     assert "<svg" in page
     assert "cycle(5)" in page
     assert run("design", "cycle(5)", "--epsilon", "1", "--report", "none/x.html").code == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "loss"), [("count(5)", "absolute"), ("sum(4,2)", "absolute"), ("cycle(5)", "binary")]
+)
+def test_a_number_minds_the_size_of_an_error_unless_told_otherwise(run, query, loss):
+    words = ("design", query, "--epsilon", "1", "--json")
+    told = run(*words).data
+    assert told["loss"] == loss
+    assert told["expected_loss"] == run(*words, "--loss", loss).data["expected_loss"]
+
+
+def test_a_sweep_over_unlike_questions_asks_for_the_loss(run):
+    refused = run("sweep", "count(3)", "cycle(4)", "--epsilons", "1")
+    assert refused.code == 2
+    assert "--loss" in refused.err

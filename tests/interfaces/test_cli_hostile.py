@@ -53,15 +53,16 @@ def test_a_step_that_is_large_enough_is_taken(run):
 
 
 def test_a_wanted_utility_on_a_graph_without_a_closed_form(run):
+    right = ("--loss", "binary", "--json")
     found = run("explain", "--min-utility", "0.3", "--query", "sum(6,2)", "--json").data
-    reached = run("design", "sum(6,2)", "--epsilon", found["epsilon_text"], "--json").data
-    below = run("design", "sum(6,2)", "--epsilon", str(found["epsilon"] - 1e-5), "--json").data
+    reached = run("design", "sum(6,2)", "--epsilon", found["epsilon_text"], *right).data
+    below = run("design", "sum(6,2)", "--epsilon", str(found["epsilon"] - 1e-5), *right).data
     assert below["utility"] < 0.3 <= reached["utility"]
 
 
 def test_a_bound_of_zero_is_shown_as_zero(run):
     known = run("design", "count(3)", "--epsilon", "1", "--prior", "1,0,0,0").out
-    open_ = run("design", "count(3)", "--epsilon", "1").out
+    open_ = run("design", "count(3)", "--epsilon", "1", "--loss", "binary").out
     assert "no mechanism below  0  (gap" in known
     assert "no mechanism below  0.4034" in open_
 

@@ -22,7 +22,7 @@ def design(
     *,
     epsilon: str | None = None,
     prior: str = "uniform",
-    loss: str = "binary",
+    loss: str | None = None,
     risk_averse: str | None = None,
     consumers: Path | None = None,
     max_vulnerability: float | None = None,
@@ -72,7 +72,7 @@ def design(
     from tightrope.consumers import Consumer, read_consumers
     from tightrope.files import check_goals, write_text
     from tightrope.optimize import design as design_one, design_limited, design_many
-    from tightrope.queries import query
+    from tightrope.queries import query, usual_loss
     from tightrope.report.texts import about_query
 
     if risk_averse is not None and prior != "uniform":
@@ -93,6 +93,7 @@ def design(
         raise InputError("a design needs a privacy level: add --epsilon (or a limit on leakage)")
     check_goals(out, report)
     asked = query(question, neighbours=neighbours)
+    loss = loss or usual_loss(asked)
     with _searching(gap, as_json) as told:
         options: dict[str, Any] = {"gap": gap, "progress": told, "time_limit": time_limit}
         if limited:

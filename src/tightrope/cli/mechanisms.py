@@ -165,7 +165,7 @@ def remap(
     mechanism: str,
     *,
     prior: str = "uniform",
-    loss: str = "binary",
+    loss: str | None = None,
     epsilon: str | None = None,
     query: str | None = None,
     neighbours: str = "change-one",
@@ -188,8 +188,10 @@ def remap(
     {"mechanism": "geometric:count(2)", "query": "count(2)", "remap": [1, 1, 1], ...}
     """
     from tightrope.consumers import Consumer, best_remap
+    from tightrope.queries import usual_loss
 
     loaded = load(mechanism, epsilon, query, neighbours)
+    loss = loss or usual_loss(loaded.query)
     consumer = Consumer.of(loaded.query.graph, prior=prior, loss=loss)
     found = best_remap(loaded.channel, consumer)
     guesses = [consumer.loss.guess_label(int(k)) for k in found.guess]
@@ -198,6 +200,7 @@ def remap(
         "query": loaded.query.text,
         "remap": guesses,
         "outputs": loaded.channel.outputs,
+        "loss": loss,
         "expected_loss": found.expected_loss,
     }
     if receipt is not None:

@@ -38,7 +38,12 @@ def shared_words() -> dict[str, tuple[str, str]]:
         "query": ("QUERY", "The question that a CSV matrix answers."),
         "epsilon": ("E", "The privacy level: 0.5, 1/2 or 'ln(2)'."),
         "prior": ("P", f"What the consumer knows: {priors}."),
-        "loss": ("L", f"What a wrong guess costs: {listed(forms(LOSSES))}."),
+        "loss": (
+            "L",
+            f"What a wrong guess costs: {listed(forms(LOSSES))}. By default the size of the "
+            "error for a count, sum, mean or median (absolute), and 1 for any error elsewhere "
+            "(binary).",
+        ),
         "gap": ("G", "Relative gap to the bound at which to stop."),
         "time_limit": (
             "SECONDS",

@@ -45,7 +45,8 @@ def sweep(
     prior : P
         A prior; may be given several times (default uniform).
     loss : L
-        A loss; may be given several times (default binary).
+        A loss; may be given several times. By default absolute for counts, sums, means and medians,
+        and binary for other questions.
     route : R
         Force a route; may be given several times.
     out : FILE.parquet
@@ -70,15 +71,19 @@ def sweep(
     # has to be said before NumPy is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from tightrope.errors import InputError
+    from tightrope.queries import usual_loss
     from tightrope.studies import Study, run_study
 
     if workers is not None and scheduler is not None:
         raise InputError("give --workers for processes here or --scheduler for others, not both")
+    losses = loss or sorted({usual_loss(question) for question in questions})
+    if loss is None and len(losses) > 1:
+        raise InputError("these questions have no common loss: say which with --loss")
     study = Study.of(
         questions,
         epsilons,
         priors=prior or ["uniform"],
-        losses=loss or ["binary"],
+        losses=losses,
         routes=route or [None],
         neighbours=neighbours,
         gap=gap,

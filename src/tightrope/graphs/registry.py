@@ -55,6 +55,8 @@ class Family:
         The rule for the distance, in words, for the documentation.
     drawn
         A smaller example, for pictures.
+    is_number
+        Whether the answer is one number, so that an error has a size.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class Family:
     is_graph: bool = True
     distance: str = ""
     drawn: str = ""
+    is_number: bool = False
 
     @property
     def signature(self) -> str:

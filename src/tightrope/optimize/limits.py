@@ -63,7 +63,7 @@ def design_limited(
     query
         A query, its text form, or an answer graph.
     consumer
-        A Bayesian consumer; a uniform prior and binary loss by default.
+        A Bayesian consumer; a uniform prior and the usual loss by default.
     epsilon
         A privacy level to keep as well.
     max_vulnerability
@@ -89,7 +89,7 @@ def design_limited(
     graph = graph_of(query)
     if (max_vulnerability is None) == (max_loss is None):
         raise InputError("give one limit: max_vulnerability or max_loss")
-    consumer = consumer_of(consumer, graph)
+    consumer = consumer_of(consumer, graph, query)
     if consumer.risk_averse:
         raise InputError("a design under a limit needs a consumer with a prior")
     level = None if epsilon is None else Epsilon.of(epsilon)
@@ -158,7 +158,7 @@ def trade_off(
     [(0.5, 0.5), (0.75, 0.25), (1.0, 0.0)]
     """
     graph = graph_of(query)
-    consumer = consumer_of(consumer, graph)
+    consumer = consumer_of(consumer, graph, query)
     if consumer.risk_averse:
         raise InputError("the trade-off needs a consumer with a prior")
     if isinstance(points, int):

@@ -71,7 +71,8 @@ def design(
     epsilon
         The privacy level.
     consumer
-        Who uses the answer; a uniform prior and binary loss by default.
+        Who uses the answer. By default one with a uniform prior, who minds the size of an error
+        where the answer is a number (absolute loss), and any error elsewhere (binary loss).
     route
         The name of one route, to force it; a refusal says which condition fails.
     gap
@@ -100,7 +101,7 @@ def design(
     task = Task(
         graph,
         Epsilon.of(epsilon),
-        consumer_of(consumer, graph),
+        consumer_of(consumer, graph, query),
         checked_gap(gap),
         watch,
         settings or SolverSettings(),
@@ -130,7 +131,7 @@ def explain_routes(
     symmetric True every answer sees the same balls, and prior and loss treat all alike
     """
     graph = graph_of(query)
-    task = Task(graph, Epsilon.of(epsilon), consumer_of(consumer, graph))
+    task = Task(graph, Epsilon.of(epsilon), consumer_of(consumer, graph, query))
     plans = [(name, route(task)) for name, route in ROUTES.items()]
     return [
         (name, True, plan.reason) if isinstance(plan, Plan) else (name, False, plan)
@@ -226,10 +227,12 @@ def _without_search(task: Task) -> Design:
     )
 
 
-def consumer_of(consumer: Consumer | None, graph: AnswerGraph) -> Consumer:
-    """Return the consumer, by default one with a uniform prior and binary loss; or refuse it."""
+def consumer_of(consumer: Consumer | None, graph: AnswerGraph, query: Any = None) -> Consumer:
+    """Return the consumer, by default with a uniform prior and the usual loss; or refuse it."""
     if consumer is None:
-        return Consumer.of(graph, prior="uniform", loss="binary")
+        from tightrope.queries import usual_loss
+
+        return Consumer.of(graph, prior="uniform", loss=usual_loss(query))
     if not isinstance(consumer, Consumer):
         raise InputError(f"a consumer is needed: Consumer(prior=…, loss=…), got {consumer!r}")
     if consumer.loss.size != graph.size:

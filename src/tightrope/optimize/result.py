@@ -184,6 +184,8 @@ class Design:
             "stopped": self.stopped,
             "baselines": dict(self.baselines),
         }
+        if not self.many:
+            facts["loss"] = self.consumer.loss.name
         if self.limit is not None:
             facts |= {"vulnerability": self.vulnerability, "limit": self.limit}
         if self.many:

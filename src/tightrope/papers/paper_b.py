@@ -615,4 +615,4 @@ def _example_31_ring() -> Computed:
 @claim("Ex 31, optimal", "4/9", by=design)
 def _example_31_optimal() -> Computed:
     """on a line the geometric mechanism is optimal"""
-    return design("count(5)", "ln(2)", route="plain").utility, "by a linear program"
+    return design("path(6)", "ln(2)", route="plain").utility, "by a linear program"

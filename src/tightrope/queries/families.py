@@ -78,6 +78,7 @@ def build(family: Family, near: Neighbours, sizes: Sequence[int]) -> Query:
     example="count(5)",
     drawn="count(4)",
     distance="path",
+    is_number=True,
 )
 def _count(text: str, near: Neighbours, n: int) -> Query:
     return Query(text, PathPower(n + 1, name=text), near, n, range(2), sum)
@@ -91,6 +92,7 @@ def _count(text: str, near: Neighbours, n: int) -> Query:
     example="sum(150,5)",
     drawn="sum(3,2)",
     distance="d = ⌈\\|i−j\\| / v⌉; under add-remove 2 between the v largest sums",
+    is_number=True,
 )
 def _sum(text: str, near: Neighbours, u: int, v: int) -> Query:
     graph: AnswerGraph = PathPower(u * v + 1, v, name=text)
@@ -107,6 +109,7 @@ def _sum(text: str, near: Neighbours, u: int, v: int) -> Query:
     example="mean(4,5)",
     drawn="mean(2,2)",
     distance="a sum divided by u; otherwise the fractions s/k, 1 ≤ k ≤ u",
+    is_number=True,
 )
 def _mean(text: str, near: Neighbours, u: int, v: int) -> Query:
     _check_company(near, u, text)
@@ -126,6 +129,7 @@ def _mean(text: str, near: Neighbours, u: int, v: int) -> Query:
     example="median(4,5)",
     drawn="median(4,2)",
     distance="odd u: clique; even u: half-integers, adjacent within v/2; otherwise see below",
+    is_number=True,
 )
 def _median(text: str, near: Neighbours, u: int, v: int) -> Query:
     graph: AnswerGraph

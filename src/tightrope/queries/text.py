@@ -60,6 +60,17 @@ def query(question: Any, neighbours: str | Neighbours | None = None) -> Query:
     )
 
 
+def usual_loss(question: Any) -> str:
+    """Return the loss of a consumer who names none: the size of the error, where it has one.
+
+    >>> usual_loss("sum(150,5)"), usual_loss("choice(6)")
+    ('absolute', 'binary')
+    """
+    text = getattr(question, "text", question)
+    family = FAMILIES.get(text.partition("(")[0].strip()) if isinstance(text, str) else None
+    return "absolute" if family is not None and family.is_number else "binary"
+
+
 def named(text: str, neighbours: str | Neighbours) -> Query:
     """Return the query of a family by its text, without ever opening a file.
 

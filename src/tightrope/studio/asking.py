@@ -148,14 +148,15 @@ def consumer_of(consumer: ConsumerText, query: Query) -> Consumer:
     """Return a consumer as the library's consumer.
 
     >>> consumer_of(ConsumerText("mayor", prior="binomial(.3)"), query_in(State()))
-    <Bayesian consumer mayor: Prior over 6 answers, binary loss>
+    <Bayesian consumer mayor: Prior over 6 answers, absolute loss>
     """
     from tightrope.consumers import Consumer, loss, prior, support
+    from tightrope.queries import usual_loss
 
     refuse_files("prior", consumer.prior)
     refuse_files("loss", consumer.loss)
     with blame("loss"):
-        cost = loss(consumer.loss, query.graph)
+        cost = loss(consumer.loss or usual_loss(query), query.graph)
     if consumer.is_risk_averse:
         with blame("support"):
             possible = support(consumer.support, query.graph)

@@ -189,7 +189,9 @@ class Page:
 
     def _show(self, changed: frozenset[str]) -> None:
         state = self.state
-        self._summary.set_text(f"{state.asked} · ε = {state.epsilon} · {state.consumer.loss} loss")
+        self._summary.set_text(
+            f"{state.asked} · ε = {state.epsilon} · {state.loss_of(state.consumer)} loss"
+        )
         self._undo.set_enabled(bool(self.history.past))
         self._redo.set_enabled(bool(self.history.future))
         link = "" if state == State() else encode(state)

@@ -34,7 +34,7 @@ class ConsumerText:
     support
         The answers thought possible, as text; not empty for a risk-averse consumer.
     loss
-        The loss as text.
+        The loss as text; empty for the usual one of the question.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class ConsumerText:
     name: str = "consumer 1"
     prior: str = "uniform"
     support: str = ""
-    loss: str = "binary"
+    loss: str = ""
 
     @property
     def is_risk_averse(self) -> bool:
@@ -77,8 +77,8 @@ class State:
 
     Examples
     --------
-    >>> State().question, State().consumers[0].loss
-    ('count(5)', 'binary')
+    >>> State().question, State().loss_of(State().consumer)
+    ('count(5)', 'absolute')
     """
 
     question: str = "count(5)"
@@ -99,6 +99,12 @@ class State:
     def asked(self) -> str:
         """The query text as commands write it."""
         return f"graph:{GRAPH_FILE}" if self.graph else self.question
+
+    def loss_of(self, consumer: ConsumerText) -> str:
+        """Return the loss of a consumer: the one named, or the usual one of the question."""
+        from tightrope.queries import usual_loss
+
+        return consumer.loss or usual_loss(self.asked)
 
     def with_consumer(self, place: int, **changes: str) -> State:
         """Return the state with one consumer changed."""

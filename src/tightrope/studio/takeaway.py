@@ -38,13 +38,13 @@ def as_command(state: State, panel: str, asked: Asked | None = None) -> str:
     >>> print(as_command(State(question="sum(3,2)"), "question"))
     tightrope graph 'sum(3,2)' --json
     >>> print(as_command(State(), "mechanism"))
-    tightrope design 'count(5)' --epsilon 'ln(2)' --prior uniform --loss binary --json
+    tightrope design 'count(5)' --epsilon 'ln(2)' --prior uniform --loss absolute --json
     """
     lines = [_line(words, state) for words in _commands(state, panel)]
     if panel == "proof" and asked is not None:
         lines.append(_line(["release", MECHANISM_FILE, *_release_words(asked)], state))
     if panel == "consumers" and len(state.consumers) > 1:
-        lines.insert(0, _written(CONSUMERS_FILE, json.dumps(_listed(state.consumers))))
+        lines.insert(0, _written(CONSUMERS_FILE, json.dumps(_listed(state))))
     if state.graph:
         lines.insert(0, _written(GRAPH_FILE, state.graph))
     return "\n".join(lines)
@@ -55,11 +55,11 @@ def _written(file: str, text: str) -> str:
     return f"printf '%s\\n' {shlex.quote(text)} > {file}"
 
 
-def _listed(consumers: Sequence[ConsumerText]) -> list[dict[str, str]]:
-    alike = len({consumer.name for consumer in consumers}) < len(consumers)
+def _listed(state: State) -> list[dict[str, str]]:
+    alike = len({consumer.name for consumer in state.consumers}) < len(state.consumers)
     return [
-        {**({} if alike else {"name": one.name}), **_knows(one), "loss": one.loss}
-        for one in consumers
+        {**({} if alike else {"name": one.name}), **_knows(one), "loss": state.loss_of(one)}
+        for one in state.consumers
     ]
 
 
@@ -109,7 +109,7 @@ def _consumer_words(state: State) -> list[str]:
         else ["--prior", consumer.prior]
     )
     forced = ["--route", state.route] if state.route else []
-    return [*knows, "--loss", consumer.loss, *forced]
+    return [*knows, "--loss", state.loss_of(consumer), *forced]
 
 
 def _line(words: Sequence[str], state: State) -> str:
@@ -169,7 +169,7 @@ def _program(state: State, panel: str) -> tuple[list[str], list[str]]:
         return _consumers_program(state, level)
     forced = f", route={state.route!r}" if state.route else ""
     body = [
-        f"consumer = {_consumer_text(state.consumer)}",
+        f"consumer = {_consumer_text(state, state.consumer)}",
         f"found = tr.design(query, {level}, consumer{forced})",
         "print(found)",
     ]
@@ -182,8 +182,9 @@ def _program(state: State, panel: str) -> tuple[list[str], list[str]]:
     return ["from tightrope.certify import write"], body
 
 
-def _consumer_text(consumer: ConsumerText, named: bool = False) -> str:
-    told = {**_knows(consumer), "loss": consumer.loss, **({"name": consumer.name} if named else {})}
+def _consumer_text(state: State, consumer: ConsumerText, named: bool = False) -> str:
+    told = {**_knows(consumer), "loss": state.loss_of(consumer)}
+    told |= {"name": consumer.name} if named else {}
     return f"tr.Consumer.of(query.graph, {', '.join(f'{k}={v!r}' for k, v in told.items())})"
 
 
@@ -199,7 +200,10 @@ def _consumers_program(state: State, level: str) -> tuple[list[str], list[str]]:
         [
             regular,
             "consumers = [",
-            *(f"    {_consumer_text(consumer, named=True)}," for consumer in state.consumers),
+            *(
+                f"    {_consumer_text(state, consumer, named=True)},"
+                for consumer in state.consumers
+            ),
             "]",
             f"print(design_many(query, {level}, consumers))",
             f"first = tr.design(query, {level}, consumers[0]).general",

@@ -357,7 +357,7 @@ def universal(state: State) -> Shown:
     asked, level, consumer = query_in(state), level_in(state), state.consumer
     kind = "risk-averse" if consumer.is_risk_averse else "bayesian"
     with blame("universal"):
-        found = universality(asked, level, consumer.loss, kind=kind)
+        found = universality(asked, level, state.loss_of(consumer), kind=kind)
     data = {"verdict": found.verdict, "reason": found.reason, "theorem": found.theorem}
     if isinstance(found.witness, Refutation):
         data["supports"] = [list(nodes) for nodes in found.witness.supports]  # type: ignore[assignment]

@@ -9,6 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from tightrope.kinds import LOSSES, PRIORS
+from tightrope.queries import usual_loss
 from tightrope.report.texts import label_text
 from tightrope.studio import canvas
 from tightrope.studio.asking import Refused, prior_from_upload, query_in
@@ -90,7 +91,7 @@ class ConsumersPanel(Panel):
             self._support = ui.input("Answers thought possible", placeholder="all or 0,3..5",
                                      on_change=self._typed_support)  # fmt: skip
             self.page.field("support", lambda message: setattr(self._support, "error", message))
-            self._loss = ui.select(list(LOSSES), label="Loss of a wrong guess",
+            self._loss = ui.select({"": ""}, label="Loss of a wrong guess",
                                    on_change=self._lost)  # fmt: skip
             self.page.field("loss", lambda message: setattr(self._loss, "error", message))
             for box in (self._name, self._prior, self._support, self._loss):
@@ -115,7 +116,7 @@ class ConsumersPanel(Panel):
             self._set(support="all" if averse else "", prior="uniform")
 
     def _lost(self) -> None:
-        self._set(loss=str(self._loss.value))
+        self._set(loss=str(self._loss.value or ""))
 
     def _typed(self) -> None:
         text = str(self._prior.value or "").strip()
@@ -183,7 +184,7 @@ class ConsumersPanel(Panel):
         if not changed & {"question", "graph", "neighbours", "epsilon", "consumers"}:
             return
         self._place = min(self._place, len(state.consumers) - 1)
-        if "consumers" in changed:
+        if changed & {"consumers", "question", "graph"}:
             self._show_form(state)
         self.page.forgive("prior", "support", "loss", "regret")
         self._show_kind()
@@ -225,7 +226,10 @@ class ConsumersPanel(Panel):
         self._name.set_value(consumer.name)
         self._prior.set_value(consumer.prior)
         self._support.set_value(consumer.support)
-        self._loss.set_options(list(dict.fromkeys((*LOSSES, consumer.loss))), value=consumer.loss)
+        names = {"": f"as usual for this question: {usual_loss(state.asked)}"}
+        names |= {name: f"{name}: {kind.about}" for name, kind in LOSSES.items()}
+        self._loss.set_options({**names, consumer.loss: names.get(consumer.loss, consumer.loss)},
+                               value=consumer.loss)  # fmt: skip
         self._kind.set_value("risk-averse" if consumer.is_risk_averse else "bayesian")
 
     def _show_chips(self, state: State) -> None:

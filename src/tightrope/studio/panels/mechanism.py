@@ -228,7 +228,7 @@ class MechanismPanel(Panel):
             self._say("")
             self._plan.set_text(
                 f"Design finds the private mechanism that serves {state.consumer.name} best: "
-                f"{state.asked} at ε = {state.epsilon}, {state.consumer.loss} loss."
+                f"{state.asked} at ε = {state.epsilon}, {state.loss_of(state.consumer)} loss."
             )
             return
         old = any(getattr(made.state, name) != getattr(state, name) for name in MATTERS)
