@@ -14,7 +14,7 @@ from tightrope.consumers.regular import (
     regularity,
     uniform_leakage_bits,
 )
-from tightrope.graphs import Cycle, FoldedCube, PathPower, StrongProduct
+from tightrope.graphs import Cycle, PathPower, StrongProduct, folded_cube
 from tightrope.mechanisms.tight import NoTightConstraints, tight_constraints, utility_curve
 from tightrope.papers.paper_a import GAP_EDGES
 from tightrope.phi import Phi, exists, singular_epsilons
@@ -123,5 +123,5 @@ def test_counts_2_2_threshold() -> None:
 
 
 def test_appendix_b_invertible_at_a_larger_level() -> None:
-    assert singular_epsilons(FoldedCube(4)).exact
-    assert np.linalg.matrix_rank(Phi(FoldedCube(4), "ln(7)").matrix()) == 8
+    assert singular_epsilons(folded_cube(4)).exact
+    assert np.linalg.matrix_rank(Phi(folded_cube(4), "ln(7)").matrix()) == 8

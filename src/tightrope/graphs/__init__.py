@@ -32,6 +32,7 @@ from tightrope.graphs.lines import (
 )
 from tightrope.graphs.named import (
     chang as chang,
+    folded_cube as folded_cube,
     petersen as petersen,
     truncated_tetrahedron as truncated_tetrahedron,
 )
@@ -39,7 +40,6 @@ from tightrope.graphs.products import (
     CappedCounts as CappedCounts,
     CartesianProduct as CartesianProduct,
     Databases as Databases,
-    FoldedCube as FoldedCube,
     StrongProduct as StrongProduct,
     hypercube as hypercube,
 )

@@ -13,8 +13,7 @@ import re
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from reprlib import repr as shortened
-from typing import Any
-from xml.etree import ElementTree
+from typing import Any, NoReturn
 from xml.parsers import expat
 
 from tightrope.errors import InputError, TooLarge
@@ -299,107 +298,82 @@ def _check_json_label(label: Hashable, path: str | Path, depth: int = 0) -> None
 
 
 def _read_graphml(path: str | Path) -> ExplicitGraph:
-    """Read GraphML without its dangers: no document types, no entities, bounded depth."""
-    data = read_text(path).encode()
-    _check_xml(data, path)
-    root = ElementTree.fromstring(data, ElementTree.XMLParser(encoding="utf-8"))
-    found: dict[str, list[ElementTree.Element]] = {}
-    for element in root.iter():
-        found.setdefault(_tag(element), []).append(element)
-    if _tag(root) != "graphml":
-        raise InputError(f"{path}: expected a graphml element, got {shortened(_tag(root))}")
-    for tag in ("hyperedge", "port"):
-        if tag in found:
-            raise InputError(f"{path}: {tag} elements are not accepted")
-    if "graph" not in found:
-        raise InputError(f"{path}: the file holds no graph")
-    if len(found["graph"]) > 1:
-        raise InputError(f"{path}: expected one graph, got another")
-    if found["graph"][0].get("edgedefault", "undirected") != "undirected":
+    """Read GraphML by NetworkX, after its dangers and what it would repair silently are refused."""
+    import networkx
+
+    text = read_text(path)
+    _check_graphml(text.encode(), path)
+    try:
+        # With a key for each edge, one that is given twice is not lost.
+        found = networkx.parse_graphml(text, force_multigraph=True)
+    except (networkx.NetworkXError, KeyError, ValueError) as wrong:
+        raise InputError(f"{path}: this is not GraphML: {str(wrong)[:100]}") from None
+    if found.is_directed():
         raise InputError(f"{path}: an answer graph must be undirected")
-    keys = {
-        key.get("id", ""): (key.get("for", "all"), key.get("attr.name", ""))
-        for key in found.get("key", ())
-    }
-    listing, labels = Listing(path), _graphml_labels(found.get("node", []), keys, path)
+    labels = dict(found.nodes(data="label"))
+    if None in labels.values():
+        labels = {node: node for node in found}
+    listing = Listing(path)
     for label in labels.values():
         listing.node(label, once=True)
-    for k, edge in enumerate(found.get("edge", ()), 1):
+    for k, (one, other, length) in enumerate(found.edges(data="length", default=1), 1):
         place = f"{path}: edge {k}"
-        ends = [edge.get("source"), edge.get("target")]
-        if None in ends:
-            raise InputError(f"{place}: an edge needs source and target")
-        if edge.get("directed", "false") != "false":
-            raise InputError(f"{place}: an answer graph must be undirected")
-        for end in ends:
-            if end not in labels:
-                raise InputError(f"{place}: there is no node {shortened(end)}")
-        length = _datum(edge, "edge", "length", keys)
-        far = 1.0 if length is None else number(length.strip(), place, "a length")
-        listing.edge(labels[ends[0]], labels[ends[1]], far, place)
+        listing.edge(
+            labels[one], labels[other], number(str(length).strip(), place, "a length"), place
+        )
     return listing.graph(typed=False)
 
 
-def _check_xml(data: bytes, path: str | Path, deepest: int = 50) -> None:
-    """Refuse what is not XML, document types and depth; a simple graph needs four levels."""
+def _check_graphml(data: bytes, path: str | Path, deepest: int = 50) -> None:
+    """Refuse what is not XML, document types, depth, and elements that NetworkX passes over.
+
+    A simple graph needs four levels. Nodes must have an id each, and edges join given nodes:
+    NetworkX would make up the missing ones.
+    """
     parser = expat.ParserCreate("utf-8")
-    depth = 0
+    depth, graphs = 0, 0
+    nodes: set[str] = set()
+    ends: list[tuple[str, str]] = []
 
-    def refuse(*_: object) -> int:
-        raise InputError(
-            f"{path}:{parser.CurrentLineNumber}: document types and entities are not accepted"
-        )
+    def refuse(problem: str) -> NoReturn:
+        raise InputError(f"{path}:{parser.CurrentLineNumber}: {problem}")
 
-    def start(*_: object) -> None:
-        nonlocal depth
-        depth += 1
+    def entity(*_: object) -> int:
+        refuse("document types and entities are not accepted")
+
+    def start(name: str, given: dict[str, str]) -> None:
+        nonlocal depth, graphs
+        depth, tag = depth + 1, name.rpartition(":")[2]
+        graphs += tag == "graph"
         if depth > deepest:
-            raise InputError(
-                f"{path}:{parser.CurrentLineNumber}: elements are nested deeper than {deepest}"
-            )
+            refuse(f"elements are nested deeper than {deepest}")
+        if graphs > 1 or tag in ("hyperedge", "port"):
+            refuse(f"{tag} elements are not accepted" if graphs < 2 else "expected one graph")
+        if tag == "node":
+            if "id" not in given or given["id"] in nodes:
+                again = f"the node {shortened(given.get('id'))} is given twice"
+                refuse(again if "id" in given else "a node has no id")
+            nodes.add(given["id"])
+        elif tag == "edge":
+            if not {"source", "target"} <= given.keys():
+                refuse("an edge needs source and target")
+            ends.append((given["source"], given["target"]))
 
     def end(*_: object) -> None:
         nonlocal depth
         depth -= 1
 
-    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
-    parser.ExternalEntityRefHandler = refuse
+    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = entity
+    parser.ExternalEntityRefHandler = entity
     parser.StartElementHandler, parser.EndElementHandler = start, end
     try:
         parser.Parse(data, True)
     except expat.ExpatError as wrong:
         reason = expat.ErrorString(wrong.code)
         raise InputError(f"{path}:{wrong.lineno}: this is not XML: {reason}") from None
-
-
-def _tag(element: ElementTree.Element) -> str:
-    return element.tag.rpartition("}")[2].rpartition(":")[2]
-
-
-def _datum(
-    element: ElementTree.Element, kind: str, wanted: str, keys: dict[str, tuple[str, str]]
-) -> str | None:
-    """Return the value of an attribute of a node or an edge."""
-    for data in element:
-        scope, name = keys.get(data.get("key", ""), ("all", data.get("key", "")))
-        if _tag(data) == "data" and name == wanted and scope in (kind, "all"):
-            return data.text or ""
-    return None
-
-
-def _graphml_labels(
-    nodes: list[ElementTree.Element], keys: dict[str, tuple[str, str]], path: str | Path
-) -> dict[str | None, str]:
-    """Return the label of each node by its id; the ids themselves unless every node has a label."""
-    found: dict[str | None, str | None] = {}
-    for node in nodes:
-        if "id" not in node.attrib:
-            raise InputError(f"{path}: a node has no id")
-        if node.get("id") in found:
-            raise InputError(f"{path}: the node {shortened(node.get('id'))} is given twice")
-        found[node.get("id")] = _datum(node, "node", "label", keys)
-    labels = {key: label for key, label in found.items() if label is not None}
-    return labels if len(labels) == len(found) else {key: str(key) for key in found}
+    for k, pair in enumerate(ends, 1):
+        for node in set(pair) - nodes:
+            raise InputError(f"{path}: edge {k}: there is no node {shortened(node)}")
 
 
 def _graphml_text(graph: ExplicitGraph, path: str | Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
-from tightrope.errors import InputError
+from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs.explicit import ExplicitGraph
 from tightrope.graphs.registry import Parameter, family
 
@@ -72,6 +72,31 @@ def truncated_tetrahedron() -> ExplicitGraph:
     """
     corners = list(itertools.permutations(range(4), 2))
     return _graph(corners, lambda x, y: x[0] == y[0] or x == y[::-1], "truncated_tetrahedron")
+
+
+@family(
+    "folded_cube",
+    Parameter("d", "dimension", 3),
+    meaning="a hypercube of dimension d-1 with its opposite corners joined",
+    example="folded_cube(4)",
+)
+def folded_cube(dimension: int) -> ExplicitGraph:
+    r"""Return the hypercube of dimension d-1 plus an edge between opposite corners.
+
+    :math:`d(x, y) = \min(h, d-h)` with the Hamming distance h. Φ of ``folded_cube(4)`` is
+    singular at α = 1/3 [A, App B].
+
+    >>> cube = folded_cube(4)
+    >>> cube.size, cube.degree(0), cube.ball_sizes(0), cube.label(5)
+    (8, 4, (1, 4, 3), (1, 0, 1))
+    """
+    bits = whole_number(dimension, "the dimension of a folded cube", 3) - 1
+    name = f"folded_cube({dimension})"
+    if bits > 20:
+        raise TooLarge(f"the edges of {name} are listed: its dimension is at most 21")
+    flips = [*(1 << k for k in range(bits)), 2**bits - 1]
+    edges = [(i, i ^ flip) for i in range(2**bits) for flip in flips if i < i ^ flip]
+    return ExplicitGraph(edges, labels=[*itertools.product((0, 1), repeat=bits)], name=name)
 
 
 def _graph(

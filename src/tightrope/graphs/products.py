@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import InputError, whole_number
-from tightrope.graphs.base import AnswerGraph, RegularGraph, box_rule, check_written
+from tightrope.graphs.base import AnswerGraph, box_rule, check_written
 from tightrope.graphs.lines import Clique, PathPower, Star
 from tightrope.graphs.registry import Parameter, family
 
@@ -571,75 +571,3 @@ class CappedCounts(GridGraph):
     def diameter(self) -> int:
         """Everybody leaves and everybody comes; one count is a path."""
         return self.people * min(2, self.counts)
-
-
-@family(
-    "folded_cube",
-    Parameter("d", "dimension", 3),
-    meaning="a hypercube of dimension d-1 with its opposite corners joined",
-    example="folded_cube(4)",
-)
-class FoldedCube(GridGraph, RegularGraph):
-    r"""The hypercube of dimension d-1 plus an edge between opposite corners.
-
-    :math:`d(x, y) = \min(h, d-h)` with the Hamming distance h. Φ of ``FoldedCube(4)`` is
-    singular at α = 1/3 [A, App B].
-
-    Examples
-    --------
-    >>> cube = FoldedCube(4)
-    >>> cube.size, cube.degree(0), cube.ball_sizes(0), cube.label(5)
-    (8, 4, (1, 4, 3), (1, 0, 1))
-    """
-
-    def __init__(self, dimension: int, *, name: str | None = None) -> None:
-        self.dimension = whole_number(dimension, "the dimension of a folded cube", 3)
-        self.name = name or f"folded_cube({dimension})"
-        check_written(self.dimension * math.log10(2), self.dimension, self.name)
-        self.sides = (2,) * (self.dimension - 1)
-        self.size = 2 ** (self.dimension - 1)
-        self.least_girth = 3 if self.dimension == 3 else 4
-
-    @property
-    def common_degree(self) -> int:
-        """The dimension."""
-        return self.dimension
-
-    @property
-    def rule(self) -> tuple[Any, ...]:
-        """The dimension; three dimensions fold to a clique."""
-        return ("folded cube", self.dimension) if self.dimension > 3 else box_rule((4, 3))
-
-    def _far(self, i: int, j: Any) -> Any:
-        different = i ^ j
-        steps = sum(different >> k & 1 for k in range(self.dimension - 1))
-        return np.minimum(steps, self.dimension - steps)
-
-    def neighbours(self, i: int) -> NDArray[np.int64]:
-        """Return the corners that differ in one coordinate, and the opposite corner."""
-        self._check_node(i)
-        self._check_address()
-        flips = np.array([*(1 << k for k in range(self.dimension - 1)), self.size - 1])
-        return np.sort(flips ^ int(i))
-
-    @property
-    def diameter(self) -> int:
-        """Half the dimension."""
-        return self.dimension // 2
-
-    def ball_sizes(self, i: int) -> tuple[int, ...]:
-        """Return how many nodes lie at distance 0, 1, 2, … from a node."""
-        self._check_node(i)
-        d = self.dimension
-        return tuple(math.comb(d, k) // (2 if 2 * k == d else 1) for k in range(d // 2 + 1))
-
-    def transitive_rule(self) -> tuple[bool, str]:
-        """Return how corners are moved."""
-        return True, "adding a corner's coordinates moves any corner to any other"
-
-    def intersection_rule(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the numbers of the cube up to half the way across."""
-        half, odd = divmod(self.dimension, 2)
-        far = half if odd else self.dimension
-        down = range(self.dimension, self.dimension - half, -1)
-        return (*down, 0), (*range(half), far)

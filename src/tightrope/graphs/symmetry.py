@@ -71,7 +71,7 @@ def intersection_numbers(
 ) -> IntersectionNumbers | None:
     r"""Return the intersection numbers, or ``None`` when the graph is not distance-regular.
 
-    Decided exactly: by rule for cliques, cycles, folded cubes and products (Hamming graphs:
+    Decided exactly: by rule for cliques, cycles and products (Hamming graphs:
     :math:`b_d = (u-d)(v-1)`, :math:`c_d = d` [B, Prop 13]), by different degrees, otherwise
     from all distances, or from those of one node where the graph is known to be vertex-transitive.
     Edges with lengths are not counted steps: the answer is then ``None``.
@@ -175,11 +175,6 @@ class Symmetry:
     distance_regular: IntersectionNumbers | None
     vertex_transitive: bool
     reason: str
-
-    @property
-    def is_symmetric(self) -> bool:
-        """Whether the graph has one of the two symmetries, so that ball sizes are constant."""
-        return self.vertex_transitive or self.distance_regular is not None
 
 
 def is_vertex_transitive(graph: AnswerGraph) -> bool:

@@ -26,9 +26,9 @@ from tightrope.graphs import (
     Clique,
     Cycle,
     ExplicitGraph,
-    FoldedCube,
     PathPower,
     chang,
+    folded_cube,
     petersen,
     truncated_tetrahedron,
 )
@@ -538,14 +538,14 @@ def _closing_remark() -> Computed:
 @claim("App B, singular", "1/3", by=singular_epsilons)
 def _singular() -> Computed:
     """α at which Φ of the cube with antipodal edges has no inverse"""
-    found = singular_epsilons(FoldedCube(4))
+    found = singular_epsilons(folded_cube(4))
     return found.alphas[0], f"{len(found.alphas)} level, decided exactly"
 
 
 @claim("App B, rows", ("4/3", "4/3"), by=Phi)
 def _dependent_rows() -> Computed:
     """sum of the even rows and of the odd rows at α = 1/3, in each position"""
-    rows = Phi(FoldedCube(4), "ln(3)").matrix()
+    rows = Phi(folded_cube(4), "ln(3)").matrix()
     odd = np.array([bin(i).count("1") % 2 == 1 for i in range(8)])
     return [float(rows[~odd].sum(axis=0).max()), float(rows[odd].sum(axis=0).min())], ""
 
@@ -553,5 +553,5 @@ def _dependent_rows() -> Computed:
 @claim("App B, invertible", by=singular_epsilons)
 def _invertible() -> Computed:
     """Φ is invertible for α ≤ 1/7"""
-    found = singular_epsilons(FoldedCube(4))
+    found = singular_epsilons(folded_cube(4))
     return found.exact and all(alpha > 1 / 7 for alpha in found.alphas), "decided exactly"

@@ -183,8 +183,8 @@ class Piece:
 def singular_alphas(cells: Cells) -> list[exact.Root]:
     r"""Return every root of :math:`\det Q(\alpha)` in (0, 1), in order.
 
-    >>> from tightrope.graphs import FoldedCube
-    >>> [str(root.low) for root in singular_alphas(single_cells(FoldedCube(4)))]
+    >>> from tightrope.graphs import folded_cube
+    >>> [str(root.low) for root in singular_alphas(single_cells(folded_cube(4)))]
     ['1/3']
     """
     return exact.unit_roots([_cramer(cells, [1] * cells.size)[0]])

@@ -531,8 +531,8 @@ def singular_epsilons(graph: AnswerGraph, most_answers: int = 600) -> SingularLe
 
     Examples
     --------
-    >>> from tightrope.graphs import FoldedCube, PathPower
-    >>> [round(alpha, 12) for alpha in singular_epsilons(FoldedCube(4)).alphas]   # 1/3
+    >>> from tightrope.graphs import folded_cube, PathPower
+    >>> [round(alpha, 12) for alpha in singular_epsilons(folded_cube(4)).alphas]   # 1/3
     [0.333333333333]
     >>> singular_epsilons(PathPower(5)).epsilons
     ()

@@ -205,9 +205,9 @@ def describe_solutions(phi: Phi, b: NDArray[np.float64], tolerance: float = 1e-1
     Examples
     --------
     >>> import numpy as np
-    >>> from tightrope.graphs import FoldedCube
+    >>> from tightrope.graphs import folded_cube
     >>> from tightrope.phi import Phi
-    >>> folded = describe_solutions(Phi(FoldedCube(4), "ln(3)"), np.ones(8))
+    >>> folded = describe_solutions(Phi(folded_cube(4), "ln(3)"), np.ones(8))
     >>> folded.unique, folded.kernel.shape, folded.values.round(12).tolist()[:2]
     (False, (8, 1), [0.375, 0.375])
     """

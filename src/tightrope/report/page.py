@@ -7,6 +7,7 @@ import io
 import math
 import re
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,32 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from matplotlib.axes import Axes
-
-STYLE = """
-:root{color-scheme:light dark;--ink:#111;--faint:#444;--paper:#fff;--line:#bbb;--code:#f3f3f3;
---bar:#0072B2}
-@media screen and (prefers-color-scheme:dark){:root{--ink:#e6ebf0;--faint:#a3afbb;--paper:#10161c;
---line:#4a5866;--code:#1f2933;--bar:#56B4E9}figure svg{border-radius:8px}}
-body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:60rem;
-margin:2rem auto;padding:0 1rem}
-h1{font-size:1.6rem;margin-bottom:.2rem}h2{font-size:1.2rem;margin-top:2rem;
-border-bottom:1px solid var(--line)}
-table{border-collapse:collapse;margin:.6rem 0}th,td{padding:.25rem .7rem;text-align:left;
-vertical-align:top;overflow-wrap:anywhere;border-bottom:1px solid var(--line)}th{font-weight:500;
-overflow-wrap:normal}
-td.n{text-align:right;font-variant-numeric:tabular-nums;overflow-wrap:normal}
-tr.best *{font-weight:bold}
-figure{margin:1rem 0}figure svg{max-width:100%;height:auto}
-figcaption{color:var(--faint);font-size:.9rem}
-code,pre{font-family:ui-monospace,monospace;background:var(--code);padding:.1rem .3rem}
-pre{padding:.6rem;white-space:pre-wrap}
-.bars td{vertical-align:middle}.bars td:last-child{width:12rem}
-.meter{height:.8rem;background:var(--bar);display:block;
-print-color-adjust:exact;-webkit-print-color-adjust:exact}
-@media(max-width:40rem){.bars td:last-child{display:none}}
-@media print{body{margin:0;max-width:none;font-size:11pt}h2{break-after:avoid}
-figure,table{break-inside:avoid}}
-"""
 
 
 def html_report(design: Design) -> str:
@@ -79,11 +54,12 @@ def html_report(design: Design) -> str:
         _leakage(design),
         _proofs(design),
     ]
+    style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
     title = escape(f"{design.graph.name} at ε = {design.epsilon}")
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width"><title>{title}</title>'
-        f"<style>{STYLE}</style></head><body>\n" + "\n".join(parts) + "\n</body></html>\n"
+        f"<style>{style}</style></head><body>\n" + "\n".join(parts) + "\n</body></html>\n"
     )
 
 

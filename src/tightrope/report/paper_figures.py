@@ -20,9 +20,9 @@ from tightrope.graphs import (
     Cycle,
     Databases,
     ExplicitGraph,
-    FoldedCube,
     PathPower,
     chang,
+    folded_cube,
     hypercube,
     petersen,
     shortest_cycle,
@@ -194,7 +194,7 @@ def _a6() -> Figure:
 
 
 def _a7() -> Figure:
-    return [_graph(FoldedCube(4), "cube with antipodal edges: Φ is singular at α = 1/3")], 1
+    return [_graph(folded_cube(4), "cube with antipodal edges: Φ is singular at α = 1/3")], 1
 
 
 def _b1() -> Figure:

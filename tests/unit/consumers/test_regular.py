@@ -25,9 +25,9 @@ from tightrope.graphs import (
     CartesianProduct,
     Clique,
     Cycle,
-    FoldedCube,
     PathPower,
     Star,
+    folded_cube,
 )
 from tightrope.phi import Phi
 
@@ -73,7 +73,7 @@ def test_corners_lie_on_the_border() -> None:
 
 
 def test_a_singular_phi_with_many_y_or_none() -> None:
-    graph = FoldedCube(4)
+    graph = folded_cube(4)
     uniform = regularity(Prior.uniform(8), graph, "ln(3)")
     assert uniform.regular
     assert not uniform.unique

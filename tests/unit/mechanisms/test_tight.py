@@ -13,10 +13,10 @@ from tightrope.graphs import (
     Clique,
     Cycle,
     ExplicitGraph,
-    FoldedCube,
     PathPower,
     Star,
     StrongProduct,
+    folded_cube,
 )
 from tightrope.graphs.lines import BalancedTree
 from tightrope.mechanisms.tight import NoTightConstraints, tight_constraints, utility_curve
@@ -75,11 +75,11 @@ def test_a_weight_of_exactly_zero_is_accepted_in_fractions_only() -> None:
 
 
 def test_a_singular_phi_has_many() -> None:
-    made = tight_constraints(FoldedCube(4), "ln(3)")
+    made = tight_constraints(folded_cube(4), "ln(3)")
     assert not made.unique
     assert made.kernel.shape == (8, 1)
     assert "one of many" in repr(made)
-    assert tight_constraints(FoldedCube(4), 1).unique
+    assert tight_constraints(folded_cube(4), 1).unique
 
 
 def test_huge_symmetric_graphs_by_one_number() -> None:

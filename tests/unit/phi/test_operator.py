@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tightrope.errors import InputError
-from tightrope.graphs import Clique, ExplicitGraph, FoldedCube, PathPower, Star, StrongProduct
+from tightrope.graphs import Clique, ExplicitGraph, PathPower, Star, StrongProduct, folded_cube
 from tightrope.phi import Phi, singular_epsilons
 from tightrope.phi.cells import rational_ones, rational_solve
 
@@ -38,24 +38,24 @@ def test_fractions_agree_with_floats() -> None:
 
 
 def test_a_singular_system_with_many_solutions() -> None:
-    solution = Phi(FoldedCube(4), "ln(3)").solve_ones()
+    solution = Phi(folded_cube(4), "ln(3)").solve_ones()
     assert solution.consistent
     assert not solution.unique
-    matrix = Phi(FoldedCube(4), "ln(3)").matrix()
+    matrix = Phi(folded_cube(4), "ln(3)").matrix()
     assert np.allclose(matrix @ solution.kernel, 0, atol=1e-12)
     assert np.allclose(matrix @ (solution.values + 0.1 * solution.kernel[:, 0]), 1)
     assert np.allclose(np.abs(solution.kernel[:, 0]), 8**-0.5)
 
 
 def test_a_singular_system_without_solution() -> None:
-    solution = Phi(FoldedCube(4), "ln(3)").solve([1, 0, 0, 0, 0, 0, 0, 0])
+    solution = Phi(folded_cube(4), "ln(3)").solve([1, 0, 0, 0, 0, 0, 0, 0])
     assert not solution.consistent
     assert not solution.unique
     assert solution.residual > 0.01
 
 
 def test_singular_levels() -> None:
-    found = singular_epsilons(FoldedCube(4))
+    found = singular_epsilons(folded_cube(4))
     assert found.exact
     assert found.alphas == pytest.approx((1 / 3,))
     assert singular_epsilons(Clique(4)).epsilons == ()

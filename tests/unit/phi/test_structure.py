@@ -9,11 +9,11 @@ from tightrope.graphs import (
     Clique,
     Cycle,
     ExplicitGraph,
-    FoldedCube,
     Histograms,
     PathPower,
     Star,
     StrongProduct,
+    folded_cube,
     petersen,
 )
 from tightrope.graphs.lines import BalancedTree
@@ -43,7 +43,7 @@ GRAPHS = [
     StrongProduct([PathPower(3), Cycle(4)]),
     Histograms(5, 3),
     Histograms(3, 2, absent=True),
-    FoldedCube(4),
+    folded_cube(4),
     petersen(),
     KITE,
     ROADS,

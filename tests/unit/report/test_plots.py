@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 import tightrope as tr
-from tightrope.axioms import ApproximateBound, TableBound
 from tightrope.channels import Channel, GeometricChannel
 from tightrope.consumers import Consumer
 from tightrope.consumers.regular import leakage_curves, regular_levels
 from tightrope.errors import InputError
-from tightrope.graphs import Clique, Cycle, ExplicitGraph, FoldedCube, PathPower, petersen
+from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, folded_cube, petersen
 from tightrope.mechanisms import exponential, geometric
 from tightrope.mechanisms.tight import utility_curve
 from tightrope.optimize import design_many
@@ -19,7 +18,6 @@ from tightrope.phi import exists
 from tightrope.report.drawings import heat_map, layout, short_label, strokes
 from tightrope.report.plots import (
     new_axes,
-    plot_bounds,
     plot_channel,
     plot_column_graph,
     plot_database_bound,
@@ -124,14 +122,6 @@ def test_column_graphs(channel, graph, title) -> None:
     assert axes.get_title() == title
 
 
-def test_privacy_bounds_and_a_channel() -> None:
-    bounds = [ApproximateBound("ln(2)"), TableBound([(0, "1/10"), (1, 1)])]
-    axes = plot_bounds(bounds, channel=geometric(PathPower(3), "ln(2)"))
-    assert len(legend(axes)) == 3
-    curve = axes.lines[4].get_xydata()
-    assert curve[-1].tolist() == [1, 1]
-
-
 def test_regret_of_many_consumers() -> None:
     graph = Clique(3)
     consumers = [
@@ -198,7 +188,7 @@ def test_given_places_are_kept() -> None:
 
 
 def test_a_cube_looks_like_a_cube() -> None:
-    graph = FoldedCube(4)
+    graph = folded_cube(4)
     points = layout(graph, list(range(8)), [])
     assert len(np.unique(points.round(9), axis=0)) == 8
 
@@ -223,7 +213,6 @@ def test_axes_of_the_caller_are_used() -> None:
         lambda: plot_channel(GeometricChannel(3, 1), axes),
         lambda: plot_region(PathPower(3), axes),
         lambda: plot_graph(Cycle(4), axes),
-        lambda: plot_bounds([ApproximateBound(1)], axes),
     ):
         assert draw() is axes
 
