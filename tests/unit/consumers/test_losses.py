@@ -16,6 +16,7 @@ from tightrope.graphs import (
     PathPower,
     StrongProduct,
 )
+from tightrope.kinds import LOSSES, forms
 
 CITIES = ExplicitGraph([(0, 1), (1, 2)], labels=["Oslo", "Rome", "Lima"], name="cities")
 PAIRS = StrongProduct([PathPower(3), PathPower(4)])
@@ -172,7 +173,7 @@ def test_values() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cubic", "known: binary, absolute, squared, distance, file:FILE"),
+        ("cubic", f"known: {', '.join(forms(LOSSES))}"),
         ("", "expected the name of a loss"),
         ("Binary", "did you mean 'binary'"),
         ("binary loss", "or the end"),

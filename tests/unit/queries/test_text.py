@@ -73,7 +73,6 @@ def test_errors_point_at_the_character(text: str, position: int, message: str) -
         "tree(2,1000000000)",
         "tree(1,1000000000000)",
         "hypercube(1000000000)",
-        "folded_cube(1000000000)",
         "grid(" + ",".join(["1000000"] * 500) + ")",
     ],
 )
