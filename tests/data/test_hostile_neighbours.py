@@ -5,21 +5,13 @@ or has one row replaced at a time (somebody changes). Every table of the chain m
 as its neighbour does, and the two answers must be at most one step apart in the answer graph.
 """
 
-import csv
 import datetime
 import itertools
 import random
-import sqlite3
 from decimal import Decimal
 
-import duckdb
-import ibis
-import pandas as pd
-import polars as pl
-import psycopg
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from tests.data.conftest import COLUMNS, DAY, FILES, Arrow, Csv, PostgreSQL
 
 from tightrope.publish import parse_facts
 from tightrope.publish.sealed import SealedQuery
@@ -28,8 +20,6 @@ from tightrope.publish.sources import dialect_of, open_source
 from tightrope.publish.sql_reader import read_shape
 from tightrope.queries import query
 
-COLUMNS = ("id", "age", "height", "region", "smoker", "born")
-DAY = datetime.date(1990, 5, 17)
 PLAIN = (None, 31, 1.5, "north", True, DAY)
 
 #: What one cell may hold, whatever its column is declared as. A source keeps what it can.
@@ -94,222 +84,6 @@ QUESTIONS = [
     "select avg(age) from people where smoker or region <> 'south'",
     "select region, sum(age) from people group by region",
     "select case when height > 1 then 'a' else 'b' end as h, avg(age) from people group by h",
-]
-
-
-# -- how each source keeps rows -----------------------------------------------------------------
-
-
-def as_type(value, kind):
-    """Return what a column of a strict type can hold of a value: itself, or nothing."""
-    if kind in ("hugeint", "bigint"):
-        most = 2**127 if kind == "hugeint" else 2**63
-        fits = isinstance(value, int) and not isinstance(value, bool) and -most <= value < most
-        return value if fits else None
-    if kind == "double":
-        return float(value) if isinstance(value, float) else None
-    if kind == "numeric":
-        return value if isinstance(value, Decimal | float) else None
-    if kind in ("text", "utf8"):
-        if isinstance(value, bytes):
-            return value if kind == "text" else None
-        return value if isinstance(value, str) and (kind == "utf8" or "\0" not in value) else None
-    wanted = bool if kind == "boolean" else datetime.date
-    return value if type(value) is wanted else None
-
-
-def strictly(rows, kinds):
-    return [tuple(as_type(v, kind) for v, kind in zip(row, kinds, strict=True)) for row in rows]
-
-
-def arrow(rows, text="text"):
-    kinds = ("bigint", "bigint", "double", text, "boolean", "date")
-    types = (pa.int64(), pa.int64(), pa.float64(), pa.binary(), pa.bool_(), pa.date32())
-    held = list(zip(*strictly(rows, kinds), strict=True))
-    raw = [v.encode("utf-8", "surrogatepass") if isinstance(v, str) else v for v in held[3]]
-    arrays = [pa.array(raw if k == 3 else held[k], types[k]) for k in range(6)]
-    # Text by its type, bytes by its content: nobody looked whether it is UTF-8.
-    arrays[3] = pa.Array.from_buffers(pa.string(), len(raw), arrays[3].buffers())
-    return pa.table(arrays, names=COLUMNS)
-
-
-class Kept:
-    """A table in one kind of source that a row can be put into and taken from."""
-
-    def __init__(self, folder, rows):
-        self.folder, self.rows = folder, list(rows)
-        self.write()
-
-    def write(self):
-        raise NotImplementedError
-
-    def put(self, row):
-        self.rows.append(row)
-        self.write()
-
-    def change(self, row):
-        self.rows = [*self.rows[1:], row]
-        self.write()
-
-
-class Csv(Kept):
-    def write(self):
-        self.place = self.folder / "people.csv"
-        with self.place.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
-            out = csv.writer(file)
-            out.writerow(COLUMNS)
-            for row in self.rows:
-                shown = [
-                    v.decode(errors="surrogateescape") if isinstance(v, bytes) else v for v in row
-                ]
-                out.writerow([None if v is None else str(v).replace("\0", "") for v in shown])
-
-
-class Parquet(Kept):
-    def write(self):
-        self.place = self.folder / "people.parquet"
-        pq.write_table(arrow(self.rows), self.place)
-
-
-class PolarsFile(Parquet):
-    def write(self):
-        super().write()
-        self.place = f"polars:{self.place}"
-
-
-class Arrow(Kept):
-    def write(self):
-        self.place = arrow(self.rows)
-
-
-class Pandas(Kept):
-    def write(self):
-        self.place = pd.DataFrame(self.rows, columns=COLUMNS, dtype=object)
-
-
-class GuessingPandas(Kept):
-    """Types by pandas itself, as it reads whole numbers with one missing as floats."""
-
-    def write(self):
-        self.place = pd.DataFrame(self.rows, columns=COLUMNS)
-
-
-class Polars(Kept):
-    def write(self):
-        kinds = ("bigint", "bigint", "double", "utf8", "boolean", "date")
-        types = (pl.Int64, pl.Int64, pl.Float64, pl.String, pl.Boolean, pl.Date)
-        schema = dict(zip(COLUMNS, types, strict=True))
-        self.place = pl.DataFrame(strictly(self.rows, kinds), schema=schema, orient="row")
-
-
-class Lazy(Polars):
-    def write(self):
-        super().write()
-        self.place = self.place.lazy()
-
-
-class Ibis(Kept):
-    def write(self):
-        rows = arrow(self.rows)
-        held = rows.set_column(3, "region", rows["region"].cast(pa.binary()))
-        self.place = ibis.memtable(held).mutate(one=1)
-
-
-class DuckDB(Kept):
-    kinds = ("hugeint", "hugeint", "double", "utf8", "boolean", "date")
-
-    def write(self):
-        path = self.folder / "people.duckdb"
-        with duckdb.connect(str(path)) as db:
-            db.execute(
-                "create table people (id hugeint, age hugeint, height double, region varchar, "
-                "smoker boolean, born date)"
-            )
-            self._insert(db, self.rows)
-        self.place = f"duckdb:///{path}"
-
-    def _insert(self, db, rows):
-        held = strictly(rows, self.kinds)
-        db.executemany("insert into people values (?, ?, ?, ?, ?, ?)", held)
-
-    def put(self, row, more="select 1"):
-        with duckdb.connect(str(self.folder / "people.duckdb")) as db:
-            db.execute(more)
-            self._insert(db, [row])
-
-    def change(self, row):
-        self.put(row, "delete from people where rowid = (select min(rowid) from people)")
-
-
-class SQLite(Kept):
-    def write(self):
-        self.place = f"sqlite:///{self.folder / 'people.sqlite'}"
-        self._run("create table people (id, age, height, region, smoker, born)", self.rows)
-
-    def _run(self, first, rows):
-        with sqlite3.connect(self.folder / "people.sqlite") as db:
-            db.execute(first)
-            for row in rows:
-                big = (Decimal, datetime.date)
-                held = [
-                    str(v) if isinstance(v, big) or (type(v) is int and abs(v) >= 2**63) else v
-                    for v in row
-                ]
-                # Bytes that call themselves a text.
-                wrap = ["cast(? as text)" if isinstance(v, bytes) else "?" for v in held]
-                db.execute(f"insert into people values ({', '.join(wrap)})", held)
-        db.close()
-
-    def put(self, row):
-        self._run("select 1", [row])
-
-    def change(self, row):
-        self._run("delete from people where rowid = (select min(rowid) from people)", [row])
-
-
-class PostgreSQL(Kept):
-    kinds = ("bigint", "bigint", "numeric", "text", "boolean", "date")
-    numbers = itertools.count()
-
-    def __init__(self, server, rows):
-        self.place = server.new_database(f"hostile{next(self.numbers)}")
-        self.db = psycopg.connect(self.place, autocommit=True)
-        self.db.execute(
-            "create table people (n serial, id bigint, age bigint, height numeric, region text, "
-            "smoker boolean, born date)"
-        )
-        for row in rows:
-            self.put(row)
-
-    def put(self, row):
-        (held,) = strictly([row], self.kinds)
-        held = [None if isinstance(v, bytes) or v == "\ud800" else v for v in held]
-        if row[5] == "infinity":
-            held[5] = "infinity"
-        if isinstance(row[2], str) and "1e" in row[2]:
-            held[2] = Decimal(row[2])
-        self.db.execute(
-            "insert into people (id, age, height, region, smoker, born) "
-            "values (%s, %s, %s, %s, %s, %s)", held,
-        )  # fmt: skip
-
-    def change(self, row):
-        self.db.execute("delete from people where n = (select min(n) from people)")
-        self.put(row)
-
-
-FILES = [
-    Csv,
-    Parquet,
-    PolarsFile,
-    Arrow,
-    Pandas,
-    GuessingPandas,
-    Polars,
-    Lazy,
-    Ibis,
-    DuckDB,
-    SQLite,
 ]
 
 
