@@ -5,12 +5,23 @@ The pages must work without a network, so formulas become MathML, which browsers
 themselves.
 """
 
+import functools
 import html
 import re
+from pathlib import Path
 from typing import Any
 
 from latex2mathml.converter import convert
 
+GLOSSARY = Path(__file__).parents[1] / "docs" / "glossary.md"
+#: Words that are explained where they first appear on a page.
+WORDS = ("answer graph", "remap", "route", "regular prior", "tight constraints",
+         "maximally general", "prices", "Dobrushin utility")  # fmt: skip
+#: What is left as it is: links, code, formulas, headings and tags.
+KEPT = re.compile(
+    r"(<(?:a|code|pre|math|h[1-6])\b.*?</(?:a|code|pre|math|h[1-6])>|<[^>]*>)", re.DOTALL
+)
+ROW = re.compile(r"^\| ([^|]+) \| (.+?) \| `[^`]+` \|$", re.MULTILINE)
 RUN = re.compile(r"^( *```+ *python) run *$", re.MULTILINE)
 #: A formula in a docstring, and in a page as GitHub shows it too: $`x`$.
 MATH = re.compile(r":math:<code>(.*?)</code>|\$<code>(.*?)</code>\$", re.DOTALL)
@@ -30,11 +41,40 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     return RUN.sub(r"\1", drawn)
 
 
-def on_page_content(text: str, **_: Any) -> str:
-    """Draw the formulas and shorten the roles that came from docstrings."""
+def on_page_content(text: str, page: Any = None, **_: Any) -> str:
+    """Draw the formulas, shorten the roles that came from docstrings, and explain first words."""
     text = MATH.sub(lambda found: formula(found[1] or found[2], "inline"), text)
     text = DISPLAY.sub(lambda found: formula(re.sub(r"<.*?>", "", found[1]), "block"), text)
-    return ROLE.sub(lambda found: f"<code>{short(*found.groups())}</code>", text)
+    text = ROLE.sub(lambda found: f"<code>{short(*found.groups())}</code>", text)
+    place = "" if page is None else page.file.src_uri
+    return text if place in ("", "glossary.md") else explained(text, place.count("/"))
+
+
+def explained(text: str, depth: int) -> str:
+    """Link the first place of each word of the papers to the glossary, with its meaning."""
+    parts = KEPT.split(text)
+    for word, meaning in terms().items():
+        pattern = re.compile(rf"\b{word}\b", re.IGNORECASE)
+        for k in range(0, len(parts), 2):
+            found = pattern.search(parts[k])
+            if found is None:
+                continue
+            link = f'<a href="{"../" * depth}glossary.html" title="{html.escape(meaning)}">'
+            marked = f"{link}{found[0]}</a>"
+            rest = parts[k][found.end() :]
+            parts[k : k + 1] = [parts[k][: found.start()], marked, rest]
+            break
+    return "".join(parts)
+
+
+@functools.cache
+def terms() -> dict[str, str]:
+    """Return the words that are not everyday English, with their meaning in the glossary."""
+    known = dict(ROW.findall(GLOSSARY.read_text(encoding="utf-8")))
+    plain = {word: re.sub(r"[`*\\]", "", known[word]) for word in WORDS}
+    spelled = {"tight constraints": "tight.constraints", "regular prior": "regular priors?"}
+    spelled |= {"remap": "remaps?", "route": "routes?", "answer graph": "answer graphs?"}
+    return {spelled.get(word, word): meaning for word, meaning in plain.items()}
 
 
 def formula(escaped: str, display: str) -> str:

@@ -71,19 +71,33 @@ class Analysis:
         """The same in words."""
         level = f"{self.epsilon:.6g}" if math.isfinite(self.epsilon) else None
         general = {
-            True: "No mechanism with the same privacy tells strictly more.",
-            False: "A mechanism with the same privacy exists that tells strictly more.",
+            True: "It is maximally general: no mechanism with the same ε tells every consumer as "
+            "much and some consumer more.",
+            False: "It is not maximally general: with the same ε another mechanism tells everybody "
+            "at least as much and somebody more. Whoever this one was designed for gains nothing "
+            "by it, if the design is certified; for consumers whom you do not know, 'tightrope "
+            "generalise' makes it.",
             None: "Generality is not defined for a mechanism without privacy.",
         }
+        alike = (
+            ()
+            if self.dobrushin is None
+            else (
+                f"The two true answers that are told apart best still look alike in "
+                f"{-100 * self.dobrushin:.4g} % of cases (the Dobrushin utility is that with a "
+                "minus sign).",
+            )
+        )
         return (
-            f"A consumer who guesses well names the true answer with probability "
-            f"{self.utility:.6g}.",
+            f"A consumer who makes the best guess from the output (the best remap) names the true "
+            f"answer with probability {self.utility:.6g}.",
             f"One guess becomes 2^{self.min_entropy_leakage_bits:.6g} times better by the output, "
             f"at most 2^{self.min_capacity_bits:.6g} times whatever was known before.",
             f"The output carries {self.shannon_leakage_bits:.6g} bits about the true answer.",
             "Some output rules an answer out that its neighbour allows: no ε holds."
             if level is None
             else f"The smallest ε that holds is {level}.",
+            *alike,
             general[self.maximally_general],
         )
 

@@ -113,7 +113,10 @@ def _consumer(design: Design) -> str:
 
 def _comparison(design: Design) -> str:
     values = [("this mechanism", design.expected_loss, "best")]
-    values += [(f"{name} noise, best remap", loss, "") for name, loss in design.baselines.items()]
+    values += [
+        (f"{name} noise, with the best guess from it", loss, "")
+        for name, loss in design.baselines.items()
+    ]
     values.append(("no private mechanism below", design.bound, ""))
     top = max(abs(value) for _, value, _ in values) or 1.0
     rows = "".join(
@@ -156,13 +159,19 @@ def _leakage(design: Design) -> str:
 def _proofs(design: Design) -> str:
     gap = f"{design.gap:.2g}" if design.gap > 0 else "0"
     rows = [
-        ("route", f"{design.route}: {design.reason}"),
+        ("route (how it was found)", f"{design.route}: {design.reason}"),
         ("loss", _number(design.expected_loss)),
         ("bound", f"{_number(design.bound)} (relative gap {gap})"),
     ]
     certificate = design.certificate
     if certificate is not None:
-        rows.append(("certificate", f"one price for each of the {design.nodes} answers"))
+        rows.append(
+            (
+                "certificate",
+                f"one number for each of the {design.nodes} answers, called its price: no "
+                "private mechanism loses less than their sum",
+            )
+        )
         if certificate.theorem:
             rows.append(("why the prices are valid", certificate.theorem))
         if design.nodes <= 12:

@@ -53,7 +53,8 @@ class ConsumersPanel(Panel):
                         self._plot = ui.plotly({"data": [], "layout": {}}).classes("w-full")
                         self._plot.style("height: 250px")
                         self._hint = ui.label(
-                            "Drag the point. Shaded: regular priors at this ε."
+                            "Drag the point. Shaded: the regular priors at this ε, those "
+                            "not too uneven for it; for them the best mechanism has a closed form."
                         ).classes("tr-note")
                     with ui.column().classes("w-full").style("gap: 8px"):
                         self._facts = ui.element("div").classes("tr-facts").props("data-regular")

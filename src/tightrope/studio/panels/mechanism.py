@@ -54,7 +54,8 @@ class MechanismPanel(Panel):
                     self._bars = ui.plotly({"data": [], "layout": {}}).classes("w-full")
                     self._bars.style("height: 220px").props("data-bars")
                     self._notes = ui.column().classes("w-full").style("gap: 2px")
-                with card("Route"):
+                with card("Route", "How the mechanism was found: by a closed form, a theorem or a "
+                          "search. Each ends with the same proof."):  # fmt: skip
                     self._facts = ui.element("div").classes("tr-facts w-full").props("data-design")
                     with (
                         ui.expansion("Why not the others?", on_value_change=self._others)
@@ -63,8 +64,10 @@ class MechanismPanel(Panel):
                     ):
                         self._routes = ui.element("div").classes("w-full").props("data-routes")
         with ui.element("div").classes("tr-columns tr-even") as self._more:
-            with card("Column graphs", "For one output, the constraints that hold with equality. "
-                      "All connected: nothing more informative is as private."):  # fmt: skip
+            with card("Does it tell as much as it may?", "For one output, the edges on which "
+                      "privacy holds with equality. Where they connect all answers, for every output, no "
+                      "mechanism with this ε tells every consumer as much and some consumer more: "
+                      "it is maximally general."):  # fmt: skip
                 self._general = ui.label().props("data-general")
                 self._output = ui.select([], label="Output", on_change=self._draw_column)
                 self._output.props("outlined dense options-dense").style("min-width: 110px")
@@ -263,7 +266,7 @@ class MechanismPanel(Panel):
                 if bar.note:
                     ui.label(f"{bar.name}: {bar.note}").classes("tr-note")
         few = "" if made.columns else " (too many answers to draw)"
-        self._general.set_text(f"The mechanism is {made.general}{few}.")
+        self._general.set_text(f"This mechanism is {made.general}{few}.")
         names = {k: column.output for k, column in enumerate(made.columns)}
         self._output.set_visibility(bool(names))
         self._column.set_visibility(bool(names))

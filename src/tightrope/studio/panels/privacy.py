@@ -56,7 +56,12 @@ class PrivacyPanel(Panel):
                 self._words = ui.column().classes("w-full").style("gap: 6px")
         with (
             ui.element("div").classes("w-full"),
-            card("Where the tight-constraints mechanism exists"),
+            card(
+                "Where the tight-constraints mechanism exists",
+                "The mechanism whose privacy holds "
+                "with equality towards every reported answer. Where it exists it is the best one "
+                "for many priors; elsewhere a search finds the best.",
+            ),
         ):
             self._waiting = ui.linear_progress(show_value=False).props("indeterminate")
             self._plot = ui.plotly({"data": [], "layout": {}}).classes("w-full")
