@@ -209,6 +209,13 @@ class Channel:
                 f"use entry(i, o)"
             )
 
+    def _check_entries(self, rows: int, columns: int) -> None:
+        if rows * columns > LIMITS.matrix:
+            raise TooLarge(
+                f"the matrix of this channel would hold {rows} × {columns} numbers, more than "
+                f"{LIMITS.matrix}: use row(i), column(o) or row_blocks()"
+            )
+
     def _repr_html_(self, most: int = 10) -> str:
         """Return the first rows and columns as a table, darker where probabilities are larger."""
         inputs, outputs = self.shape
@@ -261,12 +268,7 @@ class RuleChannel(Channel, ABC):
 
     def matrix(self) -> NDArray[np.float64]:
         """Return the whole matrix; refused with the size when it would not fit."""
-        rows, columns = self.shape
-        if rows * columns > LIMITS.matrix:
-            raise TooLarge(
-                f"the matrix of this channel would hold {rows} × {columns} numbers, more than "
-                f"{LIMITS.matrix}: use row(i), column(o) or row_blocks()"
-            )
+        self._check_entries(*self.shape)
         out = np.empty(self.shape)
         for start, block in self.row_blocks():
             out[start : start + len(block)] = block

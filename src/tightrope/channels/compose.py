@@ -1,13 +1,13 @@
 r"""New channels from old: remap, cascade, selection of rows, random choice, both at once.
 
 Where every part has integer weights (a function counts as one) so has the result, and nothing
-is rounded. Otherwise the result is a matrix of floats up to ``LIMITS.block`` entries and
-computes its rows on demand above.
+is rounded. Otherwise the result is a matrix of floats; a cascade of more than ``LIMITS.block``
+entries computes its rows on demand.
 """
 
 from __future__ import annotations
 
-import functools
+import itertools
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
@@ -204,13 +204,17 @@ def parallel(first: Channel, second: Channel) -> Channel:
     [[9, 3, 3, 1], [1, 3, 3, 9]]
     """
     check_same_inputs(first, second)
-    both = ParallelChannel(first, second)
+    rows, columns = first.shape[0], first.shape[1] * second.shape[1]
+    first._check_entries(rows, columns)
+    pairs: list[Hashable] = list(itertools.product(first.outputs, second.outputs))
+    labels = {"inputs": first.inputs, "outputs": pairs}
     one, two = as_integers(first), as_integers(second)
     if one is None or two is None:
-        return _held(both)
+        products = first.matrix()[:, :, None] * second.matrix()[:, None, :]
+        return Channel(products.reshape(rows, columns), **labels)
     left, right = _safe(one.weights[:, :, None], two.weights[:, None, :])
-    weights = np.asarray(left * right).reshape(both.shape)
-    return IntegerChannel(weights, one.total * two.total, inputs=first.inputs, outputs=both.outputs)
+    weights = np.asarray(left * right).reshape(rows, columns)
+    return IntegerChannel(weights, one.total * two.total, **labels)
 
 
 # -- exact parts --------------------------------------------------------------------------
@@ -290,67 +294,11 @@ def _select(
         return IntegerChannel(
             channel.weights[rows], channel.total, inputs=labels, outputs=channel.outputs
         )
-    if not isinstance(channel, RuleChannel):
-        return Channel(channel.matrix()[rows], inputs=labels, outputs=channel.outputs)
-    return SelectedRows(channel, rows, inputs=labels)
-
-
-class SelectedRows(RuleChannel):
-    """Some rows of a channel, in any order and as often as wanted.
-
-    Made by :func:`~tightrope.channels.restrict` and :func:`~tightrope.channels.of_databases`.
-
-    Parameters
-    ----------
-    channel
-        Where the rows come from.
-    rows
-        Which rows.
-    inputs
-        Labels of the selected rows; their places by default.
-
-    Examples
-    --------
-    >>> from tightrope.channels import GeometricChannel
-    >>> SelectedRows(GeometricChannel(9, "ln(2)"), np.array([4, 4])).shape
-    (2, 9)
-    """
-
-    def __init__(
-        self, channel: Channel, rows: NDArray[np.int64], *, inputs: Sequence[Hashable] | None = None
-    ) -> None:
-        self.channel, self.rows = channel, rows
-        self.shape = (len(rows), channel.shape[1])
-        self._set_labels(inputs, None)
-        self._outputs = channel.output_label
-
-    def row(self, i: int) -> NDArray[np.float64]:
-        """Return the row that stands at place i."""
-        self._check_input(i)
-        return self.channel.row(int(self.rows[i]))
-
-    def column(self, o: int) -> NDArray[np.float64]:
-        """Return the selected entries of a column."""
-        return self.channel.column(o).take(self.rows)
-
-    def entry(self, i: int, o: int) -> float:
-        """Return one probability."""
-        self._check_input(i)
-        return self.channel.entry(int(self.rows[i]), o)
-
-    def column_maxima(self) -> NDArray[np.float64]:
-        """Return the column maxima over the different rows that occur."""
-        different = np.unique(self.rows)
-        if len(different) == self.channel.shape[0]:
-            return self.channel.column_maxima()
-        rows = (self.channel.row(int(i)) for i in different)
-        return np.asarray(functools.reduce(np.maximum, rows))
-
-    def column_maxima_sum(self) -> float:
-        """Return the sum of the column maxima."""
-        if len(np.unique(self.rows)) == self.channel.shape[0]:
-            return self.channel.column_maxima_sum()
-        return float(self.column_maxima().sum())
+    channel._check_entries(len(rows), channel.shape[1])
+    # Rows that occur often are made once.
+    different, place = np.unique(rows, return_inverse=True)
+    made = np.stack([channel.row(int(i)) for i in different])
+    return Channel(made[place], inputs=labels, outputs=channel.outputs)
 
 
 class CascadeChannel(RuleChannel):
@@ -400,47 +348,3 @@ class CascadeChannel(RuleChannel):
         for start, part in self.second.row_blocks():
             out += block[:, start : start + len(part)] @ part
         return out
-
-
-class ParallelChannel(RuleChannel):
-    r"""Two channels on the same answer, both outputs seen.
-
-    .. math:: P[i,(o,p)] = X[i,o]\,Y[i,p], \text{ the second output fastest.}
-
-    Made by :func:`~tightrope.channels.parallel`.
-
-    Examples
-    --------
-    >>> response = Channel([[0.75, 0.25], [0.25, 0.75]])
-    >>> ParallelChannel(response, response).row(0).tolist()
-    [0.5625, 0.1875, 0.1875, 0.0625]
-    """
-
-    def __init__(self, first: Channel, second: Channel) -> None:
-        self.first, self.second = first, second
-        self.shape = (first.shape[0], first.shape[1] * second.shape[1])
-        self._inputs = first.input_label
-
-    def _both(self, o: int) -> tuple[int, int]:
-        self._check_output(o)
-        return divmod(int(o), self.second.shape[1])
-
-    def row(self, i: int) -> NDArray[np.float64]:
-        """Return the outer product of the two rows."""
-        self._check_row("a row", self.shape[1])
-        return np.multiply.outer(self.first.row(i), self.second.row(i)).ravel()
-
-    def column(self, o: int) -> NDArray[np.float64]:
-        """Return the entrywise product of two columns."""
-        left, right = self._both(o)
-        return self.first.column(left) * self.second.column(right)
-
-    def entry(self, i: int, o: int) -> float:
-        """Return one probability."""
-        left, right = self._both(o)
-        return self.first.entry(i, left) * self.second.entry(i, right)
-
-    def output_label(self, o: int) -> Hashable:
-        """Return both outputs as a pair."""
-        left, right = self._both(o)
-        return self.first.output_label(left), self.second.output_label(right)
