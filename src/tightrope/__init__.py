@@ -13,6 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what type checkers and editors see; the table below is what runs
+    from tightrope.asking import ask as ask
     from tightrope.certify import verify as verify
     from tightrope.channels import Channel as Channel
     from tightrope.consumers import Consumer as Consumer, Loss as Loss, Prior as Prior
@@ -28,6 +29,7 @@ __version__ = "0.1.0"
 
 #: Room -> the names that a user may write as ``tr.name``.
 _PUBLIC = {
+    "asking": "ask",
     "certify": "verify",
     "channels": "Channel",
     "consumers": "Consumer Loss Prior",

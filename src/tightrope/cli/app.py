@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_origin, get_type_hints
 import typer
 
 from tightrope import __version__
+from tightrope.cli.ask import ask
 from tightrope.cli.design import design
 from tightrope.cli.init import init
 from tightrope.cli.interval import interval
@@ -102,6 +103,7 @@ def _register(group: typer.Typer, command: Callable[..., None], name: str | None
 
 
 for command in (
+    ask,
     graph,
     exists,
     regular,

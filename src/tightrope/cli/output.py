@@ -50,6 +50,25 @@ def shared_words() -> dict[str, tuple[str, str]]:
             "Stop then with the best mechanism found so far, and the gap that is proved.",
         ),
         "neighbours": ("RELATION", f"Which databases are neighbours: {listed(RELATIONS)}."),
+        "sql": ("SQL", "The question: one SELECT on one table."),
+        "data": (
+            "URL",
+            "The table: a CSV or Parquet file, or an address such as duckdb:///FILE or "
+            "postgresql://…. By default the source in the facts.",
+        ),
+        "facts": ("FILE", "The public facts; tightrope.toml where there is one by default."),
+        "ledger": ("URL", "The ledger: a file, sqlite:///FILE or postgresql://…."),
+        "budget": ("E", "The table's budget, when the ledger does not know it yet."),
+        "column": (
+            "NAME:WHAT",
+            "Without a facts file: a column and its public facts, such as age:0..120, "
+            "region:north,south or born:date; with ':complete' behind it, everybody has such a "
+            "value. May be given several times.",
+        ),
+        "population": ("N", "Without a facts file: the number of people, which is public."),
+        "user": ("NAME", "Who asks; charged as well as the table."),
+        "key": ("KEY", "Names this request: asked again, it gives the same answer."),
+        "receipt": ("FILE", "Write the signed receipt into a file too."),
         "url": ("URL", "The ledger: a file, sqlite:///FILE or postgresql://…."),
         "as_json": ("", "Print one JSON object instead of a table."),
     }

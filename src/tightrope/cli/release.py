@@ -3,108 +3,63 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from tightrope.cli.output import AsJson, tell
+from tightrope.cli.output import tell
 from tightrope.errors import InputError
 
 if TYPE_CHECKING:
+    from tightrope.publish import Column
     from tightrope.publish.releasing import DeclaredQuestion
 
 
 def release(
-    mechanism: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The mechanism file (.tightrope).")
-    ],
-    sql: Annotated[
-        str, typer.Option("--sql", metavar="SQL", help="The question: one SELECT on one table.")
-    ],
-    ledger: Annotated[
-        str,
-        typer.Option(
-            "--ledger", metavar="URL", help="The ledger: a file, sqlite:///FILE or postgresql://…."
-        ),
-    ],
-    data: Annotated[
-        str | None,
-        typer.Option(
-            "--data",
-            metavar="URL",
-            help="The table: a CSV or Parquet file, or an address such as duckdb:///FILE or "
-            "postgresql://…. By default the source in the facts.",
-        ),
-    ] = None,
-    facts: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="The public facts; tightrope.toml where there is one by default."
-        ),
-    ] = None,
-    budget: Annotated[
-        str | None,
-        typer.Option(metavar="E", help="The table's budget, when the ledger does not know it yet."),
-    ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME:WHAT",
-            help="Without a facts file: a column and its public facts, such as age:0..120, "
-            "region:north,south or born:date. May be given several times.",
-        ),
-    ] = None,
-    user: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Who asks; charged as well as the table.")
-    ] = None,
-    key: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KEY", help="Names this request: asked again, it gives the same answer."
-        ),
-    ] = None,
-    part: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PARTITION=PART", help="Ask about one part of a declared partition only."
-        ),
-    ] = None,
-    query: Annotated[
-        str | None,
-        typer.Option(metavar="QUERY", help="For SQL without a known shape: what it answers."),
-    ] = None,
-    answers: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="With --query: a JSON object from the SQL's result to the answer."
-        ),
-    ] = None,
-    otherwise: Annotated[
-        str | None,
-        typer.Option(metavar="ANSWER", help="With --query: the answer for every other result."),
-    ] = None,
-    receipt: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the signed receipt into a file too.")
-    ] = None,
-    as_json: AsJson = False,
+    mechanism: Path,
+    *,
+    sql: str,
+    ledger: str,
+    data: str | None = None,
+    facts: Path | None = None,
+    budget: str | None = None,
+    column: list[str] | None = None,
+    user: str | None = None,
+    key: str | None = None,
+    part: str | None = None,
+    query: str | None = None,
+    answers: Path | None = None,
+    otherwise: str | None = None,
+    receipt: Path | None = None,
+    as_json: bool = False,
 ) -> None:
     """Release one private answer from a real table, paid from the ledger.
 
     The budget is charged before a row is read. With --key, asking again after a crash gives the
-    same answer and costs nothing.
+    same answer and costs nothing. 'tightrope ask' designs the mechanism too.
+
+    Parameters
+    ----------
+    mechanism : FILE
+        The mechanism file (.tightrope).
+    part : PARTITION=PART
+        Ask about one part of a declared partition only.
+    query : QUERY
+        For SQL without a known shape: what it answers.
+    answers : FILE
+        With --query: a JSON object from the SQL's result to the answer.
+    otherwise : ANSWER
+        With --query: the answer for every other result.
 
     Examples:
       tightrope release count.tightrope --data people.csv --sql "select count(*) from people" \\
           --ledger ledger.db --budget 2
 
-    >>> release(Path("no-such.tightrope"), "select count(*) from t", "ledger.db")
+    >>> release(Path("no-such.tightrope"), sql="select count(*) from t", ledger="ledger.db")
     Traceback (most recent call last):
     ...
     tightrope.errors.InputError: no-such.tightrope: No such file or directory
     """
     from tightrope.files import check_goals
     from tightrope.publish.accounts import shown
-    from tightrope.publish.facts import FACTS_FILE, read_column
     from tightrope.publish.receipts import write_receipt
     from tightrope.publish.releasing import release as do_release
     from tightrope.report.texts import answer_text
@@ -113,14 +68,7 @@ def release(
         check_goals(receipt)
     except InputError as refused:
         raise InputError(f"{refused}; nothing was released") from None
-    columns = {declared.name: declared for declared in map(read_column, column or [])}
-    if facts is None and Path(FACTS_FILE).exists():
-        if columns:
-            raise InputError(
-                f"there is a {FACTS_FILE} here, and columns are declared there: add "
-                f"{', '.join(columns)} to it and leave --column out"
-            )
-        facts = Path(FACTS_FILE)
+    facts, columns = public_facts(facts, column)
     done = do_release(
         mechanism,
         data=data,
@@ -146,6 +94,23 @@ def release(
     tell(as_json, done.as_dict(), f"{done.receipt['query']}  ({done.receipt['neighbours']})", rows)
     if receipt is not None:
         write_receipt(done.receipt, receipt)
+
+
+def public_facts(
+    facts: Path | None, column: list[str] | None
+) -> tuple[Path | None, dict[str, Column]]:
+    """Return the file of public facts, or the columns that are declared instead of one."""
+    from tightrope.publish.facts import FACTS_FILE, read_column
+
+    columns = {declared.name: declared for declared in map(read_column, column or [])}
+    if facts is None and Path(FACTS_FILE).exists():
+        if columns:
+            raise InputError(
+                f"there is a {FACTS_FILE} here, and columns are declared there: add "
+                f"{', '.join(columns)} to it and leave --column out"
+            )
+        facts = Path(FACTS_FILE)
+    return facts, columns
 
 
 def _part(text: str | None) -> tuple[str, str] | None:

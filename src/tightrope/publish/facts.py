@@ -708,21 +708,24 @@ def facts_of_mechanism(
     ...
     tightrope.errors.InputError: without public facts the table in visits.csv is called visits, ...
     """
+    found = re.match(r"(?:count|sum|histogram|counts|count_mod)\((\d+)", mechanism.query)
+    people = int(found[1]) if found else None
+    return facts_of_one_table(sql, data, columns, people, mechanism.neighbours)
+
+
+def facts_of_one_table(
+    sql: Any, data: Any, columns: Mapping[str, Column], population: int | None, neighbours: str
+) -> Facts:
+    """Return facts about the one table that a question names, as far as they are given."""
     from tightrope.publish.sources import dialect_of, own_name, shown_address
 
-    found = re.match(r"(?:count|sum|histogram|counts|count_mod)\((\d+)", mechanism.query)
     name, own = _table_name(sql, dialect_of(data)), own_name(data)
     if own is not None and folded_name(name) != folded_name(own):
         raise InputError(
             f"without public facts the table in {shown_address(data)} is called {own}, so that it "
             f"has one budget; got {name}: write FROM {own}, or name the table in public facts"
         )
-    table = Table(
-        name=name,
-        population=int(found[1]) if found else None,
-        neighbours=Neighbours.of(mechanism.neighbours),
-        columns=dict(columns),
-    )
+    table = Table(name, population, Neighbours.of(neighbours), dict(columns))
     return Facts({name: table})
 
 
@@ -740,15 +743,18 @@ def read_column(text: str) -> Column:
             f"a column looks like age:0..120, region:north,south or born:date, got {text[:60]!r}"
         )
     name, rest = name.strip(), rest.strip()
+    entry: dict[str, Any] = {}
+    if rest.endswith(":complete"):
+        rest, entry = rest.removesuffix(":complete").strip(), {"complete": True}
     bounds = re.fullmatch(r"(-?\d+)\.\.(-?\d+)", rest)
     if bounds:
-        return column_from(name, {"bounds": [int(bounds[1]), int(bounds[2])]}, name)
+        return column_from(name, {"bounds": [int(bounds[1]), int(bounds[2])], **entry}, name)
     if rest in TYPES:
         return column_from(name, {"type": rest}, name)
     values: list[Any] = [value.strip() for value in rest.split(",")]
     if all(re.fullmatch(r"-?\d+", value) for value in values):
         values = [int(value) for value in values]
-    return column_from(name, {"values": values}, name)
+    return column_from(name, {"values": values, **entry}, name)
 
 
 def _table_name(sql: Any, dialect: str) -> str:

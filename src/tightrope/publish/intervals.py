@@ -320,9 +320,8 @@ def _marginals(
         column = np.array([number[parts[place]] for parts in outputs])
         order = np.argsort(column, kind="stable")
         starts = np.searchsorted(column[order], np.arange(len(values)))
-        marginal = rows if len(values) == len(outputs) and np.array_equal(order, column) else None
-        if marginal is None:
-            marginal = np.add.reduceat(rows[:, order], starts, axis=1)
+        sorted_already = np.array_equal(column, np.arange(len(outputs)))
+        marginal = rows if sorted_already else np.add.reduceat(rows[:, order], starts, axis=1)
         found.append(([parts[place] for parts in inputs], values, marginal))
     return found
 

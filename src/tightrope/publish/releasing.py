@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import secrets
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,9 +26,10 @@ from tightrope.publish.store import Store
 
 if TYPE_CHECKING:
     from tightrope.certify import Mechanism
+    from tightrope.certify.verification import Verification
 
-#: Digests of mechanisms that this process has verified: a file is verified once.
-_VERIFIED: set[bytes] = set()
+#: What was found about mechanisms in this process, by digest: a file is verified once.
+_VERIFIED: dict[str, Verification] = {}
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def release(
     """
     judged = checked_mechanism(mechanism)
     known = _facts(facts, judged, sql, data, columns)
-    shape = understand([judged], sql, known, _likely_place(data, known), part, declared)
+    shape = understand([judged], sql, known, likely_place(data, known), part, declared)
     request = Request.of(
         [judged], shape, known, data=data, user=user, budget=budget, declared=declared,
         has_facts=facts is not None, key=key,
@@ -240,6 +240,7 @@ class Request:
         declared: DeclaredQuestion | None = None,
         has_facts: bool = True,
         key: str | None = None,
+        is_named: bool = True,
     ) -> Request:
         """Return a request, or refuse it; see :func:`release` for the arguments."""
         place = data if data is not None else shape.table.source
@@ -257,7 +258,7 @@ class Request:
             _budgets(facts, shape.table, budget, user),
             _body(mechanisms, shape, user, declared),
             key if key is not None else secrets.token_hex(16),
-            key is not None,
+            key is not None and is_named,
             declared,
             has_facts,
         )
@@ -351,21 +352,29 @@ def checked_mechanism(mechanism: Mechanism | str | Path) -> Mechanism:
     ...
     tightrope.errors.InputError: no-such-file.tightrope: No such file or directory
     """
-    from tightrope.certify import Mechanism, read, verify
+    from tightrope.certify import Mechanism, read
 
     # The bytes that are verified are the bytes that are drawn from: a file could change.
     opened = read(mechanism) if isinstance(mechanism, str | Path) else mechanism
-    raw = opened.to_bytes()
-    number = hashlib.sha256(raw).digest()
-    held = Mechanism(raw)
-    if number not in _VERIFIED:
-        verdict = verify(held)
-        if not verdict.private:
-            reason = verdict.reasons[0] if verdict.reasons else "its privacy is not proved"
-            raise CheckFailed(f"the mechanism is not released from: {reason}")
-        if len(_VERIFIED) < 1000:
-            _VERIFIED.add(number)
+    held = Mechanism(opened.to_bytes())
+    verdict = verdict_of(held)
+    if not verdict.private:
+        reason = verdict.reasons[0] if verdict.reasons else "its privacy is not proved"
+        raise CheckFailed(f"the mechanism is not released from: {reason}")
     return held
+
+
+def verdict_of(mechanism: Mechanism) -> Verification:
+    """Return what the judge finds about a mechanism that is held in memory."""
+    from tightrope.certify import verify
+
+    number = mechanism.digest
+    if number not in _VERIFIED:
+        verdict = verify(mechanism)
+        if len(_VERIFIED) >= 1000:
+            return verdict
+        _VERIFIED[number] = verdict
+    return _VERIFIED[number]
 
 
 def understand(
@@ -416,7 +425,7 @@ def understand(
     return shape
 
 
-def _likely_place(data: Any, facts: Facts) -> Any:
+def likely_place(data: Any, facts: Facts) -> Any:
     """Return where the table will be, as far as that is known before the SQL is read."""
     sources = {table.source for table in facts.tables.values()}
     return sources.pop() if data is None and len(sources) == 1 else data

@@ -111,6 +111,21 @@ def _one_select(sql: str, dialect: str, longest: int = 100_000) -> Any:
     return parsed[0]
 
 
+def semicolons(sql: str, dialect: str) -> list[int]:
+    """Return where the semicolons of SQL are; one inside a text is none.
+
+    >>> semicolons("select ';' ; select 2", "duckdb")
+    [11]
+    """
+    from sqlglot import Dialect, errors
+
+    try:
+        pieces = Dialect.get_or_raise(dialect).tokenize(sql)
+    except errors.SqlglotError as wrong:
+        raise InputError(f"this is not SQL that can be read: {_trouble(wrong, sql)}") from None
+    return [int(piece.start) for piece in pieces if piece.token_type.name == "SEMICOLON"]
+
+
 def _trouble(wrong: Exception, sql: str) -> str:
     """Say where SQL cannot be read: sqlglot's own message is for terminals with colours."""
     told: dict[str, Any] = next(iter(getattr(wrong, "errors", [])), {})
@@ -139,7 +154,9 @@ class _Reader:
         targets = list(select.expressions)
         axes, rest = self._axes(select, targets, reader)
         if axes and not rest and self._asks_for_most(select, axes, reader):
-            found: list[dict[str, Any]] = [{"kind": Kind.MOST, "axes": axes[:1]}]
+            found: list[dict[str, Any]] = [
+                {"kind": Kind.MOST, "axes": axes[:1], "titles": (axes[0].title,)}
+            ]
         else:
             self._check_order(select, targets, axes)
             found = self._asked(rest, reader, declared)

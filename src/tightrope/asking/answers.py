@@ -1,0 +1,282 @@
+"""Published numbers: each with its interval, as a table, in HTML, as a data frame, as a plot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from tightrope.errors import InputError
+from tightrope.publish.accounts import shown
+from tightrope.publish.intervals import confidence_set, level_of, margin_text
+from tightrope.publish.releasing import Release
+from tightrope.publish.shapes import Kind, Shape
+
+if TYPE_CHECKING:
+    from tightrope.certify import Mechanism
+
+Number = int | Fraction
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A published number and the interval that holds the true one.
+
+    >>> str(Estimate(432, 402, 462))
+    '432 ± 30'
+    """
+
+    value: Any
+    low: Number | None = None
+    high: Number | None = None
+
+    def __str__(self) -> str:
+        if self.low is None or self.high is None:
+            return str(self.value)
+        return margin_text(self.value, self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The published answer to one SELECT.
+
+    Attributes
+    ----------
+    keys
+        What the rows are grouped by.
+    titles
+        What the numbers are called.
+    rows
+        For each group its names and its numbers.
+    confidence
+        Whatever the truth is, each interval holds it with at least this probability.
+    epsilon, charged
+        The privacy level, and what the ledger was charged.
+    remaining
+        What is left of the table's budget.
+    notes
+        How good the noise is, in sentences.
+    releases
+        The releases behind it, with their keys and signed receipts.
+
+    Examples
+    --------
+    >>> made = Answer(("sex",), ("n",), ((("f",), (Estimate(432, 402, 462),)),), Fraction(19, 20))
+    >>> print(made)
+    sex  n
+    f    432 ± 30
+    """
+
+    keys: tuple[str, ...]
+    titles: tuple[str, ...]
+    rows: tuple[tuple[tuple[Any, ...], tuple[Estimate, ...]], ...]
+    confidence: Fraction
+    epsilon: str = ""
+    charged: Fraction = Fraction(0)
+    remaining: Fraction = Fraction(0)
+    notes: tuple[str, ...] = ()
+    releases: tuple[Release, ...] = field(default=(), repr=False)
+    name: str = ""
+
+    @property
+    def value(self) -> Any:
+        """The number, where the answer is one."""
+        if len(self.rows) != 1 or len(self.titles) != 1:
+            raise InputError(
+                f"this answer has {len(self.rows)} × {len(self.titles)} numbers: take them from "
+                "rows, or as to_pandas()"
+            )
+        return self.rows[0][1][0].value
+
+    @property
+    def fresh(self) -> bool:
+        """Whether something was drawn now, not found in the ledger."""
+        return any(release.fresh for release in self.releases)
+
+    def table(self) -> list[list[str]]:
+        """Return the answer as texts: a line of titles, and one for each group."""
+        lines = [[*self.keys, *self.titles]]
+        return lines + [[*map(str, names), *map(str, told)] for names, told in self.rows]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one dictionary for each group, with the ends of the intervals."""
+        found = []
+        for names, told in self.rows:
+            line: dict[str, Any] = dict(zip(self.keys, names, strict=True))
+            for title, one in zip(self.titles, told, strict=True):
+                line[title] = _plain(one.value)
+                if one.low is not None:
+                    line |= {f"{title} low": _plain(one.low), f"{title} high": _plain(one.high)}
+            found.append(line)
+        return found
+
+    def to_pandas(self) -> Any:
+        """Return the answer as a pandas data frame."""
+        import pandas  # type: ignore[import-untyped]
+
+        return pandas.DataFrame(self.records())
+
+    def to_polars(self) -> Any:
+        """Return the answer as a Polars data frame."""
+        import polars
+
+        return polars.DataFrame(self.records())
+
+    def plot(self, title: str | None = None) -> Any:
+        """Return a Matplotlib figure: each number as a point with its interval."""
+        from matplotlib.figure import Figure
+
+        some = [title] if title is not None else list(self.titles)
+        names = [", ".join(map(str, names)) or self.name or "all" for names, _ in self.rows]
+        height = max(1.6, 0.32 * len(names) + 0.8)
+        figure = Figure(figsize=(4.2 * len(some), height), layout="constrained")
+        for axes, word in zip(figure.subplots(1, len(some), squeeze=False)[0], some, strict=True):
+            place = self.titles.index(word)
+            for y, (_, told) in enumerate(self.rows):
+                one = told[place]
+                if one.low is not None and one.high is not None:
+                    axes.plot([float(one.low), float(one.high)], [y, y], lw=2, color="0.6")
+                    axes.plot([float(one.value)], [y], "o", color="C0")
+            axes.set_yticks(range(len(names)), names)
+            axes.invert_yaxis()
+            axes.set_xlabel(f"{word} ({float(self.confidence):.4g} intervals)")
+        return figure
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what ``tightrope ask`` prints as JSON."""
+        return {
+            "name": self.name or None,
+            "keys": list(self.keys),
+            "titles": list(self.titles),
+            "rows": self.records(),
+            "confidence": float(self.confidence),
+            "epsilon": self.epsilon,
+            "charged": str(self.charged),
+            "remaining": str(self.remaining),
+            "notes": list(self.notes),
+            "fresh": self.fresh,
+            "releases": [release.as_dict() for release in self.releases],
+        }
+
+    def facts(self) -> dict[str, str]:
+        """Return the cost and what is left, in words."""
+        paid = shown(self.charged) if self.fresh else "nothing (answered before)"
+        return {"paid": f"ε = {paid}", "left": shown(self.remaining)}
+
+    def __str__(self) -> str:
+        lines = self.table()
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        )
+
+    def _repr_html_(self) -> str:
+        head, *lines = self.table()
+        top = "".join(f"<th>{escape(text)}</th>" for text in head)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in line) + "</tr>"
+            for line in lines
+        )
+        told = "; ".join(f"{word} {text}" for word, text in self.facts().items())
+        under = " ".join([f"{float(self.confidence) * 100:.4g} % intervals; {told}.", *self.notes])
+        return f"<table><tr>{top}</tr>{body}</table><p>{escape(under)}</p>"
+
+
+def estimates(
+    shape: Shape, mechanisms: Sequence[Mechanism], release: Release, confidence: Any
+) -> dict[tuple[Any, ...], tuple[Estimate, ...]]:
+    """Return the numbers of one released question, by the names of the groups.
+
+    Parameters
+    ----------
+    shape, mechanisms
+        The question and what was drawn from.
+    release
+        What was released.
+    confidence
+        The level of the intervals.
+    """
+    level, made = level_of(confidence), mechanisms[0]
+    answer: Any = release.answer
+    if shape.kind is Kind.MOST:
+        return {(): (Estimate(shape.groups[answer]),)}
+    if shape.kind is Kind.MODULO:
+        return {(): (Estimate(answer),)}
+    if shape.kind in (Kind.GROUPS, Kind.COUNTS):
+        found = _each(made, answer, level)
+        if shape.kind is Kind.COUNTS:
+            return {(): tuple(found)}
+        return dict(zip(_names(shape), ((one,) for one in found), strict=True))
+    names = _names(shape)[: len(shape.cells)]
+    if not shape.is_divided if shape.kind is Kind.MEAN else True:
+        drawn = answer[0] if shape.axes else [answer]
+        scale = Fraction(1, shape.table.needed_population()) if shape.kind is Kind.MEAN else 1
+        offset = shape.draws[0].offset
+        return {
+            name: (_scaled(_each(made, output, level)[0], offset, scale),)
+            for name, output in zip(names, drawn, strict=True)
+        }
+    # Both the sum and the count are in their intervals with the level, by Bonferroni.
+    each = 1 - (1 - level) / 2
+    sums = [_scaled(_each(made, y, each)[0], shape.draws[0].offset, 1) for y in answer[0]]
+    counts = _each(mechanisms[1], answer[1][0], each)[: len(sums)]
+    return {
+        name: (_quotient(shape, total, count),)
+        for name, total, count in zip(names, sums, counts, strict=True)
+    }
+
+
+def _names(shape: Shape) -> list[tuple[Any, ...]]:
+    """Return the names of the groups, each as a tuple as long as there are axes."""
+    more = [(shape.groups[-1],) + ("",) * (len(shape.axes) - 1)] if shape.has_others else []
+    return [*shape.cells, *more]
+
+
+def _each(mechanism: Mechanism, answer: Any, level: Fraction) -> list[Estimate]:
+    found, guess = confidence_set(mechanism, answer, level), mechanism.guess(answer)
+    values = guess if isinstance(guess, tuple) else (guess,)
+    return [Estimate(value, *ends) for value, ends in zip(values, found.bounds, strict=True)]
+
+
+def _scaled(one: Estimate, offset: int, scale: Number) -> Estimate:
+    assert one.low is not None
+    assert one.high is not None
+    return Estimate(*(_tidy((x + offset) * scale) for x in (one.value, one.low, one.high)))
+
+
+def _quotient(shape: Shape, total: Estimate, count: Estimate) -> Estimate:
+    """Return a mean and its interval from those of a sum and a count; both within the bounds."""
+    low, high = shape.bounds
+
+    def mean(top: Any, bottom: Any) -> Number:
+        return _tidy(min(max(shape.centre + Fraction(top) / bottom, Fraction(low)), Fraction(high)))
+
+    value = mean(total.value, max(count.value, 1))
+    if not count.low:  # it may be nobody at all: every mean within the bounds is possible
+        return Estimate(value, low, high)
+    ends = [mean(top, end) for top in (total.low, total.high) for end in (count.low, count.high)]
+    return Estimate(value, min(ends), max(ends))
+
+
+def _tidy(number: Number) -> Number:
+    return int(number) if Fraction(number).denominator == 1 else Fraction(number)
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, Fraction) else value
+
+
+def joined(
+    parts: Sequence[Mapping[tuple[Any, ...], tuple[Estimate, ...]]],
+) -> tuple[tuple[tuple[Any, ...], tuple[Estimate, ...]], ...]:
+    """Put the numbers of several questions about the same groups beside each other."""
+    names = list(dict.fromkeys(name for part in parts for name in part))
+    blank = [(Estimate("–"),) * len(next(iter(part.values()))) for part in parts]
+    return tuple(
+        (name, tuple(one for part, none in zip(parts, blank, strict=True)
+                     for one in part.get(name, none)))
+        for name in names
+    )  # fmt: skip

@@ -1,0 +1,601 @@
+r"""From SQL, public facts and ε to a plan, and from a plan to published numbers.
+
+A plan is made before anything is paid: every question is understood, every mechanism is designed,
+proved and verified, and the errors are known. Only then is the ledger charged.
+
+Several questions share one ε by weights, or by the errors that are wanted of them. A question
+that needs several draws (a mean is a sum and a count) shares its part among them in the same way:
+the parts add up, and draws about disjoint groups of people cost as much as one person can touch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tightrope.asking.answers import Answer, estimates, joined
+from tightrope.asking.shelf import Told, proved
+from tightrope.epsilon import Epsilon
+from tightrope.errors import InputError
+from tightrope.publish.accounts import charge_of, shown
+from tightrope.publish.facts import FACTS_FILE, Column, Facts, facts_of_one_table, read_facts
+from tightrope.publish.intervals import level_of, promised_error
+from tightrope.publish.ledger import Ledger
+from tightrope.publish.releasing import Release, Request, carry_out, likely_place, verdict_of
+from tightrope.publish.shapes import Draw, Kind, Shape
+from tightrope.publish.sources import dialect_of
+from tightrope.publish.sql_reader import read_shapes, semicolons
+from tightrope.publish.store import Store
+from tightrope.queries import Neighbours, query
+
+if TYPE_CHECKING:
+    from tightrope.certify import Mechanism
+
+Level = Epsilon | float | Fraction | str
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One SELECT and the share of ε that it shall have.
+
+    Attributes
+    ----------
+    sql
+        The SELECT.
+    name
+        What it is called.
+    weight
+        Its weight among the questions that share ε.
+    error
+        The error that it shall keep; its share is then as small as that allows.
+    """
+
+    sql: Any
+    name: str = ""
+    weight: Fraction = Fraction(1)
+    error: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """One question with its mechanisms, one for each draw."""
+
+    shape: Shape
+    mechanisms: tuple[Mechanism, ...]
+
+    @property
+    def cost(self) -> Fraction:
+        """What it will cost."""
+        pairs = zip(self.shape.draws, self.mechanisms, strict=True)
+        return sum((draw.width * charge_of(made.epsilon) for draw, made in pairs), Fraction(0))
+
+    def error(self, confidence: Any) -> tuple[Any, ...]:
+        """Return the error of each number that is kept with a probability; of a mean, none."""
+        shape = self.shape
+        if shape.kind in (Kind.MOST, Kind.MODULO) or (shape.kind is Kind.MEAN and shape.is_divided):
+            return ()
+        errors = promised_error(self.mechanisms[0], confidence)
+        if shape.kind is Kind.MEAN:
+            return tuple(Fraction(x) / shape.table.needed_population() for x in errors)
+        return errors
+
+
+@dataclass(frozen=True)
+class Question:
+    """One SELECT, understood, with its share of ε and its parts."""
+
+    wanted: Wanted
+    epsilon: Epsilon
+    parts: tuple[Part, ...]
+
+    def notes(self, confidence: Fraction) -> tuple[str, ...]:
+        """Say how good the noise is, and what the usual noise would have had."""
+        told = [note for part in self.parts for note in _quality(part, confidence)]
+        return tuple(dict.fromkeys(told))
+
+    def as_dict(self, confidence: Fraction) -> dict[str, Any]:
+        """Return the plan of this question as JSON can hold it."""
+        return {
+            "name": self.wanted.name or None,
+            "epsilon": str(self.epsilon),
+            "cost": str(sum((part.cost for part in self.parts), Fraction(0))),
+            "questions": [
+                {
+                    "titles": list(part.shape.titles),
+                    "queries": [draw.query for draw in part.shape.draws],
+                    "groups": len(part.shape.groups) if part.shape.axes else None,
+                    "error": [float(x) for x in _few(part.error(confidence))],
+                    "mechanisms": [made.digest for made in part.mechanisms],
+                }
+                for part in self.parts
+            ],
+            "notes": list(self.notes(confidence)),
+        }
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What asking will cost and how exact the answers will be. Nothing is paid yet.
+
+    Attributes
+    ----------
+    questions
+        The questions with their mechanisms.
+    confidence
+        The probability with which errors are kept.
+    cost
+        What all of them cost together.
+    remaining
+        What is left of the table's budget now, where the ledger or the facts know it.
+    """
+
+    questions: tuple[Question, ...]
+    confidence: Fraction
+    remaining: Fraction | None = None
+    _given: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def cost(self) -> Fraction:
+        """What all questions cost together."""
+        return sum((p.cost for one in self.questions for p in one.parts), Fraction(0))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what ``tightrope ask --dry-run`` prints as JSON."""
+        return {
+            "cost": str(self.cost),
+            "remaining": None if self.remaining is None else str(self.remaining),
+            "confidence": float(self.confidence),
+            "questions": [one.as_dict(self.confidence) for one in self.questions],
+        }
+
+    def __str__(self) -> str:
+        lines = []
+        for one in self.questions:
+            for part in one.parts:
+                lines.append(f"{', '.join(part.shape.titles)}: {error_text(part, self.confidence)}")
+            lines += one.notes(self.confidence)
+        return "\n".join([*lines, f"cost: ε = {shown(self.cost)}"])
+
+
+def ask(
+    sql: Any,
+    *,
+    epsilon: Level | None = None,
+    error: float | Fraction | None = None,
+    confidence: float | Fraction | str = "0.95",
+    data: Any = None,
+    facts: Facts | str | Path | None = None,
+    ledger: Ledger | str | Path | None = None,
+    budget: Fraction | float | str | None = None,
+    columns: Mapping[str, Column] | None = None,
+    population: int | None = None,
+    neighbours: str = "change-one",
+    user: str | None = None,
+    key: str | None = None,
+    progress: Told | None = None,
+) -> Answer:
+    """Publish the answer to one SELECT: understand, design, prove, charge once, draw.
+
+    Parameters
+    ----------
+    sql
+        One SELECT, or an Ibis expression.
+    epsilon
+        The privacy level of the whole answer.
+    error
+        Instead of ε: the error that every number shall keep; the least ε for it is found.
+    confidence
+        The level of the intervals, and of the error.
+    data
+        Where the table is; the ``source`` of the facts by default.
+    facts
+        Public facts, or the path of ``tightrope.toml``; by default the one in this folder.
+    ledger
+        The ledger or its address; ``ledger.db`` beside the facts by default.
+    budget
+        The table's budget, for a table that the ledger does not know yet.
+    columns, population, neighbours
+        Where there are no facts: the columns, the number of people and the neighbour relation.
+    user
+        Who asks; charged as well as the table.
+    key
+        Names this request: asked again with the same key, the answer is the same and nothing
+        more is charged.
+    progress
+        Told the share that is done, and what is being done.
+
+    Examples
+    --------
+    >>> import os, tempfile, pyarrow
+    >>> people = pyarrow.table({"age": [31, 44, 27]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     os.environ["TIGHTROPE_CACHE"] = folder
+    ...     answer = ask(
+    ...         "select count(*) as n from people",
+    ...         epsilon=2, data=people, population=5, ledger=f"{folder}/ledger.db", budget=3,
+    ...     )
+    >>> answer.value in range(6), answer.titles, answer.remaining
+    (True, ('n',), Fraction(1, 1))
+    """
+    made = plan(
+        [Wanted(sql, error=None if error is None else Fraction(str(error)))],
+        epsilon=epsilon, confidence=confidence, data=data, facts=facts, ledger=ledger,
+        budget=budget, columns=columns, population=population, neighbours=neighbours, user=user,
+        progress=progress,
+    )  # fmt: skip
+    return ask_all(made, key=key)[0]
+
+
+def plan(
+    wanted: Sequence[Wanted | str],
+    *,
+    epsilon: Level | None = None,
+    confidence: float | Fraction | str = "0.95",
+    data: Any = None,
+    facts: Facts | str | Path | None = None,
+    ledger: Ledger | str | Path | None = None,
+    budget: Fraction | float | str | None = None,
+    columns: Mapping[str, Column] | None = None,
+    population: int | None = None,
+    neighbours: str = "change-one",
+    user: str | None = None,
+    progress: Told | None = None,
+) -> Plan:
+    """Make everything ready to publish the answers to several SELECTs; nothing is paid.
+
+    The parameters are those of :func:`ask`; ε is for all questions together. Questions that want
+    an error get the least ε for it, the others share what is left by their weights.
+    """
+    asked = [one if isinstance(one, Wanted) else Wanted(one) for one in wanted]
+    if not asked:
+        raise InputError("there must be at least one question, got none")
+    level = level_of(confidence)
+    if facts is None and not columns and population is None and Path(FACTS_FILE).exists():
+        facts = FACTS_FILE
+    if facts is None:
+        known = facts_of_one_table(asked[0].sql, data, columns or {}, population, neighbours)
+    else:
+        if columns or population is not None:
+            raise InputError(
+                "the public facts declare columns and people: leave --column and --population "
+                "out, or change the facts"
+            )
+        known = facts if isinstance(facts, Facts) else read_facts(facts)
+    place = likely_place(data, known)
+    shapes = [read_shapes(one.sql, known, dialect_of(place)) for one in asked]
+    levels = _shared(asked, shapes, epsilon, level, progress)
+    questions = []
+    for one, mine, share in zip(asked, shapes, levels, strict=True):
+        each = share.scaled(Fraction(1, len(mine)))
+        parts = tuple(Part(shape, _made(shape, each, progress)) for shape in mine)
+        questions.append(Question(one, share, parts))
+    if ledger is None:
+        beside = Path(facts).parent if isinstance(facts, str | Path) else Path()
+        ledger = beside / "ledger.db"
+    given = {
+        "facts": known, "data": data, "user": user, "budget": budget,
+        "has_facts": facts is not None, "ledger": ledger,
+    }  # fmt: skip
+    left = _remaining(ledger, shapes[0][0], budget)
+    return Plan(tuple(questions), level, left, given)
+
+
+def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
+    """Publish the answers of a plan: reserve for all questions, then charge and draw each.
+
+    Parameters
+    ----------
+    made
+        The plan.
+    key
+        Names this job. Asked again with it, what was answered is returned and not paid again,
+        and what was not is answered now. By default a new one for a single question, and for
+        several the digest of their texts and shares.
+
+    Returns
+    -------
+    list of Answer
+        One for each SELECT.
+    """
+    given, is_named, several = made._given, key is not None, len(made.questions) > 1
+    if key is None:
+        key = _job_key(made) if several else secrets.token_hex(16)
+    requests: list[Request] = []
+    for place, one in enumerate(made.questions, 1):
+        for number, part in enumerate(one.parts, 1):
+            more = (f"/{place}" if several else "") + (f".{number}" if len(one.parts) > 1 else "")
+            requests.append(
+                Request.of(
+                    part.mechanisms,
+                    part.shape,
+                    given["facts"],
+                    data=given["data"],
+                    user=given["user"],
+                    budget=given["budget"],
+                    has_facts=given["has_facts"],
+                    key=key + more,
+                    is_named=is_named,
+                )
+            )
+    done = iter(carry_out(requests, given["ledger"]))
+    return [
+        _answer(one, tuple(next(done) for _ in one.parts), made.confidence)
+        for one in made.questions
+    ]
+
+
+def _answer(question: Question, releases: tuple[Release, ...], confidence: Fraction) -> Answer:
+    parts, shape = question.parts, question.parts[0].shape
+    pairs = zip(parts, releases, strict=True)
+    return Answer(
+        keys=() if shape.kind is Kind.MOST else tuple(axis.title for axis in shape.axes),
+        titles=tuple(title for part in parts for title in part.shape.titles),
+        rows=joined([estimates(p.shape, p.mechanisms, one, confidence) for p, one in pairs]),
+        confidence=confidence,
+        epsilon=str(question.epsilon),
+        charged=sum((release.charged for release in releases), Fraction(0)),
+        remaining=releases[-1].remaining,
+        notes=question.notes(confidence),
+        releases=releases,
+        name=question.wanted.name,
+    )
+
+
+# -- sharing ε ----------------------------------------------------------------------------------
+
+
+def _shared(
+    wanted: Sequence[Wanted],
+    shapes: Sequence[Sequence[Shape]],
+    epsilon: Level | None,
+    confidence: Fraction,
+    told: Told | None,
+) -> list[Epsilon]:
+    """Return the share of each question: the least for its error, or of the rest by weight."""
+    found: list[Epsilon | None] = [
+        None if one.error is None else _least(mine, one.error, confidence, told)
+        for one, mine in zip(wanted, shapes, strict=True)
+    ]
+    open_weights = [one.weight for one, level in zip(wanted, found, strict=True) if level is None]
+    if epsilon is None:
+        if open_weights:
+            raise InputError(
+                "a question needs a privacy level or an error: give --epsilon E, or --error R"
+            )
+        return [level for level in found if level is not None]
+    whole = Epsilon.of(epsilon)
+    if any(weight <= 0 for weight in open_weights):
+        raise InputError("the weights of questions must be positive")
+    spent = sum((charge_of(level) for level in found if level is not None), Fraction(0))
+    left = charge_of(whole) - spent
+    if left < 0 or (open_weights and left == 0):
+        raise InputError(
+            f"the errors that are wanted need ε = {shown(spent)}, more than {whole}: allow "
+            "larger errors, or a larger ε"
+        )
+    rest = whole if not spent else Epsilon.of(left)
+    return [
+        rest.scaled(one.weight / sum(open_weights)) if level is None else level
+        for one, level in zip(wanted, found, strict=True)
+    ]
+
+
+def _split(shape: Shape, level: Epsilon) -> list[Epsilon]:
+    """Return the level of each draw of a question.
+
+    A mean's error is the sum's plus the count's times its distance from the centre of the bounds,
+    which is about a quarter of their width: two thirds for the sum are near the best.
+    """
+    draws = shape.draws
+    shares = [Fraction(1)] if len(draws) == 1 else [Fraction(2, 3), Fraction(1, 3)]
+    return [level.scaled(share / draw.width) for share, draw in zip(shares, draws, strict=True)]
+
+
+def _made(shape: Shape, level: Epsilon, told: Told | None) -> tuple[Mechanism, ...]:
+    return tuple(
+        proved(query(draw.query, neighbours=draw.neighbours), each, told)
+        for draw, each in zip(shape.draws, _split(shape, level), strict=True)
+    )
+
+
+def _least(
+    shapes: Sequence[Shape], error: Fraction, confidence: Fraction, told: Told | None
+) -> Epsilon:
+    """Return the least ε, to three digits, at which every number keeps an error."""
+    if error <= 0:
+        raise InputError(f"an error must be positive, got {error}")
+    for shape in shapes:
+        if shape.kind in (Kind.MOST, Kind.MODULO) or (shape.kind is Kind.MEAN and shape.is_divided):
+            raise InputError(
+                f"the error of {', '.join(shape.titles)} depends on the data: give --epsilon, or "
+                "see what an ε promises with --dry-run"
+            )
+
+    def suffices(level: Epsilon) -> bool:
+        each = level.scaled(Fraction(1, len(shapes)))
+        parts = (Part(shape, _made(shape, each, told)) for shape in shapes)
+        return all(x <= error for part in parts for x in part.error(confidence))
+
+    def rounded(value: float) -> Fraction:
+        digits = 2 - math.floor(math.log10(value))
+        return Fraction(math.ceil(value * 10**digits - 1e-9), 10**digits)
+
+    # The usual noise tells where to look.
+    low, high = 1e-4, 50.0
+    while high / low > 1.001:
+        middle = math.sqrt(low * high)
+        worst = max(
+            _usual(shape, Epsilon.of(repr(middle)).scaled(Fraction(1, len(shapes))), confidence)
+            for shape in shapes
+        )
+        low, high = (low, middle) if worst <= error else (middle, high)
+    top = rounded(high)
+    while not suffices(Epsilon.of(top)):
+        top = rounded(float(top) * 1.1)
+        if top > 100:
+            raise InputError(f"no ε up to 100 keeps an error of {float(error):g}")
+    bottom, step = Fraction(0), rounded(float(top) * 0.995)
+    while bottom < step < top:
+        if suffices(Epsilon.of(step)):
+            top = step
+        else:
+            bottom = step
+        step = rounded(float(top + bottom) / 2 if bottom else float(top) * 0.8)
+    return Epsilon.of(top)
+
+
+# -- how good it is -----------------------------------------------------------------------------
+
+
+def usual_error(question: str, neighbours: str, epsilon: Level, confidence: Any = "0.95") -> int:
+    r"""Return the error that independent two-sided geometric noise would have.
+
+    Everybody's tool adds noise of scale :math:`\Delta/\varepsilon` to each number, Δ being the
+    sensitivity in the L1 norm: 1 for a count, v for a sum, k for k counts; for groups 1 where
+    people come and go and 2 where they change.
+
+    >>> usual_error("count(100)", "change-one", "ln(2)"), usual_error("counts(9,2)", "either", 1)
+    (4, 5)
+    """
+    kind, _, rest = question.partition("(")
+    sizes = [int(size) for size in rest.rstrip(")").split(",")]
+    spread = {"sum": sizes[-1], "counts": sizes[-1], "histogram": 2}.get(kind, 1)
+    if kind == "histogram" and not Neighbours.of(neighbours).allows_change:
+        spread = 1
+    alpha, outside = math.exp(-float(Epsilon.of(epsilon)) / spread), float(1 - level_of(confidence))
+    steps = math.log(outside * (1 + alpha) / 2) / math.log(alpha) - 1
+    return max(math.ceil(steps - 1e-9), 0)
+
+
+def _usual(shape: Shape, level: Epsilon, confidence: Fraction) -> float:
+    """Return the error of the usual noise for a question, as :meth:`Part.error` counts it."""
+    draw, each = shape.draws[0], _split(shape, level)[0]
+    found = usual_error(draw.query, draw.neighbours.value, each, confidence)
+    return found / shape.table.needed_population() if shape.kind is Kind.MEAN else found
+
+
+def error_text(part: Part, confidence: Fraction) -> str:
+    """Say what error a question's numbers will have."""
+    share, errors = f"{float(confidence) * 100:.4g} %", _few(part.error(confidence))
+    if not errors:
+        return "its error depends on the data" if part.shape.kind is Kind.MEAN else "a category"
+    told = " and ".join(f"± {float(x):.4g}" for x in dict.fromkeys(errors))
+    return f"{told} ({share})"
+
+
+def _few(errors: Sequence[Any]) -> Sequence[Any]:
+    """Keep one error where all numbers have the same."""
+    return tuple(dict.fromkeys(errors))
+
+
+def _quality(part: Part, confidence: Fraction) -> list[str]:
+    notes = []
+    for draw, made in zip(part.shape.draws, part.mechanisms, strict=True):
+        notes.append(_claim(draw, made))
+    errors = part.error(confidence)
+    if errors:
+        draw, made = part.shape.draws[0], part.mechanisms[0]
+        usual = usual_error(draw.query, draw.neighbours.value, made.epsilon, confidence)
+        scale = part.shape.table.needed_population() if part.shape.kind is Kind.MEAN else 1
+        mine, theirs = max(errors), Fraction(usual, scale)
+        same = f"{float(theirs):.4g}" == f"{float(mine):.4g}"
+        notes.append(
+            "The usual noise has the same error here."
+            if same
+            else f"The usual noise would have ± {float(theirs):.4g} instead of ± {float(mine):.4g}."
+        )
+    return notes
+
+
+def _claim(draw: Draw, made: Mechanism) -> str:
+    """Say what is proved of a mechanism's noise."""
+    verdict = verdict_of(made)
+    if verdict.optimal_within is None or not made.expected_loss:
+        return f"The noise of {draw.query} is proved private; how near to the best it is, is not."
+    gap = float(verdict.optimal_within / made.expected_loss)
+    negligible = 1e-6
+    if gap <= negligible:
+        return f"The noise of {draw.query} is proved best: no private mechanism errs less."
+    return f"The noise of {draw.query} is proved within {100 * gap:.2g} % of the best."
+
+
+# -- the ledger ---------------------------------------------------------------------------------
+
+
+def _remaining(
+    ledger: Ledger | str | Path, shape: Shape, budget: Fraction | float | str | None
+) -> Fraction | None:
+    """Return what is left of the table's budget, as far as that is known."""
+    name, book = f"table {shape.table.name}", ledger if isinstance(ledger, Ledger) else None
+    if book is None and Store(str(ledger)).exists:
+        book = Ledger(str(ledger))
+    account = None if book is None else book.account(name)
+    if account is not None:
+        return account.remaining
+    return shape.table.budget if budget is None else charge_of(Epsilon.of(budget))
+
+
+def _job_key(made: Plan) -> str:
+    texts = [
+        [str(one.wanted.sql), str(one.epsilon), [m.digest for p in one.parts for m in p.mechanisms]]
+        for one in made.questions
+    ]
+    table = made.questions[0].parts[0].shape.table.name
+    number = hashlib.sha256(json.dumps([table, texts]).encode()).hexdigest()
+    return f"job {number[:32]}"
+
+
+# -- several questions in one text ----------------------------------------------------------------
+
+
+def read_job(text: str, dialect: str = "duckdb") -> list[Wanted]:
+    """Read a file of SELECTs: comments before one name it, weigh it or state the error wanted.
+
+    >>> job = '''
+    ... -- name: people
+    ... -- weight: 2
+    ... select count(*) from people;
+    ... -- error: 20
+    ... select sex, count(*) from people group by sex;
+    ... '''
+    >>> [(one.name, one.weight, one.error) for one in read_job(job)]
+    [('people', Fraction(2, 1), None), ('', Fraction(1, 1), Fraction(20, 1))]
+    """
+    found: list[Wanted] = []
+    start, now = 0, Wanted("")
+    for stop in [*semicolons(text, dialect), len(text)]:
+        sql = text[start:stop]
+        notes = [line.strip()[2:] for line in sql.splitlines() if line.strip().startswith("--")]
+        body = "\n".join(x for x in sql.splitlines() if not x.strip().startswith("--")).strip()
+        for note in notes:
+            now = _noted(now, note)
+        if body:
+            found.append(replace(now, sql=body))
+            now = Wanted("")
+        start = stop + 1
+    if not found:
+        raise InputError("the job must hold at least one SELECT, got none")
+    return found
+
+
+def _noted(now: Wanted, note: str) -> Wanted:
+    word, colon, rest = note.partition(":")
+    word, rest = word.strip().lower(), rest.strip()
+    if not colon or word not in ("name", "weight", "error"):
+        return now
+    if word == "name":
+        return replace(now, name=rest[:100])
+    try:
+        number = Fraction(rest)
+    except (ValueError, ZeroDivisionError):
+        number = Fraction(0)
+    if number <= 0:
+        raise InputError(f"-- {word}: must be a positive number, got {rest[:40]!r}")
+    return replace(now, weight=number) if word == "weight" else replace(now, error=number)

@@ -1,0 +1,91 @@
+"""The shelf of proved mechanisms: what was designed once is found again by its question."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+from tightrope.certify import Mechanism, read
+from tightrope.consumers import Consumer
+from tightrope.epsilon import Epsilon
+from tightrope.errors import InputError
+from tightrope.optimize import design
+from tightrope.optimize.progress import Progress
+from tightrope.proofs import prove
+from tightrope.publish.releasing import checked_mechanism
+from tightrope.queries import Query
+
+#: Part of the digest: a change of how mechanisms are designed here makes new ones.
+_EDITION = 1
+
+Told = Callable[[float | None, str], None]
+
+
+def shelf() -> Path:
+    """Return the folder of proved mechanisms: ``TIGHTROPE_CACHE``, or the user's cache."""
+    named = os.environ.get("TIGHTROPE_CACHE")
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(named) if named else Path(home) / "tightrope"
+
+
+def proved(query: Query, level: Epsilon, told: Told | None = None) -> Mechanism:
+    """Return a mechanism for a question whose privacy is verified, from the shelf or made now.
+
+    A file on the shelf is trusted with nothing: it is verified like any other, and must be for
+    this question and this level.
+
+    Parameters
+    ----------
+    query
+        The question.
+    level
+        The privacy level.
+    told
+        Told the share that is done, and what is being done.
+    """
+    loss = loss_of(query)
+    about = [_EDITION, query.text, query.neighbours.value, str(level), loss]
+    number = hashlib.sha256(json.dumps(about).encode()).hexdigest()
+    place = shelf() / f"{number}.tightrope"
+    with contextlib.suppress(InputError, OSError):
+        held = read(place)
+        if held.answers(query) and held.epsilon == level:
+            return checked_mechanism(held)
+    say = told or (lambda share, step: None)
+
+    def watched(now: Progress) -> None:
+        say(None, f"designing {query.text}: {now.step}")
+
+    consumer = Consumer.of(query.graph, prior="uniform", loss=loss)
+    found = design(query, level, consumer, progress=watched)
+    made = prove(found, query, lambda share: say(share, f"proving {query.text}"))
+    made = checked_mechanism(made)
+    _put(made, place)
+    return made
+
+
+def loss_of(query: Query) -> str:
+    """Return the loss by which the noise of a question is chosen.
+
+    >>> from tightrope.queries import query
+    >>> loss_of(query("sum(3,2)")), loss_of(query("histogram(3,2)")), loss_of(query("choice(3)"))
+    ('absolute', 'distance', 'binary')
+    """
+    kind = query.text.partition("(")[0]
+    return {"histogram": "distance", "counts": "distance", "choice": "binary"}.get(
+        kind, "distance" if kind == "count_mod" else "absolute"
+    )
+
+
+def _put(mechanism: Mechanism, place: Path) -> None:
+    """Keep a mechanism; a shelf that cannot be written to is done without."""
+    part = place.with_name(f"{secrets.token_hex(8)}.part")
+    with contextlib.suppress(OSError):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(mechanism.to_bytes())
+        os.replace(part, place)

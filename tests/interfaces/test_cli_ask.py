@@ -1,0 +1,179 @@
+"""The command ask: from SQL and ε to published numbers with their error."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import tightrope as tr
+from tightrope.errors import InputError
+from tightrope.publish import Ledger, verify_receipt
+
+FACTS = """
+[tables.people]
+source = "people.csv"
+population = 40
+budget = "10"
+[tables.people.columns]
+age = { bounds = [20, 60] }
+sex = { values = ["f", "m"], complete = true }
+region = { values = ["north", "south"] }
+"""
+COUNT = "select count(*) as n from people"
+JOB = """
+-- name: everybody
+-- weight: 3
+select count(*) from people;
+-- name: sexes
+select sex, count(*) as n from people group by sex;
+"""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TIGHTROPE_CACHE", str(tmp_path / "shelf"))
+    rows = [f"{20 + i},{'fm'[i % 2]},{['north', 'south', 'east'][i % 3]}" for i in range(40)]
+    Path("people.csv").write_text("\n".join(["age,sex,region", *rows]) + "\n")
+    Path("tightrope.toml").write_text(FACTS)
+
+
+def test_a_count_with_its_interval_its_cost_and_what_is_left(run):
+    told = run("ask", COUNT, "--epsilon", "0.5", "--key", "monday", "--json").data
+    (row,) = told["rows"]
+    assert row["n low"] <= row["n"] <= row["n high"]
+    assert told["charged"] == "1/2"
+    assert told["remaining"] == "19/2"
+    assert any("proved best" in note for note in told["notes"])
+    (release,) = told["releases"]
+    assert verify_receipt(release["receipt"]).genuine
+    again = run("ask", COUNT, "--epsilon", "0.5", "--key", "monday", "--json").data
+    assert again["rows"] == told["rows"]
+    assert not again["fresh"]
+    assert again["remaining"] == "19/2"
+
+
+def test_groups_are_a_table_charged_once(run):
+    sql = "select sex, region, count(*) as n from people group by sex, region"
+    told = run("ask", sql, "--epsilon", "3", "--json").data
+    assert [(row["sex"], row["region"]) for row in told["rows"]] == [
+        ("f", "north"), ("f", "south"), ("m", "north"), ("m", "south"), ("(other)", ""),
+    ]  # fmt: skip
+    assert sum(row["n"] for row in told["rows"]) == 40
+    assert told["charged"] == "3"
+    shown = run("ask", "select sex, count(*) from people group by sex", "--epsilon", "1")
+    assert shown.code == 0
+    assert "(other)" not in shown.out
+    assert "±" in shown.out or " to " in shown.out
+
+
+def test_a_dry_run_pays_nothing_and_reads_nothing(run):
+    Path("people.csv").unlink()
+    told = run("ask", COUNT, "--epsilon", "0.5", "--dry-run", "--json").data
+    assert told["cost"] == "1/2"
+    assert told["remaining"] == "10"
+    assert told["questions"][0]["questions"][0]["error"] == [6.0]
+    assert not Path("ledger.db").exists()
+    assert "nothing is paid" in run("ask", COUNT, "--epsilon", "0.5", "--dry-run").out
+
+
+def test_the_least_epsilon_for_an_error(run):
+    told = run("ask", COUNT, "--error", "4", "--dry-run", "--json").data
+    level = Fraction(told["cost"])
+    assert told["questions"][0]["questions"][0]["error"] == [4.0]
+    less = str(level - Fraction(1, 1000))
+    worse = run("ask", COUNT, "--epsilon", less, "--dry-run", "--json").data
+    assert worse["questions"][0]["questions"][0]["error"] == [5.0]
+
+
+def test_a_job_shares_epsilon_and_is_not_paid_twice(run):
+    Path("job.sql").write_text(JOB)
+    told = run("ask", "--file", "job.sql", "--epsilon", "1", "--json").data["answers"]
+    assert [one["name"] for one in told] == ["everybody", "sexes"]
+    assert [one["charged"] for one in told] == ["3/4", "1/4"]
+    again = run("ask", "--file", "job.sql", "--epsilon", "1", "--json").data["answers"]
+    assert [one["rows"] for one in again] == [one["rows"] for one in told]
+    assert Ledger("ledger.db").remaining("table people") == 9
+    assert "answered before" in run("ask", "--file", "job.sql", "--epsilon", "1").out
+
+
+def test_a_job_that_breaks_off_is_taken_up_again(run, monkeypatch):
+    from tightrope.publish.sealed import SealedQuery
+
+    Path("job.sql").write_text(JOB)
+    draw, calls = SealedQuery.draw, []
+
+    def second_fails(self, mechanisms):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return draw(self, mechanisms)
+
+    monkeypatch.setattr(SealedQuery, "draw", second_fails)
+    assert run("ask", "--file", "job.sql", "--epsilon", "1").code == 130
+    book = Ledger("ledger.db")
+    assert book.remaining("table people") == 9  # both are charged, one is answered
+    told = run("ask", "--file", "job.sql", "--epsilon", "1", "--json").data["answers"]
+    assert [one["fresh"] for one in told] == [False, True]
+    assert book.remaining("table people") == 9
+    assert book.verify().intact
+
+
+def test_a_job_that_does_not_fit_pays_nothing(run):
+    Path("job.sql").write_text(JOB)
+    refused = run("ask", "--file", "job.sql", "--epsilon", "12")
+    assert refused.code == 2
+    assert "short by" in refused.err
+    assert Ledger("ledger.db").remaining("table people") == 10
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "give one SELECT"),
+        ((COUNT,), "--epsilon E, or --error R"),
+        ((COUNT, "--error", "3", "--epsilon", "1"), "instead of --epsilon"),
+        ((COUNT, "--error", "-3"), "positive"),
+        (("select count(*) from people where sex = 'w'", "--epsilon", "1"), "they know 'f', 'm'"),
+        (("select count(* from people", "--epsilon", "1"), "line 1, column"),
+        (("select sum(height) from people", "--epsilon", "1"), "columns.height"),
+        (("select max(age) from people", "--epsilon", "1"), "known are"),
+        ((COUNT, "--epsilon", "1", "--population", "7"), "leave --column and --population out"),
+        ((COUNT, "--epsilon", "1", "--confidence", "2"), "confidence"),
+    ],
+)
+def test_refusals_help(run, words, told):
+    refused = run("ask", *words)
+    assert refused.code == 2
+    assert told in refused.err
+    assert refused.err.count("\n") == 1
+    assert "\x1b" not in refused.err
+    assert not Path("ledger.db").exists()
+
+
+def test_without_facts(run):
+    Path("tightrope.toml").unlink()
+    words = ("--data", "people.csv", "--epsilon", "1", "--budget", "2", "--json")
+    refused = run("ask", COUNT, *words)
+    assert "--population N" in refused.err
+    refused = run("ask", f"{COUNT} where age > 30", *words, "--population", "40")
+    assert "--column age:WHAT" in refused.err
+    done = run(
+        "ask", f"{COUNT} where age > 30", *words, "--population", "40", "--column", "age:20..60"
+    )
+    assert done.data["charged"] == "1"
+
+
+def test_in_python():
+    assert {"ask", "design", "release", "query"} <= set(dir(tr))
+    answer = tr.ask("select sex, count(*) as n from people group by sex", epsilon=1)
+    assert [row["sex"] for row in answer.to_pandas().to_dict("records")] == ["f", "m"]
+    assert answer.to_polars().columns == ["sex", "n", "n low", "n high"]
+    assert "<table>" in answer._repr_html_()
+    assert len(answer.plot().axes) == 1
+    assert str(answer).splitlines()[0].split() == ["sex", "n"]
+    json.dumps(answer.as_dict()["rows"])
+    with pytest.raises(InputError, match="2 × 1 numbers"):
+        _ = answer.value
+    assert tr.ask(COUNT, epsilon="ln(2)").value in range(41)
