@@ -55,11 +55,9 @@ def test_a_count_with_its_interval_its_cost_and_what_is_left(run):
 
 
 def test_groups_are_a_table_charged_once(run):
-    sql = "select sex, region, count(*) as n from people group by sex, region"
+    sql = "select region, count(*) as n from people group by region"
     told = run("ask", sql, "--epsilon", "3", "--json").data
-    assert [(row["sex"], row["region"]) for row in told["rows"]] == [
-        ("f", "north"), ("f", "south"), ("m", "north"), ("m", "south"), ("(other)", ""),
-    ]  # fmt: skip
+    assert [row["region"] for row in told["rows"]] == ["north", "south", "(other)"]
     assert sum(row["n"] for row in told["rows"]) == 40
     assert told["charged"] == "3"
     shown = run("ask", "select sex, count(*) from people group by sex", "--epsilon", "1")

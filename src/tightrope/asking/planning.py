@@ -462,7 +462,7 @@ def usual_error(question: str, neighbours: str, epsilon: Level, confidence: Any 
     people come and go and 2 where they change.
 
     >>> usual_error("count(100)", "change-one", "ln(2)"), usual_error("counts(9,2)", "either", 1)
-    (4, 5)
+    (4, 6)
     """
     kind, _, rest = question.partition("(")
     sizes = [int(size) for size in rest.rstrip(")").split(",")]
