@@ -50,11 +50,12 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import combinations, pairwise
-from math import ceil, comb, lcm, prod
+from itertools import accumulate, combinations, pairwise
+from math import ceil, comb, factorial, lcm, log2, prod
+from operator import mul
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -222,6 +223,11 @@ _HEADER = record(
         dense={"bits": whole(0, 481), "outputs": whole(1, 1 << 31)},
         levels=_LEVELS | {"steps": listing(whole(1, 1 << 40), 1, 64), "rest": _COUNT},
         radial=_LEVELS,
+        lattice={
+            "bits": whole(1, 4001),
+            "start": whole(1, 1 << 4000),
+            "core": whole(0, 1 << 60),
+        },
     ),
     outputs=maybe(listing(label, 1, 1 << 20)),
     consumer=maybe(
@@ -254,6 +260,7 @@ _HEADER = record(
             line=_BITS,
             phi=_BITS | {"constant": flag},
             envelope=_BITS,
+            unbounded={"slope": fraction(0, 30)},
         )
     ),
     bound=maybe(fraction()),
@@ -295,7 +302,8 @@ def check_header(told: Any) -> dict[str, Any]:
         "a certificate or a limit needs the consumer whose loss it is about",
     )
     if consumer is not None:
-        known = certificate is not None or consumer["support"] is None
+        by_rule = certificate is not None and certificate["kind"] == "unbounded"
+        known = (certificate is not None and not by_rule) or consumer["support"] is None
         need((consumer["prior"] is not None) == known, "the consumer needs a prior")
         need(found["limit"] is None or consumer["support"] is None, "a limit is for a prior")
     if certificate is not None:
@@ -1892,6 +1900,430 @@ def envelope_bound(consumer: Consumer) -> Fraction:
     return 1 - Fraction(right, (1 << 62) + alpha << consumer.bits)
 
 
+# -- questions without ends ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Lattice:
+    r"""The lattice that the answers of a question are a part of, and its layers.
+
+    Neighbours differ on a *line* by 1 … width, on a *cube* by 1 in any coordinates, on a *range*
+    by +1 in any or -1 in any, on a *cross* by 1 in one coordinate, among *roots* (of one sum) by
+    one up and another one down. A line with a core r has the layer -r … r first.
+
+    >>> Lattice("cube", 2, 9).layers(3), Lattice("roots", 3, 9).layers(3)
+    ([1, 8, 16], [1, 6, 12])
+    """
+
+    form: str
+    parts: int
+    people: int  # the largest coordinate of an answer; the sum of the coordinates of roots
+    width: int = 1
+    hidden: bool = False  # whether answers do not show their last coordinate
+    step: Fraction = Fraction(1)
+    inner: int = 0  # answers up to this one are as far apart as in the lattice
+    core: int = 0
+
+    @property
+    def nodes(self) -> int:
+        """The number of answers."""
+        if self.form == "roots":
+            return comb(self.people + self.parts - 1, self.parts - 1)
+        if self.form == "cross":
+            return comb(self.people + self.parts, self.parts)
+        return int((self.people + 1) ** self.parts)
+
+    def layer(self, t: int) -> int:
+        """Return how many points lie at distance t, for one t."""
+        k = self.parts
+        if self.form in ("cross", "roots") and t:
+            m = k if self.form == "cross" else k - 1
+            top = (comb(m, j) ** (1 if self.form == "cross" else 2) for j in range(min(m, t) + 1))
+            return sum(c * comb(t - j + m - 1, m - 1) for j, c in enumerate(top))
+        if self.form == "cube":
+            return int((2 * t + 1) ** k - (2 * t - 1) ** k) if t else 1
+        if self.form == "range":
+            return int((t + 1) ** (k + 1) - 2 * t ** (k + 1) + abs(t - 1) ** (k + 1)) if t else 1
+        return 2 * self.width if t else 2 * self.core + 1
+
+    def layers(self, count: int) -> list[int]:
+        """Return how many points lie at distance 0, 1, …: coefficients of P(x)/(1-x)^m."""
+        k = self.parts
+        need_work("the layers of a lattice", count * (k + 1), 400, count * (k + 20) * 8)
+        if self.form == "line":
+            return [2 * self.core + 1, *[2 * self.width] * (count - 1)]
+        if self.form == "cube":
+            balls = [0, *((2 * t + 1) ** k for t in range(count))]
+            return [b - a for a, b in pairwise(balls)]
+        if self.form == "range":
+            balls = [0, *((t + 1) ** (k + 1) - t ** (k + 1) for t in range(count))]
+            return [b - a for a, b in pairwise(balls)]
+        if self.form == "cross":
+            return _series([comb(k, j) for j in range(k + 1)], k, count)
+        return _series([comb(k - 1, j) ** 2 for j in range(k)], k - 1, count)
+
+    def lost(self, loss: str, count: int) -> list[int]:
+        """Return the sums of a loss over the layers, in units of the step (or its square)."""
+        k, each = self.parts, self.layers(count)
+        if loss == "binary":
+            return [each[0] - 1, *each[1:]]
+        shown, line = k - self.hidden, self.form == "line"
+        if loss == "distance" and not line:
+            return [t * n for t, n in enumerate(each)]
+        if line:
+            balls = [0, *(self.core_sums(loss, self.core + t * self.width) for t in range(count))]
+        elif self.form == "cube":
+            ones = ((2 * t + 1) ** (k - 1) * t * (t + 1) * k for t in range(count))
+            both = [one * (2 * t + 1) // 3 for t, one in enumerate(ones)]
+            balls = [
+                0,
+                *(3 * x // (2 * t + 1) if loss == "absolute" else x for t, x in enumerate(both)),
+            ]
+        elif self.form == "range":
+
+            def cube(m: int) -> int:
+                return int(k * m**k * (m * m - 1) * (2 if loss == "absolute" else m) // 6)
+
+            balls = [0, *(cube(t + 1) - cube(t) for t in range(count))]
+        elif loss == "absolute":
+            return [shown * ((2 - (self.form == "cross")) * t * n // k) for t, n in enumerate(each)]
+        elif self.form == "cross":
+            top = [0, *(2 * k * comb(k, j) for j in range(k + 1))]
+            return _series(top, k + 2, count)
+        else:
+            need_work("the losses of a lattice", count * k, 4000)
+            return [shown * _square_sum(k, t) for t in range(count)]
+        return [b - a for a, b in pairwise(balls)]
+
+    def core_sums(self, loss: str, reach: int) -> int:
+        """Return the sum of a loss over the points -reach … reach of a line."""
+        if loss == "squared":
+            return reach * (reach + 1) * (2 * reach + 1) // 3
+        whole, rest = divmod(reach, self.width if loss == "distance" else 1)
+        return (self.width if loss == "distance" else 1) * whole * (whole + 1) + 2 * rest * (
+            whole + 1
+        )
+
+    def around(self, reach: int) -> int:
+        """Return how many points a box (for roots a simplex) has that holds all within reach."""
+        if self.form == "roots":
+            return comb(self.people + self.parts * (reach + 1) - 1, self.parts - 1)
+        return int((self.people + 1 + 2 * (self.core + reach * self.width)) ** self.parts)
+
+    def largest(self, loss: str, reach: int) -> int:
+        """Bound the loss between an answer and a point around the answers."""
+        far = self.people + self.core + reach * self.width
+        far = self.people + self.parts * reach if self.form == "roots" else far
+        if loss == "binary":
+            return 1
+        return (2 * self.parts * far) ** 2 if loss == "squared" else 2 * self.parts * far
+
+
+def _series(top: list[int], power: int, count: int) -> list[int]:
+    """Return the first coefficients of a polynomial over (1-x)^power."""
+    found = [*top[:count], *[0] * (count - len(top))]
+    for _ in range(power):
+        found = list(accumulate(found))
+    return found
+
+
+def _square_sum(k: int, t: int) -> int:
+    """Return Σ z_1² over the roots of k coordinates at distance t.
+
+    The others have sum t - a upwards and t downwards if z_1 = a: the coefficient of x^t·y^t in
+    2·x(1+x)/(1-x)³ times ((1-xy)/((1-x)(1-y)))^(k-1).
+    """
+    total = 0
+    for j in range(min(k - 1, t) + 1):
+        squares = comb(t - j + k, k + 1) + comb(t - j + k - 1, k + 1)
+        total += 2 * (-1) ** j * comb(k - 1, j) * squares * comb(t - j + k - 2, k - 2)
+    return total
+
+
+def question_lattice(question: str, relation: str) -> Lattice:
+    """Derive the lattice of a question from its text.
+
+    >>> question_lattice("histogram(6000,8)", "change-one").form
+    'roots'
+    """
+    told = re.fullmatch(r"([a-z]+)\(([1-9]\d{0,14})(?:,([1-9]\d{0,14}))?\)", question)
+    need(told is not None, f"question: {question!r} has no lattice that is known here")
+    assert told is not None
+    name, n, k = told[1], int(told[2]), int(told[3] or 0)
+    change, absent = relation != "add-remove", relation != "change-one"
+    found = None
+    if (name in ("count", "path")) and not k:
+        found = Lattice("line", 1, n - (name == "path"), inner=n - (name == "path"))
+    elif name == "sum" and k:
+        found = Lattice("line", 1, n * k, k, inner=n * k if change or k == 1 else (n - 1) * k)
+    elif name == "mean" and k and not absent:
+        found = Lattice("line", 1, n * k, k, step=Fraction(1, n), inner=n * k)
+    elif name == "counts" and k:
+        form = "cube" if change else "range"
+        found = Lattice(form, k, n, inner=n if change else n - 1)
+    elif name == "histogram" and k and k + absent > 1:
+        found = Lattice("roots", k + absent, n, hidden=absent) if change else Lattice("cross", k, n)
+        found = replace(found, inner=n // found.parts)
+    need(
+        found is not None and found.people > 0 and found.parts <= 1000,
+        f"question: {question} under {relation} has no lattice that is known here",
+    )
+    assert found is not None
+    return found
+
+
+def falling_levels(start: int, p: int, q: int) -> list[int]:
+    """Return ``start`` and then always ⌈w·q/p⌉, up to the first level that stays.
+
+    >>> falling_levels(8, 2, 1)
+    [8, 4, 2, 1]
+    """
+    need(p > q, "a lattice needs a ratio above 1")
+    need_work("the levels of a lattice", int(start.bit_length() / (p / q - 1)) + 1, 500)
+    found = [start]
+    while (following := -(-found[-1] * q // p)) < found[-1]:
+        found.append(following)
+    return found
+
+
+class LatticeWeights:
+    r"""Noise on a lattice: ``W[x,y] = w[min(t, T)]`` for points y at distance t from the answer x.
+
+    The outputs are the points of a box (for roots a simplex) that holds all within distance T of
+    an answer, and are then moved back to the answers, whatever way. One step changes t by at most
+    1, so W is private when ``w_t >= w_(t+1)`` and ``w_t·q <= w_(t+1)·p``. Every row has the same
+    sum ``Σ N_t·(w_t - w_T) + w_T·(points of the box)``: the balls up to T-1 lie in the box.
+    The file names w_1; then every level is ⌈w·q/p⌉, T is the first that stays as it is, and w_0
+    is what is left to 2^bits.
+    """
+
+    kind = "lattice"
+
+    def __init__(self, file: Contents) -> None:
+        told, header = file.header["weights"], file.header
+        need(header["query"] is not None, "a lattice belongs to a named question")
+        plain = header["outputs"] is None and header["delta"] is None
+        need(plain, "the outputs of a lattice are the answers, and it has no δ")
+        named = question_lattice(header["query"], header["neighbours"])
+        need(named.form == "line" or not told["core"], "only a line has a core")
+        self.lattice = replace(named, core=told["core"])
+        need(self.lattice.core < self.lattice.width, "the core must be less than the largest step")
+        self.file, self.bits, self.total = file, told["bits"], 1 << told["bits"]
+        self.outputs, self.ratio = self.lattice.nodes, header["ratios"][0]
+        p, q = self.ratio.numerator, self.ratio.denominator
+        levels = falling_levels(told["start"], p, q)
+        self.reach = len(levels)  # T
+        self.sizes = self.lattice.layers(self.reach)
+        self.floor = levels[-1] * self.lattice.around(self.reach)
+        rest = sum(n * (w - levels[-1]) for n, w in zip(self.sizes[1:], levels, strict=False))
+        first, odd = divmod(self.total - self.floor - rest, self.sizes[0])
+        # What does not divide by the points of the first layer goes to the one in its middle.
+        self.levels, self.odd = [first + levels[-1], *levels], odd
+
+    def faults(self) -> Iterator[str]:
+        """Yield what is wrong with privacy."""
+        p, q = self.ratio.numerator, self.ratio.denominator
+        first, second = self.levels[:2]
+        if not second <= first or (first + self.odd) * q > second * p:
+            yield f"privacy: the first layers weigh {first} and {second}, not within {p}/{q}"
+
+    def expected(self, loss: str) -> Fraction:
+        """Bound the worst loss: what is moved back to an answer is moved towards every answer."""
+        lattice, last = self.lattice, self.levels[-1]
+        lost = sum(
+            x * (w - last)
+            for x, w in zip(lattice.lost(loss, self.reach), self.levels, strict=False)
+        )
+        found = Fraction(lost + self.floor * lattice.largest(loss, self.reach), self.total)
+        return found * lattice.step ** {"absolute": 1, "squared": 2}.get(loss, 0)
+
+
+def unbounded_bound(lattice: Lattice, loss: str, gamma: int) -> Fraction:
+    r"""Bound ``Σ p·loss / Σ p`` from below for all p >= 0 with ``p(z') >= γ·p(z)`` on neighbours.
+
+    γ is in units of 2^-62. On the unbounded question noise that does not depend on the answer is
+    as good as any: averaged over shifts, a mechanism loses no more than in its worst case.
+
+    *Lines.* The sets {p > s} have sizes a_t with a_(t+1) >= a_t + 2·width, and a set loses least
+    as an interval around 0: ``F(a) = Σ γ^t·(loss of the middle a + 2·width·t points - μ)``. F is
+    convex in a, so a minimum is found between its neighbours (Dinkelbach, on odd a).
+
+    *Crosses.* Along each coordinate p is private on a line, and the losses are sums over them.
+    On cubes and ranges this is a bound as well.
+
+    *Layers.* Let weights g_t have ``g_(t+1) <= γ·g_t``, let N_t be the layer sizes, φ_t rising, and
+    μ = Σ g·N·φ / Σ g·N. If a point of layer t, uniformly drawn, can be moved by one step to
+    a uniform point of layer t+1, then a flow of T_t/(γ·g_t), T_t = Σ_(s<=t) g_s·N_s·(μ - φ_s) >= 0,
+    from each layer to the next proves Σ p·φ >= μ·Σ p. *Cubes*: stretch the shell of unit cells
+    of layer t radially to the shell of layer t+1 such that volume stays in proportion. The k-th
+    power of the new radius is linear in that of the old one, the k-th power of (radius + 1)
+    concave, and both ends meet: no coordinate moves by more than 1.
+    *Roots*: p may be taken to fall with spread (put the points of {p > s} on each line e_i - e_j
+    into its middle: sets grow by steps at least as before and lose no more). Let z with positive
+    parts a and negative parts b send ``a·(b+1) + (a+1)·b`` to z + e_i - e_j, where only one of
+    the two places may have been 0. What arrives at a point with s coordinates other than 0 is
+    t·(2t - s), what leaves it t·(2t + 2k - s). With u_t as the flow over the sum of these,
+    loss less flow rises with s in a layer if ``u_(t-1) >= γ·u_t``, which is checked. And points
+    with s+1 such coordinates are, on average, weighed at least as those with s: joining two
+    neighbouring parts of one sign leads from uniform ones to uniform ones, since the number of
+    positive parts grows with s by 0 or 1 (its likelihood ratios are monotone).
+    """
+    if lattice.form == "line":
+        return _line_bound(lattice, loss, gamma)
+    k, one = lattice.parts, 1 << 62
+    side = Fraction(gamma, one)
+    alone = 2 * side / (1 - side * side), 2 * side / (1 - side) ** 2
+    found = Fraction(0)
+    if lattice.form != "roots" and loss != "binary":
+        many = 1 if loss == "distance" and lattice.form != "cross" else k
+        found = many * alone[loss == "squared"]
+        if lattice.form != "cube":
+            return found
+
+    def least(t: int) -> int:
+        """Bound the loss of the points at distance t from below."""
+        if loss == "binary":
+            return int(t > 0)
+        if loss == "squared" and lattice.form == "cube":
+            return t * t
+        if loss == "squared":
+            split = k - 1 if lattice.hidden else k
+            several = -(-t * t * (1 if lattice.hidden else 4) // split)
+            return max(several, t if lattice.hidden else 2 * t)
+        return 2 * t if loss == "absolute" and lattice.form == "roots" and not lattice.hidden else t
+
+    powers, sizes = _powers(lattice, gamma)
+    mass = [g * n for g, n in zip(powers, sizes, strict=True)]
+    lost = sum(m * least(t) for t, m in enumerate(mass))
+    if lattice.form == "roots" and loss != "binary":
+        _check_flow(lattice, gamma, powers, sizes, [least(t) for t in range(len(sizes))])
+    return max(found, Fraction(lost, sum(mass)))
+
+
+def _powers(lattice: Lattice, gamma: int) -> tuple[list[int], list[int]]:
+    """Return γ^t as integers, rounded down, and the layers, up to where both are negligible."""
+    need(0 < gamma < 1 << 62, "certificate: γ must be between 0 and 1")
+    fall = -log2(gamma / 2**62)
+    far = 8
+    while True:
+        need_work("the layers of a bound", far * lattice.parts, 2000)
+        sizes = lattice.layers(far)
+        if log2(sizes[-1]) - (far - 1) * fall < -80:
+            break
+        far *= 2
+    powers = [1 << int(far * fall) + 128]
+    for _ in range(far - 1):
+        powers.append(powers[-1] * gamma >> 62)
+    return powers, sizes
+
+
+def _check_flow(
+    lattice: Lattice, gamma: int, powers: list[int], sizes: list[int], least: list[int]
+) -> None:
+    """Check that the loss of roots less the flow rises with spread in every layer."""
+    k, count = lattice.parts, len(sizes)
+    fewer = replace(lattice, parts=k - 1).layers(count) if k > 2 else [1, *[0] * (count - 1)]
+    # All that leaves a layer: a point has as many coordinates other than 0 as others have one 0.
+    leaves = [
+        t * (n * (2 * t + 2 * k) - k * (n - m))
+        for t, (n, m) in enumerate(zip(sizes, fewer, strict=True))
+    ]
+    mass = sum(g * n for g, n in zip(powers, sizes, strict=True))
+    lost = sum(g * n * x for g, n, x in zip(powers, sizes, least, strict=True))
+    owed = 0
+    for t in range(count - 1):
+        before, owed = owed, owed + powers[t] * sizes[t] * (lost - least[t] * mass)
+        need(owed >= 0, f"certificate: layer {t} owes more than there is")
+        if t > 1:
+            there = before * powers[t] * leaves[t] << 62
+            sound = there >= owed * powers[t - 1] * leaves[t - 1] * gamma
+            need(sound, f"certificate: the flow out of layer {t} is too large")
+
+
+def _line_bound(lattice: Lattice, loss: str, gamma: int) -> Fraction:
+    """Return the least ratio over all cores of a line, by Dinkelbach's method."""
+    g, v = Fraction(gamma, 1 << 62), lattice.width
+    sums = [1 / (1 - g), g / (1 - g) ** 2, g * (1 + g) / (1 - g) ** 3]
+    sums.append(g * (1 + 4 * g + g * g) / (1 - g) ** 4)
+
+    def totals(r: int) -> tuple[Fraction, Fraction]:
+        """Return Σ γ^t·loss and Σ γ^t·points over the intervals of r + t·v on either side."""
+        if loss == "binary":
+            lost = [2 * r, 2 * v]
+        elif loss == "distance":
+            lost = [2 * r, v + 2 * r, v]
+        elif loss == "absolute":
+            lost = [r * (r + 1), v * (2 * r + 1), v * v]
+        else:
+            ends = (r * (r + 1) * (2 * r + 1), v * (6 * r * r + 6 * r + 1), v * v * (6 * r + 3))
+            lost = [Fraction(x, 3) for x in (*ends, 2 * v**3)]  # type: ignore[misc]
+        return sum(map(mul, lost, sums), Fraction(0)), (2 * r + 1) * sums[0] + 2 * v * sums[1]
+
+    best, value = 0, Fraction(0)
+    for _ in range(200):
+        lost, points = totals(best)
+        value = lost / points
+        low, high = 0, v - 1  # F is convex: find where its differences change their sign
+        while low < high:
+            middle = (low + high) // 2
+            here, there = (a - value * b for a, b in map(totals, (middle, middle + 1)))
+            low, high = (low, middle) if there >= here else (middle + 1, high)
+        if low == best or totals(low)[0] >= value * totals(low)[1]:
+            return value
+        best = low
+    raise Refused("certificate: the best core of the line is not found")
+
+
+def ended_bound(lattice: Lattice, loss: str, alpha: int, slope: Fraction) -> Fraction:
+    r"""Bound the worst loss of every private mechanism on the question itself.
+
+    Let the prior be β^d(z,c), c in the middle, on the whole lattice, and let a mechanism for the
+    answers be asked for the answer next to z: a map r that moves no two points further apart
+    (the nearest point of a box; for roots 0 for numbers below 0, and what is too much then taken
+    from the first classes). Its columns times the prior are private for γ = α·β, so it loses at
+    least ``unbounded_bound(γ)``. At answers it loses at most its worst loss V; elsewhere at
+    most what z is away from r(z) more. All points within M of c are answers, so that is at most
+    twice what d(z,c) is above M, and weighs Σ_(t>M) N_t·β^t·(t-M) / Σ N_t·β^t: the ratios of
+    N_t fall, so from M on this is less than a geometric series. For squared loss
+    ``μ <= (1+s)·V + (1+1/s)·Σ(z-r(z))²``.
+    """
+    beta, k, form = slope, lattice.parts, lattice.form
+    inside = lattice.inner // (1 if form == "roots" else 2 * lattice.width)
+    near, far = lattice.layer(inside), lattice.layer(inside + 1)
+    rho = beta * far / near
+    if not inside or rho >= 1:
+        return Fraction(0)
+    whole = {
+        "line": 1 + 2 * lattice.width * beta / (1 - beta),
+        "cross": ((1 + beta) / (1 - beta)) ** k,
+        "cube": factorial(k) * (2 * beta / (1 - beta)) ** k,
+        "range": factorial(k + 1) * (beta / (1 - beta)) ** k,
+    }.get(form)
+    if whole is None:
+        whole = sum(comb(k - 1, j) ** 2 * beta**j for j in range(k)) / (1 - beta) ** (k - 1)
+    places = near.bit_length() + 128
+    share = _power_above(beta, inside, places) * near / whole
+    per_step = {"line": lattice.width, "cross": 1, "roots": 2}.get(form, k)
+    best = unbounded_bound(replace(lattice, core=0), loss, int(alpha * beta))
+    if loss == "binary":
+        return best - share * rho / (1 - rho)
+    if loss == "squared":
+        away = share * rho * (1 + rho) / (1 - rho) ** 3 * (2 * per_step) ** 2
+        split = 1 << 20
+        return (best - (1 + split) * away) / (1 + Fraction(1, split))
+    return best - share * rho / (1 - rho) ** 2 * 2 * (1 if loss == "distance" else per_step)
+
+
+def _power_above(base: Fraction, power: int, places: int) -> Fraction:
+    """Return base^power, rounded up to so many binary places at each step."""
+    found, square = 1 << places, -(-(base.numerator << places) // base.denominator)
+    while power:
+        if power & 1:
+            found = -(-found * square >> places)
+        square, power = -(-square * square >> places), power >> 1
+    return Fraction(found, 1 << places)
+
+
 # -- the verdict --------------------------------------------------------------------------
 
 
@@ -1902,6 +2334,7 @@ class Report:
     private: bool = False
     named: bool | None = None  # whether the file answers a question with a name
     optimal_within: Fraction | None = None
+    unbounded_within: Fraction | None = None  # the same among mechanisms for the unbounded question
     ratio: str | None = None
     digest: str | None = None
     under: str | None = None
@@ -1933,7 +2366,7 @@ def check(
     except MemoryError:
         report.reasons.append("too large: the memory of this machine does not suffice")
     if report.reasons:
-        report.optimal_within = report.under = None
+        report.optimal_within = report.unbounded_within = report.under = None
     return report
 
 
@@ -1952,6 +2385,9 @@ def _judge(file: File, derive: Callable[[str, str], Graph], report: Report) -> N
     report.question = {name: told[name] for name in named}
     others = f", and so are {len(alphas) - 1} for other lengths" if len(alphas) > 1 else ""
     checked.append(f"p/q = {_short(ratio)} is at most exp(ε) for edges of length 1{others}")
+    if header["weights"]["kind"] == "lattice":
+        _judge_lattice(file, report)
+        return
     if report.named:
         graph = derive(header["query"], header["neighbours"])
         file.expect(graph.nodes)
@@ -2006,6 +2442,72 @@ def _judge_loss(weights: Weights, report: Report) -> None:
     need(bound == stated, f"bound: {off}")
     checked.append(f"the {what} of {others} is below {float(bound):.12g}")
     report.optimal_within = value - bound
+
+
+def _judge_lattice(file: File, report: Report) -> None:
+    """Check privacy, loss and bounds of noise on a lattice."""
+    header, checked = file.header, report.checked
+    need(not file.places, "a lattice has no sections")
+    weights = LatticeWeights(file)
+    report.reasons += weights.faults()
+    report.private = not report.reasons
+    lattice, consumer = weights.lattice, header["consumer"]
+    if report.private:
+        checked.append(
+            f"w_t·q <= w_(t+1)·p over the {weights.reach} layers around each of "
+            f"{_count(lattice.nodes)} answers of {header['query']} under {header['neighbours']}; "
+            f"rows sum to 2^{weights.bits}"
+        )
+    if consumer is None:
+        return
+    loss, listed = str(consumer["loss"]["kind"]), consumer["support"]
+    sound = listed is not None and listed["kind"] == "all" and not consumer["remapped"]
+    need(
+        sound and loss != "listed" and header["limit"] is None, "a lattice is for the worst answer"
+    )
+    report.consumer = {
+        "kind": "risk-averse",
+        "prior": None,
+        "support": "all",
+        "loss": loss,
+        "guesses": lattice.nodes,
+    }
+    value, stated = weights.expected(loss), header["expected_loss"]
+    off = f"{float(value):.12g}, {float(value - stated):+.3g} from the stated"
+    need(value == stated, f"loss: the weights have {off}")
+    checked.append(f"the worst loss is at most {float(value):.12g}")
+    if header["certificate"] is None:
+        return
+    need(header["certificate"]["kind"] == "unbounded", "a lattice has a certificate by rule")
+    bounds = lattice_bounds(lattice, loss, file.alphas[0], header["certificate"]["slope"])
+    need(
+        bounds[1] == header["bound"],
+        f"bound: {float(bounds[1]):.12g} is proved, not what is stated",
+    )
+    names = ("the unbounded question", "this question")
+    for bound, name in zip(bounds, names, strict=True):
+        checked.append(
+            f"the worst loss of no private mechanism on {name} is below {float(bound):.12g}"
+        )
+    report.unbounded_within, report.optimal_within = (value - bound for bound in bounds)
+
+
+def lattice_bounds(
+    lattice: Lattice, loss: str, alpha: int, slope: Fraction
+) -> tuple[Fraction, Fraction]:
+    """Return the bounds on the unbounded question and on the question itself, rounded down."""
+    need(slope < 1, "certificate: the slope must be below 1")
+    scale = lattice.step ** {"absolute": 1, "squared": 2}.get(loss, 0)
+    whole = unbounded_bound(replace(lattice, core=0), loss, alpha)
+    own = max(Fraction(0), ended_bound(lattice, loss, alpha, slope))
+    first, second = (
+        Fraction(int(x * scale * (1 << 80)), 1 << 80) for x in (whole, min(own, whole))
+    )
+    return first, second
+
+
+def _count(number: int) -> str:
+    return str(number) if number < 10**15 else f"10^{len(str(number)) - 1}"
 
 
 def main(arguments: Sequence[str]) -> int:

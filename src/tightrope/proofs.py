@@ -22,16 +22,18 @@ from tightrope.certify import (
     PhiBound,
     Prices,
     TreePrices,
+    Unbounded,
     certify,
 )
 from tightrope.certify.rounding import LISTED_WEIGHTS
-from tightrope.channels import Channel, GeometricChannel
+from tightrope.channels import Channel, GeometricChannel, UnboundedNoise
 from tightrope.consumers import Consumer
 from tightrope.consumers.line import line_remap
 from tightrope.consumers.losses import MatrixLoss
 from tightrope.epsilon import Level
 from tightrope.errors import InputError
 from tightrope.optimize import Certificate, Design, LimitCertificate, SolverSettings
+from tightrope.optimize.certificate import UnboundedCertificate
 from tightrope.optimize.closed_forms import line_prices
 from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Problem
@@ -134,7 +136,7 @@ def _stored(design: Design) -> tuple[Channel, NDArray[np.int64] | None]:
     Geometric noise has a rule and its remap has none: where the remapped mechanism is too large
     to list, the file holds the noise and says what the consumer guesses.
     """
-    if design.many:
+    if design.many or isinstance(design.channel, UnboundedNoise):
         return design.channel, None
     rows, columns = design.channel.shape
     noise = isinstance(design.general, GeometricChannel) and design.guess is not None
@@ -158,11 +160,13 @@ def _certificate(
     settings: SolverSettings,
     *,
     negative: float = 1e-15,
-) -> Prices | PhiBound | Envelope | TreePrices | LinePrices | Limited | None:
+) -> Prices | PhiBound | Envelope | TreePrices | LinePrices | Limited | Unbounded | None:
     """Return what the file proves: by a cover or by rule where that is enough, else in full."""
     proof = design.certificate
     if proof is None:
         return None
+    if isinstance(proof, UnboundedCertificate):
+        return Unbounded(proof.slope)
     if isinstance(proof, LimitCertificate):
         return _limited(design, proof, progress, settings)
     prior = proof.consumer.prior.probabilities

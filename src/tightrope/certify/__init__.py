@@ -12,6 +12,7 @@ from tightrope.certify.certificates import (
     PhiBound as PhiBound,
     Prices as Prices,
     TreePrices as TreePrices,
+    Unbounded as Unbounded,
 )
 from tightrope.certify.make import certify as certify
 from tightrope.certify.mechanism import Mechanism as Mechanism, read as read, write as write

@@ -145,6 +145,24 @@ class LinePrices:
     mix: ArrayLike | None = None
 
 
+@dataclass(frozen=True)
+class Unbounded:
+    """The bounds by rule of noise on a lattice: nothing is listed.
+
+    Attributes
+    ----------
+    slope
+        β of the prior β^d around the middle, for which the question's own bound is proved.
+
+    Examples
+    --------
+    >>> Unbounded(0.99).slope
+    0.99
+    """
+
+    slope: float
+
+
 Certificate = Prices | PhiBound | Envelope | TreePrices | LinePrices
 Exact = tuple[dict[str, Any], Sections, Fraction]  # fields of the header, sections, the bound
 

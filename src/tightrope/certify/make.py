@@ -12,17 +12,26 @@ from tightrope.certify.certificates import (
     PRICE_BITS,
     Certificate,
     Limited,
+    Unbounded,
     exact_certificate,
     exact_limited,
 )
 from tightrope.certify.encode import Sections, consumer_fields, encode, encode_label, graph_fields
-from tightrope.certify.judge import Consumer, Contents, Graph, Refused, Weights
+from tightrope.certify.judge import (
+    Consumer,
+    Contents,
+    Graph,
+    LatticeWeights,
+    Refused,
+    Weights,
+    lattice_bounds,
+)
 from tightrope.certify.mechanism import Mechanism
 from tightrope.certify.question import canonical_text, judged_graph
 from tightrope.certify.rounding import LISTED_WEIGHTS, round_channel
-from tightrope.certify.rules import rule_weights
+from tightrope.certify.rules import lattice_weights, rule_weights
 from tightrope.certify.verification import verify
-from tightrope.channels import Channel, IntegerChannel
+from tightrope.channels import Channel, IntegerChannel, UnboundedNoise
 from tightrope.channels.privacy import allowed_ratio
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TooLarge
@@ -41,7 +50,7 @@ def certify(
     neighbours: str | None = None,
     consumer: Any = None,
     guess_of: ArrayLike | None = None,
-    certificate: Certificate | Limited | None = None,
+    certificate: Certificate | Limited | Unbounded | None = None,
     delta: Fraction | None = None,
 ) -> Mechanism:
     r"""Turn a channel into a mechanism whose privacy is proved in integers.
@@ -88,10 +97,13 @@ def certify(
         )
     if certificate is not None and consumer is None:
         raise InputError("a certificate of optimality needs its consumer")
+    if isinstance(channel, UnboundedNoise) or isinstance(certificate, Unbounded):
+        return _without_ends(channel, asked, level, consumer, certificate)
     try:
-        header, sections, graph = _question(asked, level)
+        graph = judged_graph(asked.graph, by_rule=canonical_text(asked) is not None)
     except Refused as refused:
         raise TooLarge(str(refused)) from None
+    header, sections = _question(asked, level, graph)
     kept: NDArray[np.int64] | range
     if delta is None:
         kept, moved = _add_weights(header, sections, channel, graph, level, consumer, guess_of)
@@ -107,19 +119,61 @@ def certify(
         same = np.array_equal(guesses, np.arange(len(chosen)))
         guessed = None if same else guesses
         _add_consumer(header, sections, asked.graph, graph, consumer, guessed, certificate)
-    made = Mechanism(encode(header, sections, graph.nodes), moved=moved)
+    return _checked(Mechanism(encode(header, sections, graph.nodes), moved=moved))
+
+
+def _without_ends(
+    channel: Channel,
+    asked: Query,
+    level: Epsilon,
+    consumer: Any,
+    certificate: Certificate | Limited | Unbounded | None,
+) -> Mechanism:
+    """Return noise on a lattice as integers, with its worst loss and bounds by rule."""
+    named = canonical_text(asked) is not None
+    if not (isinstance(channel, UnboundedNoise) and channel.epsilon == level and named):
+        raise InputError("bounds without ends are for such noise, at its ε, on a named question")
+    header, _ = _question(asked, level, None)
+    try:
+        header["weights"] = lattice_weights(asked, level.ratio, channel.core)
+        if consumer is not None:
+            if not (consumer.risk_averse and consumer.all_answers):
+                raise InputError("noise without ends is proved for a risk-averse consumer of all")
+            header["consumer"] = {
+                "prior": None,
+                "support": {"kind": "all"},
+                "loss": {"kind": consumer.loss.name},
+                "remapped": False,
+            }
+            header["expected_loss"] = "0"
+            weights = LatticeWeights(Contents(header, {}))
+            header["expected_loss"] = str(weights.expected(consumer.loss.name))
+        if isinstance(certificate, Unbounded):
+            slope = Fraction(round(certificate.slope * 2**40), 2**40)
+            header["certificate"] = {"kind": "unbounded", "slope": str(slope)}
+            alpha = weights.file.alphas[0]
+            bound = lattice_bounds(weights.lattice, consumer.loss.name, alpha, slope)[1]
+            header["bound"] = str(bound)
+    except Refused as refused:
+        raise TooLarge(str(refused)) from None
+    return _checked(Mechanism(encode(header, Sections(), 1)))
+
+
+def _checked(made: Mechanism) -> Mechanism:
     found = verify(made)
     if found.reasons:
         raise CheckFailed(found.reasons[0])
     return made
 
 
-def _question(asked: Query, level: Epsilon) -> tuple[dict[str, Any], Sections, Graph]:
-    """Return the header as far as the question goes, and the graph as the judge reads it."""
+def _question(asked: Query, level: Epsilon, graph: Graph | None) -> tuple[dict[str, Any], Sections]:
+    """Return the header as far as the question goes, and the sections of its graph."""
     text = canonical_text(asked)
-    graph = judged_graph(asked.graph, by_rule=text is not None)
-    own, sections = (None, Sections()) if text is not None else graph_fields(graph)
-    ratios = [allowed_ratio(level, float(length)) for length in graph.lengths]
+    own, sections = (None, Sections())
+    if text is None and graph is not None:
+        own, sections = graph_fields(graph)
+    lengths = [Fraction(1)] if graph is None else graph.lengths
+    ratios = [allowed_ratio(level, float(length)) for length in lengths]
     header: dict[str, Any] = {
         "query": text,
         "neighbours": asked.neighbours.value,
@@ -137,7 +191,7 @@ def _question(asked: Query, level: Epsilon) -> tuple[dict[str, Any], Sections, G
         "certificate": None,
         "bound": None,
     }
-    return header, sections, graph
+    return header, sections
 
 
 def _add_weights(

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.certify.judge import File, Graph, Refused, Weights, own_graph
+from tightrope.certify.judge import File, Graph, LatticeWeights, Refused, Weights, own_graph
 from tightrope.certify.question import canonical_text, derived_graph, named_query
-from tightrope.channels import Channel, IntegerChannel, RuleChannel
+from tightrope.channels import Channel, IntegerChannel, RuleChannel, UnboundedNoise
 from tightrope.channels.base import LIMITS
 from tightrope.epsilon import Epsilon
-from tightrope.errors import InputError
+from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import ExplicitGraph
 from tightrope.queries import Query, query
 
@@ -52,13 +52,20 @@ class Mechanism:
             self._file = File(source)
             header = self._file.header
             own = header["graph"]
-            if own is None:
+            #: The layers of noise on a lattice, ``None`` for other mechanisms.
+            self.noise = None
+            if header["weights"]["kind"] == "lattice":
+                self.noise = LatticeWeights(self._file)
+                named = named_query(header["query"], header["neighbours"]).graph
+                self._graph = Graph("lattice", named.size, label=named.label)
+            elif own is None:
                 self._graph = derived_graph(header["query"], header["neighbours"])
                 self._file.expect(self._graph.nodes)
             else:
                 self._file.expect(own["nodes"])
                 self._graph = own_graph(self._file)
-            self._weights = Weights(self._file, self._graph)
+            if self.noise is None:
+                self._listed_weights = Weights(self._file, self._graph)
             self.epsilon = Epsilon(header["epsilon"]["multiple"], header["epsilon"]["base"])
         except Refused as refused:
             name = "the mechanism" if isinstance(source, bytes) else str(source)
@@ -120,22 +127,23 @@ class Mechanism:
     @property
     def shape(self) -> tuple[int, int]:
         """Number of answers and number of outputs."""
-        return self._graph.nodes, self._weights.outputs
+        nodes = self._graph.nodes
+        return nodes, nodes if self.noise is not None else self._weights.outputs
 
     @property
     def kind(self) -> str:
-        """``dense`` when the weights are listed, ``levels`` when they follow a rule."""
-        return self._weights.kind
+        """``dense`` for listed weights, ``levels``, ``radial`` or ``lattice`` for a rule."""
+        return self.noise.kind if self.noise is not None else self._weights.kind
 
     @property
     def bits(self) -> int:
         """Logarithm of the total of a row."""
-        return self._weights.bits
+        return int(self._file.header["weights"]["bits"])
 
     @property
     def total(self) -> int:
         """The sum of every row."""
-        return int(self._weights.total)
+        return 1 << self.bits
 
     @property
     def expected_loss(self) -> Fraction | None:
@@ -157,6 +165,14 @@ class Mechanism:
         return self._file.read(0, self._file.size)
 
     # -- weights and labels ---------------------------------------------------------------
+
+    @property
+    def _weights(self) -> Weights:
+        if self.noise is not None:
+            raise TooLarge(
+                f"noise on the lattice of {self.query} has layers, and neither rows nor columns"
+            )
+        return self._listed_weights
 
     @property
     def graph(self) -> Graph:
@@ -232,6 +248,8 @@ class Mechanism:
 
     def channel(self) -> Channel:
         """Return the mechanism as a channel, with its exact weights where they fit."""
+        if self.noise is not None:
+            return UnboundedNoise(self.question.graph, self.epsilon, self.noise.lattice.core)
         # Rules have wide integers, which take their time in a matrix.
         most = LIMITS.matrix // 10 if self.kind == "dense" else 1 << 16
         if self.shape[0] * self.shape[1] > most:

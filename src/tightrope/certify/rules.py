@@ -13,24 +13,30 @@ Every row has :math:`n_d` outputs at distance d, so every row sums to :math:`\su
 :math:`w_{d+1} = \lceil w_d\,q/p \rceil` from :math:`w_1` on and :math:`w_0` taking what is left to
 :math:`2^{bits}`, privacy and sums hold exactly, however many answers there are: this is the
 exponential mechanism [B, (17)] for :math:`4^{10}` databases in a few hundred bytes.
+
+*Lattice*: noise without ends, by the level of its second layer alone; see the judge's
+``LatticeWeights``.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import ceil
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.certify.judge import Graph, Refused, box_sums
+from tightrope.certify.judge import Graph, Refused, box_sums, question_lattice
 from tightrope.certify.question import graph_sides
 from tightrope.certify.rounding import MOVED_LIMIT
 from tightrope.channels import Channel, GeometricChannel, ScaledPhi
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, TooLarge
+from tightrope.queries import Query
 
 #: Logarithm of the first level; the sum of all factors stays below twice that power.
 LEVEL_BITS = 60
@@ -227,3 +233,25 @@ def _radial(channel: ScaledPhi, graph: Graph, epsilon: Epsilon) -> RuleWeights |
     moved = abs(table[0] / total - wanted) * len(spheres) if last else 0.0
     fields = {"kind": "radial", "bits": bits, "levels": table}
     return RuleWeights(fields, None, moved) if moved <= MOVED_LIMIT else None
+
+
+def lattice_weights(asked: Query, ratio: Fraction, core: int) -> dict[str, Any]:
+    """Return the weights of noise on the lattice of a question: the level of the second layer.
+
+    Everything beyond the last layer together weighs less than 2^-64 of a unit of loss.
+    """
+    lattice = replace(question_lattice(asked.text, asked.neighbours.value), core=core)
+    p, q = ratio.numerator, ratio.denominator
+    mass = bits = 128
+    for _ in range(4):  # more layers need a larger box, and a larger box more layers
+        reach = int(bits / math.log2(ratio)) + 2
+        wide = lattice.around(reach) * lattice.largest("squared", reach) * (p // (p - q) + 1)
+        bits = 80 + wide.bit_length() + (mass >> bits).bit_length()
+        powers = [1 << bits]
+        while powers[-1]:
+            powers.append(powers[-1] * q // p)
+        mass = sum(n * w for n, w in zip(lattice.layers(len(powers)), powers, strict=True))
+    # The first layer takes what the others leave, which is hardly less than its share.
+    less = 1 + Fraction(1, (mass >> bits) + 1 << 50)
+    start = Fraction(1 << 2 * bits, mass) * Fraction(q, p) * less
+    return {"kind": "lattice", "bits": bits, "start": ceil(start), "core": core}

@@ -35,6 +35,8 @@ class Verification:
     optimal_within
         The expected loss (or the vulnerability, where loss is limited) less the proved bound,
         exactly; ``None`` without a sound certificate.
+    unbounded_within
+        For noise on a lattice the same among all private mechanisms on the unbounded question.
     ratio
         The p/q that probabilities of neighbours may differ by.
     reasons
@@ -66,21 +68,18 @@ class Verification:
     under: str | None = None
     question: dict[str, Any] = field(default_factory=dict)
     consumer: dict[str, Any] | None = None
+    unbounded_within: Fraction | None = None
 
     def __bool__(self) -> bool:
         return not self.reasons
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``tightrope verify --json`` prints; the gap as a float not below it."""
-        gap = None
-        if self.optimal_within is not None:
-            gap = float(self.optimal_within)
-            if Fraction(gap) < self.optimal_within:
-                gap = math.nextafter(gap, math.inf)
         return {
             "private": self.private,
             "private_for_question": self.private_for_question,
-            "optimal_within": gap,
+            "optimal_within": _above(self.optimal_within),
+            "unbounded_within": _above(self.unbounded_within),
             "consumer": self.consumer,
             "ratio": self.ratio,
             "reasons": list(self.reasons),
@@ -95,9 +94,20 @@ class Verification:
         if self.optimal_within is not None:
             under = f" with {self.under}" if self.under else ""
             lines.append(f"optimal within {float(self.optimal_within):.3g}{under}")
+        if self.unbounded_within is not None:
+            gap = float(self.unbounded_within)
+            lines.append(f"optimal within {gap:.3g} in the worst case of the unbounded question")
         lines += [f"holds: {line}" for line in self.checked]
         lines += [f"fails: {line}" for line in self.reasons]
         return "\n".join(lines)
+
+
+def _above(gap: Fraction | None) -> float | None:
+    """Return a float that is not below a gap."""
+    if gap is None:
+        return None
+    found = float(gap)
+    return math.nextafter(found, math.inf) if Fraction(found) < gap else found
 
 
 def verify(mechanism: str | os.PathLike[str] | bytes | Mechanism) -> Verification:
@@ -158,6 +168,7 @@ def verify(mechanism: str | os.PathLike[str] | bytes | Mechanism) -> Verificatio
         report.under,
         question,
         report.consumer,
+        report.unbounded_within,
     )
 
 

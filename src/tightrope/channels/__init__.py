@@ -35,3 +35,4 @@ from tightrope.channels.structured import (
     KroneckerChannel as KroneckerChannel,
     ScaledPhi as ScaledPhi,
 )
+from tightrope.channels.unbounded import UnboundedNoise as UnboundedNoise

@@ -8,7 +8,7 @@ answers, and minimises :math:`\max_{i \in S} \sum_k X_{ik}\,\ell(i,k)`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ class Consumer:
     prior
         For a Bayesian consumer: a :class:`Prior`, or its probabilities.
     support
-        For a risk-averse consumer: the nodes of the possible answers.
+        For a risk-averse consumer: the nodes of the possible answers. A range stands for all.
     loss
         A :class:`Loss`, or its matrix.
     name
@@ -60,7 +60,11 @@ class Consumer:
     ) -> None:
         self.loss = loss if isinstance(loss, Loss) else _matrix(loss)
         self.name = name
-        self._support = None if support is None else _check_support(support, self.loss.size)
+        self.all_answers = isinstance(support, range) and support == range(self.loss.size)
+        self._support = None
+        if support is not None and not self.all_answers:
+            self._support = _check_support(support, self.loss.size)
+            self.all_answers = len(self._support) == self.loss.size
         self._prior = prior if prior is None or isinstance(prior, Prior) else Prior(prior)
         if (prior is None) == (support is None):
             got = "neither" if prior is None else "both"
@@ -86,6 +90,12 @@ class Consumer:
     @property
     def support(self) -> NDArray[np.int64]:
         """The answers held possible: S, or those that the prior gives a probability."""
+        if self._support is None and self._prior is None:
+            if self.loss.size > LIMITS.row:
+                raise TooLarge(
+                    f"a list of possible answers has at most {LIMITS.row}, got {self.loss.size}"
+                )
+            self._support = _check_support(range(self.loss.size), self.loss.size)
         return self._support if self._support is not None else self.prior.support
 
     @classmethod
@@ -135,7 +145,8 @@ class Consumer:
 
     def __repr__(self) -> str:
         if self._prior is None:
-            kind, known = "risk-averse", f"{len(self.support)} of {self.loss.size} answers"
+            possible = self.loss.size if self.all_answers else len(self.support)
+            kind, known = "risk-averse", f"{possible} of {self.loss.size} answers"
         else:
             kind, known = "Bayesian", f"{type(self.prior).__name__} over {self.prior.size} answers"
         name = f" {self.name}" if self.name else ""
@@ -167,7 +178,7 @@ def _check_support(support: Iterable[int], size: int) -> NDArray[np.int64]:
     return out
 
 
-def support(value: Any, graph: AnswerGraph) -> list[int]:
+def support(value: Any, graph: AnswerGraph) -> Sequence[int]:
     """Return the nodes of the possible answers of a risk-averse consumer.
 
     Parameters
@@ -186,9 +197,7 @@ def support(value: Any, graph: AnswerGraph) -> list[int]:
     """
     if isinstance(value, str):
         if value.strip() == "all":
-            if graph.size > LIMITS.row:
-                raise TooLarge(f"a support lists at most {LIMITS.row} answers, got {graph.size}")
-            return list(range(graph.size))
+            return range(graph.size)
         return [node for start, part in _parts(value) for node in _span(start, part, value, graph)]
     if not isinstance(value, Iterable):
         raise InputError(f"a support must be a text or a list of answers, got {value!r}")

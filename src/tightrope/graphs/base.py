@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import networkx
 
     from tightrope.graphs.explicit import ExplicitGraph
+    from tightrope.graphs.unbounded import NoiseLattice
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,10 @@ class AnswerGraph(ABC):
         otherwise be taken for the family when graphs are compared.
         """
         super().__init_subclass__(**given)
-        for method, rules in (("label", ["label_rule"]), ("neighbours", ["rule", "power"])):
+        for method, rules in (
+            ("label", ["label_rule", "unbounded"]),
+            ("neighbours", ["rule", "power", "unbounded"]),
+        ):
             before = next(vars(c)[method] for c in cls.__mro__[1:] if method in vars(c))
             if method in vars(cls) and not getattr(before, "__isabstractmethod__", False):
                 for rule in set(rules) - set(vars(cls)):
@@ -236,6 +240,11 @@ class AnswerGraph(ABC):
         the rule from differences of coordinates to distances, and the place of each node in
         row-major order; ``None`` where there is none, or where nodes are few in their box.
         """
+        return None
+
+    @property
+    def unbounded(self) -> NoiseLattice | None:
+        """The lattice whose part the answers are, where they look alike far from the ends."""
         return None
 
     def longest_edge(self) -> tuple[int, int, float]:

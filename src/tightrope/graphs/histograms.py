@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from tightrope.errors import InputError, whole_number
 from tightrope.graphs.base import LIMITS, AnswerGraph, Lattice, box_rule, check_written, frozen
+from tightrope.graphs.unbounded import NoiseLattice
 
 
 class HistogramGraph(AnswerGraph):
@@ -174,6 +175,16 @@ class Histograms(HistogramGraph):
             return box_rule((self.size, 1 if self._bins <= 2 else self.size))
         return "histograms", self.people, self._bins
 
+    @property
+    def unbounded(self) -> NoiseLattice | None:
+        """All whole numbers in the classes with one sum."""
+        hidden = self._bins > self.classes
+        return (
+            NoiseLattice("roots", self._bins, self.people, hidden=hidden)
+            if self._bins > 1
+            else None
+        )
+
     def _apart(self, gaps: NDArray[np.int64]) -> Any:
         return np.abs(gaps).sum(axis=-1) // 2
 
@@ -242,6 +253,11 @@ class AddRemoveHistograms(HistogramGraph):
         if self.classes == 1:
             return box_rule((self.size, 1))
         return ("star", self.classes) if self.people == 1 else ("sets", self.people, self.classes)
+
+    @property
+    def unbounded(self) -> NoiseLattice:
+        """All whole numbers in the classes."""
+        return NoiseLattice("cross", self.classes, self.people)
 
     def _apart(self, gaps: NDArray[np.int64]) -> Any:
         return np.abs(gaps[..., :-1]).sum(axis=-1)

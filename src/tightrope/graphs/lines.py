@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tightrope.errors import whole_number
 from tightrope.graphs.base import AnswerGraph, RegularGraph, box_rule, check_written, frozen
 from tightrope.graphs.registry import Parameter, family
+from tightrope.graphs.unbounded import NoiseLattice
 
 _NODES = Parameter("n", "number of answers")
 
@@ -82,6 +83,13 @@ class PathPower(AnswerGraph):
     def rule(self) -> tuple[Any, ...]:
         """One side of a box."""
         return box_rule((self.size, self.width))
+
+    @property
+    def unbounded(self) -> NoiseLattice | None:
+        """The line without ends, unless labels have another rule."""
+        if self._label is not None:
+            return None
+        return NoiseLattice("line", 1, self.size - 1, self.width, step=self.step)
 
     @property
     def label_rule(self) -> tuple[Any, ...] | None:
@@ -198,6 +206,11 @@ class CappedPathPower(PathPower):
         if self.width == 1:
             return super().rule
         return ("star", self.width) if self.people == 1 else ("capped", self.people, self.width)
+
+    @property
+    def unbounded(self) -> NoiseLattice:
+        """The line without ends."""
+        return NoiseLattice("line", 1, self.size - 1, self.width, ends=True)
 
     def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return window maxima; above ``cap`` only answers up to it, and oneself, are seen."""

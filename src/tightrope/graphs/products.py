@@ -23,6 +23,7 @@ from tightrope.errors import InputError, whole_number
 from tightrope.graphs.base import AnswerGraph, box_rule, check_written
 from tightrope.graphs.lines import Clique, PathPower, Star
 from tightrope.graphs.registry import Parameter, family
+from tightrope.graphs.unbounded import NoiseLattice
 
 
 class GridGraph(AnswerGraph):
@@ -325,6 +326,15 @@ class StrongProduct(ProductGraph):
             return None
         return tuple(one for side in sides for one in side or ((1, 1),))
 
+    @property
+    def unbounded(self) -> NoiseLattice | None:
+        """A cube, for paths of one length with whole numbers as labels."""
+        lines = {factor.unbounded for factor in self.factors}
+        line = lines.pop()
+        if lines or line is None or line.form != "line" or (line.width, line.step) != (1, 1):
+            return None
+        return NoiseLattice("cube", len(self.factors), line.people)
+
     def _joined(self, rules: list[tuple[Any, ...]]) -> tuple[Any, ...]:
         if all(rule[0] == "box" for rule in rules):
             return box_rule(*(side for rule in rules for side in rule[1:]))
@@ -507,6 +517,11 @@ class CappedCounts(GridGraph):
         if self.counts == 1:
             return box_rule((self.size, 1))
         return "capped counts", self.people, self.counts
+
+    @property
+    def unbounded(self) -> NoiseLattice:
+        """The lattice of all bundles, where somebody raises or lowers any of the counts."""
+        return NoiseLattice("range", self.counts, self.people, ends=True)
 
     def distance(self, i: int, j: int) -> int:
         """Return the number of people who must come or go."""

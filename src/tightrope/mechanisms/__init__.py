@@ -12,7 +12,7 @@ from tightrope.mechanisms.exponential import (
     randomized_response as randomized_response,
     ring as ring,
 )
-from tightrope.mechanisms.geometric import geometric as geometric
+from tightrope.mechanisms.geometric import geometric as geometric, independent as independent
 from tightrope.mechanisms.named import mechanism as mechanism
 from tightrope.mechanisms.tight import (
     NoTightConstraints as NoTightConstraints,

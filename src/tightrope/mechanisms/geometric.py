@@ -2,11 +2,15 @@ r"""The truncated geometric mechanism, and its adaptation to any order of the an
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
+import numpy as np
+
 from tightrope.channels import Channel, GeometricChannel, KroneckerChannel
+from tightrope.channels.base import LIMITS
 from tightrope.epsilon import Epsilon, Level
-from tightrope.errors import InputError
+from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 
 
@@ -52,3 +56,42 @@ def geometric(graph: AnswerGraph, epsilon: Level) -> Channel:
     # How far apart two neighbouring answers lie in node order, at most.
     i, j = graph.longest_edge()[:2] if graph.size > 1 else (0, 1)
     return GeometricChannel(graph.size, level, j - i, label=graph.label)
+
+
+def independent(graph: AnswerGraph, epsilon: Level) -> Channel:
+    r"""Return what is done without a design: independent geometric noise for each number.
+
+    Where one person can change several of the numbers of an answer, each gets its share of ε:
+    :math:`ε/k` for k counts, :math:`ε/2` for the classes of a histogram between which one person
+    moves, and ε for each class where one person only comes or goes. Outputs are all tuples of
+    numbers from 0 to n, answers or not.
+
+    Parameters
+    ----------
+    graph
+        A product of graphs, a bundle of counts or a histogram.
+    epsilon
+        The privacy level.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Histograms
+    >>> independent(Histograms(2, 3), 1).shape
+    (6, 27)
+    """
+    lattice, level = graph.unbounded, Epsilon.of(epsilon)
+    if graph.product:
+        return geometric(graph, level)
+    if lattice is None or lattice.form == "line":
+        raise InputError(f"the answers of {graph.name} are no tuples of counts")
+    numbers = lattice.parts - lattice.hidden
+    shares = {"cross": 1, "roots": 2}.get(lattice.form, numbers)
+    each = GeometricChannel(lattice.people + 1, level.scaled(Fraction(1, shares)))
+    outputs = (lattice.people + 1) ** numbers
+    if graph.size * outputs > LIMITS.matrix // 10:
+        raise TooLarge(f"independent noise on {graph.name} has {outputs} outputs")
+    rows, found = each.matrix(), np.ones((graph.size, 1))
+    for counts in np.array(graph.labels).T:
+        found = np.einsum("ij,ik->ijk", found, rows[counts]).reshape(graph.size, -1)
+    labels = list(itertools.product(range(lattice.people + 1), repeat=numbers))
+    return Channel(found, inputs=graph.labels, outputs=labels)

@@ -254,3 +254,22 @@ class LimitCertificate:
         else:
             proved = self.plain().checked_bound()
         return proved - self.weight * self.limit
+
+
+@dataclass(frozen=True, eq=False)
+class UnboundedCertificate:
+    r"""What is proved about noise on a lattice, by rule.
+
+    Parameters
+    ----------
+    slope
+        :math:`\beta` of the prior :math:`\beta^{d}` around the middle, for which the bound of the
+        question itself is proved.
+
+    Examples
+    --------
+    >>> UnboundedCertificate(0.99).slope
+    0.99
+    """
+
+    slope: float

@@ -19,8 +19,8 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TightropeError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import LIMITS
-from tightrope.mechanisms import exponential, geometric
-from tightrope.optimize import closed_forms, solvers
+from tightrope.mechanisms import exponential, geometric, independent
+from tightrope.optimize import closed_forms, solvers, unbounded
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.minimax import minimax_remap
 from tightrope.optimize.progress import Callback, Stopped, Watch
@@ -40,12 +40,23 @@ ROUTES: Mapping[str, Callable[[Task], Plan | str]] = {
     "orbits": solvers.orbits_route,
     "rays": solvers.rays_route,
     "plain": solvers.plain_route,
+    "unbounded": unbounded.unbounded_route,
 }
 #: The routes that take time; the others are tried even when time is up.
 SEARCHES = ("dual", "orbits", "rays", "plain")
-#: The mechanisms that a design is compared with.
+
+
+def _along_line(graph: AnswerGraph, epsilon: Epsilon) -> Channel:
+    """Return geometric noise, except for tuples: nobody numbers them and adds noise to that."""
+    if isinstance(graph.label(0), tuple):
+        raise InputError(f"the answers of {graph.name} are tuples")
+    return geometric(graph, epsilon)
+
+
+#: The mechanisms that a design is compared with: what would be used instead.
 NOISE: Mapping[str, Callable[[AnswerGraph, Epsilon], Channel]] = {
-    "geometric": geometric,
+    "geometric": _along_line,
+    "independent": independent,
     "exponential": exponential,
 }
 
@@ -108,10 +119,14 @@ def design(
         None if warm is None or warm.graph.size != graph.size else warm.faces,
     )
     if graph.size > LIMITS.row:
-        raise TooLarge(
-            f"a design lists a price for each answer, at most {LIMITS.row}, and {graph.name} "
-            f"has {graph.size}: analyse or certify a named mechanism, which needs no list"
-        )
+        if graph.unbounded is None:
+            raise TooLarge(
+                f"a design lists a price for each answer, at most {LIMITS.row}, and {graph.name} "
+                f"has {graph.size}: analyse or certify a named mechanism, which needs no list"
+            )
+        route = route or "unbounded"
+    if route == "unbounded":
+        task = unbounded.worst_case(task)
     found = _routed(task, route)
     watch.say("comparing with simple noise")
     return replace(found, baselines=_baselines(task, found), seconds=watch.seconds)
@@ -132,7 +147,13 @@ def explain_routes(
     """
     graph = graph_of(query)
     task = Task(graph, Epsilon.of(epsilon), consumer_of(consumer, graph, query))
-    plans = [(name, route(task)) for name, route in ROUTES.items()]
+    plans: list[tuple[str, Plan | str]]
+    if graph.size > LIMITS.row:
+        others = f"{graph.size} answers are more than {LIMITS.row}"
+        plans = [(name, others) for name in ROUTES if name != "unbounded"]
+        plans.append(("unbounded", unbounded.unbounded_route(unbounded.worst_case(task))))
+    else:
+        plans = [(name, route(task)) for name, route in ROUTES.items()]
     return [
         (name, True, plan.reason) if isinstance(plan, Plan) else (name, False, plan)
         for name, plan in plans
@@ -173,6 +194,9 @@ def _routed(task: Task, name: str | None) -> Design:
         best = found if best is None else _best_of(best, found)
         if best.certified or found.stopped or name in ("orbits", "rays"):
             return best
+    if best is None:
+        plan = unbounded.unbounded_route(unbounded.worst_case(task))
+        best = plan.solve() if isinstance(plan, Plan) else None
     if best is not None:
         return best
     raise trouble or InputError(f"no route fits {task.graph.name}: it is too large for all")
@@ -298,6 +322,8 @@ def _baselines(task: Task, found: Design) -> dict[str, float]:
     averse, settings = task.consumer.risk_averse, task.settings
     most = settings.remapped_entries if averse else settings.baseline_entries
     if task.graph.size**2 > most or (averse and task.watch.over):
+        if found.route == "unbounded":
+            return unbounded.usual_noise(task.graph, task.epsilon, task.consumer.loss.name)
         return {found.route: found.expected_loss} if found.route == "geometric" else {}
 
     def measure(noise: Channel) -> float:

@@ -13,7 +13,11 @@ from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
-from tightrope.optimize.certificate import Certificate, LimitCertificate
+from tightrope.optimize.certificate import (
+    Certificate,
+    LimitCertificate,
+    UnboundedCertificate,
+)
 from tightrope.optimize.faces import Face
 from tightrope.optimize.problem import Floats, Ints
 from tightrope.optimize.progress import relative_gap
@@ -66,6 +70,9 @@ class Design:
         What simple mechanisms have of the quantity minimised, each with its best remap.
     stopped
         Whether the search was stopped before it reached the gap.
+    unbounded_bound
+        For noise on a lattice: no private mechanism on the unbounded question has a worst loss
+        below this.
     rounds, faces
         How an engine came to it: the next design of a sweep starts from its faces.
 
@@ -85,7 +92,7 @@ class Design:
     expected_loss: float
     channel: Channel
     general: Channel
-    certificate: Certificate | LimitCertificate | None
+    certificate: Certificate | LimitCertificate | UnboundedCertificate | None
     bound: float
     wanted_gap: float
     guess: Ints | None = None
@@ -99,6 +106,7 @@ class Design:
     baselines: dict[str, float] = field(default_factory=dict)
     stopped: bool = False
     rounds: int = 0
+    unbounded_bound: float | None = None
     faces: dict[int, Face] | None = field(default=None, repr=False)
 
     @property
@@ -162,6 +170,21 @@ class Design:
         return self.gap <= self.wanted_gap
 
     @property
+    def claim(self) -> str:
+        """What is proved, in words."""
+        if self.certified:
+            return "optimal"
+        gap = f"within {100 * self.gap:.3g} % of what any private mechanism can do"
+        if self.unbounded_bound is None:
+            return gap
+        far = relative_gap(self.value, self.unbounded_bound)
+        best = "optimal" if far <= self.wanted_gap else f"within {100 * far:.3g} % of the best"
+        return (
+            f"{best} in the worst case among all private mechanisms on the unbounded question; "
+            f"{gap} on this one"
+        )
+
+    @property
     def nodes(self) -> int:
         """The number of answers."""
         return self.graph.size
@@ -177,6 +200,7 @@ class Design:
             "bound": self.bound,
             "gap": self.gap,
             "certified": self.certified,
+            "claim": self.claim,
             "epsilon": None if self.epsilon is None else float(self.epsilon),
             "nodes": self.nodes,
             "outputs": self.channel.shape[1],
@@ -186,6 +210,8 @@ class Design:
         }
         if not self.many:
             facts["loss"] = self.consumer.loss.name
+        if self.unbounded_bound is not None:
+            facts["unbounded_bound"] = self.unbounded_bound
         if self.limit is not None:
             facts |= {"vulnerability": self.vulnerability, "limit": self.limit}
         if self.many:

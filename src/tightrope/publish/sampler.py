@@ -8,6 +8,10 @@ A single draw compares its bits with *every* sum: a search that stops at the rig
 touch memory that depends on the result, and the cache would tell (a binary search of the same
 table correlates with the output by 0.1 to 0.2 in rank, this by nothing measurable). Many draws at
 once do the same number of rounds each, on a table padded to :math:`2^k - 1` sums.
+
+Noise on a lattice has one table of layers for all answers, however many there are. Layer t holds
+:math:`N_t w_t` of the :math:`2^b` numbers: where the drawn number lies in it, divided by
+:math:`w_t`, is the number of a point of the layer, each as likely as any other.
 """
 
 from __future__ import annotations
@@ -135,6 +139,78 @@ class Sampler:
             passed = _at_most([limb[probe] for limb in self._padded], drawn)
             place += passed.astype(np.int64) << round_
         return place
+
+
+class LatticeSampler:
+    """Draws outputs of noise on a lattice for one true answer.
+
+    Parameters
+    ----------
+    mechanism
+        A mechanism of the kind ``lattice``.
+    answer
+        The true answer itself.
+
+    Examples
+    --------
+    >>> from tightrope.certify import certify
+    >>> from tightrope.channels import UnboundedNoise
+    >>> from tightrope.queries import query
+    >>> asked = query("histogram(6000,4)")
+    >>> made = certify(UnboundedNoise(asked.graph, 1), asked, 1)
+    >>> sum(LatticeSampler(made, (1500, 0, 3000, 1500)).draw())
+    6000
+    """
+
+    def __init__(self, mechanism: Mechanism, answer: Hashable) -> None:
+        noise, lattice = mechanism.noise, mechanism.question.graph.unbounded
+        if noise is None or lattice is None:
+            raise InputError(f"{mechanism!r} is no noise on a lattice")
+        self.mechanism, self.lattice, self.bits = mechanism, lattice, mechanism.bits
+        self.centre = lattice.coordinates(answer)
+        self._core, self._reach = noise.lattice.core, noise.reach
+        last = noise.levels[-1]
+        self._weights = [level - last for level in noise.levels[: noise.reach]]
+        masses = [n * w for n, w in zip(noise.sizes, self._weights, strict=True)]
+        # First what the middle has more than its layer, then the layers, then all that is flat.
+        self._weights = [1, *self._weights, last]
+        self._sums = list(accumulate([noise.odd, *masses]))
+        if self._sums[-1] + noise.floor != mechanism.total:
+            raise InputError("the layers do not sum to the total: verify the mechanism")
+
+    def draw(self) -> Hashable:
+        """Draw one output: the answer plus noise, moved back to the answers."""
+        return self.lattice.clamped(self.draw_point())
+
+    def draws(self, count: int) -> list[Hashable]:
+        """Draw many outputs."""
+        return [self.draw() for _ in range(whole_number(count, "the number of draws", 0))]
+
+    def draw_point(self, source: Any = os.urandom) -> tuple[int, ...]:
+        """Draw a point of the lattice, before it is moved back to the answers."""
+        drawn = int.from_bytes(source(-(-self.bits // 8)), "little") & ((1 << self.bits) - 1)
+        place = sum([limit <= drawn for limit in self._sums])  # every limit is compared
+        number = (drawn - (self._sums[place - 1] if place else 0)) // self._weights[place]
+        if place > self._reach:
+            return self.lattice.point_around(self._reach, number, self._core)
+        middle = self.lattice.layer(0, self._core) // 2
+        layer, number = (place - 1, number) if place else (0, middle)
+        noise = self.lattice.point(layer, number, self._core)
+        return tuple(x + z for x, z in zip(self.centre, noise, strict=True))
+
+
+def draw_output(mechanism: Mechanism, row: int) -> Hashable:
+    """Draw one output for the true answer of a row.
+
+    >>> from tightrope.certify import certify
+    >>> from tightrope.channels import GeometricChannel
+    >>> made = certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)")
+    >>> draw_output(made, 3) in range(6)
+    True
+    """
+    if mechanism.noise is None:
+        return Sampler(mechanism, row).draw()
+    return LatticeSampler(mechanism, mechanism.input_label(row)).draw()
 
 
 def _at_most(

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from tightrope.errors import TightropeError
 from tightrope.publish.facts import Column
-from tightrope.publish.sampler import Sampler
+from tightrope.publish.sampler import draw_output
 from tightrope.publish.shapes import (
     Axis,
     Kind,
@@ -106,7 +106,7 @@ class SealedQuery:
         """
         try:
             drawn = [
-                [Sampler(mechanism, node).draw() for node in nodes]
+                [draw_output(mechanism, node) for node in nodes]
                 for mechanism, nodes in zip(mechanisms, self._nodes(), strict=True)
             ]
             plain = [[plain_label(output) for output in outputs] for outputs in drawn]

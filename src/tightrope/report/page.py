@@ -22,6 +22,7 @@ from tightrope.leakage import (
     vulnerability,
 )
 from tightrope.optimize import Design
+from tightrope.optimize.certificate import UnboundedCertificate
 from tightrope.report.plots import plot_channel, plot_graph
 
 if TYPE_CHECKING:
@@ -163,8 +164,9 @@ def _proofs(design: Design) -> str:
         ("loss", _number(design.expected_loss)),
         ("bound", f"{_number(design.bound)} (relative gap {gap})"),
     ]
+    rows.append(("proved", design.claim))
     certificate = design.certificate
-    if certificate is not None:
+    if certificate is not None and not isinstance(certificate, UnboundedCertificate):
         rows.append(
             (
                 "certificate",

@@ -1,0 +1,394 @@
+r"""Questions without ends: the lattice that an answer graph is a part of.
+
+Far from the ends a question looks the same everywhere: answers are points of a lattice, and
+neighbours differ by a fixed set of steps. A :class:`NoiseLattice` knows the *layers*, the points at
+distance t from 0: how many there are, what they lose, how to find one by its number, and how to
+bring a point back to the answers.
+
+============  ===========================  ================================================
+form          steps                        distance of z from 0
+============  ===========================  ================================================
+``line``      ±1 … ±v                      :math:`\lceil |z| / v \rceil`
+``cube``      any coordinates by ±1        :math:`\max |z_i|`
+``range``     any coordinates by 1, or -1  :math:`\max z_i^+ + \max z_i^-`
+``cross``     one coordinate by ±1         :math:`\sum |z_i|`
+``roots``     one up, another one down     :math:`\frac12 \sum |z_i|`, where :math:`\sum z_i = 0`
+============  ===========================  ================================================
+
+Sums are lines, counts cubes, and under add-remove ranges; histograms are roots, under add-remove
+crosses. Every number of points is a polynomial in t from the first layer on.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, partial
+from itertools import accumulate, pairwise
+from math import comb
+
+
+@dataclass(frozen=True)
+class NoiseLattice:
+    r"""A lattice with the part of it that the answers of a question are.
+
+    Attributes
+    ----------
+    form
+        ``line``, ``cube``, ``range``, ``cross`` or ``roots``.
+    parts
+        The number of coordinates.
+    people
+        The largest coordinate of an answer. The coordinates of roots have this sum, those of a
+        cross at most this one.
+    width
+        The largest step on a line.
+    hidden
+        Whether the last coordinate is not shown (people who are absent).
+    step
+        What neighbouring numbers of a line stand apart.
+    ends
+        Whether edges are missing at the largest answers.
+
+    Examples
+    --------
+    >>> counts = NoiseLattice("cube", 3, 1000)
+    >>> [counts.layer(t) for t in range(3)], counts.loss_sum("absolute", 1)
+    ([1, 26, 98], 54)
+    >>> classes = NoiseLattice("roots", 3, 10)
+    >>> [classes.layer(t) for t in range(4)], classes.point(2, 11)
+    ([1, 6, 12, 18], (-2, 1, 1))
+    """
+
+    form: str
+    parts: int
+    people: int
+    width: int = 1
+    hidden: bool = False
+    step: int | Fraction = 1
+    ends: bool = False
+
+    # -- layers ---------------------------------------------------------------------------
+
+    def layer(self, t: int, core: int = 0) -> int:
+        """Return how many points lie at distance t; a line may have a wider first layer.
+
+        On a line with a core r the first layer is -r … r, and every other has v points more on
+        either side.
+        """
+        k = self.parts
+        if t == 0:
+            return 2 * core + 1
+        if self.form == "line":
+            return 2 * self.width
+        if self.form == "cube":
+            return int((2 * t + 1) ** k - (2 * t - 1) ** k)
+        if self.form == "range":
+            return int((t + 1) ** (k + 1) - 2 * t ** (k + 1) + (t - 1) ** (k + 1))
+        most = min(k, t)
+        if self.form == "cross":
+            return sum(comb(k, m) * comb(t - 1, m - 1) << m for m in range(1, most + 1))
+        return sum(self._signed(t, i) for i in range(1, min(k - 1, t) + 1))
+
+    def _signed(self, t: int, i: int) -> int:
+        """Return how many points of a layer of roots have i positive coordinates."""
+        k = self.parts
+        return comb(k, i) * comb(t - 1, i - 1) * comb(t + k - i - 1, k - i - 1)
+
+    def loss_sum(self, loss: str, t: int, core: int = 0) -> int:
+        """Return the sum of a loss over the points at distance t, in units of the step."""
+        if loss == "binary":
+            return self.layer(t, core) - (t == 0)
+        if loss == "distance" and self.form != "line":
+            return t * self.layer(t)
+        if self.form == "line":
+            power = 2 if loss == "squared" else 1
+            inner, outer = (core + (t - 1) * self.width if t else 0), core + t * self.width
+            if loss == "distance":
+                return 2 * (_ceil_sum(outer, self.width) - _ceil_sum(inner, self.width))
+            return 2 * (_power_sum(outer, power) - _power_sum(inner, power))
+        if self.form in ("cube", "range"):
+            return self._ball_sum(loss, t) - (self._ball_sum(loss, t - 1) if t else 0)
+        shown = self.parts - self.hidden
+        if loss == "absolute":
+            return shown * (t * self.layer(t) * (1 if self.form == "cross" else 2) // self.parts)
+        k = self.parts
+        if self.form == "cross":  # the coefficients of 2x(1+x)^k / (1-x)^(k+2)
+            steps = range(min(k, t - 1) + 1)
+            return shown * 2 * sum(comb(k, j) * comb(t - j + k, k + 1) for j in steps)
+        total = 0
+        for j in range(min(k - 1, t) + 1):
+            squares = comb(t - j + k, k + 1) + comb(t - j + k - 1, k + 1)
+            total += (-1) ** j * comb(k - 1, j) * squares * _spread(t - j, k - 1)
+        return int(2 * shown * total)
+
+    def layers(self, count: int, core: int = 0) -> list[int]:
+        """Return the sizes of the first layers."""
+        return _polynomial(partial(self.layer, core=core), count, self.parts + 2)
+
+    def loss_sums(self, loss: str, count: int, core: int = 0) -> list[int]:
+        """Return the sums of a loss over the first layers."""
+        return _polynomial(partial(self.loss_sum, loss, core=core), count, self.parts + 2)
+
+    def _ball_sum(self, loss: str, t: int) -> int:
+        """Return the sum of an absolute or squared loss over all points up to distance t."""
+        k = self.parts
+        if self.form == "cube":
+            side = 2 * t + 1
+            one = t * (t + 1) if loss == "absolute" else t * (t + 1) * side // 3
+            return int(k * side ** (k - 1) * one)
+
+        # Points are tuples of k+1 numbers from 0 … t, one of them 0, less the first of them.
+        def cube(m: int) -> int:
+            if loss == "absolute":
+                return int(k * m**k * (m * m - 1) // 3)
+            return int(k * m ** (k + 1) * (m * m - 1) // 6)
+
+        return cube(t + 1) - cube(t)
+
+    def beside(self, t: int, a: int, core: int = 0) -> int:
+        """Return how many points at distance t have a (or -a) as their first coordinate."""
+        k, a = self.parts, abs(a)
+        if self.form == "line":
+            return int(t == -(-max(0, a - core) // self.width))
+        if self.form in ("cube", "range"):
+            return self._in_ball(t, a) - self._in_ball(t - 1, a)
+        if self.form == "cross":
+            return NoiseLattice("cross", k - 1, 0).layer(t - a) if k > 1 and a <= t else int(a == t)
+        free = k - 1  # the others have sums t - a upwards and t downwards
+        return sum(
+            (-1) ** j * comb(free, j) * _spread(t - a - j, free) * _spread(t - j, free)
+            for j in range(min(free, t - a) + 1)
+        )
+
+    def _in_ball(self, t: int, a: int) -> int:
+        k = self.parts
+        if a > t or t < 0:
+            return 0
+        if self.form == "cube":
+            return int((2 * t + 1) ** (k - 1))
+        # Two of k+1 numbers from 0 … t are a apart: all less those without a 0.
+        return int((t - a + 1) * (t + 1) ** (k - 1) - (t - a) * t ** (k - 1))
+
+    # -- points by number -----------------------------------------------------------------
+
+    def point(self, t: int, number: int, core: int = 0) -> tuple[int, ...]:
+        """Return the point with a number from 0 up to the size of the layer.
+
+        Every point of a layer is found with the same number of searches in tables of the same
+        lengths.
+        """
+        k = self.parts
+        if self.form == "line":
+            half = self.layer(t, core) // 2
+            reach = core + (t - 1) * self.width if t else 0
+            return (number - half,) if t == 0 else (_far(number, half, reach),)
+        if t == 0:
+            return (0,) * k
+        if self.form == "cube":
+            return self._on_cube(t, number)
+        if self.form == "range":
+            return self._on_range(t, number)
+        if self.form == "cross":
+            classes = _sums(self, t)
+            m = bisect_right(classes, number)
+            rest, signs = divmod(number - (classes[m - 1] if m else 0), 2 << m)
+            which, sizes = divmod(rest, comb(t - 1, m))
+            point = [0] * k
+            for place, size in zip(_subset(which, m + 1, k), _parts(sizes, m + 1, t), strict=True):
+                point[place], signs = size * (1 - 2 * (signs & 1)), signs >> 1
+            return tuple(point)
+        classes = _sums(self, t)
+        i = bisect_right(classes, number)
+        rest, below = divmod(number - (classes[i - 1] if i else 0), _spread(t, k - i - 1))
+        which, above = divmod(rest, comb(t - 1, i))
+        places = _subset(which, i + 1, k)
+        point = [0] * k
+        others = [place for place in range(k) if place not in places]
+        for place, size in zip(places, _parts(above, i + 1, t), strict=True):
+            point[place] = size
+        free = k - i - 1
+        for place, size in zip(others, _parts(below, free, t + free), strict=True):
+            point[place] = 1 - size
+        return tuple(point)
+
+    def _on_cube(self, t: int, number: int) -> tuple[int, ...]:
+        """Find a point with some coordinate ±t: before the first such one all are smaller."""
+        point, outer, inner, reached = [], 2 * t + 1, 2 * t - 1, False
+        for rest in range(self.parts - 1, -1, -1):
+            free = outer**rest
+            digit, left = divmod(number, free)
+            if not reached and digit >= 2:
+                digit, left = divmod(number - 2 * free, free - inner**rest)
+                point.append(digit - t + 1)
+            elif not reached:
+                reached = True
+                point.append(t * (2 * digit - 1))
+            else:
+                point.append(digit - t)
+            number = left
+        return tuple(point)
+
+    def _on_range(self, t: int, number: int) -> tuple[int, ...]:
+        """Find k+1 numbers from 0 … t, both of which occur; the first is taken off the others."""
+        found, low, high = list[int](), False, False
+        for rest in range(self.parts, -1, -1):
+
+            def ways(low: bool, high: bool, rest: int = rest) -> int:
+                missed = (2 - low - high) * t**rest
+                return int((t + 1) ** rest - missed + (0 if low or high else (t - 1) ** rest))
+
+            for digit in range(t + 1) if rest == self.parts else (0, t, 1):
+                is_low, is_high = low or digit == 0, high or digit == t
+                count = ways(is_low, is_high) * (t - 1 if rest < self.parts and digit == 1 else 1)
+                if number < count:
+                    break
+                number -= count
+            if rest < self.parts and digit == 1 and 0 < digit < t:
+                inside, number = divmod(number, ways(is_low, is_high))
+                digit += inside
+            found.append(digit)
+            low, high = is_low, is_high
+        return tuple(digit - found[0] for digit in found[1:])
+
+    # -- the answers, and a part of the lattice around them -----------------------------------
+
+    def around(self, reach: int, core: int = 0) -> int:
+        """Return the number of points around the answers that have all within a distance.
+
+        For lines, cubes, ranges and crosses this is a box, for roots a simplex.
+        """
+        if self.form == "roots":
+            return _spread(self.people + self.parts * reach, self.parts)
+        wide = core + reach * self.width
+        return int((self.people + 1 + 2 * wide) ** self.parts)
+
+    def point_around(self, reach: int, number: int, core: int = 0) -> tuple[int, ...]:
+        """Return the point with a number among those around the answers."""
+        k = self.parts
+        if self.form == "roots":
+            parts = _parts(number, k, self.people + k * reach + k)
+            return tuple(size - 1 - reach for size in parts)
+        wide, point = core + reach * self.width, []
+        for _ in range(k):
+            number, digit = divmod(number, self.people + 1 + 2 * wide)
+            point.append(digit - wide)
+        return tuple(point)
+
+    def coordinates(self, answer: Hashable) -> tuple[int, ...]:
+        """Return the point that an answer is."""
+        if self.form == "line":
+            return (int(answer / self.step),)  # type: ignore[operator]
+        shown: tuple[int, ...] = tuple(answer)  # type: ignore[arg-type]
+        return (*shown, self.people - sum(shown)) if self.hidden else shown
+
+    def clamped(self, point: Sequence[int]) -> Hashable:
+        """Return an answer for any point; no answer is further from it than from the point.
+
+        Coordinates below 0 become 0 and those above all people that number. What a histogram
+        then has too many people of is taken from the largest classes.
+        """
+        found = [min(max(x, 0), self.people) for x in point]
+        if self.form == "line":
+            return found[0] * self.step
+        if self.form in ("cross", "roots"):
+            found = _lowered([max(x, 0) for x in point], self.people)
+        return tuple(found[: self.parts - self.hidden])
+
+
+@lru_cache(maxsize=4096)
+def _sums(lattice: NoiseLattice, t: int) -> list[int]:
+    """Return running sums of the points of a layer by their number of (positive) coordinates."""
+    k = lattice.parts
+    if lattice.form == "roots":
+        return list(accumulate(lattice._signed(t, i) for i in range(1, min(k - 1, t) + 1)))
+    counts = (comb(k, m) * comb(t - 1, m - 1) << m for m in range(1, min(k, t) + 1))
+    return list(accumulate(counts))
+
+
+def _polynomial(rule: Callable[[int], int], count: int, degree: int) -> list[int]:
+    """Return the values at 0, 1, …, of what is a polynomial from 1 on, by its differences."""
+    found = [rule(t) for t in range(min(count, degree + 2))]
+    last = list[int]()
+    row = found[1:]
+    while row:
+        last.append(row[-1])
+        row = [b - a for a, b in pairwise(row)]
+    while len(found) < count:
+        for order in range(len(last) - 2, -1, -1):
+            last[order] += last[order + 1]
+        found.append(last[0])
+    return found
+
+
+def _spread(people: int, classes: int) -> int:
+    """Return the number of ways to spread people over classes."""
+    if people < 0 or classes == 0:
+        return int(people == 0)
+    return comb(people + classes - 1, classes - 1)
+
+
+def _far(number: int, half: int, reach: int) -> int:
+    return -reach - 1 - number if number < half else reach + 1 + number - half
+
+
+def _power_sum(n: int, power: int) -> int:
+    return n * (n + 1) // 2 if power == 1 else n * (n + 1) * (2 * n + 1) // 6
+
+
+def _ceil_sum(n: int, width: int) -> int:
+    """Return the sum of ⌈x / width⌉ over x = 1 … n."""
+    whole, rest = divmod(n, width)
+    return width * whole * (whole + 1) // 2 + rest * (whole + 1)
+
+
+@lru_cache(maxsize=256)
+def _binomials(r: int, most: int) -> list[int]:
+    """Return C(m, r) for m = 0 … most, for searches."""
+    return [comb(m, r) for m in range(most + 1)]
+
+
+def _subset(number: int, size: int, most: int, listed: int = 1 << 14) -> list[int]:
+    r"""Return the subset of 0 … most that has a number among those of its size.
+
+    Subsets are numbered by :math:`\sum_j \binom{e_j}{j}` over their elements in rising order.
+    """
+    found, top = [], (1 << most.bit_length()) - 1  # one table for many layers
+    for r in range(size, 0, -1):
+        if top <= listed:
+            e = bisect_right(_binomials(r, top), number) - 1
+        else:
+            e = bisect_right(range(top), number, key=partial(_choose, r)) - 1
+        number -= comb(e, r)
+        found.append(e)
+    return found[::-1]
+
+
+def _choose(r: int, m: int) -> int:
+    return comb(m, r)
+
+
+def _parts(number: int, count: int, total: int) -> list[int]:
+    """Return the way to write a total as so many positive parts that has a number."""
+    cuts = _subset(number, count - 1, total)
+    return [b - a for a, b in zip([-1, *cuts], [*cuts, total - 1], strict=True)]
+
+
+def _lowered(counts: list[int], total: int) -> list[int]:
+    """Lower the largest counts, all to one level, until they sum to no more than a total."""
+    excess = sum(counts) - total
+    if excess <= 0:
+        return counts
+    order = sorted(range(len(counts)), key=lambda place: -counts[place])
+    high = 0
+    for many, place in enumerate(order, 1):
+        high += counts[place]
+        following = counts[order[many]] if many < len(order) else 0
+        if high - excess >= many * following:
+            break
+    level, more = divmod(high - excess, many)
+    for rank, place in enumerate(order[:many]):
+        counts[place] = level + (rank < more)
+    return counts
