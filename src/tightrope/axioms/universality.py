@@ -84,13 +84,7 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the verdict under its public names, ready for JSON."""
-        return {
-            "verdict": self.verdict,
-            "reason": self.reason,
-            "theorem": self.theorem,
-            "margin": self.margin,
-            "witness": None if self.witness is None else self.witness.as_dict(),
-        }
+        return {**vars(self), "witness": None if self.witness is None else self.witness.as_dict()}
 
     def __str__(self) -> str:
         return f"{self.verdict}: {self.reason}"
@@ -295,7 +289,6 @@ class _Case:
             ExplicitGraph(self.graph.edge_array(), size=self.graph.size), self.edge_level.alpha
         )
         priors = self._candidates(how)
-        chosen = list(range(len(priors)))
         found = together(rays, list(self._proof(priors).consumers()))
         if found.regret <= how.margin:
             return None

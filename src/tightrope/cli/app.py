@@ -103,29 +103,9 @@ def _register(group: typer.Typer, command: Callable[..., None], name: str | None
 
 
 for command in (
-    ask,
-    graph,
-    exists,
-    regular,
-    design,
-    sweep,
-    remap,
-    explain,
-    analyse,
-    certify,
-    verify,
-    audit,
-    interval,
-    derive,
-    generalise,
-    universal,
-    curve,
-    axioms,
-    init,
-    release,
-    papers,
-    studio,
-):
+    ask, graph, exists, regular, design, sweep, remap, explain, analyse, certify, verify, audit,
+    interval, derive, generalise, universal, curve, axioms, init, release, papers, studio,
+):  # fmt: skip
     _register(app, command)
 
 ledger = typer.Typer(

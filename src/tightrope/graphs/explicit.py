@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 import numbers
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -275,7 +274,7 @@ class ExplicitGraph(LabelledGraph):
         labels = list(graph.nodes)
         place = {label: i for i, label in enumerate(labels)}
         edges = [(place[a], place[b]) for a, b in graph.edges]
-        lengths = [_one_length(data.get("length"), a, b) for a, b, data in graph.edges(data=True)]
+        lengths = [length for _, _, length in graph.edges(data="length", default=1)]
         text = name or str(graph.name or "graph")
         return cls(edges, lengths=lengths, labels=labels, name=text)
 
@@ -429,18 +428,6 @@ def _edge_lengths(lengths: ArrayLike, edges: int) -> NDArray[np.float64]:
             f"edge lengths must be positive and finite, got {values[bad[0]]} at edge {bad[0]}"
         )
     return values
-
-
-def _one_length(value: object, a: Hashable, b: Hashable) -> float:
-    if value is None:
-        return 1.0
-    try:
-        length = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        length = math.nan
-    if not (0 < length < math.inf):
-        raise InputError(f"the length of {a!r} – {b!r} must be positive and finite, got {value!r}")
-    return length
 
 
 def _node_count(

@@ -84,7 +84,7 @@ class HistogramGraph(AnswerGraph):
         )
 
     @functools.cached_property
-    def _table(self) -> NDArray[np.int64]:
+    def vectors(self) -> NDArray[np.int64]:
         """All vectors in node order."""
         self._check_length(self.size * self._bins, "the table of histograms")
         left, columns = np.array([self.people]), list[NDArray[np.int64]]()
@@ -109,7 +109,7 @@ class HistogramGraph(AnswerGraph):
 
     def distances_from(self, i: int) -> NDArray[np.int64]:
         """Return the distances from one node to every node."""
-        return np.asarray(self._apart(self._table - np.array(self.vector(i))))
+        return np.asarray(self._apart(self.vectors - np.array(self.vector(i))))
 
     @abstractmethod
     def _degree_of(self, vectors: NDArray[Any]) -> Any:
@@ -122,7 +122,7 @@ class HistogramGraph(AnswerGraph):
     @functools.cached_property
     def degrees(self) -> NDArray[np.int64]:
         """The degree of every node."""
-        return frozen(self._degree_of(self._table))
+        return frozen(self._degree_of(self.vectors))
 
     def _moves(self, here: Sequence[int], sources: Iterator[tuple[int, int]]) -> NDArray[np.int64]:
         """Return the nodes after moving one person from one class to another."""
@@ -194,7 +194,7 @@ class Histograms(HistogramGraph):
         if not 1 <= free <= 4 or box > 50 * self.size:
             return None
         shape = (self.people + 1,) * free
-        return shape, _moved_people, np.ravel_multi_index(tuple(self._table[:, :-1].T), shape)
+        return shape, _moved_people, np.ravel_multi_index(tuple(self.vectors[:, :-1].T), shape)
 
     def neighbours(self, i: int) -> NDArray[np.int64]:
         """Return the histograms after one person moves."""

@@ -367,13 +367,8 @@ def _program(
     count = len(both)
     # α^ℓ X[i,o] - X[h,o] ≤ 0 for every ordered edge; entries are numbered row by row.
     alpha = np.exp(-float(level) * lengths)
-    one = coo_array(
-        (
-            np.concatenate([alpha, -np.ones(count)]),
-            (np.tile(np.arange(count), 2), np.concatenate([both[:, 0], both[:, 1]])),
-        ),
-        shape=(count, n),
-    )
+    places = np.tile(np.arange(count), 2), both.T.ravel()
+    one = coo_array((np.concatenate([alpha, -np.ones(count)]), places), shape=(count, n))
     private = kron(one, eye_array(r))
     sums = kron(eye_array(n), np.ones((1, r)))
     goal = np.zeros(n * r)
@@ -396,23 +391,13 @@ def _choices(graph: AnswerGraph, r: int, largest: int) -> list[tuple[int, ...]]:
             f"{graph.name} has {math.comb(graph.size, r)} choices of {r} rows, more than "
             f"{largest}: use few_outputs_bound"
         )
-    moves = [list(map(int, move)) for move in automorphism_group(graph).generators]
-    waiting = set(itertools.combinations(range(graph.size), r))
-    kinds = []
-    for rows in sorted(waiting):
-        if rows not in waiting:
-            continue
-        kinds.append(rows)
-        reached = [rows]
-        waiting.discard(rows)
-        while reached:
-            here = reached.pop()
-            for move in moves:
-                there = tuple(sorted(move[i] for i in here))
-                if there in waiting:
-                    waiting.discard(there)
-                    reached.append(there)
-    return kinds
+    from scipy.cluster.hierarchy import DisjointSet
+
+    sets = DisjointSet(itertools.combinations(range(graph.size), r))
+    for move in automorphism_group(graph).generators.tolist():
+        for rows in sets:
+            sets.merge(rows, tuple(sorted(move[i] for i in rows)))
+    return [min(kind) for kind in sets.subsets()]
 
 
 @dataclass(frozen=True)

@@ -170,15 +170,10 @@ def best_utility(graph: AnswerGraph) -> Callable[[Epsilon], float] | None:
     """
     if graph.constant_ball_sizes is not None:
         return lambda epsilon: utility_bound(graph, epsilon)
-    if graph.is_path:
-        n = graph.size
-
-        def on_a_path(epsilon: Epsilon) -> float:
-            alpha = epsilon.alpha
-            return (2 + (n - 2) * (1 - alpha)) / (n * (1 + alpha))
-
-        return on_a_path
-    return None
+    if not graph.is_path:
+        return None
+    n = graph.size
+    return lambda level: (2 + (n - 2) * (1 - level.alpha)) / (n * (1 + level.alpha))
 
 
 def _rounded_down(value: float, holds: Callable[[Epsilon], bool]) -> Epsilon:
@@ -263,17 +258,8 @@ class Explanation:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result under its public names, ready for JSON."""
-        return {
-            "epsilon": float(self.epsilon),
-            "epsilon_text": str(self.epsilon),
-            "individuals": self.individuals,
-            "values": self.values,
-            "leakage_bound_bits": self.leakage_bound_bits,
-            "individual_bits": self.individual_bits,
-            "success_before": self.success_before,
-            "attacker_success": self.attacker_success,
-            "sentences": list(self.sentences),
-        }
+        level = {"epsilon": float(self.epsilon), "epsilon_text": str(self.epsilon)}
+        return {**level, **vars(self), **level, "sentences": list(self.sentences)}
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)

@@ -20,7 +20,7 @@ from tightrope.channels.compose import cascade
 from tightrope.channels.privacy import smallest_epsilon
 from tightrope.consumers.evaluate import parts
 from tightrope.errors import TooLarge, whole_number
-from tightrope.graphs import AnswerGraph
+from tightrope.graphs import AnswerGraph, Histograms
 from tightrope.leakage.measures import (
     PriorLike,
     as_prior,
@@ -220,16 +220,7 @@ def _scattered(joint: Array) -> float:
 
 def _types(times: int, kinds: int, at_once: int = 50_000) -> list[NDArray[np.int64]]:
     """Return all ways to write a number as an ordered sum of ``kinds`` non-negative ones."""
-    rows = np.zeros((1, 0), dtype=np.int64)
-    rest = np.array([times], dtype=np.int64)
-    for _ in range(kinds - 1):
-        counts = rest + 1
-        source = np.repeat(np.arange(len(rest)), counts)
-        ends = np.cumsum(counts)
-        value = np.arange(ends[-1]) - np.repeat(ends - counts, counts)
-        rows = np.hstack([rows[source], value[:, None]])
-        rest = rest[source] - value
-    whole = np.hstack([rows, rest[:, None]])
+    whole = Histograms(times, kinds).vectors
     return [whole[low : low + at_once] for low in range(0, len(whole), at_once)]
 
 

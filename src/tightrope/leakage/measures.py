@@ -562,18 +562,18 @@ def predicate_capacity(
     matrix = channel.matrix()
     if len(classes) == 1:
         return PredicateCapacity(0.0, 0.0, True, (0,))
+    exact = len(classes) == 2 or math.prod(map(len, rows)) <= choices
     if len(classes) == 2:
         best, chosen = _worst_pair(matrix, rows[0], rows[1])
-        return PredicateCapacity(math.log2(best), math.log2(best), True, chosen)
-    if math.prod(len(group) for group in rows) <= choices:
+    elif exact:
         best, chosen = max(
             (float(matrix[list(choice)].max(axis=0).sum()), tuple(map(int, choice)))
             for choice in itertools.product(*rows)
         )
-        return PredicateCapacity(math.log2(best), math.log2(best), True, chosen)
-    best, chosen = _climb(matrix, rows)
-    upper = min(float(len(classes)), float(matrix.max(axis=0).sum()))
-    return PredicateCapacity(math.log2(best), math.log2(upper), False, chosen)
+    else:
+        best, chosen = _climb(matrix, rows)
+    upper = best if exact else min(len(classes), float(matrix.max(axis=0).sum()))
+    return PredicateCapacity(math.log2(best), math.log2(upper), exact, chosen)
 
 
 def _classes(

@@ -13,12 +13,13 @@ import secrets
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qs
+from typing import TYPE_CHECKING, Any
 
 from tightrope.errors import InputError
+
+if TYPE_CHECKING:
+    from starlette.requests import HTTPConnection
 
 #: Largest body of a request, in bytes: an uploaded file.
 BODY_LIMIT = 64 * 2**20
@@ -58,9 +59,10 @@ class Guard:
     Examples
     --------
     >>> guard = Guard(lambda scope, receive, send: None, "secret")
-    >>> guard.knows({"query_string": b"token=secret", "headers": []})
+    >>> scope = {"type": "http", "path": "/", "headers": []}
+    >>> guard.knows({**scope, "query_string": b"token=secret"})
     True
-    >>> guard.knows({"query_string": b"token=guess", "headers": []})
+    >>> guard.knows({**scope, "query_string": b"token=guess"})
     False
     """
 
@@ -82,13 +84,13 @@ class Guard:
 
     def knows(self, scope: Scope) -> bool:
         """Whether a request carries the token in its address, or the cookie of the session."""
-        given = _from_address(scope)
-        if given:
-            return hmac.compare_digest(given.encode(), self._token.encode())
-        if scope.get("path") == "/":
-            return False  # who was sent the cookie on another port must not open a page with it
-        cookie = _header_cookie(scope, _cookie_name(scope))
-        return hmac.compare_digest(cookie.encode(), self._session.encode())
+        asked = _connection(scope)
+        given, wanted = asked.query_params.get("token"), self._token
+        if not given:
+            if scope["path"] == "/":
+                return False  # a cookie that was sent to another port must open no page
+            given, wanted = asked.cookies.get(_cookie_name(scope), ""), self._session
+        return hmac.compare_digest(given.encode(), wanted.encode())
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         taken = 0
@@ -121,20 +123,17 @@ class Guard:
             (b"referrer-policy", b"no-referrer"),
             (b"x-content-type-options", b"nosniff"),
         ]
-        if _from_address(scope):
+        if _connection(scope).query_params.get("token"):
             cookie = f"{_cookie_name(scope)}={self._session}; HttpOnly; SameSite=Strict; Path=/"
             headers.append((b"set-cookie", cookie.encode()))
         return headers
 
 
-def _headers_of(scope: Scope, name: bytes) -> list[str]:
-    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
+def _connection(scope: Scope) -> HTTPConnection:
+    """Return a request as Starlette reads it, which the page needs too."""
+    from starlette.requests import HTTPConnection
 
-
-def _from_address(scope: Scope) -> str:
-    text: str = scope.get("query_string", b"").decode("latin-1")
-    query = parse_qs(text)
-    return query.get("token", [""])[0]
+    return HTTPConnection(scope)
 
 
 def _cookie_name(scope: Scope) -> str:
@@ -143,21 +142,11 @@ def _cookie_name(scope: Scope) -> str:
     return f"tightrope_{server[1]}"
 
 
-def _header_cookie(scope: Scope, name: str) -> str:
-    for line in _headers_of(scope, b"cookie"):
-        try:
-            found = SimpleCookie(line).get(name)
-        except CookieError:
-            continue
-        if found is not None:
-            return str(found.value)
-    return ""
-
-
 def _own_page(scope: Scope) -> bool:
     """Whether the request does not come from a page of another origin."""
-    origins, hosts = _headers_of(scope, b"origin"), _headers_of(scope, b"host")
-    return not origins or [f"{host}" for host in hosts] == [origins[0].partition("://")[2]]
+    headers = _connection(scope).headers
+    origins, hosts = headers.getlist("origin"), headers.getlist("host")
+    return not origins or hosts == [origins[0].partition("://")[2]]
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, status: int) -> None:
@@ -165,10 +154,10 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, status: int) -> No
         await receive()
         await send({"type": "websocket.close", "code": 1008})
         return
-    words = {403: b"open the address with its token", 413: b"this file is too large"}[status]
-    headers = [(b"content-type", b"text/plain; charset=utf-8")]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": words + b"\n"})
+    from starlette.responses import PlainTextResponse
+
+    words = {403: "open the address with its token", 413: "this file is too large"}[status]
+    await PlainTextResponse(f"{words}\n", status)(scope, receive, send)
 
 
 #: What ends the page that waits: it calls the studio, or says that there is none.
@@ -313,16 +302,11 @@ def listen(host: str, port: int) -> socket.socket:
     '127.0.0.1'
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        bound.bind((host, port))
-        bound.listen(128)
+        return socket.create_server((host, port), family=family, backlog=128)
     except (OSError, OverflowError) as refused:
-        bound.close()
         reason = getattr(refused, "strerror", None) or refused
         raise InputError(f"{host}:{port} cannot be listened on: {reason}") from None
-    return bound
 
 
 def serve(settings: Settings, bound: socket.socket) -> None:

@@ -118,7 +118,7 @@ def test_networkx_there_and_back() -> None:
 def test_networkx_lengths_are_checked(length: object) -> None:
     given = nx.Graph()
     given.add_edge("x", "y", length=length)
-    with pytest.raises(InputError, match="length of 'x' – 'y' must be positive and finite"):
+    with pytest.raises(InputError, match="length"):
         ExplicitGraph.from_networkx(given)
 
 

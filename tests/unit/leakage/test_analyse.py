@@ -23,7 +23,7 @@ def test_the_keys_of_the_command() -> None:
         "epsilon",
     }
     assert found.epsilon == pytest.approx(math.log(2))
-    assert len(found.sentences) == 5
+    assert len(found.sentences) == 6
 
 
 def test_general_and_not() -> None:

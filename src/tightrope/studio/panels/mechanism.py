@@ -65,9 +65,9 @@ class MechanismPanel(Panel):
                         self._routes = ui.element("div").classes("w-full").props("data-routes")
         with ui.element("div").classes("tr-columns tr-even") as self._more:
             with card("Does it tell as much as it may?", "For one output, the edges on which "
-                      "privacy holds with equality. Where they connect all answers, for every "
-                      "output, no mechanism with this ε tells every consumer as much and some more: "
-                      "it is maximally general."):  # fmt: skip
+                      "privacy holds with equality. Where they connect all answers, for "
+                      "every output, no mechanism with this ε tells every consumer as much and "
+                      "some more: it is maximally general."):  # fmt: skip
                 self._general = ui.label().props("data-general")
                 self._output = ui.select([], label="Output", on_change=self._draw_column)
                 self._output.props("outlined dense options-dense").style("min-width: 110px")
