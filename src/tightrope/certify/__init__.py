@@ -16,4 +16,9 @@ from tightrope.certify.certificates import (
 )
 from tightrope.certify.make import certify as certify
 from tightrope.certify.mechanism import Mechanism as Mechanism, read as read, write as write
+from tightrope.certify.scores import (
+    ScoreMechanism as ScoreMechanism,
+    by_score as by_score,
+    opened as opened,
+)
 from tightrope.certify.verification import judge_script as judge_script, verify as verify

@@ -37,6 +37,17 @@ over the distance that one edge can make, and the missing part does not vary by 
 between any two rows: a sum of private columns is private. On cycles and Hamming graphs, where
 all answers look alike, ``W[i,o] = w[d(i,o)]`` alone is a rule (``radial``).
 
+* *Scores.* A file for ``commonest(c)`` or ``quantile(t/D,c)`` holds no matrix: it is read off the
+  counts of c values. Of a value at gap g (its score is g below the best) the weight is w_g, with
+  ``w_0 = 2^bits`` and ``w_{g+1} = ⌈w_g·q/p⌉``. Each value is accepted with probability
+  f = w/2^bits, and the first accepted one in a random order is the output (permute-and-flip,
+  McKenna and Sheldon 2020). So ``P(r) = f_r·∫_0^1 Π_{s≠r} (1 - v·f_s) dv``, which falls when
+  others rise; only differences count, so it is enough that r falls by one step. If r was not
+  best alone, P falls by ``f(g)/f(g+1) <= p/q``. If it was, the others' gaps shrink by one: with
+  ``f(g+1) >= f(g)·q/p`` before, ``∫_0^1 Π(1 - v·f(g+1)) <= ∫_0^1 Π(1 - v·f(g)·q/p)
+  = p/q·∫_0^{q/p} Π(1 - u·f(g)) du <= p/q·∫_0^1 Π(1 - u·f(g)) du``. One person moves two scores
+  apart by at most T steps (:func:`score_question`), and ``(p/q)^T <= exp(ε)``.
+
 This file needs Python 3.11 and NumPy, nothing else: ``python verify_mechanism.py FILE``.
 """
 
@@ -228,6 +239,7 @@ _HEADER = record(
             "start": whole(1, 1 << 4000),
             "core": whole(0, 1 << 60),
         },
+        scores={"bits": whole(40, 63)},
     ),
     outputs=maybe(listing(label, 1, 1 << 20)),
     consumer=maybe(
@@ -301,6 +313,9 @@ def check_header(told: Any) -> dict[str, Any]:
         consumer is not None or (certificate is None and found["limit"] is None),
         "a certificate or a limit needs the consumer whose loss it is about",
     )
+    if found["weights"]["kind"] == "scores":
+        bare = consumer is None and found["outputs"] is None and not found["sections"]
+        need(bare and own is None, "scores have a question, and neither lists nor a consumer")
     if consumer is not None:
         by_rule = certificate is not None and certificate["kind"] == "unbounded"
         known = (certificate is not None and not by_rule) or consumer["support"] is None
@@ -577,6 +592,8 @@ def check_ratios(header: Mapping[str, Any]) -> list[int]:
     """Check 1 <= p/q <= exp(ε·length) for every length; return α' for each."""
     multiple, base = header["epsilon"]["multiple"], header["epsilon"]["base"]
     lengths = [Fraction(1)] if header["graph"] is None else header["graph"]["lengths"]
+    if header["weights"]["kind"] == "scores":
+        lengths = [Fraction(1, score_question(header["query"], header["neighbours"])[2])]
     low, high = (Fraction(1), Fraction(1)) if base is None else ln_bounds(base)
     sound = multiple * low >= Fraction(1, 10**12) and multiple * high <= 500
     need(sound, "ε must be between 1e-12 and 500")
@@ -587,6 +604,37 @@ def check_ratios(header: Mapping[str, Any]) -> list[int]:
         need(ratio >= 1 and sound, f"ratio: {_short(ratio)} is not in 1 … exp(ε·{_short(length)})")
         alphas.append(alpha)
     return alphas
+
+
+def score_question(question: str, relation: str) -> tuple[Fraction | None, int, int]:
+    """Read a question by scores: which quantile, of how many values, and T.
+
+    T is how far one person, with k rows, can move two scores apart. Counts: who comes or goes
+    moves one of them by k; who changes moves one up and another down. Quantiles of rank t/D: value
+    v has the gap ``max(0, D·L - t·n, t·n - D·U)`` with L people below v, U not above, n in all.
+    A row that comes moves ``D·L - t·n`` and ``D·U - t·n`` by -t or D - t, one that changes by D.
+
+    >>> score_question("commonest(5)", "add-remove"), score_question("commonest(5)", "change-one")
+    ((None, 5, 1), (None, 5, 2))
+    >>> score_question("quantile(1/2,121)", "add-remove")
+    (Fraction(1, 2), 121, 2)
+    """
+    size = r"([1-9][0-9]{0,6})"
+    told = re.fullmatch(rf"(commonest|quantile)\((?:{size}/{size},)?{size}(?:,{size})?\)", question)
+    need(told is not None, f"question: {question[:60]!r} is not known as a question by scores")
+    assert told is not None
+    values, rows = int(told[4]), int(told[5] or 1)
+    need(told[5] != "1" and values <= 1 << 20, "question: one row each is not written out")
+    change = relation != "add-remove"
+    if told[1] == "commonest":
+        need(told[2] is None, "question: the commonest value has no rank")
+        return None, values, rows * (2 if change else 1)
+    need(told[2] is not None, "question: a quantile needs its rank, such as 1/2")
+    rank = Fraction(int(told[2]), int(told[3]))
+    need(f"{rank.numerator}/{rank.denominator}" == f"{told[2]}/{told[3]}" and rank < 1,
+         "question: the rank of a quantile is below 1 and in lowest terms")  # fmt: skip
+    most = max(rank.numerator, rank.denominator - rank.numerator)
+    return rank, values, 2 * rows * (rank.denominator if change else most)
 
 
 def _short(number: Fraction) -> str:
@@ -2383,6 +2431,15 @@ def _judge(file: File, derive: Callable[[str, str], Graph], report: Report) -> N
     told = file.told
     named = ("query", "neighbours", "epsilon", *(("delta",) if told["delta"] is not None else ()))
     report.question = {name: told[name] for name in named}
+    if header["weights"]["kind"] == "scores":
+        _, values, steps = score_question(header["query"], header["neighbours"])
+        report.private = True
+        report.checked += [
+            f"p/q = {_short(ratio)}, and (p/q)^{steps} is at most exp(ε)",
+            f"one person moves two of the {values} scores of {header['query']} under "
+            f"{header['neighbours']} apart by at most {steps} steps, each worth p/q",
+        ]
+        return
     others = f", and so are {len(alphas) - 1} for other lengths" if len(alphas) > 1 else ""
     checked.append(f"p/q = {_short(ratio)} is at most exp(ε) for edges of length 1{others}")
     if header["weights"]["kind"] == "lattice":

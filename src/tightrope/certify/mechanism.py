@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.certify.judge import File, Graph, LatticeWeights, Refused, Weights, own_graph
+from tightrope.certify.judge import File, Graph, LatticeWeights, Refused, Weights, need, own_graph
 from tightrope.certify.question import canonical_text, derived_graph, named_query
 from tightrope.channels import Channel, IntegerChannel, RuleChannel, UnboundedNoise
 from tightrope.channels.base import LIMITS
@@ -51,6 +51,10 @@ class Mechanism:
         try:
             self._file = File(source)
             header = self._file.header
+            need(
+                header["weights"]["kind"] != "scores",
+                "this mechanism answers from the scores of a whole table: it has no rows",
+            )
             own = header["graph"]
             #: The layers of noise on a lattice, ``None`` for other mechanisms.
             self.noise = None

@@ -138,7 +138,7 @@ def verify(mechanism: str | os.PathLike[str] | bytes | Mechanism) -> Verificatio
         source = bytes(mechanism)
     elif isinstance(mechanism, str | os.PathLike):
         source = Path(mechanism)
-    elif hasattr(mechanism, "column_blocks"):
+    elif hasattr(mechanism, "to_bytes"):
         source = mechanism.to_bytes()
     else:
         raise InputError(

@@ -1,0 +1,231 @@
+r"""Mechanisms by score: the commonest value, and quantiles, from the counts of a whole table.
+
+A mechanism that sees only the true answer is poor where every answer is a neighbour of every
+other: one person may decide which category is the commonest. One that sees the counts knows by
+how much. Each value gets a score, which one person can move by a little only, and
+*permute-and-flip* [McKenna and Sheldon, 2020] takes a value whose score is near the best: in a
+random order, the first one that is accepted, with a probability that falls by p/q for each step
+that the score is below the best.
+
+The judge proves privacy by rule: see *Scores* in :mod:`tightrope.certify.judge`.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.certify.encode import encode
+from tightrope.certify.judge import File, Refused, score_question
+from tightrope.certify.mechanism import Mechanism
+from tightrope.epsilon import Epsilon, Level
+from tightrope.errors import CheckFailed, InputError
+from tightrope.queries import Neighbours
+
+#: Logarithm of the weight of the best value.
+_BITS = 62
+
+
+class ScoreMechanism:
+    """A mechanism that is read off the counts of all values.
+
+    Parameters
+    ----------
+    source
+        The path of a file, or its bytes. See :func:`by_score`.
+
+    Attributes
+    ----------
+    values
+        The number of values.
+    rank
+        Which quantile; ``None`` for the commonest value.
+    steps
+        How many steps one person can move two scores apart.
+
+    Examples
+    --------
+    >>> made = by_score("commonest(3)", "ln(4)")
+    >>> made.steps, made.ratio, made.weights(made.gaps([5, 4, 0])).tolist()[:2] == [2**62, 2**61]
+    (2, Fraction(2, 1), True)
+    """
+
+    def __init__(self, source: str | os.PathLike[str] | bytes) -> None:
+        try:
+            self._file = File(source)
+            header = self._file.header
+            if header["weights"]["kind"] != "scores":
+                raise Refused("this is not a mechanism by scores")
+            self.query, self.neighbours = str(header["query"]), str(header["neighbours"])
+            self.rank, self.values, self.steps = score_question(self.query, self.neighbours)
+            self.epsilon = Epsilon(header["epsilon"]["multiple"], header["epsilon"]["base"])
+        except Refused as refused:
+            name = "the mechanism" if isinstance(source, bytes) else str(source)
+            raise InputError(f"{name}: {refused}") from None
+        self.ratio: Fraction = header["ratios"][0]
+        self.bits = int(header["weights"]["bits"])
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """The SHA-256 digest of the bytes."""
+        return self._file.digest()[0]
+
+    def to_bytes(self) -> bytes:
+        """Return the bytes of the file."""
+        return self._file.read(0, self._file.size)
+
+    def guess(self, answer: Hashable) -> Hashable:
+        """Return the answer: there is no remap."""
+        return answer
+
+    @functools.cached_property
+    def levels(self) -> NDArray[np.int64]:
+        """The weight at each gap; the last one goes on for ever."""
+        p, q = self.ratio.numerator, self.ratio.denominator
+        found = [1 << self.bits]
+        while len(found) == 1 or found[-1] < found[-2]:
+            found.append(-(-found[-1] * q // p))
+        return np.array(found, np.int64)
+
+    def gaps(self, counts: Sequence[int]) -> NDArray[Any]:
+        """Return by how many steps each value's score is below the best."""
+        if len(counts) != self.values:
+            raise InputError(f"{self.query} needs {self.values} counts, got {len(counts)}")
+        part = 1 if self.rank is None else self.rank.denominator
+        # Products of counts and ranks must not overflow, however many rows there are.
+        large = part * sum(map(int, counts)) >= 1 << 62
+        found: NDArray[Any] = np.array(counts, object if large else np.int64)
+        if self.rank is None:
+            return np.asarray(found.max() - found)
+        upto = np.cumsum(found)
+        wanted = self.rank.numerator * upto[-1]
+        distance = np.maximum(part * (upto - found) - wanted, wanted - part * upto)
+        distance = np.maximum(distance, 0)
+        return np.asarray(distance - distance.min())
+
+    def weights(self, gaps: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the weight with which each value is accepted, of :math:`2^{bits}`."""
+        last = len(self.levels) - 1
+        return np.asarray(self.levels[np.minimum(gaps, last).astype(np.int64)])
+
+    def chances(self, counts: Sequence[int]) -> list[Fraction]:
+        r"""Return the exact probability of each output: for small numbers of values.
+
+        :math:`f_r \int_0^1 \prod_{s \ne r} (1 - v f_s)\,dv`, a polynomial in v.
+
+        >>> [float(round(p, 3)) for p in by_score("commonest(3)", 1).chances([9, 5, 0])]
+        [0.927, 0.067, 0.005]
+        """
+        shares = [Fraction(int(w), 1 << self.bits) for w in self.weights(self.gaps(counts))]
+        found = []
+        for r, mine in enumerate(shares):
+            line = [Fraction(1)]
+            for share in (other for s, other in enumerate(shares) if s != r):
+                pairs = zip([*line, Fraction(0)], [Fraction(0), *line], strict=True)
+                line = [here - share * before for here, before in pairs]
+            found.append(mine * sum(part / (k + 1) for k, part in enumerate(line)))
+        return found
+
+    def promised_gap(self, confidence: Fraction) -> Fraction | None:
+        r"""Return the least gap that is kept with this probability, in people.
+
+        The chance of a larger gap is largest when one value is best and all others are just
+        beyond it, with weight f: then it is :math:`1 - (1-(1-f)^c)/(cf)`. For a quantile the gap
+        is the number of people between the output and the quantile.
+
+        >>> by_score("commonest(5)", 0.2).promised_gap(Fraction(19, 20))
+        Fraction(36, 1)
+        """
+        from flint import arb, ctx, fmpq
+
+        def kept(gap: int) -> bool:
+            with ctx.workprec(256):
+                share = arb(fmpq(int(self.levels[min(gap + 1, last)]), 1 << self.bits))
+                # The likely outcome from below: a bound that is proved, not a rounded number.
+                right = (1 - (1 - share) ** self.values) / (self.values * share)
+                return bool(right >= arb(fmpq(confidence.numerator, confidence.denominator)))
+
+        last = len(self.levels) - 1
+        if not kept(last):
+            return None
+        low, high = -1, last
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if kept(middle) else (middle, high)
+        return Fraction(high, 1 if self.rank is None else self.rank.denominator)
+
+    def __repr__(self) -> str:
+        return f"<ScoreMechanism {self.query} ({self.neighbours}), ε = {self.epsilon}>"
+
+
+def by_score(
+    question: str, epsilon: Level, neighbours: str | Neighbours = "change-one"
+) -> ScoreMechanism:
+    """Make a mechanism by scores, and have it verified.
+
+    Parameters
+    ----------
+    question
+        ``commonest(c)``: which of c values most people have. ``quantile(t/D,c)``: the quantile of
+        rank t/D among c values in order; ``quantile(1/2,121)`` is a median. A last number k says
+        that each person has up to k rows: ``commonest(5,3)``.
+    epsilon
+        The privacy level.
+    neighbours
+        The neighbour relation.
+
+    Examples
+    --------
+    >>> by_score("quantile(1/2,121)", 1, "add-remove")
+    <ScoreMechanism quantile(1/2,121) (add-remove), ε = 1>
+    """
+    from tightrope.certify.verification import verify
+
+    level, near, text = Epsilon.of(epsilon), Neighbours.of(neighbours), "".join(question.split())
+    try:
+        steps = score_question(text, near.value)[2]
+    except Refused as refused:
+        raise InputError(f"{refused}: write commonest(5) or quantile(1/2,121)") from None
+    header: dict[str, Any] = {
+        "query": text,
+        "neighbours": near.value,
+        "graph": None,
+        "epsilon": {
+            "multiple": str(level.multiple),
+            "base": None if level.base is None else str(level.base),
+        },
+        "ratios": [str(level.scaled(Fraction(1, steps)).ratio)],
+        "weights": {"kind": "scores", "bits": _BITS},
+        **dict.fromkeys(("outputs", "consumer", "expected_loss", "limit", "certificate", "bound")),
+    }
+    made = ScoreMechanism(encode(header, {}, 1))
+    found = verify(made)
+    if found.reasons:
+        raise CheckFailed(found.reasons[0])
+    return made
+
+
+def is_by_score(question: object) -> bool:
+    """Whether a text names a question that is answered by scores.
+
+    >>> is_by_score("commonest(5)"), is_by_score("choice(5)")
+    (True, False)
+    """
+    return isinstance(question, str) and question.strip().startswith(("commonest(", "quantile("))
+
+
+def opened(source: str | os.PathLike[str] | bytes) -> Mechanism | ScoreMechanism:
+    """Open a mechanism of either kind."""
+    try:
+        kind = File(source).header["weights"]["kind"]
+    except Refused:
+        kind = ""  # said by whoever reads it in full
+    except OSError as problem:
+        raise InputError(f"{source!s}: {problem.strerror}") from None
+    return ScoreMechanism(source) if kind == "scores" else Mechanism(source)
