@@ -8,6 +8,7 @@ as its neighbour does, and the two answers must be at most one step apart in the
 import datetime
 import itertools
 import random
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -80,6 +81,8 @@ QUESTIONS = [
     "count(*) filter (where born >= '1980-06-01') from people",
     "select count(*) from people where smoker and born < '2000-01-01' and age > height",
     "select count(distinct id) from people where region in ('north', 'a\nb', '') or not smoker",
+    "select median(age) from people where height < 3.5 or height is null",
+    "select region from people group by region order by count(*) desc limit 1",
     "select smoker, floor(age / 30) * 30 as bin, count(*) from people group by smoker, bin",
     "select avg(age) from people where smoker or region <> 'south'",
     "select region, sum(age) from people group by region",
@@ -90,6 +93,22 @@ QUESTIONS = [
 # -- the chain ----------------------------------------------------------------------------------
 
 
+def graph_of(draw):
+    return query(draw.query, neighbours=draw.neighbours).graph
+
+
+class Counts:
+    """The counts behind a question by scores: one person moves one of them, or one to another."""
+
+    def __init__(self, near):
+        self.near = near
+
+    def distance(self, before, after):
+        moves = [b - a for a, b in zip(before, after, strict=True)]
+        up, down = sum(m for m in moves if m > 0), -sum(m for m in moves if m < 0)
+        return up + down if self.near == "add-remove" else max(up, down)
+
+
 class Asked:
     """All questions about a table, and how far their answers are apart."""
 
@@ -98,10 +117,11 @@ class Asked:
         for person in ("", 'person = "id"\ncontributions = 1'):
             facts = parse_facts(FACTS.format(near=near, person=person))
             words = [sql for sql in QUESTIONS if person or "distinct" not in sql]
-            self.shapes.append([read_shape(sql, facts, dialect) for sql in words])
+            shapes = [read_shape(sql, facts, dialect) for sql in words]
+            self.shapes.append([replace(shape, by_score=True) for shape in shapes])
         self.words = [sql for sql in QUESTIONS if "distinct" not in sql] + QUESTIONS
         self.draws = [
-            [(draw, query(draw.query, neighbours=draw.neighbours).graph) for draw in shape.draws]
+            [(draw, Counts(near) if draw.by_score else graph_of(draw)) for draw in shape.draws]
             for shape in itertools.chain(*self.shapes)
         ]
 

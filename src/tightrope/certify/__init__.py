@@ -17,6 +17,7 @@ from tightrope.certify.certificates import (
 from tightrope.certify.make import certify as certify
 from tightrope.certify.mechanism import Mechanism as Mechanism, read as read, write as write
 from tightrope.certify.scores import (
+    AnyMechanism as AnyMechanism,
     ScoreMechanism as ScoreMechanism,
     by_score as by_score,
     opened as opened,

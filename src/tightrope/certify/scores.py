@@ -16,7 +16,7 @@ import functools
 import os
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import CheckFailed, InputError
 from tightrope.queries import Neighbours
 
+#: A mechanism of either kind.
+AnyMechanism: TypeAlias = "Mechanism | ScoreMechanism"
 #: Logarithm of the weight of the best value.
 _BITS = 62
 
@@ -196,6 +198,7 @@ def by_score(
         "query": text,
         "neighbours": near.value,
         "graph": None,
+        "delta": None,
         "epsilon": {
             "multiple": str(level.multiple),
             "base": None if level.base is None else str(level.base),
@@ -220,7 +223,7 @@ def is_by_score(question: object) -> bool:
     return isinstance(question, str) and question.strip().startswith(("commonest(", "quantile("))
 
 
-def opened(source: str | os.PathLike[str] | bytes) -> Mechanism | ScoreMechanism:
+def opened(source: str | os.PathLike[str] | bytes) -> AnyMechanism:
     """Open a mechanism of either kind."""
     try:
         kind = File(source).header["weights"]["kind"]

@@ -17,7 +17,7 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 
 if TYPE_CHECKING:
-    from tightrope.certify.mechanism import Mechanism
+    from tightrope.certify.scores import AnyMechanism
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _above(gap: Fraction | None) -> float | None:
     return math.nextafter(found, math.inf) if Fraction(found) < gap else found
 
 
-def verify(mechanism: str | os.PathLike[str] | bytes | Mechanism) -> Verification:
+def verify(mechanism: str | os.PathLike[str] | bytes | AnyMechanism) -> Verification:
     r"""Check a mechanism: question, privacy, row totals, digest, loss and optimality.
 
     Every decision is made in integers, by code that knows no solver and no planner. A weight is a

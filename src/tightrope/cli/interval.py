@@ -44,12 +44,18 @@ def interval(
     ...
     tightrope.errors.InputError: no-such.tightrope: No such file or directory
     """
-    from tightrope.certify import read
+    from tightrope.certify import ScoreMechanism, opened
     from tightrope.consumers import prior as read_prior
     from tightrope.consumers.numerals import find_answer
-    from tightrope.publish.intervals import confidence_set, promised_error
+    from tightrope.publish.intervals import confidence_set, promised_error, score_error
 
-    made = read(file)
+    made = opened(file)
+    if isinstance(made, ScoreMechanism):
+        kept = score_error(made, confidence)
+        said = {"query": made.query, "answer": answer, **kept.as_dict()}
+        title = f"{made.query}, ε = {made.epsilon}"
+        tell(as_json, said, title, {"answer": answer, "error": str(kept)})
+        return
     graph = made.question.graph
     known = None if prior is None else read_prior(prior, graph).exact
     given = graph.label(find_answer(graph, answer))

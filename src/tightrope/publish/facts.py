@@ -45,7 +45,7 @@ from tightrope.publish.entries import digest
 from tightrope.queries import Neighbours
 
 if TYPE_CHECKING:
-    from tightrope.certify import Mechanism
+    from tightrope.certify import AnyMechanism
 
 #: The usual name of the file.
 FACTS_FILE = "tightrope.toml"
@@ -690,7 +690,7 @@ def _value(value: Any) -> str:
 
 
 def facts_of_mechanism(
-    mechanism: Mechanism, sql: Any, data: Any, columns: Mapping[str, Column]
+    mechanism: AnyMechanism, sql: Any, data: Any, columns: Mapping[str, Column]
 ) -> Facts:
     """Return facts about the one table that a question names.
 

@@ -30,11 +30,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.certify import ScoreMechanism
 from tightrope.errors import InputError, TooLarge
 from tightrope.publish.shapes import plain_label
 
 if TYPE_CHECKING:
-    from tightrope.certify import Mechanism
+    from tightrope.certify import AnyMechanism, Mechanism
 
 Number = int | Fraction
 #: Questions whose answers are numbers, or tuples of them, that may be put in order.
@@ -194,8 +195,64 @@ def confidence_set(
     return ConfidenceSet(answer, level, bounds, members, exact, prior is not None, simultaneous)
 
 
-def interval_of(mechanism: Mechanism, answer: Hashable) -> ConfidenceSet | None:
-    """Return the confidence set of a released answer, or ``None`` where that is too much work."""
+@dataclass(frozen=True)
+class ScoreError:
+    """How far the score of an answer by scores is from the best one.
+
+    How likely the very best value was depends on the counts, which are nobody's business; this
+    holds whatever they are.
+
+    Attributes
+    ----------
+    mechanism
+        The mechanism.
+    confidence
+        The probability with which it holds, at least.
+    gap
+        The most people that the count is below the largest one, or that lie between the answer
+        and the quantile; ``None`` where the level cannot be promised.
+
+    Examples
+    --------
+    >>> from tightrope.certify import by_score
+    >>> str(score_error(by_score("quantile(1/2,121)", 1)))
+    'at most 14 people from the quantile of rank 1/2 (95 %)'
+    """
+
+    mechanism: ScoreMechanism
+    confidence: Fraction
+    gap: int | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the bound as JSON can say it."""
+        kind = "count" if self.mechanism.rank is None else "rank"
+        level = float(self.confidence)
+        return {"confidence": level, "kind": kind, "gap": self.gap, "text": str(self)}
+
+    def __str__(self) -> str:
+        share = f"{float(self.confidence * 100):.10g} %"
+        if self.gap is None:
+            return f"nothing can be promised at {share}"
+        if self.mechanism.rank is None:
+            return f"its count is within {self.gap:,} of the largest ({share})"
+        return (
+            f"at most {self.gap:,} people from the quantile of rank {self.mechanism.rank} ({share})"
+        )
+
+
+def score_error(
+    mechanism: ScoreMechanism, confidence: Fraction | float | str = "0.95"
+) -> ScoreError:
+    """Return the error that a mechanism by scores keeps with a probability."""
+    level = level_of(confidence)
+    gap = mechanism.promised_gap(level)
+    return ScoreError(mechanism, level, None if gap is None else math.ceil(gap))
+
+
+def interval_of(mechanism: AnyMechanism, answer: Hashable) -> ConfidenceSet | ScoreError | None:
+    """Return the error of a released answer, or ``None`` where that is too much work."""
+    if isinstance(mechanism, ScoreMechanism):
+        return score_error(mechanism)
     try:
         return confidence_set(mechanism, answer)
     except TooLarge:

@@ -10,22 +10,23 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tightrope.certify import ScoreMechanism
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError
 from tightrope.publish.accounts import Binding, Charge, budget_of, charge_of
 from tightrope.publish.entries import LedgerError, digest
 from tightrope.publish.facts import Column, Facts, Table, facts_of_mechanism, read_facts
-from tightrope.publish.intervals import ConfidenceSet, interval_of
+from tightrope.publish.intervals import ConfidenceSet, ScoreError, interval_of
 from tightrope.publish.ledger import Ledger, Ticket
 from tightrope.publish.receipts import SigningKey, key_path, named_key, receipt_of
 from tightrope.publish.sealed import SealedQuery, SourceFailed, question_text
-from tightrope.publish.shapes import Kind, Shape, plain_label, read_label
+from tightrope.publish.shapes import Draw, Kind, Shape, plain_label, read_label
 from tightrope.publish.sources import Source, dialect_of, open_source
 from tightrope.publish.sql_reader import read_shape
 from tightrope.publish.store import Store
 
 if TYPE_CHECKING:
-    from tightrope.certify import Mechanism
+    from tightrope.certify import AnyMechanism
     from tightrope.certify.verification import Verification
 
 #: What was found about mechanisms in this process, by digest: a file is verified once.
@@ -74,7 +75,7 @@ class Release:
     receipt: Mapping[str, Any]
     key: str
     fresh: bool
-    interval: ConfidenceSet | None = None
+    interval: ConfidenceSet | ScoreError | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``tightrope release`` prints as JSON."""
@@ -117,7 +118,7 @@ class DeclaredQuestion:
 
 
 def release(
-    mechanism: Mechanism | str | Path,
+    mechanism: AnyMechanism | str | Path,
     *,
     data: Any = None,
     sql: Any,
@@ -216,7 +217,7 @@ class Request:
         Whether public facts were given, so that the account is bound to them.
     """
 
-    mechanisms: tuple[Mechanism, ...]
+    mechanisms: tuple[AnyMechanism, ...]
     shape: Shape
     place: Any
     charges: tuple[Charge, ...]
@@ -230,7 +231,7 @@ class Request:
     @classmethod
     def of(
         cls,
-        mechanisms: Sequence[Mechanism],
+        mechanisms: Sequence[AnyMechanism],
         shape: Shape,
         facts: Facts,
         *,
@@ -344,7 +345,7 @@ def _released(
     )
 
 
-def checked_mechanism(mechanism: Mechanism | str | Path) -> Mechanism:
+def checked_mechanism(mechanism: AnyMechanism | str | Path) -> AnyMechanism:
     """Return a mechanism after its privacy was verified in exact arithmetic.
 
     >>> checked_mechanism("no-such-file.tightrope")
@@ -352,11 +353,11 @@ def checked_mechanism(mechanism: Mechanism | str | Path) -> Mechanism:
     ...
     tightrope.errors.InputError: no-such-file.tightrope: No such file or directory
     """
-    from tightrope.certify import Mechanism, read
+    from tightrope.certify import opened
 
     # The bytes that are verified are the bytes that are drawn from: a file could change.
-    opened = read(mechanism) if isinstance(mechanism, str | Path) else mechanism
-    held = Mechanism(opened.to_bytes())
+    given = opened(mechanism) if isinstance(mechanism, str | Path) else mechanism
+    held = opened(given.to_bytes())
     verdict = verdict_of(held)
     if not verdict.private:
         reason = verdict.reasons[0] if verdict.reasons else "its privacy is not proved"
@@ -364,7 +365,7 @@ def checked_mechanism(mechanism: Mechanism | str | Path) -> Mechanism:
     return held
 
 
-def verdict_of(mechanism: Mechanism) -> Verification:
+def verdict_of(mechanism: AnyMechanism) -> Verification:
     """Return what the judge finds about a mechanism that is held in memory."""
     from tightrope.certify import verify
 
@@ -378,7 +379,7 @@ def verdict_of(mechanism: Mechanism) -> Verification:
 
 
 def understand(
-    mechanisms: Sequence[Mechanism],
+    mechanisms: Sequence[AnyMechanism],
     sql: Any,
     facts: Facts,
     data: Any = None,
@@ -403,24 +404,28 @@ def understand(
     shape = read_shape(sql, facts, dialect_of(data), declared=declared is not None)
     if part is not None:
         shape = replace(shape, part=(shape.table.partition(*part), part[1]))
+    if isinstance(mechanisms[0], ScoreMechanism):
+        shape = replace(shape, by_score=True)
     if declared is not None:
-        near = shape.table.neighbours
-        wanted = [query(declared.query, neighbours=near)]
-        for label in (*declared.answers.values(), declared.otherwise):
-            mechanisms[0].input_index(label)
+        wanted = [Draw(declared.query, shape.table.neighbours)]
+        _nodes(mechanisms[0], declared)
     else:
-        wanted = [query(draw.query, neighbours=draw.neighbours) for draw in shape.draws]
+        wanted = list(shape.draws)
         _ = shape.question if len(mechanisms) == 1 else ""
-    # A graph of one's own is that of a declared question, compared by its content.
-    for mechanism, asked in zip(mechanisms, wanted, strict=True):
-        if not mechanism.answers(asked):
-            near = asked.neighbours
-            known = mechanism.neighbours == near.value
-            more = "" if known else f" --neighbours {near.value}"
+    for mechanism, draw in zip(mechanisms, wanted, strict=True):
+        text, near = draw.query, draw.neighbours
+        if draw.by_score or isinstance(mechanism, ScoreMechanism):
+            fits = (mechanism.query, mechanism.neighbours) == (text, near.value)
+        else:
+            # A graph of one's own is that of a declared question, compared by its content.
+            fits = mechanism.answers(asked := query(text, neighbours=near))
+            text = asked.text
+        if not fits:
+            more = "" if mechanism.neighbours == near.value else f" --neighbours {near.value}"
             raise InputError(
-                f"this SQL asks {asked.text} under {near.value}; the mechanism answers "
+                f"this SQL asks {text} under {near.value}; the mechanism answers "
                 f"{mechanism.query} under {mechanism.neighbours}: design one with 'tightrope "
-                f'design "{asked.text}"{more} …\''
+                f'design "{text}"{more} …\''
             )
     return shape
 
@@ -432,11 +437,13 @@ def likely_place(data: Any, facts: Facts) -> Any:
 
 
 def _nodes(
-    mechanism: Mechanism, declared: DeclaredQuestion | None
+    mechanism: AnyMechanism, declared: DeclaredQuestion | None
 ) -> tuple[dict[str, int], int] | None:
     """Return the nodes that a declared question's results stand for."""
     if declared is None:
         return None
+    if isinstance(mechanism, ScoreMechanism):
+        raise InputError("a question with an answer graph of its own has no scores")
     nodes = {text: mechanism.input_index(label) for text, label in declared.answers.items()}
     return nodes, mechanism.input_index(declared.otherwise)
 
@@ -540,7 +547,7 @@ def facts_digest(table: Table) -> str:
 
 
 def _body(
-    mechanisms: Sequence[Mechanism],
+    mechanisms: Sequence[AnyMechanism],
     shape: Shape,
     user: str | None,
     declared: DeclaredQuestion | None,
@@ -574,7 +581,7 @@ def _body(
 
 def _facts(
     facts: Facts | str | Path | None,
-    mechanism: Mechanism,
+    mechanism: AnyMechanism,
     sql: Any,
     data: Any,
     columns: Mapping[str, Column] | None,

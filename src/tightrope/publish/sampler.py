@@ -26,7 +26,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.certify import Mechanism
+from tightrope.certify import Mechanism, ScoreMechanism
 from tightrope.errors import InputError, TooLarge, whole_number
 
 
@@ -221,6 +221,46 @@ def _at_most(
     for there, number in zip(sums[-2::-1], drawn[-2::-1], strict=True):
         most = (there < number) | ((there == number) & most)
     return most
+
+
+class ScoreSampler:
+    """Draws outputs of a mechanism by scores for the counts of one table.
+
+    Every value is accepted or not by its own random bits, all values are put in a random order,
+    and the first accepted one is the output. All of that is done for every value, whatever the
+    counts are. Two values with the same random place would make the order less than uniform:
+    then all places are drawn again, which depends on no count.
+
+    Parameters
+    ----------
+    mechanism
+        The mechanism.
+    counts
+        How many people have each value.
+
+    Examples
+    --------
+    >>> from tightrope.certify import by_score
+    >>> ScoreSampler(by_score("commonest(3)", 1), [900, 5, 3]).draw_index()
+    0
+    """
+
+    def __init__(self, mechanism: ScoreMechanism, counts: Sequence[int]) -> None:
+        self._weights = mechanism.weights(mechanism.gaps(counts)).astype(np.uint64)
+        self._shift = np.uint64(64 - mechanism.bits)
+
+    def draw_index(self) -> int:
+        """Draw the number of one value."""
+        count = len(self._weights)
+        accepted = self._words(count) >> self._shift < self._weights
+        places = self._words(count) >> np.uint64(1)
+        while len(np.unique(places)) < count:
+            places = self._words(count) >> np.uint64(1)
+        return int(np.where(accepted, places, np.uint64(1 << 63)).argmin())
+
+    @staticmethod
+    def _words(count: int) -> NDArray[np.uint64]:
+        return np.frombuffer(os.urandom(8 * count), np.uint64)
 
 
 # -- draws with a seed: a simulation, never a release -------------------------------------------

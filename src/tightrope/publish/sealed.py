@@ -8,7 +8,7 @@ Every rule that privacy rests on is part of the SQL:
 
 - Columns are read through the source's cells, which no row can make fail.
 - Only declared groups are asked for, and which of them a row is in depends on that row alone.
-- Values are moved to the nearest declared bound before they are added up.
+- Values are moved to the nearest declared bound before they are added up or ranked.
 - Where one person may have several rows, ``ROW_NUMBER`` over that person's rows keeps as many as
   the ``contributions`` rule allows, and which ones depends on that person's rows alone. Rows that
   do not say whose they are are left out: together they would be one person more, whom everybody
@@ -19,12 +19,13 @@ Every rule that privacy rests on is part of the SQL:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tightrope.certify import ScoreMechanism
 from tightrope.errors import TightropeError
 from tightrope.publish.facts import Column
-from tightrope.publish.sampler import draw_output
+from tightrope.publish.sampler import ScoreSampler, draw_output
 from tightrope.publish.shapes import (
     Axis,
     Kind,
@@ -41,7 +42,7 @@ from tightrope.queries import query
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from tightrope.certify import Mechanism
+    from tightrope.certify import AnyMechanism
 
 _ROWS, _NUMBER, _PERSON = "tightrope_rows", "tightrope_row", "tightrope_person"
 
@@ -95,10 +96,13 @@ class SealedQuery:
         found = check_columns(source, self._columns)
         self._sql = compiled(shape, source, found)
         if declared is None:
-            self._graphs = [query(d.query, neighbours=d.neighbours).graph for d in shape.draws]
+            self._graphs = [
+                None if draw.by_score else query(draw.query, neighbours=draw.neighbours).graph
+                for draw in shape.draws
+            ]
         source.check(self._sql)
 
-    def draw(self, mechanisms: Sequence[Mechanism]) -> Any:
+    def draw(self, mechanisms: Sequence[AnyMechanism]) -> Any:
         """Run the question and draw one output for each answer, as the ledger holds them.
 
         The mechanisms are those of the question's draws. One answer of one draw is recorded as
@@ -106,7 +110,7 @@ class SealedQuery:
         """
         try:
             drawn = [
-                [draw_output(mechanism, node) for node in nodes]
+                [self._drawn(mechanism, node) for node in nodes]
                 for mechanism, nodes in zip(mechanisms, self._nodes(), strict=True)
             ]
             plain = [[plain_label(output) for output in outputs] for outputs in drawn]
@@ -114,25 +118,37 @@ class SealedQuery:
             raise SourceFailed from None
         return plain[0][0] if len(plain) == len(plain[0]) == 1 else plain
 
-    def node(self) -> int:
+    def _drawn(self, mechanism: AnyMechanism, node: Any) -> Hashable:
+        if not isinstance(mechanism, ScoreMechanism):
+            return draw_output(mechanism, node)
+        low = 0 if mechanism.rank is None else self._shape.bounds[0]
+        return low + ScoreSampler(mechanism, node).draw_index()
+
+    def node(self) -> Any:
         """Run the question and return the node of the true answer, where it is one."""
         return self.nodes()[0][0]
 
-    def nodes(self) -> list[list[int]]:
-        """Run the question and return the nodes of the true answers of each draw."""
+    def nodes(self) -> list[list[Any]]:
+        """Run the question and return the nodes of the true answers of each draw.
+
+        What is drawn by score has the counts of all values in the place of a node.
+        """
         try:
             return self._nodes()
         except Exception:
             raise SourceFailed from None
 
-    def _nodes(self) -> list[list[int]]:
+    def _nodes(self) -> list[list[Any]]:
         with quietly():
             self._source.prepare(self._columns)
             rows = [tuple(row) for row in self._source.fetch(self._sql)]
         if self._declared is None:
             answers = answers_of(self._shape, rows)
             pairs = zip(self._graphs, answers, strict=True)
-            return [[int(graph.index(answer)) for answer in mine] for graph, mine in pairs]
+            return [
+                list(mine) if graph is None else [int(graph.index(answer)) for answer in mine]
+                for graph, mine in pairs
+            ]
         nodes, otherwise = self._declared
         is_known = self._shape.kind is not Kind.DECLARED
         value = answer_of(self._shape, rows) if is_known else rows[0][0]
@@ -200,6 +216,8 @@ def _select(shape: Shape, relation: str, wide: str | None = None, key: str = _PE
     where = _all_rows(shape, key)
     rows = _numbered(shape, where, exp.table_(exp.to_identifier(relation, quoted=True)), key)
     places = [_place(axis) for axis in shape.axes]
+    if shape.kind is Kind.QUANTILE and shape.column is not None:
+        places.append(_clamped(shape.column.name, shape.bounds, exp.null()))
     targets = [*places, *_targets(shape, wide)]
     named = [exp.alias_(t, f"a{k}", quoted=True) for k, t in enumerate(targets)]
     select = exp.select(*named).from_(rows)
@@ -231,7 +249,7 @@ def _targets(shape: Shape, wide: str | None) -> list[Any]:
         return [_declared_value(shape, wide)]
     if shape.kind is Kind.COUNTS:
         return [_number_of(condition) for condition in shape.conditions]
-    if shape.axes and shape.kind in (Kind.GROUPS, Kind.MOST):
+    if shape.kind in (Kind.GROUPS, Kind.MOST, Kind.QUANTILE):
         return [exp.Count(this=exp.Star())]
     first = exp.EQ(this=quoted(_NUMBER), expression=constant(1))
     people = exp.Count(this=exp.Star()) if shape.table.person is None else _number_of(first)
@@ -257,17 +275,25 @@ def _total(shape: Shape) -> exp.Expression:
     from sqlglot import exp
 
     low, high = shape.bounds
-    column = quoted(shape.column.name if shape.column else "")
     # Where exactly the declared people add to a sum, each must add a value within the bounds.
     missing = min(max(0, low), high) if shape.is_fixed and not shape.is_divided else 0
-    clamped = (
+    name = shape.column.name if shape.column else ""
+    clamped = _clamped(name, shape.bounds, constant(missing))
+    return exp.Coalesce(this=exp.Sum(this=clamped), expressions=[constant(0)])
+
+
+def _clamped(name: str, bounds: tuple[int, int], missing: exp.Expression) -> exp.Expression:
+    """Return a column's value moved to the nearest bound, or what stands for a missing one."""
+    from sqlglot import exp
+
+    (low, high), column = bounds, quoted(name)
+    return (
         exp.case()
-        .when(exp.Is(this=column.copy(), expression=exp.null()), constant(missing))
+        .when(exp.Is(this=column.copy(), expression=exp.null()), missing)
         .when(exp.LT(this=column.copy(), expression=constant(low)), constant(low))
         .when(exp.GT(this=column.copy(), expression=constant(high)), constant(high))
         .else_(column)
     )
-    return exp.Coalesce(this=exp.Sum(this=clamped), expressions=[constant(0)])
 
 
 def _number_of(condition: Any) -> exp.Expression:
@@ -294,6 +320,9 @@ def _all_rows(shape: Shape, key: str) -> Any:
         for axis in shape.axes:
             if axis.rest is None:
                 conditions.append(exp.or_(*(one.copy() for one in axis.conditions)))
+        if shape.kind is Kind.QUANTILE and shape.column is not None:
+            there = exp.Is(this=quoted(shape.column.name), expression=exp.null()).not_()
+            conditions.append(there)
     return exp.and_(*conditions) if conditions else None
 
 

@@ -14,6 +14,15 @@ SQL                                                           query
 ``SELECT COUNT(*) % m FROM t [WHERE …]``                      ``count_mod(n,m)``
 ============================================================  ==================
 
+By a mechanism by scores, which sees the counts of all values and not one answer:
+
+============================================================  ======================
+``SELECT g FROM t GROUP BY g ORDER BY COUNT(*) DESC LIMIT 1``  ``commonest(c)``
+``SELECT MEDIAN(c) FROM t [WHERE …]``                         ``quantile(1/2,v)``
+``SELECT PERCENTILE_DISC(.9) WITHIN GROUP (ORDER BY c) …``    ``quantile(9/10,v)``
+``SELECT MIN(c)``, ``MAX(c)``                                 ``quantile(1/100,v)``, …
+============================================================  ======================
+
 Groups are the values of a column, bins written in SQL, or the parts of a partition; of several
 columns, every combination. With a ``contributions`` rule of k > 1 rows for each person, a count
 is ``sum(n,k)`` and a sum is ``sum(n,kv)``.
@@ -64,6 +73,7 @@ class Kind(StrEnum):
     COUNTS = "counts"
     MOST = "most"
     MODULO = "modulo"
+    QUANTILE = "quantile"
     DECLARED = "declared"
 
 
@@ -111,6 +121,8 @@ class Draw:
     offset, most
         For sums: what is added to an answer to make it a number of the table's, and the largest
         answer.
+    by_score
+        Whether the mechanism sees the counts of all values, not one answer.
     """
 
     query: str
@@ -119,6 +131,7 @@ class Draw:
     width: int = 1
     offset: int = 0
     most: int = 0
+    by_score: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,13 +147,17 @@ class Shape:
     where
         The condition on rows, or ``None``.
     column
-        The column that is summed, or that a declared question is about.
+        The column that is summed or ranked, or that a declared question is about.
     axes
         What the rows are grouped by.
     conditions
         One condition for each of several counts (``None`` for all rows).
     modulus
         The modulus.
+    rank
+        Which quantile.
+    by_score
+        Whether the commonest group is found by its score; else by the true answer alone.
     people
         Whether distinct people are counted, not rows.
     used
@@ -170,6 +187,8 @@ class Shape:
     axes: tuple[Axis, ...] = ()
     conditions: tuple[exp.Expression | None, ...] = ()
     modulus: int | None = None
+    rank: Fraction = Fraction(1, 2)
+    by_score: bool = False
     people: bool = False
     used: tuple[str, ...] = ()
     expression: exp.Expression | None = None
@@ -267,6 +286,20 @@ class Shape:
             slots, offset, near = 2 * people, -step * people, Neighbours.EITHER
         return Draw(f"sum({slots},{step})", near, times, width, offset, slots * step)
 
+    def _by_score(self) -> Draw:
+        near, rows = self.table.neighbours, self.rows_per_person
+        each = "" if rows == 1 else f",{rows}"
+        if self.kind is Kind.MOST:
+            return Draw(f"commonest({len(self.groups)}{each})", near, by_score=True)
+        (low, high), rank = self.bounds, self.rank
+        text = f"quantile({rank.numerator}/{rank.denominator},{high - low + 1}{each})"
+        if not self.axes:
+            return Draw(text, near, by_score=True)
+        # As in a sum: one person may leave one group and enter another.
+        both = near.allows_change
+        near = Neighbours.EITHER if both else near
+        return Draw(text, near, len(self.cells), 1 + both, by_score=True)
+
     # -- queries --------------------------------------------------------------------------
 
     @property
@@ -275,8 +308,10 @@ class Shape:
         if self.kind is Kind.DECLARED:
             raise InputError("the answer graph of this SQL must be named: it is no known shape")
         near = self.table.neighbours
-        if self.kind is Kind.MOST:
+        if self.kind is Kind.MOST and not self.by_score:
             return (Draw(f"choice({len(self.groups)})", near),)
+        if self.kind in (Kind.MOST, Kind.QUANTILE):
+            return (self._by_score(),)
         people = self.table.needed_population()
         if self.rows_per_person > 1 and (self.axes or self.kind in (Kind.COUNTS, Kind.MODULO)):
             raise InputError(
@@ -310,7 +345,7 @@ class Shape:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The declared bounds of the column that is summed."""
+        """The declared bounds of the column that is summed or ranked."""
         column = self._named()
         if column.bounds is None:
             raise InputError(
@@ -340,6 +375,8 @@ def answer_of(shape: Shape, rows: Sequence[Sequence[Any]]) -> Hashable:
 def answers_of(shape: Shape, rows: Sequence[Sequence[Any]]) -> list[list[Hashable]]:
     """Return the true answers, as labels of the queries: for each draw one or one per group.
 
+    What is drawn by score has the counts of all values for its answer.
+
     Parameters
     ----------
     shape
@@ -357,13 +394,15 @@ def answers_of(shape: Shape, rows: Sequence[Sequence[Any]]) -> list[list[Hashabl
     if shape.kind is Kind.COUNTS:
         people = shape.table.needed_population()
         return [[tuple(min(int(number), people) for number in rows[0])]]
+    if shape.kind is Kind.QUANTILE:
+        return [_counts_by_value(shape, rows)]
     deep = len(shape.axes)
     found = {tuple(map(int, row[:deep])): row[deep:] for row in rows}
     places = itertools.product(*(range(len(axis.classes)) for axis in shape.axes))
     numbers = [tuple(map(int, found.get(place, (0, 0, 0)))) for place in places]
     sizes = [size for size, *_ in numbers]
     if shape.kind is Kind.MOST:
-        return [[sizes.index(max(sizes))]]
+        return [[tuple(sizes) if shape.by_score else sizes.index(max(sizes))]]
     if shape.kind is Kind.GROUPS:
         return [[_groups_answer(shape, sizes)]]
     people = shape.table.needed_population()
@@ -382,6 +421,18 @@ def answers_of(shape: Shape, rows: Sequence[Sequence[Any]]) -> list[list[Hashabl
     if shape.axes:
         return [sums, [_groups_answer(shape, present)]]
     return [sums, [sum_answer(more[0], present[0], own[0], people)]]
+
+
+def _counts_by_value(shape: Shape, rows: Sequence[Sequence[Any]]) -> list[Hashable]:
+    """Return for each group how many rows have each value within the bounds."""
+    low, high = shape.bounds
+    places = itertools.product(*(range(len(axis.classes)) for axis in shape.axes))
+    counts = {place: [0] * (high - low + 1) for place in places}
+    for *place, value, number in rows:
+        mine = counts.get(tuple(map(int, place)))
+        if mine is not None and value is not None and low <= int(value) <= high:
+            mine[int(value) - low] += int(number)
+    return [tuple(mine) for mine in counts.values()]
 
 
 def sum_answer(draw: Draw, total: int, present: int, people: int) -> int:

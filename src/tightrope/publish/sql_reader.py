@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 #: The shapes, for messages.
 KNOWN = (
-    "COUNT(*), COUNT(DISTINCT person), SUM(column), AVG(column), each whole or with columns or "
-    "bins and GROUP BY; several COUNT(*) FILTER (WHERE …), the group with the largest count, or "
+    "COUNT(*), COUNT(DISTINCT person), SUM, AVG, MEDIAN, MIN, MAX or PERCENTILE_DISC of a column, "
+    "each whole or with columns or bins and GROUP BY; several COUNT(*) FILTER (WHERE …), the group with the largest count, or "
     "COUNT(*) % m"
 )
 
@@ -147,16 +147,22 @@ class _Reader:
         self.wheres: list[Any] = []
 
     def shapes(self, select: Any, declared: bool) -> list[Shape]:
+        from sqlglot import exp
+
         select = _without_winner_layers(select)
         table = self._table(select)
         reader = ConditionReader(table, self.aliases)
         where = _all_of([reader.read(condition) for condition in self.wheres])
         targets = list(select.expressions)
         axes, rest = self._axes(select, targets, reader)
+        mode = _unaliased(rest[0]) if len(rest) == 1 and not axes else None
         if axes and not rest and self._asks_for_most(select, axes, reader):
             found: list[dict[str, Any]] = [
                 {"kind": Kind.MOST, "axes": axes[:1], "titles": (axes[0].title,)}
             ]
+        elif isinstance(mode, exp.Mode) and mode.this is not None:
+            axis = read_axis(mode.this, reader)
+            found = [{"kind": Kind.MOST, "axes": (axis,), "titles": (axis.title,)}]
         else:
             self._check_order(select, targets, axes)
             found = self._asked(rest, reader, declared)
@@ -298,7 +304,7 @@ class _Reader:
         found = [_aggregate(node, reader) for node in targets]
         if declared and len(targets) == 1:
             first = found[0]
-            if first is not None and first["kind"] in (Kind.SUM, Kind.MEAN):
+            if first is not None and first["kind"] in (Kind.SUM, Kind.MEAN, Kind.QUANTILE):
                 # A sum of any size has an answer graph of the user's own.
                 is_known = first["kind"] is Kind.SUM and first["column"].bounds is not None
                 found = [first if is_known and "condition" not in first else None]
@@ -341,7 +347,43 @@ def _aggregate(node: Any, reader: ConditionReader) -> dict[str, Any] | None:
         kind = Kind.SUM if isinstance(node, exp.Sum) else Kind.MEAN
         more = {} if condition is None else {"condition": condition}
         return {"kind": kind, "column": reader.column(node.this), **more}
-    return None
+    found = _quantile(node, reader)
+    return found if found is None or condition is None else {**found, "condition": condition}
+
+
+def _quantile(node: Any, reader: ConditionReader, extreme: str = "1/100") -> Any:
+    """Return the shape of a median, a quantile, MIN or MAX; ``None`` for anything else.
+
+    MIN and MAX are one person's value each: the 1 % and the 99 % quantile stand for them.
+    """
+    from sqlglot import exp
+
+    column, rank = node.this, None
+    if isinstance(node, exp.Median | exp.Min | exp.Max) and not node.args.get("expressions"):
+        least = Fraction(extreme)
+        rank = {exp.Median: Fraction(1, 2), exp.Min: least, exp.Max: 1 - least}[type(node)]
+    elif isinstance(node, exp.WithinGroup) and isinstance(node.expression, exp.Order):
+        asked, (order, *more) = node.this, node.expression.expressions
+        if isinstance(asked, exp.PercentileDisc | exp.PercentileCont) and not more:
+            column, rank = order.this, None if order.args.get("desc") else _rank(asked.this)
+    elif isinstance(node, exp.Quantile):
+        rank = _rank(node.args.get("quantile"))
+    elif isinstance(node, exp.PercentileDisc | exp.PercentileCont):
+        rank = _rank(node.args.get("expression"))
+    if rank is None:
+        return None
+    return {"kind": Kind.QUANTILE, "column": reader.column(column), "rank": rank}
+
+
+def _rank(node: Any) -> Fraction:
+    from sqlglot import exp
+
+    told = Fraction(0)
+    if isinstance(node, exp.Literal) and not node.is_string and _is_number(node.this):
+        told = Fraction(node.this).limit_denominator(10_000)
+    if not 0 < told < 1:
+        raise InputError(f"the rank of a quantile is above 0 and below 1, got {_shown(node)}")
+    return told
 
 
 def _title(node: Any) -> str:
@@ -1047,7 +1089,9 @@ ALLOWED: dict[str, frozenset[str]] = {
     "Is": frozenset({"this", "expression", "negate"}),
     "Div": frozenset({"this", "expression", "typed", "safe"}),
     "WidthBucket": frozenset({"this", "min_value", "max_value", "num_buckets"}),
-    **dict.fromkeys(("Sum", "Min", "Max", "Avg", "Floor"), _THIS),
+    "Quantile": frozenset({"this", "quantile"}),
+    **dict.fromkeys(("Sum", "Min", "Max", "Avg", "Floor", "Median", "Mode"), _THIS),
+    **dict.fromkeys(("PercentileDisc", "PercentileCont", "WithinGroup"), _BOTH),
     **dict.fromkeys(("And", "Or", "Mod", "EQ", "NEQ", "GT", "GTE", "LT", "LTE"), _BOTH),
     **dict.fromkeys(("Add", "Sub", "Mul", "IntDiv"), _BOTH),
 }

@@ -105,6 +105,7 @@ def answer_text(answer: Any, groups: Sequence[Any] = (), interval: Any = None) -
         shares = answer if interval is None else interval.texts()
         share = "" if interval is None else f" ({float(interval.confidence * 100):.10g} % each)"
         return ", ".join(f"{g}: {n}" for g, n in zip(groups, shares, strict=True)) + share
-    if groups and isinstance(answer, int):
-        return str(groups[answer])
-    return label_text(answer) if interval is None or not interval.bounds else str(interval)
+    told = str(groups[answer]) if groups and isinstance(answer, int) else label_text(answer)
+    if interval is None or hasattr(interval, "bounds"):
+        return str(interval) if getattr(interval, "bounds", ()) else told
+    return f"{told}: {interval}"
