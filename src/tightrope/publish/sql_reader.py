@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 #: The shapes, for messages.
 KNOWN = (
     "COUNT(*), COUNT(DISTINCT person), SUM, AVG, MEDIAN, MIN, MAX or PERCENTILE_DISC of a column, "
-    "each whole or with columns or bins and GROUP BY; several COUNT(*) FILTER (WHERE …), the group with the largest count, or "
-    "COUNT(*) % m"
+    "each whole or with columns or bins and GROUP BY; several COUNT(*) FILTER (WHERE …), "
+    "the group with the largest count, or COUNT(*) % m"
 )
 
 
