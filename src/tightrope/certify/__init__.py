@@ -20,6 +20,7 @@ from tightrope.certify.scores import (
     AnyMechanism as AnyMechanism,
     ScoreMechanism as ScoreMechanism,
     by_score as by_score,
+    is_by_score as is_by_score,
     opened as opened,
 )
 from tightrope.certify.verification import judge_script as judge_script, verify as verify

@@ -7,7 +7,7 @@ import os
 from collections.abc import Hashable, Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import ExplicitGraph
 from tightrope.queries import Query, query
+
+if TYPE_CHECKING:
+    from tightrope.certify.scores import AnyMechanism
 
 
 class Mechanism:
@@ -333,7 +336,7 @@ def read(path: str | os.PathLike[str]) -> Mechanism:
         raise InputError(f"{path}: {problem.strerror}") from None
 
 
-def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> Path:
+def write(mechanism: AnyMechanism, path: str | os.PathLike[str]) -> Path:
     """Write a mechanism file, whole or not at all, and return its path.
 
     Examples

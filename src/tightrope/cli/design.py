@@ -65,10 +65,13 @@ def design(
       tightrope design "choice(6)" --epsilon 1 --risk-averse all
       tightrope design "cycle(5)" --epsilon 1 --consumers consumers.json
       tightrope design "count(5)" --max-vulnerability 0.5 --loss absolute
+      tightrope design "commonest(5)" --epsilon 0.2 --out regions.tightrope
+      tightrope design "quantile(1/2,121)" --epsilon 0.2 --out ages.tightrope
 
     >>> design("choice(3)", epsilon="ln(2)", as_json=True)
     {"query": "choice(3)", "neighbours": "change-one", "route": "regular", ...}
     """
+    from tightrope.certify import is_by_score
     from tightrope.consumers import Consumer, read_consumers
     from tightrope.files import check_goals, write_text
     from tightrope.optimize import design as design_one, design_limited, design_many
@@ -92,6 +95,9 @@ def design(
     if not level and not limited:
         raise InputError("a design needs a privacy level: add --epsilon (or a limit on leakage)")
     check_goals(out, report)
+    if is_by_score(question):
+        _by_score(question, level, neighbours, out, as_json)
+        return
     asked = query(question, neighbours=neighbours)
     loss = loss or usual_loss(asked)
     with _searching(gap, as_json) as told:
@@ -122,6 +128,26 @@ def design(
     lines = [f"Not certified: {ended}; the gap above is what is proved."]
     title = f"{kind}{whose} {asked.text}{level}"
     tell(as_json, data, title, _rows(found, data), [] if found.certified else lines)
+
+
+def _by_score(question: str, level: str, near: str, out: Path | None, as_json: bool) -> None:
+    """Make a mechanism by scores, which needs no search; say what it promises."""
+    from tightrope.certify import by_score, write
+    from tightrope.publish.intervals import score_error
+
+    made = by_score(question, level, near)
+    kept = score_error(made)
+    data = {"query": made.query, "neighbours": made.neighbours, "route": "scores",
+            "epsilon": str(made.epsilon), "steps": made.steps, "error": kept.as_dict()}  # fmt: skip
+    rows = {
+        "route": "permute-and-flip on the counts of all values",
+        "one person": f"moves two scores apart by at most {made.steps} steps",
+        "error": str(kept),
+    }
+    if out is not None:
+        data |= {"out": str(write(made, out)), "digest": made.digest}
+        rows["written to"] = f"{out}  (check it: tightrope verify {out})"
+    tell(as_json, data, f"mechanism by scores for {made.query} at ε = {made.epsilon}", rows)
 
 
 @contextmanager
