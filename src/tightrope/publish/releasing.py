@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from tightrope.certify import ScoreMechanism
 from tightrope.epsilon import Epsilon
@@ -26,7 +26,7 @@ from tightrope.publish.sql_reader import read_shape
 from tightrope.publish.store import Store
 
 if TYPE_CHECKING:
-    from tightrope.certify import AnyMechanism
+    from tightrope.certify import AnyMechanism, Mechanism
     from tightrope.certify.verification import Verification
 
 #: What was found about mechanisms in this process, by digest: a file is verified once.
@@ -345,6 +345,10 @@ def _released(
     )
 
 
+@overload
+def checked_mechanism(mechanism: Mechanism) -> Mechanism: ...
+@overload
+def checked_mechanism(mechanism: AnyMechanism | str | Path) -> AnyMechanism: ...
 def checked_mechanism(mechanism: AnyMechanism | str | Path) -> AnyMechanism:
     """Return a mechanism after its privacy was verified in exact arithmetic.
 
