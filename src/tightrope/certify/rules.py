@@ -163,7 +163,9 @@ def _on_path(size: int, ratio: Fraction) -> Callable[[Fraction], NDArray[Any]]:
     outer, inner = ratio / (ratio + 1), (ratio - 1) / (ratio + 1)
 
     def factors(unit: Fraction) -> NDArray[Any]:
-        found = np.full(size, int(outer * unit))
+        # NumPy takes a number of 64 bits for an unsigned one, which no section holds.
+        wide = outer * unit >= 1 << 62
+        found = np.full(size, int(outer * unit), dtype=object if wide else np.int64)
         found[1:-1] = int(inner * unit)
         return found
 

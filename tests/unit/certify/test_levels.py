@@ -67,3 +67,12 @@ def test_more_levels_than_a_checker_adds_up_are_refused_before_it_tries():
     level = Epsilon.of("0.001")
     with pytest.raises(TooLarge, match=r"levels for 100000 answers .* take a larger"):
         rule_weights(GeometricChannel(100_000, level), line(100_000, 1), level, 1)
+
+
+def test_factors_of_sixty_four_bits_are_written_as_they_are():
+    # At ε = 1/4 and 6,367 answers the outer factor lies between 2^63 and 2^64.
+    from tightrope import design, prove, verify
+
+    found = verify(prove(design("count(6366)", "0.25")))
+    assert found.private
+    assert found.optimal_within < Fraction(1, 10**9)
