@@ -157,10 +157,12 @@ class PrivacyLoss:
 
     def delta(self, epsilon: Level) -> Fraction:
         r"""Return a :math:`\delta` at which the composition is private for a level."""
-        level = Epsilon.of(epsilon)
-        limit = level.multiple
-        if level.base is not None:
-            limit = enclosed(level.multiple, level.base, power=False)[0]
+        limit = Fraction(0)
+        if epsilon != 0:
+            level = Epsilon.of(epsilon)
+            limit = level.multiple
+            if level.base is not None:
+                limit = enclosed(level.multiple, level.base, power=False)[0]
         first = max(0, math.floor((limit - self.low) / self.unit) + 1)
         if first >= len(self.masses):
             return Fraction(min(ONE, self.infinite), ONE)

@@ -16,6 +16,9 @@ one person comes or goes, one part changes: the partition costs :math:`s_1`. Whe
 value changes, they may leave one part and enter another: it costs :math:`s_1 + s_2`. The number
 of parts that one person can touch is the *width* of the partition.
 
+**Series.** A budget may have a :math:`\delta` beside its :math:`\varepsilon`. A declared series
+takes both at once, for all its releases; see :mod:`tightrope.publish.series`.
+
 **Names.** Two names are one account if they are equal after NFKC and case folding. An account is
 bound at its first use to the identity of its source, so that the same people have one budget,
 whatever somebody calls their table.
@@ -285,14 +288,134 @@ class OverBudget(InputError):
     (exactly 1/2), remaining 1/3 (exactly 1/3), short by 1/6 (exactly 1/6)
     """
 
-    def __init__(self, account: str, requested: Fraction, remaining: Fraction) -> None:
+    def __init__(
+        self, account: str, requested: Fraction, remaining: Fraction, what: str = "budget"
+    ) -> None:
         self.account = account
         self.requested = requested
         self.remaining = remaining
         self.difference = requested - remaining
         amounts = {"requested": requested, "remaining": remaining, "short by": self.difference}
         parts = (f"{word} {shown(one)} (exactly {one})" for word, one in amounts.items())
-        super().__init__(f"the budget of {account} is too small: {', '.join(parts)}")
+        super().__init__(f"the {what} of {account} is too small: {', '.join(parts)}")
+
+
+@dataclass(frozen=True)
+class Step:
+    """Releases of one kind in a series.
+
+    Attributes
+    ----------
+    amount
+        Their ε: at most that of each of them.
+    times, used
+        How many there are, and how many are taken.
+    mechanism
+        The digest of the one mechanism they use; ``None`` for any of this level.
+    curve
+        The digest of its worst trade-off curve.
+    """
+
+    amount: Fraction
+    times: int
+    mechanism: str | None = None
+    curve: str | None = None
+    used: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the step as it stands in the state."""
+        plain = {"amount": str(self.amount), "times": self.times, "used": self.used}
+        if self.mechanism is not None:
+            plain |= {"mechanism": self.mechanism, "curve": self.curve}
+        return plain
+
+
+@dataclass(frozen=True)
+class Series:
+    """A declared series and how much of it is used.
+
+    Attributes
+    ----------
+    epsilon, delta
+        What the account pays for all of it.
+    steps
+        The kinds of releases.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    steps: tuple[Step, ...]
+
+    @property
+    def total(self) -> Fraction:
+        """The sum of all levels, which the series would cost without composition."""
+        return sum((step.amount * step.times for step in self.steps), Fraction(0))
+
+    @property
+    def left(self) -> int:
+        """How many releases are left."""
+        return sum(step.times - step.used for step in self.steps)
+
+    def place(self, name: str, amount: Fraction, mechanism: str, pure: bool) -> int:
+        """Return the step that a release belongs to: that of its mechanism, or the nearest level.
+
+        It depends on the declaration alone, so a request that is asked again finds the same one.
+        """
+        for k, step in enumerate(self.steps):
+            if step.mechanism == mechanism:
+                return k
+        levels = sorted((s.amount, k) for k, s in enumerate(self.steps) if s.mechanism is None)
+        for level, k in levels if pure else ():
+            if level >= amount:
+                return k
+        declared = ", ".join(shown(level) for level, _ in levels) or "none"
+        raise InputError(
+            f"the series {name!r} has no place for this mechanism: levels and mechanisms are fixed "
+            f"when a series is declared (levels: {declared}), and this one has ε = {shown(amount)}"
+            + ("" if pure else " and a δ of its own")
+        )
+
+    def taken(self, charge: Charge, sign: int) -> Series:
+        """Return the series with one more place taken, or one given back."""
+        if not 0 <= charge.step < len(self.steps):
+            raise InputError(f"the series {charge.series!r} has no step {charge.step}")
+        old = self.steps[charge.step]
+        if charge.amount > old.amount or (charge.delta and old.mechanism is None):
+            raise InputError(
+                f"a release of ε = {charge.amount} and δ = {charge.delta} does not fit into step "
+                f"{charge.step} of the series {charge.series!r}, which has ε = {old.amount}"
+            )
+        if not 0 <= old.used + sign <= old.times:
+            raise InputError(
+                f"the series {charge.series!r} has no release of ε = {shown(old.amount)} left: all "
+                f"{old.times} are used; declare another series"
+            )
+        changed = replace(old, used=old.used + sign)
+        steps = (*self.steps[: charge.step], changed, *self.steps[charge.step + 1 :])
+        return replace(self, steps=steps)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the series as it stands in the state."""
+        return {
+            "epsilon": str(self.epsilon),
+            "delta": str(self.delta),
+            "steps": [step.as_dict() for step in self.steps],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Series:
+        """Read a series from the state."""
+        steps = (
+            Step(
+                read_amount(step["amount"]),
+                int(step["times"]),
+                step.get("mechanism"),
+                step.get("curve"),
+                int(step["used"]),
+            )
+            for step in data["steps"]
+        )
+        return cls(read_amount(data["epsilon"]), read_amount(data["delta"]), tuple(steps))
 
 
 @dataclass(frozen=True)
@@ -309,6 +432,10 @@ class Charge:
         The declared partition of the table and the part that is asked about, or ``None``.
     width
         The number of parts that one person can touch.
+    delta
+        The probability δ that goes with it.
+    series, step
+        The declared series that has paid already, and the place in it.
 
     Examples
     --------
@@ -321,10 +448,17 @@ class Charge:
     partition: str | None = None
     part: str | None = None
     width: int = 1
+    delta: Fraction = Fraction(0)
+    series: str | None = None
+    step: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return the charge as it stands in an entry."""
         plain: dict[str, Any] = {"account": self.account, "amount": str(self.amount)}
+        if self.delta:
+            plain["delta"] = str(self.delta)
+        if self.series is not None:
+            return plain | {"series": self.series, "step": self.step}
         if self.partition is not None:
             plain |= {"partition": self.partition, "part": self.part, "width": self.width}
         return plain
@@ -338,6 +472,9 @@ class Charge:
             data.get("partition"),
             data.get("part"),
             int(data.get("width", 1)),
+            read_amount(data.get("delta", "0")),
+            data.get("series"),
+            int(data.get("step", 0)),
         )
 
 
@@ -360,11 +497,14 @@ class Account:
     whole: Fraction = Fraction(0)
     partitions: Mapping[str, tuple[int, Mapping[str, Fraction]]] = field(default_factory=dict)
     bound: Binding | None = None
+    delta: Fraction = Fraction(0)
+    whole_delta: Fraction = Fraction(0)
+    series: Mapping[str, Series] = field(default_factory=dict)
 
     @property
     def spent(self) -> Fraction:
-        """What counts against the budget: the sum, and of each partition its dearest parts."""
-        total = self.whole
+        """What counts against the budget: sums, series, and of each partition its dearest parts."""
+        total = self.whole + sum((one.epsilon for one in self.series.values()), Fraction(0))
         for width, parts in self.partitions.values():
             total += sum(sorted(parts.values(), reverse=True)[:width], Fraction(0))
         return total
@@ -374,9 +514,41 @@ class Account:
         """What is left."""
         return self.budget - self.spent
 
+    @property
+    def spent_delta(self) -> Fraction:
+        """What counts against δ: it adds up."""
+        return self.whole_delta + sum((one.delta for one in self.series.values()), Fraction(0))
+
+    def check(self, before: Account) -> Account:
+        """Return the account, if it is not overspent; ``before`` says what is new."""
+        if self.spent > self.budget:
+            raise OverBudget(self.name, self.spent - before.spent, before.remaining)
+        if self.spent_delta > self.delta:
+            left = self.delta - before.spent_delta
+            raise OverBudget(self.name, self.spent_delta - before.spent_delta, left, "δ")
+        return self
+
+    def known_series(self, name: str) -> Series:
+        """Return a series that was declared."""
+        if name not in self.series:
+            declared = ", ".join(self.series) or "none"
+            raise InputError(
+                f"{self.name} has no series {name[:60]!r} (declared: {declared}): declare it with "
+                "'tightrope ledger series'"
+            )
+        return self.series[name]
+
     def with_charge(self, charge: Charge, sign: int = 1) -> Account:
         """Return the account after a charge, or with one taken back."""
         amount = sign * charge.amount
+        if charge.series is not None:
+            series = self.known_series(charge.series)
+            changed_series = series.taken(charge, sign)
+            return replace(self, series={**self.series, charge.series: changed_series})
+        if charge.delta:
+            plain = replace(charge, delta=Fraction(0))
+            spent = _held(self.whole_delta + sign * charge.delta)
+            return replace(self.with_charge(plain, sign), whole_delta=spent)
         if charge.partition is None:
             return replace(self, whole=_held(self.whole + amount))
         width, parts = self.partitions.get(charge.partition, (charge.width, {}))
@@ -392,7 +564,7 @@ class Account:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the account as it stands in the state."""
-        return {
+        plain: dict[str, Any] = {
             "name": self.name,
             "budget": str(self.budget),
             "whole": str(self.whole),
@@ -402,6 +574,11 @@ class Account:
             },
             "bound": None if self.bound is None else self.bound.as_dict(),
         }
+        if self.delta:
+            plain |= {"delta": str(self.delta), "whole_delta": str(self.whole_delta)}
+        if self.series:
+            plain["series"] = {name: one.as_dict() for name, one in self.series.items()}
+        return plain
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Account:
@@ -418,4 +595,7 @@ class Account:
                 for name, entry in data["partitions"].items()
             },
             None if data["bound"] is None else Binding.from_dict(data["bound"]),
+            read_amount(data.get("delta", "0")),
+            read_amount(data.get("whole_delta", "0")),
+            {name: Series.from_dict(one) for name, one in data.get("series", {}).items()},
         )

@@ -21,6 +21,9 @@ cancel   reserved             freed       always
 expire   reserved             freed       its reservation has expired
 ======== ==================== =========== ===================================================
 
+``series`` declares many releases that are paid for at once: its statement must be what composing
+them again gives. Their charges take places in it.
+
 Every step but the first names the position and the hash of its reservation. A key alone says
 nothing: somebody else may have reserved it anew in the meantime.
 """
@@ -38,11 +41,11 @@ from tightrope.publish.accounts import (
     Account,
     Binding,
     Charge,
-    OverBudget,
     folded_name,
     read_amount,
     shown,
 )
+from tightrope.publish.series import composed, series_of, statement
 
 State = MutableMapping[str, dict[str, Any]]
 
@@ -280,13 +283,34 @@ def _open(state: State, entry: Entry) -> None:
 
 def _budget(state: State, entry: Entry) -> None:
     name, budget = str(entry.body["account"]), read_amount(entry.body["amount"])
+    delta = read_amount(entry.body.get("delta", "0"))
     before = account_of(state, name) or Account(name, budget)
-    if before.spent > budget:
+    for what, spent, new in (("", before.spent, budget), ("δ of ", before.spent_delta, delta)):
+        if spent > new:
+            raise InputError(
+                f"the {what}budget of {name} cannot be less than what is spent: {shown(spent)} is "
+                f"spent, got {shown(new)}"
+            )
+    _keep(state, replace(before, budget=budget, delta=delta))
+
+
+def _series(state: State, entry: Entry) -> None:
+    """Declare a series: its statement is computed again, and the account pays for all of it."""
+    body = entry.body
+    account, name = known_account(state, str(body["account"])), str(body["series"])
+    epsilon, delta = read_amount(body["epsilon"]), read_amount(body["delta"])
+    if name in account.series:
+        raise InputError(f"{account.name} has a series {name!r} already: use another name")
+    series = series_of(body["steps"], epsilon, delta)
+    losses = composed(body["steps"])
+    if losses.delta(epsilon) > delta:
         raise InputError(
-            f"the budget of {name} cannot be less than what is spent: {shown(before.spent)} is "
-            f"spent, got {shown(budget)}"
+            f"the series {name!r} needs δ = {float(losses.delta(epsilon)):.6g} for ε = "
+            f"{shown(epsilon)}, more than {float(delta):.6g}: declare fewer releases or a larger ε"
         )
-    _keep(state, replace(before, budget=budget))
+    if statement(losses, epsilon, delta) != body["statement"]:
+        raise InputError(f"the statement of the series {name!r} is not what its releases cost")
+    _keep(state, replace(account, series={**account.series, name: series}).check(account))
 
 
 def _bind(state: State, entry: Entry) -> None:
@@ -338,10 +362,14 @@ def _reserve(state: State, entry: Entry) -> None:
     for charge in map(Charge.from_dict, charges):
         name = folded_name(charge.account)
         account = after.get(name) or known_account(state, charge.account)
-        changed = account.with_charge(charge)
-        if changed.spent > account.budget:
-            raise OverBudget(charge.account, changed.spent - account.spent, account.remaining)
-        after[name] = changed
+        after[name] = account.with_charge(charge).check(account)
+        if charge.series is not None:
+            wanted = account.known_series(charge.series).steps[charge.step].mechanism
+            if wanted not in (None, request.get("mechanism")):
+                raise InputError(
+                    f"step {charge.step} of the series {charge.series!r} is for the mechanism "
+                    f"{wanted[:16]}…, not for this one"
+                )
     for account in after.values():
         _keep(state, account)
     state[f"request:{key}"] = {
@@ -425,6 +453,7 @@ _STEPS = {
     "budget": _budget,
     "bind": _bind,
     "facts": _facts,
+    "series": _series,
     "reserve": _reserve,
     "charge": _charge,
     "answer": _answer,

@@ -333,7 +333,9 @@ def level_of(confidence: Fraction | float | str) -> Fraction:
 
 
 def _are_numbers(mechanism: Mechanism) -> bool:
-    return mechanism.is_named and mechanism.query.partition("(")[0] in _NUMBERS
+    """Whether answers are numbers and outputs are too, which keep and drop are not."""
+    named = mechanism.is_named and mechanism.query.partition("(")[0] in _NUMBERS
+    return named and not isinstance(mechanism.output_label(0), str)
 
 
 def _by_window(mechanism: Mechanism) -> bool:

@@ -27,8 +27,9 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tightrope.accounting.curves import delta_of
 from tightrope.errors import InputError
 from tightrope.publish.accounts import Account, Binding, Charge, budget_of, shown
 from tightrope.publish.entries import (
@@ -43,7 +44,12 @@ from tightrope.publish.entries import (
     request_digest,
 )
 from tightrope.publish.receipts import key_beside
+from tightrope.publish.series import composed, declared_steps, statement
 from tightrope.publish.store import Store, Transaction
+
+if TYPE_CHECKING:
+    from tightrope.certify import Mechanism
+    from tightrope.epsilon import Level
 
 #: Version of the entries' format.
 VERSION = 2
@@ -179,16 +185,71 @@ class Ledger:
         with self.store.reading() as look:
             return known_account(look.state, name).remaining
 
-    def set_budget(self, name: str, budget: Fraction | float | str) -> None:
-        """Set the budget of an account."""
-        amount = budget_of(budget)
+    def set_budget(
+        self, name: str, budget: Fraction | float | str, delta: Fraction | float | str | None = None
+    ) -> None:
+        r"""Set the budget of an account, with a :math:`\delta` for series and for groups."""
+        amount, spare = budget_of(budget), None if delta is None else delta_of(delta)
 
         def work(change: Transaction) -> None:
             known = account_of(change.state, name)
-            if known is None or known.budget != amount:
-                _budget(change, name, amount)
+            slack = spare if spare is not None else known.delta if known else Fraction(0)
+            if known is None or (known.budget, known.delta) != (amount, slack):
+                _budget(change, name, amount, slack)
 
         self.store.write(work)
+
+    def declare_series(
+        self,
+        account: str,
+        name: str,
+        steps: Sequence[tuple[Mechanism | Level, int]],
+        *,
+        delta: Fraction | float | str,
+        epsilon: Fraction | float | str | None = None,
+    ) -> Entry:
+        r"""Declare a series of releases and pay for all of it; see :mod:`tightrope.publish.series`.
+
+        Parameters
+        ----------
+        account
+            Who pays, such as ``table people``.
+        name
+            What the series is called.
+        steps
+            Levels or mechanisms, and how many releases of each.
+        delta
+            The :math:`\delta` of the series.
+        epsilon
+            Its :math:`\varepsilon`; the least that :math:`\delta` allows by default.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> ledger = Ledger.create(f"{folder.name}/ledger.db")
+        >>> ledger.set_budget("table people", 1, "1e-6")
+        >>> entry = ledger.declare_series("table people", "daily", [("0.01", 562)], delta="1e-6")
+        >>> float(Fraction(entry.body["epsilon"])) < 1, ledger.verify().intact
+        (True, True)
+        >>> folder.cleanup()
+        """
+        _check_key(name)
+        spare, plain = delta_of(delta), declared_steps(steps)
+        losses = composed(plain)
+        cost = losses.epsilon(spare) if epsilon is None else budget_of(epsilon)
+        if cost is None:
+            raise InputError(f"no ε is enough for this series with δ = {delta}: give a larger δ")
+        body = {
+            "kind": "series",
+            "account": account,
+            "series": name,
+            "steps": plain,
+            "epsilon": str(cost),
+            "delta": str(spare),
+            "statement": statement(losses, cost, spare),
+        }
+        return self.store.write(lambda change: change.append(body))
 
     def accept_facts(self, name: str, facts: str) -> bool:
         """Record that the facts of a table have changed; return whether that was news."""
@@ -345,11 +406,14 @@ class Ledger:
         return f"<table><caption>ledger of spent budget</caption>{rows}</table>"
 
 
-def _budget(change: Transaction, name: str, amount: Fraction) -> None:
+def _budget(
+    change: Transaction, name: str, amount: Fraction, delta: Fraction = Fraction(0)
+) -> None:
     kind, _, rest = name.partition(" ")
     if kind not in ("table", "user") or not rest.strip() or not rest.isprintable():
         raise InputError(f"an account is 'table NAME' or 'user NAME', got {name!r:.80}")
-    change.append({"kind": "budget", "account": name, "amount": str(amount)})
+    body = {"kind": "budget", "account": name, "amount": str(amount)}
+    change.append(body | ({"delta": str(delta)} if delta else {}))
 
 
 def _agree(change: Transaction, name: str, budget: Fraction | None) -> None:

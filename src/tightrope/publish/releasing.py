@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import secrets
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from tightrope.publish.intervals import ConfidenceSet, ScoreError, interval_of
 from tightrope.publish.ledger import Ledger, Ticket
 from tightrope.publish.receipts import SigningKey, key_path, named_key, receipt_of
 from tightrope.publish.sealed import SealedQuery, SourceFailed, question_text
+from tightrope.publish.series import curve_digest, curve_of
 from tightrope.publish.shapes import Draw, Kind, Shape, plain_label, read_label
 from tightrope.publish.sources import Source, dialect_of, open_source
 from tightrope.publish.sql_reader import read_shape
@@ -130,6 +132,7 @@ def release(
     key: str | None = None,
     part: tuple[str, str] | None = None,
     declared: DeclaredQuestion | None = None,
+    series: str | None = None,
 ) -> Release:
     """Answer a question about a real table with a mechanism, and charge the ledger for it.
 
@@ -163,6 +166,8 @@ def release(
         A declared partition and one of its parts, ``("region", "north")``.
     declared
         For SQL without a known shape.
+    series
+        A declared series of the table's account, which has paid for this release already.
 
     Examples
     --------
@@ -188,7 +193,7 @@ def release(
     shape = understand([judged], sql, known, likely_place(data, known), part, declared)
     request = Request.of(
         [judged], shape, known, data=data, user=user, budget=budget, declared=declared,
-        has_facts=facts is not None, key=key,
+        has_facts=facts is not None, key=key, series=series,
     )  # fmt: skip
     return carry_out([request], ledger)[0]
 
@@ -215,6 +220,8 @@ class Request:
         For SQL without a known shape.
     has_facts
         Whether public facts were given, so that the account is bound to them.
+    series
+        The declared series that has paid for it.
     """
 
     mechanisms: tuple[AnyMechanism, ...]
@@ -227,6 +234,7 @@ class Request:
     is_named: bool
     declared: DeclaredQuestion | None = None
     has_facts: bool = True
+    series: str | None = None
 
     @classmethod
     def of(
@@ -242,6 +250,7 @@ class Request:
         has_facts: bool = True,
         key: str | None = None,
         is_named: bool = True,
+        series: str | None = None,
     ) -> Request:
         """Return a request, or refuse it; see :func:`release` for the arguments."""
         place = data if data is not None else shape.table.source
@@ -250,7 +259,8 @@ class Request:
                 f"the data of table {shape.table.name!r} must be named: give data, or set "
                 f"tables.{shape.table.name}.source in the public facts"
             )
-        charges = charges_of([one.epsilon for one in mechanisms], shape, user)
+        deltas = [one.delta for one in mechanisms]
+        charges = charges_of([one.epsilon for one in mechanisms], shape, user, deltas)
         return cls(
             tuple(mechanisms),
             shape,
@@ -262,7 +272,26 @@ class Request:
             key is not None and is_named,
             declared,
             has_facts,
+            series,
         )
+
+    def placed(self, book: Ledger) -> Request:
+        """Return the request with its place in its series, if it is in one."""
+        if self.series is None:
+            return self
+        first, one = self.charges[0], self.mechanisms[0]
+        account = book.account(first.account)
+        if account is None:
+            raise InputError(f"{first.account} has no budget in this ledger, and so no series")
+        series = account.known_series(self.series)
+        alone = len(self.mechanisms) == 1 and first.amount == charge_of(one.epsilon)
+        step = series.place(
+            self.series, first.amount, one.digest if alone else "", pure=not first.delta
+        )
+        if series.steps[step].curve not in (None, _curve_number(one.to_bytes())):
+            raise CheckFailed(f"the series {self.series!r} holds another curve of this mechanism")
+        here = Charge(first.account, first.amount, series=self.series, step=step, delta=first.delta)
+        return replace(self, charges=(here, *self.charges[1:]))
 
 
 def carry_out(requests: Sequence[Request], ledger: Ledger | str | Path) -> list[Release]:
@@ -275,6 +304,7 @@ def carry_out(requests: Sequence[Request], ledger: Ledger | str | Path) -> list[
     for request in requests:
         budgets |= request.budgets
     book = ledger if isinstance(ledger, Ledger) else open_ledger(ledger, budgets)
+    requests = [request.placed(book) for request in requests]
     # An answer that could not be signed would be paid for in vain.
     signing = SigningKey(key_path(book.store.file, book.id))
     done: list[tuple[Ticket, bool]] = []
@@ -458,7 +488,18 @@ def _free(book: Ledger, ticket: Ticket) -> None:
         book.cancel(ticket)
 
 
-def charges_of(levels: Sequence[Epsilon], shape: Shape, user: str | None) -> list[Charge]:
+@functools.lru_cache(maxsize=16)
+def _curve_number(raw: bytes) -> str | None:
+    """Return the digest of the worst curve of a mechanism."""
+    from tightrope.certify import Mechanism
+
+    curve = curve_of(Mechanism(raw))
+    return None if curve is None else curve_digest(curve)
+
+
+def charges_of(
+    levels: Sequence[Epsilon], shape: Shape, user: str | None, deltas: Sequence[Fraction] = ()
+) -> list[Charge]:
     """Return what a release takes from the table's account and, if one asks, the user's.
 
     Draws about the same people add up; in a draw for each of several disjoint groups, one person
@@ -472,12 +513,13 @@ def charges_of(levels: Sequence[Epsilon], shape: Shape, user: str | None) -> lis
     amount = sum(
         (width * charge_of(level) for width, level in zip(widths, levels, strict=True)), Fraction(0)
     )
-    charge = Charge(f"table {shape.table.name}", amount)
+    slack = sum((w * delta for w, delta in zip(widths, deltas, strict=False)), Fraction(0))
+    charge = Charge(f"table {shape.table.name}", amount, delta=slack)
     if shape.part is not None:
         partition, part = shape.part
         width = partition.width(shape.table.neighbours)
         charge = replace(charge, partition=partition.account, part=part, width=width)
-    return [charge] if user is None else [charge, Charge(f"user {user}", amount)]
+    return [charge] if user is None else [charge, Charge(f"user {user}", amount, delta=slack)]
 
 
 def open_ledger(url: str | Path, budgets: Mapping[str, Fraction | None]) -> Ledger:
