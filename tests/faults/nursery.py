@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tightrope.errors import TightropeError
 from tightrope.publish import Ledger, OverBudget, release
+from tightrope.publish.accounts import Charge, budget_of
 
 
 def ask(plan: dict, key: str) -> object:
@@ -52,6 +53,41 @@ def raise_child(plan: dict, key: str) -> int:
         Path(plan["left"], f"{key}.crash").write_text(repr(wrong))
         code = 5
     os._exit(code)
+
+
+def work_on_series(plan: dict, told: int, first: int) -> None:
+    """Take the places of a series, one after the other, and tell each one that is done."""
+    ledger = Ledger(plan["ledger"])
+    places = [Charge("table people", budget_of("ln(2)"), series="daily")]
+    for number in range(first, plan["releases"]):
+        ticket = ledger.reserve(f"key{number}", {"sql": "…"}, places)
+        if not ticket.is_released:
+            ledger.answer(ledger.charge(ticket), number)
+            os.write(told, b".")
+
+
+def kill_workers(plan: dict) -> list[int]:
+    """Kill workers on a series, each after some releases and a random instant; let one finish."""
+    chance = random.Random(plan["seed"])
+    codes, done = [], 0
+    for run in range(plan["kills"] + 1):
+        hear, told = os.pipe()
+        child = os.fork()
+        if not child:
+            try:
+                work_on_series(plan, told, max(0, done - 3))  # some are asked for again
+            except BaseException as wrong:
+                Path(plan["left"], "worker.crash").write_text(repr(wrong))
+            os._exit(0)
+        os.close(told)
+        if run < plan["kills"]:
+            start, some = time.monotonic(), chance.randint(1, plan["releases"] // plan["kills"] - 5)
+            done += sum(len(os.read(hear, 1)) for _ in range(some))
+            time.sleep(chance.uniform(0, 1) * (time.monotonic() - start) / some)
+            os.kill(child, signal.SIGKILL)
+        codes.append(settle(child))
+        os.close(hear)
+    return codes
 
 
 def wait_before_the_charge(seconds: float) -> None:
@@ -107,6 +143,8 @@ def main() -> None:
     if plan["work"] == "race":
         children = [raise_child(plan, f"key{number}") for number in range(plan["racers"])]
         result["codes"] = [settle(child) for child in children]
+    elif plan["work"] == "series":
+        result["codes"] = kill_workers(plan)
     else:
         # One release that is not killed, so that the children find the ledger and the time.
         settle(raise_child(plan, "first"))

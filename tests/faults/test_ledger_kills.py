@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from tightrope.accounting import optimal_composition
 from tightrope.certify import certify, write
 from tightrope.channels import GeometricChannel
+from tightrope.errors import InputError
 from tightrope.publish import Ledger
-from tightrope.publish.accounts import budget_of
+from tightrope.publish.accounts import Charge, budget_of
 from tightrope.publish.entries import Entry
 
 #: Releases that are killed, on both databases together; ``TIGHTROPE_KILLS=1000`` kills more.
@@ -146,6 +148,41 @@ def test_a_race_for_a_budget_that_fits_ten(address: str, tmp_path: Path) -> None
     ledger = Ledger(address)
     assert ledger.remaining("table people") == Fraction(0)
     assert ledger.verify().intact
+
+
+def declared(address: str, releases: int) -> Ledger:
+    ledger = Ledger.create(address)
+    ledger.set_budget("table people", 200, "1e-6")
+    ledger.declare_series("table people", "daily", [("ln(2)", releases)], delta="1e-6")
+    return ledger
+
+
+def test_a_series_of_500_releases_killed_twenty_times(address: str, tmp_path: Path) -> None:
+    """The statement is exact, and the same as that of a series that nobody broke off."""
+    ledger = declared(address, 500)
+    result = play(tmp_path, address, work="series", kills=20, releases=500, seed=22, budget="ln(2)")
+    assert Counter(result["codes"]) == {-9: 20, 0: 1}
+    report = ledger.verify()
+    assert report.intact, report.reasons
+
+    answered = [entry for entry in ledger.entries() if entry.kind == "answer"]
+    assert len({entry.body["key"] for entry in answered}) == len(answered) == 500
+    whole = declared(f"{tmp_path}/whole.db", 500)
+    places = [Charge("table people", budget_of("ln(2)"), series="daily")]
+    for number in range(500):
+        ticket = whole.reserve(f"key{number}", {"sql": "…"}, places)
+        whole.answer(whole.charge(ticket), number)
+    series = [book.verify().accounts["table people"].series for book in (ledger, whole)]
+    assert series[0] == series[1]
+    assert series[0]["daily"].left == 0
+    statements = [
+        entry.body for book in (ledger, whole) for entry in book.entries() if entry.kind == "series"
+    ]
+    assert statements[0] == statements[1]
+    exact = optimal_composition([(budget_of("ln(2)"), 500)])
+    assert statements[0]["epsilon"] == str(exact.epsilon("1e-6"))
+    with pytest.raises(InputError, match="all 500 are used"):
+        ledger.reserve("one more", {}, places)
 
 
 def test_the_check_notices_a_spent_budget_that_is_not_recorded(tmp_path: Path) -> None:

@@ -189,8 +189,8 @@ def test_a_mechanism_with_a_delta_pays_it(ledger):
     account = ledger.account(TABLE)
     assert (account.spent, account.spent_delta) == (Fraction(1, 2), Fraction(1, 10**7))
     ledger.declare_series(TABLE, "groups", [(chosen, 2)], delta="5e-7")
+    ledger.set_budget("table other", 1)
     with pytest.raises(OverBudget, match="δ of"):
-        ledger.set_budget("table other", 1)
         ledger.reserve("l", {}, [Charge("table other", TENTH, delta=Fraction(1, 10**9))])
 
 
