@@ -72,6 +72,7 @@ class ScoreMechanism:
             raise InputError(f"{name}: {refused}") from None
         self.ratio: Fraction = header["ratios"][0]
         self.bits = int(header["weights"]["bits"])
+        self.delta = Fraction(0)
 
     @functools.cached_property
     def digest(self) -> str:

@@ -48,7 +48,7 @@ from tightrope.publish.series import composed, declared_steps, statement
 from tightrope.publish.store import Store, Transaction
 
 if TYPE_CHECKING:
-    from tightrope.certify import Mechanism
+    from tightrope.certify import AnyMechanism
     from tightrope.epsilon import Level
 
 #: Version of the entries' format.
@@ -203,7 +203,7 @@ class Ledger:
         self,
         account: str,
         name: str,
-        steps: Sequence[tuple[Mechanism | Level, int]],
+        steps: Sequence[tuple[AnyMechanism | Level, int]],
         *,
         delta: Fraction | float | str,
         epsilon: Fraction | float | str | None = None,

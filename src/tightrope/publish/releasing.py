@@ -491,9 +491,9 @@ def _free(book: Ledger, ticket: Ticket) -> None:
 @functools.lru_cache(maxsize=16)
 def _curve_number(raw: bytes) -> str | None:
     """Return the digest of the worst curve of a mechanism."""
-    from tightrope.certify import Mechanism
+    from tightrope.certify import opened
 
-    curve = curve_of(Mechanism(raw))
+    curve = curve_of(opened(raw))
     return None if curve is None else curve_digest(curve)
 
 

@@ -32,10 +32,10 @@ from tightrope.errors import TooLarge, whole_number
 from tightrope.publish.accounts import Series, Step, charge_of, read_amount
 
 if TYPE_CHECKING:
-    from tightrope.certify import Mechanism
+    from tightrope.certify import AnyMechanism
 
 
-def declared_steps(kinds: Sequence[tuple[Mechanism | Level, int]]) -> list[dict[str, Any]]:
+def declared_steps(kinds: Sequence[tuple[AnyMechanism | Level, int]]) -> list[dict[str, Any]]:
     """Return the kinds of releases of a series as its entry holds them.
 
     A mechanism brings its worst curve, unless that is too much work; then it counts by its level.
@@ -55,11 +55,16 @@ def declared_steps(kinds: Sequence[tuple[Mechanism | Level, int]]) -> list[dict[
     return steps
 
 
-def curve_of(mechanism: Mechanism, *, most: int = 1_000_000) -> TradeOff | None:
+def curve_of(mechanism: AnyMechanism, *, most: int = 1_000_000) -> TradeOff | None:
     """Return the worst trade-off curve of a mechanism; ``None`` where that is too much work.
 
-    Where all answers look alike, the edges of one answer stand for all.
+    Where all answers look alike, the edges of one answer stand for all. Mechanisms by scores, and
+    noise without ends, count by their level.
     """
+    from tightrope.certify import Mechanism
+
+    if not isinstance(mechanism, Mechanism):
+        return None
     graph = mechanism.question.graph
     if mechanism.kind == "radial" and graph.degree(0) * mechanism.shape[1] <= most:
         rows = [mechanism.row_weights(int(i)).tolist() for i in (0, *graph.neighbours(0))]
