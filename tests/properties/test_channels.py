@@ -17,12 +17,11 @@ from tightrope.channels import (
     equal,
     hidden_choice,
     is_private,
-    reduced,
     remap,
     smallest_epsilon,
-    visible_choice,
 )
-from tightrope.channels.compose import parallel
+from tightrope.channels.compare import reduced
+from tightrope.channels.compose import parallel, visible_choice
 from tightrope.channels.privacy import allowed_ratio
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import (

@@ -23,10 +23,6 @@ from tightrope.axioms.generic import TableBound
 from tightrope.channels import IntegerChannel, rational
 from tightrope.errors import TextError, whole_number
 
-#: A point counts as forbidden only if one this much closer to the diagonal is forbidden too, so
-#: that rounding inside the predicate breaks no axiom.
-PREDICATE_TOLERANCE = Fraction(1, 10**9)
-
 Predicate = Callable[[Fraction, Fraction], bool]
 Point = tuple[Fraction, Fraction]
 
@@ -168,7 +164,9 @@ class _Grid:
         return bool(self.raw(a, b)) and bool(self.raw(1 - a, 1 - b))
 
     def _forbids(self, a: Fraction, b: Fraction) -> bool:
-        return not self._both(a, b) and not self._both(a, b - PREDICATE_TOLERANCE * (b - a))
+        # One a little closer to the diagonal must be forbidden too: rounding inside the predicate
+        # breaks no axiom.
+        return not self._both(a, b) and not self._both(a, b - (b - a) / 10**9)
 
     def _processed(self, point: Point, kept: Fraction, moved: Fraction) -> Breach | None:
         """Report output 0 as 0 with probability ``kept`` and output 1 as 0 with ``moved``."""

@@ -20,9 +20,6 @@ from tightrope.graphs import AnswerGraph
 
 Floats = NDArray[np.float64]
 
-#: A multiplier of a linear program above this counts as positive.
-MULTIPLIER_TOLERANCE = 1e-9
-
 
 def all_rays(graph: AnswerGraph, alpha: float, *, most_nodes: int = 9) -> Floats:
     """Return every ray of a small graph as a row, its largest entry 1.
@@ -114,12 +111,12 @@ def together(rays: Floats, consumers: list[Consumer]) -> Together:
 
 
 def _least(
-    rays: Floats, consumers: list[Consumer], own: tuple[float, ...] | None
+    rays: Floats, consumers: list[Consumer], own: tuple[float, ...] | None, positive: float = 1e-9
 ) -> tuple[float, tuple[int, ...]]:
     """Solve for the least t with loss_c ≤ own_c + t; without own losses, for the least loss.
 
     The variables are the weights of the rays, for each risk-averse consumer the shares of these
-    weights among the guesses, and t.
+    weights among the guesses, and t. A multiplier above ``positive`` counts as positive.
     """
     from scipy.optimize import linprog
     from scipy.sparse import block_array, csr_array, eye_array, kron
@@ -162,5 +159,5 @@ def _least(
     )
     if solved.status != 0:
         raise CheckFailed(f"the linear program over rays was not solved: {solved.message}")
-    active = np.array(owners)[np.abs(solved.ineqlin.marginals) > MULTIPLIER_TOLERANCE]
+    active = np.array(owners)[np.abs(solved.ineqlin.marginals) > positive]
     return float(solved.fun), tuple(np.unique(active).tolist())

@@ -6,13 +6,12 @@
 """
 
 from tightrope.channels.base import Channel as Channel, RuleChannel as RuleChannel
-from tightrope.channels.compare import equal as equal, reduced as reduced
+from tightrope.channels.compare import equal as equal
 from tightrope.channels.compose import (
     cascade as cascade,
     hidden_choice as hidden_choice,
     of_databases as of_databases,
     remap as remap,
-    visible_choice as visible_choice,
 )
 from tightrope.channels.derive import derivable as derivable
 from tightrope.channels.files import read_channel as read_channel

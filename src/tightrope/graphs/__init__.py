@@ -23,7 +23,6 @@ from tightrope.graphs.histograms import (
     Histograms as Histograms,
 )
 from tightrope.graphs.lines import (
-    BalancedTree as BalancedTree,
     CappedPathPower as CappedPathPower,
     Clique as Clique,
     Cycle as Cycle,

@@ -18,9 +18,6 @@ from tightrope.graphs import AnswerGraph
 
 Array = NDArray[np.float64]
 
-#: How far a diagonal entry may lie below the maximum of its column.
-DIAGONAL_TOLERANCE = 1e-12
-
 
 def maxima_on_diagonal(channel: Channel) -> Channel:
     r"""Return the square channel whose column maxima lie on the diagonal [B, Lemma 7].
@@ -144,7 +141,7 @@ def equal_diagonal(channel: Channel, graph: AnswerGraph) -> Channel:
     return average_over_automorphisms(square, graph)
 
 
-def _diagonal_form(channel: Channel, graph: AnswerGraph) -> Array:
+def _diagonal_form(channel: Channel, graph: AnswerGraph, rounding: float = 1e-12) -> Array:
     n = graph.size
     if channel.shape != (n, n):
         raise InputError(
@@ -154,7 +151,7 @@ def _diagonal_form(channel: Channel, graph: AnswerGraph) -> Array:
     matrix = channel.matrix()
     short = matrix.max(axis=0) - matrix.diagonal()
     worst = int(short.argmax())
-    if short[worst] > DIAGONAL_TOLERANCE:
+    if short[worst] > rounding:
         raise InputError(
             f"every column maximum must lie on the diagonal, but column {worst} exceeds it by "
             f"{short[worst]:.3g}: bring the maxima to the diagonal first"

@@ -28,10 +28,6 @@ from tightrope.studies.study import Chunk, Row, build, design_chunk
 
 #: Seconds to wait for an answer of the scheduler, and for its first worker.
 CONNECT_SECONDS, WORKER_SECONDS = 5, 60
-#: Seconds after which workers are counted again: they may come and go.
-COUNT_SECONDS = 2
-#: Chunks under way for each worker: enough that none waits for the next.
-AHEAD = 4
 
 
 def compute(
@@ -169,8 +165,12 @@ def _check_lost(lost: list[str]) -> None:
 
 
 def _stream(
-    client: Any, chunks: Iterator[Chunk], scheduler: str
+    client: Any, chunks: Iterator[Chunk], scheduler: str, ahead: int = 4, recount: float = 2.0
 ) -> Iterator[tuple[Chunk, list[Row]]]:
+    """Keep so many chunks under way for each worker that none waits for the next.
+
+    Workers may come and go: they are counted again after so many seconds.
+    """
     from distributed import as_completed
 
     where = f"the scheduler {scheduler}"
@@ -181,9 +181,9 @@ def _stream(
 
     def fill() -> None:
         nonlocal counted, threads
-        if time.monotonic() - counted > COUNT_SECONDS:
+        if time.monotonic() - counted > recount:
             counted, threads = time.monotonic(), max(1, sum(client.nthreads().values()))
-        for _ in range(AHEAD * threads - len(asked)):
+        for _ in range(ahead * threads - len(asked)):
             chunk = next(chunks, None)
             if chunk is None:
                 return

@@ -71,6 +71,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("bound", "double", "no private mechanism loses less"),
     Column("gap", "double", "(loss - bound) / loss"),
     Column("certified", "bool", "whether the gap is as small as was asked for"),
+    Column("claim", "string", "what is proved, in words"),
     Column("stopped", "bool", "whether the time limit ended the search"),
     Column("nodes", "int64", "number of answers"),
     Column("outputs", "int64", "number of outputs of the mechanism"),

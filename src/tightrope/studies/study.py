@@ -23,13 +23,6 @@ from tightrope.graphs import AnswerGraph
 from tightrope.optimize import ROUTES, Design, design
 from tightrope.queries import Neighbours, query as read_query
 
-#: Most designs of one study.
-MOST_DESIGNS = 10_000_000
-#: Changes whenever the columns or their meaning do: an older store is then another study.
-FORMAT = 2
-
-_FILES = ("graph:", "points:", "file:")
-
 #: One design of a study; see ``tightrope.studies.COLUMNS`` for what stands in it.
 Row = dict[str, Any]
 
@@ -252,10 +245,8 @@ class Study:
         study = cls(
             asked, tuple(at), known, costs, forced, near.value, gap, chunk, digests, time_limit
         )
-        if study.size > MOST_DESIGNS:
-            raise InputError(
-                f"a study has at most {MOST_DESIGNS:,} designs, got {study.size:,}: split it"
-            )
+        if study.size > (most := 10_000_000):
+            raise InputError(f"a study has at most {most:,} designs, got {study.size:,}: split it")
         return study
 
     @property
@@ -277,7 +268,8 @@ class Study:
     def as_dict(self) -> dict[str, Any]:
         """Return the description as a dictionary that JSON can hold."""
         return {
-            "format": FORMAT,
+            # Changes with the columns and their meaning: an older store is then another study.
+            "format": 3,
             "tightrope": build(),
             "queries": list(self.queries),
             "neighbours": self.neighbours,
@@ -405,7 +397,7 @@ def _fits_one(text: str, graphs: Sequence[AnswerGraph], read: Callable[..., Any]
 
 
 def _names_a_file(text: str) -> bool:
-    return text.strip().startswith(_FILES)
+    return text.strip().startswith(("graph:", "points:", "file:"))
 
 
 def _digest(text: str) -> str:

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tightrope.channels import Channel, GeometricChannel, IntegerChannel, equal, reduced, remap
-from tightrope.channels.compare import dobrushin
+from tightrope.channels import Channel, GeometricChannel, IntegerChannel, equal, remap
+from tightrope.channels.compare import dobrushin, reduced
 from tightrope.errors import InputError, TooLarge
 
 

@@ -16,13 +16,13 @@ from tightrope.channels import (
     of_databases,
     remap,
     smallest_epsilon,
-    visible_choice,
 )
 from tightrope.channels.base import Limits
 from tightrope.channels.compose import (
     CascadeChannel,
     parallel,
     restrict,
+    visible_choice,
 )
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import PathPower

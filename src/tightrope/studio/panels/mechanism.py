@@ -15,8 +15,6 @@ from tightrope.studio.pictures import bars_picture, graph_picture, heat_picture
 from tightrope.studio.state import State
 from tightrope.studio.work import Outcome, Shown, heat_of, make, routes, universal
 
-#: The routes that may be forced; none is the planner's choice.
-FORCED = ("", *ROUTES)
 #: The answers that a state determines; the rest of it does not matter for a design.
 MATTERS = frozenset({"question", "graph", "neighbours", "epsilon", "consumers", "route"})
 
@@ -86,7 +84,7 @@ class MechanismPanel(Panel):
         with ui.row().classes("w-full items-center no-wrap tr-row").style("gap: 14px"):
             self._button = ui.button("Design", icon="architecture", on_click=self.act)
             self._button.props('unelevated no-caps title="Ctrl+Enter"')
-            names = {name: name or "planner's choice" for name in FORCED}
+            names = {"": "planner's choice"} | {name: name for name in ROUTES}
             self._route = ui.select(names, label="Route", value="", on_change=self._routed)
             self._route.props("outlined dense options-dense").style("min-width: 180px")
             self.page.field("route", lambda message: setattr(self._route, "error", message))
@@ -223,7 +221,7 @@ class MechanismPanel(Panel):
         """Show a state of which these fields changed."""
         if not changed & MATTERS:
             return
-        self._route.set_value(state.route if state.route in FORCED else "")
+        self._route.set_value(state.route if state.route in ROUTES else "")
         self.page.forgive("route", "design")
         self._routes.clear()
         made = self.page.outcome
