@@ -163,6 +163,18 @@ class NoiseLattice:
             for j in range(min(free, t - a) + 1)
         )
 
+    def within(self, t: int, most: int, core: int = 0) -> int:
+        """Return how many points at distance t have a first coordinate of -most … most."""
+        if self.form == "line":
+            outer = min(core + t * self.width, most)
+            inner = min(core + (t - 1) * self.width, most) if t else -1
+            return 2 * (outer - inner) - (t == 0)
+        if self.form == "cube":
+            balls = [(2 * min(r, most) + 1) * (2 * r + 1) ** (self.parts - 1) for r in (t, t - 1)]
+            return int(balls[0] - balls[1] if t else 1)
+        there = (self.beside(t, a) for a in range(1, min(most, t) + 1))
+        return self.beside(t, 0) + 2 * sum(there)
+
     def _in_ball(self, t: int, a: int) -> int:
         k = self.parts
         if a > t or t < 0:

@@ -188,7 +188,9 @@ def confidence_set(
         bounds, members, exact = _credible(mechanism, answer, place, each, prior)
     else:
         exact = exact_chance(mechanism)
-        if _by_window(mechanism):
+        if mechanism.noise is not None:
+            bounds, members = _noise_bounds(mechanism, answer, each), ()
+        elif _by_window(mechanism):
             bounds, members = (_window_bounds(mechanism, place, each),), ()
         else:
             bounds, members = _inverted(mechanism, answer, place, each)
@@ -276,6 +278,10 @@ def promised_error(
     level = level_of(confidence)
     if not _are_numbers(mechanism):
         raise InputError(f"the answers of {mechanism.query} are not numbers: they have no error")
+    if mechanism.noise is not None:
+        margin, moved = _noise_margins(mechanism, level)
+        step = _lattice(mechanism).step
+        return (_whole(Fraction((margin + moved) * step)),) * len(_parts(mechanism.input_label(0)))
     if _by_window(mechanism):
         step = mechanism.graph.line[1] if mechanism.graph.line else Fraction(1)
         return (_whole(_widest(mechanism, level) * step),)
@@ -296,6 +302,8 @@ def promised_error(
 
 def exact_chance(mechanism: Mechanism) -> Fraction:
     """Return the least probability, over all true answers, with which it is the output."""
+    if mechanism.noise is not None:  # whatever is moved back to the answers is moved nearer
+        return Fraction(mechanism.noise.levels[0] + mechanism.noise.odd, mechanism.total)
     weights = mechanism._weights
     if weights.kind == "radial":
         return Fraction(weights.levels[0], mechanism.total)
@@ -473,6 +481,69 @@ def _rule_floats(mechanism: Mechanism) -> tuple[NDArray[np.float64], NDArray[np.
     levels = np.array([level / rule.levels[0] for level in rule.levels])
     factors = rule.factors.astype(object) * rule.levels[0] / mechanism.total
     return levels, factors.astype(float)
+
+
+# -- noise on a lattice -----------------------------------------------------------------------
+
+
+def _lattice(mechanism: Mechanism) -> Any:
+    return mechanism.question.graph.unbounded
+
+
+def _noise_bounds(
+    mechanism: Mechanism, answer: Hashable, level: Fraction
+) -> tuple[tuple[Number, Number], ...]:
+    """Return for each number the answers from which noise leads to it with the wanted chance.
+
+    A histogram with a class below 0, or with too many people, takes what is too much from its
+    largest classes. Where that cannot have happened, the output shows it: no class is 0, or not
+    all people are there.
+    """
+    lattice = _lattice(mechanism)
+    margin, moved = _noise_margins(mechanism, level)
+    point = lattice.coordinates(answer)
+    if (0 not in point) if lattice.form == "roots" else (sum(point) < lattice.people):
+        moved = 0
+    shown = point[: lattice.parts - lattice.hidden]
+    ends = ((max(x - margin, 0), min(x + margin + moved, lattice.people)) for x in shown)
+    return tuple((_whole(a * lattice.step), _whole(b * lattice.step)) for a, b in ends)
+
+
+def _noise_margins(
+    mechanism: Mechanism, level: Fraction, *, work: int = 1 << 21
+) -> tuple[int, int]:
+    """Return what noise adds to one number at most, and what moving back takes off it at most.
+
+    Both hold together with the wanted chance; a tenth of the rest is for the second.
+    """
+    noise, lattice = mechanism.noise, _lattice(mechanism)
+    assert noise is not None
+    core, last, total = noise.lattice.core, noise.levels[-1], mechanism.total
+    masses = [n * (w - last) for n, w in zip(noise.sizes, noise.levels, strict=False)]
+    sums = np.cumsum(np.array([masses[0] + noise.odd, *masses[1:]], object))
+    moved = 0
+    wanted = -(-level.numerator * total // level.denominator)
+    if lattice.form in ("cross", "roots"):
+        spare = (total - wanted) // 10
+        moved, wanted = int(np.searchsorted(sums, total - spare)), wanted + spare
+    # Layers that hardly occur are left out: that is on the safe side.
+    layers = min(len(masses), int(np.searchsorted(sums, total - (total - wanted >> 20))) + 1)
+    listed = lattice.form not in ("line", "cube")
+
+    def enough(most: int) -> bool:
+        if listed and layers * most * lattice.parts > work:
+            raise TooLarge("noise this large on so many classes has no intervals that are quick")
+        counts = (lattice.within(t, most, core) for t in range(layers))
+        found = sum(n * (w - last) for n, w in zip(counts, noise.levels, strict=False))
+        return bool(found + noise.odd >= wanted)
+
+    low, high = -1, 1
+    while not enough(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high, moved
 
 
 # -- with a prior -----------------------------------------------------------------------------
