@@ -124,8 +124,10 @@ def design(
     level = "" if found.epsilon is None else f" at ε = {found.epsilon}"
     whose = f" for {len(found.consumers)} consumers of" if found.many else " for"
     kind = f"least {found.minimised}" if found.limit is not None else "best mechanism"
-    ended = "stopped early" if found.stopped else "the proof did not close"
-    lines = [f"Not certified: {ended}; the gap above is what is proved."]
+    lines = [f"Proved: {found.claim}."]
+    if not found.certified and found.unbounded_bound is None:
+        ended = "stopped early" if found.stopped else "the proof did not close"
+        lines = [f"Not certified: {ended}; the gap above is what is proved."]
     title = f"{kind}{whose} {asked.text}{level}"
     tell(as_json, data, title, _rows(found, data), [] if found.certified else lines)
 

@@ -297,15 +297,16 @@ class NoiseLattice:
         return (*shown, self.people - sum(shown)) if self.hidden else shown
 
     def clamped(self, point: Sequence[int]) -> Hashable:
-        """Return an answer for any point; no answer is further from it than from the point.
+        """Return what is reported for a point; no answer is further from it than from the point.
 
-        Coordinates below 0 become 0 and those above all people that number. What a histogram
-        then has too many people of is taken from the largest classes.
+        Coordinates below 0 become 0 and those above all people that number. What a histogram of
+        a known number of people then has too many of is taken from the largest classes. Where
+        people come and go, all classes together may have more than there are.
         """
         found = [min(max(x, 0), self.people) for x in point]
         if self.form == "line":
             return found[0] * self.step
-        if self.form in ("cross", "roots"):
+        if self.form == "roots":
             found = _lowered([max(x, 0) for x in point], self.people)
         return tuple(found[: self.parts - self.hidden])
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from tightrope.channels import Channel
+from tightrope.channels import Channel, UnboundedNoise
 from tightrope.channels.compare import dobrushin
 from tightrope.channels.generality import TIGHT_TOLERANCE, maximally_general
 from tightrope.channels.privacy import check_sizes, smallest_epsilon
@@ -129,6 +129,11 @@ def analyse(
     """
     known = as_prior(prior, channel.shape[0])
     check_sizes(channel, graph)
+    if isinstance(channel, UnboundedNoise):
+        raise TooLarge(
+            "noise without ends has no rows to measure: 'tightrope verify' says what is proved of "
+            "it, 'tightrope interval' what error it has"
+        )
     level = smallest_epsilon(channel, graph).value
     return Analysis(
         utility=posterior_vulnerability(channel, known),

@@ -39,8 +39,8 @@ ROUTES: Mapping[str, Callable[[Task], Plan | str]] = {
     "dual": solvers.dual_route,
     "orbits": solvers.orbits_route,
     "rays": solvers.rays_route,
-    "plain": solvers.plain_route,
     "unbounded": unbounded.unbounded_route,
+    "plain": solvers.plain_route,
 }
 #: The routes that take time; the others are tried even when time is up.
 SEARCHES = ("dual", "orbits", "rays", "plain")
@@ -151,7 +151,7 @@ def explain_routes(
     if graph.size > LIMITS.row:
         others = f"{graph.size} answers are more than {LIMITS.row}"
         plans = [(name, others) for name in ROUTES if name != "unbounded"]
-        plans.append(("unbounded", unbounded.unbounded_route(unbounded.worst_case(task))))
+        plans.append(("unbounded", unbounded.unbounded_route(task)))
     else:
         plans = [(name, route(task)) for name, route in ROUTES.items()]
     return [
@@ -194,9 +194,6 @@ def _routed(task: Task, name: str | None) -> Design:
         best = found if best is None else _best_of(best, found)
         if best.certified or found.stopped or name in ("orbits", "rays"):
             return best
-    if best is None:
-        plan = unbounded.unbounded_route(unbounded.worst_case(task))
-        best = plan.solve() if isinstance(plan, Plan) else None
     if best is not None:
         return best
     raise trouble or InputError(f"no route fits {task.graph.name}: it is too large for all")

@@ -42,9 +42,12 @@ def unbounded_route(task: Task) -> Plan | str:
     >>> round(unbounded_route(task).solve().expected_loss, 6)
     6.650257
     """
-    lattice, consumer = task.graph.unbounded, task.consumer
+    lattice = task.graph.unbounded
     if lattice is None:
         return f"{task.graph.name} is no part of a lattice that looks alike everywhere"
+    if task.graph.size > task.settings.engine_answers:
+        task = worst_case(task)
+    consumer = task.consumer
     if not (consumer.risk_averse and consumer.all_answers):
         return "noise without ends is for a risk-averse consumer who thinks all answers possible"
     if consumer.loss.name not in ("binary", "absolute", "squared", "distance"):

@@ -183,7 +183,7 @@ def confidence_set(
     level = level_of(confidence)
     numbers = len(answer) if isinstance(answer, tuple) else 1
     each = 1 - (1 - level) / numbers if simultaneous else level
-    place = _output_index(mechanism, answer)
+    place = 0 if mechanism.noise is not None else _output_index(mechanism, answer)
     if prior is not None:
         bounds, members, exact = _credible(mechanism, answer, place, each, prior)
     else:
@@ -495,14 +495,13 @@ def _noise_bounds(
 ) -> tuple[tuple[Number, Number], ...]:
     """Return for each number the answers from which noise leads to it with the wanted chance.
 
-    A histogram with a class below 0, or with too many people, takes what is too much from its
-    largest classes. Where that cannot have happened, the output shows it: no class is 0, or not
-    all people are there.
+    A histogram with a class below 0 takes what the others have too much from the largest of them.
+    Where no class of the output is 0, that has not happened.
     """
     lattice = _lattice(mechanism)
     margin, moved = _noise_margins(mechanism, level)
     point = lattice.coordinates(answer)
-    if (0 not in point) if lattice.form == "roots" else (sum(point) < lattice.people):
+    if 0 not in point:
         moved = 0
     shown = point[: lattice.parts - lattice.hidden]
     ends = ((max(x - margin, 0), min(x + margin + moved, lattice.people)) for x in shown)
@@ -523,7 +522,7 @@ def _noise_margins(
     sums = np.cumsum(np.array([masses[0] + noise.odd, *masses[1:]], object))
     moved = 0
     wanted = -(-level.numerator * total // level.denominator)
-    if lattice.form in ("cross", "roots"):
+    if lattice.form == "roots":
         spare = (total - wanted) // 10
         moved, wanted = int(np.searchsorted(sums, total - spare)), wanted + spare
     # Layers that hardly occur are left out: that is on the safe side.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tightrope.channels import UnboundedNoise
 from tightrope.errors import TightropeError, TooLarge
 from tightrope.leakage import (
     attacker_success,
@@ -68,7 +69,7 @@ def _head(design: Design) -> str:
     proved = (
         "certified: no ε-private mechanism loses less, by more than the gap below"
         if design.certified
-        else "not certified; the bound below is what is proved"
+        else design.claim
     )
     return (
         f"<h1>Mechanism for {escape(design.graph.name)}</h1>"
@@ -89,8 +90,20 @@ def _answer_graph(design: Design) -> str:
 
 
 def _mechanism(design: Design) -> str:
+    if isinstance(design.channel, UnboundedNoise):
+        return "<h2>The mechanism</h2>" + _noise(design.channel)
     caption = "Rows are true answers, columns are reported outputs"
     return "<h2>The mechanism</h2>" + _svg(lambda: plot_channel(design.channel), caption)
+
+
+def _noise(noise: UnboundedNoise, most: int = 8) -> str:
+    """Say what noise on a lattice adds to one of the numbers of an answer."""
+    rows, inside = [], 0.0
+    for a in range(most + 1):
+        inside += noise.coordinate(a) * (2 if a else 1)
+        rows.append((f"within {a}", f"in {100 * inside:.4g} % of cases"))
+    told = "A point of the lattice around the answer is added, and moved back to the answers."
+    return f"<p>{told} Each number of the answer changes by noise that is</p>{_table(rows)}"
 
 
 def _consumer(design: Design) -> str:
@@ -100,7 +113,8 @@ def _consumer(design: Design) -> str:
         knows = f"a prior over the {design.nodes} answers; the likeliest has {_brief(likely)}"
         lost = "expected loss"
     else:
-        knows = f"{len(consumer.support)} of {design.nodes} answers that are possible"
+        possible = design.nodes if consumer.all_answers else len(consumer.support)
+        knows = f"{possible} of {design.nodes} answers that are possible"
         lost = "worst loss"
     rows = [
         ("the consumer knows", knows),

@@ -81,6 +81,7 @@ def regularity_rows(found: Regularity) -> dict[str, str]:
 def verdict_rows(told: Mapping[str, Any]) -> dict[str, str]:
     """Say what verifying a mechanism file found, from the JSON of ``tightrope verify``."""
     within, under = told["optimal_within"], told["under"]
+    far = told.get("unbounded_within")
     bound = "on its own graph" if told["private_for_question"] is None else "for the question"
     return {
         **{name: str(value or "a graph of its own") for name, value in told["question"].items()},
@@ -88,6 +89,7 @@ def verdict_rows(told: Mapping[str, Any]) -> dict[str, str]:
         **{name: str(value) for name, value in (told["consumer"] or {}).items() if value},
         "optimal within": ("not proved" if within is None else f"{within:.3g}")
         + (f" with {under}" if under else ""),
+        **({} if far is None else {"on the unbounded question": f"optimal within {far:.3g}"}),
         "ratio": str(told["ratio"] or "not known"),
         "digest": str(told["digest"] or "not known"),
     }

@@ -71,8 +71,8 @@ def test_refusals_name_the_condition_that_fails(graph, prior, loss, route, why) 
 def test_every_route_explains_itself() -> None:
     rows = explain_routes(Star(3), 1)
     assert [name for name, _, _ in rows] == [
-        "geometric", "tree", "regular", "symmetric", "candidate", "dual", "orbits", "rays", "plain",
-        "unbounded",
+        "geometric", "tree", "regular", "symmetric", "candidate", "dual", "orbits", "rays",
+        "unbounded", "plain",
     ]  # fmt: skip
     assert all(why for _, _, why in rows)
 

@@ -1,0 +1,131 @@
+"""Layers of lattices against all points of a box."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+from tightrope.graphs import (
+    AddRemoveHistograms,
+    AnswerGraph,
+    CappedCounts,
+    Cycle,
+    Histograms,
+    PathPower,
+    StrongProduct,
+)
+from tightrope.graphs.unbounded import NoiseLattice
+from tightrope.queries import query
+
+Point = tuple[int, ...]
+LATTICES = [
+    (NoiseLattice("line", 1, 4, 5), 0),
+    (NoiseLattice("line", 1, 4, 5), 2),
+    (NoiseLattice("cube", 2, 4), 0),
+    (NoiseLattice("cube", 3, 4), 0),
+    (NoiseLattice("range", 2, 4), 0),
+    (NoiseLattice("range", 3, 4), 0),
+    (NoiseLattice("cross", 2, 4), 0),
+    (NoiseLattice("cross", 3, 4), 0),
+    (NoiseLattice("roots", 2, 4), 0),
+    (NoiseLattice("roots", 3, 4), 0),
+    (NoiseLattice("roots", 4, 4, hidden=True), 0),
+]
+
+
+def distance(lattice: NoiseLattice, z: Point) -> int | None:
+    if lattice.form == "roots" and sum(z):
+        return None
+    size = sum(map(abs, z))
+    return {
+        "line": -(-abs(z[0]) // lattice.width),
+        "cube": max(map(abs, z)),
+        "range": max(0, *z) - min(0, *z),
+        "cross": size,
+        "roots": size // 2,
+    }[lattice.form]
+
+
+def layer(lattice: NoiseLattice, t: int, core: int) -> set[Point]:
+    reach = core + lattice.width * t + 1
+    box = itertools.product(range(-reach, reach + 1), repeat=lattice.parts)
+    if lattice.form == "line":
+        return {z for z in box if -(-max(0, abs(z[0]) - core) // lattice.width) == t}
+    return {z for z in box if distance(lattice, z) == t}
+
+
+@pytest.mark.parametrize(("lattice", "core"), LATTICES)
+def test_layers_are_the_points_at_a_distance(lattice: NoiseLattice, core: int) -> None:
+    shown = lattice.parts - lattice.hidden
+    losses: dict[str, Callable[[Point], int | None]] = {
+        "binary": lambda z: int(any(z)),
+        "absolute": lambda z: sum(map(abs, z[:shown])),
+        "squared": lambda z: sum(x * x for x in z[:shown]),
+        "distance": lambda z: distance(lattice, z),
+    }
+    for t in range(4):
+        there = layer(lattice, t, core)
+        assert {lattice.point(t, n, core) for n in range(lattice.layer(t, core))} == there
+        assert len(there) == lattice.layer(t, core)
+        for loss, cost in losses.items():
+            assert sum(cost(z) or 0 for z in there) == lattice.loss_sum(loss, t, core)
+        for a in range(-5, 6):
+            assert sum(z[0] == a for z in there) == lattice.beside(t, a, core)
+            assert sum(abs(z[0]) <= abs(a) for z in there) == lattice.within(t, abs(a), core)
+
+
+@pytest.mark.parametrize(("lattice", "core"), LATTICES)
+def test_sizes_of_many_layers_follow_by_differences(lattice: NoiseLattice, core: int) -> None:
+    assert lattice.layers(40, core) == [lattice.layer(t, core) for t in range(40)]
+    for loss in ("binary", "absolute", "squared", "distance"):
+        sums = [lattice.loss_sum(loss, t, core) for t in range(40)]
+        assert lattice.loss_sums(loss, 40, core) == sums
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        PathPower(9, 2),
+        StrongProduct([PathPower(4)] * 2),
+        CappedCounts(3, 2),
+        Histograms(4, 3),
+        Histograms(3, 2, absent=True),
+        AddRemoveHistograms(3, 3),
+    ],
+    ids=lambda graph: graph.name,
+)
+def test_points_come_back_to_the_answers_and_never_further_from_one(graph: AnswerGraph) -> None:
+    lattice = graph.unbounded
+    assert lattice is not None
+    answers = [lattice.coordinates(label) for label in graph.labels]
+    assert [lattice.clamped(point) for point in answers] == graph.labels
+    points = [lattice.point_around(2, n) for n in range(lattice.around(2))]
+    assert len(set(points)) == len(points)
+    reachable = {
+        tuple(x + z for x, z in zip(answer, lattice.point(t, n), strict=True))
+        for answer in answers
+        for t in range(3)
+        for n in range(lattice.layer(t))
+    }
+    assert reachable <= set(points)
+    for point in points:
+        there = lattice.coordinates(lattice.clamped(point))
+        for answer in answers:
+            before, after = (
+                distance(lattice, tuple(x - y for x, y in zip(answer, other, strict=True)))
+                for other in (point, there)
+            )
+            assert (after or 0) <= (before or 0)
+
+
+def test_a_histogram_too_large_is_lowered_at_its_largest_classes() -> None:
+    assert NoiseLattice("roots", 3, 4).clamped((-3, 6, 1)) == (0, 3, 1)
+    assert NoiseLattice("cross", 3, 4).clamped((-1, 6, 1)) == (0, 4, 1)
+
+
+def test_graphs_without_a_lattice_say_so() -> None:
+    assert Cycle(8).unbounded is None
+    assert StrongProduct([PathPower(3), PathPower(4)]).unbounded is None
+    assert query("mean(5,2)", "add-remove").graph.unbounded is None
