@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from tightrope.cli.output import AsJson, show
+from tightrope.cli.output import show
 from tightrope.errors import InputError
 from tightrope.kinds import RELATIONS, listed
 
@@ -17,53 +17,47 @@ if TYPE_CHECKING:
 
 
 def init(
-    table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The name of the table in SQL.")
-    ] = None,
-    source: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where the table is: a file or an address.")
-    ] = None,
-    population: Annotated[
-        int | None, typer.Option(metavar="N", help="The number of people: public knowledge.")
-    ] = None,
-    neighbours: Annotated[
-        str | None,
-        typer.Option(metavar="RELATION", help=f"{listed(RELATIONS)}."),
-    ] = None,
-    budget: Annotated[
-        str | None, typer.Option(metavar="E", help="The budget of the table: 2, 1/3 or 3*ln(2).")
-    ] = None,
-    person: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Whose row it is, if people may have several."),
-    ] = None,
-    contributions: Annotated[
-        int, typer.Option(metavar="K", help="With --person: how many rows of one person count.")
-    ] = 1,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME:WHAT",
-            help="A column and its public facts, such as age:0..120, region:north,south or "
-            "born:date. May be given several times.",
-        ),
-    ] = None,
-    data_is_public: Annotated[
-        bool,
-        typer.Option(
-            "--data-is-public",
-            help="Read columns, bounds and values from the source. Only for data that is public.",
-        ),
-    ] = False,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The file to write.")] = Path(
-        "tightrope.toml"
-    ),
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a file.")] = False,
-    as_json: AsJson = False,
+    *,
+    table: str | None = None,
+    source: str | None = None,
+    population: int | None = None,
+    neighbours: str | None = None,
+    budget: str | None = None,
+    person: str | None = None,
+    contributions: int = 1,
+    column: list[str] | None = None,
+    data_is_public: bool = False,
+    out: Path = Path("tightrope.toml"),
+    replace: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Write tightrope.toml, the public facts of a table, by asking for what is not given.
 
     The data is not looked at, unless --data-is-public says that everybody may know it.
+
+    Parameters
+    ----------
+    table : NAME
+        The name of the table in SQL.
+    source : URL
+        Where the table is: a file or an address.
+    population : N
+        The number of people: public knowledge.
+    budget : E
+        The budget of the table: 2, 1/3 or 3*ln(2).
+    person : COLUMN
+        Whose row it is, if people may have several.
+    contributions : K
+        With --person: how many rows of one person count.
+    column : NAME:WHAT
+        A column and its public facts, such as age:0..120, region:north,south or born:date. May be
+        given several times.
+    data_is_public
+        Read columns, bounds and values from the source. Only for data that is public.
+    out : FILE
+        The file to write.
+    replace
+        Replace a file.
 
     Examples:
       tightrope init

@@ -6,16 +6,12 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from tightrope.kinds import LOSSES, PRIORS, RELATIONS, forms, listed
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
 
 def shared_words() -> dict[str, tuple[str, str]]:
