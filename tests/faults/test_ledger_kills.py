@@ -20,6 +20,7 @@ from tightrope.errors import InputError
 from tightrope.publish import Ledger
 from tightrope.publish.accounts import Charge, budget_of
 from tightrope.publish.entries import Entry
+from tightrope.publish.series import series_entry
 
 #: Releases that are killed, on both databases together; ``TIGHTROPE_KILLS=1000`` kills more.
 KILLS = int(os.environ.get("TIGHTROPE_KILLS", "60"))
@@ -153,7 +154,8 @@ def test_a_race_for_a_budget_that_fits_ten(address: str, tmp_path: Path) -> None
 def declared(address: str, releases: int) -> Ledger:
     ledger = Ledger.create(address)
     ledger.set_budget("table people", 200, "1e-6")
-    ledger.declare_series("table people", "daily", [("ln(2)", releases)], delta="1e-6")
+    daily = series_entry("table people", "daily", [("ln(2)", releases)], "1e-6")
+    ledger.declare_series(daily)
     return ledger
 
 

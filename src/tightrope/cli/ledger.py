@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import typer
@@ -33,6 +34,9 @@ def show_ledger(url: str, *, as_json: bool = False) -> None:
                 "budget": str(account.budget),
                 "spent": str(account.spent),
                 "remaining": str(account.remaining),
+                "delta": str(account.delta),
+                "spent_delta": str(account.spent_delta),
+                "series": {word: one.as_dict() for word, one in account.series.items()},
                 "source": str(account.bound.source) if account.bound else None,
                 "neighbours": account.bound.neighbours if account.bound else None,
             }
@@ -43,8 +47,11 @@ def show_ledger(url: str, *, as_json: bool = False) -> None:
     rows = {
         name: f"{shown(account.spent)} of {shown(account.budget)} spent, "
         f"{shown(account.remaining)} left"
+        + (f"; δ: {float(account.spent_delta):g} of {float(account.delta):g}" * bool(account.delta))
         for name, account in accounts.items()
     }
+    for account in accounts.values():
+        rows |= {f"series {name}": str(series) for name, series in account.series.items()}
     rows |= {"entries": str(head.position), "head": head.hash, "last": head.time}
     tell(as_json, data, f"ledger {ledger.store.name}", rows)
 
@@ -96,6 +103,8 @@ def verify_ledger(
         "head": report.head,
         "anchors": f"{len(anchors)} found" if report.intact else str(len(anchors)),
     }
+    series = sum(len(account.series) for account in report.accounts.values())
+    rows |= {"series": f"{series} composed again"} if series else {}
     tell(
         as_json,
         data,
@@ -132,7 +141,9 @@ def export_ledger(url: str, *, out: Path | None = None, as_json: bool = False) -
     write_text(out, "".join(json.dumps(entry.as_dict()) + "\n" for entry in ledger.entries()))
 
 
-def set_budget(url: str, account: str, amount: str, *, as_json: bool = False) -> None:
+def set_budget(
+    url: str, account: str, amount: str, *, delta: str | None = None, as_json: bool = False
+) -> None:
     """Set the budget of a table or a user; the change is an entry of the ledger.
 
     A ledger that does not exist yet is made. A budget cannot be less than what is spent.
@@ -143,9 +154,12 @@ def set_budget(url: str, account: str, amount: str, *, as_json: bool = False) ->
         'table NAME' or 'user NAME'.
     amount : E
         The new budget: 2, 1/3 or 3*ln(2).
+    delta : D
+        The δ that goes with it, for series and for groups that nobody declared.
 
     Examples:
       tightrope ledger budget ledger.db "table people" 2
+      tightrope ledger budget ledger.db "table people" 1 --delta 1e-6
 
     >>> set_budget("ledger.db", "people", "lots")
     Traceback (most recent call last):
@@ -157,12 +171,75 @@ def set_budget(url: str, account: str, amount: str, *, as_json: bool = False) ->
 
     budget = budget_of(amount)
     ledger = open_ledger(url, {account: budget})
-    ledger.set_budget(account, budget)
-    left = ledger.remaining(account)
-    data = {"account": account, "budget": str(budget), "remaining": str(left)}
+    ledger.set_budget(account, budget, delta)
+    left, slack = ledger.remaining(account), ledger.accounts()[account].delta
+    data = {"account": account, "budget": str(budget), "remaining": str(left), "delta": str(slack)}
 
     rows = {"budget": shown(budget), "remaining": shown(left)}
-    tell(as_json, data, account, rows)
+    tell(as_json, data, account, rows | ({"δ": f"{float(slack):g}"} if slack else {}))
+
+
+def declare_series(
+    url: str,
+    account: str,
+    name: str,
+    *,
+    step: list[str],
+    delta: str,
+    epsilon: str | None = None,
+    dry_run: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Declare a series of releases, which costs less than the sum of its ε.
+
+    Levels, or mechanisms, are fixed now; questions and their order are chosen as one goes, each
+    with 'tightrope release … --series NAME'. The account pays ε and δ for the whole series at once:
+    the exact composition of the privacy losses, which 'ledger verify' computes again. A level that
+    was not declared is refused: for levels chosen as one goes only the sum is safe.
+
+    Parameters
+    ----------
+    account : ACCOUNT
+        'table NAME' or 'user NAME'; it has a budget with a δ.
+    name : NAME
+        What the series is called.
+    step : KIND
+        How many releases of what, 100x0.1 or 20xcount.tightrope; may be given again. One level
+        alone, 0.1, with --epsilon: as many as it holds.
+    delta : D
+        The δ of the series, such as 1e-6.
+    epsilon : E
+        The ε of the series; the least that δ allows by default.
+    dry_run
+        Show what it would cost; the ledger stays as it is, and need not be there.
+
+    Examples:
+      tightrope ledger series ledger.db "table people" daily --step 100x0.1 --delta 1e-6
+      tightrope ledger series ledger.db "table people" daily --step 0.01 --epsilon 1 --delta 1e-6
+    """
+    from tightrope.accounting.curves import delta_of
+    from tightrope.publish.accounts import shown
+    from tightrope.publish.ledger import Ledger
+    from tightrope.publish.series import read_steps, series_entry, series_of
+
+    spare = delta_of(delta)
+    body = series_entry(account, name, read_steps(step, epsilon, spare), spare, epsilon)
+    series = series_of(body["steps"], Fraction(body["epsilon"]), spare)
+    left = None
+    if not dry_run:
+        ledger = Ledger(url)
+        ledger.declare_series(body)
+        left = ledger.remaining(account)
+    data = {**body, "sum": str(series.total), "remaining": None if left is None else str(left)}
+    for one in data["steps"]:
+        one.pop("curve", None)
+
+    rows = {
+        "costs": f"ε = {shown(series.epsilon)} with δ = {float(spare):g}",
+        "instead of": f"{shown(series.total)}, the sum of {series.left} releases",
+        "remaining": "nothing is paid yet" if left is None else shown(left),
+    }
+    tell(as_json, data, f"series {name} of {account}", rows)
 
 
 def init_ledger(url: str, *, as_json: bool = False) -> None:
@@ -214,5 +291,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "verify": verify_ledger,
     "export": export_ledger,
     "budget": set_budget,
+    "series": declare_series,
     "facts": accept_facts,
 }

@@ -28,6 +28,7 @@ def release(
     query: str | None = None,
     answers: Path | None = None,
     otherwise: str | None = None,
+    series: str | None = None,
     receipt: Path | None = None,
     as_json: bool = False,
 ) -> None:
@@ -48,6 +49,8 @@ def release(
         With --query: a JSON object from the SQL's result to the answer.
     otherwise : ANSWER
         With --query: the answer for every other result.
+    series : NAME
+        A declared series that has paid for this release already; see 'tightrope ledger series'.
 
     Examples:
       tightrope release count.tightrope --data people.csv --sql "select count(*) from people" \\
@@ -81,12 +84,14 @@ def release(
         key=key,
         part=_part(part),
         declared=_declared(query, answers, otherwise),
+        series=series,
     )
 
     rows = {
         "answer": answer_text(done.answer, done.groups, done.interval),
         **({} if done.guess == done.answer else {"best guess from it": str(done.guess)}),
         "ε": str(done.epsilon),
+        **({} if series is None else {"series": f"{series}: {done.left} releases left"}),
         "remaining": f"{shown(done.remaining)} of the budget of table {done.receipt['table']}",
         "key": done.key if done.fresh else f"{done.key} (answered before: nothing charged)",
         "entry": f"{done.receipt['position']} of ledger {ledger.rpartition('@')[2]}",

@@ -356,6 +356,17 @@ class Series:
         """How many releases are left."""
         return sum(step.times - step.used for step in self.steps)
 
+    def __str__(self) -> str:
+        kinds = (
+            f"{step.used} of {step.times} at ε = {shown(step.amount)}"
+            + ("" if step.mechanism is None else f" with {step.mechanism[:12]}…")
+            for step in self.steps
+        )
+        return (
+            f"ε = {shown(self.epsilon)}, δ = {float(self.delta):g} for {', '.join(kinds)} "
+            f"(a sum of {shown(self.total)})"
+        )
+
     def place(self, name: str, amount: Fraction, mechanism: str, pure: bool) -> int:
         """Return the step that a release belongs to: that of its mechanism, or the nearest level.
 

@@ -27,7 +27,7 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tightrope.accounting.curves import delta_of
 from tightrope.errors import InputError
@@ -44,12 +44,7 @@ from tightrope.publish.entries import (
     request_digest,
 )
 from tightrope.publish.receipts import key_beside
-from tightrope.publish.series import composed, declared_steps, statement
 from tightrope.publish.store import Store, Transaction
-
-if TYPE_CHECKING:
-    from tightrope.certify import AnyMechanism
-    from tightrope.epsilon import Level
 
 #: Version of the entries' format.
 VERSION = 2
@@ -199,56 +194,26 @@ class Ledger:
 
         self.store.write(work)
 
-    def declare_series(
-        self,
-        account: str,
-        name: str,
-        steps: Sequence[tuple[AnyMechanism | Level, int]],
-        *,
-        delta: Fraction | float | str,
-        epsilon: Fraction | float | str | None = None,
-    ) -> Entry:
-        r"""Declare a series of releases and pay for all of it; see :mod:`tightrope.publish.series`.
+    def declare_series(self, body: Mapping[str, Any]) -> Entry:
+        """Declare a series of releases and pay for all of it.
 
         Parameters
         ----------
-        account
-            Who pays, such as ``table people``.
-        name
-            What the series is called.
-        steps
-            Levels or mechanisms, and how many releases of each.
-        delta
-            The :math:`\delta` of the series.
-        epsilon
-            Its :math:`\varepsilon`; the least that :math:`\delta` allows by default.
+        body
+            What :func:`~tightrope.publish.series.series_entry` made.
 
         Examples
         --------
         >>> import tempfile
+        >>> from tightrope.publish.series import series_entry
         >>> folder = tempfile.TemporaryDirectory()
         >>> ledger = Ledger.create(f"{folder.name}/ledger.db")
         >>> ledger.set_budget("table people", 1, "1e-6")
-        >>> entry = ledger.declare_series("table people", "daily", [("0.01", 562)], delta="1e-6")
-        >>> float(Fraction(entry.body["epsilon"])) < 1, ledger.verify().intact
-        (True, True)
+        >>> daily = series_entry("table people", "daily", [("0.01", 562)], "1e-6")
+        >>> float(Fraction(ledger.declare_series(daily).body["epsilon"])) < 1
+        True
         >>> folder.cleanup()
         """
-        _check_key(name)
-        spare, plain = delta_of(delta), declared_steps(steps)
-        losses = composed(plain)
-        cost = losses.epsilon(spare) if epsilon is None else budget_of(epsilon)
-        if cost is None:
-            raise InputError(f"no ε is enough for this series with δ = {delta}: give a larger δ")
-        body = {
-            "kind": "series",
-            "account": account,
-            "series": name,
-            "steps": plain,
-            "epsilon": str(cost),
-            "delta": str(spare),
-            "statement": statement(losses, cost, spare),
-        }
         return self.store.write(lambda change: change.append(body))
 
     def accept_facts(self, name: str, facts: str) -> bool:

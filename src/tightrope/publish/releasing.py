@@ -61,6 +61,8 @@ class Release:
         Whether the answer was drawn now, not found in the ledger.
     interval
         The confidence set of the answer; ``None`` where the mechanism is too large for one.
+    series, left
+        The series that has paid for it, and how many releases are left in that.
 
     Examples
     --------
@@ -78,6 +80,8 @@ class Release:
     key: str
     fresh: bool
     interval: ConfidenceSet | ScoreError | None = None
+    series: str | None = None
+    left: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``tightrope release`` prints as JSON."""
@@ -92,6 +96,7 @@ class Release:
             "key": self.key,
             "fresh": self.fresh,
             "receipt": self.receipt,
+            **({} if self.series is None else {"series": self.series, "left": self.left}),
         }
 
 
@@ -361,17 +366,21 @@ def _released(
     is_one = len(judged) == 1 and (request.declared is not None or shape.draws[0].times == 1)
     interval = interval_of(judged[0], answer) if is_one else None
     told = {} if interval is None else {"interval": interval.as_dict()}
+    account = book.account(request.charges[0].account)
+    assert account is not None
     return Release(
         answer=answer,
         guess=judged[0].guess(answer) if is_one else answer,
         groups=shape.groups if shape.axes else (),
         epsilon=judged[0].epsilon if is_one else Epsilon.of(request.charges[0].amount),
         charged=request.charges[0].amount,
-        remaining=book.remaining(request.charges[0].account),
+        remaining=account.remaining,
         receipt=receipt_of(ticket.entry, book.id, signing, told),
         key=request.key,
         fresh=fresh,
         interval=interval,
+        series=request.series,
+        left=None if request.series is None else account.known_series(request.series).left,
     )
 
 

@@ -24,15 +24,101 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from tightrope.accounting import PrivacyLoss, TradeOff, optimal_composition, worst_curve
-from tightrope.accounting.curves import lowest_curve
+from tightrope.accounting import (
+    PrivacyLoss,
+    TradeOff,
+    longest_series,
+    optimal_composition,
+    worst_curve,
+)
+from tightrope.accounting.curves import delta_of, lowest_curve
 from tightrope.channels import IntegerChannel
 from tightrope.epsilon import Epsilon, Level
-from tightrope.errors import TooLarge, whole_number
-from tightrope.publish.accounts import Series, Step, charge_of, read_amount
+from tightrope.errors import InputError, TooLarge, whole_number
+from tightrope.publish.accounts import Series, Step, budget_of, charge_of, read_amount
 
 if TYPE_CHECKING:
     from tightrope.certify import AnyMechanism
+
+
+def read_steps(
+    texts: Sequence[str], epsilon: Level | None, delta: Fraction
+) -> list[tuple[AnyMechanism | Level, int]]:
+    r"""Read kinds of releases: ``100x0.1`` or ``20xcount.tightrope``.
+
+    One level alone, without a number, means as many as :math:`(\varepsilon, \delta)` holds.
+
+    >>> read_steps(["100x0.1", "5xln(2)"], None, Fraction(0))
+    [('0.1', 100), ('ln(2)', 5)]
+    >>> read_steps(["0.01"], 1, Fraction(1, 10**6))
+    [('0.01', 562)]
+    """
+    from tightrope.publish.releasing import checked_mechanism
+
+    found: list[tuple[AnyMechanism | Level, int]] = []
+    for text in texts:
+        number, _, kind = text.partition("x")
+        if not number.isdigit():
+            number, kind = "", text
+        if kind.endswith(".tightrope"):
+            found.append((checked_mechanism(kind), int(number or 1)))
+        elif number:
+            found.append((kind, int(number)))
+        elif epsilon is not None and len(texts) == 1:
+            held = longest_series(kind, epsilon, delta)
+            if not held:
+                raise InputError(f"ε = {epsilon} holds no release of {kind}: give a larger one")
+            found.append((kind, held))
+        else:
+            raise InputError(
+                f"say how many releases there are, such as 100x{kind[:40]}; one level alone, with "
+                "an ε for all, means as many as it holds"
+            )
+    return found
+
+
+def series_entry(
+    account: str,
+    name: str,
+    kinds: Sequence[tuple[AnyMechanism | Level, int]],
+    delta: float | Fraction | str,
+    epsilon: Level | None = None,
+) -> dict[str, Any]:
+    r"""Return the entry that declares a series, with its statement and proof.
+
+    Parameters
+    ----------
+    account
+        Who pays, such as ``table people``.
+    name
+        What the series is called.
+    kinds
+        Levels or mechanisms, and how many releases of each.
+    delta, epsilon
+        What the series costs; the least :math:`\varepsilon` that :math:`\delta` allows by default.
+
+    Examples
+    --------
+    >>> found = series_entry("table people", "daily", [("0.1", 100)], "1e-6")
+    >>> f"{float(Fraction(found['epsilon'])):.9f}"
+    '4.774567588'
+    """
+    if not name.strip() or len(name) > 60 or not name.isprintable():
+        raise InputError(f"a series is named by 1 to 60 printable characters, got {name!r:.80}")
+    spare, steps = delta_of(delta), declared_steps(kinds)
+    losses = composed(steps)
+    cost = losses.epsilon(spare) if epsilon is None else budget_of(epsilon)
+    if cost is None:
+        raise InputError(f"no ε is enough for this series with δ = {delta}: give a larger δ")
+    return {
+        "kind": "series",
+        "account": account,
+        "series": name,
+        "steps": steps,
+        "epsilon": str(cost),
+        "delta": str(spare),
+        "statement": statement(losses, cost, spare),
+    }
 
 
 def declared_steps(kinds: Sequence[tuple[AnyMechanism | Level, int]]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from tightrope.graphs import Cycle
 from tightrope.proofs import prove_selection
 from tightrope.publish import Ledger, OverBudget, release
 from tightrope.publish.accounts import Charge
-from tightrope.publish.series import curve_of
+from tightrope.publish.series import curve_of, series_entry
 
 TABLE = "table people"
 TENTH = Fraction(1, 10)
@@ -28,6 +28,10 @@ def ledger(tmp_path):
     return made
 
 
+def declare(ledger, name, kinds, delta, epsilon=None):
+    return ledger.declare_series(series_entry(TABLE, name, kinds, delta, epsilon))
+
+
 def use(ledger, key, series="daily", step=0, amount=TENTH, **more):
     request = {"sql": key, **more}
     ticket = ledger.reserve(key, request, [Charge(TABLE, amount, series=series, step=step)])
@@ -36,8 +40,8 @@ def use(ledger, key, series="daily", step=0, amount=TENTH, **more):
 
 def test_a_budget_of_five_holds_108_releases_of_a_tenth(ledger):
     with pytest.raises(InputError, match="needs δ"):
-        ledger.declare_series(TABLE, "daily", [("0.1", 109)], delta="1e-6", epsilon=5)
-    entry = ledger.declare_series(TABLE, "daily", [("0.1", 108)], delta="1e-6", epsilon=5)
+        declare(ledger, "daily", [("0.1", 109)], "1e-6", 5)
+    entry = declare(ledger, "daily", [("0.1", 108)], "1e-6", 5)
     assert ledger.remaining(TABLE) == 0
     for k in range(108):
         use(ledger, f"k{k}")
@@ -52,7 +56,7 @@ def test_a_budget_of_five_holds_108_releases_of_a_tenth(ledger):
 
 
 def test_without_an_epsilon_the_least_is_paid(ledger):
-    entry = ledger.declare_series(TABLE, "daily", [("0.1", 100)], delta="1e-6")
+    entry = declare(ledger, "daily", [("0.1", 100)], "1e-6")
     assert f"{float(Fraction(entry.body['epsilon'])):.9f}" == "4.774567588"
     assert ledger.remaining(TABLE) == 5 - Fraction(entry.body["epsilon"])
     assert ledger.account(TABLE).spent_delta == Fraction(1, 10**6)
@@ -60,15 +64,15 @@ def test_without_an_epsilon_the_least_is_paid(ledger):
 
 def test_budget_and_delta_must_hold_the_series(ledger):
     with pytest.raises(OverBudget, match="budget of table people is too small"):
-        ledger.declare_series(TABLE, "daily", [("0.1", 200)], delta="1e-6")
+        declare(ledger, "daily", [("0.1", 200)], "1e-6")
     with pytest.raises(OverBudget, match="δ of table people is too small"):
-        ledger.declare_series(TABLE, "daily", [("0.1", 10)], delta="1e-5")
+        declare(ledger, "daily", [("0.1", 10)], "1e-5")
     assert ledger.head().position == 2
-    ledger.declare_series(TABLE, "daily", [("0.1", 10)], delta="1e-6", epsilon=1)
+    declare(ledger, "daily", [("0.1", 10)], "1e-6", 1)
     with pytest.raises(InputError, match="cannot be less than what is spent"):
         ledger.set_budget(TABLE, 5, "1e-7")
     with pytest.raises(InputError, match="already"):
-        ledger.declare_series(TABLE, "daily", [("0.1", 1)], delta=0)
+        declare(ledger, "daily", [("0.1", 1)], 0)
     # What is left pays for releases outside of the series, as before.
     ledger.charge(ledger.reserve("k", {}, [Charge(TABLE, Fraction(4))]))
     with pytest.raises(OverBudget):
@@ -76,7 +80,7 @@ def test_budget_and_delta_must_hold_the_series(ledger):
 
 
 def test_levels_are_fixed(ledger):
-    ledger.declare_series(TABLE, "daily", [("0.1", 3), ("0.5", 2)], delta="1e-6")
+    declare(ledger, "daily", [("0.1", 3), ("0.5", 2)], "1e-6")
     with pytest.raises(InputError, match="does not fit"):
         use(ledger, "large", amount=Fraction(1, 5))
     with pytest.raises(InputError, match="no step 2"):
@@ -93,7 +97,7 @@ def test_levels_are_fixed(ledger):
 
 
 def test_a_freed_place_comes_back(ledger):
-    ledger.declare_series(TABLE, "daily", [("0.1", 1)], delta=0)
+    declare(ledger, "daily", [("0.1", 1)], 0)
     charge = [Charge(TABLE, TENTH, series="daily")]
     ticket = ledger.reserve("a", {}, charge)
     with pytest.raises(InputError, match="all 1 are used"):
@@ -119,7 +123,7 @@ def test_verify_computes_the_statement_again(ledger, tmp_path, change, says):
     """A forged series, with hashes that fit, is found by composing again."""
     from tightrope.publish.entries import Entry, canonical
 
-    ledger.declare_series(TABLE, "daily", [("0.1", 100)], delta="1e-6")
+    declare(ledger, "daily", [("0.1", 100)], "1e-6")
     entries = list(ledger.entries())
     body = json.loads(json.dumps(dict(entries[-1].body)))
     change(body)
@@ -152,7 +156,7 @@ def ask(mechanism, ledger, key, **more):
 
 
 def test_mechanisms_cost_what_their_curves_say(ledger, flat):
-    entry = ledger.declare_series(TABLE, "flat", [(flat, 20)], delta="1e-6")
+    entry = declare(ledger, "flat", [(flat, 20)], "1e-6")
     cost = Fraction(entry.body["epsilon"])
     assert cost == optimal_composition([(curve_of(flat), 20)]).epsilon("1e-6")
     assert cost < optimal_composition([("ln(2)", 20)]).epsilon("1e-6") / 3
@@ -169,7 +173,7 @@ def test_mechanisms_cost_what_their_curves_say(ledger, flat):
 
 
 def test_a_series_of_levels_takes_any_mechanism_up_to_them(ledger, flat):
-    ledger.declare_series(TABLE, "any", [("0.7", 2)], delta="1e-6")
+    declare(ledger, "any", [("0.7", 2)], "1e-6")
     ask(flat, ledger, "k", series="any")
     done = ask(certify(GeometricChannel(3, "0.3"), "count(2)", "0.3"), ledger, "l", series="any")
     assert done.charged == Fraction(3, 10)
@@ -188,7 +192,7 @@ def test_a_mechanism_with_a_delta_pays_it(ledger):
     assert size < 100
     account = ledger.account(TABLE)
     assert (account.spent, account.spent_delta) == (Fraction(1, 2), Fraction(1, 10**7))
-    ledger.declare_series(TABLE, "groups", [(chosen, 2)], delta="5e-7")
+    declare(ledger, "groups", [(chosen, 2)], "5e-7")
     ledger.set_budget("table other", 1)
     with pytest.raises(OverBudget, match="δ of"):
         ledger.reserve("l", {}, [Charge("table other", TENTH, delta=Fraction(1, 10**9))])
@@ -198,7 +202,7 @@ def test_a_ledger_with_another_curve_is_not_believed(ledger, flat, monkeypatch):
     from tightrope.publish import series
 
     monkeypatch.setattr(series, "curve_of", lambda _: TradeOff((1,), (1,)))
-    ledger.declare_series(TABLE, "flat", [(flat, 20)], delta="1e-6")
+    declare(ledger, "flat", [(flat, 20)], "1e-6")
     with pytest.raises(CheckFailed, match="another curve"):
         ask(flat, ledger, "k", series="flat")
 
