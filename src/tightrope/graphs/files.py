@@ -269,29 +269,23 @@ def _json_label(label: Any, place: str | Path, depth: int = 0) -> Hashable:
 
 
 def _json_text(graph: ExplicitGraph, path: str | Path) -> str:
+    def refuse(part: object) -> NoReturn:
+        raise InputError(
+            f"{path}: answer {shortened(part)} is neither a text, a number nor a tuple of these"
+        )
+
     labels = graph.labels
-    for label in labels:
-        _check_json_label(label, path)
-    ends = [(labels[i], labels[j]) for i, j in graph.edge_array().tolist()]
-    edges: list[Any] = [list(pair) for pair in ends]
+    edges: list[Any] = [[labels[i], labels[j]] for i, j in graph.edge_array().tolist()]
     if graph.has_lengths:
-        lengths = graph.edge_lengths().tolist()
-        edges = [[*pair, length] for pair, length in zip(ends, lengths, strict=True)]
+        for edge, length in zip(edges, graph.edge_lengths().tolist(), strict=True):
+            edge.append(length)
     data = {"name": graph.name, "nodes": labels, "edges": edges}
     try:
-        return json.dumps(data, ensure_ascii=False, allow_nan=False)
+        return json.dumps(data, ensure_ascii=False, allow_nan=False, default=refuse)
+    except InputError:
+        raise
     except ValueError:
         raise InputError(f"{path}: labels must not be NaN or infinite") from None
-
-
-def _check_json_label(label: Hashable, path: str | Path, depth: int = 0) -> None:
-    if isinstance(label, tuple) and depth < 10:
-        for part in label:
-            _check_json_label(part, path, depth + 1)
-    elif type(label) not in (str, int, float, bool, type(None)):
-        raise InputError(
-            f"{path}: answer {shortened(label)} is neither a text, a number nor a tuple of these"
-        )
 
 
 # -- GraphML ------------------------------------------------------------------------------

@@ -69,11 +69,7 @@ class Side:
 
 
 class Objective(Protocol):
-    """What an engine minimises over private columns that sum to 1.
-
-    >>> Objective.__name__
-    'Objective'
-    """
+    """What an engine minimises over private columns that sum to 1."""
 
     @property
     def problem(self) -> Problem:

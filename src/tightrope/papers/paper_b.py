@@ -146,7 +146,7 @@ def _lemma_8() -> Computed:
     """on distance-regular graphs averaging makes the diagonal constant, with equal leakage"""
     graph = chang()
     before = maxima_on_diagonal(_noisy(graph, "ln(2)", 3, 40))
-    return _equalised(graph, before, average_over_distances(before, graph))
+    return _constant_diagonal(graph, before, average_over_distances(before, graph))
 
 
 @claim("Lemma 9", by=average_over_automorphisms)
@@ -154,10 +154,10 @@ def _lemma_9() -> Computed:
     """on vertex-transitive graphs so does averaging over automorphisms"""
     graph = truncated_tetrahedron()
     before = maxima_on_diagonal(_noisy(graph, "ln(2)", 3, 20))
-    return _equalised(graph, before, average_over_automorphisms(before, graph))
+    return _constant_diagonal(graph, before, average_over_automorphisms(before, graph))
 
 
-def _equalised(graph: AnswerGraph, before: Channel, after: Channel) -> Computed:
+def _constant_diagonal(graph: AnswerGraph, before: Channel, after: Channel) -> Computed:
     rows = after.matrix()
     constant = float(np.ptp(rows.diagonal())) < 1e-12 and rows.max() - rows[0, 0] < 1e-12
     same = abs(posterior_min_entropy(after) - posterior_min_entropy(before)) < 1e-12

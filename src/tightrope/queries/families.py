@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -43,16 +44,19 @@ FAMILIES: dict[str, Family] = {}
 
 
 def question(
-    name: str, *parameters: Parameter, meaning: str, example: str, **more: Any
+    name: str, *parameters: Parameter, example: str, **more: Any
 ) -> Callable[[Build], Build]:
     """Register what follows, a function to the query, as a question about people.
 
-    The function takes the text, the neighbour relation and the parameters. Further keywords are
-    fields of :class:`~tightrope.graphs.Family`.
+    The function takes the text, the neighbour relation and the parameters. Its docstring says what
+    is asked and, in a second paragraph, how far apart two answers are. Further keywords are fields
+    of :class:`~tightrope.graphs.Family`.
     """
 
     def register(build: Build) -> Build:
-        FAMILIES[name] = Family(name, parameters, meaning, example, build, is_graph=False, **more)
+        meaning, distance = (inspect.getdoc(build) or "").split("\n\n")
+        more.update(is_graph=False, distance=distance)
+        FAMILIES[name] = Family(name, parameters, meaning, example, build, **more)
         return build
 
     return register
@@ -71,47 +75,33 @@ def build(family: Family, near: Neighbours, sizes: Sequence[int]) -> Query:
     return made
 
 
-@question(
-    "count",
-    _MANY,
-    meaning="how many of n people are marked",
-    example="count(5)",
-    drawn="count(4)",
-    distance="path",
-    is_number=True,
-)
+@question("count", _MANY, example="count(5)", drawn="count(4)", is_number=True)
 def _count(text: str, near: Neighbours, n: int) -> Query:
+    """how many of n people are marked
+
+    path
+    """
     return Query(text, PathPower(n + 1, name=text), near, n, range(2), sum)
 
 
-@question(
-    "sum",
-    _PEOPLE,
-    _TOP,
-    meaning="sum of u values",
-    example="sum(150,5)",
-    drawn="sum(3,2)",
-    distance="d = ⌈\\|i−j\\| / v⌉; under add-remove 2 between the v largest sums",
-    is_number=True,
-)
+@question("sum", _PEOPLE, _TOP, example="sum(150,5)", drawn="sum(3,2)", is_number=True)
 def _sum(text: str, near: Neighbours, u: int, v: int) -> Query:
+    r"""sum of u values
+
+    d = ⌈\|i−j\| / v⌉; under add-remove 2 between the v largest sums
+    """
     graph: AnswerGraph = PathPower(u * v + 1, v, name=text)
     if not near.allows_change and v > 1:
         graph = CappedPathPower(u, v, name=text)
     return Query(text, graph, near, u, range(v + 1), sum)
 
 
-@question(
-    "mean",
-    _PEOPLE,
-    _TOP,
-    meaning="mean of u values",
-    example="mean(4,5)",
-    drawn="mean(2,2)",
-    distance="a sum divided by u; otherwise the fractions s/k, 1 ≤ k ≤ u",
-    is_number=True,
-)
+@question("mean", _PEOPLE, _TOP, example="mean(4,5)", drawn="mean(2,2)", is_number=True)
 def _mean(text: str, near: Neighbours, u: int, v: int) -> Query:
+    """mean of u values
+
+    a sum divided by u; otherwise the fractions s/k, 1 ≤ k ≤ u
+    """
     _check_company(near, u, text)
     graph: AnswerGraph
     if near.allows_absent and u > 1:
@@ -121,17 +111,12 @@ def _mean(text: str, near: Neighbours, u: int, v: int) -> Query:
     return Query(text, graph, near, u, range(v + 1), mean_of, fewest=1)
 
 
-@question(
-    "median",
-    _PEOPLE,
-    _TOP,
-    meaning="median of u values (average of the middle two)",
-    example="median(4,5)",
-    drawn="median(4,2)",
-    distance="odd u: clique; even u: half-integers, adjacent within v/2; otherwise see below",
-    is_number=True,
-)
+@question("median", _PEOPLE, _TOP, example="median(4,5)", drawn="median(4,2)", is_number=True)
 def _median(text: str, near: Neighbours, u: int, v: int) -> Query:
+    """median of u values (average of the middle two)
+
+    odd u: clique; even u: half-integers, adjacent within v/2; otherwise see below
+    """
     graph: AnswerGraph
     if u == 1 or (u % 2 and not near.allows_absent):
         _check_company(near, u, text)
@@ -147,12 +132,14 @@ def _median(text: str, near: Neighbours, u: int, v: int) -> Query:
     "counts",
     _MANY,
     Parameter("k", "number of properties"),
-    meaning="how many of n people have each of k independent properties",
     example="counts(30,2)",
     drawn="counts(2,2)",
-    distance="d = max \\|Δ\\|; under add-remove max Δ⁺ + max Δ⁻ (see below)",
 )
 def _counts(text: str, near: Neighbours, n: int, k: int, *, listed: int = 16) -> Query:
+    r"""how many of n people have each of k independent properties
+
+    d = max \|Δ\|; under add-remove max Δ⁺ + max Δ⁻ (see below)
+    """
     check_written(k * math.log10(n + 1), k, text)
     graph: AnswerGraph = (
         StrongProduct([PathPower(n + 1)] * k, name=text)
@@ -168,12 +155,14 @@ def _counts(text: str, near: Neighbours, n: int, k: int, *, listed: int = 16) ->
     "histogram",
     _MANY,
     Parameter("c", "number of classes"),
-    meaning="how many of n people fall into each of c classes",
     example="histogram(10,3)",
     drawn="histogram(2,3)",
-    distance="d = ½‖Δ‖₁; under add-remove ‖Δ‖₁; under either max(ΣΔ⁺, ΣΔ⁻)",
 )
 def _histogram(text: str, near: Neighbours, n: int, c: int) -> Query:
+    """how many of n people fall into each of c classes
+
+    d = ½‖Δ‖₁; under add-remove ‖Δ‖₁; under either max(ΣΔ⁺, ΣΔ⁻)
+    """
     check_written(0, c, text)
     graph: AnswerGraph = (
         Histograms(n, c, absent=near.allows_absent, name=text)
@@ -184,15 +173,13 @@ def _histogram(text: str, near: Neighbours, n: int, c: int) -> Query:
 
 
 @question(
-    "count_mod",
-    _MANY,
-    Parameter("m", "modulus"),
-    meaning="a count of n people, modulo m",
-    example="count_mod(9,4)",
-    drawn="count_mod(6,6)",
-    distance="n ≥ m: cycle of m; n < m: path of n+1",
+    "count_mod", _MANY, Parameter("m", "modulus"), example="count_mod(9,4)", drawn="count_mod(6,6)"
 )
 def _count_mod(text: str, near: Neighbours, n: int, m: int) -> Query:
+    """a count of n people, modulo m
+
+    n ≥ m: cycle of m; n < m: path of n+1
+    """
     # A cycle once all remainders meet [C, fn. 5].
     closed = n >= m > 2
     graph: AnswerGraph = Cycle(m, name=text) if closed else PathPower(min(n + 1, m), name=text)
@@ -200,26 +187,22 @@ def _count_mod(text: str, near: Neighbours, n: int, m: int) -> Query:
 
 
 @question(
-    "choice",
-    Parameter("c", "number of possible winners"),
-    meaning="what most people chose, out of c",
-    example="choice(6)",
-    drawn="choice(5)",
-    distance="clique",
+    "choice", Parameter("c", "number of possible winners"), example="choice(6)", drawn="choice(5)"
 )
 def _choice(text: str, near: Neighbours, c: int) -> Query:
+    """what most people chose, out of c
+
+    clique
+    """
     return Query(text, Clique(c, name=text), near, None, range(c), most_frequent)
 
 
-@question(
-    "star",
-    Parameter("k", "number of values"),
-    meaning="the value (1 … k) on which all people agree, 0 when they do not",
-    example="star(3)",
-    drawn="star(5)",
-    distance="star",
-)
+@question("star", Parameter("k", "number of values"), example="star(3)", drawn="star(5)")
 def _star(text: str, near: Neighbours, k: int) -> Query:
+    """the value (1 … k) on which all people agree, 0 when they do not
+
+    star
+    """
     return Query(text, Star(k), near)  # [C, fn. 7]
 
 
@@ -227,12 +210,14 @@ def _star(text: str, near: Neighbours, k: int) -> Query:
     "databases",
     _PEOPLE,
     Parameter("v", "number of values"),
-    meaning="the whole database: the values of u people",
     example="databases(2,3)",
     drawn="databases(2,2)",
-    distance="sum over the people: clique of v; star of v around “absent”; clique of v+1",
 )
 def _databases(text: str, near: Neighbours, u: int, v: int) -> Query:
+    """the whole database: the values of u people
+
+    sum over the people: clique of v; star of v around “absent”; clique of v+1
+    """
     graph = Databases(u, range(v), change=near.allows_change, absent=near.allows_absent, name=text)
     return Query(text, graph, near, u, range(v), tuple, sees_absent=near.allows_absent)
 

@@ -86,11 +86,7 @@ _BASELINE = "baseline_"
 
 
 def arrow() -> tuple[Any, Any]:
-    """Return the modules ``pyarrow`` and ``pyarrow.parquet``, or say what to install.
-
-    >>> arrow()[0].__name__
-    'pyarrow'
-    """
+    """Return the modules ``pyarrow`` and ``pyarrow.parquet``, or say what to install."""
     try:
         import pyarrow
         import pyarrow.parquet
