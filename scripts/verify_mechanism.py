@@ -24,6 +24,15 @@ r"""Check a mechanism file in integers: whose question it answers, privacy, loss
 * *Slack.* A file may name δ beside ε. Then ``Σ_o max(0, W[i,o]·q - W[h,o]·p) <= δ·q·2^bits`` for
   neighbours. A column has ``x_h >= α·(x_i - e)`` with some e >= 0 that sum to at most δ over the
   columns, so the bound is ``Σ λ_i - α·δ·Σ max_k m_k``, summed over the arcs.
+  On a power of a path, where neighbours differ by at most v, *stairs* name a core for every
+  guess. From both ends towards it, what an answer has left over pays for answers up to v nearer
+  to the core, at α a piece: first those it must, and what is left at last goes to the one v
+  nearer. The answers of the core are paid from both sides.
+* *Window.* A file may hold a mechanism for the answers start … start + size - 1 alone: an answer
+  before them counts as the first, one behind them as the last. That moves no two answers further
+  apart, so what is private on the window is private. The prior must lie in the window; a private
+  column restricted to it is private there, and a guess outside costs no less than the nearest
+  one inside, so the bound of the window is one for the question.
 * *Limit.* An attacker who gains a_w(i) by doing w under answer i gains ``V = Σ_x max_w a_w·x``
   over the outputs x, which the file states. Under a limit on V the proof names θ >= 0 and for
   each guess k choices q_k(w) >= 0 of sum θ, and adds ``Σ_w q_k(w)·a_w(i)`` to the costs
@@ -36,6 +45,17 @@ is missing to 2^bits goes to one output. The rule is private when w falls by no 
 over the distance that one edge can make, and the missing part does not vary by more than p/q
 between any two rows: a sum of private columns is private. On cycles and Hamming graphs, where
 all answers look alike, ``W[i,o] = w[d(i,o)]`` alone is a rule (``radial``).
+
+* *Scores.* A file for ``commonest(c)`` or ``quantile(t/D,c)`` holds no matrix: it is read off the
+  counts of c values. Of a value at gap g (its score is g below the best) the weight is w_g, with
+  ``w_0 = 2^bits`` and ``w_{g+1} = ⌈w_g·q/p⌉``. Each value is accepted with probability
+  f = w/2^bits, and the first accepted one in a random order is the output (permute-and-flip,
+  McKenna and Sheldon 2020). So ``P(r) = f_r·∫_0^1 Π_{s≠r} (1 - v·f_s) dv``, which falls when
+  others rise; only differences count, so it is enough that r falls by one step. If r was not
+  best alone, P falls by ``f(g)/f(g+1) <= p/q``. If it was, the others' gaps shrink by one: with
+  ``f(g+1) >= f(g)·q/p`` before, ``∫_0^1 Π(1 - v·f(g+1)) <= ∫_0^1 Π(1 - v·f(g)·q/p)
+  = p/q·∫_0^{q/p} Π(1 - u·f(g)) du <= p/q·∫_0^1 Π(1 - u·f(g)) du``. One person moves two scores
+  apart by at most T steps (:func:`score_question`), and ``(p/q)^T <= exp(ε)``.
 
 This file needs Python 3.11 and NumPy, nothing else: ``python verify_mechanism.py FILE``.
 """
@@ -228,8 +248,10 @@ _HEADER = record(
             "start": whole(1, 1 << 4000),
             "core": whole(0, 1 << 60),
         },
+        scores={"bits": whole(40, 63)},
     ),
     outputs=maybe(listing(label, 1, 1 << 20)),
+    window=maybe(record(start=whole(0, 1 << 62), size=whole(1, 1 << 31))),
     consumer=maybe(
         record(
             prior=maybe(kinds(uniform={}, listed={"total": whole(1, 1 << 62)})),
@@ -258,6 +280,7 @@ _HEADER = record(
             multipliers=_BITS | {"arcs": _COUNT, "weight": maybe(whole(0, 1 << 512))},
             tree=_BITS | {"weight": maybe(whole(0, 1 << 512))},
             line=_BITS,
+            stairs=_BITS,
             phi=_BITS | {"constant": flag},
             envelope=_BITS,
             unbounded={"slope": fraction(0, 30)},
@@ -301,11 +324,20 @@ def check_header(told: Any) -> dict[str, Any]:
         consumer is not None or (certificate is None and found["limit"] is None),
         "a certificate or a limit needs the consumer whose loss it is about",
     )
+    if found["weights"]["kind"] == "scores":
+        bare = consumer is None and found["outputs"] is None and not found["sections"]
+        need(bare and own is None, "scores have a question, and neither lists nor a consumer")
     if consumer is not None:
         by_rule = certificate is not None and certificate["kind"] == "unbounded"
         known = (certificate is not None and not by_rule) or consumer["support"] is None
         need((consumer["prior"] is not None) == known, "the consumer needs a prior")
         need(found["limit"] is None or consumer["support"] is None, "a limit is for a prior")
+        if found["window"] is not None:
+            # Of answers outside nothing may be said but that they are impossible.
+            prior, known = consumer["prior"], consumer["support"] is None and found["limit"] is None
+            sound = known and prior is not None and prior["kind"] == "listed"
+            named = consumer["loss"]["kind"] != "listed"
+            need(sound and named, "a window is for a listed prior and a loss with a name")
     if certificate is not None:
         need(
             (certificate.get("weight") is not None) == (found["limit"] is not None),
@@ -349,8 +381,10 @@ def section_table(header: Mapping[str, Any], nodes: int) -> dict[str, tuple[int,
     if limit is not None:
         table["choices"] = guesses * actions, 0, wide
     kind = certificate["kind"]
-    if kind in ("multipliers", "tree", "line"):
+    if kind in ("multipliers", "tree", "line", "stairs"):
         table["prices"] = nodes, -wide, wide
+    if kind == "stairs":
+        table["cores"] = 2 * guesses, 0, nodes
     if kind == "multipliers" and certificate["arcs"]:
         table["arc_guess"] = certificate["arcs"], 0, guesses
         table["arc_from"] = table["arc_to"] = certificate["arcs"], 0, nodes
@@ -577,6 +611,8 @@ def check_ratios(header: Mapping[str, Any]) -> list[int]:
     """Check 1 <= p/q <= exp(ε·length) for every length; return α' for each."""
     multiple, base = header["epsilon"]["multiple"], header["epsilon"]["base"]
     lengths = [Fraction(1)] if header["graph"] is None else header["graph"]["lengths"]
+    if header["weights"]["kind"] == "scores":
+        lengths = [Fraction(1, score_question(header["query"], header["neighbours"])[2])]
     low, high = (Fraction(1), Fraction(1)) if base is None else ln_bounds(base)
     sound = multiple * low >= Fraction(1, 10**12) and multiple * high <= 500
     need(sound, "ε must be between 1e-12 and 500")
@@ -587,6 +623,37 @@ def check_ratios(header: Mapping[str, Any]) -> list[int]:
         need(ratio >= 1 and sound, f"ratio: {_short(ratio)} is not in 1 … exp(ε·{_short(length)})")
         alphas.append(alpha)
     return alphas
+
+
+def score_question(question: str, relation: str) -> tuple[Fraction | None, int, int]:
+    """Read a question by scores: which quantile, of how many values, and T.
+
+    T is how far one person, with k rows, can move two scores apart. Counts: who comes or goes
+    moves one of them by k; who changes moves one up and another down. Quantiles of rank t/D: value
+    v has the gap ``max(0, D·L - t·n, t·n - D·U)`` with L people below v, U not above, n in all.
+    A row that comes moves ``D·L - t·n`` and ``D·U - t·n`` by -t or D - t, one that changes by D.
+
+    >>> score_question("commonest(5)", "add-remove"), score_question("commonest(5)", "change-one")
+    ((None, 5, 1), (None, 5, 2))
+    >>> score_question("quantile(1/2,121)", "add-remove")
+    (Fraction(1, 2), 121, 2)
+    """
+    size = r"([1-9][0-9]{0,6})"
+    told = re.fullmatch(rf"(commonest|quantile)\((?:{size}/{size},)?{size}(?:,{size})?\)", question)
+    need(told is not None, f"question: {question[:60]!r} is not known as a question by scores")
+    assert told is not None
+    values, rows = int(told[4]), int(told[5] or 1)
+    need(told[5] != "1" and values <= 1 << 20, "question: one row each is not written out")
+    change = relation != "add-remove"
+    if told[1] == "commonest":
+        need(told[2] is None, "question: the commonest value has no rank")
+        return None, values, rows * (2 if change else 1)
+    need(told[2] is not None, "question: a quantile needs its rank, such as 1/2")
+    rank = Fraction(int(told[2]), int(told[3]))
+    need(f"{rank.numerator}/{rank.denominator}" == f"{told[2]}/{told[3]}" and rank < 1,
+         "question: the rank of a quantile is below 1 and in lowest terms")  # fmt: skip
+    most = max(rank.numerator, rank.denominator - rank.numerator)
+    return rank, values, 2 * rows * (rank.denominator if change else most)
 
 
 def _short(number: Fraction) -> str:
@@ -923,6 +990,21 @@ def question_graph(question: str, relation: str) -> Graph:
     else:
         graph.line = Fraction(0), Fraction(1)
     return graph
+
+
+def window_graph(graph: Graph, start: int, size: int) -> Graph:
+    """Return the part of a line that a mechanism is made for.
+
+    >>> window_graph(Graph("box", 9, ((9, 2),)), 4, 3).label(0)
+    4
+    """
+    line = graph.form == "box" and len(graph.sides) == 1 and not len(graph.edges)
+    need(line and start + size <= graph.nodes, "a window must be a part of a line of answers")
+    wide, whole = max(1, min(graph.sides[0][1], size - 1)), graph.label
+    found = Graph("box", size, ((size, wide),), label=lambda i: whole(i + start))
+    if graph.line is not None:
+        found.line = graph.line[0] + start * graph.line[1], graph.line[1]
+    return found
 
 
 def digits(i: int, sides: Sequence[tuple[int, int]]) -> tuple[int, ...]:
@@ -1724,6 +1806,10 @@ def lower_bound(consumer: Consumer) -> Fraction:
     prices = file.whole("prices").astype(object)
     if kind == "line":
         _check_line(consumer, prices)
+    elif kind == "stairs":
+        for k, owed in stairs_owed(consumer, prices, file.whole("cores").reshape(-1, 2).tolist()):
+            for i in owed:
+                need(False, f"certificate: guess {k} is not priced at answer {i}")
     elif kind == "tree":
         roots = file.whole("roots").tolist()
         for k, left in enumerate(tree_rooms(consumer, prices, roots)):
@@ -1785,6 +1871,77 @@ def tree_rooms(consumer: Consumer, prices: Array, roots: list[int]) -> Iterator[
     for k, root in enumerate(roots):
         cost = consumer.prior * consumer.losses(k) * (1 << consumer.bits)
         yield tree.left_at(root, (cost - owed).tolist(), consumer.file.alphas)
+
+
+def stairs_owed(
+    consumer: Consumer, prices: Array, cores: list[list[int]], digits: int = 48
+) -> Iterator[tuple[int, dict[int, int]]]:
+    """Yield for each guess the answers whose prices are not paid, with what is owed there.
+
+    Amounts are over 2^bits times the denominator of the costs. Answers so far from the core that
+    a piece of them counts less than 2^-digits there pay nothing.
+    """
+    graph, alpha = consumer.graph, consumer.file.alphas[0]
+    one = graph.form == "box" and len(graph.sides) == 1
+    need(one and 0 < alpha < 1 << 62, "certificate: stairs are for answers on a line")
+    width, layers, left = graph.sides[0][1], 1, alpha
+    while left >> (62 - digits) and layers * width < consumer.n:
+        left, layers = left * alpha >> 62, layers + 1
+    reach = layers * width
+    work = consumer.guesses * min(consumer.n, 2 * reach) * consumer.effort
+    need_work("the conditions of all guesses", work, 1500)
+    owed = prices * (consumer.prior_total * consumer.unit)
+    for k, (low, high) in enumerate(cores):
+        need(low <= high, f"certificate: the core of guess {k} has no answers")
+        first, last = max(0, low - reach), min(consumer.n, high + reach + 1)
+        costs = consumer.prior[first:last] * consumer.losses(k)[first:last]
+        weights = (costs * (1 << consumer.bits) - owed[first:last]).tolist()
+        found = _unpaid(weights, low - first, high - first, width, alpha)
+        yield k, {i + first: debt for i, debt in found.items()}
+
+
+def _unpaid(left: list[int], low: int, high: int, width: int, alpha: int) -> dict[int, int]:
+    """Pay for negative weights by positive ones at most ``width`` further out; return the rest.
+
+    A piece t of the coefficient of x_j is worth ⌊α·t⌋ at a neighbour i, because x_j >= α·x_i. An
+    answer is paid by the furthest that reach it, which reach the fewest others. What is left of
+    the one ``width`` away goes on to it.
+
+    >>> _unpaid([8, -2, -4, -1, 4], 1, 2, 1, 1 << 61)
+    {2: 4}
+    """
+    n, unpaid = len(left), {}
+    for order, out in ((range(n - 1, high, -1), 1), (range(low), -1)):
+        for i in order:
+            far = i + out * width
+            j = far
+            while left[i] < 0 and j != i:
+                if 0 <= j < n and left[j] > 0:
+                    piece = min(left[j], -(left[i] << 62) // alpha + 1)
+                    left[j] -= piece
+                    left[i] += piece * alpha >> 62
+                j -= out
+            if left[i] < 0:
+                unpaid[i], left[i] = -left[i], 0
+            elif 0 <= far < n and left[far] > 0:
+                left[i] += left[far] * alpha >> 62
+                left[far] = 0
+    behind, at, next_left = 0, high + 1, max(0, low - width)
+    for i in range(low, high + 1):
+        while at < min(n, i + width + 1):
+            behind, at = behind + (left[at] * alpha >> 62), at + 1
+        debt, next_left = -left[i], max(next_left, i - width)
+        # Of those before the core the first reach the fewest answers; all behind it reach the rest.
+        while debt > 0 and next_left < low:
+            piece = min(left[next_left], (debt << 62) // alpha + 1)
+            left[next_left] -= piece
+            debt -= piece * alpha >> 62
+            next_left += left[next_left] == 0
+        paid = min(max(debt, 0), behind)
+        behind -= paid
+        if debt > paid:
+            unpaid[i] = debt - paid
+    return unpaid
 
 
 def _check_line(consumer: Consumer, prices: Array) -> None:
@@ -2383,6 +2540,15 @@ def _judge(file: File, derive: Callable[[str, str], Graph], report: Report) -> N
     told = file.told
     named = ("query", "neighbours", "epsilon", *(("delta",) if told["delta"] is not None else ()))
     report.question = {name: told[name] for name in named}
+    if header["weights"]["kind"] == "scores":
+        _, values, steps = score_question(header["query"], header["neighbours"])
+        report.private = True
+        report.checked += [
+            f"p/q = {_short(ratio)}, and (p/q)^{steps} is at most exp(ε)",
+            f"one person moves two of the {values} scores of {header['query']} under "
+            f"{header['neighbours']} apart by at most {steps} steps, each worth p/q",
+        ]
+        return
     others = f", and so are {len(alphas) - 1} for other lengths" if len(alphas) > 1 else ""
     checked.append(f"p/q = {_short(ratio)} is at most exp(ε) for edges of length 1{others}")
     if header["weights"]["kind"] == "lattice":
@@ -2390,8 +2556,13 @@ def _judge(file: File, derive: Callable[[str, str], Graph], report: Report) -> N
         return
     if report.named:
         graph = derive(header["query"], header["neighbours"])
+        if header["window"] is not None:
+            start, size = header["window"]["start"], header["window"]["size"]
+            graph = window_graph(graph, start, size)
+            checked.append(f"answers count as the nearest of {start} … {start + size - 1}")
         file.expect(graph.nodes)
     else:
+        need(header["window"] is None, "a window belongs to a question with a name")
         file.expect(header["graph"]["nodes"])
         graph = own_graph(file)
     weights = Weights(file, graph)

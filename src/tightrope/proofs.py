@@ -21,6 +21,7 @@ from tightrope.certify import (
     Mechanism,
     PhiBound,
     Prices,
+    StairPrices,
     TreePrices,
     Unbounded,
     certify,
@@ -37,6 +38,7 @@ from tightrope.optimize.certificate import UnboundedCertificate
 from tightrope.optimize.closed_forms import line_prices
 from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Problem
+from tightrope.optimize.staircases import cheapest_cores
 from tightrope.phi import Phi
 from tightrope.queries import Query, query as query_of
 
@@ -78,14 +80,19 @@ def prove(
     """
     if design.epsilon is None:
         raise InputError("a mechanism file proves privacy: the design needs a privacy level")
+    asked = query_of(design.graph) if query is None else query
+    window = None
+    if design.inner is not None:
+        window, design = (design.start, design.inner.graph), design.inner
     channel, guess_of = _stored(design)
     return certify(
         channel,
-        query_of(design.graph) if query is None else query,
-        design.epsilon,
+        asked,
+        design.level,
         consumer=None if design.many else design.consumer,
         guess_of=guess_of,
         certificate=_certificate(design, progress, settings or SolverSettings()),
+        window=window,
     )
 
 
@@ -160,7 +167,9 @@ def _certificate(
     settings: SolverSettings,
     *,
     negative: float = 1e-15,
-) -> Prices | PhiBound | Envelope | TreePrices | LinePrices | Limited | Unbounded | None:
+) -> (
+    Prices | PhiBound | Envelope | TreePrices | LinePrices | StairPrices | Limited | Unbounded | None
+):
     """Return what the file proves: by a cover or by rule where that is enough, else in full."""
     proof = design.certificate
     if proof is None:
@@ -209,7 +218,7 @@ def _prices(
     mix: NDArray[np.float64] | None,
     progress: Callable[[float], None] | None,
     settings: SolverSettings,
-) -> Prices | TreePrices | LinePrices | None:
+) -> Prices | TreePrices | LinePrices | StairPrices | None:
     """Return the prices, alone on paths and trees, where they determine the multipliers."""
     graph, consumer, alpha = proof.graph, proof.consumer, proof.epsilon.alpha
     n, guesses = graph.size, consumer.loss.guess_count
@@ -224,6 +233,10 @@ def _prices(
         found = price(problem, Pricer(problem), proof.prices, problem.guesses)
         # Where its cheapest ray is highest, the rounding errors of a guess count least.
         return TreePrices(found.prices, found.rays.places, mix)
+    if guesses * graph.edge_count > settings.proof_arcs and graph.power is not None:
+        costs = Problem.of(graph, proof.epsilon, consumer).costs.T
+        _, low, high = cheapest_cores(costs - proof.prices, graph.power, alpha)
+        return StairPrices(proof.prices, np.stack([low, high], axis=1), mix)
     if guesses * graph.edge_count > settings.proof_multipliers:
         return None
     return _listed(proof, guesses, mix, progress)

@@ -11,6 +11,7 @@ from tightrope.certify.certificates import (
     LinePrices as LinePrices,
     PhiBound as PhiBound,
     Prices as Prices,
+    StairPrices as StairPrices,
     TreePrices as TreePrices,
     Unbounded as Unbounded,
 )

@@ -30,6 +30,7 @@ from tightrope.certify.judge import (
     phi_bound,
     phi_room,
     slack_cost,
+    stairs_owed,
     tree_rooms,
 )
 from tightrope.errors import CheckFailed, InputError
@@ -163,7 +164,31 @@ class Unbounded:
     slope: float
 
 
-Certificate = Prices | PhiBound | Envelope | TreePrices | LinePrices
+@dataclass(frozen=True)
+class StairPrices:
+    """Prices on a power of a path: answers on both sides of a core pay for those nearer to it.
+
+    Attributes
+    ----------
+    prices
+        One number for each answer.
+    cores
+        For each guess first and last answer of the core of its cheapest staircase.
+    mix
+        For a risk-averse consumer, the prior over the support that the prices belong to.
+
+    Examples
+    --------
+    >>> StairPrices([0.1, 0.1], [[0, 0], [1, 1]]).mix is None
+    True
+    """
+
+    prices: ArrayLike
+    cores: ArrayLike
+    mix: ArrayLike | None = None
+
+
+Certificate = Prices | PhiBound | Envelope | TreePrices | LinePrices | StairPrices
 Exact = tuple[dict[str, Any], Sections, Fraction]  # fields of the header, sections, the bound
 
 
@@ -213,6 +238,8 @@ def exact_certificate(certificate: Certificate, consumer: Consumer) -> Exact:
         raise InputError(f"there must be {consumer.n} prices, got {len(prices)}")
     if isinstance(certificate, TreePrices):
         fields, sections = _on_tree(prices, np.asarray(certificate.roots, np.int64), consumer)
+    elif isinstance(certificate, StairPrices):
+        fields, sections = _by_stairs(prices, np.asarray(certificate.cores, np.int64), consumer)
     elif isinstance(certificate, LinePrices):
         fields, sections = _on_line(prices, consumer)
     else:
@@ -266,6 +293,22 @@ def _on_tree(
         if not short.any():
             break
     return {"kind": "tree", "weight": None}, {"prices": narrow(prices), "roots": roots}
+
+
+def _by_stairs(
+    prices: NDArray[Any], cores: NDArray[np.int64], consumer: Consumer
+) -> tuple[dict[str, Any], Sections]:
+    """Lower the prices that are not paid by what is owed for them."""
+    unit = consumer.prior_total * consumer.unit
+    for _ in range(8):
+        short = np.zeros(consumer.n, np.int64).astype(object)
+        for _, owed in stairs_owed(consumer, prices, cores.tolist()):
+            for i, debt in owed.items():
+                short[i] = max(short[i], -(-debt // unit))
+        if not short.any():
+            return {"kind": "stairs"}, {"prices": narrow(prices), "cores": cores.ravel()}
+        prices = prices - short
+    raise CheckFailed("the prices are not paid for, and not only by rounding")
 
 
 def _on_line(prices: NDArray[Any], consumer: Consumer) -> tuple[dict[str, Any], Sections]:

@@ -24,6 +24,15 @@ r"""Check a mechanism file in integers: whose question it answers, privacy, loss
 * *Slack.* A file may name δ beside ε. Then ``Σ_o max(0, W[i,o]·q - W[h,o]·p) <= δ·q·2^bits`` for
   neighbours. A column has ``x_h >= α·(x_i - e)`` with some e >= 0 that sum to at most δ over the
   columns, so the bound is ``Σ λ_i - α·δ·Σ max_k m_k``, summed over the arcs.
+  On a power of a path, where neighbours differ by at most v, *stairs* name a core for every
+  guess. From both ends towards it, what an answer has left over pays for answers up to v nearer
+  to the core, at α a piece: first those it must, and what is left at last goes to the one v
+  nearer. The answers of the core are paid from both sides.
+* *Window.* A file may hold a mechanism for the answers start … start + size - 1 alone: an answer
+  before them counts as the first, one behind them as the last. That moves no two answers further
+  apart, so what is private on the window is private. The prior must lie in the window; a private
+  column restricted to it is private there, and a guess outside costs no less than the nearest
+  one inside, so the bound of the window is one for the question.
 * *Limit.* An attacker who gains a_w(i) by doing w under answer i gains ``V = Σ_x max_w a_w·x``
   over the outputs x, which the file states. Under a limit on V the proof names θ >= 0 and for
   each guess k choices q_k(w) >= 0 of sum θ, and adds ``Σ_w q_k(w)·a_w(i)`` to the costs
@@ -242,6 +251,7 @@ _HEADER = record(
         scores={"bits": whole(40, 63)},
     ),
     outputs=maybe(listing(label, 1, 1 << 20)),
+    window=maybe(record(start=whole(0, 1 << 62), size=whole(1, 1 << 31))),
     consumer=maybe(
         record(
             prior=maybe(kinds(uniform={}, listed={"total": whole(1, 1 << 62)})),
@@ -270,6 +280,7 @@ _HEADER = record(
             multipliers=_BITS | {"arcs": _COUNT, "weight": maybe(whole(0, 1 << 512))},
             tree=_BITS | {"weight": maybe(whole(0, 1 << 512))},
             line=_BITS,
+            stairs=_BITS,
             phi=_BITS | {"constant": flag},
             envelope=_BITS,
             unbounded={"slope": fraction(0, 30)},
@@ -321,6 +332,12 @@ def check_header(told: Any) -> dict[str, Any]:
         known = (certificate is not None and not by_rule) or consumer["support"] is None
         need((consumer["prior"] is not None) == known, "the consumer needs a prior")
         need(found["limit"] is None or consumer["support"] is None, "a limit is for a prior")
+        if found["window"] is not None:
+            # Of answers outside nothing may be said but that they are impossible.
+            prior, known = consumer["prior"], consumer["support"] is None and found["limit"] is None
+            sound = known and prior is not None and prior["kind"] == "listed"
+            named = consumer["loss"]["kind"] != "listed"
+            need(sound and named, "a window is for a listed prior and a loss with a name")
     if certificate is not None:
         need(
             (certificate.get("weight") is not None) == (found["limit"] is not None),
@@ -364,8 +381,10 @@ def section_table(header: Mapping[str, Any], nodes: int) -> dict[str, tuple[int,
     if limit is not None:
         table["choices"] = guesses * actions, 0, wide
     kind = certificate["kind"]
-    if kind in ("multipliers", "tree", "line"):
+    if kind in ("multipliers", "tree", "line", "stairs"):
         table["prices"] = nodes, -wide, wide
+    if kind == "stairs":
+        table["cores"] = 2 * guesses, 0, nodes
     if kind == "multipliers" and certificate["arcs"]:
         table["arc_guess"] = certificate["arcs"], 0, guesses
         table["arc_from"] = table["arc_to"] = certificate["arcs"], 0, nodes
@@ -971,6 +990,21 @@ def question_graph(question: str, relation: str) -> Graph:
     else:
         graph.line = Fraction(0), Fraction(1)
     return graph
+
+
+def window_graph(graph: Graph, start: int, size: int) -> Graph:
+    """Return the part of a line that a mechanism is made for.
+
+    >>> window_graph(Graph("box", 9, ((9, 2),)), 4, 3).label(0)
+    4
+    """
+    line = graph.form == "box" and len(graph.sides) == 1 and not len(graph.edges)
+    need(line and start + size <= graph.nodes, "a window must be a part of a line of answers")
+    wide, whole = max(1, min(graph.sides[0][1], size - 1)), graph.label
+    found = Graph("box", size, ((size, wide),), label=lambda i: whole(i + start))
+    if graph.line is not None:
+        found.line = graph.line[0] + start * graph.line[1], graph.line[1]
+    return found
 
 
 def digits(i: int, sides: Sequence[tuple[int, int]]) -> tuple[int, ...]:
@@ -1772,6 +1806,10 @@ def lower_bound(consumer: Consumer) -> Fraction:
     prices = file.whole("prices").astype(object)
     if kind == "line":
         _check_line(consumer, prices)
+    elif kind == "stairs":
+        for k, owed in stairs_owed(consumer, prices, file.whole("cores").reshape(-1, 2).tolist()):
+            for i in owed:
+                need(False, f"certificate: guess {k} is not priced at answer {i}")
     elif kind == "tree":
         roots = file.whole("roots").tolist()
         for k, left in enumerate(tree_rooms(consumer, prices, roots)):
@@ -1833,6 +1871,77 @@ def tree_rooms(consumer: Consumer, prices: Array, roots: list[int]) -> Iterator[
     for k, root in enumerate(roots):
         cost = consumer.prior * consumer.losses(k) * (1 << consumer.bits)
         yield tree.left_at(root, (cost - owed).tolist(), consumer.file.alphas)
+
+
+def stairs_owed(
+    consumer: Consumer, prices: Array, cores: list[list[int]], digits: int = 48
+) -> Iterator[tuple[int, dict[int, int]]]:
+    """Yield for each guess the answers whose prices are not paid, with what is owed there.
+
+    Amounts are over 2^bits times the denominator of the costs. Answers so far from the core that
+    a piece of them counts less than 2^-digits there pay nothing.
+    """
+    graph, alpha = consumer.graph, consumer.file.alphas[0]
+    one = graph.form == "box" and len(graph.sides) == 1
+    need(one and 0 < alpha < 1 << 62, "certificate: stairs are for answers on a line")
+    width, layers, left = graph.sides[0][1], 1, alpha
+    while left >> (62 - digits) and layers * width < consumer.n:
+        left, layers = left * alpha >> 62, layers + 1
+    reach = layers * width
+    work = consumer.guesses * min(consumer.n, 2 * reach) * consumer.effort
+    need_work("the conditions of all guesses", work, 1500)
+    owed = prices * (consumer.prior_total * consumer.unit)
+    for k, (low, high) in enumerate(cores):
+        need(low <= high, f"certificate: the core of guess {k} has no answers")
+        first, last = max(0, low - reach), min(consumer.n, high + reach + 1)
+        costs = consumer.prior[first:last] * consumer.losses(k)[first:last]
+        weights = (costs * (1 << consumer.bits) - owed[first:last]).tolist()
+        found = _unpaid(weights, low - first, high - first, width, alpha)
+        yield k, {i + first: debt for i, debt in found.items()}
+
+
+def _unpaid(left: list[int], low: int, high: int, width: int, alpha: int) -> dict[int, int]:
+    """Pay for negative weights by positive ones at most ``width`` further out; return the rest.
+
+    A piece t of the coefficient of x_j is worth ⌊α·t⌋ at a neighbour i, because x_j >= α·x_i. An
+    answer is paid by the furthest that reach it, which reach the fewest others. What is left of
+    the one ``width`` away goes on to it.
+
+    >>> _unpaid([8, -2, -4, -1, 4], 1, 2, 1, 1 << 61)
+    {2: 4}
+    """
+    n, unpaid = len(left), {}
+    for order, out in ((range(n - 1, high, -1), 1), (range(low), -1)):
+        for i in order:
+            far = i + out * width
+            j = far
+            while left[i] < 0 and j != i:
+                if 0 <= j < n and left[j] > 0:
+                    piece = min(left[j], -(left[i] << 62) // alpha + 1)
+                    left[j] -= piece
+                    left[i] += piece * alpha >> 62
+                j -= out
+            if left[i] < 0:
+                unpaid[i], left[i] = -left[i], 0
+            elif 0 <= far < n and left[far] > 0:
+                left[i] += left[far] * alpha >> 62
+                left[far] = 0
+    behind, at, next_left = 0, high + 1, max(0, low - width)
+    for i in range(low, high + 1):
+        while at < min(n, i + width + 1):
+            behind, at = behind + (left[at] * alpha >> 62), at + 1
+        debt, next_left = -left[i], max(next_left, i - width)
+        # Of those before the core the first reach the fewest answers; all behind it reach the rest.
+        while debt > 0 and next_left < low:
+            piece = min(left[next_left], (debt << 62) // alpha + 1)
+            left[next_left] -= piece
+            debt -= piece * alpha >> 62
+            next_left += left[next_left] == 0
+        paid = min(max(debt, 0), behind)
+        behind -= paid
+        if debt > paid:
+            unpaid[i] = debt - paid
+    return unpaid
 
 
 def _check_line(consumer: Consumer, prices: Array) -> None:
@@ -2447,8 +2556,13 @@ def _judge(file: File, derive: Callable[[str, str], Graph], report: Report) -> N
         return
     if report.named:
         graph = derive(header["query"], header["neighbours"])
+        if header["window"] is not None:
+            start, size = header["window"]["start"], header["window"]["size"]
+            graph = window_graph(graph, start, size)
+            checked.append(f"answers count as the nearest of {start} … {start + size - 1}")
         file.expect(graph.nodes)
     else:
+        need(header["window"] is None, "a window belongs to a question with a name")
         file.expect(header["graph"]["nodes"])
         graph = own_graph(file)
     weights = Weights(file, graph)

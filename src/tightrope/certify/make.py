@@ -25,6 +25,7 @@ from tightrope.certify.judge import (
     Refused,
     Weights,
     lattice_bounds,
+    window_graph,
 )
 from tightrope.certify.mechanism import Mechanism
 from tightrope.certify.question import canonical_text, judged_graph
@@ -52,6 +53,7 @@ def certify(
     guess_of: ArrayLike | None = None,
     certificate: Certificate | Limited | Unbounded | None = None,
     delta: Fraction | None = None,
+    window: tuple[int, AnswerGraph] | None = None,
 ) -> Mechanism:
     r"""Turn a channel into a mechanism whose privacy is proved in integers.
 
@@ -81,6 +83,9 @@ def certify(
     delta
         For answers in a row: what all outputs together may exceed the ratio by. The channel is
         then an :class:`~tightrope.channels.IntegerChannel` whose weights stay as they are.
+    window
+        Where channel and consumer are for a part of a line of answers: its first node, and its
+        graph. Answers outside count as the nearest inside.
 
     Examples
     --------
@@ -90,9 +95,10 @@ def certify(
     (True, True)
     """
     level, asked = Epsilon.of(epsilon), query(question, neighbours)
-    if channel.shape[0] != asked.graph.size:
+    answers = asked.graph if window is None else window[1]
+    if channel.shape[0] != answers.size:
         raise InputError(
-            f"a mechanism needs one row for each of the {asked.graph.size} answers of "
+            f"a mechanism needs one row for each of the {answers.size} answers of "
             f"{asked.text}, got {channel.shape[0]} rows"
         )
     if certificate is not None and consumer is None:
@@ -101,9 +107,13 @@ def certify(
         return _without_ends(channel, asked, level, consumer, certificate)
     try:
         graph = judged_graph(asked.graph, by_rule=canonical_text(asked) is not None)
+        if window is not None:
+            graph = window_graph(graph, window[0], answers.size)
     except Refused as refused:
         raise TooLarge(str(refused)) from None
     header, sections = _question(asked, level, graph)
+    if window is not None:
+        header["window"] = {"start": window[0], "size": answers.size}
     kept: NDArray[np.int64] | range
     if delta is None:
         kept, moved = _add_weights(header, sections, channel, graph, level, consumer, guess_of)
@@ -118,7 +128,7 @@ def certify(
         guesses = chosen if guess_of is None else np.asarray(guess_of, np.int64)[chosen]
         same = np.array_equal(guesses, np.arange(len(chosen)))
         guessed = None if same else guesses
-        _add_consumer(header, sections, asked.graph, graph, consumer, guessed, certificate)
+        _add_consumer(header, sections, answers, graph, consumer, guessed, certificate)
     return _checked(Mechanism(encode(header, sections, graph.nodes), moved=moved))
 
 
@@ -185,6 +195,7 @@ def _question(asked: Query, level: Epsilon, graph: Graph | None) -> tuple[dict[s
         "delta": None,
         "ratios": [str(ratio) for ratio in ratios],
         "outputs": None,
+        "window": None,
         "consumer": None,
         "expected_loss": None,
         "limit": None,

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.certify.judge import File, Graph, LatticeWeights, Refused, Weights, need, own_graph
+from tightrope.certify.judge import (
+    File,
+    Graph,
+    LatticeWeights,
+    Refused,
+    Weights,
+    need,
+    own_graph,
+    window_graph,
+)
 from tightrope.certify.question import canonical_text, derived_graph, named_query
 from tightrope.channels import Channel, IntegerChannel, RuleChannel, UnboundedNoise
 from tightrope.channels.base import LIMITS
@@ -51,6 +60,7 @@ class Mechanism:
     ) -> None:
         #: The largest share of probability that rounding moved, where this was just made.
         self.moved = moved
+        self._start, self._nodes = 0, 0
         try:
             self._file = File(source)
             header = self._file.header
@@ -66,7 +76,10 @@ class Mechanism:
                 named = named_query(header["query"], header["neighbours"]).graph
                 self._graph = Graph("lattice", named.size, label=named.label)
             elif own is None:
-                self._graph = derived_graph(header["query"], header["neighbours"])
+                self._graph = whole = derived_graph(header["query"], header["neighbours"])
+                if header["window"] is not None:
+                    self._start, size = header["window"]["start"], header["window"]["size"]
+                    self._nodes, self._graph = whole.nodes, window_graph(whole, self._start, size)
                 self._file.expect(self._graph.nodes)
             else:
                 self._file.expect(own["nodes"])
@@ -134,8 +147,14 @@ class Mechanism:
     @property
     def shape(self) -> tuple[int, int]:
         """Number of answers and number of outputs."""
-        nodes = self._graph.nodes
+        nodes = self._nodes or self._graph.nodes
         return nodes, nodes if self.noise is not None else self._weights.outputs
+
+    @property
+    def window(self) -> range | None:
+        """The nodes that have rows of their own; others count as the nearest of them."""
+        last = self._start + self._graph.nodes
+        return range(self._start, last) if self._nodes else None
 
     @property
     def kind(self) -> str:
@@ -183,17 +202,18 @@ class Mechanism:
 
     @property
     def graph(self) -> Graph:
-        """Who is whose neighbour, as the judge reads it."""
+        """Who is whose neighbour, as the judge reads it; the part in the window where one is."""
         return self._graph
 
     def row_weights(self, i: int) -> NDArray[Any]:
         """Return the integer weights of the outputs when the true answer is node i."""
         if not 0 <= i < self.shape[0]:
             raise InputError(f"row must be in 0 … {self.shape[0] - 1}, got {i}")
+        row = min(max(int(i) - self._start, 0), self._graph.nodes - 1)
         try:
             if self._listed is None:
-                return self._weights.row(int(i))
-            return np.concatenate([block[int(i)] for block in self._listed])
+                return self._weights.row(row)
+            return np.concatenate([block[row] for block in self._listed])
         except Refused as refused:
             raise InputError(f"the mechanism: {refused}") from None
 
@@ -210,13 +230,16 @@ class Mechanism:
         return [block for _, block in self._weights.columns()]
 
     def column_blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Yield blocks of columns of weights, each with the number of its first output."""
+        """Yield blocks of columns of weights, each with the number of its first output.
+
+        In a window there is one row for each of its answers.
+        """
         yield from self._weights.columns()
 
     def input_label(self, i: int) -> Hashable:
         """Return the answer that row i stands for."""
         self._check_place(i, self.shape[0])
-        return self._graph.label(int(i))
+        return self._graph.label(int(i) - self._start)
 
     def output_label(self, o: int) -> Hashable:
         """Return what is reported for output o."""
@@ -259,7 +282,7 @@ class Mechanism:
             return UnboundedNoise(self.question.graph, self.epsilon, self.noise.lattice.core)
         # Rules have wide integers, which take their time in a matrix.
         most = LIMITS.matrix // 10 if self.kind == "dense" else 1 << 16
-        if self.shape[0] * self.shape[1] > most:
+        if self._nodes or self.shape[0] * self.shape[1] > most:
             return _RuleChannel(self)
         weights = np.concatenate([block for _, block in self.column_blocks()], axis=1)
         inputs = [self.input_label(i) for i in range(self.shape[0])]
@@ -309,6 +332,10 @@ class _RuleChannel(RuleChannel):
             return column + rest if o == weights.rest_at else column
         blocks = self.mechanism.column_blocks()
         found = next(b[:, o - s] for s, b in blocks if s <= o < s + b.shape[1])
+        window = self.mechanism.window
+        if window is not None:
+            self._check_row("a column", self.shape[0])
+            found = found[np.clip(np.arange(self.shape[0]) - window.start, 0, len(window) - 1)]
         return (found.astype(object) / self.mechanism.total).astype(float)
 
     def input_label(self, i: int) -> Hashable:

@@ -200,6 +200,7 @@ def by_score(
         "neighbours": near.value,
         "graph": None,
         "delta": None,
+        "window": None,
         "epsilon": {
             "multiple": str(level.multiple),
             "base": None if level.base is None else str(level.base),

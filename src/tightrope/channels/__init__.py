@@ -30,6 +30,7 @@ from tightrope.channels.privacy import (
     smallest_epsilon as smallest_epsilon,
 )
 from tightrope.channels.structured import (
+    ClampedChannel as ClampedChannel,
     GeometricChannel as GeometricChannel,
     KroneckerChannel as KroneckerChannel,
     ScaledPhi as ScaledPhi,

@@ -332,6 +332,59 @@ def _check_scale(scale: ArrayLike, size: int) -> NDArray[np.float64]:
     return values
 
 
+class ClampedChannel(RuleChannel):
+    """A channel for a part of a line of answers; the others count as the nearest of them.
+
+    Clamping moves no two answers further apart, so the channel is as private as the inner one.
+
+    Parameters
+    ----------
+    inner
+        The channel of the answers start, start + 1, …
+    size
+        The number of all answers.
+    start
+        The first answer of the part.
+    label
+        Rule from an index to the answer it stands for; the index itself by default.
+
+    Examples
+    --------
+    >>> narrow = ClampedChannel(GeometricChannel(3, "ln(2)"), 100, 50)
+    >>> narrow.row(7).tolist() == narrow.row(50).tolist(), narrow.column(2)[[50, 51, 99]].round(4)
+    (True, array([0.1667, 0.3333, 0.6667]))
+    """
+
+    def __init__(
+        self,
+        inner: Channel,
+        size: int,
+        start: int,
+        label: Callable[[int], Hashable] | None = None,
+    ) -> None:
+        self.inner, self.start = inner, start
+        self.shape = (size, inner.shape[1])
+        self._inputs, self._outputs = label, inner.output_label
+
+    def _row(self, i: int) -> int:
+        return min(max(int(i) - self.start, 0), self.inner.shape[0] - 1)
+
+    def row(self, i: int) -> NDArray[np.float64]:
+        """Return row i, which is one of the inner channel."""
+        self._check_input(i)
+        return self.inner.row(self._row(i))
+
+    def column(self, o: int) -> NDArray[np.float64]:
+        """Return column o, with its ends repeated."""
+        self._check_row("a column", self.shape[0])
+        behind = self.shape[0] - self.start - self.inner.shape[0]
+        return np.pad(self.inner.column(o), (self.start, behind), mode="edge")
+
+    def __repr__(self) -> str:
+        last = self.start + self.inner.shape[0] - 1
+        return f"<ClampedChannel {self.shape[0]} answers, those of {self.start} … {last} alone>"
+
+
 class KroneckerChannel(RuleChannel):
     r"""The product :math:`X_1 \otimes \dots \otimes X_u`: each coordinate goes its own way.
 

@@ -20,7 +20,7 @@ from tightrope.errors import CheckFailed, InputError, TightropeError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import LIMITS
 from tightrope.mechanisms import exponential, geometric, independent
-from tightrope.optimize import closed_forms, solvers, unbounded
+from tightrope.optimize import closed_forms, solvers, sums, unbounded
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.minimax import minimax_remap
 from tightrope.optimize.progress import Callback, Stopped, Watch
@@ -36,14 +36,16 @@ ROUTES: Mapping[str, Callable[[Task], Plan | str]] = {
     "regular": closed_forms.regular_route,
     "symmetric": closed_forms.symmetric_route,
     "candidate": closed_forms.candidate_route,
+    "window": sums.window_route,
     "dual": solvers.dual_route,
+    "staircases": sums.staircases_route,
     "orbits": solvers.orbits_route,
     "rays": solvers.rays_route,
     "unbounded": unbounded.unbounded_route,
     "plain": solvers.plain_route,
 }
 #: The routes that take time; the others are tried even when time is up.
-SEARCHES = ("dual", "orbits", "rays", "plain")
+SEARCHES = ("window", "dual", "staircases", "orbits", "rays", "plain")
 
 
 def _along_line(graph: AnswerGraph, epsilon: Epsilon) -> Channel:

@@ -75,6 +75,8 @@ class Design:
         below this.
     rounds, faces
         How an engine came to it: the next design of a sweep starts from its faces.
+    inner, start
+        The design on the window that holds the prior, and its first answer, where there is one.
 
     Examples
     --------
@@ -108,6 +110,8 @@ class Design:
     rounds: int = 0
     unbounded_bound: float | None = None
     faces: dict[int, Face] | None = field(default=None, repr=False)
+    inner: Design | None = field(default=None, repr=False)
+    start: int = 0
 
     @property
     def level(self) -> Epsilon:

@@ -39,6 +39,11 @@ class SolverSettings:
     #: Most answers for which the prices of a closed form are priced again, although a theorem
     #: says that they are feasible.
     checked_answers: int = 1500
+    #: Most answers times width for which the program over staircases is solved: above it the
+    #: simplex method loses its digits.
+    staircase_entries: int = 8_000
+    #: Up to this many answers no window is looked for: all answers are quick enough.
+    window_answers: int = 1000
     #: Most entries of a simple mechanism that a design is compared with.
     baseline_entries: int = 20_000_000
     #: The same for a risk-averse consumer, whose best remap is a linear program.
@@ -106,6 +111,8 @@ class SolverSettings:
     regret_news_share: float = 0.1
 
     # -- proofs in files --------------------------------------------------------------------
+    #: On powers of paths the prices alone are proved beyond this many guesses times edges.
+    proof_arcs: int = 100_000
     #: Most guesses times edges for which the multipliers of every guess are listed.
     proof_multipliers: int = 4_000_000
     #: Most answers times guesses on a tree whose prices are proved by elimination.

@@ -30,7 +30,7 @@ def consumer(graph, prior="uniform", loss="binary"):
         (Clique(4), 1, "0.28,0.24,0.24,0.24", "binary", "regular"),
         (PathPower(6, 2), 1, "0.3,0.2,0.2,0.1,0.1,0.1", "binary", "candidate"),
         (PathPower(6, 2), 1, "0.3,0.2,0.2,0.1,0.1,0.1", "absolute", "dual"),
-        (PathPower(60, 3), 1, "uniform", "absolute", "orbits"),
+        (PathPower(60, 3), 1, "uniform", "absolute", "staircases"),
         (PathPower(40, 4), 1, "binomial(.3)", "absolute", "rays"),
     ],
 )
@@ -71,8 +71,8 @@ def test_refusals_name_the_condition_that_fails(graph, prior, loss, route, why) 
 def test_every_route_explains_itself() -> None:
     rows = explain_routes(Star(3), 1)
     assert [name for name, _, _ in rows] == [
-        "geometric", "tree", "regular", "symmetric", "candidate", "dual", "orbits", "rays",
-        "unbounded", "plain",
+        "geometric", "tree", "regular", "symmetric", "candidate", "window", "dual", "staircases",
+        "orbits", "rays", "unbounded", "plain",
     ]  # fmt: skip
     assert all(why for _, _, why in rows)
 
