@@ -55,15 +55,31 @@ def test_a_count_with_its_interval_its_cost_and_what_is_left(run):
 
 
 def test_groups_are_a_table_charged_once(run):
-    sql = "select region, count(*) as n from people group by region"
+    sql = "select sex, region, count(*) as n from people group by sex, region"
     told = run("ask", sql, "--epsilon", "3", "--json").data
-    assert [row["region"] for row in told["rows"]] == ["north", "south", "(other)"]
-    assert sum(row["n"] for row in told["rows"]) == 40
+    assert [(row["sex"], row["region"]) for row in told["rows"]] == [
+        ("f", "north"), ("f", "south"), ("m", "north"), ("m", "south"), ("(other)", ""),
+    ]  # fmt: skip
+    assert all(0 <= row["n low"] <= row["n"] <= row["n high"] <= 40 for row in told["rows"])
     assert told["charged"] == "3"
     shown = run("ask", "select sex, count(*) from people group by sex", "--epsilon", "1")
     assert shown.code == 0
     assert "(other)" not in shown.out
     assert "±" in shown.out or " to " in shown.out
+
+
+def test_sums_means_and_bins_by_group(run):
+    sql = "select sex, sum(age) as s, avg(age) as m from people group by sex"
+    told = run("ask", sql, "--epsilon", "4", "--json").data
+    assert [row["sex"] for row in told["rows"]] == ["f", "m"]
+    assert all(20 <= row["m low"] <= row["m"] <= row["m high"] <= 60 for row in told["rows"])
+    assert told["charged"] == "4"
+    assert len(told["releases"]) == 2  # the sums; the sums and counts of the means
+    bins = "select floor(age / 10) * 10 as decade, count(*) from people group by decade"
+    told = run("ask", bins, "--epsilon", "1", "--json").data
+    assert [row["decade"] for row in told["rows"]] == [20, 30, 40, 50, 60, "(other)"]
+    whole = run("ask", "select avg(age) as m from people", "--epsilon", "1", "--json").data
+    assert 20 <= whole["rows"][0]["m"] <= 60
 
 
 def test_a_dry_run_pays_nothing_and_reads_nothing(run):
@@ -136,7 +152,7 @@ def test_a_job_that_does_not_fit_pays_nothing(run):
         (("select count(*) from people where sex = 'w'", "--epsilon", "1"), "they know 'f', 'm'"),
         (("select count(* from people", "--epsilon", "1"), "line 1, column"),
         (("select sum(height) from people", "--epsilon", "1"), "columns.height"),
-        (("select max(age) from people", "--epsilon", "1"), "known are"),
+        (("select stddev(age) from people", "--epsilon", "1"), "known are"),
         ((COUNT, "--epsilon", "1", "--population", "7"), "leave --column and --population out"),
         ((COUNT, "--epsilon", "1", "--confidence", "2"), "confidence"),
     ],

@@ -8,21 +8,22 @@ from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from tightrope.certify import ScoreMechanism
 from tightrope.errors import InputError
 from tightrope.publish.accounts import shown
-from tightrope.publish.intervals import confidence_set, level_of, margin_text
+from tightrope.publish.intervals import confidence_set, level_of, margin_text, score_error
 from tightrope.publish.releasing import Release
 from tightrope.publish.shapes import Kind, Shape
 
 if TYPE_CHECKING:
-    from tightrope.certify import Mechanism
+    from tightrope.certify import AnyMechanism
 
 Number = int | Fraction
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A published number and the interval that holds the true one.
+    """A published number and the interval that holds the true one, or how near to it that is.
 
     >>> str(Estimate(432, 402, 462))
     '432 ± 30'
@@ -31,10 +32,11 @@ class Estimate:
     value: Any
     low: Number | None = None
     high: Number | None = None
+    note: str = ""
 
     def __str__(self) -> str:
         if self.low is None or self.high is None:
-            return str(self.value)
+            return f"{self.value}, {self.note}" if self.note else str(self.value)
         return margin_text(self.value, self.low, self.high)
 
 
@@ -109,6 +111,8 @@ class Answer:
                 line[title] = _plain(one.value)
                 if one.low is not None:
                     line |= {f"{title} low": _plain(one.low), f"{title} high": _plain(one.high)}
+                if one.note:
+                    line[f"{title} error"] = one.note
             found.append(line)
         return found
 
@@ -186,7 +190,7 @@ class Answer:
 
 
 def estimates(
-    shape: Shape, mechanisms: Sequence[Mechanism], release: Release, confidence: Any
+    shape: Shape, mechanisms: Sequence[AnyMechanism], release: Release, confidence: Any
 ) -> dict[tuple[Any, ...], tuple[Estimate, ...]]:
     """Return the numbers of one released question, by the names of the groups.
 
@@ -201,8 +205,15 @@ def estimates(
     """
     level, made = level_of(confidence), mechanisms[0]
     answer: Any = release.answer
-    if shape.kind is Kind.MOST:
-        return {(): (Estimate(shape.groups[answer]),)}
+    if isinstance(made, ScoreMechanism):
+        note = str(score_error(made, level))
+        if shape.kind is Kind.MOST:
+            return {(): (Estimate(shape.groups[answer], note=note),)}
+        drawn = answer[0] if shape.axes else [answer]
+        return {
+            name: (Estimate(value, note=note),)
+            for name, value in zip(shape.cells, drawn, strict=True)
+        }
     if shape.kind is Kind.MODULO:
         return {(): (Estimate(answer),)}
     if shape.kind in (Kind.GROUPS, Kind.COUNTS):
@@ -211,7 +222,7 @@ def estimates(
             return {(): tuple(found)}
         return dict(zip(_names(shape), ((one,) for one in found), strict=True))
     names = _names(shape)[: len(shape.cells)]
-    if not shape.is_divided if shape.kind is Kind.MEAN else True:
+    if not (shape.kind is Kind.MEAN and shape.is_divided):
         drawn = answer[0] if shape.axes else [answer]
         scale = Fraction(1, shape.table.needed_population()) if shape.kind is Kind.MEAN else 1
         offset = shape.draws[0].offset
@@ -235,7 +246,8 @@ def _names(shape: Shape) -> list[tuple[Any, ...]]:
     return [*shape.cells, *more]
 
 
-def _each(mechanism: Mechanism, answer: Any, level: Fraction) -> list[Estimate]:
+def _each(mechanism: AnyMechanism, answer: Any, level: Fraction) -> list[Estimate]:
+    assert not isinstance(mechanism, ScoreMechanism)
     found, guess = confidence_set(mechanism, answer, level), mechanism.guess(answer)
     values = guess if isinstance(guess, tuple) else (guess,)
     return [Estimate(value, *ends) for value, ends in zip(values, found.bounds, strict=True)]
@@ -244,7 +256,8 @@ def _each(mechanism: Mechanism, answer: Any, level: Fraction) -> list[Estimate]:
 def _scaled(one: Estimate, offset: int, scale: Number) -> Estimate:
     assert one.low is not None
     assert one.high is not None
-    return Estimate(*(_tidy((x + offset) * scale) for x in (one.value, one.low, one.high)))
+    value, low, high = (_tidy((x + offset) * scale) for x in (one.value, one.low, one.high))
+    return Estimate(value, low, high)
 
 
 def _quotient(shape: Shape, total: Estimate, count: Estimate) -> Estimate:

@@ -21,22 +21,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tightrope.asking.answers import Answer, estimates, joined
-from tightrope.asking.shelf import Told, proved
+from tightrope.asking.shelf import Told, mechanism_for
+from tightrope.certify import ScoreMechanism
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.publish.accounts import charge_of, shown
 from tightrope.publish.facts import FACTS_FILE, Column, Facts, facts_of_one_table, read_facts
-from tightrope.publish.intervals import level_of, promised_error
+from tightrope.publish.intervals import level_of, promised_error, score_error
 from tightrope.publish.ledger import Ledger
 from tightrope.publish.releasing import Release, Request, carry_out, likely_place, verdict_of
 from tightrope.publish.shapes import Draw, Kind, Shape
 from tightrope.publish.sources import dialect_of
 from tightrope.publish.sql_reader import read_shapes, semicolons
 from tightrope.publish.store import Store
-from tightrope.queries import Neighbours, query
+from tightrope.queries import Neighbours
 
 if TYPE_CHECKING:
-    from tightrope.certify import Mechanism
+    from tightrope.certify import AnyMechanism
 
 Level = Epsilon | float | Fraction | str
 
@@ -63,12 +64,19 @@ class Wanted:
     error: Fraction | None = None
 
 
+def has_error(shape: Shape) -> bool:
+    """Whether the error of a question's numbers is known before the data is read."""
+    return shape.kind not in (Kind.MOST, Kind.MODULO, Kind.QUANTILE) and not (
+        shape.kind is Kind.MEAN and shape.is_divided
+    )
+
+
 @dataclass(frozen=True)
 class Part:
     """One question with its mechanisms, one for each draw."""
 
     shape: Shape
-    mechanisms: tuple[Mechanism, ...]
+    mechanisms: tuple[AnyMechanism, ...]
 
     @property
     def cost(self) -> Fraction:
@@ -78,10 +86,10 @@ class Part:
 
     def error(self, confidence: Any) -> tuple[Any, ...]:
         """Return the error of each number that is kept with a probability; of a mean, none."""
-        shape = self.shape
-        if shape.kind in (Kind.MOST, Kind.MODULO) or (shape.kind is Kind.MEAN and shape.is_divided):
+        shape, made = self.shape, self.mechanisms[0]
+        if isinstance(made, ScoreMechanism) or not has_error(shape):
             return ()
-        errors = promised_error(self.mechanisms[0], confidence)
+        errors = promised_error(made, confidence)
         if shape.kind is Kind.MEAN:
             return tuple(Fraction(x) / shape.table.needed_population() for x in errors)
         return errors
@@ -269,7 +277,10 @@ def plan(
             )
         known = facts if isinstance(facts, Facts) else read_facts(facts)
     place = likely_place(data, known)
-    shapes = [read_shapes(one.sql, known, dialect_of(place)) for one in asked]
+    shapes = [
+        [replace(shape, by_score=shape.kind is Kind.MOST) for shape in found]
+        for found in (read_shapes(one.sql, known, dialect_of(place)) for one in asked)
+    ]
     levels = _shared(asked, shapes, epsilon, level, progress)
     questions = []
     for one, mine, share in zip(asked, shapes, levels, strict=True):
@@ -398,9 +409,9 @@ def _split(shape: Shape, level: Epsilon) -> list[Epsilon]:
     return [level.scaled(share / draw.width) for share, draw in zip(shares, draws, strict=True)]
 
 
-def _made(shape: Shape, level: Epsilon, told: Told | None) -> tuple[Mechanism, ...]:
+def _made(shape: Shape, level: Epsilon, told: Told | None) -> tuple[AnyMechanism, ...]:
     return tuple(
-        proved(query(draw.query, neighbours=draw.neighbours), each, told)
+        mechanism_for(draw, each, told)
         for draw, each in zip(shape.draws, _split(shape, level), strict=True)
     )
 
@@ -484,8 +495,11 @@ def _usual(shape: Shape, level: Epsilon, confidence: Fraction) -> float:
 def error_text(part: Part, confidence: Fraction) -> str:
     """Say what error a question's numbers will have."""
     share, errors = f"{float(confidence) * 100:.4g} %", _few(part.error(confidence))
+    made = part.mechanisms[0]
+    if isinstance(made, ScoreMechanism):
+        return str(score_error(made, confidence))
     if not errors:
-        return "its error depends on the data" if part.shape.kind is Kind.MEAN else "a category"
+        return "its error depends on the data" if part.shape.kind is Kind.MEAN else "a remainder"
     told = " and ".join(f"± {float(x):.4g}" for x in dict.fromkeys(errors))
     return f"{told} ({share})"
 
@@ -514,16 +528,23 @@ def _quality(part: Part, confidence: Fraction) -> list[str]:
     return notes
 
 
-def _claim(draw: Draw, made: Mechanism) -> str:
+def _claim(draw: Draw, made: AnyMechanism) -> str:
     """Say what is proved of a mechanism's noise."""
-    verdict = verdict_of(made)
-    if verdict.optimal_within is None or not made.expected_loss:
-        return f"The noise of {draw.query} is proved private; how near to the best it is, is not."
-    gap = float(verdict.optimal_within / made.expected_loss)
-    negligible = 1e-6
+    if isinstance(made, ScoreMechanism):
+        return f"{draw.query} is drawn by scores, from the counts of all values: proved private."
+    verdict, noise = verdict_of(made), f"The noise of {draw.query}"
+    if made.expected_loss and verdict.unbounded_within is not None:
+        best = _nearness(verdict.unbounded_within / made.expected_loss)
+        return f"{noise} is {best} in the worst case among all private noise without ends."
+    if not made.expected_loss or verdict.optimal_within is None:
+        return f"{noise} is proved private; how near to the best it is, is not."
+    return f"{noise} is {_nearness(verdict.optimal_within / made.expected_loss)}."
+
+
+def _nearness(gap: Fraction, negligible: float = 1e-6) -> str:
     if gap <= negligible:
-        return f"The noise of {draw.query} is proved best: no private mechanism errs less."
-    return f"The noise of {draw.query} is proved within {100 * gap:.2g} % of the best."
+        return "proved best"
+    return f"proved within {100 * float(gap):.2g} % of the best"
 
 
 # -- the ledger ---------------------------------------------------------------------------------

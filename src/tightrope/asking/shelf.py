@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Callable
 from pathlib import Path
 
-from tightrope.certify import Mechanism, read
+from tightrope.certify import AnyMechanism, Mechanism, by_score, read
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
@@ -18,7 +18,8 @@ from tightrope.optimize import design
 from tightrope.optimize.progress import Progress
 from tightrope.proofs import prove
 from tightrope.publish.releasing import checked_mechanism
-from tightrope.queries import Query
+from tightrope.publish.shapes import Draw
+from tightrope.queries import Query, query as query_of
 
 #: Part of the digest: a change of how mechanisms are designed here makes new ones.
 _EDITION = 1
@@ -33,7 +34,21 @@ def shelf() -> Path:
     return Path(named) if named else Path(home) / "tightrope"
 
 
-def proved(query: Query, level: Epsilon, told: Told | None = None) -> Mechanism:
+def mechanism_for(draw: Draw, level: Epsilon, told: Told | None = None) -> AnyMechanism:
+    """Return a verified mechanism for one draw of a question."""
+    if draw.by_score:  # made by rule, without a search
+        return checked_mechanism(by_score(draw.query, level, draw.neighbours.value))
+    return proved(query_of(draw.query, neighbours=draw.neighbours), level, told)
+
+
+def proved(
+    query: Query,
+    level: Epsilon,
+    told: Told | None = None,
+    *,
+    listed: int = 10_000,
+    searched: int = 60,
+) -> Mechanism:
     """Return a mechanism for a question whose privacy is verified, from the shelf or made now.
 
     A file on the shelf is trusted with nothing: it is verified like any other, and must be for
@@ -47,6 +62,9 @@ def proved(query: Query, level: Epsilon, told: Told | None = None) -> Mechanism:
         The privacy level.
     told
         Told the share that is done, and what is being done.
+    listed, searched
+        With more answers on a path, or elsewhere, noise without ends is taken: the best of the
+        unbounded question, at once and at any size.
     """
     loss = loss_of(query)
     about = [_EDITION, query.text, query.neighbours.value, str(level), loss]
@@ -54,19 +72,31 @@ def proved(query: Query, level: Epsilon, told: Told | None = None) -> Mechanism:
     place = shelf() / f"{number}.tightrope"
     with contextlib.suppress(InputError, OSError):
         held = read(place)
-        if held.answers(query) and held.epsilon == level:
-            return checked_mechanism(held)
+        fits = isinstance(held, Mechanism) and held.answers(query)
+        if fits and held.epsilon == level:
+            return _plain(checked_mechanism(held))
     say = told or (lambda share, step: None)
 
     def watched(now: Progress) -> None:
         say(None, f"designing {query.text}: {now.step}")
 
-    consumer = Consumer.of(query.graph, prior="uniform", loss=loss)
-    found = design(query, level, consumer, progress=watched)
+    graph = query.graph
+    if graph.unbounded is not None and graph.size > (listed if graph.power == 1 else searched):
+        worst = Consumer.of(graph, support="all", loss=loss)
+        found = design(query, level, worst, route="unbounded", progress=watched)
+    else:
+        consumer = Consumer.of(graph, prior="uniform", loss=loss)
+        found = design(query, level, consumer, progress=watched, time_limit=60)
     made = prove(found, query, lambda share: say(share, f"proving {query.text}"))
-    made = checked_mechanism(made)
+    made = _plain(checked_mechanism(made))
     _put(made, place)
     return made
+
+
+def _plain(mechanism: AnyMechanism) -> Mechanism:
+    if not isinstance(mechanism, Mechanism):
+        raise InputError("this mechanism is by scores")
+    return mechanism
 
 
 def loss_of(query: Query) -> str:

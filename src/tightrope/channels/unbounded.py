@@ -36,8 +36,8 @@ class UnboundedNoise(RuleChannel):
     --------
     >>> from tightrope.graphs import Histograms
     >>> noise = UnboundedNoise(Histograms(6000, 8), 1)
-    >>> round(noise.expected("distance"), 6), round(noise.beyond(10), 4)
-    (6.650257, 0.0012)
+    >>> round(noise.expected("distance"), 6), round(noise.within(10), 4)
+    (6.650257, 0.9988)
     """
 
     def __init__(self, graph: AnswerGraph, epsilon: Level, core: int = 0) -> None:
@@ -77,15 +77,54 @@ class UnboundedNoise(RuleChannel):
 
     def coordinate(self, a: int) -> float:
         """Return the probability that one coordinate of the noise is a."""
-        lattice = self.lattice
-        sizes = lattice.layers(len(self.layers), self.core)
-        shares = (lattice.beside(t, a, self.core) / n for t, n in enumerate(sizes))
-        return float(self.layers @ np.fromiter(shares, np.float64, len(sizes)))
+        a = abs(a)
+        return self.within(0) if not a else (self.within(a) - self.within(a - 1)) / 2
 
-    def beyond(self, a: int) -> float:
-        """Return the probability that one coordinate of the noise is further than a from 0."""
-        near = self.coordinate(0) + 2 * math.fsum(self.coordinate(x) for x in range(1, a + 1))
-        return max(0.0, 1 - near)
+    def within(self, a: int) -> float:
+        """Return the probability that one coordinate of the noise is at most a from 0.
+
+        >>> from tightrope.graphs import Histograms, PathPower
+        >>> [round(UnboundedNoise(Histograms(99, 2), 1).within(a), 4) for a in (0, 1)]
+        [0.4621, 0.8021]
+        >>> round(UnboundedNoise(PathPower(10**9, 10**6), 1).within(3 * 10**6), 4)
+        0.9502
+        """
+        if self.lattice.form == "line":
+            if a < self.core:
+                return float(self.layers[0]) * (2 * a + 1) / (2 * self.core + 1)
+            whole, begun = divmod(a - self.core, self.lattice.width)
+            more = self.layers[whole + 1] if whole + 1 < len(self.layers) else 0.0
+            part = float(more) * begun / self.lattice.width
+            return float(self.layers[: whole + 1].sum()) + part
+        if self.lattice.form == "cube":
+            sizes = self.lattice.layers(len(self.layers))
+            shares = (self.lattice.within(t, a) / n for t, n in enumerate(sizes))
+            return float(self.layers @ np.fromiter(shares, np.float64, len(sizes)))
+        return float(self._coordinate[: a + 1].sum())
+
+    @cached_property
+    def _coordinate(self) -> NDArray[np.float64]:
+        r"""The probabilities that one coordinate is 0, ±1, ±2, ….
+
+        Where distances are sums of |z|, coordinates are independent and two-sided geometric,
+        conditioned on their sum being 0 if people only change; else the points of each layer
+        with a coordinate are counted.
+        """
+        lattice, count = self.lattice, len(self.layers)
+        a = np.arange(count)
+        if lattice.form in ("cross", "roots"):
+            fall = float(self.epsilon) / (1 if lattice.form == "cross" else 2)
+            one = np.exp(-fall * a)
+            law = np.where(a > 0, 2, 1) * one
+            if lattice.form == "roots":
+                law = law * _sum_of_many(one / (2 * one.sum() - 1), lattice.parts - 1)[:count]
+            return np.asarray(law / law.sum())
+        sizes = lattice.layers(count, self.core)
+        law = np.zeros(count)
+        for t, n in enumerate(sizes):
+            shares = [lattice.beside(t, x) / n for x in range(t + 1)]
+            law[: t + 1] += self.layers[t] * np.array(shares) * np.where(a[: t + 1] > 0, 2, 1)
+        return law
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Refuse: a row has no rule, because points are moved back to the answers."""
@@ -97,11 +136,21 @@ class UnboundedNoise(RuleChannel):
 
     def _refuse(self) -> NoReturn:
         raise TooLarge(
-            "noise without ends is known by its layers and not by rows: ask for expected(loss), "
-            "coordinate(a) or beyond(a)"
+            "noise without ends is known by its layers and not by rows: ask for expected(loss) or "
+            "within(a)"
         )
 
     def output_label(self, o: int) -> Hashable:
         """Return the answer that is reported."""
         self._check_output(o)
         return self.graph.label(o)
+
+
+def _sum_of_many(one: NDArray[np.float64], many: int) -> NDArray[np.float64]:
+    """Return the law of a sum of independent symmetric numbers, at 0, 1, 2, …."""
+    size = 1 << (2 * len(one) - 1).bit_length() + 3
+    circle = np.zeros(size)
+    circle[: len(one)] = one
+    circle[-len(one) + 1 :] = one[:0:-1]
+    found = np.fft.irfft(np.fft.rfft(circle) ** many, size)
+    return np.maximum(found[: size // 2], 0.0)

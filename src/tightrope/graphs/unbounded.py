@@ -296,6 +296,17 @@ class NoiseLattice:
         shown: tuple[int, ...] = tuple(answer)  # type: ignore[arg-type]
         return (*shown, self.people - sum(shown)) if self.hidden else shown
 
+    def held(self, point: Sequence[int]) -> Hashable:
+        """Return a point with every number within the ends, which need not be an answer.
+
+        >>> NoiseLattice("roots", 3, 9).held((-2, 4, 7))
+        (0, 4, 7)
+        """
+        found = [min(max(x, 0), self.people) for x in point]
+        if self.form == "line":
+            return found[0] * self.step
+        return tuple(found[: self.parts - self.hidden])
+
     def clamped(self, point: Sequence[int]) -> Hashable:
         """Return what is reported for a point; no answer is further from it than from the point.
 
@@ -303,11 +314,9 @@ class NoiseLattice:
         a known number of people then has too many of is taken from the largest classes. Where
         people come and go, all classes together may have more than there are.
         """
-        found = [min(max(x, 0), self.people) for x in point]
-        if self.form == "line":
-            return found[0] * self.step
-        if self.form == "roots":
-            found = _lowered([max(x, 0) for x in point], self.people)
+        if self.form != "roots":
+            return self.held(point)
+        found = _lowered([max(x, 0) for x in point], self.people)
         return tuple(found[: self.parts - self.hidden])
 
 

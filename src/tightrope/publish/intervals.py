@@ -25,12 +25,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.certify import ScoreMechanism
+from tightrope.channels import UnboundedNoise
 from tightrope.errors import InputError, TooLarge
 from tightrope.publish.shapes import plain_label
 
@@ -189,7 +191,7 @@ def confidence_set(
     else:
         exact = exact_chance(mechanism)
         if mechanism.noise is not None:
-            bounds, members = _noise_bounds(mechanism, answer, each), ()
+            bounds, members = _around(mechanism, answer, each), ()
         elif _by_window(mechanism):
             bounds, members = (_window_bounds(mechanism, place, each),), ()
         else:
@@ -279,9 +281,10 @@ def promised_error(
     if not _are_numbers(mechanism):
         raise InputError(f"the answers of {mechanism.query} are not numbers: they have no error")
     if mechanism.noise is not None:
-        margin, moved = _noise_margins(mechanism, level)
-        step = _lattice(mechanism).step
-        return (_whole(Fraction((margin + moved) * step)),) * len(_parts(mechanism.input_label(0)))
+        lattice = mechanism.question.graph.unbounded
+        assert lattice is not None
+        error = _reach(mechanism, level) * lattice.step
+        return (_whole(error),) * (lattice.parts - lattice.hidden)
     if _by_window(mechanism):
         step = mechanism.graph.line[1] if mechanism.graph.line else Fraction(1)
         return (_whole(_widest(mechanism, level) * step),)
@@ -338,6 +341,37 @@ def level_of(confidence: Fraction | float | str) -> Fraction:
 
 
 # -- inverting the rows -----------------------------------------------------------------------
+
+
+def _around(
+    mechanism: Mechanism, answer: Hashable, level: Fraction
+) -> tuple[tuple[Number, Number], ...]:
+    """Return the intervals of noise on a lattice: as far around each number as the noise goes.
+
+    A number that was moved back to its ends was moved no further than the true one lies.
+    """
+    lattice = mechanism.question.graph.unbounded
+    assert lattice is not None
+    reach, most = _reach(mechanism, level) * lattice.step, lattice.people * lattice.step
+    return tuple(
+        (_whole(max(x - reach, Fraction(0))), _whole(min(x + reach, Fraction(most))))
+        for x in _parts(answer)
+    )
+
+
+@lru_cache(maxsize=64)
+def _reach(mechanism: Mechanism, level: Fraction) -> int:
+    """Return how far one coordinate of noise on a lattice is from 0 with a probability."""
+    noise = mechanism.channel()
+    assert isinstance(noise, UnboundedNoise)
+    # The weights are integers near the law, and a little lies flat around all answers.
+    wanted, low, high = float(level) + 1e-9, -1, 1
+    while noise.within(high) < wanted:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if noise.within(middle) >= wanted else (middle, high)
+    return high
 
 
 def _are_numbers(mechanism: Mechanism) -> bool:
@@ -481,68 +515,6 @@ def _rule_floats(mechanism: Mechanism) -> tuple[NDArray[np.float64], NDArray[np.
     levels = np.array([level / rule.levels[0] for level in rule.levels])
     factors = rule.factors.astype(object) * rule.levels[0] / mechanism.total
     return levels, factors.astype(float)
-
-
-# -- noise on a lattice -----------------------------------------------------------------------
-
-
-def _lattice(mechanism: Mechanism) -> Any:
-    return mechanism.question.graph.unbounded
-
-
-def _noise_bounds(
-    mechanism: Mechanism, answer: Hashable, level: Fraction
-) -> tuple[tuple[Number, Number], ...]:
-    """Return for each number the answers from which noise leads to it with the wanted chance.
-
-    A histogram with a class below 0 takes what the others have too much from the largest of them.
-    Where no class of the output is 0, that has not happened.
-    """
-    lattice = _lattice(mechanism)
-    margin, moved = _noise_margins(mechanism, level)
-    point = lattice.coordinates(answer)
-    if 0 not in point:
-        moved = 0
-    shown = point[: lattice.parts - lattice.hidden]
-    ends = ((max(x - margin, 0), min(x + margin + moved, lattice.people)) for x in shown)
-    return tuple((_whole(a * lattice.step), _whole(b * lattice.step)) for a, b in ends)
-
-
-def _noise_margins(
-    mechanism: Mechanism, level: Fraction, *, work: int = 1 << 21
-) -> tuple[int, int]:
-    """Return what noise adds to one number at most, and what moving back takes off it at most.
-
-    Both hold together with the wanted chance; a tenth of the rest is for the second.
-    """
-    noise, lattice = mechanism.noise, _lattice(mechanism)
-    assert noise is not None
-    core, last, total = noise.lattice.core, noise.levels[-1], mechanism.total
-    masses = [n * (w - last) for n, w in zip(noise.sizes, noise.levels, strict=False)]
-    sums = np.cumsum(np.array([masses[0] + noise.odd, *masses[1:]], object))
-    moved = 0
-    wanted = -(-level.numerator * total // level.denominator)
-    if lattice.form == "roots":
-        spare = (total - wanted) // 10
-        moved, wanted = int(np.searchsorted(sums, total - spare)), wanted + spare
-    # Layers that hardly occur are left out: that is on the safe side.
-    layers = min(len(masses), int(np.searchsorted(sums, total - (total - wanted >> 20))) + 1)
-    listed = lattice.form not in ("line", "cube")
-
-    def enough(most: int) -> bool:
-        if listed and layers * most * lattice.parts > work:
-            raise TooLarge("noise this large on so many classes has no intervals that are quick")
-        counts = (lattice.within(t, most, core) for t in range(layers))
-        found = sum(n * (w - last) for n, w in zip(counts, noise.levels, strict=False))
-        return bool(found + noise.odd >= wanted)
-
-    low, high = -1, 1
-    while not enough(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high, moved
 
 
 # -- with a prior -----------------------------------------------------------------------------
