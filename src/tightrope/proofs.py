@@ -168,7 +168,15 @@ def _certificate(
     *,
     negative: float = 1e-15,
 ) -> (
-    Prices | PhiBound | Envelope | TreePrices | LinePrices | StairPrices | Limited | Unbounded | None
+    Prices
+    | PhiBound
+    | Envelope
+    | TreePrices
+    | LinePrices
+    | StairPrices
+    | Limited
+    | Unbounded
+    | None
 ):
     """Return what the file proves: by a cover or by rule where that is enough, else in full."""
     proof = design.certificate

@@ -10,6 +10,7 @@ FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
 
 SAYS = {
+    "ask_fair.py": "paid 1, left 0",
     "demo.py": "answer",
     "design_and_prove.py": "private: True",
     "leakage_of_noise.py": "geometric",

@@ -117,7 +117,7 @@ class Draw:
     times
         The number of disjoint groups that each get an answer of their own.
     width
-        The number of these groups that one person's step can touch.
+        The number of steps that one person can make in these groups together.
     offset, most
         For sums: what is added to an answer to make it a number of the table's, and the largest
         answer.
@@ -276,12 +276,14 @@ class Shape:
         people, near = self.table.needed_population(), self.table.neighbours
         low, high = self.shares
         times, width = (len(self.cells), 1) if self.axes else (1, 1)
-        if self.axes and near.allows_change:
-            # One person may leave one group and enter another; in each, somebody comes or goes.
+        in_groups = bool(self.axes) and near.allows_change
+        if in_groups:
+            # One person may leave one group and enter another, a step in each; or change within
+            # one, which is as much as to leave and to come: two steps there.
             near, width = Neighbours.EITHER, 2
-        if near.allows_change or not low:
+        if (near.allows_change and not in_groups) or not low:
             slots, offset, step = people, low * people, max(high - low, 1)
-        else:  # nobody's value changes, but sums go both ways
+        else:  # somebody comes or goes, with a value on either side of 0
             step = max(high, -low)
             slots, offset, near = 2 * people, -step * people, Neighbours.EITHER
         return Draw(f"sum({slots},{step})", near, times, width, offset, slots * step)
