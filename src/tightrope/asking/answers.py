@@ -205,6 +205,8 @@ def estimates(
     """
     level, made = level_of(confidence), mechanisms[0]
     answer: Any = release.answer
+    if shape.kind is Kind.FOUND:
+        return {(name,): (_each(mechanisms[1], output, level)[0],) for name, output in answer}
     if isinstance(made, ScoreMechanism):
         note = str(score_error(made, level))
         if shape.kind is Kind.MOST:
@@ -287,7 +289,7 @@ def joined(
 ) -> tuple[tuple[tuple[Any, ...], tuple[Estimate, ...]], ...]:
     """Put the numbers of several questions about the same groups beside each other."""
     names = list(dict.fromkeys(name for part in parts for name in part))
-    blank = [(Estimate("–"),) * len(next(iter(part.values()))) for part in parts]
+    blank = [(Estimate("–"),) * len(next(iter(part.values()), ())) for part in parts]
     return tuple(
         (name, tuple(one for part, none in zip(parts, blank, strict=True)
                      for one in part.get(name, none)))

@@ -20,11 +20,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tightrope.accounting.curves import delta_of
 from tightrope.asking.answers import Answer, estimates, joined
 from tightrope.asking.shelf import Told, mechanism_for
-from tightrope.certify import ScoreMechanism
+from tightrope.certify import Mechanism, ScoreMechanism
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
+from tightrope.proofs import prove_selection
 from tightrope.publish.accounts import charge_of, shown
 from tightrope.publish.facts import FACTS_FILE, Column, Facts, facts_of_one_table, read_facts
 from tightrope.publish.intervals import level_of, promised_error, score_error
@@ -87,6 +89,8 @@ class Part:
     def error(self, confidence: Any) -> tuple[Any, ...]:
         """Return the error of each number that is kept with a probability; of a mean, none."""
         shape, made = self.shape, self.mechanisms[0]
+        if shape.kind is Kind.FOUND:  # keep or drop has none, the count has
+            made = self.mechanisms[1]
         if isinstance(made, ScoreMechanism) or not has_error(shape):
             return ()
         errors = promised_error(made, confidence)
@@ -187,6 +191,7 @@ def ask(
     neighbours: str = "change-one",
     user: str | None = None,
     key: str | None = None,
+    delta: float | Fraction | str = 0,
     progress: Told | None = None,
 ) -> Answer:
     """Publish the answer to one SELECT: understand, design, prove, charge once, draw.
@@ -216,6 +221,9 @@ def ask(
     key
         Names this request: asked again with the same key, the answer is the same and nothing
         more is charged.
+    delta
+        For groups by a column without declared values: the probability with which one person may
+        be told of at all.
     progress
         Told the share that is done, and what is being done.
 
@@ -236,7 +244,7 @@ def ask(
         [Wanted(sql, error=None if error is None else Fraction(str(error)))],
         epsilon=epsilon, confidence=confidence, data=data, facts=facts, ledger=ledger,
         budget=budget, columns=columns, population=population, neighbours=neighbours, user=user,
-        progress=progress,
+        delta=delta, progress=progress,
     )  # fmt: skip
     return ask_all(made, key=key)[0]
 
@@ -254,6 +262,7 @@ def plan(
     population: int | None = None,
     neighbours: str = "change-one",
     user: str | None = None,
+    delta: float | Fraction | str = 0,
     progress: Told | None = None,
 ) -> Plan:
     """Make everything ready to publish the answers to several SELECTs; nothing is paid.
@@ -281,6 +290,7 @@ def plan(
         [replace(shape, by_score=shape.kind is Kind.MOST) for shape in found]
         for found in (read_shapes(one.sql, known, dialect_of(place)) for one in asked)
     ]
+    shapes = _with_delta(shapes, delta_of(delta))
     levels = _shared(asked, shapes, epsilon, level, progress)
     questions = []
     for one, mine, share in zip(asked, shapes, levels, strict=True):
@@ -346,7 +356,7 @@ def _answer(question: Question, releases: tuple[Release, ...], confidence: Fract
     parts, shape = question.parts, question.parts[0].shape
     pairs = zip(parts, releases, strict=True)
     return Answer(
-        keys=() if shape.kind is Kind.MOST else tuple(axis.title for axis in shape.axes),
+        keys=shape.keys,
         titles=tuple(title for part in parts for title in part.shape.titles),
         rows=joined([estimates(p.shape, p.mechanisms, one, confidence) for p, one in pairs]),
         confidence=confidence,
@@ -406,10 +416,39 @@ def _split(shape: Shape, level: Epsilon) -> list[Epsilon]:
     """
     draws = shape.draws
     shares = [Fraction(1)] if len(draws) == 1 else [Fraction(2, 3), Fraction(1, 3)]
+    if shape.kind is Kind.FOUND:
+        shares = [Fraction(1, 2)] * 2
     return [level.scaled(share / draw.width) for share, draw in zip(shares, draws, strict=True)]
 
 
+def _with_delta(shapes: Sequence[Sequence[Shape]], delta: Fraction) -> list[list[Shape]]:
+    """Return the shapes with δ shared among those that find groups."""
+    many = sum(shape.kind is Kind.FOUND for mine in shapes for shape in mine)
+    if many and not delta:
+        raise InputError(
+            "a column without declared values makes groups that must be found: give --delta D, "
+            "such as 1e-6, and a budget with a δ ('tightrope ledger budget … --delta D'); or "
+            "declare the values"
+        )
+    if delta and not many:
+        raise InputError("--delta is for groups by a column without declared values: leave it out")
+    return [
+        [
+            replace(shape, delta=delta / many) if shape.kind is Kind.FOUND else shape
+            for shape in mine
+        ]
+        for mine in shapes
+    ]
+
+
 def _made(shape: Shape, level: Epsilon, told: Told | None) -> tuple[AnyMechanism, ...]:
+    if shape.kind is Kind.FOUND:
+        draw, (choice, counting) = shape.draws[0], _split(shape, level)
+        chosen = prove_selection(
+            shape.table.needed_population(), choice, shape.delta / draw.width,
+            neighbours=draw.neighbours.value,
+        )  # fmt: skip
+        return chosen, mechanism_for(draw, counting, told)
     return tuple(
         mechanism_for(draw, each, told)
         for draw, each in zip(shape.draws, _split(shape, level), strict=True)
@@ -512,10 +551,13 @@ def _few(errors: Sequence[Any]) -> Sequence[Any]:
 def _quality(part: Part, confidence: Fraction) -> list[str]:
     notes = []
     for draw, made in zip(part.shape.draws, part.mechanisms, strict=True):
-        notes.append(_claim(draw, made))
+        if isinstance(made, Mechanism) and made.delta:
+            notes.append(_choice_claim(made))
+        else:
+            notes.append(_claim(draw, made))
     errors = part.error(confidence)
     if errors:
-        draw, made = part.shape.draws[0], part.mechanisms[0]
+        draw, made = part.shape.draws[-1], part.mechanisms[-1]
         usual = usual_error(draw.query, draw.neighbours.value, made.epsilon, confidence)
         scale = part.shape.table.needed_population() if part.shape.kind is Kind.MEAN else 1
         mine, theirs = max(errors), Fraction(usual, scale)
@@ -526,6 +568,18 @@ def _quality(part: Part, confidence: Fraction) -> list[str]:
             else f"The usual noise would have ± {float(theirs):.4g} instead of ± {float(mine):.4g}."
         )
     return notes
+
+
+def _choice_claim(made: Mechanism) -> str:
+    """Say which groups a mechanism keeps."""
+    last = made.shape[0] - 1
+    keeps = next(k for k in range(last + 1) if k == last or made.row_weights(k)[1] * 2 > made.total)
+    best = verdict_of(made).optimal_within is not None
+    return (
+        f"A group is shown if it is large enough: one of {keeps} people as likely as not, one of "
+        f"{last} or more for certain, one person alone with probability {float(made.delta):.2g}."
+        + (" No private choice shows more." if best else "")
+    )
 
 
 def _claim(draw: Draw, made: AnyMechanism) -> str:

@@ -33,6 +33,7 @@ def ask(
     neighbours: str = "change-one",
     user: str | None = None,
     key: str | None = None,
+    delta: str = "0",
     receipt: Path | None = None,
     as_json: bool = False,
 ) -> None:
@@ -56,10 +57,14 @@ def ask(
         The public facts; tightrope.toml where there is one by default.
     ledger : URL
         The ledger; ledger.db beside the facts by default.
+    delta : D
+        For groups by a column without declared values: the probability, such as 1e-6, with which
+        one person may be told of at all. The table's budget needs a δ too.
 
     Examples:
       tightrope ask "select count(*) from people" --epsilon 0.5
       tightrope ask "select region, sex, count(*) from people group by region, sex" --error 20
+      tightrope ask "select city, count(*) from people group by city" --epsilon 1 --delta 1e-6
       tightrope ask --file job.sql --epsilon 1 --dry-run
       tightrope ask "select count(*) from people" --data people.csv --population 5000 \\
           --epsilon 0.5 --budget 2
@@ -88,7 +93,7 @@ def ask(
         made = plan(
             wanted, epsilon=epsilon, confidence=confidence, data=data, facts=known,
             ledger=ledger, budget=budget, columns=columns, population=population,
-            neighbours=neighbours, user=user, progress=told,
+            neighbours=neighbours, user=user, delta=delta, progress=told,
         )  # fmt: skip
     if dry_run:
         show(as_json, made.as_dict(), lambda console: _draw_plan(console, made))

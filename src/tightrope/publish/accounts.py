@@ -297,7 +297,8 @@ class OverBudget(InputError):
         self.difference = requested - remaining
         amounts = {"requested": requested, "remaining": remaining, "short by": self.difference}
         parts = (f"{word} {shown(one)} (exactly {one})" for word, one in amounts.items())
-        super().__init__(f"the {what} of {account} is too small: {', '.join(parts)}")
+        more = "" if what == "budget" else "; set it with 'tightrope ledger budget … --delta D'"
+        super().__init__(f"the {what} of {account} is too small: {', '.join(parts)}{more}")
 
 
 @dataclass(frozen=True)

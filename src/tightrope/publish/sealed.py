@@ -22,7 +22,7 @@ import itertools
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tightrope.certify import ScoreMechanism
+from tightrope.certify import Mechanism, ScoreMechanism
 from tightrope.errors import TightropeError
 from tightrope.publish.facts import Column
 from tightrope.publish.sampler import ScoreSampler, draw_output
@@ -32,6 +32,7 @@ from tightrope.publish.shapes import (
     Shape,
     answer_of,
     answers_of,
+    found_groups,
     mapped_text,
     plain_label,
 )
@@ -109,6 +110,8 @@ class SealedQuery:
         it is, answers of several groups or draws as a list for each draw.
         """
         try:
+            if self._shape.kind is Kind.FOUND:
+                return self._found(*mechanisms)
             drawn = [
                 [self._drawn(mechanism, node) for node in nodes]
                 for mechanism, nodes in zip(mechanisms, self._nodes(), strict=True)
@@ -117,6 +120,20 @@ class SealedQuery:
         except Exception:
             raise SourceFailed from None
         return plain[0][0] if len(plain) == len(plain[0]) == 1 else plain
+
+    def _found(self, choice: AnyMechanism, counting: AnyMechanism) -> list[list[Any]]:
+        """Return the groups that are kept, each with a count; a larger one counts as the largest.
+
+        They are in the order of their names: that of the database might tell of rows.
+        """
+        assert isinstance(choice, Mechanism)
+        assert isinstance(counting, Mechanism)
+        drawn = []
+        for name, number in found_groups(self._rows()).items():
+            if draw_output(choice, min(number, choice.shape[0] - 1)) == "keep":
+                output = draw_output(counting, min(number, counting.shape[0] - 1))
+                drawn.append([plain_label(name), plain_label(output)])
+        return drawn
 
     def _drawn(self, mechanism: AnyMechanism, node: Any) -> Hashable:
         if not isinstance(mechanism, ScoreMechanism):
@@ -138,10 +155,13 @@ class SealedQuery:
         except Exception:
             raise SourceFailed from None
 
-    def _nodes(self) -> list[list[Any]]:
+    def _rows(self) -> list[tuple[Any, ...]]:
         with quietly():
             self._source.prepare(self._columns)
-            rows = [tuple(row) for row in self._source.fetch(self._sql)]
+            return [tuple(row) for row in self._source.fetch(self._sql)]
+
+    def _nodes(self) -> list[list[Any]]:
+        rows = self._rows()
         if self._declared is None:
             answers = answers_of(self._shape, rows)
             pairs = zip(self._graphs, answers, strict=True)
@@ -218,6 +238,8 @@ def _select(shape: Shape, relation: str, wide: str | None = None, key: str = _PE
     places = [_place(axis) for axis in shape.axes]
     if shape.kind is Kind.QUANTILE and shape.column is not None:
         places.append(_clamped(shape.column.name, shape.bounds, exp.null()))
+    if shape.kind is Kind.FOUND and shape.column is not None:
+        places.append(quoted(shape.column.name))  # a cell: compared byte by byte
     targets = [*places, *_targets(shape, wide)]
     named = [exp.alias_(t, f"a{k}", quoted=True) for k, t in enumerate(targets)]
     select = exp.select(*named).from_(rows)
@@ -249,7 +271,7 @@ def _targets(shape: Shape, wide: str | None) -> list[Any]:
         return [_declared_value(shape, wide)]
     if shape.kind is Kind.COUNTS:
         return [_number_of(condition) for condition in shape.conditions]
-    if shape.kind in (Kind.GROUPS, Kind.MOST, Kind.QUANTILE):
+    if shape.kind in (Kind.GROUPS, Kind.MOST, Kind.QUANTILE, Kind.FOUND):
         return [exp.Count(this=exp.Star())]
     first = exp.EQ(this=quoted(_NUMBER), expression=constant(1))
     people = exp.Count(this=exp.Star()) if shape.table.person is None else _number_of(first)
@@ -320,7 +342,7 @@ def _all_rows(shape: Shape, key: str) -> Any:
         for axis in shape.axes:
             if axis.rest is None:
                 conditions.append(exp.or_(*(one.copy() for one in axis.conditions)))
-        if shape.kind is Kind.QUANTILE and shape.column is not None:
+        if shape.kind in (Kind.QUANTILE, Kind.FOUND) and shape.column is not None:
             there = exp.Is(this=quoted(shape.column.name), expression=exp.null()).not_()
             conditions.append(there)
     return exp.and_(*conditions) if conditions else None

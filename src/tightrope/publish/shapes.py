@@ -12,6 +12,7 @@ SQL                                                           query
 ``SELECT COUNT(*) FILTER (WHERE …), … FROM t``                ``counts(n,k)``
 ``SELECT g FROM t GROUP BY g ORDER BY COUNT(*) DESC LIMIT 1``  ``choice(c)``
 ``SELECT COUNT(*) % m FROM t [WHERE …]``                      ``count_mod(n,m)``
+``SELECT g, COUNT(*) … GROUP BY g``, values of g not declared  ``count(n)`` twice, with δ
 ============================================================  ==================
 
 By a mechanism by scores, which sees the counts of all values and not one answer:
@@ -41,6 +42,7 @@ three groups no rule could do better.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from collections.abc import Hashable, Sequence
@@ -74,6 +76,7 @@ class Kind(StrEnum):
     MOST = "most"
     MODULO = "modulo"
     QUANTILE = "quantile"
+    FOUND = "groups that nobody declared"
     DECLARED = "declared"
 
 
@@ -91,12 +94,15 @@ class Axis:
         When a row is in each of them; the first that holds counts.
     rest
         The place of the class of all other rows, or ``None`` where they are in none.
+    column
+        The column whose values are the classes, where nobody declared them.
     """
 
     title: str
     classes: tuple[Value, ...]
     conditions: tuple[exp.Expression, ...]
     rest: int | None = None
+    column: Column | None = None
 
     def __post_init__(self) -> None:
         if len(self.classes) > 2000:  # each is a comparison for every row
@@ -168,6 +174,8 @@ class Shape:
         The partition and the part that the question is confined to.
     titles
         What the numbers are called where the answer is shown.
+    delta
+        For groups that nobody declared: the δ of all of them together.
 
     Examples
     --------
@@ -194,6 +202,7 @@ class Shape:
     expression: exp.Expression | None = None
     part: tuple[Partition, str] | None = None
     titles: tuple[str, ...] = ()
+    delta: Fraction = Fraction(0)
 
     @property
     def rows_per_person(self) -> int:
@@ -209,6 +218,13 @@ class Shape:
         own = {} if self.column is None else {self.column.name: self.column}
         known = {**table.columns, **own}
         return [known[name] for name in sorted(names)]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What the rows of the answer are named by."""
+        if self.kind is Kind.FOUND:
+            return (self._named().name,)
+        return () if self.kind is Kind.MOST else tuple(axis.title for axis in self.axes)
 
     # -- groups ---------------------------------------------------------------------------
 
@@ -315,13 +331,18 @@ class Shape:
         if self.kind in (Kind.MOST, Kind.QUANTILE):
             return (self._by_score(),)
         people = self.table.needed_population()
-        if self.rows_per_person > 1 and (self.axes or self.kind in (Kind.COUNTS, Kind.MODULO)):
+        one_row = (Kind.COUNTS, Kind.MODULO, Kind.FOUND)
+        if self.rows_per_person > 1 and (self.axes or self.kind in one_row):
             raise InputError(
                 f"{self.kind.value} with {self.rows_per_person} rows for each person is no known "
                 f"query: set tables.{self.table.name}.contributions to 1, or name the answer graph"
             )
         if self.kind is Kind.COUNT:
             return (self._count(),)
+        if self.kind is Kind.FOUND:
+            # Keep or drop, then a count; in each of its groups a person comes or goes.
+            width, each = 1 + near.allows_change, Neighbours.ADD_REMOVE
+            return tuple(Draw(f"count({people})", each, width=width) for _ in range(2))
         if self.kind is Kind.GROUPS:
             return (Draw(f"histogram({people},{len(self.groups)})", near),)
         if self.kind is Kind.COUNTS:
@@ -338,6 +359,11 @@ class Shape:
     def question(self) -> str:
         """The text of the query that this is, where it is one."""
         first, *more = self.draws
+        if self.kind is Kind.FOUND:
+            raise InputError(
+                needs_values(self._named(), self.table) + "; or let 'tightrope ask … --delta D' "
+                "find the groups"
+            )
         if more:
             raise InputError(
                 f"a {self.kind.value} is {' and '.join(d.query for d in self.draws)}, drawn "
@@ -361,6 +387,34 @@ class Shape:
         if self.column is None:
             raise InputError("a question without a column has no bounds")
         return self.column
+
+
+def needs_values(column: Column, table: Table) -> str:
+    """Say what grouping by a column lacks."""
+    place = f"tables.{table.name}.columns.{column.name}"
+    return (
+        f"grouping by {column.name!r} needs its possible values: add {place}.values (or "
+        f"{place}.bounds, if they are whole numbers) to the public facts, or --column "
+        f"{column.name}:A,B,… where there are none"
+    )
+
+
+def found_groups(rows: Sequence[Sequence[Any]]) -> dict[Value, int]:
+    r"""Return the groups that rows of a name and a number are, in the order of their names.
+
+    A missing name, and a text that is not UTF-8, not printable or longer than 200 characters, is
+    no group: that depends on the name alone.
+
+    >>> found_groups([(b"y", 3), (None, 9), ("x", 1), (b"\xff", 2), ("z\a", 5)])
+    {'x': 1, 'y': 3}
+    """
+    groups: dict[Value, int] = {}
+    for name, number in rows:
+        with contextlib.suppress(UnicodeDecodeError):
+            told = bytes(name).decode() if isinstance(name, bytes | bytearray) else name
+            if isinstance(told, int) or (told and told.isprintable() and len(told) <= 200):
+                groups[told] = int(number)
+    return dict(sorted(groups.items()))
 
 
 def answer_of(shape: Shape, rows: Sequence[Sequence[Any]]) -> Hashable:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from tightrope.errors import InputError
 from tightrope.publish.facts import Column, Facts, Table, Value
-from tightrope.publish.shapes import Axis, Kind, Shape
+from tightrope.publish.shapes import Axis, Kind, Shape, needs_values
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -156,12 +156,20 @@ class _Reader:
         targets = list(select.expressions)
         axes, rest = self._axes(select, targets, reader)
         mode = _unaliased(rest[0]) if len(rest) == 1 and not axes else None
-        if axes and not rest and self._asks_for_most(select, axes, reader):
-            found: list[dict[str, Any]] = [
-                {"kind": Kind.MOST, "axes": axes[:1], "titles": (axes[0].title,)}
-            ]
+        unknown = [axis.column for axis in axes if axis.column is not None]
+        if unknown:
+            found: list[dict[str, Any]] = self._asked(rest, reader, declared) if rest else []
+            plain = len(axes) == len(found) == 1 and found[0]["kind"] is Kind.COUNT
+            if not plain or found[0].get("people"):
+                raise InputError(needs_values(unknown[0], table))
+            self._check_order(select, targets, axes)
+            found[0] |= {"kind": Kind.FOUND, "column": unknown[0]}
+        elif axes and not rest and self._asks_for_most(select, axes, reader):
+            found = [{"kind": Kind.MOST, "axes": axes[:1], "titles": (axes[0].title,)}]
         elif isinstance(mode, exp.Mode) and mode.this is not None:
             axis = read_axis(mode.this, reader)
+            if axis.column is not None:
+                raise InputError(needs_values(axis.column, table))
             found = [{"kind": Kind.MOST, "axes": (axis,), "titles": (axis.title,)}]
         else:
             self._check_order(select, targets, axes)
@@ -442,6 +450,8 @@ def column_axis(title: str, column: Column, table: Table) -> Axis:
     from sqlglot import exp
 
     values = (False, True) if column.type == "boolean" else column.values
+    if values is None and column.bounds is None and column.type in ("text", "integer"):
+        return Axis(title, (), (), column=column)
     if values is None:
         return _tabulated(title, column, table, lambda value: value)
     rest = 0 if column.complete else None
@@ -484,12 +494,7 @@ def _tabulated(
     from sqlglot import exp
 
     if column.type != "integer" or (column.bounds is None and column.values is None):
-        place = f"tables.{table.name}.columns.{column.name}"
-        raise InputError(
-            f"grouping by {column.name!r} needs its possible values: add {place}.values (or "
-            f"{place}.bounds, if they are whole numbers) to the public facts, or --column "
-            f"{column.name}:A,B,… where there are none"
-        )
+        raise InputError(needs_values(column, table))
     low, high = column.bounds or (0, 0)
     values = range(low, high + 1) if column.bounds is not None else column.values or ()
     if len(values) > most:
