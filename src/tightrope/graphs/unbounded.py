@@ -163,17 +163,41 @@ class NoiseLattice:
             for j in range(min(free, t - a) + 1)
         )
 
-    def within(self, t: int, most: int, core: int = 0) -> int:
-        """Return how many points at distance t have a first coordinate of -most … most."""
+    def within(self, t: int, r: int, core: int = 0) -> int:
+        """Return how many points at distance t have their first coordinate in -r … r.
+
+        >>> classes = NoiseLattice("roots", 3, 10)
+        >>> classes.within(4, 1) == sum(classes.beside(4, a) for a in (-1, 0, 1))
+        True
+        """
+        k = self.parts
         if self.form == "line":
-            outer = min(core + t * self.width, most)
-            inner = min(core + (t - 1) * self.width, most) if t else -1
-            return 2 * (outer - inner) - (t == 0)
+            inner, outer = core + (t - 1) * self.width, core + t * self.width
+            return 2 * max(0, min(r, outer) - inner) if t else 2 * min(r, core) + 1
+        if self.form in ("cube", "range"):
+            return self._ball_within(t, r) - self._ball_within(t - 1, r)
+        far = t - r - 1  # what is left for the other coordinates when the first is just beyond r
+        if far < 0:
+            return self.layer(t)
+        free = k - 1
+        if self.form == "cross":
+            beyond = sum(comb(free, j) * comb(far, j) << j for j in range(min(free, far) + 1))
+        else:
+            beyond = sum(
+                (-1) ** j * comb(free, j) * _spread(far - j, k) * _spread(t - j, free)
+                for j in range(min(free, far) + 1)
+            )
+        return self.layer(t) - 2 * beyond
+
+    def _ball_within(self, t: int, r: int) -> int:
+        k, most = self.parts, min(r, t)
+        if t < 0:
+            return 0
         if self.form == "cube":
-            balls = [(2 * min(r, most) + 1) * (2 * r + 1) ** (self.parts - 1) for r in (t, t - 1)]
-            return int(balls[0] - balls[1] if t else 1)
-        there = (self.beside(t, a) for a in range(1, min(most, t) + 1))
-        return self.beside(t, 0) + 2 * sum(there)
+            return int((2 * most + 1) * (2 * t + 1) ** (k - 1))
+        ends = most * (most + 1)
+        all_of, smaller = (2 * most + 1) * (t + 1) - ends, (2 * most + 1) * t - ends
+        return int(all_of * (t + 1) ** (k - 1) - smaller * t ** (k - 1))
 
     def _in_ball(self, t: int, a: int) -> int:
         k = self.parts

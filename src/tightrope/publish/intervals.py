@@ -32,7 +32,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.certify import ScoreMechanism
-from tightrope.channels import UnboundedNoise
 from tightrope.errors import InputError, TooLarge
 from tightrope.publish.shapes import plain_label
 
@@ -191,7 +190,7 @@ def confidence_set(
     else:
         exact = exact_chance(mechanism)
         if mechanism.noise is not None:
-            bounds, members = _around(mechanism, answer, each), ()
+            bounds, members = _lattice_bounds(mechanism, answer, each), ()
         elif _by_window(mechanism):
             bounds, members = (_window_bounds(mechanism, place, each),), ()
         else:
@@ -269,7 +268,9 @@ def promised_error(
     """Return for each number of the answer the error that is kept with this probability.
 
     Whatever the true answer is, the output differs from it by at most this much with at least
-    this probability; no smaller number has this property.
+    this probability; no smaller number has this property. (Of noise on a lattice this is the
+    law before a histogram is brought back to as many people as there are: where classes are
+    empty, the largest ones may lose more, as their intervals then say.)
 
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import GeometricChannel
@@ -283,8 +284,8 @@ def promised_error(
     if mechanism.noise is not None:
         lattice = mechanism.question.graph.unbounded
         assert lattice is not None
-        error = _reach(mechanism, level) * lattice.step
-        return (_whole(error),) * (lattice.parts - lattice.hidden)
+        shown = lattice.parts - lattice.hidden
+        return (_whole(_noise_width(mechanism, level)[0] * Fraction(lattice.step)),) * shown
     if _by_window(mechanism):
         step = mechanism.graph.line[1] if mechanism.graph.line else Fraction(1)
         return (_whole(_widest(mechanism, level) * step),)
@@ -305,7 +306,7 @@ def promised_error(
 
 def exact_chance(mechanism: Mechanism) -> Fraction:
     """Return the least probability, over all true answers, with which it is the output."""
-    if mechanism.noise is not None:  # whatever is moved back to the answers is moved nearer
+    if mechanism.noise is not None:
         return Fraction(mechanism.noise.levels[0] + mechanism.noise.odd, mechanism.total)
     weights = mechanism._weights
     if weights.kind == "radial":
@@ -341,37 +342,6 @@ def level_of(confidence: Fraction | float | str) -> Fraction:
 
 
 # -- inverting the rows -----------------------------------------------------------------------
-
-
-def _around(
-    mechanism: Mechanism, answer: Hashable, level: Fraction
-) -> tuple[tuple[Number, Number], ...]:
-    """Return the intervals of noise on a lattice: as far around each number as the noise goes.
-
-    A number that was moved back to its ends was moved no further than the true one lies.
-    """
-    lattice = mechanism.question.graph.unbounded
-    assert lattice is not None
-    reach, most = _reach(mechanism, level) * lattice.step, lattice.people * lattice.step
-    return tuple(
-        (_whole(max(x - reach, Fraction(0))), _whole(min(x + reach, Fraction(most))))
-        for x in _parts(answer)
-    )
-
-
-@lru_cache(maxsize=64)
-def _reach(mechanism: Mechanism, level: Fraction) -> int:
-    """Return how far one coordinate of noise on a lattice is from 0 with a probability."""
-    noise = mechanism.channel()
-    assert isinstance(noise, UnboundedNoise)
-    # The weights are integers near the law, and a little lies flat around all answers.
-    wanted, low, high = float(level) + 1e-9, -1, 1
-    while noise.within(high) < wanted:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if noise.within(middle) >= wanted else (middle, high)
-    return high
 
 
 def _are_numbers(mechanism: Mechanism) -> bool:
@@ -515,6 +485,77 @@ def _rule_floats(mechanism: Mechanism) -> tuple[NDArray[np.float64], NDArray[np.
     levels = np.array([level / rule.levels[0] for level in rule.levels])
     factors = rule.factors.astype(object) * rule.levels[0] / mechanism.total
     return levels, factors.astype(float)
+
+
+# -- noise on a lattice -------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def _noise_width(mechanism: Mechanism, level: Fraction, joint: bool = False) -> tuple[int, int]:
+    """Return how far one coordinate of the noise lies from 0 with a probability, and all of it.
+
+    The second number is the distance of the noise on the lattice, 0 unless ``joint`` is set.
+    Points are counted layer by layer, in integers. The flat part of the law is spread over so
+    many points that it is left out; so are layers beyond a millionth of what may lie outside.
+    """
+    noise, lattice = mechanism.noise, mechanism.question.graph.unbounded
+    assert noise is not None
+    assert lattice is not None
+    last, outside = noise.levels[-1], (1 - level) * mechanism.total
+    masses, held = [], noise.odd
+    for size, weight in zip(noise.sizes, noise.levels, strict=False):
+        masses.append(size * (weight - last))
+        held += masses[-1]
+        if (mechanism.total - held) * 10**6 <= outside:
+            break
+    far = 0
+    if joint:  # one fiftieth of what may lie outside pays for the rare case
+        far, seen = -1, noise.odd
+        while (mechanism.total - seen) * 50 > outside and far + 1 < len(masses):
+            far += 1
+            seen += masses[far]
+        outside = outside * 49 / 50
+
+    def suffices(r: int) -> bool:
+        inside = sum(
+            (noise.levels[t] - last) * lattice.within(t, r, noise.lattice.core)
+            for t in range(len(masses))
+        )
+        return bool(mechanism.total - inside - noise.odd <= outside)
+
+    low, high = -1, 1
+    while not suffices(high):
+        low, high = high, 2 * high
+        if low > lattice.people + 1:
+            raise TooLarge("noise this wide has no interval but all answers")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return high, far
+
+
+def _lattice_bounds(
+    mechanism: Mechanism, answer: Hashable, level: Fraction
+) -> tuple[tuple[Number, Number], ...]:
+    r"""Invert noise on a lattice: coordinate by coordinate, whatever the others are.
+
+    Moving a point back to the answers moves no coordinate away from the true one, but for the
+    largest classes of a histogram of a known number of people: what is too many is taken from
+    them. Then some class is reported empty (or nobody absent), they are reported within one of
+    the largest, and they have lost no more than the distance of the noise.
+    """
+    lattice = mechanism.question.graph.unbounded
+    assert lattice is not None
+    point = lattice.coordinates(answer)
+    lowers = lattice.form == "roots"
+    width, far = _noise_width(mechanism, level, lowers)
+    cut = lowers and 0 in point
+    bounds = []
+    for x in point[: lattice.parts - lattice.hidden]:
+        above = max(width, far) if cut and x >= max(point) - 1 else width
+        low, high = max(0, x - width), min(lattice.people, x + above)
+        bounds.append((_whole(low * Fraction(lattice.step)), _whole(high * Fraction(lattice.step))))
+    return tuple(bounds)
 
 
 # -- with a prior -----------------------------------------------------------------------------

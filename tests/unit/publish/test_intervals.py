@@ -8,7 +8,7 @@ import pytest
 
 import tightrope as tr
 from tightrope.certify import Mechanism, certify
-from tightrope.channels import Channel, GeometricChannel, ScaledPhi
+from tightrope.channels import Channel, GeometricChannel, ScaledPhi, UnboundedNoise
 from tightrope.errors import InputError
 from tightrope.graphs import Clique, Cycle
 from tightrope.mechanisms import mechanism as named
@@ -217,3 +217,75 @@ def test_margins_are_rounded_to_what_is_meant(numbers, text):
 def test_a_level_that_is_none_is_refused(wrong):
     with pytest.raises(InputError, match="above 0 and below 1"):
         level_of(wrong)
+
+
+# -- noise on a lattice -------------------------------------------------------------------------
+
+
+def law_of_noise(made):
+    """Return the points of the layers and their weights; what is flat is left out."""
+    noise, lattice = made.noise, made.question.graph.unbounded
+    last, core = noise.levels[-1], noise.lattice.core
+    for t, size in enumerate(noise.sizes):
+        weight = noise.levels[t] - last
+        if weight * size * 10**6 < made.total:  # with all layers beyond, too little to matter
+            return
+        for number in range(size):
+            extra = noise.odd if t == 0 and number == size // 2 else 0
+            yield lattice.point(t, number, core), weight + extra
+
+
+@pytest.mark.parametrize(
+    ("question", "relation"),
+    [
+        ("histogram(5,3)", "change-one"),
+        ("histogram(5,3)", "add-remove"),
+        ("histogram(4,3)", "either"),
+        ("counts(4,2)", "change-one"),
+        ("counts(4,2)", "add-remove"),
+        ("sum(4,3)", "change-one"),
+    ],
+)
+def test_noise_on_a_lattice_is_covered_after_it_is_moved_back(question, relation):
+    asked = tr.query(question, neighbours=relation)
+    made = certify(UnboundedNoise(asked.graph, 2), asked, 2)
+    lattice, law, covered = asked.graph.unbounded, list(law_of_noise(made)), [[], []]
+    sets = {asked.graph.label(o): None for o in range(asked.graph.size)}
+    sets = {output: confidence_set(made, output, "0.9").bounds for output in sets}
+    for label in sets:
+        here, (first, *_) = lattice.coordinates(label), np.atleast_1d(label).tolist()
+        outputs = dict.fromkeys(sets, 0)
+        for point, weight in law:
+            outputs[lattice.clamped([x + z for x, z in zip(here, point, strict=True)])] += weight
+        for narrower in (0, 1):
+            kept = [
+                weight for output, weight in outputs.items()
+                if sets[output][0][0] + narrower <= first <= sets[output][0][1]
+            ]  # fmt: skip
+            covered[narrower].append(Fraction(sum(kept), made.total))
+    assert min(covered[0]) >= Fraction("0.9") > min(covered[1])
+
+
+def test_large_questions_have_narrow_intervals_at_once():
+    for text, relation, level, error in (
+        ("count(100000)", "change-one", 0.1, 30),
+        ("sum(6366,80)", "change-one", 0.5, 479),
+        ("histogram(6000,8)", "add-remove", 0.1, 30),  # crosses: each class as a count alone
+    ):
+        asked = tr.query(text, neighbours=relation)
+        made = certify(UnboundedNoise(asked.graph, level), asked, level)
+        assert set(promised_error(made)) == {error}
+        label = asked.graph.label(asked.graph.size // 3)
+        assert confidence_set(made, label).answer == label
+
+
+def test_a_class_that_others_were_taken_from_has_a_longer_interval():
+    asked = tr.query("histogram(600,4)")
+    made = certify(UnboundedNoise(asked.graph, 0.2), asked, 0.2)
+    (error, *_) = promised_error(made)
+    plain, cut = (
+        confidence_set(made, y).bounds for y in ((100, 300, 100, 100), (0, 400, 100, 100))
+    )
+    assert plain[1][1] - 300 <= error + 1
+    assert cut[1][1] - 400 > error + 1
+    assert cut[2] == (100 - (plain[2][1] - 100), plain[2][1])
