@@ -1,6 +1,8 @@
 """Confidence sets: coverage by exact enumeration, and no wider than coverage asks for."""
 
+import functools
 import math
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -250,17 +252,16 @@ def test_noise_on_a_lattice_is_covered_after_it_is_moved_back(question, relation
     asked = tr.query(question, neighbours=relation)
     made = certify(UnboundedNoise(asked.graph, 2), asked, 2)
     lattice, law, covered = asked.graph.unbounded, list(law_of_noise(made)), [[], []]
-    sets = {asked.graph.label(o): None for o in range(asked.graph.size)}
-    sets = {output: confidence_set(made, output, "0.9").bounds for output in sets}
-    for label in sets:
+    ends = functools.cache(lambda output: confidence_set(made, output, "0.9").bounds[0])
+    for label in (asked.graph.label(i) for i in range(asked.graph.size)):
         here, (first, *_) = lattice.coordinates(label), np.atleast_1d(label).tolist()
-        outputs = dict.fromkeys(sets, 0)
+        outputs = Counter()
         for point, weight in law:
             outputs[lattice.clamped([x + z for x, z in zip(here, point, strict=True)])] += weight
         for narrower in (0, 1):
             kept = [
                 weight for output, weight in outputs.items()
-                if sets[output][0][0] + narrower <= first <= sets[output][0][1]
+                if ends(output)[0] + narrower <= first <= ends(output)[1]
             ]  # fmt: skip
             covered[narrower].append(Fraction(sum(kept), made.total))
     assert min(covered[0]) >= Fraction("0.9") > min(covered[1])
