@@ -28,6 +28,10 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import accumulate, pairwise
 from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -58,8 +62,8 @@ class NoiseLattice:
     >>> [counts.layer(t) for t in range(3)], counts.loss_sum("absolute", 1)
     ([1, 26, 98], 54)
     >>> classes = NoiseLattice("roots", 3, 10)
-    >>> [classes.layer(t) for t in range(4)], classes.point(2, 11)
-    ([1, 6, 12, 18], (-2, 1, 1))
+    >>> [classes.layer(t) for t in range(4)], classes.points(2, [0, 11]).tolist()
+    ([1, 6, 12, 18], [[2, 0, -2], [-2, 1, 1]])
     """
 
     form: str
@@ -210,62 +214,67 @@ class NoiseLattice:
 
     # -- points by number -----------------------------------------------------------------
 
-    def point(self, t: int, number: int, core: int = 0) -> tuple[int, ...]:
-        """Return the point with a number from 0 up to the size of the layer.
+    def points(self, t: int, numbers: Any, core: int = 0) -> NDArray[np.int64]:
+        """Return the points with numbers from 0 up to the size of the layer, one in each row.
 
-        Every point of a layer is found with the same number of searches in tables of the same
-        lengths.
+        Every point is found with the same searches in tables of the same lengths.
         """
-        k = self.parts
+        k, size = self.parts, self.layer(t, core)
+        given = np.asarray(numbers, np.int64 if size < 1 << 62 else object)
         if self.form == "line":
-            half = self.layer(t, core) // 2
-            reach = core + (t - 1) * self.width if t else 0
-            return (number - half,) if t == 0 else (_far(number, half, reach),)
+            half, reach = size // 2, core + (t - 1) * self.width if t else -1
+            far = np.where(given < half, -reach - 1 - given, reach + 1 + given - half)
+            return np.asarray(given - half if t == 0 else far, np.int64)[:, None]
         if t == 0:
-            return (0,) * k
+            return np.zeros((len(given), k), np.int64)
         if self.form == "cube":
-            return self._on_cube(t, number)
+            return self._on_cube(t, given)
         if self.form == "range":
-            return self._on_range(t, number)
-        if self.form == "cross":
-            classes = _sums(self, t)
-            m = bisect_right(classes, number)
-            rest, signs = divmod(number - (classes[m - 1] if m else 0), 2 << m)
-            which, sizes = divmod(rest, comb(t - 1, m))
-            point = [0] * k
-            for place, size in zip(_subset(which, m + 1, k), _parts(sizes, m + 1, t), strict=True):
-                point[place], signs = size * (1 - 2 * (signs & 1)), signs >> 1
-            return tuple(point)
-        classes = _sums(self, t)
-        i = bisect_right(classes, number)
-        rest, below = divmod(number - (classes[i - 1] if i else 0), _spread(t, k - i - 1))
-        which, above = divmod(rest, comb(t - 1, i))
-        places = _subset(which, i + 1, k)
-        point = [0] * k
-        others = [place for place in range(k) if place not in places]
-        for place, size in zip(places, _parts(above, i + 1, t), strict=True):
-            point[place] = size
-        free = k - i - 1
-        for place, size in zip(others, _parts(below, free, t + free), strict=True):
-            point[place] = 1 - size
-        return tuple(point)
-
-    def _on_cube(self, t: int, number: int) -> tuple[int, ...]:
-        """Find a point with some coordinate ±t: before the first such one all are smaller."""
-        point, outer, inner, reached = [], 2 * t + 1, 2 * t - 1, False
-        for rest in range(self.parts - 1, -1, -1):
-            free = outer**rest
-            digit, left = divmod(number, free)
-            if not reached and digit >= 2:
-                digit, left = divmod(number - 2 * free, free - inner**rest)
-                point.append(digit - t + 1)
-            elif not reached:
-                reached = True
-                point.append(t * (2 * digit - 1))
+            return np.array([self._on_range(t, int(number)) for number in given], np.int64)
+        found = np.zeros((len(given), k), np.int64)
+        # First by the number of positive coordinates (on a cross, of those that are not 0).
+        sums = [0, *_sums(self, t)]
+        kinds = np.searchsorted(np.array(sums[1:], given.dtype), given, side="right")
+        for kind in np.unique(kinds).tolist():
+            mine, many = kinds == kind, kind + 1
+            rest, point = given[mine] - sums[kind], np.zeros((int(mine.sum()), k), np.int64)
+            if self.form == "cross":
+                rest, signs = _divided(rest, 1 << many)
+                bits = signs[:, None] >> np.arange(many).astype(given.dtype) & 1
             else:
-                point.append(digit - t)
-            number = left
-        return tuple(point)
+                rest, below = _divided(rest, _spread(t, k - many))
+            which, above = _divided(rest, comb(t - 1, kind))
+            places, sizes = _subsets(which, many, k), _parts(above, many, t)
+            if self.form == "cross":
+                sizes = sizes * (1 - 2 * bits.astype(np.int64))
+            np.put_along_axis(point, places, sizes, axis=1)
+            if self.form == "roots":
+                free = np.ones(point.shape, bool)
+                np.put_along_axis(free, places, False, axis=1)
+                others = np.nonzero(free)[1].reshape(len(point), -1)
+                sizes = 1 - _parts(below, k - many, t + k - many)
+                np.put_along_axis(point, others, sizes, axis=1)
+            found[mine] = point
+        return found
+
+    def _on_cube(self, t: int, numbers: NDArray[Any]) -> NDArray[np.int64]:
+        """Find points with some coordinate ±t: before the first such one all are smaller."""
+        point, reached = [], np.zeros(len(numbers), bool)
+        for rest in range(self.parts - 1, -1, -1):
+            free = (2 * t + 1) ** rest
+            inside = max(1, free - (2 * t - 1) ** rest)
+            outer, inner = _divided(numbers, free), _divided(numbers - 2 * free, inside)
+            small = ~reached & (outer[0] >= 2)
+            point.append(
+                np.where(
+                    reached,
+                    outer[0] - t,
+                    np.where(small, inner[0] - t + 1, t * (2 * outer[0] - 1)),
+                )
+            )
+            numbers = np.where(small, inner[1], outer[1])
+            reached = reached | ~small
+        return np.stack(point, axis=1).astype(np.int64)
 
     def _on_range(self, t: int, number: int) -> tuple[int, ...]:
         """Find k+1 numbers from 0 … t, both of which occur; the first is taken off the others."""
@@ -305,8 +314,8 @@ class NoiseLattice:
         """Return the point with a number among those around the answers."""
         k = self.parts
         if self.form == "roots":
-            parts = _parts(number, k, self.people + k * reach + k)
-            return tuple(size - 1 - reach for size in parts)
+            parts = _parts(np.array([number], object), k, self.people + k * reach + k)
+            return tuple((parts[0] - 1 - reach).tolist())
         wide, point = core + reach * self.width, []
         for _ in range(k):
             number, digit = divmod(number, self.people + 1 + 2 * wide)
@@ -376,10 +385,6 @@ def _spread(people: int, classes: int) -> int:
     return comb(people + classes - 1, classes - 1)
 
 
-def _far(number: int, half: int, reach: int) -> int:
-    return -reach - 1 - number if number < half else reach + 1 + number - half
-
-
 def _power_sum(n: int, power: int) -> int:
     return n * (n + 1) // 2 if power == 1 else n * (n + 1) * (2 * n + 1) // 6
 
@@ -391,35 +396,46 @@ def _ceil_sum(n: int, width: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def _binomials(r: int, most: int) -> list[int]:
-    """Return C(m, r) for m = 0 … most, for searches."""
-    return [comb(m, r) for m in range(most + 1)]
+def _binomials(r: int, most: int, wide: bool) -> NDArray[Any]:
+    """Return C(m, r) for m = 0 … most, for searches; of 64 bits, none above 2^62."""
+    found = [comb(m, r) for m in range(most + 1)]
+    return np.array(found, object) if wide else np.array([min(x, 1 << 62) for x in found])
 
 
-def _subset(number: int, size: int, most: int, listed: int = 1 << 14) -> list[int]:
-    r"""Return the subset of 0 … most that has a number among those of its size.
+def _subsets(numbers: NDArray[Any], size: int, most: int) -> NDArray[np.int64]:
+    r"""Return the subsets of 0 … most with these numbers among those of one size.
 
     Subsets are numbered by :math:`\sum_j \binom{e_j}{j}` over their elements in rising order.
     """
-    found, top = [], (1 << most.bit_length()) - 1  # one table for many layers
+    found, top = np.empty((len(numbers), size), np.int64), (1 << most.bit_length()) - 1
     for r in range(size, 0, -1):
-        if top <= listed:
-            e = bisect_right(_binomials(r, top), number) - 1
+        if top < 1 << 14:  # one table for many layers
+            table = _binomials(r, top, numbers.dtype == object)
+            e = np.searchsorted(table, numbers, side="right") - 1
+            numbers = numbers - table[e]
         else:
-            e = bisect_right(range(top), number, key=partial(_choose, r)) - 1
-        number -= comb(e, r)
-        found.append(e)
-    return found[::-1]
+            key = partial(_choose, r)
+            e = np.array([bisect_right(range(top), x, key=key) - 1 for x in numbers.tolist()])
+            numbers = numbers - np.array([comb(m, r) for m in e.tolist()], object)
+        found[:, r - 1] = e
+    return found
+
+
+def _divided(numbers: NDArray[Any], by: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return quotients and remainders; NumPy's divmod refuses integers of any size."""
+    quotients = numbers // by
+    return quotients, numbers - quotients * by
 
 
 def _choose(r: int, m: int) -> int:
     return comb(m, r)
 
 
-def _parts(number: int, count: int, total: int) -> list[int]:
-    """Return the way to write a total as so many positive parts that has a number."""
-    cuts = _subset(number, count - 1, total)
-    return [b - a for a, b in zip([-1, *cuts], [*cuts, total - 1], strict=True)]
+def _parts(numbers: NDArray[Any], count: int, total: int) -> NDArray[np.int64]:
+    """Return the ways to write a total as so many positive parts that have these numbers."""
+    cuts = _subsets(numbers, count - 1, total)
+    ends = np.full((len(cuts), 1), total - 1)
+    return np.diff(np.concatenate([cuts, ends], axis=1), axis=1, prepend=-1)
 
 
 def _lowered(counts: list[int], total: int) -> list[int]:

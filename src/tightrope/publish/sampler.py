@@ -170,33 +170,47 @@ class LatticeSampler:
         self.centre = lattice.coordinates(answer)
         self._core, self._reach = noise.lattice.core, noise.reach
         last = noise.levels[-1]
-        self._weights = [level - last for level in noise.levels[: noise.reach]]
-        masses = [n * w for n, w in zip(noise.sizes, self._weights, strict=True)]
+        weights = [level - last for level in noise.levels[: noise.reach]]
+        masses = [n * w for n, w in zip(noise.sizes, weights, strict=True)]
         # First what the middle has more than its layer, then the layers, then all that is flat.
-        self._weights = [1, *self._weights, last]
-        self._sums = list(accumulate([noise.odd, *masses]))
-        if self._sums[-1] + noise.floor != mechanism.total:
+        self._weights = np.array([1, *weights, last], object)
+        self._starts = np.array([0, *accumulate([noise.odd, *masses])], object)
+        if self._starts[-1] + noise.floor != mechanism.total:
             raise InputError("the layers do not sum to the total: verify the mechanism")
 
     def draw(self) -> Hashable:
         """Draw one output: the answer plus noise, moved back to the answers."""
-        return self.lattice.clamped(self.draw_point())
+        return self.lattice.clamped(self.draw_points(1)[0].tolist())
 
     def draws(self, count: int) -> list[Hashable]:
         """Draw many outputs."""
-        return [self.draw() for _ in range(whole_number(count, "the number of draws", 0))]
+        return [self.lattice.clamped(point) for point in self.draw_points(count).tolist()]
 
-    def draw_point(self, source: Any = os.urandom) -> tuple[int, ...]:
-        """Draw a point of the lattice, before it is moved back to the answers."""
-        drawn = int.from_bytes(source(-(-self.bits // 8)), "little") & ((1 << self.bits) - 1)
-        place = sum([limit <= drawn for limit in self._sums])  # every limit is compared
-        number = (drawn - (self._sums[place - 1] if place else 0)) // self._weights[place]
-        if place > self._reach:
-            return self.lattice.point_around(self._reach, number, self._core)
-        middle = self.lattice.layer(0, self._core) // 2
-        layer, number = (place - 1, number) if place else (0, middle)
-        noise = self.lattice.point(layer, number, self._core)
-        return tuple(x + z for x, z in zip(self.centre, noise, strict=True))
+    def draw_points(self, count: int, source: Any = os.urandom) -> NDArray[np.int64]:
+        """Draw points of the lattice, before they are moved back to the answers."""
+        width = -(-self.bits // 8)
+        raw = source(width * whole_number(count, "the number of draws", 0))
+        cut = (raw[at : at + width] for at in range(0, len(raw), width))
+        mask = (1 << self.bits) - 1
+        drawn = np.array([int.from_bytes(word, "little") & mask for word in cut], object)
+        if count == 1:  # every start is compared: a search would touch memory by the noise
+            place = np.array([sum([start <= drawn[0] for start in self._starts[1:].tolist()])])
+        else:
+            place = np.searchsorted(self._starts[1:], drawn, side="right")
+        numbers = (drawn - self._starts[place]) // self._weights[place]
+        found = np.empty((len(drawn), self.lattice.parts), np.int64)
+        for t in np.unique(place).tolist():
+            mine, middle = place == t, self.lattice.layer(0, self._core) // 2
+            if t > self._reach:
+                flat = [
+                    self.lattice.point_around(self._reach, n, self._core) for n in numbers[mine]
+                ]
+                found[mine] = flat
+            else:
+                layer, chosen = (t - 1, numbers[mine]) if t else (0, np.full(mine.sum(), middle))
+                noise = self.lattice.points(layer, chosen, self._core)
+                found[mine] = noise + np.array(self.centre)
+        return found
 
 
 def draw_output(mechanism: Mechanism, row: int) -> Hashable:

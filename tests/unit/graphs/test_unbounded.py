@@ -67,7 +67,8 @@ def test_layers_are_the_points_at_a_distance(lattice: NoiseLattice, core: int) -
     }
     for t in range(4):
         there = layer(lattice, t, core)
-        assert {lattice.point(t, n, core) for n in range(lattice.layer(t, core))} == there
+        numbers = range(lattice.layer(t, core))
+        assert set(map(tuple, lattice.points(t, numbers, core).tolist())) == there
         assert len(there) == lattice.layer(t, core)
         for loss, cost in losses.items():
             assert sum(cost(z) or 0 for z in there) == lattice.loss_sum(loss, t, core)
@@ -104,10 +105,10 @@ def test_points_come_back_to_the_answers_and_never_further_from_one(graph: Answe
     points = [lattice.point_around(2, n) for n in range(lattice.around(2))]
     assert len(set(points)) == len(points)
     reachable = {
-        tuple(x + z for x, z in zip(answer, lattice.point(t, n), strict=True))
+        tuple(x + z for x, z in zip(answer, noise, strict=True))
         for answer in answers
         for t in range(3)
-        for n in range(lattice.layer(t))
+        for noise in lattice.points(t, range(lattice.layer(t))).tolist()
     }
     assert reachable <= set(points)
     for point in points:
