@@ -29,8 +29,8 @@ from tightrope.optimize.certificate import UnboundedCertificate
 from tightrope.optimize.result import Design
 from tightrope.optimize.task import Plan, Task
 
-#: The part of a bound that may be lost beyond the ends.
-_NEGLIGIBLE = 1e-6
+#: The part of a bound that the judge leaves for what lies beyond the ends, of squared losses.
+_SPLIT = 2.0**-20
 
 
 def unbounded_route(task: Task) -> Plan | str:
@@ -102,19 +102,19 @@ def _solved(task: Task, lattice: NoiseLattice, reason: str) -> Design:
     graph, loss = task.graph, task.consumer.loss.name
     noise = UnboundedNoise(graph, task.epsilon, _core(graph, task.epsilon, loss))
     value = noise.expected(loss)
-    slope = _slope(lattice)
-    # The bound falls by what the prior's slope adds to ε, and by what lies beyond the ends.
-    steeper = Epsilon.of(float(task.epsilon) - math.log(slope))
-    bound = _proved(graph, loss, steeper) * (1 - _NEGLIGIBLE)
+    best = min(_proved(graph, loss, task.epsilon), value)
+    fall = _slope(lattice, loss, float(task.epsilon), best)
+    bound = _proved(graph, loss, Epsilon.of(float(task.epsilon) + fall))
+    bound = (bound - _beyond(lattice, loss, fall)) * (1 - _SPLIT)
     return task.answered(
         "unbounded",
         reason,
         loss=value,
-        bound=min(bound, value),
+        bound=min(max(bound, 0.0), best),
         channel=noise,
         general=noise,
-        certificate=UnboundedCertificate(slope),
-        unbounded_bound=min(_proved(graph, loss, task.epsilon), value),
+        certificate=UnboundedCertificate(math.exp(-fall)),
+        unbounded_bound=best,
     )
 
 
@@ -144,29 +144,47 @@ def _proved(graph: AnswerGraph, loss: str, epsilon: Epsilon) -> float:
     return max(alone if form == "cube" else 0.0, float(noise.layers @ least))
 
 
-def _slope(lattice: NoiseLattice) -> float:
-    r"""Return the flattest prior :math:`\beta^d` around the middle with little beyond the ends.
+def _slope(lattice: NoiseLattice, loss: str, epsilon: float, best: float) -> float:
+    r"""Return how fast the logarithm of the prior around the middle shall fall, δ.
+
+    A steep prior has little beyond the ends, but its bound is that for :math:`\varepsilon +
+    \delta`, where losses are about in proportion to a power of :math:`1/\varepsilon`.
+    """
+    falls = np.geomspace(1e-9, 20, 400)
+    power = {"squared": 2, "binary": 0}.get(loss, 1)
+    values = [
+        best * (epsilon / (epsilon + fall)) ** power * (1 - fall * (not power) * 1e-3)
+        - _beyond(lattice, loss, float(fall))
+        for fall in falls
+    ]
+    return float(falls[int(np.argmax(values))])
+
+
+def _beyond(lattice: NoiseLattice, loss: str, fall: float) -> float:
+    r"""Bound what the prior :math:`e^{-\delta d}` around the middle loses beyond the ends.
 
     Beyond the M layers that are answers it has at most
-    :math:`N_M \beta^M / \sum_t N_t \beta^t` times a geometric series.
+    :math:`N_M e^{-\delta M} / \sum_t N_t e^{-\delta t}` times a geometric series.
     """
     inner = lattice.people - (lattice.width if lattice.ends else 0)
     inner //= lattice.parts if lattice.form in ("cross", "roots") else 1
     inside = inner // (1 if lattice.form == "roots" else 2 * lattice.width)
-    if inside < 1:
-        return 0.5
-    near, growth = math.log(lattice.layer(inside)), math.log(lattice.layer(inside + 1))
-    growth -= near
-    # A point one step beyond the ends costs at most this, for every loss.
-    dear = 2 * math.log(2 * lattice.parts * lattice.width) + 21 * math.log(2)
-    low, high = growth, growth + 50 + 1000 / inside
-    for _ in range(60):
-        fall = (low + high) / 2
-        beyond = near - fall * inside - _log_mass(lattice, fall)
-        beyond -= 3 * math.log(-math.expm1(growth - fall))
-        enough = beyond + dear < math.log(_NEGLIGIBLE * min(fall, 1.0))
-        low, high = (low, fall) if enough else (fall, high)
-    return math.exp(-high)
+    near = math.log(lattice.layer(inside))
+    growth = math.log(lattice.layer(inside + 1)) - near
+    if inside < 1 or fall <= growth:
+        return math.inf
+    rest = -math.expm1(growth - fall)
+    weight = near - fall * inside - _log_mass(lattice, fall) + growth - fall
+    step = {"line": lattice.width, "cross": 1, "roots": 2}.get(lattice.form, lattice.parts)
+    if loss == "binary":
+        weight -= math.log(rest)
+    elif loss == "squared":
+        weight += math.log1p(1 - rest) - 3 * math.log(rest) - math.log(_SPLIT)
+        weight += 2 * math.log(2 * step * lattice.step)
+    else:
+        weight += math.log(2 if loss == "distance" else 2 * step * lattice.step)
+        weight -= 2 * math.log(rest)
+    return math.exp(min(weight, 300.0))
 
 
 def _core(graph: AnswerGraph, epsilon: Epsilon, loss: str) -> int:

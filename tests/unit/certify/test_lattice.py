@@ -121,7 +121,7 @@ def test_files_are_small_private_and_prove_what_the_design_claims(
     assert verdict.optimal_within is not None
     assert verdict.unbounded_within is not None
     assert float(file.expected_loss or 0) == pytest.approx(found.expected_loss, rel=1e-9)
-    assert float(file.bound or 0) == pytest.approx(found.bound, rel=1e-5)
+    assert float(file.bound or 0) == pytest.approx(found.bound, rel=1e-4)
     best = (file.expected_loss or 0) - verdict.unbounded_within
     assert float(best) == pytest.approx(found.unbounded_bound, rel=1e-9)
     assert 0 <= verdict.unbounded_within <= verdict.optimal_within
