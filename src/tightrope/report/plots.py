@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tightrope.accounting import TradeOff
 from tightrope.channels import Channel
 from tightrope.channels.generality import column_graph
 from tightrope.consumers import Prior
@@ -397,6 +398,38 @@ def plot_leakage(
         shade_existence(existence, axes, name="prior is regular")
     axes.set_ylabel("leakage bound (bits)")
     axes.legend(loc="best")
+    return axes
+
+
+def plot_tradeoff(curves: Mapping[str, TradeOff], ax: Axes | None = None) -> Axes:
+    """Draw trade-off curves: what a test for one person must miss, for each rate of false alarms.
+
+    Parameters
+    ----------
+    curves
+        The curves by their names.
+    ax
+        Axes to draw on; new ones by default.
+
+    Examples
+    --------
+    >>> from tightrope.accounting import TradeOff
+    >>> once = TradeOff.randomized_response("ln(3)")
+    >>> axes = plot_tradeoff({"once": once, "twice": once.times(2)})
+    >>> [len(line.get_xdata()) for line in axes.lines]
+    [2, 3, 4]
+    """
+    axes = new_axes(4.8, 4.8) if ax is None else ax
+    axes.plot([0, 1], [1, 0], color="0.7", linewidth=0.8, label="nothing is told")
+    for stroke, (name, curve) in zip(strokes(len(curves)), curves.items(), strict=True):
+        xs, ys = zip(*curve.corners, strict=True)
+        axes.plot(
+            list(map(float, xs)), list(map(float, ys)), linestyle=stroke.dash, color=stroke.colour,
+            marker=stroke.marker, markersize=4, label=name,
+        )  # fmt: skip
+    axes.set(xlabel="false alarms α", ylabel="misses f(α)", xlim=(0, 1), ylim=(0, 1))
+    axes.set_aspect("equal")
+    axes.legend(loc="upper right")
     return axes
 
 
