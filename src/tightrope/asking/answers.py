@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -248,6 +249,7 @@ def _names(shape: Shape) -> list[tuple[Any, ...]]:
     return [*shape.cells, *more]
 
 
+@functools.lru_cache(maxsize=4096)
 def _each(mechanism: AnyMechanism, answer: Any, level: Fraction) -> list[Estimate]:
     assert not isinstance(mechanism, ScoreMechanism)
     found, guess = confidence_set(mechanism, answer, level), mechanism.guess(answer)
