@@ -78,3 +78,12 @@ def test_refusals(run, ledger, given, says):
     assert code != 0
     assert says in err
     assert json.loads(run("ledger", "show", ledger, "--json")[1])["entries"] == 2
+
+
+def test_the_curve_of_a_mechanism_composed_and_drawn(run, tmp_path):
+    told = run(
+        "curve", "geometric:count(5)", "--epsilon", "0.1", "--times", "100", "--delta", "1e-6",
+        "--plot", "curve.svg", "--json",
+    )  # fmt: skip
+    assert told.data["together"] == pytest.approx(4.774567588, abs=1e-9)
+    assert "<svg" in (tmp_path / "curve.svg").read_text()

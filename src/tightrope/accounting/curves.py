@@ -31,7 +31,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 
-from tightrope.channels import IntegerChannel
+from tightrope.channels import Channel, IntegerChannel
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs import AnswerGraph
@@ -93,15 +93,23 @@ class TradeOff:
         return cls((ratio.numerator, ratio.denominator), (ratio.denominator, ratio.numerator))
 
     @classmethod
-    def of(cls, channel: IntegerChannel, i: int = 0, h: int = 1) -> TradeOff:
-        """Return the curve of two rows of a channel in integers, as a mechanism file holds them.
+    def of(cls, channel: Channel, i: int = 0, h: int = 1) -> TradeOff:
+        """Return the curve of two rows of a channel: exactly where its numbers are integers.
+
+        Floats are taken as the fractions that they are, scaled to rows of the same sum.
 
         >>> from tightrope.channels import IntegerChannel
         >>> TradeOff.of(IntegerChannel([[3, 1], [1, 3]])).corners[1]
         (Fraction(1, 4), Fraction(1, 4))
         """
-        null, other = (tuple(map(int, channel.weights[k])) for k in (i, h))
-        return cls(null, other)
+        if isinstance(channel, IntegerChannel):
+            null, other = (channel.weights[k].tolist() for k in (i, h))
+            return cls(tuple(null), tuple(other))
+        exact = [[Fraction(x) for x in channel.row(k).tolist()] for k in (i, h)]
+        unit = math.lcm(*(x.denominator for row in exact for x in row))
+        null, other = ([int(x * unit) for x in row] for row in exact)
+        sums = sum(null), sum(other)
+        return cls(tuple(x * sums[1] for x in null), tuple(x * sums[0] for x in other))
 
     @classmethod
     def below(cls, points: Iterable[Point], total: int) -> TradeOff:
@@ -234,7 +242,7 @@ def delta_of(value: float | Fraction | str) -> Fraction:
     return found
 
 
-def worst_curve(channel: IntegerChannel, graph: AnswerGraph, *, most: int = 1_000_000) -> TradeOff:
+def worst_curve(channel: Channel, graph: AnswerGraph, *, most: int = 1_000_000) -> TradeOff:
     r"""Return the highest symmetric curve that is nowhere above that of any edge.
 
     Questions that are asked one after another may each move two neighbouring tables along another

@@ -127,6 +127,8 @@ def curve(
     query: str | None = None,
     neighbours: str = "change-one",
     delta: float | None = None,
+    times: int = 1,
+    plot: Path | None = None,
     as_json: bool = False,
 ) -> None:
     """Show for which (ε, δ) a mechanism is private: the smallest δ at every corner of the curve.
@@ -135,10 +137,15 @@ def curve(
     ----------
     delta : D
         Give the smallest ε for this δ.
+    times : N
+        Also give the ε of so many releases together, for this δ.
+    plot : FILE
+        Draw the trade-off curve of the worst edge, beside the lowest one with the same ε.
 
     Examples:
       tightrope curve "geometric:count(5)" --epsilon "ln(2)"
       tightrope curve matrix.csv --query "choice(3)" --delta 0.01
+      tightrope curve count.tightrope --times 100 --delta 1e-6 --plot curve.svg
 
     >>> curve("geometric:count(2)", epsilon="ln(2)", delta=0.1, as_json=True)
     {"query": "count(2)", "delta": 0.1, "epsilon": 0.5306..., "rows": [{"epsilon": 0.0, ...
@@ -157,6 +164,23 @@ def curve(
     }
 
     told = {f"ε for δ = {wanted:g}": f"{data['epsilon']:.9g}"}
+    if times > 1:
+        from tightrope.accounting import optimal_composition, worst_curve
+
+        worst = worst_curve(loaded.channel, loaded.query.graph)
+        all_of_them = optimal_composition([(worst, times)]).epsilon(wanted)
+        data["together"] = None if all_of_them is None else float(all_of_them)
+        told[f"ε of {times} releases"] = (
+            "none is enough" if all_of_them is None else f"{data['together']:.9g}"
+        )
+    if plot is not None:
+        from tightrope.accounting import TradeOff, worst_curve
+        from tightrope.report.plots import plot_tradeoff, save_plot
+
+        curves = {"this mechanism": worst_curve(loaded.channel, loaded.query.graph)}
+        if 0 < found.epsilon(0) < float("inf"):
+            curves["any with its ε"] = TradeOff.randomized_response(repr(found.epsilon(0)))
+        data["plot"] = str(save_plot(plot_tradeoff, curves, plot))
     told |= {f"δ for ε = {row['epsilon']:.6g}": f"{row['delta']:.6g}" for row in rows}
     tell(as_json, data, loaded.name, told)
 

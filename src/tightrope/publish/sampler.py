@@ -228,7 +228,7 @@ def draw_output(mechanism: Mechanism, row: int) -> Hashable:
     if mechanism.noise is None:
         return Sampler(mechanism, row).draw()
     sampler = LatticeSampler(mechanism, mechanism.input_label(row))
-    return sampler.lattice.held(sampler.draw_point())
+    return sampler.lattice.held(sampler.draw_points(1)[0].tolist())
 
 
 def _at_most(
