@@ -89,12 +89,15 @@ class Tab:
         if place.scheme not in ("data", "blob") and place.netloc != urlsplit(self.studio).netloc:
             self.elsewhere.append(request.url)
 
-    def open(self, state=None, panel=1, wait=True):
+    def open(self, state=None, panel=2, wait=True):
         link = "" if state is None else f"&state={encode(state)}"
         self.page.goto(f"{self.studio}{link}")
-        if wait:
-            self.wait("[data-facts] >> text=vertex-transitive")
+        self.wait("[data-table]")
         if panel > 1:
+            self.turn(2)
+            if wait:
+                self.wait("[data-facts] >> text=vertex-transitive")
+        if panel > 2:
             self.turn(panel)
         return self
 
@@ -173,6 +176,7 @@ def picture(tmp_path):
         wanted = os.environ.get("TIGHTROPE_PICTURES")
         path = Path(wanted or tmp_path, f"{name}.png")
         tab.page.mouse.move(2, 718)
+        tab.page.evaluate("window.scrollTo(0, 0)")
         tab.page.screenshot(path=path, full_page=full, animations="disabled")
         with Image.open(path) as shot:
             small = shot.convert("RGB").quantize(128)

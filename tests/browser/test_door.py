@@ -124,7 +124,7 @@ def test_hostile_mechanism_file_is_not_trusted(tab, tmp_path):
 
     good = make(State()).mechanism
     upload = "[data-upload=mechanism] input[type=file]"
-    tab.open(panel=5)
+    tab.open(panel=6)
     for number, data in enumerate([b"", b"PK\3\4" * 99, good[:-1], good[:-9] + b"\xff" * 9]):
         path = tmp_path / f"bad{number}.tightrope"
         path.write_bytes(data)

@@ -17,40 +17,40 @@ def marked(tab):
 
 
 def test_typo_is_marked_and_leaves_no_numbers_of_another_question(tab):
-    tab.open(panel=3)
+    tab.open(panel=4)
     tab.wait("[data-regular] >> text=/^yes$/")
-    tab.turn(1)
+    tab.turn(2)
     tab.fill("Query", "summ(150,5)")
     tab.wait("[data-error=question] >> text=did you mean 'sum(u,v)'")
-    expect(marked(tab)).to_have_text("1 Question")
-    tab.turn(2)
-    tab.wait("[data-exists] >> text=/^Not known .*did you mean/")
+    expect(marked(tab)).to_have_text("2 Question")
     tab.turn(3)
+    tab.wait("[data-exists] >> text=/^Not known .*did you mean/")
+    tab.turn(4)
     tab.wait("[data-regular] >> text=did you mean")
     assert tab.page.get_by_text("no mechanism is right more often").count() == 0
-    tab.turn(4)
+    tab.turn(5)
     tab.wait("[data-plan] >> text=summ(150,5) at ε = ln(2)")
     tab.press("Design")
     tab.wait("[data-status].tr-error >> text=No mechanism: unknown query")
     # An empty field is an error of its own, and the old question is as good as it was.
-    tab.turn(1)
+    tab.turn(2)
     tab.fill("Query", "")
     tab.wait("[data-error=question] >> text=Write a query")
     tab.fill("Query", "count(5)")
     expect(marked(tab)).to_have_count(0, timeout=PATIENCE)
-    tab.turn(3)
+    tab.turn(4)
     tab.wait("[data-regular] >> text=/^yes$/")
 
 
 def test_level_that_is_none_has_no_numbers(tab):
-    tab.open(panel=2)
+    tab.open(panel=3)
     tab.reads("[data-number=success]", "0.6667")
     tab.wait("[data-exists] >> text=It exists at the chosen ε.")
     tab.fill("ε", "nan")
     tab.wait(".q-field__messages >> text=got 'nan'")
     tab.reads("[data-number=success]", "–")
     assert "chosen" not in tab.text("[data-exists]")
-    expect(marked(tab)).to_have_text("2 Privacy")
+    expect(marked(tab)).to_have_text("3 Privacy")
     tab.fill("ε", "")
     tab.wait(".q-field__messages >> text=Write a level")
     tab.fill("ε", "ln(2)")
@@ -59,7 +59,7 @@ def test_level_that_is_none_has_no_numbers(tab):
 
 
 def test_button_of_a_prior_is_designed_for(tab):
-    tab.open(panel=3)
+    tab.open(panel=4)
     tab.press("binomial(.3)")
     tab.holds("Prior", "binomial(.3)")
     tab.design()
@@ -70,9 +70,9 @@ def test_button_of_a_prior_is_designed_for(tab):
 
 
 def test_keyboard_reaches_everything_and_shows_where_it_is(tab):
-    tab.open(panel=3)
-    for panel, names in ((3, ["Add a consumer", "Prior from a file (CSV or JSON)", "weight 5"]),
-                         (5, ["Verify another mechanism file", "Request key"])):  # fmt: skip
+    tab.open(panel=4)
+    for panel, names in ((4, ["Add a consumer", "Prior from a file (CSV or JSON)", "weight 5"]),
+                         (6, ["Verify another mechanism file", "Request key"])):  # fmt: skip
         tab.turn(panel)
         tab.page.locator(".q-tab--active").get_by_text(f"{panel} ", exact=False).wait_for()
         tab.page.locator(".q-tab--active").focus()

@@ -69,7 +69,7 @@ def test_wrong_question_is_refused_beside_the_field(tab):
 
 
 def test_level_moves_bits_words_and_mark(tab, picture):
-    tab.open(State(question="star(3)", epsilon="ln(3)"), panel=2)
+    tab.open(State(question="star(3)", epsilon="ln(3)"), panel=3)
     tab.wait("[data-exists] >> text=0.693147")
     assert tab.text("[data-number=success]") == "0.75"
     tab.wait("text=at most 3 times")
@@ -80,7 +80,7 @@ def test_level_moves_bits_words_and_mark(tab, picture):
 
 
 def test_wrong_level_is_refused_beside_the_field(tab):
-    tab.open(panel=2)
+    tab.open(panel=3)
     tab.fill("ε", "-1")
     tab.wait(".q-field__messages >> text=ε must look like 0.5")
     tab.fill("ε", "0.5")
@@ -92,7 +92,7 @@ def test_wrong_level_is_refused_beside_the_field(tab):
 
 
 def test_point_is_dragged_in_the_simplex(tab, picture):
-    tab.open(State(question="choice(3)"), panel=3)
+    tab.open(State(question="choice(3)"), panel=4)
     tab.wait("[data-regular] >> text=/^yes$/")
     box = tab.wait("[data-simplex]").bounding_box()
     middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.62)
@@ -107,7 +107,7 @@ def test_point_is_dragged_in_the_simplex(tab, picture):
 
 
 def test_consumers_have_presets_sliders_and_losses(tab):
-    tab.open(State(question="count(3)"), panel=3)
+    tab.open(State(question="count(3)"), panel=4)
     tab.wait("[data-regular] >> text=/^yes$/")
     tab.press("binomial(.3)")
     tab.wait("[data-regular] >> text=/^no$/")
@@ -163,7 +163,7 @@ def pay(tab):
 def test_mechanism_is_verified_taken_away_and_released_from(tab, tmp_path, picture):
     tab.open(State(question="count(4)", epsilon="ln(3)"))
     tab.design()
-    tab.turn(5)
+    tab.turn(6)
     tab.press("Verify")
     tab.wait("[data-verified] >> text=everything holds")
 
@@ -232,7 +232,7 @@ def test_answers_of_a_ledger_are_listed_on_every_visit(tabs, tmp_path):
         book.charge(ticket)
         if answer is not None:
             book.answer(ticket, answer)
-    tab = tabs().open(panel=5)
+    tab = tabs().open(panel=6)
     tab.fill("Ledger", str(tmp_path / "ledger.db"))
     tab.wait("[data-paid] >> text=/mon/")
     tab.wait("[data-answers] >> text=Paid and not answered yet: request key tue")
@@ -243,14 +243,14 @@ def test_answers_of_a_ledger_are_listed_on_every_visit(tabs, tmp_path):
 
 
 def test_number_of_people_follows_the_question(tab):
-    tab.open(panel=2)
+    tab.open(panel=3)
     tab.holds("people in the table", "5")
     tab.fill("people in the table", "900")
     tab.wait("text=900 people")
-    tab.turn(1)
+    tab.turn(2)
     tab.fill("Query", "sum(20,3)")
     tab.wait("text=sum(20,3): 61 answers")
-    tab.turn(2)
+    tab.turn(3)
     tab.holds("people in the table", "20")
     tab.holds("values of one person", "4")
 
@@ -263,7 +263,7 @@ def upload(tab, name, path):
 
 
 def test_prior_is_uploaded(tab, tmp_path):
-    tab.open(State(question="count(3)"), panel=3)
+    tab.open(State(question="count(3)"), panel=4)
     tab.wait("[data-regular] >> text=/^yes$/")
     known = tmp_path / "known.csv"
     known.write_text("0,0.7\n1,0.1\n2,0.1\n3,0.1\n")
@@ -296,7 +296,7 @@ def test_points_are_uploaded(tab, tmp_path):
 def test_receipt_is_taken_away_and_the_release_copied(tab, tmp_path, python):
     tab.open(State(question="count(3)", epsilon="ln(3)"))
     tab.design()
-    tab.turn(5)
+    tab.turn(6)
     people = tmp_path / "people.csv"
     people.write_text("age\n31\n44\n27\n")
     upload(tab, "table", people)

@@ -16,7 +16,7 @@ LONG = State(question="sum(250,4)", epsilon="0.5", consumers=(ConsumerText(prior
 
 
 def test_design_is_cancelled(tab):
-    tab.open(LONG, panel=4)
+    tab.open(LONG, panel=5)
     tab.press("Design")
     tab.wait("[data-status] >> text=designing")
     tab.press("Cancel")
@@ -30,7 +30,7 @@ def test_best_so_far_is_kept(tab):
     uneven = ",".join(f"{share}/{sum(shares)}" for share in shares)
     tab.open(
         State(question="counts(14,2)", epsilon="0.5", consumers=(ConsumerText(prior=uneven),)),
-        panel=4,
+        panel=5,
     )
     tab.press("Design")
     # A bound above 0 needs the prices of one round.
@@ -43,29 +43,29 @@ def test_best_so_far_is_kept(tab):
     # Not the optimum, but a mechanism, with a bound that holds.
     assert not kept["certified"]
     assert 0 < kept["bound"] < kept["expected_loss"] < 1
-    tab.turn(5)
+    tab.turn(6)
     tab.wait("[data-file] >> text=bytes")
 
 
 def test_tabs_do_not_disturb_each_other(tabs):
     one, two = tabs(), tabs()
-    one.open(LONG, panel=4)
+    one.open(LONG, panel=5)
     one.press("Design")
     one.wait("[data-status] >> text=/designing|round/")
     two.open(State(question="cycle(5)"))
     two.design()
     assert json.loads(two.takeaway("JSON"))["query"] == "cycle(5)"
     assert one.page.get_by_role("button", name="Cancel").is_visible()
-    one.turn(1)
+    one.turn(2)
     one.holds("Query", "sum(250,4)")
-    one.turn(4)
+    one.turn(5)
     one.press("Cancel")
     one.wait("[data-status] >> text=Cancelled")
     assert json.loads(two.takeaway("JSON"))["query"] == "cycle(5)"
 
 
 def test_thousand_answers_keep_the_page_alive(tab, picture):
-    tab.open(State(question="count(999)", epsilon="1"), panel=4)
+    tab.open(State(question="count(999)", epsilon="1"), panel=5)
     tab.press("Design")
     tab.wait("[data-heat-note] >> text=1,000 answers")
     tab.page.locator("[data-heat] .hm image").wait_for()
@@ -83,13 +83,13 @@ def test_thousand_answers_keep_the_page_alive(tab, picture):
 
 
 def test_server_answers_while_a_design_runs(tabs):
-    one = tabs().open(LONG, panel=4)
+    one = tabs().open(LONG, panel=5)
     one.press("Design")
     one.wait("[data-status] >> text=designing")
-    one.turn(2)
+    one.turn(3)
     one.fill("ε", "ln(3)")
     one.wait("text=at most 3 times")
-    one.turn(4)
+    one.turn(5)
     one.page.get_by_role("button", name="Cancel").wait_for()  # panels slide in
     one.press("Cancel")
     one.wait("[data-status] >> text=Cancelled")
@@ -133,12 +133,12 @@ def test_commands_print_the_numbers_of_the_page(tab, shell):
     who = ConsumerText(prior="2/5,1/5,1/5,1/5", loss="distance")
     tab.open(State(graph=drawn, epsilon="ln(3)", consumers=(who,)))
     tab.design()
-    tab.turn(5)
+    tab.turn(6)
     tab.press("Verify")
     tab.wait("[data-verified] >> text=everything holds")
     texts = []
     pages = []
-    for number in range(1, 6):
+    for number in range(2, 7):
         tab.turn(number)
         texts.append(tab.takeaway("command"))
         pages.append([json.loads(line) for line in tab.takeaway("JSON").splitlines()])
@@ -155,7 +155,7 @@ def test_python_runs_and_prints_the_same(tab, python):
     tab.open(State(question="choice(3)"))
     tab.design()
     programs = []
-    for panel in range(1, len(PANELS) + 1):
+    for panel in range(2, len(PANELS) + 1):
         tab.turn(panel)
         programs.append(tab.takeaway("Python"))
     printed = "\n".join(python("\n".join(programs)))
@@ -182,7 +182,7 @@ def test_regret_table_is_taken_away(tab, shell, python):
     nasty = ConsumerText("it's the 'press'", prior="1/2,1/4,1/8,1/8", loss="distance")
     tab.open(
         State(question="cycle(4)", epsilon="ln(3)", consumers=(ConsumerText("mayor"), nasty)),
-        panel=3,
+        panel=4,
     )
     tab.page.locator("[data-regret]").get_by_text(nasty.name, exact=True).wait_for()
     regular, common = (json.loads(line) for line in tab.takeaway("JSON").splitlines())

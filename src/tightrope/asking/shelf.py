@@ -66,15 +66,11 @@ def proved(
         With more answers on a path, or elsewhere, noise without ends is taken: the best of the
         unbounded question, at once and at any size.
     """
-    loss = loss_of(query)
-    about = [_EDITION, query.text, query.neighbours.value, str(level), loss]
-    number = hashlib.sha256(json.dumps(about).encode()).hexdigest()
-    place = shelf() / f"{number}.tightrope"
+    loss, place = loss_of(query), _place(query, level)
     with contextlib.suppress(InputError, OSError):
-        held = read(place)
-        fits = isinstance(held, Mechanism) and held.answers(query)
-        if fits and held.epsilon == level:
-            return _plain(checked_mechanism(held))
+        found_there = held(query, level)
+        if found_there is not None:
+            return _plain(checked_mechanism(found_there))
     say = told or (lambda share, step: None)
 
     def watched(now: Progress) -> None:
@@ -91,6 +87,20 @@ def proved(
     made = _plain(checked_mechanism(made))
     _put(made, place)
     return made
+
+
+def held(query: Query, level: Epsilon) -> Mechanism | None:
+    """Return what the shelf has for a question, not verified; nothing where it has nothing."""
+    with contextlib.suppress(InputError, OSError):
+        found = read(_place(query, level))
+        if isinstance(found, Mechanism) and found.answers(query) and found.epsilon == level:
+            return found
+    return None
+
+
+def _place(query: Query, level: Epsilon) -> Path:
+    about = [_EDITION, query.text, query.neighbours.value, str(level), loss_of(query)]
+    return shelf() / f"{hashlib.sha256(json.dumps(about).encode()).hexdigest()}.tightrope"
 
 
 def _plain(mechanism: AnyMechanism) -> Mechanism:

@@ -6,7 +6,7 @@ window.showState = (state) => {
 };
 // Browsers change their own tabs with Alt and a digit; here it changes the panel.
 document.addEventListener('keydown', (event) => {
-  if (event.altKey && /^(Digit[1-5]|KeyC)$/.test(event.code)) event.preventDefault();
+  if (event.altKey && /^(Digit[1-6]|KeyC)$/.test(event.code)) event.preventDefault();
   // A button with the focus would take the key for a click on itself.
   if (event.ctrlKey && event.key === 'Enter') {
     event.preventDefault();

@@ -21,6 +21,7 @@ from tightrope.studio.panels.mechanism import MechanismPanel
 from tightrope.studio.panels.privacy import PrivacyPanel
 from tightrope.studio.panels.proof import ProofPanel
 from tightrope.studio.panels.question import QuestionPanel
+from tightrope.studio.panels.your_table import TablePanel
 from tightrope.studio.state import History, State, decode, differences, encode
 from tightrope.studio.takeaway import PANELS, as_command, as_python
 
@@ -106,7 +107,8 @@ class Page:
             .style("background: transparent; max-width: 1500px; margin: 0 auto")
             .props("transition-prev=fade transition-next=fade transition-duration=80")
         ):
-            for kind in (QuestionPanel, PrivacyPanel, ConsumersPanel, MechanismPanel, ProofPanel):
+            for kind in (TablePanel, QuestionPanel, PrivacyPanel, ConsumersPanel, MechanismPanel,
+                         ProofPanel):  # fmt: skip
                 made: Panel = kind(self)
                 self.panels[made.name], self._building = made, made.name
                 with ui.tab_panel(made.name):
@@ -127,7 +129,8 @@ class Page:
         ui.label("Tightrope").classes("text-weight-bold").style("font-size: 17px")
         with ui.tabs().props("dense no-caps inline-label").classes("col-auto") as self._tabs:
             for number, (name, title) in enumerate(
-                zip(PANELS, ("Question", "Privacy", "Consumers", "Mechanism", "Proof & release"),
+                zip(PANELS, ("Your table", "Question", "Privacy", "Consumers", "Mechanism",
+                            "Proof & release"),
                     strict=True), 1,
             ):  # fmt: skip
                 self._marks[name] = ui.tab(name, label=f"{number} {title}")

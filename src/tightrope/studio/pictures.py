@@ -300,3 +300,47 @@ def prior_picture(shares: Sequence[float], names: Sequence[str]) -> Figure:
         yaxis=_axis(rangemode="tozero", fixedrange=True, automargin=True),
         bargap=0.15,
     )
+
+
+def error_picture(points: Sequence[tuple[float, float, float]], chosen: float) -> Figure:
+    """Draw the error against ε: ours, that of the usual noise, and the chosen level.
+
+    >>> drawn = error_picture([(0.5, 6.0, 6.0), (1.0, 3.0, 4.0)], 1.0)
+    >>> [trace["name"] for trace in drawn["data"]]
+    ['usual noise', 'this noise', 'chosen']
+    """
+    levels = [level for level, _, _ in points]
+    ours, usual = [error for _, error, _ in points], [error for _, _, error in points]
+    hover = "%{y:.4g} at ε = %{x:.4g}<extra>%{fullData.name}</extra>"
+    lines = [
+        {"type": "scatter", "mode": "lines+markers", "x": levels, "y": errors, "name": name,
+         "line": {"color": colour, "dash": dash}, "hovertemplate": hover}
+        for name, errors, colour, dash in (
+            ("usual noise", usual, GREY, "dot"), ("this noise", ours, TEAL, "solid"))
+    ]  # fmt: skip
+    here = [(level, error) for level, error, _ in points if level == chosen]
+    lines.append({"type": "scatter", "mode": "markers", "x": [x for x, _ in here],
+                  "y": [y for _, y in here], "name": "chosen", "hovertemplate": hover,
+                  "marker": {"color": COLOURS[1], "size": 11}})  # fmt: skip
+    return _figure(
+        lines, showlegend=True, legend={"orientation": "h", "y": 1.18, "x": 0},
+        xaxis=_axis(title={"text": "ε (paid)"}, type="log", fixedrange=True),
+        yaxis=_axis(title={"text": "error (95 %)"}, type="log", fixedrange=True, automargin=True),
+    )  # fmt: skip
+
+
+def noise_picture(noise: Sequence[tuple[float, float]]) -> Figure:
+    """Draw how far a published number is from the truth, and how often.
+
+    >>> noise_picture([(-1.0, 0.25), (0.0, 0.5), (1.0, 0.25)])["data"][0]["y"]
+    [0.25, 0.5, 0.25]
+    """
+    trace = {"type": "bar", "x": [by for by, _ in noise], "y": [share for _, share in noise],
+             "marker": {"color": TEAL},
+             "hovertemplate": "off by %{x:g}: %{y:.3%}<extra></extra>"}  # fmt: skip
+    return _figure(
+        [trace],
+        xaxis=_axis(title={"text": "published number less the true one"}, fixedrange=True),
+        yaxis=_axis(title={"text": "probability"}, fixedrange=True, automargin=True),
+        bargap=0.1,
+    )

@@ -11,17 +11,18 @@ from collections.abc import Sequence
 
 from tightrope.studio.asking import people_of
 from tightrope.studio.state import GRAPH_FILE, ConsumerText, State
+from tightrope.studio.tables import TableAsked
 from tightrope.studio.work import Asked
 
 #: The panels, in the order of the work.
-PANELS = ("question", "privacy", "consumers", "mechanism", "proof")
+PANELS = ("table", "question", "privacy", "consumers", "mechanism", "proof")
 #: The mechanism file that the commands write.
 MECHANISM_FILE = "mechanism.tightrope"
 #: The list of consumers that the commands write.
 CONSUMERS_FILE = "consumers.json"
 
 
-def as_command(state: State, panel: str, asked: Asked | None = None) -> str:
+def as_command(state: State, panel: str, asked: Asked | TableAsked | None = None) -> str:
     """Return shell commands that print what a panel shows, as JSON.
 
     Parameters
@@ -40,14 +41,49 @@ def as_command(state: State, panel: str, asked: Asked | None = None) -> str:
     >>> print(as_command(State(), "mechanism"))
     tightrope design 'count(5)' --epsilon 'ln(2)' --prior uniform --loss absolute --json
     """
+    if panel == "table":
+        return _ask_command(asked) if isinstance(asked, TableAsked) else NOTHING_ASKED
     lines = [_line(words, state) for words in _commands(state, panel)]
-    if panel == "proof" and asked is not None:
+    if panel == "proof" and isinstance(asked, Asked):
         lines.append(_line(["release", MECHANISM_FILE, *_release_words(asked)], state))
     if panel == "consumers" and len(state.consumers) > 1:
         lines.insert(0, _written(CONSUMERS_FILE, json.dumps(_listed(state))))
     if state.graph:
         lines.insert(0, _written(GRAPH_FILE, state.graph))
     return "\n".join(lines)
+
+
+#: What is said in place of a command while nothing is asked.
+NOTHING_ASKED = "name a table and ask a question first"
+
+
+def _ask_words(asked: TableAsked) -> dict[str, str]:
+    """Return the options of ``ask`` that were given, under the names of both languages."""
+    names = ("epsilon", "data", "population", "neighbours", "ledger", "budget", "key")
+    return {name: text for name in names if (text := str(getattr(asked, name)))}
+
+
+def _ask_command(asked: TableAsked) -> str:
+    words = [part for name, text in _ask_words(asked).items() for part in (f"--{name}", text)]
+    words += [part for text in asked.columns for part in ("--column", text)]
+    return shlex.join(["tightrope", "ask", asked.sql, *words, "--json"])
+
+
+def _ask_program(asked: TableAsked) -> str:
+    words = [
+        f"{name}={int(text) if name == 'population' else repr(text)}"
+        for name, text in _ask_words(asked).items()
+        if name != "population" or text.isdigit()
+    ]
+    return "\n".join([
+        "import tightrope as tr",
+        "from tightrope.publish.facts import read_column",
+        "",
+        f"columns = [read_column(text) for text in {list(asked.columns)!r}]",
+        f"answer = tr.ask({asked.sql!r}, {', '.join(words)},",
+        "                columns={column.name: column for column in columns})",
+        "print(answer)",
+    ])  # fmt: skip
 
 
 def _written(file: str, text: str) -> str:
@@ -119,7 +155,7 @@ def _line(words: Sequence[str], state: State) -> str:
     return shlex.join(["tightrope", *words, *near, "--json"])
 
 
-def as_python(state: State, panel: str, asked: Asked | None = None) -> str:
+def as_python(state: State, panel: str, asked: Asked | TableAsked | None = None) -> str:
     """Return a Python program that computes what a panel shows.
 
     Parameters
@@ -140,8 +176,10 @@ def as_python(state: State, panel: str, asked: Asked | None = None) -> str:
     query = tr.query('cycle(5)', neighbours='change-one')
     print(graph_facts(query.graph))
     """
+    if panel == "table":
+        return _ask_program(asked) if isinstance(asked, TableAsked) else f"# {NOTHING_ASKED}"
     imports, body = _program(state, panel)
-    if panel == "proof" and asked is not None:
+    if panel == "proof" and isinstance(asked, Asked):
         more = _release_program(asked)
         imports, body = [*imports, *more[0]], [*body, *more[1]]
     query = f"query = tr.query({state.asked!r}, neighbours={state.neighbours!r})"

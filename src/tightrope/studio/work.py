@@ -560,12 +560,13 @@ class AccountRow:
 class LedgerView:
     """A ledger as the page lists it: accounts, and every answer paid for, the newest first.
 
-    An answer is its signed receipt. A request that was charged and has no answer yet, because
+    An answer is what is said of it, with its error where that is known, and its signed receipt.
+    A request that was charged and has no answer yet, because
     its process ended in between, is listed with its key: asked again with it, it costs nothing.
     """
 
     accounts: tuple[AccountRow, ...] = ()
-    receipts: tuple[dict[str, Any], ...] = ()
+    answers: tuple[dict[str, Any], ...] = ()
     unanswered: tuple[str, ...] = ()
 
 
@@ -573,7 +574,7 @@ def ledger_view(ledger: str) -> LedgerView:
     """Return what a ledger holds; nothing where there is none.
 
     >>> ledger_view("no-such-folder/ledger.db")
-    LedgerView(accounts=(), receipts=(), unanswered=())
+    LedgerView(accounts=(), answers=(), unanswered=())
     """
     from tightrope.publish import Ledger
     from tightrope.publish.receipts import SigningKey, key_path, receipt_of
@@ -598,4 +599,26 @@ def ledger_view(ledger: str) -> LedgerView:
         receipts = tuple(
             plain(receipt_of(entry, book.id, signing)) for entry in reversed(answers) if signing
         )
-    return LedgerView(accounts, receipts, tuple(charged))
+    return LedgerView(accounts, tuple(map(_with_error, receipts)), tuple(charged))
+
+
+def _with_error(receipt: dict[str, Any]) -> dict[str, Any]:
+    """Add the answer with its error, where the mechanism that it came from is on the shelf."""
+    from tightrope.asking.shelf import held
+    from tightrope.epsilon import Epsilon
+    from tightrope.publish.intervals import interval_of
+    from tightrope.publish.shapes import read_label
+    from tightrope.queries import query
+
+    answer = read_label(receipt["answer"])
+    said = label_text(answer)
+    try:
+        asked = query(receipt["query"], neighbours=receipt["neighbours"])
+        made = held(asked, Epsilon.of(receipt["epsilon"]))
+        # The digest is the one that was verified when the answer was drawn.
+        if made is not None and made.digest == receipt["mechanism"]:
+            found = interval_of(made, answer)
+            said = said if found is None else found.as_dict()["text"]
+    except (TightropeError, KeyError):
+        pass
+    return {"said": said, "receipt": receipt}

@@ -12,6 +12,7 @@ from nicegui import ui
 if TYPE_CHECKING:
     from tightrope.studio.page import Page
     from tightrope.studio.state import State
+    from tightrope.studio.tables import TableAsked
     from tightrope.studio.work import Asked
 
 
@@ -38,8 +39,8 @@ class Panel:
     def act(self) -> None:
         """Do what the panel is for (Ctrl+Enter)."""
 
-    def released(self) -> Asked | None:
-        """Return the release that the panel asks for, if it asks for one."""
+    def released(self) -> Asked | TableAsked | None:
+        """Return what the panel would pay for, if it asks for something."""
         return None
 
     def error_label(self, field: str) -> ui.label:

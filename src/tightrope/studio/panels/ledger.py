@@ -9,7 +9,6 @@ from typing import Any
 from nicegui import ui
 
 from tightrope.publish.accounts import shown
-from tightrope.report.texts import answer_text
 from tightrope.studio.panels import Panel, card, facts, table
 from tightrope.studio.work import LedgerView, ledger_view
 
@@ -34,12 +33,13 @@ class LedgerCard:
         """Show a ledger, or say that there is none."""
         found = LedgerView()
         if name:
-            found = await self.panel.page.slots.run("ledger", ledger_view, name)
+            slot = f"ledger of {self.panel.name}"
+            found = await self.panel.page.slots.run(slot, ledger_view, name)
         self._answers.clear()
         self._accounts.clear()
         with self._answers:
-            if found.receipts:
-                self._list(found.receipts)
+            if found.answers:
+                self._list(found.answers)
             for key in found.unanswered:
                 ui.label(
                     f"Paid and not answered yet: request key {key}. Ask the same question with "
@@ -54,19 +54,17 @@ class LedgerCard:
             words = "There is no ledger here yet: it is made with the first answer."
             ui.label(words if name else "Name a ledger above.").classes("tr-note")
 
-    def _list(self, receipts: tuple[dict[str, Any], ...]) -> None:
-        with ui.element("table").classes("tr-table"):
+    def _list(self, answers: tuple[dict[str, Any], ...]) -> None:
+        with ui.element("table").classes("tr-table tr-answers"):
             with ui.element("tr"):
                 for head in ("answer", "question", "ε", "when", ""):
                     with ui.element("th"):
                         ui.label(head)
-            for receipt in receipts:
-                with ui.element("tr").props(f'data-paid="{receipt["position"]}"'):
-                    self._row(receipt)
+            for answer in answers:
+                with ui.element("tr").props(f'data-paid="{answer["receipt"]["position"]}"'):
+                    self._row(answer["said"], answer["receipt"])
 
-    def _row(self, receipt: dict[str, Any]) -> None:
-        answer = receipt["answer"]
-        said = answer_text(tuple(answer) if isinstance(answer, list) else answer)
+    def _row(self, said: str, receipt: dict[str, Any]) -> None:
         for text in (said, receipt.get("sql", ""), receipt.get("epsilon", ""),
                      f"{receipt['time'][:10]} {receipt['time'][11:16]}"):  # fmt: skip
             with ui.element("td"):
