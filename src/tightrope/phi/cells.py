@@ -165,19 +165,10 @@ def fits_exactly(cells: Cells) -> bool:
 
 @dataclass(frozen=True)
 class Piece:
-    """A closed interval of α on which the mechanism exists; an end is a root, 0 or 1.
-
-    >>> Piece(Fraction(0), Fraction(1)).is_point
-    False
-    """
+    """A closed interval of α on which the mechanism exists; an end is a root, 0 or 1."""
 
     low: exact.Root | Fraction
     high: exact.Root | Fraction
-
-    @property
-    def is_point(self) -> bool:
-        """Whether it is a single α."""
-        return self.low is self.high
 
 
 def singular_alphas(cells: Cells) -> list[exact.Root]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import math
-import os
 import secrets
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -59,46 +57,6 @@ def _log_share(weight: int, bits: int) -> float:
     if missing < weight:
         return math.log1p(-(missing / (1 << bits)))
     return math.log(weight) - bits * math.log(2)
-
-
-def write_log_probabilities(
-    mechanism: Mechanism, path: str | os.PathLike[str], rows: Iterable[int] | None = None
-) -> Path:
-    """Write rows of log-probabilities as CSV: ``row,output,log_probability``.
-
-    Parameters
-    ----------
-    mechanism
-        The mechanism.
-    path
-        The file to write.
-    rows
-        The nodes of the true answers; all of them by default.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from tightrope.certify import certify
-    >>> from tightrope.channels import rational
-    >>> from tightrope.graphs import PathPower
-    >>> coin = certify(rational([["3/4", "1/4"], ["1/4", "3/4"]]), PathPower(2), "ln(3)")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = write_log_probabilities(coin, Path(folder, "coin.csv"))
-    ...     path.read_text().splitlines()[:2]
-    ['row,output,log_probability', '0,0,-0.287682072451780...']
-    """
-    goal = Path(path)
-    chosen = range(mechanism.shape[0]) if rows is None else rows
-    try:
-        with goal.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(["row", "output", "log_probability"])
-            for row in chosen:
-                for output, value in log_probabilities(mechanism, row).items():
-                    writer.writerow([mechanism.input_label(row), output, repr(value)])
-    except OSError as problem:
-        raise InputError(f"{goal}: {problem.strerror}") from None
-    return goal
 
 
 def privacy_map(mechanism: Mechanism, distance: float) -> float:

@@ -1,6 +1,5 @@
 """Exchange with other libraries: log-probabilities, and a real OpenDP measurement."""
 
-import csv
 import math
 from fractions import Fraction
 
@@ -12,7 +11,7 @@ from tightrope.channels import GeometricChannel, IntegerChannel, ScaledPhi, rati
 from tightrope.errors import CheckFailed, InputError
 from tightrope.graphs import PathPower, petersen
 from tightrope.publish import opendp_measurement
-from tightrope.publish.interchange import log_probabilities, privacy_map, write_log_probabilities
+from tightrope.publish.interchange import log_probabilities, privacy_map
 
 
 @pytest.fixture(scope="module")
@@ -46,16 +45,6 @@ def test_the_loss_between_neighbours_is_at_most_epsilon(sums):
 def test_probabilities_close_to_one_keep_their_digits():
     made = certify(IntegerChannel([[2**60 - 1, 1]] * 2), PathPower(2), "1")
     assert log_probabilities(made, 0)[0] == pytest.approx(-(2.0**-60), rel=1e-12)
-
-
-def test_the_file_holds_every_entry(sums, tmp_path):
-    path = write_log_probabilities(sums, tmp_path / "rows.csv", rows=[0, 4])
-    with path.open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert [int(row["row"]) for row in rows] == [0] * 11 + [4] * 11
-    assert float(rows[13]["log_probability"]) == log_probabilities(sums, 4)[2]
-    with pytest.raises(InputError, match="No such file"):
-        write_log_probabilities(sums, tmp_path / "none" / "rows.csv")
 
 
 def test_the_privacy_map_counts_steps(sums):
