@@ -284,6 +284,12 @@ _HEADER = record(
             phi=_BITS | {"constant": flag},
             envelope=_BITS,
             unbounded={"slope": fraction(0, 30)},
+            stretched={
+                "bits": whole(1, 61),
+                "ends": whole(1, 1 << 20),
+                "layers": whole(1, 1 << 20),
+                "stride": whole(1, 1 << 40),
+            },
         )
     ),
     bound=maybe(fraction()),
@@ -352,6 +358,13 @@ def section_table(header: Mapping[str, Any], nodes: int) -> dict[str, tuple[int,
     own, weights, consumer = header["graph"], header["weights"], header["consumer"]
     limit, certificate = header["limit"], header["certificate"]
     wide, outputs = 1 << 511, weights.get("outputs", nodes)
+    if certificate is not None and certificate["kind"] == "stretched":
+        ends = certificate["ends"]
+        table["prices"], table["cores"] = (ends, 0, 1 << 61), (2 * ends, 0, 2 * nodes)
+        if consumer["remapped"]:
+            table["guess_of"] = ends, 0, nodes
+    if weights["kind"] == "lattice":
+        return table
     if own is not None and own["edges"]:
         table["edges"] = 2 * own["edges"], 0, nodes
         if len(own["lengths"]) > 1:
@@ -2618,8 +2631,8 @@ def _judge_loss(weights: Weights, report: Report) -> None:
 def _judge_lattice(file: File, report: Report) -> None:
     """Check privacy, loss and bounds of noise on a lattice."""
     header, checked = file.header, report.checked
-    need(not file.places, "a lattice has no sections")
     weights = LatticeWeights(file)
+    file.expect(weights.outputs)
     report.reasons += weights.faults()
     report.private = not report.reasons
     lattice, consumer = weights.lattice, header["consumer"]
@@ -2630,6 +2643,9 @@ def _judge_lattice(file: File, report: Report) -> None:
             f"rows sum to 2^{weights.bits}"
         )
     if consumer is None:
+        return
+    if consumer["support"] is None:
+        _judge_stretched(weights, report)
         return
     loss, listed = str(consumer["loss"]["kind"]), consumer["support"]
     sound = listed is not None and listed["kind"] == "all" and not consumer["remapped"]
@@ -2661,6 +2677,206 @@ def _judge_lattice(file: File, report: Report) -> None:
             f"the worst loss of no private mechanism on {name} is below {float(bound):.12g}"
         )
     report.unbounded_within, report.optimal_within = (value - bound for bound in bounds)
+
+
+def _judge_stretched(weights: LatticeWeights, report: Report) -> None:
+    """Check expected loss and bound of noise on a line, for a uniform prior."""
+    header, lattice = weights.file.header, weights.lattice
+    consumer, told = header["consumer"], header["certificate"]
+    plain = told is not None and told["kind"] == "stretched" and header["limit"] is None
+    uniform = consumer["prior"] is not None and consumer["prior"]["kind"] == "uniform"
+    need(plain and uniform, "noise on a line has a worst loss, or one for a uniform prior")
+    loss = str(consumer["loss"]["kind"])
+    report.consumer = {
+        "kind": "Bayesian",
+        "prior": "uniform",
+        "support": None,
+        "loss": loss,
+        "guesses": lattice.nodes,
+    }
+    value, bound = stretched_loss(weights, loss), stretched_bound(weights, loss)
+    need(value == header["expected_loss"], f"loss: the weights have {float(value):.12g}")
+    report.checked.append(f"the expected loss is at most {float(value):.12g}")
+    need(bound == header["bound"], f"bound: {float(bound):.12g} is proved, not what is stated")
+    report.checked.append(
+        f"the expected loss of no private mechanism is below {float(bound):.12g}"
+    )
+    report.optimal_within = value - bound
+
+
+# A line of N answers with a uniform prior looks the same everywhere but at its ends. A file lists
+# prices for the first answers, times N: the last one goes on, and the others are those of the last
+# answers too. Guesses whose staircases reach no listed answer but the last are all alike, so those
+# near one end and one more are all that there is to check. With a *stride* s the prices are those
+# of every s-th answer: a private column is private there, for steps of ⌊v/s⌋, and the answers are s
+# such rows, each with a uniform prior. For an absolute loss the best guess is one of the row; for a
+# squared one it loses at most 1/4 of a step squared to the best number.
+
+
+def distances(loss: str, far: Array) -> Array:
+    """Return a loss by name at a distance on a line.
+
+    >>> distances("squared", np.array([3])).tolist()
+    [9]
+    """
+    need(loss in ("absolute", "squared", "binary"), f"the {loss} loss has no ends by rule")
+    return far**2 if loss == "squared" else far if loss == "absolute" else np.minimum(far, 1)
+
+
+def stretched_bound(weights: LatticeWeights, loss: str) -> Fraction:
+    """Return the bound that prices for the ends prove."""
+    file, lattice = weights.file, weights.lattice
+    told = file.header["certificate"]
+    bits, stride = told["bits"], told["stride"]
+    prices, cores = file.whole("prices"), file.whole("cores").reshape(-1, 2)
+    row = every_answer(lattice, stride)
+    debts = stretched_debts(row, loss, file.alphas[0], bits, told["layers"], prices, cores)
+    for k, short, owed in debts:
+        for at in np.flatnonzero((short > 0) | (owed > 0).any(axis=1))[:1].tolist():
+            need(False, f"certificate: guess {k[at]} is not priced")
+    ends = 2 * sum(prices.tolist()) - 2 * len(prices) * int(prices[-1])
+    total = stride * ends + (lattice.inner + 1) * int(prices[-1])
+    found = Fraction(total, lattice.nodes << bits)
+    if stride > 1 and loss == "squared":
+        found -= Fraction(1, 4)
+    return max(found, Fraction(0)) * _units(row, loss)
+
+
+def every_answer(lattice: Lattice, stride: int) -> Lattice:
+    """Return a row of every ``stride``-th answer of a line, the shortest there is.
+
+    >>> every_answer(Lattice("line", 1, 600, 12, inner=600), 5).width
+    2
+    """
+    need(stride <= lattice.width, "certificate: the stride is longer than the largest step")
+    last = (lattice.inner + 1) // stride - 1
+    step = lattice.step * stride
+    return replace(lattice, width=lattice.width // stride, inner=last, people=last, step=step)
+
+
+def _units(lattice: Lattice, loss: str) -> Fraction:
+    return lattice.step ** {"absolute": 1, "squared": 2}.get(loss, 0)
+
+
+def stretched_debts(
+    lattice: Lattice,
+    loss: str,
+    alpha: int,
+    bits: int,
+    layers: int,
+    prices: Array,
+    cores: Array,
+) -> Iterator[tuple[Array, Array, Array]]:
+    """Yield guesses near an end, what their cores owe, and what answers outside a core owe.
+
+    With weights w(i) = loss - price, an answer i behind the core has ``R(i) = w(i) + α·R(i+v)``
+    when all further ones pay for the one v nearer, and no R may be negative. In the core an
+    answer a may be paid by those from a-v on before it and those up to a+v behind it: by Hall's
+    theorem that can be done when every interval of the core owes no more than all who may pay for
+    one of its answers have. Answers beyond ``layers`` times v pay nothing.
+    """
+    v, ends = lattice.width, len(prices)
+    reach = layers * v
+    count = ends + reach + 1
+    need(lattice.form == "line" and 0 < alpha < 1 << 62, "certificate: ends are those of a line")
+    need(lattice.inner >= 2 * (count + reach), "certificate: the ends are too close to each other")
+    away = np.arange(-reach, reach + 1)
+    cost = distances(loss, abs(away).astype(object)) * (1 << bits)
+    most = max(int(max(cost)), int(max(prices)))
+    need(most * (4 * v + 4) < 1 << 61, "certificate: the prices are too wide")
+    need(int(min(cost[0], cost[-1])) >= int(max(prices)), "certificate: there are too few layers")
+    need_work("the guesses near an end", count * len(away), 250)
+    cost, step = cost.astype(np.int64), max(1, (1 << 19) // len(away))
+    low, high = (np.append(side, side[-1] + np.arange(1, reach + 2)) for side in cores.T)
+    near = (low <= high) & (np.arange(count) - low < reach - v) & (high - np.arange(count) < reach - v)
+    need(bool(near.all()), "certificate: a core is empty or too far from its guess")
+    for first in range(0, count, step):
+        k = np.arange(first, min(first + step, count))
+        i = k[:, None] + away
+        w = np.where(i >= 0, cost - prices[np.clip(i, 0, ends - 1)], 0)
+        behind, before = w.copy(), w.copy()
+        for at in range(len(away) - 2 * v, -v, -v):
+            one, other = slice(max(at, 0), at + v), slice(max(at, 0) + v, at + 2 * v)
+            behind[:, one] += _part(behind[:, other], alpha)
+            mirror = slice(len(away) - at - v, len(away) - max(at, 0))
+            nearer = slice(len(away) - at - 2 * v, len(away) - max(at, 0) - v)
+            before[:, mirror] += _part(before[:, nearer], alpha)
+        a, b = low[k][:, None], high[k][:, None]
+        core, left, right = (i >= a) & (i <= b), (i < a) & (i >= 0), i > b
+        owed = np.where(left, np.maximum(-before, 0), np.where(right, np.maximum(-behind, 0), 0))
+        has = np.where(right & (i <= b + v), _part(behind, alpha), 0)
+        had = np.where(left & (i >= a - v), _part(before, alpha), 0)
+        debts = np.cumsum(np.where(core, np.maximum(-w, 0), 0), axis=1)
+        reached = np.cumsum(has, axis=1)
+        reached = np.concatenate([reached[:, v:], np.repeat(reached[:, -1:], v, axis=1)], axis=1)
+        earlier = np.cumsum(had, axis=1)
+        # Those from a-v on: all but the ones before that.
+        lost = np.concatenate([np.zeros((len(k), v + 1), np.int64), earlier[:, : -v - 1]], axis=1)
+        paid = earlier[:, -1:] - lost
+        top = 1 << 62
+        opened = np.where(core, np.roll(debts, 1, axis=1) + paid, top)
+        opened = np.minimum.accumulate(opened, axis=1)
+        short = np.where(core, debts - reached - opened, -top).max(axis=1)
+        yield k, np.maximum(short, 0), owed
+
+
+def _part(x: Array, alpha: int) -> Array:
+    """Return at most α·x where x is positive, else 0, for integers below 2^61."""
+    some, high, low = np.maximum(x, 0), alpha >> 31, alpha & MASK
+    top, rest = some >> 31, some & MASK
+    return np.asarray(top * high + (top * low >> 31) + (rest * high >> 31))
+
+
+def stretched_loss(weights: LatticeWeights, loss: str) -> Fraction:
+    """Bound the expected loss of noise on a line, with what is guessed near the ends.
+
+    Who takes the output itself loses no more than in the worst case. Else noise up to the last layer but one is added up exactly, output by output where it reaches an
+    end; of what is beyond, at most 2^-64 of a unit of loss, the largest loss is taken.
+    """
+    lattice, header = weights.lattice, weights.file.header
+    if not header["consumer"]["remapped"]:
+        return weights.expected(loss)  # the worst loss
+    n, v, last = lattice.nodes, lattice.width, weights.levels[-1]
+    far = lattice.core + (weights.reach - 1) * v
+    need_work("the noise of outputs near the ends", 4 * far, 20_000, 800 * far)
+    half = [w - last for w in weights.levels[: weights.reach]]
+    noise = [half[-(-max(z - lattice.core, 0) // v)] for z in range(far + 1)]
+    excess = [*noise[:0:-1], noise[0] + weights.odd, *noise[1:]]
+    power = 2 if loss == "squared" else 1
+    away = range(-far, far + 1)
+    sums = [
+        [0, *accumulate(w * z**p for w, z in zip(excess, away, strict=True))]
+        for p in range(power + 1)
+    ]
+    ends = weights.file.whole("guess_of").tolist()
+    need(2 * len(ends) <= n, "the guesses of the two ends overlap")
+
+    def lost(y: int) -> int:
+        """Add up what output y costs over the answers within reach."""
+        o = min(max(y, 0), n - 1)
+        guess = ends[o] if o < len(ends) else o
+        guess = n - 1 - ends[n - 1 - o] if n - 1 - o < len(ends) else guess
+        a, b = max(0, far - y), min(2 * far + 1, far + n - y)  # places of the answers in ``excess``
+        if a >= b:
+            return 0
+        s, all_of = guess - y, [side[b] - side[a] for side in sums]
+        if loss == "binary":
+            return all_of[0] - (excess[s + far] if a <= s + far < b else 0)
+        if loss == "squared":
+            return all_of[2] - 2 * s * all_of[1] + s * s * all_of[0]
+        cut = min(max(s + far, a), b)
+        before = [side[cut] - side[a] for side in sums]
+        return all_of[1] - s * all_of[0] - 2 * (before[1] - s * before[0])
+
+    edge = max(far, len(ends))
+    inside = max(0, n - 2 * edge)
+    total = inside * lost(edge) if inside else 0
+    total += sum(map(lost, range(-far, edge if inside else n + far)))
+    if inside:
+        total += sum(map(lost, range(n - edge, n + far)))
+    found = Fraction(total, weights.total * n)
+    found += Fraction(weights.floor * lattice.largest(loss, weights.reach), weights.total)
+    return found * _units(lattice, loss)
 
 
 def lattice_bounds(

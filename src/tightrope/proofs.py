@@ -22,6 +22,7 @@ from tightrope.certify import (
     PhiBound,
     Prices,
     StairPrices,
+    Stretched,
     TreePrices,
     Unbounded,
     certify,
@@ -34,7 +35,7 @@ from tightrope.consumers.losses import MatrixLoss
 from tightrope.epsilon import Level
 from tightrope.errors import InputError
 from tightrope.optimize import Certificate, Design, LimitCertificate, SolverSettings
-from tightrope.optimize.certificate import UnboundedCertificate
+from tightrope.optimize.certificate import StretchedCertificate, UnboundedCertificate
 from tightrope.optimize.closed_forms import line_prices
 from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Problem
@@ -143,7 +144,9 @@ def _stored(design: Design) -> tuple[Channel, NDArray[np.int64] | None]:
     Geometric noise has a rule and its remap has none: where the remapped mechanism is too large
     to list, the file holds the noise and says what the consumer guesses.
     """
-    if design.many or isinstance(design.channel, UnboundedNoise):
+    if isinstance(design.channel, UnboundedNoise):
+        return design.channel, design.guess
+    if design.many:
         return design.channel, None
     rows, columns = design.channel.shape
     noise = isinstance(design.general, GeometricChannel) and design.guess is not None
@@ -174,6 +177,7 @@ def _certificate(
     | TreePrices
     | LinePrices
     | StairPrices
+    | Stretched
     | Limited
     | Unbounded
     | None
@@ -182,6 +186,8 @@ def _certificate(
     proof = design.certificate
     if proof is None:
         return None
+    if isinstance(proof, StretchedCertificate):
+        return Stretched(proof.prices, proof.cores, proof.layers, proof.stride)
     if isinstance(proof, UnboundedCertificate):
         return Unbounded(proof.slope)
     if isinstance(proof, LimitCertificate):

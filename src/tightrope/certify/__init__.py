@@ -12,6 +12,7 @@ from tightrope.certify.certificates import (
     PhiBound as PhiBound,
     Prices as Prices,
     StairPrices as StairPrices,
+    Stretched as Stretched,
     TreePrices as TreePrices,
     Unbounded as Unbounded,
 )

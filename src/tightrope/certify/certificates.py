@@ -20,17 +20,21 @@ from tightrope.certify.judge import (
     Consumer,
     Contents,
     Graph,
+    Lattice,
     LimitedCosts,
     Side,
     Weights,
     arcs_owed,
+    distances,
     envelope_bound,
+    every_answer,
     line_numbers,
     line_rooms,
     phi_bound,
     phi_room,
     slack_cost,
     stairs_owed,
+    stretched_debts,
     tree_rooms,
 )
 from tightrope.errors import CheckFailed, InputError
@@ -186,6 +190,62 @@ class StairPrices:
     prices: ArrayLike
     cores: ArrayLike
     mix: ArrayLike | None = None
+
+
+@dataclass(frozen=True)
+class Stretched:
+    """Prices for the ends of a line with a uniform prior; in between the last one goes on.
+
+    Attributes
+    ----------
+    prices
+        Those of the first answers, times the number of answers, in units of a step.
+    cores
+        For each guess at an end first and last answer of the core of its cheapest staircase.
+    layers
+        How many layers of a staircase are counted on each side.
+    stride
+        The prices are those of every so many-th answer.
+
+    Examples
+    --------
+    >>> Stretched([1.0], [[0, 0]], 3, 1).stride
+    1
+    """
+
+    prices: ArrayLike
+    cores: ArrayLike
+    layers: int
+    stride: int
+
+
+def exact_stretched(
+    given: Stretched, lattice: Lattice, loss: str, alpha: int
+) -> tuple[dict[str, Any], Sections]:
+    """Return header fields and sections of prices for the ends, lowered where they are owed."""
+    row, floats = every_answer(lattice, given.stride), np.asarray(given.prices, np.float64)
+    cores, reach = np.asarray(given.cores, np.int64), given.layers * row.width
+    most = max(int(distances(loss, np.array([reach], object))[0]), int(floats.max()) + 1)
+    bits = min(60, 61 - (most * (4 * row.width + 4)).bit_length())
+    prices = np.floor(np.ldexp(floats, bits)).astype(np.int64)
+    for _ in range(16):
+        lower = np.zeros(len(prices), np.int64)
+        for k, short, owed in stretched_debts(
+            row, loss, alpha, bits, given.layers, prices, cores
+        ):
+            i = np.clip(k[:, None] + np.arange(-reach, reach + 1), 0, len(prices) - 1)
+            np.maximum.at(lower, i[owed > 0], owed[owed > 0])
+            for at in np.flatnonzero(short).tolist():
+                beyond = max(0, int(k[at]) - len(cores) + 1)
+                low, high = cores[min(int(k[at]), len(cores) - 1)] + beyond
+                inside = np.clip(np.arange(low, high + 1), 0, len(prices) - 1)
+                lower[inside] = np.maximum(lower[inside], -(-int(short[at]) // (high - low + 1)))
+        if not lower.any():
+            told = {"bits": bits, "ends": len(prices), "layers": given.layers}
+            sections = {"prices": prices, "cores": cores.ravel()}
+            return {"kind": "stretched", "stride": given.stride} | told, sections
+        prices = prices - lower
+    raise CheckFailed("the prices of the ends are not paid for, and not only by rounding")
 
 
 Certificate = Prices | PhiBound | Envelope | TreePrices | LinePrices | StairPrices

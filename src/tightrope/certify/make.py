@@ -12,9 +12,11 @@ from tightrope.certify.certificates import (
     PRICE_BITS,
     Certificate,
     Limited,
+    Stretched,
     Unbounded,
     exact_certificate,
     exact_limited,
+    exact_stretched,
 )
 from tightrope.certify.encode import Sections, consumer_fields, encode, encode_label, graph_fields
 from tightrope.certify.judge import (
@@ -25,6 +27,8 @@ from tightrope.certify.judge import (
     Refused,
     Weights,
     lattice_bounds,
+    stretched_bound,
+    stretched_loss,
     window_graph,
 )
 from tightrope.certify.mechanism import Mechanism
@@ -51,7 +55,7 @@ def certify(
     neighbours: str | None = None,
     consumer: Any = None,
     guess_of: ArrayLike | None = None,
-    certificate: Certificate | Limited | Unbounded | None = None,
+    certificate: Certificate | Limited | Stretched | Unbounded | None = None,
     delta: Fraction | None = None,
     window: tuple[int, AnswerGraph] | None = None,
 ) -> Mechanism:
@@ -104,7 +108,7 @@ def certify(
     if certificate is not None and consumer is None:
         raise InputError("a certificate of optimality needs its consumer")
     if isinstance(channel, UnboundedNoise) or isinstance(certificate, Unbounded):
-        return _without_ends(channel, asked, level, consumer, certificate)
+        return _without_ends(channel, asked, level, consumer, certificate, guess_of)
     try:
         graph = judged_graph(asked.graph, by_rule=canonical_text(asked) is not None)
         if window is not None:
@@ -137,16 +141,22 @@ def _without_ends(
     asked: Query,
     level: Epsilon,
     consumer: Any,
-    certificate: Certificate | Limited | Unbounded | None,
+    certificate: Certificate | Limited | Stretched | Unbounded | None,
+    guess_of: ArrayLike | None,
 ) -> Mechanism:
-    """Return noise on a lattice as integers, with its worst loss and bounds by rule."""
+    """Return noise on a lattice as integers, with its worst loss and bounds by rule.
+
+    For a uniform prior on a line: with its expected loss and prices for the ends.
+    """
     named = canonical_text(asked) is not None
     if not (isinstance(channel, UnboundedNoise) and channel.epsilon == level and named):
         raise InputError("bounds without ends are for such noise, at its ε, on a named question")
-    header, _ = _question(asked, level, None)
+    header, sections = _question(asked, level, None)
     try:
         header["weights"] = lattice_weights(asked, level.ratio, channel.core)
-        if consumer is not None:
+        if isinstance(certificate, Stretched):
+            _stretch(header, sections, consumer.loss.name, certificate, guess_of)
+        elif consumer is not None:
             if not (consumer.risk_averse and consumer.all_answers):
                 raise InputError("noise without ends is proved for a risk-averse consumer of all")
             header["consumer"] = {
@@ -166,7 +176,35 @@ def _without_ends(
             header["bound"] = str(bound)
     except Refused as refused:
         raise TooLarge(str(refused)) from None
-    return _checked(Mechanism(encode(header, Sections(), 1)))
+    return _checked(Mechanism(encode(header, sections, 1)))
+
+
+def _stretch(
+    header: dict[str, Any],
+    sections: Sections,
+    loss: str,
+    given: Stretched,
+    guess_of: ArrayLike | None,
+) -> None:
+    """Write the loss of noise on a line for a uniform prior, and prices for its ends."""
+    noise = LatticeWeights(Contents(header, {}))
+    fields, more = exact_stretched(given, noise.lattice, loss, noise.file.alphas[0])
+    sections |= more
+    remapped = guess_of is not None
+    if remapped:
+        guesses = np.arange(fields["ends"])
+        guesses[: len(np.asarray(guess_of))] = guess_of
+        sections["guess_of"] = guesses
+    header["consumer"] = {
+        "prior": {"kind": "uniform"},
+        "support": None,
+        "loss": {"kind": loss},
+        "remapped": remapped,
+    }
+    header |= {"certificate": fields, "bound": "0", "expected_loss": "0"}
+    noise = LatticeWeights(Contents(header, sections))
+    header["bound"] = str(stretched_bound(noise, loss))
+    header["expected_loss"] = str(stretched_loss(noise, loss))
 
 
 def _checked(made: Mechanism) -> Mechanism:

@@ -255,7 +255,14 @@ class Mechanism:
         """
         if self._guess_of is None:
             return answer
-        return self.input_label(int(self._guess_of[self.input_index(answer)]))
+        o, guesses = self.input_index(answer), self._guess_of
+        if self.noise is None:
+            return self.input_label(int(guesses[o]))
+        # Guesses are listed for the outputs at one end, and mirrored at the other.
+        mirrored = self.shape[0] - 1 - o
+        if mirrored < len(guesses):
+            return self.input_label(self.shape[0] - 1 - int(guesses[mirrored]))
+        return self.input_label(int(guesses[o])) if o < len(guesses) else answer
 
     @functools.cached_property
     def _guess_of(self) -> NDArray[Any] | None:

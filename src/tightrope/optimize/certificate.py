@@ -46,7 +46,7 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.optimize.pricing import Pricer, price
-from tightrope.optimize.problem import Floats, Problem
+from tightrope.optimize.problem import Floats, Ints, Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,3 +273,31 @@ class UnboundedCertificate:
     """
 
     slope: float
+
+
+@dataclass(frozen=True, eq=False)
+class StretchedCertificate:
+    r"""Prices for the ends of a line with a uniform prior; in between the last one goes on.
+
+    Parameters
+    ----------
+    prices
+        :math:`N\lambda_i` of the first answers in units of a step (or its square); those of the
+        last answers are the same, in reverse.
+    cores
+        For each guess at an end first and last answer of the core of its cheapest staircase.
+    layers
+        How many layers of a staircase are counted on each side.
+    stride
+        The prices are those of every so many-th answer.
+
+    Examples
+    --------
+    >>> StretchedCertificate(np.ones(1), np.zeros((1, 2), int), 5).stride
+    1
+    """
+
+    prices: Floats
+    cores: Ints
+    layers: int
+    stride: int = 1

@@ -39,13 +39,14 @@ ROUTES: Mapping[str, Callable[[Task], Plan | str]] = {
     "window": sums.window_route,
     "dual": solvers.dual_route,
     "staircases": sums.staircases_route,
+    "stretched": sums.stretched_route,
     "orbits": solvers.orbits_route,
     "rays": solvers.rays_route,
     "unbounded": unbounded.unbounded_route,
     "plain": solvers.plain_route,
 }
 #: The routes that take time; the others are tried even when time is up.
-SEARCHES = ("window", "dual", "staircases", "orbits", "rays", "plain")
+SEARCHES = ("window", "dual", "staircases", "stretched", "orbits", "rays", "plain")
 
 
 def _along_line(graph: AnswerGraph, epsilon: Epsilon) -> Channel:
@@ -194,7 +195,7 @@ def _routed(task: Task, name: str | None) -> Design:
             trouble = failed
             continue
         best = found if best is None else _best_of(best, found)
-        if best.certified or found.stopped or name in ("orbits", "rays"):
+        if best.certified or found.stopped or name in ("stretched", "orbits", "rays"):
             return best
     if best is not None:
         return best

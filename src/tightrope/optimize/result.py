@@ -16,6 +16,7 @@ from tightrope.graphs import AnswerGraph
 from tightrope.optimize.certificate import (
     Certificate,
     LimitCertificate,
+    StretchedCertificate,
     UnboundedCertificate,
 )
 from tightrope.optimize.faces import Face
@@ -94,7 +95,9 @@ class Design:
     expected_loss: float
     channel: Channel
     general: Channel
-    certificate: Certificate | LimitCertificate | UnboundedCertificate | None
+    certificate: (
+        Certificate | LimitCertificate | StretchedCertificate | UnboundedCertificate | None
+    )
     bound: float
     wanted_gap: float
     guess: Ints | None = None

@@ -42,6 +42,9 @@ class SolverSettings:
     #: Most answers times width for which the program over staircases is solved: above it the
     #: simplex method loses its digits.
     staircase_entries: int = 8_000
+    #: Largest step between neighbours for which every answer near the ends is priced; beyond it
+    #: every so many-th answer is.
+    stretched_width: int = 48
     #: Up to this many answers no window is looked for: all answers are quick enough.
     window_answers: int = 1000
     #: Most entries of a simple mechanism that a design is compared with.

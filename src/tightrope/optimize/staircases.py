@@ -20,6 +20,7 @@ priced over all private columns before it is believed (:func:`~.solvers.finished
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -279,3 +280,130 @@ def cheapest_cores(
     rows: Any = np.arange(many)
     low = np.where(np.arange(n) <= high[:, None], opened, np.inf).argmin(axis=1)
     return total[rows, high], low, high
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """Prices for the first answers of a line that has a uniform prior, times the answers.
+
+    >>> Ends(np.ones(3), np.zeros((3, 2), int), 4, -1.0).layers
+    4
+    """
+
+    prices: Floats
+    cores: Ints
+    layers: int
+    gained: float  # what one end adds to the sum of all prices, all being the last one else
+
+
+def end_prices(
+    loss: Callable[[Ints], Floats],
+    width: int,
+    alpha: float,
+    core: int,
+    middle: float,
+    *,
+    most_entries: int = 4000,
+    widest: int = 8,
+) -> Ends:
+    """Return prices for the ends of a long line, proved up to rounding.
+
+    A short line is solved with steps of at most ``widest``, its prices up to the middle are
+    stretched to the width, and lowered where they are not paid for.
+
+    Parameters
+    ----------
+    loss
+        The loss at a distance.
+    width
+        The largest difference between neighbours.
+    alpha
+        :math:`\\alpha`.
+    core, middle
+        Core and loss of the best noise on a line without ends.
+
+    Examples
+    --------
+    >>> found = end_prices(np.abs, 5, np.exp(-1.0), 1, 4.786284299)
+    >>> round(found.gained, 2), round(float(found.prices[-1]), 6)
+    (-17.45, 4.786284)
+    """
+    step = -np.log(alpha)
+    deep = int(np.ceil(14 / step)) + 4
+    narrow = int(max(1, min(width, widest, (most_entries / (2 * deep)) ** 0.5)))
+    size = 2 * deep * narrow + 1
+    away = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
+    found = solve_staircases(loss(away) / size, narrow, alpha, np.full(size, 1 / size), gap=1e-7)
+    short = found.prices * size
+    # From the middle of the short line on prices are even but for rounding.
+    inner = deep * narrow - narrow
+    even = float(short[inner : inner + 2 * narrow].mean())
+    first = (short[: inner + 1] / even - 1) * np.linspace(1, 0, inner + 1) ** 0.25
+    at = np.minimum(np.arange(deep * width) * narrow // width, inner)
+    layers = int(np.ceil(24 / step)) + 1
+    reach = layers * width
+    prices = middle * (1 + np.append(first[at], np.zeros(6 * width + 1)))
+    count = len(prices)
+    far = 3 * width + core
+    cores = np.arange(count)[:, None] + [-core, core]
+    # Guesses within a few steps of the end have cores of their own.
+    near, columns = np.arange(min(count, 4 * width)), np.arange(min(count + reach, 4 * width + far + reach))
+    weights = loss(np.abs(columns - near[:, None])) - prices[np.minimum(columns, count - 1)]
+    _, low, high = cheapest_cores(weights, width, alpha)
+    cores[near] = np.stack([low, high], axis=1)
+    cores = np.maximum(cores, 0)
+    for _ in range(20):
+        lower = np.zeros(count)
+        for k, owed in _end_debts(loss, width, alpha, layers, prices, cores):
+            i = np.clip(k[:, None] + np.arange(-reach, reach + 1), 0, count - 1)
+            np.maximum.at(lower, i[owed > 0], owed[owed > 0])
+        if lower.max() <= 1e-12 * middle:
+            break
+        prices = prices - lower
+    return Ends(prices, cores, layers, float((prices - prices[-1]).sum()))
+
+
+def _end_debts(
+    loss: Callable[[Ints], Floats],
+    width: int,
+    alpha: float,
+    layers: int,
+    prices: Floats,
+    cores: Ints,
+    together: int = 1 << 20,
+) -> Iterator[tuple[Ints, Floats]]:
+    """Yield guesses near an end, and what each answer within reach owes to each of them.
+
+    Further answers pay for the one v nearer to the core; what every interval of the core owes must
+    not be more than those have who may pay for one of its answers (Hall). What is missing is
+    shared by the answers of the core.
+    """
+    v, ends = width, len(prices)
+    reach = layers * v
+    away = np.arange(-reach, reach + 1)
+    cost = loss(np.abs(away))
+    low, high = (np.append(side, side[-1] + np.arange(1, reach + 2)) for side in cores.T)
+    step = max(1, together // len(away))
+    for first in range(0, len(low), step):
+        k = np.arange(first, min(first + step, len(low)))
+        i = k[:, None] + away
+        w = np.where(i >= 0, cost - prices[np.clip(i, 0, ends - 1)], 0.0)
+        behind, before = w.copy(), w[:, ::-1].copy()
+        for side in (behind, before):
+            for at in range(len(away) - 2 * v, -v, -v):
+                one, other = slice(max(at, 0), at + v), slice(max(at, 0) + v, at + 2 * v)
+                side[:, one] += alpha * np.maximum(side[:, other], 0)
+        before = before[:, ::-1]
+        a, b = low[k][:, None], high[k][:, None]
+        core, left, right = (i >= a) & (i <= b), (i < a) & (i >= 0), i > b
+        owed = np.where(left, np.maximum(-before, 0), np.where(right, np.maximum(-behind, 0), 0))
+        has = np.cumsum(np.where(right & (i <= b + v), alpha * np.maximum(behind, 0), 0), axis=1)
+        had = np.cumsum(np.where(left & (i >= a - v), alpha * np.maximum(before, 0), 0), axis=1)
+        debts = np.cumsum(np.where(core, np.maximum(-w, 0), 0), axis=1)
+        reached = np.concatenate([has[:, v:], np.repeat(has[:, -1:], v, axis=1)], axis=1)
+        lost = np.concatenate([np.zeros((len(k), v + 1)), had[:, : -v - 1]], axis=1)
+        opened = np.where(core, np.roll(debts, 1, axis=1) + had[:, -1:] - lost, np.inf)
+        opened = np.minimum.accumulate(opened, axis=1)
+        short = np.where(core, debts - reached - opened, -np.inf).max(axis=1)
+        short = np.maximum(short, 0) / (high[k] - low[k] + 1)
+        yield k, np.where(core, short[:, None], owed)

@@ -6,17 +6,20 @@ Each route takes a task and returns a plan, or the reason why it does not fit.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from tightrope.channels import ClampedChannel
+from tightrope.channels import ClampedChannel, UnboundedNoise
 from tightrope.consumers import Consumer
 from tightrope.graphs import AnswerGraph, PathPower
+from tightrope.optimize.certificate import StretchedCertificate
 from tightrope.optimize.closed_forms import geometric_route
 from tightrope.optimize.result import Design
 from tightrope.optimize.solvers import finished
-from tightrope.optimize.staircases import solve_staircases
+from tightrope.optimize.staircases import end_prices, solve_staircases
 from tightrope.optimize.task import Plan, Task
+from tightrope.optimize.unbounded import best_core
 
 
 def staircases_route(task: Task) -> Plan | str:
@@ -118,6 +121,123 @@ def window_route(task: Task) -> Plan | str:
         )
 
     return Plan(reason, solve)
+
+
+def stretched_route(task: Task) -> Plan | str:
+    """Noise on the line without ends, guesses near the ends, and prices for both ends.
+
+    Under a uniform prior prices, columns and their proofs are two ends of fixed length and a
+    middle that repeats. Noise with the best guesses near the ends is almost the best mechanism.
+
+    >>> from tightrope.queries import query
+    >>> task = Task.of(query("sum(1000000,5)").graph, 1, prior="uniform", loss="absolute")
+    >>> found = stretched_route(task).solve()
+    >>> round(found.expected_loss, 6), found.gap < 1e-6
+    (4.786277, True)
+    """
+    graph, consumer = task.graph, task.consumer
+    lattice = graph.unbounded
+    if lattice is None or lattice.form != "line":
+        return f"{graph.name} is no part of a line that looks alike everywhere"
+    if consumer.risk_averse or not consumer.prior.is_uniform:
+        return "stretched ends are for a uniform prior"
+    losses = {"absolute": 1, "squared": 2, "binary": 0}
+    if consumer.loss.name not in losses:
+        return f"the {consumer.loss.name} loss is not absolute, squared or binary"
+    noise = UnboundedNoise(graph, task.epsilon, best_core(graph, task.epsilon, consumer.loss.name))
+    stride = _stride(lattice.width, task.settings.stretched_width)
+    width = lattice.width // stride
+    depth = int(np.ceil(24 / float(task.epsilon))) + 1
+    ends = (int(np.ceil(14 / float(task.epsilon))) + 11 + 2 * depth) * width
+    inner = (graph.size - (lattice.width if lattice.ends else 0)) // stride
+    if inner < 2 * ends + 4:
+        return f"the ends of {2 * ends} answers leave no middle of {inner}"
+    reason = "under a uniform prior all is alike but at the ends: noise, and prices for both ends"
+    return Plan(reason, lambda: _stretched(task, noise, stride, reason, losses))
+
+
+def _stride(width: int, most: int) -> int:
+    """Return how far apart answers may be whose prices are proved: steps lose little by it.
+
+    Of ``v`` no more than its rest by division is lost, and about 1/12 of a squared step.
+    """
+    if width <= most:
+        return 1
+    return min(
+        (width // narrow for narrow in range(most // 2, most + 1)),
+        key=lambda s: (width % s) / width + (s / width) ** 2 / 12,
+    )
+
+
+def _stretched(
+    task: Task, noise: UnboundedNoise, stride: int, reason: str, powers: dict[str, int]
+) -> Design:
+    graph, name, lattice = task.graph, task.consumer.loss.name, noise.lattice
+    size, width, power = graph.size, lattice.width // stride, powers[name]
+
+    def loss(far: np.ndarray) -> np.ndarray:
+        return np.asarray(far, float) ** power if power else np.minimum(far, 1.0)
+
+    task.watch.say("solving a short line for its ends")
+    coarse = PathPower(width * 4, width)
+    core = best_core(coarse, task.epsilon, name)
+    middle = UnboundedNoise(coarse, task.epsilon, core).expected(name)
+    ends = end_prices(loss, width, task.alpha, core, middle)
+    whole = size - (lattice.width if lattice.ends else 0)
+    total = whole * float(ends.prices[-1]) + 2 * stride * ends.gained
+    bound = total / size - (0.25 if stride > 1 and power == 2 else 0.0)
+    unit = float(lattice.step) ** power
+    guess, value = None, noise.expected(name)
+    if lattice.width <= task.settings.stretched_width * 4:
+        guess, value = _end_guesses(noise, loss, power, min(size // 2, 8 * lattice.width))
+        value *= unit
+    return task.answered(
+        "stretched",
+        reason,
+        loss=value,
+        bound=min(bound * (stride**power) * unit, value),
+        channel=noise,
+        general=noise,
+        certificate=StretchedCertificate(ends.prices, ends.cores, ends.layers, stride),
+        guess=guess,
+    )
+
+
+def _end_guesses(
+    noise: UnboundedNoise, loss: Any, power: int, ends: int, together: int = 1 << 21
+) -> tuple[np.ndarray, float]:
+    """Return the best guesses for the first outputs, and the loss with them at both ends."""
+    lattice, core, size = noise.lattice, noise.core, noise.shape[0]
+    far = core + (len(noise.layers) - 1) * lattice.width
+    away = np.arange(-far - ends, far + ends + 1)
+    each = noise.layers / np.array(lattice.layers(len(noise.layers), core), float)
+    layer = -(-np.maximum(np.abs(away) - core, 0) // lattice.width)
+    chance = np.where(np.abs(away) <= far, each[np.minimum(layer, len(each) - 1)], 0.0)
+    reach = min(size, ends + far)
+    answers = np.arange(reach)
+    guess, lost = np.zeros(ends, np.int64), 0.0
+    step = max(1, together // reach)
+    # What falls below 0 is moved to output 0: all chances of noise from -x on downwards.
+    below = np.cumsum(chance)[far + ends - answers]
+    for at in range(0, ends, step):
+        o = np.arange(at, min(at + step, ends))
+        seen = chance[answers - o[:, None] + far + ends]
+        if at == 0:
+            seen[0] = below
+        sums = np.cumsum(seen, axis=1)
+        if power == 1:
+            guess[o] = (sums >= sums[:, -1:] / 2).argmax(axis=1)
+        elif power == 2:
+            guess[o] = np.rint(seen @ answers / sums[:, -1])
+        else:
+            guess[o] = seen.argmax(axis=1)
+        lost += float((seen * loss(np.abs(answers - guess[o][:, None]))).sum())
+    rest = size - 2 * ends
+    every = float(chance @ loss(np.abs(away)))
+    # Outputs further in are guessed as they are, but lose what they cannot reach beyond the end.
+    outer = np.cumsum((chance * loss(np.abs(away)))[: far + ends + 1])
+    missing = sum(float(outer[far + ends - o - 1]) for o in range(ends, min(far, size - ends)))
+    return guess, (2 * lost + rest * every - 2 * missing) / size
 
 
 def prior_window(consumer: Consumer, *, bits: int = 61) -> tuple[int, np.ndarray]:

@@ -100,7 +100,7 @@ def usual_noise(graph: AnswerGraph, epsilon: Epsilon, loss: str) -> dict[str, fl
 
 def _solved(task: Task, lattice: NoiseLattice, reason: str) -> Design:
     graph, loss = task.graph, task.consumer.loss.name
-    noise = UnboundedNoise(graph, task.epsilon, _core(graph, task.epsilon, loss))
+    noise = UnboundedNoise(graph, task.epsilon, best_core(graph, task.epsilon, loss))
     value = noise.expected(loss)
     best = min(_proved(graph, loss, task.epsilon), value)
     fall = _slope(lattice, loss, float(task.epsilon), best)
@@ -129,7 +129,7 @@ def _proved(graph: AnswerGraph, loss: str, epsilon: Epsilon) -> float:
     form, k = lattice.form, lattice.parts
     by_layer = loss == "distance" or (loss == "absolute" and form == "roots" and not lattice.hidden)
     if loss == "binary" or form in ("line", "cross") or (by_layer and form != "range"):
-        return UnboundedNoise(graph, epsilon, _core(graph, epsilon, loss)).expected(loss)
+        return UnboundedNoise(graph, epsilon, best_core(graph, epsilon, loss)).expected(loss)
     g, many = epsilon.alpha, 1 if loss == "distance" else k
     alone = many * (2 * g / (1 - g) ** 2 if loss == "squared" else 2 * g / (1 - g * g))
     if form == "range":
@@ -187,7 +187,7 @@ def _beyond(lattice: NoiseLattice, loss: str, fall: float) -> float:
     return math.exp(min(weight, 300.0))
 
 
-def _core(graph: AnswerGraph, epsilon: Epsilon, loss: str) -> int:
+def best_core(graph: AnswerGraph, epsilon: Epsilon, loss: str) -> int:
     """Return the core with the least loss: the ratio has one minimum over the cores."""
     lattice = graph.unbounded
     low, high = 0, lattice.width - 1 if lattice is not None and lattice.form == "line" else 0
