@@ -230,9 +230,7 @@ def exact_stretched(
     prices = np.floor(np.ldexp(floats, bits)).astype(np.int64)
     for _ in range(16):
         lower = np.zeros(len(prices), np.int64)
-        for k, short, owed in stretched_debts(
-            row, loss, alpha, bits, given.layers, prices, cores
-        ):
+        for k, short, owed in stretched_debts(row, loss, alpha, bits, given.layers, prices, cores):
             i = np.clip(k[:, None] + np.arange(-reach, reach + 1), 0, len(prices) - 1)
             np.maximum.at(lower, i[owed > 0], owed[owed > 0])
             for at in np.flatnonzero(short).tolist():

@@ -2698,9 +2698,7 @@ def _judge_stretched(weights: LatticeWeights, report: Report) -> None:
     need(value == header["expected_loss"], f"loss: the weights have {float(value):.12g}")
     report.checked.append(f"the expected loss is at most {float(value):.12g}")
     need(bound == header["bound"], f"bound: {float(bound):.12g} is proved, not what is stated")
-    report.checked.append(
-        f"the expected loss of no private mechanism is below {float(bound):.12g}"
-    )
+    report.checked.append(f"the expected loss of no private mechanism is below {float(bound):.12g}")
     report.optimal_within = value - bound
 
 
@@ -2788,7 +2786,9 @@ def stretched_debts(
     need_work("the guesses near an end", count * len(away), 250)
     cost, step = cost.astype(np.int64), max(1, (1 << 19) // len(away))
     low, high = (np.append(side, side[-1] + np.arange(1, reach + 2)) for side in cores.T)
-    near = (low <= high) & (np.arange(count) - low < reach - v) & (high - np.arange(count) < reach - v)
+    near = (
+        (low <= high) & (np.arange(count) - low < reach - v) & (high - np.arange(count) < reach - v)
+    )
     need(bool(near.all()), "certificate: a core is empty or too far from its guess")
     for first in range(0, count, step):
         k = np.arange(first, min(first + step, count))
@@ -2830,8 +2830,9 @@ def _part(x: Array, alpha: int) -> Array:
 def stretched_loss(weights: LatticeWeights, loss: str) -> Fraction:
     """Bound the expected loss of noise on a line, with what is guessed near the ends.
 
-    Who takes the output itself loses no more than in the worst case. Else noise up to the last layer but one is added up exactly, output by output where it reaches an
-    end; of what is beyond, at most 2^-64 of a unit of loss, the largest loss is taken.
+    Who takes the output itself loses no more than in the worst case. Else noise up to the last
+    layer but one is added up exactly, output by output where it reaches an end; of what is beyond,
+    at most 2^-64 of a unit of loss, the largest loss is taken.
     """
     lattice, header = weights.lattice, weights.file.header
     if not header["consumer"]["remapped"]:
@@ -2859,13 +2860,14 @@ def stretched_loss(weights: LatticeWeights, loss: str) -> Fraction:
         a, b = max(0, far - y), min(2 * far + 1, far + n - y)  # places of the answers in ``excess``
         if a >= b:
             return 0
-        s, all_of = guess - y, [side[b] - side[a] for side in sums]
+        s = guess - y
+        all_of: list[int] = [side[b] - side[a] for side in sums]
         if loss == "binary":
-            return all_of[0] - (excess[s + far] if a <= s + far < b else 0)
+            return all_of[0] - int(excess[s + far] if a <= s + far < b else 0)
         if loss == "squared":
             return all_of[2] - 2 * s * all_of[1] + s * s * all_of[0]
         cut = min(max(s + far, a), b)
-        before = [side[cut] - side[a] for side in sums]
+        before: list[int] = [side[cut] - side[a] for side in sums]
         return all_of[1] - s * all_of[0] - 2 * (before[1] - s * before[0])
 
     edge = max(far, len(ends))

@@ -107,7 +107,7 @@ def certify(
         )
     if certificate is not None and consumer is None:
         raise InputError("a certificate of optimality needs its consumer")
-    if isinstance(channel, UnboundedNoise) or isinstance(certificate, Unbounded):
+    if isinstance(channel, UnboundedNoise) or isinstance(certificate, Stretched | Unbounded):
         return _without_ends(channel, asked, level, consumer, certificate, guess_of)
     try:
         graph = judged_graph(asked.graph, by_rule=canonical_text(asked) is not None)

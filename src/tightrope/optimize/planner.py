@@ -45,6 +45,8 @@ ROUTES: Mapping[str, Callable[[Task], Plan | str]] = {
     "unbounded": unbounded.unbounded_route,
     "plain": solvers.plain_route,
 }
+#: The routes that list no answers one by one: the only ones for the largest questions.
+BY_RULE = ("window", "stretched", "unbounded")
 #: The routes that take time; the others are tried even when time is up.
 SEARCHES = ("window", "dual", "staircases", "stretched", "orbits", "rays", "plain")
 
@@ -121,13 +123,11 @@ def design(
         settings or SolverSettings(),
         None if warm is None or warm.graph.size != graph.size else warm.faces,
     )
-    if graph.size > LIMITS.row:
-        if graph.unbounded is None:
-            raise TooLarge(
-                f"a design lists a price for each answer, at most {LIMITS.row}, and {graph.name} "
-                f"has {graph.size}: analyse or certify a named mechanism, which needs no list"
-            )
-        route = route or "unbounded"
+    if graph.size > LIMITS.row and graph.unbounded is None:
+        raise TooLarge(
+            f"a design lists a price for each answer, at most {LIMITS.row}, and {graph.name} "
+            f"has {graph.size}: analyse or certify a named mechanism, which needs no list"
+        )
     if route == "unbounded":
         task = unbounded.worst_case(task)
     found = _routed(task, route)
@@ -153,8 +153,9 @@ def explain_routes(
     plans: list[tuple[str, Plan | str]]
     if graph.size > LIMITS.row:
         others = f"{graph.size} answers are more than {LIMITS.row}"
-        plans = [(name, others) for name in ROUTES if name != "unbounded"]
-        plans.append(("unbounded", unbounded.unbounded_route(task)))
+        plans = [
+            (name, route(task) if name in BY_RULE else others) for name, route in ROUTES.items()
+        ]
     else:
         plans = [(name, route(task)) for name, route in ROUTES.items()]
     return [
@@ -181,7 +182,9 @@ def _routed(task: Task, name: str | None) -> Design:
     best: Design | None = None
     trouble: CheckFailed | None = None
     task.watch.say("looking for a closed form")
-    for name, route in ROUTES.items():
+    large = task.graph.size > task.settings.listed_answers
+    for name in [*BY_RULE, *(() if task.graph.size > LIMITS.row else ROUTES)] if large else ROUTES:
+        route = ROUTES[name]
         if name == "plain" and best is not None:
             break
         if name in SEARCHES and task.watch.say(f"looking at the route {name}"):
@@ -197,6 +200,9 @@ def _routed(task: Task, name: str | None) -> Design:
         best = found if best is None else _best_of(best, found)
         if best.certified or found.stopped or name in ("stretched", "orbits", "rays"):
             return best
+    if best is None and large:
+        plan = unbounded.unbounded_route(unbounded.worst_case(task))
+        best = plan.solve() if isinstance(plan, Plan) else None
     if best is not None:
         return best
     raise trouble or InputError(f"no route fits {task.graph.name}: it is too large for all")
@@ -322,7 +328,7 @@ def _baselines(task: Task, found: Design) -> dict[str, float]:
     averse, settings = task.consumer.risk_averse, task.settings
     most = settings.remapped_entries if averse else settings.baseline_entries
     if task.graph.size**2 > most or (averse and task.watch.over):
-        if found.route == "unbounded":
+        if found.route in ("unbounded", "stretched"):
             return unbounded.usual_noise(task.graph, task.epsilon, task.consumer.loss.name)
         return {found.route: found.expected_loss} if found.route == "geometric" else {}
 

@@ -95,9 +95,7 @@ class Design:
     expected_loss: float
     channel: Channel
     general: Channel
-    certificate: (
-        Certificate | LimitCertificate | StretchedCertificate | UnboundedCertificate | None
-    )
+    certificate: Certificate | LimitCertificate | StretchedCertificate | UnboundedCertificate | None
     bound: float
     wanted_gap: float
     guess: Ints | None = None

@@ -45,6 +45,8 @@ class SolverSettings:
     #: Largest step between neighbours for which every answer near the ends is priced; beyond it
     #: every so many-th answer is.
     stretched_width: int = 48
+    #: Beyond this many answers the routes that list none are tried before all others.
+    listed_answers: int = 50_000
     #: Up to this many answers no window is looked for: all answers are quick enough.
     window_answers: int = 1000
     #: Most entries of a simple mechanism that a design is compared with.

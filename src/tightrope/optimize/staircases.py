@@ -219,7 +219,7 @@ class _Program:
             plain = csc_array((entries, (rows, columns)), shape=(n, many))[:, basic]
             weights = np.zeros(many)
             weights[basic] = np.maximum(splu(plain).solve(self.taken(np.ones(n))), 0.0)
-        return found.value / big, self._prices(found.duals * self.scale), weights
+        return float(found.value / big), self._prices(found.duals * self.scale), weights
 
     def _prices(self, duals: Floats) -> Floats:
         """Return the prices of answers from the duals of the program's rows."""
@@ -306,7 +306,7 @@ def end_prices(
     most_entries: int = 4000,
     widest: int = 8,
 ) -> Ends:
-    """Return prices for the ends of a long line, proved up to rounding.
+    r"""Return prices for the ends of a long line, proved up to rounding.
 
     A short line is solved with steps of at most ``widest``, its prices up to the middle are
     stretched to the width, and lowered where they are not paid for.
@@ -318,7 +318,7 @@ def end_prices(
     width
         The largest difference between neighbours.
     alpha
-        :math:`\\alpha`.
+        :math:`\alpha`.
     core, middle
         Core and loss of the best noise on a line without ends.
 
@@ -326,7 +326,7 @@ def end_prices(
     --------
     >>> found = end_prices(np.abs, 5, np.exp(-1.0), 1, 4.786284299)
     >>> round(found.gained, 2), round(float(found.prices[-1]), 6)
-    (-17.45, 4.786284)
+    (-17.97, 4.786284)
     """
     step = -np.log(alpha)
     deep = int(np.ceil(14 / step)) + 4
@@ -345,9 +345,12 @@ def end_prices(
     prices = middle * (1 + np.append(first[at], np.zeros(6 * width + 1)))
     count = len(prices)
     far = 3 * width + core
-    cores = np.arange(count)[:, None] + [-core, core]
+    cores: Ints = np.arange(count)[:, None] + np.array([-core, core])
     # Guesses within a few steps of the end have cores of their own.
-    near, columns = np.arange(min(count, 4 * width)), np.arange(min(count + reach, 4 * width + far + reach))
+    near, columns = (
+        np.arange(min(count, 4 * width)),
+        np.arange(min(count + reach, 4 * width + far + reach)),
+    )
     weights = loss(np.abs(columns - near[:, None])) - prices[np.minimum(columns, count - 1)]
     _, low, high = cheapest_cores(weights, width, alpha)
     cores[near] = np.stack([low, high], axis=1)

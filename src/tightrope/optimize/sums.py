@@ -82,12 +82,12 @@ def window_route(task: Task) -> Plan | str:
     graph, consumer = task.graph, task.consumer
     if consumer.risk_averse or not graph.is_line or graph.has_lengths:
         return "a window is for answers on a line and a consumer with a prior"
-    if consumer.loss.guess_count != graph.size or not _by_distance(task):
-        return "the loss does not grow with the distance along the line"
     if graph.size <= task.settings.window_answers:
         return f"{graph.size} answers need no window"
     if consumer.prior.is_uniform:
         return "a uniform prior has no window"
+    if consumer.loss.guess_count != graph.size or not _by_distance(task):
+        return "the loss does not grow with the distance along the line"
     start, prior = prior_window(consumer)
     inner = windowed(task, start, prior)
     if 2 * len(prior) > graph.size:

@@ -17,7 +17,7 @@ from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.automorphisms import AutomorphismGroup
 from tightrope.mechanisms.tight import TightConstraints, tight_constraints
-from tightrope.optimize.certificate import Certificate, UnboundedCertificate
+from tightrope.optimize.certificate import Certificate, StretchedCertificate, UnboundedCertificate
 from tightrope.optimize.faces import Face
 from tightrope.optimize.objective import ExpectedLoss, MinimaxLoss, even_on
 from tightrope.optimize.orbits import reduced, symmetries
@@ -164,7 +164,7 @@ class Task:
         bound: float,
         channel: Channel,
         general: Channel,
-        certificate: Certificate | UnboundedCertificate,
+        certificate: Certificate | StretchedCertificate | UnboundedCertificate,
         rounding: float = 1e-15,
         **search: Any,
     ) -> Design:

@@ -23,7 +23,7 @@ from tightrope.leakage import (
     vulnerability,
 )
 from tightrope.optimize import Design
-from tightrope.optimize.certificate import UnboundedCertificate
+from tightrope.optimize.certificate import StretchedCertificate, UnboundedCertificate
 from tightrope.report.plots import plot_channel, plot_graph
 
 if TYPE_CHECKING:
@@ -180,7 +180,9 @@ def _proofs(design: Design) -> str:
     ]
     rows.append(("proved", design.claim))
     certificate = design.certificate
-    if certificate is not None and not isinstance(certificate, UnboundedCertificate):
+    if certificate is not None and not isinstance(
+        certificate, StretchedCertificate | UnboundedCertificate
+    ):
         rows.append(
             (
                 "certificate",

@@ -72,6 +72,7 @@ def test_every_route_explains_itself() -> None:
     rows = explain_routes(Star(3), 1)
     assert [name for name, _, _ in rows] == [
         "geometric", "tree", "regular", "symmetric", "candidate", "window", "dual", "staircases",
+        "stretched",
         "orbits", "rays", "unbounded", "plain",
     ]  # fmt: skip
     assert all(why for _, _, why in rows)
