@@ -138,7 +138,7 @@ def verify(mechanism: str | os.PathLike[str] | bytes | AnyMechanism) -> Verifica
         source = bytes(mechanism)
     elif isinstance(mechanism, str | os.PathLike):
         source = Path(mechanism)
-    elif hasattr(mechanism, "to_bytes"):
+    elif hasattr(mechanism, "to_bytes") and not isinstance(mechanism, int):
         source = mechanism.to_bytes()
     else:
         raise InputError(
