@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from typing import Annotated, Any, get_origin, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -78,26 +78,23 @@ def help_text(command: Callable[..., None]) -> tuple[str, dict[str, tuple[str, s
 
 
 def _register(group: typer.Typer, command: Callable[..., None], name: str | None = None) -> None:
-    """Add a command: parameters before ``*`` are arguments, those behind it options."""
+    """Add a command: parameters before ``*`` are arguments, those behind it options.
+
+    Each of them has a meaning, in the command's docstring or among the shared words.
+    """
     text, words = help_text(command)
     # Typer evaluates string annotations four times; resolve them once.
-    hints = get_type_hints(command, include_extras=True)
+    hints = get_type_hints(command)
     for parameter in inspect.signature(command).parameters.values():
-        word, hint = parameter.name, hints[parameter.name]
-        if word not in words or get_origin(hint) is Annotated:
-            continue
+        word = parameter.name
         metavar, meaning = words[word]
+        described: Any = typer.Argument(metavar=metavar, help=meaning)
         if parameter.kind is parameter.KEYWORD_ONLY:
             # Without a name of its own, a flag that is off would get a --no- twin.
-            names = (
-                [f"--{word.removeprefix('as_').replace('_', '-')}"]
-                if parameter.default is False
-                else []
-            )
-            described: Any = typer.Option(*names, metavar=metavar or None, help=meaning)
-        else:
-            described = typer.Argument(metavar=metavar, help=meaning)
-        hints[word] = Annotated[hint, described]
+            name_of_flag = f"--{word.removeprefix('as_').replace('_', '-')}"
+            names = [name_of_flag] if parameter.default is False else []
+            described = typer.Option(*names, metavar=metavar or None, help=meaning)
+        hints[word] = Annotated[hints[word], described]
     command.__annotations__ = hints
     group.command(name, help=text)(command)
 
