@@ -77,7 +77,7 @@ def test_consumers_of_a_graph() -> None:
     ],
 )
 def test_supports_in_text(text: str, nodes: list[int]) -> None:
-    assert support(text, PathPower(4)) == nodes
+    assert list(support(text, PathPower(4))) == nodes
 
 
 def test_supports_by_answers() -> None:
@@ -85,8 +85,10 @@ def test_supports_by_answers() -> None:
     assert support([(1, 0), [0, 0]], PAIRS) == [2, 0]
     cities = ExplicitGraph([(0, 1), (1, 2)], labels=["Oslo", "Rome", "Lima"])
     assert support("Rome..Lima", cities) == [1, 2]
+    many = Consumer.of(CartesianProduct([Clique(4)] * 20), support="all", loss="binary")
+    assert many.all_answers
     with pytest.raises(TooLarge):
-        support("all", CartesianProduct([Clique(4)] * 20))
+        _ = many.support
 
 
 @pytest.mark.parametrize(
