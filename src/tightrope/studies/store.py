@@ -76,6 +76,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("nodes", "int64", "number of answers"),
     Column("outputs", "int64", "number of outputs of the mechanism"),
     Column("baseline_geometric", "double", "loss of geometric noise, where there is one"),
+    Column("baseline_independent", "double", "loss of independent noise in each number"),
     Column("baseline_exponential", "double", "loss of exponential noise, where there is one"),
     Column("error", "string", "why the design was refused; empty for all others"),
 )
