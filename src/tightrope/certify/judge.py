@@ -2608,7 +2608,7 @@ def _judge_loss(weights: Weights, report: Report) -> None:
     need(value == stated, f"loss: the weights have {off}")
     what = "expected loss" if header["consumer"]["support"] is None else "worst loss"
     checked.append(f"the {what} is {float(value):.12g}")
-    counted, others = Fraction(0), "no private mechanism"
+    counted, others = Fraction(0), "no private mechanism that sees only the true answer"
     if header["limit"] is not None:
         costs = limited = LimitedCosts(consumer)
         report.under, what, value = limited.kept(value)

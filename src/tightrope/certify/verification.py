@@ -93,7 +93,8 @@ class Verification:
         lines = [f"private: {'yes' if self.private else 'no'}"]
         if self.optimal_within is not None:
             under = f" with {self.under}" if self.under else ""
-            lines.append(f"optimal within {float(self.optimal_within):.3g}{under}")
+            only = " among mechanisms that see only the true answer"
+            lines.append(f"optimal within {float(self.optimal_within):.3g}{only}{under}")
         if self.unbounded_within is not None:
             gap = float(self.unbounded_within)
             lines.append(f"optimal within {gap:.3g} in the worst case of the unbounded question")

@@ -76,7 +76,7 @@ def design(
     from tightrope.files import check_goals, write_text
     from tightrope.optimize import design as design_one, design_limited, design_many
     from tightrope.queries import query, usual_loss
-    from tightrope.report.texts import about_query
+    from tightrope.report.texts import about_query, score_hint
 
     if risk_averse is not None and prior != "uniform":
         raise InputError("a risk-averse consumer has no prior: leave out --prior or --risk-averse")
@@ -124,12 +124,15 @@ def design(
     level = "" if found.epsilon is None else f" at ε = {found.epsilon}"
     whose = f" for {len(found.consumers)} consumers of" if found.many else " for"
     kind = f"least {found.minimised}" if found.limit is not None else "best mechanism"
+    hint = score_hint(asked.text)
+    kind += " that sees only the true answer" if hint else ""
     lines = [f"Proved: {found.claim}."]
     if not found.certified and found.unbounded_bound is None:
         ended = "stopped early" if found.stopped else "the proof did not close"
         lines = [f"Not certified: {ended}; the gap above is what is proved."]
     title = f"{kind}{whose} {asked.text}{level}"
-    tell(as_json, data, title, _rows(found, data), [] if found.certified else lines)
+    said = [*([] if found.certified else lines), *([f"{hint}."] if hint else [])]
+    tell(as_json, data, title, _rows(found, data), said)
 
 
 def _by_score(question: str, level: str, near: str, out: Path | None, as_json: bool) -> None:

@@ -51,12 +51,14 @@ def verify(
     if signer is not None:
         raise InputError(f"--signer goes with a receipt, and {file} is none")
     from tightrope.certify import verify as judge
-    from tightrope.report.texts import verdict_rows
+    from tightrope.report.texts import score_hint, verdict_rows
 
     found = judge(file)
     data = found.as_dict()
     lines = [f"Holds: {line}." for line in found.checked]
     lines += [f"FAILS: {line}." for line in found.reasons]
+    hint = score_hint(found.question.get("query"))
+    lines += [f"{hint}."] if hint and found.optimal_within is not None else []
     tell(as_json, data, file.name, verdict_rows(data), lines)
     if found.reasons:
         raise typer.Exit(1)

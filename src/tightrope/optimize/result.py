@@ -177,9 +177,10 @@ class Design:
     @property
     def claim(self) -> str:
         """What is proved, in words."""
+        only = "among mechanisms that see only the true answer"
         if self.certified:
-            return "optimal"
-        gap = f"within {100 * self.gap:.3g} % of what any private mechanism can do"
+            return f"optimal {only}"
+        gap = f"within {100 * self.gap:.3g} % of the best {only}"
         if self.unbounded_bound is None:
             return gap
         far = relative_gap(self.value, self.unbounded_bound)

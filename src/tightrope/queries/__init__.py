@@ -8,4 +8,8 @@
 from tightrope.queries.derivation import derive as derive
 from tightrope.queries.families import FAMILIES as FAMILIES
 from tightrope.queries.query import Neighbours as Neighbours, Query as Query
-from tightrope.queries.text import query as query, usual_loss as usual_loss
+from tightrope.queries.text import (
+    by_score_instead as by_score_instead,
+    query as query,
+    usual_loss as usual_loss,
+)

@@ -71,6 +71,24 @@ def usual_loss(question: Any) -> str:
     return "absolute" if family is not None and family.is_number else "binary"
 
 
+def by_score_instead(text: str) -> str | None:
+    """Return the question by scores whose mechanisms err far less, where there is one.
+
+    The commonest value and the median may be changed by one person to anything, so a mechanism
+    that sees only the true answer knows little; one that sees the counts of all values knows by
+    how much it is the answer.
+
+    >>> by_score_instead("choice(5)"), by_score_instead("median(99,120)")
+    ('commonest(5)', 'quantile(1/2,121)')
+    >>> by_score_instead("count(5)")
+    """
+    found = re.fullmatch(r"(choice|median)\((?:\d+,)?(\d+)\)", text)
+    if found is None:
+        return None
+    size = int(found[2])
+    return f"commonest({size})" if found[1] == "choice" else f"quantile(1/2,{size + 1})"
+
+
 def named(text: str, neighbours: str | Neighbours) -> Query:
     """Return the query of a family by its text, without ever opening a file.
 

@@ -132,7 +132,7 @@ def _comparison(design: Design) -> str:
         (f"{name} noise, with the best guess from it", loss, "")
         for name, loss in design.baselines.items()
     ]
-    values.append(("no private mechanism below", design.bound, ""))
+    values.append(("no private mechanism that sees only the true answer", design.bound, ""))
     top = max(abs(value) for _, value, _ in values) or 1.0
     rows = "".join(
         f'<tr class="{kind}"><th>{escape(name)}</th><td class="n">{_number(value)}</td>'

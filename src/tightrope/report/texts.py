@@ -78,6 +78,20 @@ def regularity_rows(found: Regularity) -> dict[str, str]:
     }
 
 
+def score_hint(text: str | None) -> str | None:
+    """Say which mechanism errs far less than the best one that sees only the true answer.
+
+    >>> score_hint("choice(5)")
+    'One that sees the counts of all values errs far less: tightrope design "commonest(5)"'
+    """
+    from tightrope.queries import by_score_instead
+
+    better = by_score_instead(text or "")
+    if better is None:
+        return None
+    return f'One that sees the counts of all values errs far less: tightrope design "{better}"'
+
+
 def verdict_rows(told: Mapping[str, Any]) -> dict[str, str]:
     """Say what verifying a mechanism file found, from the JSON of ``tightrope verify``."""
     within, under = told["optimal_within"], told["under"]
@@ -87,7 +101,11 @@ def verdict_rows(told: Mapping[str, Any]) -> dict[str, str]:
         **{name: str(value or "a graph of its own") for name, value in told["question"].items()},
         "private": f"yes, {bound}" if told["private"] else "no",
         **{name: str(value) for name, value in (told["consumer"] or {}).items() if value},
-        "optimal within": ("not proved" if within is None else f"{within:.3g}")
+        "optimal within": (
+            "not proved"
+            if within is None
+            else f"{within:.3g} among mechanisms that see only the true answer"
+        )
         + (f" with {under}" if under else ""),
         **({} if far is None else {"on the unbounded question": f"optimal within {far:.3g}"}),
         "ratio": str(told["ratio"] or "not known"),

@@ -8,6 +8,7 @@ from nicegui import ui
 
 from tightrope.optimize import ROUTES
 from tightrope.report.drawings import COLOURS, HeatMap, Window
+from tightrope.report.texts import score_hint
 from tightrope.studio.asking import Refused
 from tightrope.studio.jobs import Ended
 from tightrope.studio.panels import Panel, card, facts, table
@@ -254,6 +255,9 @@ class MechanismPanel(Panel):
             rows["right answer"] = f"with probability {told['utility']:.9g}"
         rows["expected loss"] = f"{told['expected_loss']:.9g}"
         rows["no mechanism below"] = f"{told['bound']:.9g} (gap {told['gap']:.2g})"
+        hint = score_hint(told["query"])
+        if hint:
+            rows["but"] = f"This is the best that sees only the true answer. {hint}."
         if made.unproved:
             rows["no mechanism file"] = made.unproved
         facts(self._facts, rows)
