@@ -268,9 +268,7 @@ def promised_error(
     """Return for each number of the answer the error that is kept with this probability.
 
     Whatever the true answer is, the output differs from it by at most this much with at least
-    this probability; no smaller number has this property. (Of noise on a lattice this is the
-    law before a histogram is brought back to as many people as there are: where classes are
-    empty, the largest ones may lose more, as their intervals then say.)
+    this probability; no smaller number has this property.
 
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import GeometricChannel
@@ -285,7 +283,7 @@ def promised_error(
         lattice = mechanism.question.graph.unbounded
         assert lattice is not None
         shown = lattice.parts - lattice.hidden
-        return (_whole(_noise_width(mechanism, level)[0] * Fraction(lattice.step)),) * shown
+        return (_whole(_noise_width(mechanism, level) * Fraction(lattice.step)),) * shown
     if _by_window(mechanism):
         step = mechanism.graph.line[1] if mechanism.graph.line else Fraction(1)
         return (_whole(_widest(mechanism, level) * step),)
@@ -491,10 +489,9 @@ def _rule_floats(mechanism: Mechanism) -> tuple[NDArray[np.float64], NDArray[np.
 
 
 @lru_cache(maxsize=64)
-def _noise_width(mechanism: Mechanism, level: Fraction, joint: bool = False) -> tuple[int, int]:
-    """Return how far one coordinate of the noise lies from 0 with a probability, and all of it.
+def _noise_width(mechanism: Mechanism, level: Fraction) -> int:
+    """Return how far one coordinate of noise on a lattice lies from 0 with a probability.
 
-    The second number is the distance of the noise on the lattice, 0 unless ``joint`` is set.
     Points are counted layer by layer, in integers. The flat part of the law is spread over so
     many points that it is left out; so are layers beyond a millionth of what may lie outside.
     """
@@ -502,24 +499,15 @@ def _noise_width(mechanism: Mechanism, level: Fraction, joint: bool = False) -> 
     assert noise is not None
     assert lattice is not None
     last, outside = noise.levels[-1], (1 - level) * mechanism.total
-    masses, held = [], noise.odd
-    for size, weight in zip(noise.sizes, noise.levels, strict=False):
-        masses.append(size * (weight - last))
-        held += masses[-1]
-        if (mechanism.total - held) * 10**6 <= outside:
-            break
-    far = 0
-    if joint:  # one fiftieth of what may lie outside pays for the rare case
-        far, seen = -1, noise.odd
-        while (mechanism.total - seen) * 50 > outside and far + 1 < len(masses):
-            far += 1
-            seen += masses[far]
-        outside = outside * 49 / 50
+    layers, held = 0, noise.odd
+    while (mechanism.total - held) * 10**6 > outside and layers < noise.reach:
+        held += noise.sizes[layers] * (noise.levels[layers] - last)
+        layers += 1
 
     def suffices(r: int) -> bool:
         inside = sum(
             (noise.levels[t] - last) * lattice.within(t, r, noise.lattice.core)
-            for t in range(len(masses))
+            for t in range(layers)
         )
         return bool(mechanism.total - inside - noise.odd <= outside)
 
@@ -531,31 +519,23 @@ def _noise_width(mechanism: Mechanism, level: Fraction, joint: bool = False) -> 
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if suffices(middle) else (middle, high)
-    return high, far
+    return high
 
 
 def _lattice_bounds(
     mechanism: Mechanism, answer: Hashable, level: Fraction
 ) -> tuple[tuple[Number, Number], ...]:
-    r"""Invert noise on a lattice: coordinate by coordinate, whatever the others are.
+    """Invert noise on a lattice, number by number, whatever the others are.
 
-    Moving a point back to the answers moves no coordinate away from the true one, but for the
-    largest classes of a histogram of a known number of people: what is too many is taken from
-    them. Then some class is reported empty (or nobody absent), they are reported within one of
-    the largest, and they have lost no more than the distance of the noise.
+    A number that is held within its ends is moved no further than the true one lies.
     """
     lattice = mechanism.question.graph.unbounded
     assert lattice is not None
-    point = lattice.coordinates(answer)
-    lowers = lattice.form == "roots"
-    width, far = _noise_width(mechanism, level, lowers)
-    cut = lowers and 0 in point
-    bounds = []
-    for x in point[: lattice.parts - lattice.hidden]:
-        above = max(width, far) if cut and x >= max(point) - 1 else width
-        low, high = max(0, x - width), min(lattice.people, x + above)
-        bounds.append((_whole(low * Fraction(lattice.step)), _whole(high * Fraction(lattice.step))))
-    return tuple(bounds)
+    step = Fraction(lattice.step)
+    width, most = _noise_width(mechanism, level) * step, lattice.people * step
+    return tuple(
+        (_whole(max(x - width, Fraction(0))), _whole(min(x + width, most))) for x in _parts(answer)
+    )
 
 
 # -- with a prior -----------------------------------------------------------------------------
