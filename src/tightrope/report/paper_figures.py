@@ -143,6 +143,14 @@ def _a3() -> Figure:
     return [lambda ax: plot_region(graph, ax, epsilons=("ln(20)", "ln(5)", "ln(2)"))], 1
 
 
+def _published(ax: Axes, level: float, height: float) -> Axes:
+    """Mark the level that the paper prints."""
+    ax.axvline(level, color="0.5", linewidth=1)
+    ax.annotate(f"{level}, as published ", (level, height), rotation=90, ha="right", fontsize=8)
+    ax.legend(loc="lower right")
+    return ax
+
+
 def _a4() -> Figure:
     people, prior = query("databases(5,4)").graph, "product(.3,.27,.23,.2)"
     curves = leakage_curves(prior, people, np.arange(0.4, 1.0001, 0.02).tolist())
@@ -150,11 +158,8 @@ def _a4() -> Figure:
 
     def draw(ax: Axes) -> Axes:
         plot_leakage(curves, ax, existence=levels)
-        ax.axvline(0.48, color="0.5", linewidth=1)
-        ax.annotate("0.48, as published ", (0.48, 0.4), rotation=90, ha="right", fontsize=8)
         ax.set_title("5 people with 4 values; the prior is regular from ln 2 on")
-        ax.legend(loc="lower right")
-        return ax
+        return _published(ax, 0.48, 0.4)
 
     return [draw], 1
 
@@ -176,14 +181,8 @@ def _a6() -> Figure:
             plot_utility(curve, ax)
             ax.set_xlim(0.78, 1.31)
             shade_existence(levels, ax)
-            ax.axvline(published, color="0.5", linewidth=1)
-            ax.annotate(
-                f"{published}, as published ", (published, 0.02), rotation=90, ha="right",
-                fontsize=8,
-            )  # fmt: skip
             ax.set_title(f"{title}: exists from {levels.minimum:.6f} on")
-            ax.legend(loc="lower right")
-            return ax
+            return _published(ax, published, 0.02)
 
         return draw
 

@@ -135,11 +135,10 @@ def corners(state: State) -> list[list[float]]:
     >>> corners(State(question="clique(3)"))[0]
     [0.5, 0.25, 0.25]
     """
-    from tightrope.consumers import corner_prior
+    from tightrope.consumers.regular import region_corners
 
-    graph, level = query_in(state).graph, level_in(state)
-    made = (corner_prior(graph, level, i) for i in range(graph.size))
-    return [prior.probabilities.tolist() for prior in made]
+    found: list[list[float]] = region_corners(query_in(state).graph, level_in(state)).tolist()
+    return found
 
 
 def regrets(state: State) -> dict[str, Any]:
