@@ -1,56 +1,74 @@
-"""The whole way on one example table: design, proof, leakage, release, and a report to open.
+"""The whole way on a real table: facts, error before paying, publishing, checking, a report.
 
-Run it with ``make demo``; what it writes lies in the folder ``demo`` afterwards.
+Run it with ``make demo``; what it writes lies in the folder ``demo`` afterwards. The table is
+statsmodels' `fair`: 6,366 women asked in 1974 about their marriages.
 """
 
-import os
+import json
 import shutil
 import sys
 from pathlib import Path
 
 from rich.console import Console
+from rich.table import Table
+from statsmodels.datasets import fair
 
 from tightrope.cli import main as tightrope
 
-HERE = Path(__file__).parent
 OUT = Path("demo")
-FACTS = os.path.relpath(HERE / "data" / "tightrope.toml")
-MECHANISM, REPORT = str(OUT / "work.tightrope"), str(OUT / "report.html")
-RECEIPT, LEDGER = str(OUT / "receipt.json"), str(OUT / "ledger.db")
-FILES = ["--neighbours", "add-remove", "--out", MECHANISM, "--report", REPORT]
-PUBLIC = ["--facts", FACTS, "--ledger", LEDGER, "--receipt", RECEIPT]
-PRIOR = "0.3,0.2,0.2,0.15,0.15"
-MOST_COMMON = "select workclass from census group by workclass order by count(*) desc limit 1"
+TABLE, FACTS, REPORT = str(OUT / "fair.csv"), str(OUT / "tightrope.toml"), str(OUT / "report.html")
+LEDGER, RECEIPT = str(OUT / "ledger.db"), str(OUT / "receipt.json")
+#: Two counts of the same people at once: one person may be in both.
+QUESTION = (
+    "select count(*) filter (where affairs > 0) as affairs, "
+    "count(*) filter (where religious >= 3) as religious from fair"
+)
+COLUMNS = ["--column", "affairs:number", "--column", "religious:1..4"]
+ASK = ["ask", QUESTION, "--epsilon", "1", "--facts", FACTS, "--ledger", LEDGER]
 
 #: What is said before each command, and the command.
 STEPS = [
     (
-        "Which kind of work is the most common one in a table of up to 2,500 people? "
-        "First: what would ε = 1 mean for them?",
-        ["explain", "--epsilon", "1", "--individuals", "2500", "--values", "5"],
+        "A survey of 6,366 people. First: what is public about it, without looking at a row.",
+        ["init", "--table", "fair", "--source", "fair.csv", "--population", "6366", "--budget", "2",
+         *COLUMNS, "--out", FACTS],
     ),
     (
-        "The best mechanism for a consumer who thinks 'private' the likeliest answer.",
-        ["design", "choice(5)", "--epsilon", "1", "--prior", PRIOR, *FILES],
+        "What would ε = 1 mean for one of them?",
+        ["explain", "--epsilon", "1", "--individuals", "6366", "--values", "2"],
     ),
     (
-        "Is it private, and is it the best? Checked in integers, by code that knows no solver.",
-        ["verify", MECHANISM],
+        "How many had affairs, and how many are religious? The error is known before it is paid.",
+        [*ASK, "--dry-run"],
     ),
-    ("What does it leak?", ["analyse", MECHANISM, "--prior", PRIOR]),
     (
-        "Now a real answer from a table. The ledger is charged before a row is read.",
-        ["release", MECHANISM, "--sql", MOST_COMMON, "--user", "ann", *PUBLIC],
+        "Publish. The noise is designed for both counts together, proved, and paid for once.",
+        [*ASK, "--key", "demo", "--receipt", RECEIPT, "--report", REPORT],
     ),
     ("Anybody can check the receipt …", ["verify", RECEIPT]),
     ("… and that nothing was taken out of the ledger.", ["ledger", "verify", LEDGER]),
-]
+]  # fmt: skip
+
+
+def show_numbers(console: Console) -> None:
+    """Print the published numbers with their margins, beside those of independent noise."""
+    from tightrope.asking.planning import usual_error
+
+    receipt = json.loads(Path(RECEIPT).read_text(encoding="utf-8"))
+    usual = usual_error(receipt["query"], receipt["neighbours"], receipt["epsilon"])
+    table = Table("", "published", "margin (95 %)", "margin with independent noise", box=None)
+    ends = zip(receipt["answer"], receipt["interval"]["low"], receipt["interval"]["high"],
+               strict=True)  # fmt: skip
+    for name, (number, low, high) in zip(("had affairs", "are religious"), ends, strict=True):
+        table.add_row(name, f"{number:,}", f"± {max(number - low, high - number)}", f"± {usual}")
+    console.print(table)
 
 
 def main() -> int:
     console = Console(highlight=False)
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir()
+    fair.load_pandas().data.to_csv(TABLE, index=False)
     for number, (says, words) in enumerate(STEPS, 1):
         console.rule(f"{number} of {len(STEPS)}", align="left")
         console.print(says, style="bold")
@@ -60,7 +78,9 @@ def main() -> int:
         if code:
             return code
         console.print()
-    console.print(f"Open {REPORT} in a browser: the design on one page.", style="bold")
+    console.rule("Published", align="left")
+    show_numbers(console)
+    console.print(f"\nOpen {REPORT} in a browser: it opens with this table.", style="bold")
     return 0
 
 

@@ -11,7 +11,7 @@ EXAMPLES = sorted(FOLDER.glob("*.py"))
 
 SAYS = {
     "ask_fair.py": "paid 1, left 0",
-    "demo.py": "answer",
+    "demo.py": "margin with independent noise",
     "design_and_prove.py": "private: True",
     "leakage_of_noise.py": "geometric",
     "many_consumers.py": "worst regret below 0.033333",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
@@ -63,6 +63,8 @@ class Answer:
         How good the noise is, in sentences.
     releases
         The releases behind it, with their keys and signed receipts.
+    usual
+        For each title the error that the usual noise would have, where it is known.
 
     Examples
     --------
@@ -82,6 +84,7 @@ class Answer:
     notes: tuple[str, ...] = ()
     releases: tuple[Release, ...] = field(default=(), repr=False)
     name: str = ""
+    usual: tuple[Fraction | None, ...] = ()
 
     @property
     def value(self) -> Any:
@@ -98,10 +101,20 @@ class Answer:
         """Whether something was drawn now, not found in the ledger."""
         return any(release.fresh for release in self.releases)
 
-    def table(self) -> list[list[str]]:
-        """Return the answer as texts: a line of titles, and one for each group."""
-        lines = [[*self.keys, *self.titles]]
-        return lines + [[*map(str, names), *map(str, told)] for names, told in self.rows]
+    def table(self, *, usual: bool = False) -> list[list[str]]:
+        """Return the answer as texts: a line of titles, and one for each group.
+
+        Parameters
+        ----------
+        usual
+            Put the error that the usual noise would have beside each number.
+        """
+        beside = ["" if x is None else f"± {float(x):.4g}" for x in self.usual] if usual else []
+        more = [f"{title}, usual noise" for title in self.titles] if usual else []
+        lines = [[*self.keys, *_woven(self.titles, more)]]
+        return lines + [
+            [*map(str, names), *_woven(map(str, told), beside)] for names, told in self.rows
+        ]
 
     def records(self) -> list[dict[str, Any]]:
         """Return one dictionary for each group, with the ends of the intervals."""
@@ -188,6 +201,13 @@ class Answer:
         told = "; ".join(f"{word} {text}" for word, text in self.facts().items())
         under = " ".join([f"{float(self.confidence) * 100:.4g} % intervals; {told}.", *self.notes])
         return f"<table><tr>{top}</tr>{body}</table><p>{escape(under)}</p>"
+
+
+def _woven(texts: Iterable[str], more: Sequence[str]) -> list[str]:
+    """Put each of the second texts behind one of the first, where there are second ones."""
+    if not more:
+        return list(texts)
+    return [text for pair in zip(texts, more, strict=True) for text in pair]
 
 
 def estimates(

@@ -98,6 +98,15 @@ class Part:
             return tuple(Fraction(x) / shape.table.needed_population() for x in errors)
         return errors
 
+    def usual(self, confidence: Any) -> Fraction | None:
+        """Return the error that the usual noise would have, where ours is known."""
+        if not self.error(confidence):
+            return None
+        draw, made = self.shape.draws[-1], self.mechanisms[-1]
+        found = usual_error(draw.query, draw.neighbours.value, made.epsilon, confidence)
+        is_mean = self.shape.kind is Kind.MEAN
+        return Fraction(found, self.shape.table.needed_population() if is_mean else 1)
+
 
 @dataclass(frozen=True)
 class Question:
@@ -358,6 +367,7 @@ def _answer(question: Question, releases: tuple[Release, ...], confidence: Fract
     return Answer(
         keys=shape.keys,
         titles=tuple(title for part in parts for title in part.shape.titles),
+        usual=tuple(part.usual(confidence) for part in parts for _ in part.shape.titles),
         rows=joined([estimates(p.shape, p.mechanisms, one, confidence) for p, one in pairs]),
         confidence=confidence,
         epsilon=str(question.epsilon),
@@ -555,12 +565,9 @@ def _quality(part: Part, confidence: Fraction) -> list[str]:
             notes.append(_choice_claim(made))
         else:
             notes.append(_claim(draw, made))
-    errors = part.error(confidence)
-    if errors:
-        draw, made = part.shape.draws[-1], part.mechanisms[-1]
-        usual = usual_error(draw.query, draw.neighbours.value, made.epsilon, confidence)
-        scale = part.shape.table.needed_population() if part.shape.kind is Kind.MEAN else 1
-        mine, theirs = max(errors), Fraction(usual, scale)
+    errors, theirs = part.error(confidence), part.usual(confidence)
+    if theirs is not None:
+        mine = max(errors)
         same = f"{float(theirs):.4g}" == f"{float(mine):.4g}"
         notes.append(
             "The usual noise has the same error here."

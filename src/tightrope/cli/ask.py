@@ -35,6 +35,7 @@ def ask(
     key: str | None = None,
     delta: str = "0",
     receipt: Path | None = None,
+    report: Path | None = None,
     as_json: bool = False,
 ) -> None:
     """Publish numbers about a table: the best noise for the question, charged once, with errors.
@@ -57,6 +58,8 @@ def ask(
         The public facts; tightrope.toml where there is one by default.
     ledger : URL
         The ledger; ledger.db beside the facts by default.
+    report : FILE
+        Write one HTML page that opens with the numbers, beside what the usual noise would have.
     delta : D
         For groups by a column without declared values: the probability, such as 1e-6, with which
         one person may be told of at all. The table's budget needs a δ too.
@@ -83,7 +86,7 @@ def ask(
         raise InputError("give one SELECT, or --file FILE with several")
     if error is not None and (epsilon is not None or file is not None):
         raise InputError("--error stands instead of --epsilon; in a file, write -- error: 20")
-    check_goals(receipt)
+    check_goals(receipt, report)
     known, columns = public_facts(facts, column)
     if file is not None:
         wanted = read_job(read_text(file))
@@ -102,10 +105,22 @@ def ask(
     data_of = {"answers": [one.as_dict() for one in answers]} if file else answers[0].as_dict()
     show(as_json, data_of, lambda console: _draw_answers(console, answers))
     receipts = [release.receipt for one in answers for release in one.releases]
+    if report is not None:
+        _write_report(report, answers)
     if receipt is not None:
         for number, one in enumerate(receipts, 1):
             several = receipt.with_name(f"{receipt.stem}-{number}{receipt.suffix}")
             write_receipt(one, receipt if len(receipts) == 1 else several)
+
+
+def _write_report(path: Path, answers: list[Answer]) -> None:
+    from tightrope.files import write_text
+    from tightrope.report.page import published_report
+
+    tables = [(one.name, one.table(usual=True), one.notes) for one in answers]
+    shown = [one for one in answers if any(e.low is not None for _, told in one.rows for e in told)]
+    told = answers[-1].facts()
+    write_text(path, published_report(tables, told, [one.plot() for one in shown]))
 
 
 def _positive(error: float) -> Fraction:

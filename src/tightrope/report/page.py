@@ -27,7 +27,7 @@ from tightrope.optimize.certificate import StretchedCertificate, UnboundedCertif
 from tightrope.report.plots import plot_channel, plot_graph
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.axes import Axes
 
@@ -56,13 +56,59 @@ def html_report(design: Design) -> str:
         _leakage(design),
         _proofs(design),
     ]
+    return _page(f"{design.graph.name} at ε = {design.epsilon}", parts)
+
+
+def _page(title: str, parts: Sequence[str]) -> str:
     style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
-    title = escape(f"{design.graph.name} at ε = {design.epsilon}")
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width"><title>{title}</title>'
+        f'<meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
         f"<style>{style}</style></head><body>\n" + "\n".join(parts) + "\n</body></html>\n"
     )
+
+
+def published_report(
+    tables: Sequence[tuple[str, Sequence[Sequence[str]], Sequence[str]]],
+    facts: Mapping[str, str],
+    pictures: Sequence[Any] = (),
+) -> str:
+    """Return a page that opens with published numbers and says how good and how sure they are.
+
+    Parameters
+    ----------
+    tables
+        For each question its name, its lines of texts (the first are the titles) and its notes.
+    facts
+        What was paid, what is left, and the like.
+    pictures
+        Matplotlib figures of the numbers with their intervals.
+
+    Examples
+    --------
+    >>> page = published_report([("smokers", [["n"], ["17 ± 3"]], ["Proved best."])], {"paid": "1"})
+    >>> "<td>17 ± 3</td>" in page, "src=" in page
+    (True, False)
+    """
+    parts = ["<h1>Published numbers</h1>"]
+    for name, (head, *lines), notes in tables:
+        top = "".join(f"<th>{escape(text)}</th>" for text in head)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in line) + "</tr>"
+            for line in lines
+        )
+        parts.append(f"<h2>{escape(name)}</h2>" if name else "")
+        parts.append(f"<table><tr>{top}</tr>{rows}</table>")
+        parts += [f"<p>{escape(note)}</p>" for note in notes]
+    parts += [_figure(picture, "Each number with its interval") for picture in pictures]
+    parts.append(f"<h2>What it cost</h2>{_table(list(facts.items()))}")
+    parts.append(
+        "<p>An interval holds the true number with at least the probability that is stated, "
+        "whatever the table holds. <em>Usual noise</em> is independent noise on each number, of "
+        "the scale that the same ε demands.</p><p>Check the receipt with</p>"
+        "<pre>tightrope verify receipt.json</pre>"
+    )
+    return _page("Published numbers", parts)
 
 
 def _head(design: Design) -> str:
@@ -230,8 +276,12 @@ def _svg(draw: Callable[[], Axes], caption: str) -> str:
         figure = draw().get_figure()
     except TightropeError as refused:
         return f"<p>Not drawn: {escape(str(refused))}.</p>"
+    return _figure(figure, caption)
+
+
+def _figure(figure: Any, caption: str) -> str:
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None})  # type: ignore[union-attr]
+    figure.savefig(buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()
     # The metadata holds the only URLs on the page: it must load nothing from elsewhere.
     picture = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.S)

@@ -112,3 +112,13 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
 @pytest.mark.parametrize("question", ["path(3)", "petersen", "star(4)", "databases(2,2)"])
 def test_pages_of_other_graphs(question) -> None:
     assert question.split("(")[0] in read(html_report(design(question, 1))).text
+
+
+def test_published_numbers_open_the_page_and_their_words_are_escaped():
+    from tightrope.report.page import published_report
+
+    lines = [["town", "n", "n, usual noise"], ["<b>", "17 ± 3", "± 4"]]
+    page = published_report([("people", lines, ["Proved best."])], {"paid": "ε = 1"})
+    assert page.index("17 ± 3") < page.index("What it cost")
+    assert "<td>&lt;b&gt;</td>" in page
+    assert "<td>± 4</td>" in page
