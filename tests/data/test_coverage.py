@@ -63,7 +63,8 @@ def drawer(mechanism, answer):
         return ScoreSampler(mechanism, answer).draw_index
     if mechanism.noise is not None:
         sampler = LatticeSampler(mechanism, answer)
-        return lambda: sampler.lattice.held(sampler.draw_points(1)[0].tolist())
+        points = sampler.draw_points(RELEASES).tolist()
+        return functools.partial(next, map(sampler.lattice.held, points))
     outputs = iter(Sampler(mechanism, mechanism.input_index(answer)).draws(RELEASES))
     return functools.partial(next, outputs)
 

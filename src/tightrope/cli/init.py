@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,16 +35,17 @@ def init(
 ) -> None:
     """Write tightrope.toml, the public facts of a table, by asking for what is not given.
 
-    The data is not looked at, unless --data-is-public says that everybody may know it.
+    Names and types of columns come from the catalogue of the source, or the first line of a text
+    file. No row is looked at, unless --data-is-public says that everybody may know them.
 
     Parameters
     ----------
     table : NAME
-        The name of the table in SQL.
+        The name of the table in SQL; that of a file by default.
     source : URL
         Where the table is: a file or an address.
     population : N
-        The number of people: public knowledge.
+        The number of people: public knowledge. With --data-is-public, the rows by default.
     budget : E
         The budget of the table: 2, 1/3 or 3*ln(2).
     person : COLUMN
@@ -50,8 +53,8 @@ def init(
     contributions : K
         With --person: how many rows of one person count.
     column : NAME:WHAT
-        A column and its public facts, such as age:0..120, region:north,south or born:date. May be
-        given several times.
+        A column and its public facts, such as age:0..120, region:north,south or born:date; with
+        ':complete' behind it, everybody has such a value. May be given several times.
     data_is_public
         Read columns, bounds and values from the source. Only for data that is public.
     out : FILE
@@ -61,6 +64,7 @@ def init(
 
     Examples:
       tightrope init
+      tightrope init --source people.csv --population 5000 --budget 2
       tightrope init --table people --source people.csv --population 5000 --budget 2 \\
           --column age:0..120 --column region:north,south
 
@@ -69,20 +73,30 @@ def init(
     ...
     tightrope.errors.InputError: nobody is here to ask: give --table
     """
+    from tightrope.files import read_text
     from tightrope.publish.accounts import budget_of
     from tightrope.publish.facts import (
+        Column,
         Table,
+        columns_of_catalogue,
         columns_of_public_data,
-        facts_text,
         read_column,
         write_facts,
     )
+    from tightrope.publish.sources import own_name
     from tightrope.queries import Neighbours
 
     talk = not as_json and sys.stdin.isatty()
-    name = table if table is not None else _ask("The name of the table in SQL", "--table", talk)
     if talk and source is None:
         source = _ask("Where the table is (a file or an address; empty: said later)", "", talk)
+    name = table or own_name(source) or _ask("The name of the table in SQL", "--table", talk)
+    public: Mapping[str, Column] = {}
+    rows: int | None = None
+    if data_is_public:
+        if not source:
+            raise InputError("--data-is-public needs --source")
+        public, rows = columns_of_public_data(source, name)
+    population = rows if population is None else population
     if population is None:
         given = _ask("How many people it is about (public knowledge)", "--population", talk)
         if not given.isdigit():
@@ -92,17 +106,21 @@ def init(
         neighbours = _ask(f"Neighbours: {listed(RELATIONS)} [change-one]", "", talk)
     if talk and budget is None:
         budget = _ask("The budget of the table, an ε (empty: said later)", "", talk)
+    catalogue: dict[str, str] = {}
+    if source and not data_is_public:
+        with contextlib.suppress(InputError):  # the table may come later
+            catalogue = columns_of_catalogue(source, name)
     words = list(column or [])
     while talk and column is None and not data_is_public:
-        word = _ask("A column, such as age:0..120 or region:north,south (empty: no more)", "", talk)
+        there = f" (there are {', '.join(catalogue)})" if catalogue else ""
+        word = _ask(f"A column, such as age:0..120 or region:a,b{there}; empty: no more", "", talk)
         if not word:
             break
         words.append(word)
-    columns = {declared.name: declared for declared in map(read_column, words)}
-    if data_is_public:
-        if not source:
-            raise InputError("--data-is-public needs --source")
-        columns = {**columns_of_public_data(source, name), **columns}
+    declared = {one.name: one for one in map(read_column, words)}
+    typed = {one: Column(one, kind) for one, kind in catalogue.items() if kind}
+    columns = {**public, **typed, **declared}
+    undeclared = [one for one in catalogue if one not in declared and one != person]
     facts = Table(
         name=name,
         population=population,
@@ -113,13 +131,20 @@ def init(
         budget=budget_of(budget) if budget else None,
         source=source or None,
     )
-    write_facts(facts, out, replace=replace)
+    write_facts(facts, out, [one for one in undeclared if one not in columns], replace=replace)
 
     def draw(console: Console) -> None:
-        console.print(facts_text(facts), markup=False, end="")
+        console.print(read_text(out), markup=False, end="")
         console.print(f"written: {out}", markup=False)
+        if undeclared:
+            console.print(
+                f"Add what is public about {', '.join(undeclared)} there before you sum, group or "
+                "compare them.",
+                markup=False,
+            )
 
-    show(as_json, {"file": str(out), "table": name, "columns": list(columns)}, draw)
+    data = {"file": str(out), "table": name, "columns": list(columns), "undeclared": undeclared}
+    show(as_json, data, draw)
 
 
 def _ask(question: str, option: str, talk: bool) -> str:

@@ -30,7 +30,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -565,11 +565,11 @@ def _whole(value: Any, place: str, least: int, most: int) -> int:
 # -- writing it ---------------------------------------------------------------------------------
 
 
-def facts_text(table: Table) -> str:
-    """Return the public facts of one table as TOML.
+def facts_text(table: Table, undeclared: Sequence[str] = ()) -> str:
+    """Return the public facts of one table as TOML, with columns to be declared as comments.
 
     >>> age = Column("age", "integer", bounds=(0, 120))
-    >>> print(facts_text(Table("people", 100, columns={"age": age})))
+    >>> print(facts_text(Table("people", 100, columns={"age": age}), ["sex"]))
     # Public facts: what is known without looking at the data.
     [tables.people]
     population = 100
@@ -577,6 +577,12 @@ def facts_text(table: Table) -> str:
     <BLANKLINE>
     [tables.people.columns]
     age = { bounds = [0, 120] }
+    # What is public about these columns goes here, for questions that use them:
+    #   { bounds = [0, 120] } whole numbers, to be summed, averaged or put into bins
+    #   { values = ["north", "south"] } what is grouped by
+    #   { type = "integer" }, or number, text, boolean, date: what is compared in WHERE
+    #   complete = true beside bounds or values, if everybody has such a value
+    # sex = { }
     <BLANKLINE>
     """
     name = _key(table.name)
@@ -591,13 +597,24 @@ def facts_text(table: Table) -> str:
         "contributions": None if table.person is None else table.contributions,
     }
     lines += [f"{key} = {_value(value)}" for key, value in settings.items() if value is not None]
-    if table.columns:
+    if table.columns or undeclared:
         lines += ["", f"[tables.{name}.columns]"]
         lines += [f"{_key(c.name)} = {_column(c)}" for c in table.columns.values()]
+    if undeclared:
+        lines += [
+            "# What is public about these columns goes here, for questions that use them:",
+            "#   { bounds = [0, 120] } whole numbers, to be summed, averaged or put into bins",
+            '#   { values = ["north", "south"] } what is grouped by',
+            '#   { type = "integer" }, or number, text, boolean, date: what is compared in WHERE',
+            "#   complete = true beside bounds or values, if everybody has such a value",
+            *(f"# {_key(column)} = {{ }}" for column in undeclared),
+        ]
     return "\n".join(lines) + "\n"
 
 
-def write_facts(table: Table, path: str | Path, *, replace: bool = False) -> None:
+def write_facts(
+    table: Table, path: str | Path, undeclared: Sequence[str] = (), *, replace: bool = False
+) -> None:
     """Write the public facts of one table; a file that exists is kept unless told otherwise.
 
     >>> import tempfile
@@ -608,25 +625,41 @@ def write_facts(table: Table, path: str | Path, *, replace: bool = False) -> Non
     """
     if Path(path).exists() and not replace:
         raise InputError(f"{path}: there is such a file already; say so if it may be replaced")
-    text = facts_text(table)
+    text = facts_text(table, undeclared)
     parse_facts(text, str(path))
     write_text(path, text)
 
 
-def columns_of_public_data(data: Any, table: str, listed: int = 50) -> Mapping[str, Column]:
-    """Look at data that is public: its columns, their bounds and their values, up to 50 of them.
+def columns_of_catalogue(data: Any, table: str) -> dict[str, str]:
+    """Return the columns of a table with their types, or no type, without looking at a row.
+
+    >>> import pyarrow
+    >>> columns_of_catalogue(pyarrow.table({"age": [31]}), "people")
+    {'age': ''}
+    """
+    from tightrope.publish.sources import family, open_source
+
+    with open_source(data, Table(table)) as source:
+        return {name: family(there) for name, there in source.columns().items()}
+
+
+def columns_of_public_data(
+    data: Any, table: str, listed: int = 50
+) -> tuple[Mapping[str, Column], int]:
+    """Look at data that is public: its columns, bounds and values (up to 50), and its rows.
 
     Never call this on data about people who are to be protected: what it writes down is exact.
 
     >>> import pyarrow
     >>> roads = pyarrow.table({"lanes": [2, 3, 2], "kind": ["a", "b", "a"]})
-    >>> found = columns_of_public_data(roads, "roads")
-    >>> found["lanes"].bounds, found["kind"].values
-    ((2, 3), ('a', 'b'))
+    >>> found, rows = columns_of_public_data(roads, "roads")
+    >>> found["lanes"].bounds, found["kind"].values, found["kind"].complete, rows
+    ((2, 3), ('a', 'b'), True, 3)
     """
     from tightrope.publish.sources import family, open_source
 
     found: dict[str, Column] = {}
+    rows = 0
     with open_source(data, Table(table)) as source:
         types = source.columns()
 
@@ -638,29 +671,30 @@ def columns_of_public_data(data: Any, table: str, listed: int = 50) -> Mapping[s
 
         for name, there in types.items():
             kind = family(there)
+            rows, count = ask(name, "text", "COUNT(*), COUNT(c)")[0]
+            whole = rows == count
             if not there:  # what all of its values can be read as
-                count = ask(name, "text", "COUNT(c)")[0][0]
                 fits = (kind for kind in TYPES if ask(name, kind, "COUNT(c)")[0][0] == count)
                 kind = next(fits) if count else "text"
+            elif kind == "number" and ask(name, "integer", "COUNT(c)")[0][0] == count:
+                kind = "integer"
             if kind == "boolean":
-                found[name] = Column(name, kind, values=(False, True))
+                found[name] = Column(name, kind, values=(False, True), complete=whole)
             elif kind == "integer":
                 low, high = ask(name, kind, "MIN(c), MAX(c)")[0]
                 bounds = None if low is None else (int(low), int(high))
-                found[name] = Column(name, kind, bounds=bounds)
+                found[name] = Column(name, kind, bounds=bounds, complete=whole)
             elif kind == "text":
-                rows = ask(name, kind, "DISTINCT c")
-                raw = [row[0] for row in rows if row[0] is not None]
-                texts = [
-                    t if isinstance(t, str) else bytes(t).decode(errors="replace") for t in raw
-                ]
-                values = tuple(sorted(set(texts)))
-                found[name] = Column(
-                    name, kind, values=values if 0 < len(values) <= listed else None
-                )
+                texts = {
+                    t if isinstance(t, str) else bytes(t).decode(errors="replace")
+                    for (t,) in ask(name, kind, "DISTINCT c")
+                    if t is not None
+                }
+                values = tuple(sorted(texts)) if 0 < len(texts) <= listed else None
+                found[name] = Column(name, kind, values=values, complete=whole and bool(values))
             elif kind:
                 found[name] = Column(name, kind)
-    return found
+    return found, int(rows)
 
 
 def _column(column: Column) -> str:

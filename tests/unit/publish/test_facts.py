@@ -1,7 +1,9 @@
 """Public facts: what is read, and the key that every refusal names."""
 
+import json
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -128,7 +130,7 @@ def test_init_without_anybody_to_ask(tmp_path, monkeypatch, capsys):
     words = ["init", "--table", "people", "--population", "50", "--column", "age:0..90", "--json"]
     assert main(words) == 0
     assert capsys.readouterr().out == (
-        '{"file": "tightrope.toml", "table": "people", "columns": ["age"]}\n'
+        '{"file": "tightrope.toml", "table": "people", "columns": ["age"], "undeclared": []}\n'
     )
     assert read_facts("tightrope.toml").table("people").column("age").bounds == (0, 90)
     assert main(words) == 2
@@ -147,9 +149,36 @@ def test_init_looks_at_data_only_when_it_is_public(tmp_path, monkeypatch, capsys
     capsys.readouterr()
 
 
+def test_init_takes_types_from_the_catalogue(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect("d.duckdb") as db:
+        db.execute("create table people (age integer, height double, sex varchar, born date)")
+    words = ["init", "--table", "people", "--source", "d.duckdb", "--population", "9"]
+    assert main([*words, "--column", "age:0..90", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["undeclared"] == ["height", "sex", "born"]
+    found = read_facts("tightrope.toml").table("people").columns
+    types = {name: column.type for name, column in found.items()}
+    assert types == {"age": "integer", "height": "number", "sex": "text", "born": "date"}
+
+
+def test_public_data_tells_whole_numbers_from_others(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("fair.csv").write_text("age,educ,job\n17.5,9.0,a\n22.0,12.0,\n27.0,20.0,b\n")
+    assert main(["init", "--source", "fair.csv", "--data-is-public", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["table"] == "fair"
+    fair = read_facts("tightrope.toml").table("fair")
+    assert fair.population == 3
+    assert fair.column("age").type == "number"
+    assert fair.column("educ").bounds == (9, 20)
+    assert fair.column("educ").complete
+    assert not fair.column("job").complete
+
+
 def test_init_asks(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    told = iter(["people", "people.csv", "50", "either", "2", "age:0..90", "born:date", ""])
+    Path("people.csv").write_text("age,sex,born\n")
+    told = iter(["people.csv", "50", "either", "2", "age:0..90", "born:date", ""])
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("typer.prompt", lambda *_, **__: next(told))
     assert main(["init"]) == 0
@@ -158,6 +187,7 @@ def test_init_asks(tmp_path, monkeypatch, capsys):
     assert people.neighbours is Neighbours.EITHER
     assert list(people.columns) == ["age", "born"]
     assert people.budget == 2
-    told = iter(["people", "", "many"])
+    assert "# sex = { }" in Path("tightrope.toml").read_text()
+    told = iter(["", "people", "many"])
     assert main(["init", "--replace"]) == 2
     assert "must be a whole number" in capsys.readouterr().err
