@@ -172,11 +172,14 @@ def set_budget(
     budget = budget_of(amount)
     ledger = open_ledger(url, {account: budget})
     ledger.set_budget(account, budget, delta)
-    left, slack = ledger.remaining(account), ledger.accounts()[account].delta
-    data = {"account": account, "budget": str(budget), "remaining": str(left), "delta": str(slack)}
+    known = ledger.account(account)
+    left, slack = (known.remaining, known.delta) if known else (budget, Fraction(0))
+    data = {"account": account, "budget": str(budget), "remaining": str(left)}
 
     rows = {"budget": shown(budget), "remaining": shown(left)}
-    tell(as_json, data, account, rows | ({"δ": f"{float(slack):g}"} if slack else {}))
+    if slack:
+        data["delta"], rows["δ"] = str(slack), f"{float(slack):g}"
+    tell(as_json, data, account, rows)
 
 
 def declare_series(
