@@ -14,5 +14,4 @@ from tightrope.accounting.losses import (
 from tightrope.accounting.powerful import (
     most_powerful_test as most_powerful_test,
     partition_selection as partition_selection,
-    steepest_chances as steepest_chances,
 )

@@ -26,8 +26,6 @@ from tightrope.consumers.priors import Prior as Prior, ProductPrior as ProductPr
 from tightrope.consumers.regular import (
     Regularity as Regularity,
     corner_prior as corner_prior,
-    entry_bounds as entry_bounds,
-    ratio_bound as ratio_bound,
     regular_levels as regular_levels,
     regularity as regularity,
 )

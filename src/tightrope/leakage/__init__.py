@@ -20,8 +20,6 @@ from tightrope.leakage.bounds import (
 from tightrope.leakage.capacity import shannon_capacity as shannon_capacity
 from tightrope.leakage.choose import (
     attacker_success as attacker_success,
-    epsilon_for_bits as epsilon_for_bits,
-    epsilon_for_success as epsilon_for_success,
     epsilon_for_utility as epsilon_for_utility,
     explain as explain,
 )

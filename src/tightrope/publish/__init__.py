@@ -21,7 +21,6 @@ from tightrope.publish.facts import (
 )
 from tightrope.publish.interchange import opendp_measurement as opendp_measurement
 from tightrope.publish.intervals import (
-    ConfidenceSet as ConfidenceSet,
     confidence_set as confidence_set,
     promised_error as promised_error,
 )

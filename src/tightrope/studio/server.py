@@ -160,9 +160,8 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, status: int) -> No
     await PlainTextResponse(f"{words}\n", status)(scope, receive, send)
 
 
-#: What ends the page that waits: it calls the studio, or says that there is none.
+#: What ends the page that waits, and calls the studio.
 CALL = "<script>location.reload()</script></body></html>\n"
-FAILED = "<p>It could not start.</p></body></html>\n"
 
 
 class Opening:
@@ -203,7 +202,7 @@ class Opening:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": waiting, "more_body": True})
         await self._open.wait()
-        words = CALL if self.is_open else FAILED
+        words = CALL if self.is_open else "<p>It could not start.</p></body></html>\n"
         await send({"type": "http.response.body", "body": words.encode()})
 
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:

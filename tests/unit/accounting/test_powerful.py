@@ -8,7 +8,8 @@ import pytest
 from scipy.optimize import linprog
 from scipy.stats import binom
 
-from tightrope.accounting import most_powerful_test, partition_selection, steepest_chances
+from tightrope.accounting import most_powerful_test, partition_selection
+from tightrope.accounting.powerful import steepest_chances
 from tightrope.errors import InputError
 
 

@@ -9,11 +9,10 @@ from tightrope.graphs import Clique, Cycle, PathPower, Star
 from tightrope.leakage import (
     attacker_success,
     database_bound,
-    epsilon_for_bits,
-    epsilon_for_success,
     epsilon_for_utility,
     utility_bound,
 )
+from tightrope.leakage.choose import epsilon_for_bits, epsilon_for_success
 
 STEP = 1e-6
 
