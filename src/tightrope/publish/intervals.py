@@ -219,7 +219,7 @@ class ScoreError:
     --------
     >>> from tightrope.certify import by_score
     >>> str(score_error(by_score("quantile(1/2,121)", 1)))
-    'at most 14 people from the quantile of rank 1/2 (95 %)'
+    'at most 14 people from the median (95 %)'
     """
 
     mechanism: ScoreMechanism
@@ -238,9 +238,9 @@ class ScoreError:
             return f"nothing can be promised at {share}"
         if self.mechanism.rank is None:
             return f"its count is within {self.gap:,} of the largest ({share})"
-        return (
-            f"at most {self.gap:,} people from the quantile of rank {self.mechanism.rank} ({share})"
-        )
+        rank = self.mechanism.rank
+        what = "median" if 2 * rank == 1 else f"{float(rank * 100):.10g} % quantile"
+        return f"at most {self.gap:,} people from the {what} ({share})"
 
 
 def score_error(
