@@ -25,7 +25,6 @@ from tightrope.consumers.losses import (
 from tightrope.consumers.priors import Prior as Prior, ProductPrior as ProductPrior, prior as prior
 from tightrope.consumers.regular import (
     Regularity as Regularity,
-    corner_prior as corner_prior,
     regular_levels as regular_levels,
     regularity as regularity,
 )
