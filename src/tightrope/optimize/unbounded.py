@@ -93,6 +93,9 @@ def usual_noise(graph: AnswerGraph, epsilon: Epsilon, loss: str) -> dict[str, fl
     }
     if lattice.form == "cross":
         known["distance"] = known["absolute"]
+    elif lattice.form == "cube":  # the largest of k numbers is above m with 1 - P(|z| ≤ m)^k
+        far = np.arange(int(40 * shares / float(epsilon)) + 2)
+        known["distance"] = float((1 - (1 - 2 * g ** (far + 1) / (1 + g)) ** numbers).sum())
     if loss not in known:
         return {}
     return {"geometric" if lattice.form == "line" else "independent": known[loss]}
