@@ -1,6 +1,7 @@
 """The command ask: from SQL and ε to published numbers with their error."""
 
 import json
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -164,6 +165,23 @@ def test_refusals_help(run, words, told):
     assert refused.err.count("\n") == 1
     assert "\x1b" not in refused.err
     assert not Path("ledger.db").exists()
+
+
+def test_words_that_help(run, monkeypatch):
+    refused = run("ask", COUNT, "--epsilon", "1", "--data", "people.csv", "--budget", "1000")
+    assert "at most 500" in refused.err
+    refused = run("design", COUNT, "--epsilon", "1")
+    assert "tightrope ask" in refused.err
+    run("ask", COUNT, "--epsilon", "1", "--key", "first")
+    shown = run("ledger", "show", "ledger.db")
+    assert "count(40)" in shown.out
+    assert "first" in shown.out
+    listed = run("ledger", "show", "ledger.db", "--json").data["answers"]
+    assert [one["key"] for one in listed] == ["first"]
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+    refused = run("ask", COUNT, "--epsilon", "1")
+    assert refused.code == 2
+    assert "pip install 'tightrope[data]'" in refused.err
 
 
 def test_without_facts(run):

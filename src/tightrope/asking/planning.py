@@ -27,7 +27,7 @@ from tightrope.certify import Mechanism, ScoreMechanism
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.proofs import prove_selection
-from tightrope.publish.accounts import charge_of, shown
+from tightrope.publish.accounts import budget_of, charge_of, shown
 from tightrope.publish.facts import FACTS_FILE, Column, Facts, facts_of_one_table, read_facts
 from tightrope.publish.intervals import level_of, promised_error, score_error
 from tightrope.publish.ledger import Ledger
@@ -621,7 +621,7 @@ def _remaining(
     account = None if book is None else book.account(name)
     if account is not None:
         return account.remaining
-    return shape.table.budget if budget is None else charge_of(Epsilon.of(budget))
+    return shape.table.budget if budget is None else budget_of(budget)
 
 
 def _job_key(made: Plan) -> str:

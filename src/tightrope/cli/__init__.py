@@ -64,6 +64,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _complain(_usage(problem, words), BAD_INPUT)
         if isinstance(problem, OSError) and problem.strerror:
             return _complain(f"{problem.filename or 'output'}: {problem.strerror}", BAD_INPUT)
+        if isinstance(problem, ModuleNotFoundError) and problem.name:
+            extra = extra_of(problem.name)
+            if extra:
+                told = f"this needs {problem.name}: pip install 'tightrope[{extra}]'"
+                return _complain(told, BAD_INPUT)
         if isinstance(problem, MemoryError):
             return _complain("not enough memory for this request", BAD_INPUT)
         return _complain(
@@ -71,6 +76,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "shows where)",
             BROKEN,
         )
+
+
+def extra_of(module: str) -> str | None:
+    """Return the extra of the package that brings a module.
+
+    >>> extra_of("sqlglot.expressions"), extra_of("nicegui"), extra_of("json")
+    ('data', 'studio', None)
+    """
+    extras = {
+        "data": "ibis duckdb sqlalchemy psycopg sqlglot polars pyarrow cryptography pyspark pandas",
+        "plot": "matplotlib",
+        "studio": "nicegui plotly fastapi uvicorn starlette",
+        "cluster": "dask distributed",
+    }
+    name = module.partition(".")[0]
+    return next((extra for extra, names in extras.items() if name in names.split()), None)
 
 
 def _usage(problem: Exception, words: list[str]) -> str:

@@ -13,17 +13,25 @@ import typer
 from tightrope.cli.output import tell
 
 
-def show_ledger(url: str, *, as_json: bool = False) -> None:
-    """Show the budgets of a ledger, what is spent and what is left.
+def show_ledger(url: str, *, last: int = 20, as_json: bool = False) -> None:
+    """Show the budgets of a ledger, what is left of them, and the answers that were paid for.
+
+    Parameters
+    ----------
+    last : N
+        How many of the newest answers to list.
 
     Examples:
       tightrope ledger show ledger.db
+      tightrope ledger show ledger.db --last 100
     """
     from tightrope.publish.accounts import shown
     from tightrope.publish.ledger import Ledger
 
     ledger = Ledger(url)
     head, accounts = ledger.head(), ledger.accounts()
+    paid = [entry for entry in ledger.entries() if entry.body["kind"] == "answer"]
+    listed = ("key", "query", "epsilon", "sql", "answer", "charges")
     data = {
         "ledger": ledger.id,
         "entries": head.position,
@@ -42,6 +50,11 @@ def show_ledger(url: str, *, as_json: bool = False) -> None:
             }
             for name, account in accounts.items()
         },
+        "answers": [
+            {"position": entry.position, "time": entry.time}
+            | {word: entry.body.get(word) for word in listed}
+            for entry in paid[max(len(paid) - last, 0) :]
+        ],
     }
 
     rows = {
@@ -53,6 +66,14 @@ def show_ledger(url: str, *, as_json: bool = False) -> None:
     for account in accounts.values():
         rows |= {f"series {name}": str(series) for name, series in account.series.items()}
     rows |= {"entries": str(head.position), "head": head.hash, "last": head.time}
+    rows["answers"] = f"{len(paid)} paid for" if paid else "none yet"
+    for entry in paid[max(len(paid) - last, 0) :]:
+        body = entry.body
+        told = str(body["answer"])
+        rows[f"  {entry.position}  {entry.time[:16]}"] = (
+            f"ε = {body.get('epsilon')}  {body.get('query')}: "
+            f"{told if len(told) <= 60 else told[:59] + '…'}  (key {body['key']})"
+        )
     tell(as_json, data, f"ledger {ledger.store.name}", rows)
 
 
@@ -164,7 +185,7 @@ def set_budget(
     >>> set_budget("ledger.db", "people", "lots")
     Traceback (most recent call last):
     ...
-    tightrope.errors.InputError: a budget must be an ε such as 2, 0.5, 1/3 or 3*ln(2), got 'lots'
+    tightrope.errors.InputError: a budget must be an ε such as 2, 0.5, 1/3 or 3*ln(2), at most 500, ...
     """
     from tightrope.publish.accounts import budget_of, shown
     from tightrope.publish.releasing import open_ledger

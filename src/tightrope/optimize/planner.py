@@ -205,7 +205,11 @@ def _routed(task: Task, name: str | None) -> Design:
         best = plan.solve() if isinstance(plan, Plan) else None
     if best is not None:
         return best
-    raise trouble or InputError(f"no route fits {task.graph.name}: it is too large for all")
+    raise trouble or InputError(
+        f"no route fits {task.graph.name} with its {task.graph.size} answers: it is too large for "
+        "a search. count, sum, mean, counts and histogram are designed at any size, with a loss "
+        "that has a name and a uniform prior or --risk-averse all; else ask about fewer answers"
+    )
 
 
 def _solved(task: Task, plan: Plan) -> Design:

@@ -33,7 +33,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from tightrope.epsilon import Epsilon
+from tightrope.epsilon import LARGEST, Epsilon
 from tightrope.errors import InputError
 
 #: Most digits of the numerator and of the denominator of an amount.
@@ -66,13 +66,15 @@ def budget_of(value: Epsilon | float | Fraction | Decimal | str) -> Fraction:
     >>> budget_of("lots")
     Traceback (most recent call last):
     ...
-    tightrope.errors.InputError: a budget must be an ε such as 2, 0.5, 1/3 or 3*ln(2), got 'lots'
+    tightrope.errors.InputError: a budget must be an ε such as 2, 0.5, 1/3 or 3*ln(2), at most 500,
+    got 'lots'
     """
     try:
         return charge_of(Epsilon.of(value))
     except InputError:
         raise InputError(
-            f"a budget must be an ε such as 2, 0.5, 1/3 or 3*ln(2), got {repr(value)[:80]}"
+            f"a budget must be an ε such as 2, 0.5, 1/3 or 3*ln(2), at most {LARGEST}, got "
+            f"{repr(value)[:80]}"
         ) from None
 
 

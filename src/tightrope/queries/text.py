@@ -120,6 +120,11 @@ def _same(question: Query, neighbours: str | Neighbours | None) -> Query:
 
 
 def _read(text: str) -> Call:
+    if re.match(r"\s*(select|with)\s", text, re.IGNORECASE):
+        raise InputError(
+            "this is SQL, and a question is written here as count(5000), sum(5000,120) or "
+            "histogram(5000,8): for SQL use 'tightrope ask', which finds the question in it"
+        )
     return read_call(
         text,
         "query",

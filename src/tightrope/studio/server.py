@@ -264,10 +264,15 @@ class Settings:
         return f"http://{shown}:{self.port}/?token={self.token}"
 
 
-def application(settings: Settings) -> Application:
-    """Return the studio as an ASGI application behind its guard; the page is loaded as it runs."""
+def check_installed() -> None:
+    """Refuse to start without what the page is made with."""
     if importlib.util.find_spec("nicegui") is None:
         raise InputError("the studio needs NiceGUI: pip install 'tightrope[studio]'")
+
+
+def application(settings: Settings) -> Application:
+    """Return the studio as an ASGI application behind its guard; the page is loaded as it runs."""
+    check_installed()
     return Guard(Opening(functools.partial(_load, settings)), settings.token)
 
 
