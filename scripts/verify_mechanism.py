@@ -685,8 +685,9 @@ class Graph:
     fastest. In a *box* two answers are neighbours when every coordinate differs by at most its
     width: a sum is a box with one side, a bundle of counts one with several. In a *product* one
     coordinate differs, by at most its width: grids, and Hamming graphs, whose widths are their
-    sizes less 1. A *ring* has one side, which closes. A *list* has edges i < h in increasing order
-    and for each the place of its length in ``lengths``.
+    sizes less 1. A *ring* has one side, which closes. A *capped* line lacks the edges among its
+    last ``width`` answers, and a mechanism is for a window of the others. A *list* has edges i < h
+    in increasing order and for each the place of its length in ``lengths``.
 
     >>> Graph("box", 3, ((3, 1),)).smallest_near(np.array([[5], [1], [7]])).ravel().tolist()
     [1, 1, 1]
@@ -964,6 +965,8 @@ def question_graph(question: str, relation: str) -> Graph:
         forms["sum", 2] = lambda u, v: ("box", [(u * v + 1, v)])
         forms["counts", 2] = lambda n, k: ("box", [(n + 1, 1)] * k)
         forms["databases", 2] = lambda u, v: ("product", [(v + absent, v - 1 + absent)] * u)
+    else:
+        forms["sum", 2] = lambda u, v: ("capped" if v > 1 else "box", [(u * v + 1, v)])
     if not absent:
         forms["mean", 2] = lambda u, v: ("box", [(u * v + 1, v)])
     need(not sizes or max(sizes) < 1 << 23, f"question: {question} is too large")
@@ -1011,8 +1014,9 @@ def window_graph(graph: Graph, start: int, size: int) -> Graph:
     >>> window_graph(Graph("box", 9, ((9, 2),)), 4, 3).label(0)
     4
     """
-    line = graph.form == "box" and len(graph.sides) == 1 and not len(graph.edges)
-    need(line and start + size <= graph.nodes, "a window must be a part of a line of answers")
+    line = graph.form in ("box", "capped") and len(graph.sides) == 1
+    last = graph.nodes - (graph.sides[0][1] if graph.form == "capped" else 0)
+    need(line and start + size <= last, "a window must be a part of a line of answers")
     wide, whole = max(1, min(graph.sides[0][1], size - 1)), graph.label
     found = Graph("box", size, ((size, wide),), label=lambda i: whole(i + start))
     if graph.line is not None:
@@ -1231,6 +1235,7 @@ class Weights:
 
     def __init__(self, file: Contents, graph: Graph) -> None:
         self.file, self.graph = file, graph
+        need(graph.form != "capped", "a sum of people who come and go needs a window here")
         self.ratios = [(r.numerator, r.denominator) for r in file.header["ratios"]]
         told = file.header["weights"]
         self.kind, self.bits = str(told["kind"]), int(told["bits"])
@@ -2777,7 +2782,8 @@ def stretched_debts(
     reach = layers * v
     count = ends + reach + 1
     need(lattice.form == "line" and 0 < alpha < 1 << 62, "certificate: ends are those of a line")
-    need(lattice.inner >= 2 * (count + reach), "certificate: the ends are too close to each other")
+    apart = lattice.inner >= count + reach + ends  # none of these guesses sees the other end
+    need(apart, "certificate: the ends are too close to each other")
     away = np.arange(-reach, reach + 1)
     cost = distances(loss, abs(away).astype(object)) * (1 << bits)
     most = max(int(max(cost)), int(max(prices)))

@@ -195,7 +195,6 @@ class _Program:
     def solve(self, watch: Watch | None, magnified: float = 1e3) -> tuple[float, Floats, Floats]:
         """Solve the program; return its value, the prices of the answers and the weights."""
         from scipy.sparse import csc_array
-        from scipy.sparse.linalg import splu
 
         n, many = self.n, len(self.cost)
         rows, columns, entries = (np.concatenate(part) for part in zip(*self.parts, strict=True))
@@ -207,19 +206,33 @@ class _Program:
         basis = self.basis
         if basis is not None:
             basis = np.append(basis[0], np.zeros(many - len(basis[0]), np.int64)), basis[1]
-        found = minimise(
-            self.cost * unit, matrix, right * big, right * big, basis=basis, watch=watch
-        )
+        program = self.cost * unit, matrix, right * big, right * big
+        found = minimise(*program, basis=basis, watch=watch)
+        plain = csc_array((entries, (rows, columns)), shape=(n, many))
+        weights = self._basic(found.basic_columns, plain)
+        if weights is None:
+            last = found.basic_columns, found.basic_rows
+            found = minimise(*program, basis=last, watch=watch, refine=True)
+            weights = self._basic(found.basic_columns, plain)
         self.basis = found.basic_columns, found.basic_rows
-        weights = found.values * unit / big
-        basic = np.flatnonzero(found.basic_columns)
-        if len(basic) == n:
-            # The solver keeps rows to an absolute tolerance, and the ends count little: solve the
-            # unscaled rows for the basis.
-            plain = csc_array((entries, (rows, columns)), shape=(n, many))[:, basic]
-            weights = np.zeros(many)
-            weights[basic] = np.maximum(splu(plain).solve(self.taken(np.ones(n))), 0.0)
+        if weights is None:
+            weights = found.values * unit / big
         return float(found.value / big), self._prices(found.duals * self.scale), weights
+
+    def _basic(self, chosen: Ints, matrix: Any, negative: float = 1e-9) -> Floats | None:
+        """Return the weights that a basis has, or nothing where some of them are negative.
+
+        The solver keeps rows to an absolute tolerance and answers at the ends count little, so the
+        rows are solved again as they are.
+        """
+        from scipy.sparse.linalg import splu
+
+        basic = np.flatnonzero(chosen)
+        if len(basic) != self.n:
+            return None
+        found = np.zeros(len(chosen))
+        found[basic] = splu(matrix[:, basic].tocsc()).solve(self.taken(np.ones(self.n)))
+        return np.maximum(found, 0.0) if found.min() > -negative * found.max() else None
 
     def _prices(self, duals: Floats) -> Floats:
         """Return the prices of answers from the duals of the program's rows."""
@@ -302,8 +315,9 @@ def end_prices(
     alpha: float,
     core: int,
     middle: float,
+    depths: tuple[int, int, int],
     *,
-    most_entries: int = 4000,
+    most_entries: int = 8000,
     widest: int = 8,
 ) -> Ends:
     r"""Return prices for the ends of a long line, proved up to rounding.
@@ -321,15 +335,17 @@ def end_prices(
         :math:`\alpha`.
     core, middle
         Core and loss of the best noise on a line without ends.
+    depths
+        In widths: how far the ends reach, how much further prices may be lowered, and how much of
+        a staircase is counted on each side.
 
     Examples
     --------
-    >>> found = end_prices(np.abs, 5, np.exp(-1.0), 1, 4.786284299)
+    >>> found = end_prices(np.abs, 5, np.exp(-1.0), 1, 4.786284299, (18, 6, 25))
     >>> round(found.gained, 2), round(float(found.prices[-1]), 6)
     (-17.97, 4.786284)
     """
-    step = -np.log(alpha)
-    deep = int(np.ceil(14 / step)) + 4
+    deep, spare, layers = depths
     narrow = int(max(1, min(width, widest, (most_entries / (2 * deep)) ** 0.5)))
     size = 2 * deep * narrow + 1
     away = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
@@ -340,9 +356,8 @@ def end_prices(
     even = float(short[inner : inner + 2 * narrow].mean())
     first = (short[: inner + 1] / even - 1) * np.linspace(1, 0, inner + 1) ** 0.25
     at = np.minimum(np.arange(deep * width) * narrow // width, inner)
-    layers = int(np.ceil(24 / step)) + 1
     reach = layers * width
-    prices = middle * (1 + np.append(first[at], np.zeros(6 * width + 1)))
+    prices = middle * (1 + np.append(first[at], np.zeros(spare * width + 1)))
     count = len(prices)
     far = 3 * width + core
     cores: Ints = np.arange(count)[:, None] + np.array([-core, core])

@@ -147,13 +147,17 @@ def stretched_route(task: Task) -> Plan | str:
     noise = UnboundedNoise(graph, task.epsilon, best_core(graph, task.epsilon, consumer.loss.name))
     stride = _stride(lattice.width, task.settings.stretched_width)
     width = lattice.width // stride
-    depth = int(np.ceil(24 / float(task.epsilon))) + 1
-    ends = (int(np.ceil(14 / float(task.epsilon))) + 11 + 2 * depth) * width
     inner = (graph.size - (lattice.width if lattice.ends else 0)) // stride
-    if inner < 2 * ends + 4:
-        return f"the ends of {2 * ends} answers leave no middle of {inner}"
+    step = float(task.epsilon)
+    wanted = np.array([14 / step + 4, 6, 24 / step + 1])
+    # Two ends, and whole staircases on both sides of a guess in the middle between them.
+    room = (inner - 4) / width / (2 * wanted.sum() + 6)
+    deep, spare, layers = (int(x) for x in np.ceil(wanted * min(1.0, room)))
+    if layers * step < 5:
+        return f"the ends leave no middle of {graph.size} answers"
     reason = "under a uniform prior all is alike but at the ends: noise, and prices for both ends"
-    return Plan(reason, lambda: _stretched(task, noise, stride, reason, losses))
+    depths = deep, spare, layers
+    return Plan(reason, lambda: _stretched(task, noise, stride, reason, losses, depths))
 
 
 def _stride(width: int, most: int) -> int:
@@ -170,7 +174,12 @@ def _stride(width: int, most: int) -> int:
 
 
 def _stretched(
-    task: Task, noise: UnboundedNoise, stride: int, reason: str, powers: dict[str, int]
+    task: Task,
+    noise: UnboundedNoise,
+    stride: int,
+    reason: str,
+    powers: dict[str, int],
+    depths: tuple[int, int, int],
 ) -> Design:
     graph, name, lattice = task.graph, task.consumer.loss.name, noise.lattice
     size, width, power = graph.size, lattice.width // stride, powers[name]
@@ -182,14 +191,15 @@ def _stretched(
     coarse = PathPower(width * 4, width)
     core = best_core(coarse, task.epsilon, name)
     middle = UnboundedNoise(coarse, task.epsilon, core).expected(name)
-    ends = end_prices(loss, width, task.alpha, core, middle)
+    ends = end_prices(loss, width, task.alpha, core, middle, depths)
     whole = size - (lattice.width if lattice.ends else 0)
     total = whole * float(ends.prices[-1]) + 2 * stride * ends.gained
     bound = total / size - (0.25 if stride > 1 and power == 2 else 0.0)
     unit = float(lattice.step) ** power
     guess, value = None, noise.expected(name)
     if lattice.width <= task.settings.stretched_width * 4:
-        guess, value = _end_guesses(noise, loss, power, min(size // 2, 8 * lattice.width))
+        listed = min(size // 2, 8 * lattice.width, len(ends.prices))
+        guess, value = _end_guesses(noise, loss, power, listed)
         value *= unit
     return task.answered(
         "stretched",
@@ -274,4 +284,4 @@ def _whole_up_to(graph: AnswerGraph) -> int:
     """Return the last answer up to which all edges of the power of a path are there."""
     if graph.power is not None:
         return graph.size - 1
-    return int(getattr(graph, "cap", -1))
+    return int(getattr(graph, "cap", -1)) if graph.size > 1 << 12 else -1
