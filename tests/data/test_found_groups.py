@@ -147,3 +147,35 @@ def test_several_rows_for_each_person_are_refused():
 def test_a_single_mechanism_is_not_enough():
     with pytest.raises(InputError, match="tightrope ask"):
         _ = read_shape(SQL, facts(), "duckdb").question
+
+
+def test_the_delta_of_a_new_table_is_in_its_facts(tmp_path, monkeypatch):
+    monkeypatch.setenv("TIGHTROPE_CACHE", str(tmp_path / "cache"))
+    people = pyarrow.table({"region": ["Oslo"] * 100, "smoker": [True] * 100})
+    given = {"data": people, "ledger": str(tmp_path / "ledger.db"), "epsilon": 2, "delta": "1e-6"}
+    known = facts(more='delta = "1e-5"')
+    answer = tr.ask(SQL, facts=known, **given)
+    assert [name for (name,), _ in answer.rows] == ["Oslo"]
+    account = Ledger(tmp_path / "ledger.db").account("table people")
+    assert (account.delta, account.spent_delta) == (Fraction(1, 10**5), Fraction(1, 10**6))
+    with pytest.raises(InputError, match=r"has δ = 1e-05 in the ledger, not 0\.01"):
+        tr.ask(SQL, facts=facts(more='delta = "0.01"'), **given)
+    with pytest.raises(InputError, match=r"tables.people.delta: δ must be"):
+        facts(more='delta = "2"')
+
+
+def test_the_studio_asks_for_groups(tmp_path, monkeypatch):
+    from tightrope.studio.tables import TableAsked, forecast, publish_answer
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TIGHTROPE_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "people.csv").write_text("region\n" + "Oslo\n" * 100 + "Hay\n")
+    Ledger.create("ledger.db").set_budget("table people", 9, "1e-6")
+    asked = TableAsked(
+        "people.csv", "people", ("region:text",), "150", sql=SQL, epsilon="4", delta="1e-9"
+    )
+    seen = forecast(asked)
+    assert seen.affordable
+    assert seen.noise
+    assert any("for certain" in note for note in seen.notes)
+    assert [row[0] for row in publish_answer(asked)["rows"]] == ["Oslo"]

@@ -86,11 +86,14 @@ class Part:
         pairs = zip(self.shape.draws, self.mechanisms, strict=True)
         return sum((draw.width * charge_of(made.epsilon) for draw, made in pairs), Fraction(0))
 
+    @property
+    def numbers(self) -> AnyMechanism:
+        """The mechanism that the numbers come from; where groups are found, the second."""
+        return self.mechanisms[self.shape.kind is Kind.FOUND]
+
     def error(self, confidence: Any) -> tuple[Any, ...]:
         """Return the error of each number that is kept with a probability; of a mean, none."""
-        shape, made = self.shape, self.mechanisms[0]
-        if shape.kind is Kind.FOUND:  # keep or drop has none, the count has
-            made = self.mechanisms[1]
+        shape, made = self.shape, self.numbers
         if isinstance(made, ScoreMechanism) or not has_error(shape):
             return ()
         errors = promised_error(made, confidence)

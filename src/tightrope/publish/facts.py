@@ -38,6 +38,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from tightrope.accounting.curves import delta_of
 from tightrope.errors import InputError
 from tightrope.files import read_text, write_text
 from tightrope.publish.accounts import budget_of, collation_key, folded_name
@@ -160,6 +161,9 @@ class Table:
         Declared disjoint parts.
     budget
         The budget of the table, where the facts name one.
+    delta
+        The δ of the budget, where the facts name one: for series, and for groups that nobody
+        declared.
     source
         Where the table is, where the facts name it.
     relation
@@ -181,6 +185,7 @@ class Table:
     contributions: int = 1
     partitions: Mapping[str, Partition] = field(default_factory=lambda: _EMPTY)
     budget: Fraction | None = None
+    delta: Fraction | None = None
     source: str | None = None
     relation: str | None = None
 
@@ -360,6 +365,7 @@ def _table(name: str, entry: Any) -> Table:
             "population",
             "neighbours",
             "budget",
+            "delta",
             "person",
             "contributions",
             "columns",
@@ -391,7 +397,12 @@ def _table(name: str, entry: Any) -> Table:
         part: _partition(part, value, f"{place}.partitions.{part}", columns)
         for part, value in _section(data, "partitions", place).items()
     }
-    budget = data.get("budget")
+    budget, delta = data.get("budget"), data.get("delta")
+    if delta is not None:
+        try:
+            delta = delta_of(delta)
+        except InputError as wrong:
+            raise InputError(f"{place}.delta: {wrong}") from None
     return Table(
         name=name,
         population=population,
@@ -401,6 +412,7 @@ def _table(name: str, entry: Any) -> Table:
         contributions=contributions,
         partitions=partitions,
         budget=None if budget is None else _budget(budget, f"{place}.budget"),
+        delta=delta,
         source=_text(data, "source", place),
         relation=_text(data, "relation", place),
     )
@@ -593,6 +605,7 @@ def facts_text(table: Table, undeclared: Sequence[str] = ()) -> str:
         "population": table.population,
         "neighbours": table.neighbours.value,
         "budget": None if table.budget is None else str(table.budget),
+        "delta": None if table.delta is None else str(table.delta),
         "person": table.person,
         "contributions": None if table.person is None else table.contributions,
     }

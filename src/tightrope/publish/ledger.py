@@ -238,6 +238,7 @@ class Ledger:
         *,
         binding: Binding | None = None,
         budgets: Mapping[str, Fraction | None] | None = None,
+        deltas: Mapping[str, Fraction | None] | None = None,
     ) -> Ticket:
         """Set the charges aside, or return where the request with this key stands.
 
@@ -251,7 +252,7 @@ class Ledger:
             What it costs, the table first.
         binding
             The data behind the first charge's account, which belongs to that data alone.
-        budgets
+        budgets, deltas
             Budgets of accounts, as declared: new accounts get them, and the ledger's must agree.
         """
         _check_key(key)
@@ -266,7 +267,7 @@ class Ledger:
                 return self._ticket(change, key)
             self._expire(change)
             for account, budget in (budgets or {}).items():
-                _agree(change, account, budget)
+                _agree(change, account, budget, (deltas or {}).get(account))
             if binding is not None:
                 _bind(change, charges[0].account, binding)
             known = change.state.get(f"request:{key}")
@@ -381,14 +382,20 @@ def _budget(
     change.append(body | ({"delta": str(delta)} if delta else {}))
 
 
-def _agree(change: Transaction, name: str, budget: Fraction | None) -> None:
+def _agree(change: Transaction, name: str, budget: Fraction | None, delta: Fraction | None) -> None:
     """Give a new account its budget; refuse one that contradicts the ledger."""
     account = account_of(change.state, name)
     if account is None:
         if budget is None:
             raise InputError(f"{name} has no budget: set one in the public facts, or give budget")
-        _budget(change, name, budget)
-    elif budget is not None and account.budget != budget:
+        _budget(change, name, budget, delta or Fraction(0))
+        return
+    if delta not in (None, account.delta):
+        raise InputError(
+            f"{name} has δ = {float(account.delta):g} in the ledger, not {float(delta or 0):g}: "
+            "change it with 'tightrope ledger budget … --delta', or correct the facts"
+        )
+    if budget is not None and account.budget != budget:
         raise InputError(
             f"{name} has the budget {shown(account.budget)} in the ledger, not {shown(budget)} "
             f"({budget}): change it with 'tightrope ledger budget', or correct the facts"

@@ -353,8 +353,9 @@ def _reserved(
     binding = _binding(source, request.place, shape.table, request.has_facts)
     sealed = SealedQuery(source, shape, _nodes(request.mechanisms[0], request.declared))
     ticket = book.reserve(
-        request.key, request.body, request.charges, binding=binding, budgets=request.budgets
-    )
+        request.key, request.body, request.charges, binding=binding, budgets=request.budgets,
+        deltas={f"table {shape.table.name}": shape.table.delta},
+    )  # fmt: skip
     return ticket, sealed
 
 

@@ -104,6 +104,8 @@ class TableAsked:
         How many people, which tables are neighbours, the budget of a new table, and the ledger.
     sql, epsilon, key
         The question, the privacy level, and the key of the request.
+    delta
+        For groups by a column of any text or number: the δ of the answer.
     """
 
     data: str = ""
@@ -116,6 +118,7 @@ class TableAsked:
     sql: str = ""
     epsilon: str = "0.5"
     key: str = ""
+    delta: str = ""
 
 
 def table_name(place: str) -> str:
@@ -205,7 +208,10 @@ def _plan(asked: TableAsked, epsilon: str, told: Callable[..., Any] | None) -> P
         level = Epsilon.of(epsilon)
     facts = Facts({table.name: table})
     with blame("table sql"):
-        return plan([asked.sql], epsilon=level, facts=facts, ledger=asked.ledger, progress=tell)
+        return plan(
+            [asked.sql], epsilon=level, delta=asked.delta or 0, facts=facts, ledger=asked.ledger,
+            progress=tell,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -251,7 +257,7 @@ def forecast(asked: TableAsked, told: Callable[..., Any] | None = None) -> Forec
             "table budget", f"table {asked.table} is new in this ledger: give it a budget"
         )
     price |= {"left now": shown(left), "left afterwards": shown(left - made.cost)}
-    curve = noise_curve(question.parts[0].mechanisms[0])
+    curve = noise_curve(question.parts[0].numbers)
     return Forecast(error, question.notes(made.confidence), price, made.cost <= left, curve)
 
 
@@ -272,7 +278,7 @@ def error_at(asked: TableAsked, epsilon: str) -> tuple[float, float, float] | No
     errors = part.error(made.confidence)
     if not errors:
         return None
-    draw, mechanism = part.shape.draws[0], part.mechanisms[0]
+    draw, mechanism = part.shape.draws[0], part.numbers
     usual = usual_error(draw.query, draw.neighbours.value, mechanism.epsilon, made.confidence)
     return float(made.cost), float(max(errors)), float(usual)
 
