@@ -302,7 +302,7 @@ def _series(state: State, entry: Entry) -> None:
     if name in account.series:
         raise InputError(f"{account.name} has a series {name!r} already: use another name")
     series = series_of(body["steps"], epsilon, delta)
-    losses = composed(body["steps"])
+    losses = composed(body["steps"], delta)
     if losses.delta(epsilon) > delta:
         raise InputError(
             f"the series {name!r} needs δ = {float(losses.delta(epsilon)):.6g} for ε = "

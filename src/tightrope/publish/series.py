@@ -106,7 +106,7 @@ def series_entry(
     if not name.strip() or len(name) > 60 or not name.isprintable():
         raise InputError(f"a series is named by 1 to 60 printable characters, got {name!r:.80}")
     spare, steps = delta_of(delta), declared_steps(kinds)
-    losses = composed(steps)
+    losses = composed(steps, spare)
     cost = losses.epsilon(spare) if epsilon is None else budget_of(epsilon)
     if cost is None:
         raise InputError(f"no ε is enough for this series with δ = {delta}: give a larger δ")
@@ -164,15 +164,29 @@ def curve_of(mechanism: AnyMechanism, *, most: int = 1_000_000) -> TradeOff | No
         return None
 
 
-def composed(steps: Sequence[Mapping[str, Any]]) -> PrivacyLoss:
-    """Return the composition of the steps of an entry."""
-    return optimal_composition(
-        (
-            _curve(step["curve"]) if "curve" in step else read_amount(step["amount"]),
-            int(step["times"]),
-        )
-        for step in steps
-    )
+def composed(steps: Sequence[Mapping[str, Any]], delta: Fraction) -> PrivacyLoss:
+    """Return the composition of the steps of an entry that costs least.
+
+    Curves cost no more than their levels, but between levels without a common measure they are
+    rounded more: so where every mechanism is private for its level, the levels are composed too.
+    """
+    curves = [_curve(step["curve"]) if "curve" in step else None for step in steps]
+    levels = [read_amount(step["amount"]) for step in steps]
+    counts = [int(step["times"]) for step in steps]
+    pairs = list(zip(curves, levels, strict=True))
+    kinds = [level if curve is None else curve for curve, level in pairs]
+    found = optimal_composition(zip(kinds, counts, strict=True))
+    if any(curves) and all(_keeps(curve, level) for curve, level in pairs):
+        other = optimal_composition(zip(levels, counts, strict=True))
+        costs = [losses.epsilon(delta) for losses in (found, other)]
+        if costs[0] is None or (costs[1] is not None and costs[1] < costs[0]):
+            return other
+    return found
+
+
+def _keeps(curve: TradeOff | None, level: Fraction) -> bool:
+    ratio = Fraction(1) if curve is None else curve.ratio(0)
+    return ratio is not None and ratio <= Epsilon.of(level).ratio
 
 
 def statement(losses: PrivacyLoss, epsilon: Fraction, delta: Fraction) -> dict[str, Any]:
@@ -201,6 +215,8 @@ def series_of(steps: Sequence[Mapping[str, Any]], epsilon: Fraction, delta: Frac
     for step in steps:
         times = whole_number(step["times"], "the number of releases", most=10**6)
         amount = read_amount(step["amount"])
+        if ("curve" in step) != isinstance(step.get("mechanism"), str):
+            raise InputError("a curve in a series belongs to a mechanism, and the other way round")
         curve = curve_digest(_curve(step["curve"])) if "curve" in step else None
         kept.append(Step(amount, times, step.get("mechanism"), curve))
     return Series(epsilon, delta, tuple(kept))

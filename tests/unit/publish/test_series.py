@@ -116,6 +116,7 @@ def test_a_freed_place_comes_back(ledger):
         (lambda body: body["statement"].update(delta="0"), "not what its releases cost"),
         (lambda body: body["statement"]["proof"].update(digest="0"), "not what its releases cost"),
         (lambda body: body["steps"][0].update(times=10**9), "whole number"),
+        (lambda body: body["steps"][0].update(curve=[[1], [1]]), "belongs to a mechanism"),
         (lambda body: body.update(epsilon="1"), "needs δ"),
     ],
 )
@@ -170,6 +171,15 @@ def test_mechanisms_cost_what_their_curves_say(ledger, flat):
         ask(other, ledger, "l", series="flat")
     with pytest.raises(InputError, match="is for the mechanism"):
         use(ledger, "m", series="flat", amount=TENTH, mechanism=other.digest)
+
+
+def test_a_series_never_costs_more_than_its_levels(ledger, flat):
+    """Levels without a common measure are rounded to a grid; curves must not lose by it."""
+    worst = certify(GeometricChannel(3, "ln(2)"), "count(2)", "ln(2)")
+    for kinds in ([(worst, 9), ("0.1", 9)], [(worst, 20)], [(flat, 7), (worst, 3), ("1/7", 5)]):
+        levels = [("ln(2)" if hasattr(kind, "epsilon") else kind, n) for kind, n in kinds]
+        cost = Fraction(series_entry(TABLE, "x", kinds, "1e-6")["epsilon"])
+        assert cost <= Fraction(series_entry(TABLE, "x", levels, "1e-6")["epsilon"])
 
 
 def test_a_series_of_levels_takes_any_mechanism_up_to_them(ledger, flat):
