@@ -1,6 +1,7 @@
 """Settings that every test shares."""
 
 import os
+import tempfile
 
 from hypothesis import HealthCheck, settings
 
@@ -17,3 +18,6 @@ settings.register_profile(
     "search", settings.get_profile("repeatable"), derandomize=False, max_examples=2000
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+# Mechanisms that tests design are kept away from the user's own.
+os.environ.setdefault("TIGHTROPE_CACHE", tempfile.mkdtemp(prefix="tightrope-shelf-"))

@@ -599,7 +599,7 @@ def _claim(draw: Draw, made: AnyMechanism) -> str:
     verdict, noise = verdict_of(made), f"The noise of {draw.query}"
     if made.expected_loss and verdict.unbounded_within is not None:
         best = _nearness(verdict.unbounded_within / made.expected_loss)
-        return f"{noise} is {best} in the worst case among all private noise without ends."
+        return f"{noise} is {best}: in the worst case, away from the ends of the question."
     if not made.expected_loss or verdict.optimal_within is None:
         return f"{noise} is proved private; how near to the best it is, is not."
     return f"{noise} is {_nearness(verdict.optimal_within / made.expected_loss)}."
