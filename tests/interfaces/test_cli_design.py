@@ -230,8 +230,8 @@ def test_limits_refused(run, words):
 def test_a_time_limit_gives_the_best_so_far_with_a_proved_gap(run, tmp_path, words):
     file = tmp_path / "consumers.csv"
     file.write_text("name,prior,loss\none,binomial(.3),absolute\ntwo,uniform,binary\n")
-    words = [*words, str(file)] if words == ["--consumers"] else [*words, "--loss", "absolute"]
-    asked = ["sum(30,5)", "--epsilon", "1", *words, "--time-limit", "0.2"]
+    words = [*words, str(file)] if words == ["--consumers"] else [*words, "--prior", "binomial(.3)"]
+    asked = ["sum(90,7)", "--epsilon", "1", *words, "--time-limit", "0.2"]
     data = run("design", *asked, "--json").data
     assert data["stopped"] is True
     assert data["certified"] is False

@@ -56,7 +56,7 @@ class Family:
     drawn
         A smaller example, for pictures.
     is_number
-        Whether the answer is one number, so that an error has a size.
+        Whether the answer is a number or several, so that an error has a size.
 
     Examples
     --------

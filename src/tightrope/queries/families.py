@@ -134,6 +134,7 @@ def _median(text: str, near: Neighbours, u: int, v: int) -> Query:
     Parameter("k", "number of properties"),
     example="counts(30,2)",
     drawn="counts(2,2)",
+    is_number=True,
 )
 def _counts(text: str, near: Neighbours, n: int, k: int, *, listed: int = 16) -> Query:
     r"""how many of n people have each of k independent properties
@@ -157,6 +158,7 @@ def _counts(text: str, near: Neighbours, n: int, k: int, *, listed: int = 16) ->
     Parameter("c", "number of classes"),
     example="histogram(10,3)",
     drawn="histogram(2,3)",
+    is_number=True,
 )
 def _histogram(text: str, near: Neighbours, n: int, c: int) -> Query:
     """how many of n people fall into each of c classes
