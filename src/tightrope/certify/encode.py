@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import zlib
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.certify.judge import MAGIC, VERSION, Graph, section_chunk
+from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 
@@ -68,6 +69,23 @@ def encode(header: Mapping[str, Any], sections: Mapping[str, NDArray[Any]], node
     head = MAGIC + VERSION.to_bytes(2, "little") + len(text).to_bytes(4, "little") + text
     data = b"".join([head, *body])
     return data + hashlib.sha256(data).digest()
+
+
+def plain_header(
+    text: str | None, neighbours: str, level: Epsilon, ratios: Sequence[Fraction]
+) -> dict[str, Any]:
+    """Return every field of a header but ``weights``, with null for what does not apply."""
+    absent = ("graph", "delta", "outputs", "window", "consumer", "expected_loss", "limit")
+    return {
+        "query": text,
+        "neighbours": neighbours,
+        "epsilon": {
+            "multiple": str(level.multiple),
+            "base": None if level.base is None else str(level.base),
+        },
+        "ratios": [str(ratio) for ratio in ratios],
+        **dict.fromkeys((*absent, "certificate", "bound")),
+    }
 
 
 def encode_label(label: Hashable) -> Any:

@@ -18,7 +18,14 @@ from tightrope.certify.certificates import (
     exact_limited,
     exact_stretched,
 )
-from tightrope.certify.encode import Sections, consumer_fields, encode, encode_label, graph_fields
+from tightrope.certify.encode import (
+    Sections,
+    consumer_fields,
+    encode,
+    encode_label,
+    graph_fields,
+    plain_header,
+)
 from tightrope.certify.judge import (
     Consumer,
     Contents,
@@ -222,25 +229,7 @@ def _question(asked: Query, level: Epsilon, graph: Graph | None) -> tuple[dict[s
         own, sections = graph_fields(graph)
     lengths = [Fraction(1)] if graph is None else graph.lengths
     ratios = [allowed_ratio(level, float(length)) for length in lengths]
-    header: dict[str, Any] = {
-        "query": text,
-        "neighbours": asked.neighbours.value,
-        "graph": own,
-        "epsilon": {
-            "multiple": str(level.multiple),
-            "base": None if level.base is None else str(level.base),
-        },
-        "delta": None,
-        "ratios": [str(ratio) for ratio in ratios],
-        "outputs": None,
-        "window": None,
-        "consumer": None,
-        "expected_loss": None,
-        "limit": None,
-        "certificate": None,
-        "bound": None,
-    }
-    return header, sections
+    return plain_header(text, asked.neighbours.value, level, ratios) | {"graph": own}, sections
 
 
 def _add_weights(

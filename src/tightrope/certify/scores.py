@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.certify.encode import encode
+from tightrope.certify.encode import encode, plain_header
 from tightrope.certify.judge import File, Refused, score_question
 from tightrope.certify.mechanism import Mechanism
 from tightrope.epsilon import Epsilon, Level
@@ -195,20 +195,9 @@ def by_score(
         steps = score_question(text, near.value)[2]
     except Refused as refused:
         raise InputError(f"{refused}: write commonest(5) or quantile(1/2,121)") from None
-    header: dict[str, Any] = {
-        "query": text,
-        "neighbours": near.value,
-        "graph": None,
-        "delta": None,
-        "window": None,
-        "epsilon": {
-            "multiple": str(level.multiple),
-            "base": None if level.base is None else str(level.base),
-        },
-        "ratios": [str(level.scaled(Fraction(1, steps)).ratio)],
-        "weights": {"kind": "scores", "bits": _BITS},
-        **dict.fromkeys(("outputs", "consumer", "expected_loss", "limit", "certificate", "bound")),
-    }
+    ratio = level.scaled(Fraction(1, steps)).ratio
+    header = plain_header(text, near.value, level, [ratio])
+    header["weights"] = {"kind": "scores", "bits": _BITS}
     made = ScoreMechanism(encode(header, {}, 1))
     found = verify(made)
     if found.reasons:
