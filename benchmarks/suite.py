@@ -192,12 +192,14 @@ class Outcome:
     status: str
     route: str = ""
     seconds: float = 0.0
+    cpu: float = 0.0
     gap: float = 1.0
     silence: float = 0.0
     why: str = ""
 
     def __str__(self) -> str:
-        said = f"{self.status:<11} {self.seconds:7.2f} s  gap {self.gap:7.1e}"
+        taken = f"{self.seconds:7.2f} s  processor {self.cpu:6.2f} s"
+        said = f"{self.status:<11} {taken}  gap {self.gap:7.1e}"
         return f"{said}  silent {self.silence:4.1f} s  {self.route:<9} {self.question} {self.why}"
 
 
@@ -206,17 +208,17 @@ def ask(question: Question, limit: float, settings: Mapping[str, Any], rows: boo
     import tightrope
     from tightrope.consumers import Consumer
     from tightrope.graphs import Cycle
+    from tightrope.optimize import SolverSettings
 
     graph = graph_of(question)
-    options: dict[str, Any] = {}
-    if settings:
-        from tightrope.optimize import SolverSettings
-
-        options["settings"] = SolverSettings(**settings)
+    options: dict[str, Any] = {"settings": SolverSettings(**settings)} if settings else {}
     work = _work(question, graph)
     # What is compiled once, or loaded when it is first used, is no part of the time.
-    tightrope.design("cycle(4)", 1, Consumer.of(Cycle(4), prior=[0.4, 0.3, 0.2, 0.1]), "rays")
-    clock = time.perf_counter()
+    few = Consumer.of(Cycle(4), prior=[0.4, 0.3, 0.2, 0.1])
+    for wait in (0, 1):
+        known = SolverSettings(interior_wait=wait)
+        tightrope.design("cycle(4)", 1, few, "rays", settings=known)
+    clock, processor = time.perf_counter(), time.process_time()
 
     def told(now: Any) -> None:
         print(json.dumps({"at": time.perf_counter() - clock, "gap": now.gap}), flush=True)
@@ -227,10 +229,10 @@ def ask(question: Question, limit: float, settings: Mapping[str, Any], rows: boo
     # The default action of the signal ends the process, even inside a solver.
     signal.setitimer(signal.ITIMER_REAL, limit)
     found = work(progress=told, **options)
-    seconds = time.perf_counter() - clock
+    seconds, cpu = time.perf_counter() - clock, time.process_time() - processor
     told(found)
     last = {"route": found.route, "gap": found.gap, "certified": found.certified}
-    print(json.dumps({"seconds": seconds, **last}), flush=True)
+    print(json.dumps({"seconds": seconds, "cpu": cpu, **last}), flush=True)
 
 
 def _work(question: Question, graph: Any) -> Callable[..., Any]:
@@ -280,11 +282,18 @@ def run(question: Question, limit: float, settings: Mapping[str, Any]) -> Outcom
         status = "certified" if last["certified"] else "uncertified"
         silence = float(np.diff(times).max())
         return Outcome(
-            question, nodes, status, last["route"], last["seconds"], last["gap"], silence
+            question,
+            nodes,
+            status,
+            last["route"],
+            last["seconds"],
+            last["cpu"],
+            last["gap"],
+            silence,
         )
     if done.returncode == -signal.SIGALRM:
         silence = float(np.diff([*times, limit]).max())
-        return Outcome(question, nodes, "over", "", limit, gap, silence)
+        return Outcome(question, nodes, "over", "", limit, limit, gap, silence)
     why = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
     return Outcome(question, nodes, "failed", why=why[:200])
 
@@ -303,9 +312,11 @@ def summary(outcomes: list[Outcome]) -> str:
           for kind in ("certified", "uncertified", "over", "failed")}  # fmt: skip
     seconds = [one.seconds for one in outcomes]
     counted = ", ".join(f"{number} {kind}" for kind, number in by.items())
+    silence = max(one.silence for one in outcomes)
     return (
         f"{len(outcomes)} questions: {counted}; median {statistics.median(seconds):.3g} s, "
-        f"total {sum(seconds):.4g} s, longest silence {max(one.silence for one in outcomes):.3g} s"
+        f"total {sum(seconds):.4g} s, processor {sum(one.cpu for one in outcomes):.4g} s, "
+        f"longest silence {silence:.3g} s"
     )
 
 

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tightrope.optimize.faces import Face, label_all
+from tightrope.optimize.interior import faces_of, interior_effort, interior_point
 from tightrope.optimize.master import MasterSolution, solve_master
 from tightrope.optimize.objective import ExpectedLoss, Objective
 from tightrope.optimize.pricing import CheapestRays, Priced, Pricer, price
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 from tightrope.optimize.progress import Callback, Progress, Watch, relative_gap
 from tightrope.optimize.settings import SolverSettings
+from tightrope.optimize.simplex import OutOfSteps
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,13 +99,25 @@ def run_engine(
         best, faces = _dinkelbach(best, pricer, faces, guesses, tuned)
     master: MasterSolution | None = None
     basis: MasterSolution | None = None
+    # What the masters may take before the interior-point method is the better bet.
+    seconds = np.inf
+    if isinstance(objective, ExpectedLoss):
+        seconds = tuned.interior_wait * interior_effort(problem, guesses)
     idle, last, now, stopped, rounds = 0, np.inf, np.inf, False, 0
     for rounds in range(1, tuned.most_rounds + 1):
         try:
             # Where a round gained nothing, the solver's tolerance may be in the way.
             refine = idle > 0 and now < tuned.refine_gap
-            solved = solve_master(problem, faces, basis, objective, watch, refine=refine)
-            halvings = tuned.halvings if now > tuned.smoothing_gap and not idle else 0
+            try:
+                solved = solve_master(
+                    problem, faces, basis, objective, watch, refine=refine, seconds=seconds
+                )
+            except OutOfSteps:
+                best, faces = _from_inside(best, pricer, guesses, tuned, watch)
+                basis, seconds = None, np.inf
+                solved = solve_master(problem, faces, basis, objective, watch)
+            seconds -= solved.seconds
+            halvings = tuned.halvings if now > tuned.smoothing_gap or idle else 0
             margin = tuned.price_margin * min(now, 1.0)
             aimed, found, tried = _separate(
                 objective, pricer, solved, best, guesses, halvings, margin
@@ -218,6 +232,21 @@ def _dinkelbach(
     return best, grown
 
 
+def _from_inside(
+    best: _Proof, pricer: Pricer, guesses: Ints, tuned: SolverSettings, watch: Watch | None
+) -> tuple[_Proof, dict[int, Face]]:
+    """Start again near the optimum: an interior-point method finds prices and small faces."""
+    problem = best.problem
+    if watch is not None:
+        watch.say("solving for all columns at once by an interior-point method")
+    found = interior_point(problem, guesses, tuned.interior_gap, watch)
+    proved = _Proof(problem, best.multipliers, found.prices).priced(pricer, guesses)[1]
+    faces = faces_of(
+        problem, found, tuned.interior_sharp, tuned.interior_small, tuned.interior_light
+    )
+    return max(best, proved, key=lambda one: one.bound), _with_flat(problem, faces, guesses)
+
+
 def _separate(
     objective: Objective,
     pricer: Pricer,
@@ -266,8 +295,15 @@ def first_faces(problem: Problem, guesses: Ints) -> dict[int, Face]:
     own = problem.regions
     for k in guesses.tolist():
         faces[k] = Face.of_ray(problem, problem.distances[own[k]].min(axis=0))
+    return _with_flat(problem, faces, guesses)
+
+
+def _with_flat(problem: Problem, faces: dict[int, Face], guesses: Ints) -> dict[int, Face]:
+    """Add the ray without any information to the faces: with it a mechanism exists."""
     flat = int(guesses[np.argmin(problem.costs[:, guesses].sum(axis=0))])
-    faces[flat] = faces[flat].joined_with(np.zeros(problem.size, problem.lengths.dtype))
+    level = np.zeros(problem.size, problem.lengths.dtype)
+    face = faces.get(flat)
+    faces[flat] = Face.of_ray(problem, level) if face is None else face.joined_with(level)
     return faces
 
 

@@ -17,7 +17,7 @@ from tightrope.optimize.faces import Face, label_all
 from tightrope.optimize.objective import ExpectedLoss, Objective, Side
 from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.progress import Watch
-from tightrope.optimize.simplex import SMALLEST_ENTRY, Solved, minimise
+from tightrope.optimize.simplex import SMALLEST_ENTRY, STEP_SECONDS, Solved, minimise
 
 _LOWER, _BASIC = 0, 1
 
@@ -50,6 +50,12 @@ class MasterSolution:
     extra_status: Ints
     refined: bool = False
 
+    @property
+    def seconds(self) -> float:
+        """About how many seconds of a processor the simplex method took."""
+        sides = self.variables + self.rows + len(self.sum_status) + len(self.side_status)
+        return STEP_SECONDS * self.iterations * sides
+
 
 def solve_master(
     problem: Problem,
@@ -60,12 +66,14 @@ def solve_master(
     *,
     refine: bool = False,
     sharpen: bool = True,
+    seconds: float = np.inf,
 ) -> MasterSolution:
     """Solve the program over the faces, starting from the basis of an earlier one.
 
     The objective is the expected loss with the costs of the problem, unless another is given.
     A watch ends it when time is up. A refined solution has the digits that the last rounds of a
-    search need; unless they are to be sharper too, the prices keep those they had.
+    search need; unless they are to be sharper too, the prices keep those they had. A program
+    that would take more than the ``seconds`` raises :class:`OutOfSteps`.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Clique
@@ -94,6 +102,7 @@ def solve_master(
         sharpen=sharpen,
         basis=_carried(faces, before, start, row_start) if before is not None and same else None,
         watch=watch,
+        seconds=seconds,
     )
     return replace(_read(problem, faces, side, solved, start, row_start), refined=refine)
 

@@ -57,6 +57,28 @@ class CheapestRays:
         return np.asarray(self.values < -self.noise)
 
 
+def arcs(size: int, edges: Ints, lengths: Heights, alpha: float) -> tuple[Ints, Any]:
+    """Return both directions of all edges, by their first node, for the compiled loops.
+
+    The first number of each says where it is in the list of edges, forward and then backward.
+    The second has where the arcs of each node begin, their ends, the opposite arcs, the lengths,
+    and what is left of a column after its steepest fall along the arc.
+    """
+    count = len(edges)
+    start, end = np.concatenate([edges, edges[:, ::-1]]).T
+    order = np.argsort(start, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(2 * count)
+    length = np.tile(lengths, 2).astype(float)[order]
+    return order, (
+        np.searchsorted(start[order], np.arange(size + 1)),
+        np.ascontiguousarray(end[order]),
+        place[(order + count) % (2 * count)] if count else place,
+        length,
+        alpha**length,
+    )
+
+
 class Pricer:
     """Finds cheapest rays on the graph of a problem, starting from the last ones found.
 
@@ -73,19 +95,8 @@ class Pricer:
     def __init__(self, problem: Problem, watch: Watch | None = None) -> None:
         self._problem = problem
         self._watch = watch
-        count = len(problem.edges)
-        start, end = np.concatenate([problem.edges, problem.edges[:, ::-1]]).T
-        order = np.argsort(start, kind="stable")
-        place = np.empty_like(order)
-        place[order] = np.arange(2 * count)
-        length = np.tile(problem.lengths, 2).astype(float)[order]
-        self._order = order
-        self._network = (
-            np.searchsorted(start[order], np.arange(problem.size + 1)),
-            np.ascontiguousarray(end[order]),
-            place[(order + count) % (2 * count)] if count else place,
-            length,
-            problem.alpha**length,
+        self._order, self._network = arcs(
+            problem.size, problem.edges, problem.lengths, problem.alpha
         )
         self._known: dict[int, Floats] = {}
 
@@ -126,7 +137,7 @@ class Pricer:
         if len(turns) == 1:
             return values, noise, search(turns[0])
         # The compiled loop runs without the interpreter's lock: one thread for each processor.
-        with ThreadPoolExecutor(_processors()) as pool:
+        with ThreadPoolExecutor(processors()) as pool:
             for lacks in pool.map(search, turns):
                 np.maximum(short, lacks, out=short)
                 if self._watch is not None and self._watch.still_at_it():
@@ -169,7 +180,8 @@ class Pricer:
         return found[: len(end) // 2], found[len(end) // 2 :]
 
 
-def _processors() -> int:
+def processors() -> int:
+    """Return how many processors this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # pragma: no cover - not on every system

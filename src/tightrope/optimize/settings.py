@@ -73,9 +73,19 @@ class SolverSettings:
     local_share: float = 0.5
     #: Below this gap a round without progress is repeated with refined master programs.
     refine_gap: float = 1e-5
+    #: When the simplex method has taken this part of the time that the interior-point method
+    #: would, the latter takes over: faces have grown too wide.
+    interior_wait: float = 0.5
+    #: Relative gap to which it goes; slacks that count as none, as part of the largest possible;
+    #: probabilities that get no number of their own; and the part of all probability in the
+    #: lightest columns, which get no face.
+    interior_gap: float = 1e-4
+    interior_sharp: float = 0.1
+    interior_small: float = 1e-5
+    interior_light: float = 0.01
     #: Most rounds, and rounds without progress after which the search ends.
     most_rounds: int = 300
-    patience: int = 4
+    patience: int = 12
 
     # -- limits on leakage ------------------------------------------------------------------
     #: Most entries of the program without a privacy level.

@@ -24,6 +24,8 @@ SMALLEST_ENTRY = 1e-12
 COST_SCALE = 1.0
 #: Most steps of a warm start for each row and variable: beyond it the method may be in a cycle.
 MOST_STEPS = 5
+#: Seconds that a step takes for each row and variable, measured.
+STEP_SECONDS = 1.2e-8
 #: Tolerance of a second try; refinement takes the error away.
 LOOSE_TOLERANCE = 1e-7
 #: Most corrections of a solution; each gains about eight digits.
@@ -32,6 +34,10 @@ CORRECTIONS = 4
 ENOUGH = 1e-17
 #: Factor on the costs of a refined program.
 COST_BOOST = 2.0**12
+
+
+class OutOfSteps(Exception):
+    """The simplex method would take more steps than it may."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +69,7 @@ def minimise(
     watched_from: int = 10_000,
     refine: bool = False,
     sharpen: bool = True,
+    seconds: float = np.inf,
 ) -> Solved:
     r"""Minimise :math:`c \cdot x` with :math:`l \le A x \le u` and :math:`x \ge 0`.
 
@@ -86,6 +93,9 @@ def minimise(
         entries of the matrix should have it too.
     sharpen
         Whether refining makes the tolerance of reduced costs smaller as well.
+    seconds
+        About how many seconds of a processor it may take before :class:`OutOfSteps` is raised;
+        counted in steps, so that the outcome does not depend on the machine.
 
     Examples
     --------
@@ -126,22 +136,27 @@ def minimise(
         matrix.data.astype(np.float64),
         np.zeros(total, np.int32),
     )
+    size = total + len(lower)
+    most = int(min(seconds / (STEP_SECONDS * size), highspy.kHighsIInf))
+    solver.setOptionValue("simplex_iteration_limit", most)
     if basis is not None:
-        _start_from(solver, basis)
+        _start_from(solver, basis, min(most, MOST_STEPS * size))
     optimal = highspy.HighsModelStatus.kOptimal
     run = solver.run
     if watch is not None and matrix.nnz >= watched_from:
         run = functools.partial(_watched, solver, watch)
     run()
+    _check_steps(solver, most)
     if solver.getModelStatus() != optimal:
         # A warm start that cycles, or a cold one with huge multipliers: start cold, simplified.
         solver.clearSolver()
         solver.setOptionValue("simplex_strategy", 1)
-        solver.setOptionValue("simplex_iteration_limit", highspy.kHighsIInf)
+        solver.setOptionValue("simplex_iteration_limit", most)
         solver.setOptionValue("presolve", "off" if presolve else "on")
         solver.setOptionValue("primal_feasibility_tolerance", LOOSE_TOLERANCE)
         solver.setOptionValue("dual_feasibility_tolerance", LOOSE_TOLERANCE)
         run()
+        _check_steps(solver, most)
     if solver.getModelStatus() != optimal:
         status = solver.modelStatusToString(solver.getModelStatus())
         raise CheckFailed(f"the linear program was not solved ({status}): try the plain route")
@@ -150,7 +165,7 @@ def minimise(
     value = info.objective_function_value / scale
     # Numbers of variables, and of rows as -1, -2, …
     basic = solver.getBasicVariables()[1]
-    is_basic = np.zeros(total + len(lower), np.int64)
+    is_basic = np.zeros(size, np.int64)
     is_basic[np.where(basic >= 0, basic, total - 1 - basic)] = 1
     iterations = max(info.simplex_iteration_count, 0)
     if refine:
@@ -216,6 +231,10 @@ class _Program:
             solver.changeRowsBounds(len(y), rows, ends[0], ends[1])
             run()
             if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+                # The basis is too far off for magnified bounds: without it all goes well.
+                solver.clearSolver()
+                run()
+            if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
                 break
             solution = solver.getSolution()
             x = x + np.array(solution.col_value) / np.longdouble(up)
@@ -242,7 +261,13 @@ def _watched(solver: Any, watch: Watch, pause: float = 0.1) -> None:
         raise
 
 
-def _start_from(solver: Any, basis: tuple[Ints, Ints]) -> None:
+def _check_steps(solver: Any, most: int) -> None:
+    """Raise :class:`OutOfSteps` when the last search has taken all steps that it may."""
+    if solver.getInfo().simplex_iteration_count >= most:
+        raise OutOfSteps
+
+
+def _start_from(solver: Any, basis: tuple[Ints, Ints], most: int) -> None:
     import highspy
 
     status = highspy.HighsBasisStatus
@@ -254,4 +279,4 @@ def _start_from(solver: Any, basis: tuple[Ints, Ints]) -> None:
     solver.setOptionValue("simplex_strategy", 4)
     # Perturbed bounds have to be put back at the end, which took as long as all the rest.
     solver.setOptionValue("primal_simplex_bound_perturbation_multiplier", 0.0)
-    solver.setOptionValue("simplex_iteration_limit", MOST_STEPS * (len(basis[0]) + len(basis[1])))
+    solver.setOptionValue("simplex_iteration_limit", most)
