@@ -73,6 +73,7 @@ class Mechanism:
             self.noise = None
             if header["weights"]["kind"] == "lattice":
                 self.noise = LatticeWeights(self._file)
+                self._file.expect(self.noise.outputs)
                 named = named_query(header["query"], header["neighbours"]).graph
                 self._graph = Graph("lattice", named.size, label=named.label)
             elif own is None:

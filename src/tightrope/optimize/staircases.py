@@ -359,15 +359,13 @@ def end_prices(
     reach = layers * width
     prices = middle * (1 + np.append(first[at], np.zeros(spare * width + 1)))
     count = len(prices)
-    far = 3 * width + core
     cores: Ints = np.arange(count)[:, None] + np.array([-core, core])
-    # Guesses within a few steps of the end have cores of their own.
-    near, columns = (
-        np.arange(min(count, 4 * width)),
-        np.arange(min(count + reach, 4 * width + far + reach)),
-    )
+    # Guesses near the end have cores of their own: the nearer, the larger ε.
+    shift = int(np.ceil(3 / min(1.0, -np.log(alpha))))
+    most = min(count, (shift + 1) * width, 4_000_000 // (2 * reach))
+    near, columns = np.arange(most), np.arange(min(count, most + shift * width) + reach)
     weights = loss(np.abs(columns - near[:, None])) - prices[np.minimum(columns, count - 1)]
-    _, low, high = cheapest_cores(weights, width, alpha)
+    _, low, high = cheapest_cores(weights, width, alpha, shift)
     cores[near] = np.stack([low, high], axis=1)
     cores = np.maximum(cores, 0)
     for _ in range(20):

@@ -16,7 +16,7 @@ from tightrope.graphs import AnswerGraph, PathPower
 from tightrope.optimize.certificate import StretchedCertificate
 from tightrope.optimize.closed_forms import geometric_route
 from tightrope.optimize.result import Design
-from tightrope.optimize.solvers import finished
+from tightrope.optimize.solvers import finished, rays_route
 from tightrope.optimize.staircases import end_prices, solve_staircases
 from tightrope.optimize.task import Plan, Task
 from tightrope.optimize.unbounded import best_core
@@ -104,8 +104,11 @@ def window_route(task: Task) -> Plan | str:
 
     def solve() -> Design:
         found = plan.solve()
-        outputs = found.channel
-        channel = ClampedChannel(outputs, graph.size, start, graph.label)
+        if not (found.certified or found.stopped) and len(prior) <= task.settings.window_engine:
+            engine = rays_route(inner)
+            assert isinstance(engine, Plan)
+            found = min(found, engine.solve(), key=lambda one: one.gap)
+        channel = ClampedChannel(found.channel, graph.size, start, graph.label)
         return replace(
             found,
             graph=graph,
@@ -149,10 +152,10 @@ def stretched_route(task: Task) -> Plan | str:
     width = lattice.width // stride
     inner = (graph.size - (lattice.width if lattice.ends else 0)) // stride
     step = float(task.epsilon)
-    wanted = np.array([14 / step + 4, 6, 24 / step + 1])
+    wanted = np.array([14 / step + 4, 10 / step + 2, 24 / step + 1])
     # Two ends, and whole staircases on both sides of a guess in the middle between them.
-    room = (inner - 4) / width / (2 * wanted.sum() + 6)
-    deep, spare, layers = (int(x) for x in np.ceil(wanted * min(1.0, room)))
+    room = (inner - 5) / width / (2 * np.ceil(wanted).sum())
+    deep, spare, layers = (int(x) for x in np.ceil(wanted) * min(1.0, room))
     if layers * step < 5:
         return f"the ends leave no middle of {graph.size} answers"
     reason = "under a uniform prior all is alike but at the ends: noise, and prices for both ends"

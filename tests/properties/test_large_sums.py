@@ -1,0 +1,177 @@
+"""Sums of any size: windows, stretched ends and staircases beside the engine and the judge."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import tightrope as tr
+from tightrope.certify import Mechanism, verify
+from tightrope.certify.encode import encode
+from tightrope.channels import is_private
+from tightrope.consumers import Consumer
+from tightrope.graphs import PathPower
+from tightrope.optimize import SolverSettings, design
+from tightrope.optimize.staircases import cheapest_cores
+from tightrope.proofs import prove
+
+#: Every question is large: what windows and ends do can be compared with the engine.
+SMALL = SolverSettings(window_answers=20, staircase_entries=100_000)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    size=st.integers(12, 40),
+    width=st.integers(2, 5),
+    level=st.sampled_from(["0.5", "1", "ln(3)", "2"]),
+    loss=st.sampled_from(["absolute", "squared", "binary", "distance"]),
+    chance=st.sampled_from(["uniform", "binomial(.3)", "poisson(4)"]),
+)
+def test_staircases_bracket_the_optimum_of_the_engine(size, width, level, loss, chance) -> None:
+    graph = PathPower(size, width)
+    consumer = Consumer.of(graph, prior=chance, loss=loss)
+    best = design(graph, level, consumer, route="rays")
+    found = design(graph, level, consumer, route="staircases")
+    slack = 1e-8 * max(1.0, best.expected_loss)
+    assert found.bound <= best.expected_loss + slack
+    assert found.expected_loss >= best.bound - slack
+    assert is_private(found.channel, graph, level)
+
+
+@pytest.mark.parametrize("relation", ["change-one", "either"])
+@pytest.mark.parametrize("loss", ["absolute", "squared", "binary"])
+def test_a_window_brackets_the_optimum_on_all_answers(relation, loss) -> None:
+    asked = tr.query("sum(70,2)", relation)
+    prior = np.zeros(asked.graph.size)
+    prior[60:90] = np.exp(-(((np.arange(30) - 14) / 6) ** 2))
+    consumer = Consumer.of(asked.graph, prior=prior / prior.sum(), loss=loss)
+    best = design(asked, 1, consumer, route="rays")
+    found = design(asked, 1, consumer, route="window", settings=SMALL)
+    assert found.bound <= best.expected_loss * (1 + 1e-9)
+    assert best.bound <= found.expected_loss * (1 + 1e-9)
+    assert found.certified
+    assert is_private(found.channel, asked.graph, 1)
+    proof = verify(prove(found, asked))
+    assert proof.private_for_question
+    assert float(proof.optimal_within) == pytest.approx(found.value - found.bound, abs=1e-8)
+
+
+@pytest.mark.parametrize(("people", "loss"), [(50, 4.647205), (100, 4.716606), (150, 4.739799)])
+def test_sums_of_five_have_the_known_losses(people, loss) -> None:
+    graph = tr.query(f"sum({people},5)").graph
+    consumer = Consumer.of(graph, prior="uniform", loss="absolute")
+    exact = design(graph, 1, consumer, route="staircases")
+    assert exact.expected_loss == pytest.approx(loss, abs=1e-6)
+    assert exact.certified
+    long = design(graph, 1, consumer, route="stretched")
+    assert long.bound <= exact.expected_loss <= long.expected_loss
+    assert long.gap < 0.2 / people
+
+
+@pytest.mark.parametrize("relation", ["change-one", "add-remove", "either"])
+@pytest.mark.parametrize("loss", ["absolute", "squared", "binary"])
+@pytest.mark.parametrize(("people", "width"), [(60, 2), (120, 3), (90, 7)])
+def test_stretched_ends_bracket_the_optimum(people, width, loss, relation) -> None:
+    asked = tr.query(f"sum({people},{width})", relation)
+    consumer = Consumer.of(asked.graph, prior="uniform", loss=loss)
+    found = design(asked, "ln(3)", consumer, route="stretched")
+    proof = verify(prove(found, asked))
+    assert proof.private_for_question
+    assert proof.optimal_within == pytest.approx(found.expected_loss - found.bound, rel=1e-6)
+    if relation != "add-remove":
+        best = design(asked, "ln(3)", consumer, route="staircases", settings=SMALL)
+        assert found.bound <= best.expected_loss * (1 + 1e-9)
+        assert best.bound <= found.expected_loss * (1 + 1e-9)
+
+
+def damaged(made: Mechanism, **changes) -> bytes:
+    """Return the bytes of a mechanism with some sections or header fields put in others' place."""
+    header = {**made.header}
+    held = {part["name"]: made._file.whole(part["name"]) for part in header.pop("sections")}
+    for name, value in changes.items():
+        if name in held:
+            held[name] = value(held[name].copy())
+        else:
+            header[name] = value(header[name])
+    nodes = made.graph.nodes if made.noise is None else 1
+    return encode(header, held, nodes)
+
+
+def raised(prices: np.ndarray) -> np.ndarray:
+    prices[len(prices) // 2] += max(1, int(prices.max()) // 100)
+    return prices
+
+
+def test_damaged_proofs_of_ends_are_refused() -> None:
+    asked = tr.query("sum(2000,3)")
+    consumer = Consumer.of(asked.graph, prior="uniform", loss="absolute")
+    made = prove(design(asked, 1, consumer), asked)
+    assert not verify(damaged(made)).reasons
+    for change in (
+        {"prices": raised},
+        {"cores": lambda cores: cores[::-1].copy()},
+        {"guess_of": lambda guesses: guesses[::-1].copy()},
+        {"bound": lambda told: "5"},
+        {"expected_loss": lambda told: "1"},
+        {"certificate": lambda told: told | {"stride": 2}},
+        {"certificate": lambda told: told | {"layers": 1}},
+        {"weights": lambda told: told | {"core": 1 - told["core"]}},
+    ):
+        found = verify(damaged(made, **change))
+        assert found.reasons, change
+        assert found.optimal_within is None
+
+
+def test_damaged_windows_are_refused() -> None:
+    asked = tr.query("sum(2000,3)")
+    consumer = Consumer.of(asked.graph, prior="binomial(.01)", loss="absolute")
+    found = design(asked, 1, consumer)
+    assert found.route == "window"
+    made = prove(found, asked)
+    assert made.shape[0] == asked.graph.size
+    # Answers outside count as the nearest inside.
+    inside = made.window
+    assert made.row_weights(inside[-1]).tolist() == made.row_weights(6000).tolist()
+
+    def steeper(weights: np.ndarray) -> np.ndarray:
+        # The answers beside the end of the window keep privacy, but the end itself does not.
+        table = weights.reshape(-1, len(inside))
+        table[0, 0] += table[0, 0] // 2
+        return table.ravel()
+
+    for change in (
+        {"weights": steeper},
+        {"prices": raised},
+        {"window": lambda told: {"start": 5990, "size": told["size"]}},
+        {"window": lambda told: told | {"size": told["size"] - 1}},
+        {"bound": lambda told: "5"},
+    ):
+        refused = verify(damaged(made, **change))
+        assert refused.reasons, change
+        assert refused.optimal_within is None
+
+
+def test_the_cheapest_core_is_the_cheapest_of_all() -> None:
+    rng = np.random.default_rng(5)
+    n, width, alpha = 14, 3, 0.4
+    weights = rng.normal(size=(n, n))
+    value, low, high = cheapest_cores(weights, width, alpha, near=n)
+    i = np.arange(n)
+    for row in range(n):
+        found = {
+            (a, b): weights[row] @ alpha ** -(-np.maximum(np.maximum(a - i, i - b), 0) // width)
+            for a in range(n)
+            for b in range(a, n)
+        }
+        assert value[row] == pytest.approx(min(found.values()))
+        assert found[low[row], high[row]] == pytest.approx(value[row])
+
+
+def test_no_sum_is_too_large() -> None:
+    for text in ("count(1000000000)", "sum(1000000000,7)", "mean(1000000000,3)"):
+        asked = tr.query(text)
+        found = design(asked, 1, Consumer.of(asked.graph, prior="uniform", loss="absolute"))
+        assert found.route == "stretched"
+        assert found.gap < 1e-6
+        assert float(verify(prove(found, asked)).optimal_within) < 1e-6 * found.expected_loss
