@@ -87,3 +87,18 @@ def test_the_curve_of_a_mechanism_composed_and_drawn(run, tmp_path):
     )  # fmt: skip
     assert told.data["together"] == pytest.approx(4.774567588, abs=1e-9)
     assert "<svg" in (tmp_path / "curve.svg").read_text()
+
+
+def test_asking_in_a_series(run, ledger, tmp_path, monkeypatch):
+    monkeypatch.setenv("TIGHTROPE_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "people.csv").write_text("age\n31\n")
+    assert declare(run, "--step", "2x0.2", "--delta", "1e-6")[0] == 0
+    asked = (
+        "ask", "select count(*) from people", "--data", "people.csv", "--population", "5",
+        "--ledger", ledger, "--series", "daily",
+    )  # fmt: skip
+    assert run(*asked, "--epsilon", "0.2", "--json").data["releases"][0]["left"] == 1
+    assert "by the series daily, in which 0 releases" in run(*asked, "--epsilon", "0.1").out
+    refused = run(*asked, "--epsilon", "0.3")
+    assert refused.code == 2
+    assert "no place for this mechanism" in refused.err

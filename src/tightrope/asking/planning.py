@@ -204,6 +204,7 @@ def ask(
     user: str | None = None,
     key: str | None = None,
     delta: float | Fraction | str = 0,
+    series: str | None = None,
     progress: Told | None = None,
 ) -> Answer:
     """Publish the answer to one SELECT: understand, design, prove, charge once, draw.
@@ -236,6 +237,8 @@ def ask(
     delta
         For groups by a column without declared values: the probability with which one person may
         be told of at all.
+    series
+        A declared series of the table's account, which has paid for the answer already.
     progress
         Told the share that is done, and what is being done.
 
@@ -256,7 +259,7 @@ def ask(
         [Wanted(sql, error=None if error is None else Fraction(str(error)))],
         epsilon=epsilon, confidence=confidence, data=data, facts=facts, ledger=ledger,
         budget=budget, columns=columns, population=population, neighbours=neighbours, user=user,
-        delta=delta, progress=progress,
+        delta=delta, series=series, progress=progress,
     )  # fmt: skip
     return ask_all(made, key=key)[0]
 
@@ -275,6 +278,7 @@ def plan(
     neighbours: str = "change-one",
     user: str | None = None,
     delta: float | Fraction | str = 0,
+    series: str | None = None,
     progress: Told | None = None,
 ) -> Plan:
     """Make everything ready to publish the answers to several SELECTs; nothing is paid.
@@ -314,7 +318,7 @@ def plan(
         ledger = beside / "ledger.db"
     given = {
         "facts": known, "data": data, "user": user, "budget": budget,
-        "has_facts": facts is not None, "ledger": ledger,
+        "has_facts": facts is not None, "ledger": ledger, "series": series,
     }  # fmt: skip
     left = _remaining(ledger, shapes[0][0], budget)
     return Plan(tuple(questions), level, left, given)
@@ -355,6 +359,7 @@ def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
                     has_facts=given["has_facts"],
                     key=key + more,
                     is_named=is_named,
+                    series=given["series"],
                 )
             )
     done = iter(carry_out(requests, given["ledger"]))

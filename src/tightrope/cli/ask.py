@@ -34,6 +34,7 @@ def ask(
     user: str | None = None,
     key: str | None = None,
     delta: str = "0",
+    series: str | None = None,
     receipt: Path | None = None,
     report: Path | None = None,
     as_json: bool = False,
@@ -63,6 +64,8 @@ def ask(
     delta : D
         For groups by a column without declared values: the probability, such as 1e-6, with which
         one person may be told of at all. The table's budget needs a δ too.
+    series : NAME
+        A declared series that has paid for the answer already; see 'tightrope ledger series'.
 
     Examples:
       tightrope ask "select count(*) from people" --epsilon 0.5
@@ -96,7 +99,8 @@ def ask(
         made = plan(
             wanted, epsilon=epsilon, confidence=confidence, data=data, facts=known,
             ledger=ledger, budget=budget, columns=columns, population=population,
-            neighbours=neighbours, user=user, delta=delta, progress=told,
+            neighbours=neighbours, user=user, delta=delta, series=series,
+            progress=told,
         )  # fmt: skip
     if dry_run:
         show(as_json, made.as_dict(), lambda console: _draw_plan(console, made))
@@ -156,6 +160,9 @@ def _draw_answers(console: Console, answers: list[Answer]) -> None:
         f"{last.releases[-1].receipt['table']}",
         "key": ", ".join(dict.fromkeys(r.key for one in answers for r in one.releases)),
     }
+    by = last.releases[-1]
+    if by.series is not None:
+        rows["paid"] = f"by the series {by.series}, in which {by.left} releases are left"
     facts_table(console, "", rows)
 
 

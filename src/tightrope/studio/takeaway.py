@@ -59,7 +59,7 @@ NOTHING_ASKED = "name a table and ask a question first"
 
 def _ask_words(asked: TableAsked) -> dict[str, str]:
     """Return the options of ``ask`` that were given, under the names of both languages."""
-    names = ("epsilon", "data", "population", "neighbours", "ledger", "budget", "key")
+    names = ("epsilon", "data", "population", "neighbours", "ledger", "budget", "key", "delta")
     return {name: text for name in names if (text := str(getattr(asked, name)))}
 
 
