@@ -60,4 +60,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    hidden = {"annotations", "importlib", "Any", "TYPE_CHECKING"}
+    return sorted({*globals(), *_HOME} - hidden)

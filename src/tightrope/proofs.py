@@ -79,6 +79,8 @@ def prove(
     >>> found.private, float(found.optimal_within) < 1e-9
     (True, True)
     """
+    if not isinstance(design, Design):
+        raise InputError(f"a design is proved, got {type(design).__name__}")
     if design.epsilon is None:
         raise InputError("a mechanism file proves privacy: the design needs a privacy level")
     asked = query_of(design.graph) if query is None else query

@@ -209,3 +209,30 @@ def test_in_python():
     with pytest.raises(InputError, match="2 × 1 numbers"):
         _ = answer.value
     assert tr.ask(COUNT, epsilon="ln(2)").value in range(41)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"sql": 5}, "SQL or an Ibis expression, got int"),
+        ({"epsilon": [1]}, "ε must be a number"),
+        ({"facts": 4}, "path of a TOML file"),
+        ({"ledger": 5}, "a file or an address, got int"),
+        ({"key": 5}, "printable text"),
+        ({"error": "much", "epsilon": None}, "positive number"),
+        ({"population": "40", "facts": None}, "population must be a whole number"),
+        ({"columns": ["age"], "facts": None}, "columns must map names"),
+    ],
+)
+def test_wrong_types_get_one_sentence(given, told):
+    words = {"sql": COUNT, "epsilon": 1, "data": "people.csv", "budget": 2, **given}
+    with pytest.raises(InputError, match=told):
+        tr.ask(words.pop("sql"), **words)
+    assert not Path("ledger.db").exists()
+
+
+def test_a_design_is_saved_and_not_released(tmp_path):
+    found = tr.design("count(5)", 1)
+    with pytest.raises(InputError, match=r"tightrope\.prove"):
+        tr.release(found, data="people.csv", sql=COUNT, ledger="ledger.db", budget=1)
+    assert tr.verify(tr.prove(found).save(tmp_path / "count.tightrope")).private

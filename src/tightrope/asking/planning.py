@@ -30,7 +30,7 @@ from tightrope.proofs import prove_selection
 from tightrope.publish.accounts import budget_of, charge_of, shown
 from tightrope.publish.facts import FACTS_FILE, Column, Facts, facts_of_one_table, read_facts
 from tightrope.publish.intervals import level_of, promised_error, score_error
-from tightrope.publish.ledger import Ledger
+from tightrope.publish.ledger import Ledger, check_key
 from tightrope.publish.releasing import Release, Request, carry_out, likely_place, verdict_of
 from tightrope.publish.shapes import Draw, Kind, Shape
 from tightrope.publish.sources import dialect_of
@@ -198,7 +198,7 @@ def ask(
     facts: Facts | str | Path | None = None,
     ledger: Ledger | str | Path | None = None,
     budget: Fraction | float | str | None = None,
-    columns: Mapping[str, Column] | None = None,
+    columns: Mapping[str, Column | str] | None = None,
     population: int | None = None,
     neighbours: str = "change-one",
     user: str | None = None,
@@ -256,7 +256,7 @@ def ask(
     (True, ('n',), Fraction(1, 1))
     """
     made = plan(
-        [Wanted(sql, error=None if error is None else Fraction(str(error)))],
+        [Wanted(sql, error=None if error is None else positive(error, "an error"))],
         epsilon=epsilon, confidence=confidence, data=data, facts=facts, ledger=ledger,
         budget=budget, columns=columns, population=population, neighbours=neighbours, user=user,
         delta=delta, series=series, progress=progress,
@@ -273,7 +273,7 @@ def plan(
     facts: Facts | str | Path | None = None,
     ledger: Ledger | str | Path | None = None,
     budget: Fraction | float | str | None = None,
-    columns: Mapping[str, Column] | None = None,
+    columns: Mapping[str, Column | str] | None = None,
     population: int | None = None,
     neighbours: str = "change-one",
     user: str | None = None,
@@ -342,6 +342,8 @@ def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
         One for each SELECT.
     """
     given, is_named, several = made._given, key is not None, len(made.questions) > 1
+    if key is not None:
+        check_key(key)
     if key is None:
         key = _job_key(made) if several else secrets.token_hex(16)
     requests: list[Request] = []
@@ -477,8 +479,6 @@ def _least(
     shapes: Sequence[Shape], error: Fraction, confidence: Fraction, told: Told | None
 ) -> Epsilon:
     """Return the least ε, to three digits, at which every number keeps an error."""
-    if error <= 0:
-        raise InputError(f"an error must be positive, got {error}")
     for shape in shapes:
         if shape.kind in (Kind.MOST, Kind.MODULO) or (shape.kind is Kind.MEAN and shape.is_divided):
             raise InputError(
@@ -682,10 +682,20 @@ def _noted(now: Wanted, note: str) -> Wanted:
         return now
     if word == "name":
         return replace(now, name=rest[:100])
+    number = positive(rest, f"-- {word}")
+    return replace(now, weight=number) if word == "weight" else replace(now, error=number)
+
+
+def positive(value: Any, what: str) -> Fraction:
+    """Read a positive number.
+
+    >>> positive("2.5", "an error")
+    Fraction(5, 2)
+    """
     try:
-        number = Fraction(rest)
+        number = Fraction(str(value))
     except (ValueError, ZeroDivisionError):
         number = Fraction(0)
     if number <= 0:
-        raise InputError(f"-- {word}: must be a positive number, got {rest[:40]!r}")
-    return replace(now, weight=number) if word == "weight" else replace(now, error=number)
+        raise InputError(f"{what} must be a positive number, got {str(value)[:40]!r}")
+    return number

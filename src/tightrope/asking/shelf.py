@@ -13,7 +13,7 @@ from pathlib import Path
 from tightrope.certify import AnyMechanism, Mechanism, by_score, read
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
-from tightrope.errors import InputError
+from tightrope.errors import CheckFailed, InputError
 from tightrope.optimize import design
 from tightrope.optimize.progress import Progress
 from tightrope.proofs import prove
@@ -67,7 +67,8 @@ def proved(
         unbounded question, at once and at any size.
     """
     loss, place = loss_of(query), _place(query, level)
-    with contextlib.suppress(InputError, OSError):
+    # A file that somebody damaged is made anew.
+    with contextlib.suppress(InputError, CheckFailed, OSError):
         found_there = held(query, level)
         if found_there is not None:
             return _plain(checked_mechanism(found_there))

@@ -191,6 +191,10 @@ class Mechanism:
         """Return the bytes of the file."""
         return self._file.read(0, self._file.size)
 
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the mechanism file and return its path; see :func:`write`."""
+        return write(self, path)
+
     # -- weights and labels ---------------------------------------------------------------
 
     @property

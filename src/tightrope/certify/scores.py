@@ -16,6 +16,7 @@ import functools
 import os
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from tightrope.certify.encode import encode, plain_header
 from tightrope.certify.judge import File, Refused, score_question
-from tightrope.certify.mechanism import Mechanism
+from tightrope.certify.mechanism import Mechanism, write
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import CheckFailed, InputError
 from tightrope.queries import Neighbours
@@ -82,6 +83,10 @@ class ScoreMechanism:
     def to_bytes(self) -> bytes:
         """Return the bytes of the file."""
         return self._file.read(0, self._file.size)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the mechanism file and return its path."""
+        return write(self, path)
 
     def guess(self, answer: Hashable) -> Hashable:
         """Return the answer: there is no remap."""

@@ -20,7 +20,7 @@ def ask(
     sql: str | None = None,
     *,
     epsilon: str | None = None,
-    error: float | None = None,
+    error: str | None = None,
     confidence: str = "0.95",
     file: Path | None = None,
     dry_run: bool = False,
@@ -81,7 +81,7 @@ def ask(
     tightrope.errors.InputError: give one SELECT, or --file FILE with several
     """
     from tightrope.asking import ask_all, plan
-    from tightrope.asking.planning import Wanted, read_job
+    from tightrope.asking.planning import Wanted, positive, read_job
     from tightrope.files import check_goals, read_text
     from tightrope.publish.receipts import write_receipt
 
@@ -94,7 +94,7 @@ def ask(
     if file is not None:
         wanted = read_job(read_text(file))
     else:
-        wanted = [Wanted(sql, error=None if error is None else _positive(error))]
+        wanted = [Wanted(sql, error=None if error is None else positive(error, "--error"))]
     with progress_bar("understanding", as_json) as told:
         made = plan(
             wanted, epsilon=epsilon, confidence=confidence, data=data, facts=known,
@@ -125,12 +125,6 @@ def _write_report(path: Path, answers: list[Answer]) -> None:
     shown = [one for one in answers if any(e.low is not None for _, told in one.rows for e in told)]
     told = answers[-1].facts()
     write_text(path, published_report(tables, told, [one.plot() for one in shown]))
-
-
-def _positive(error: float) -> Fraction:
-    if not 0 < error < float("inf"):
-        raise InputError(f"an error must be a positive number, got {error:g}")
-    return Fraction(repr(error))
 
 
 def _draw_answers(console: Console, answers: list[Answer]) -> None:

@@ -279,6 +279,8 @@ def read_facts(path: str | Path) -> Facts:
     ...
     tightrope.errors.InputError: no-such-file.toml: there is no such file
     """
+    if not isinstance(path, str | Path):
+        raise InputError(f"public facts are the path of a TOML file, got {path!r:.60}")
     facts = parse_facts(read_text(path), str(path))
     folder = Path(path).parent
     tables = {
@@ -737,7 +739,7 @@ def _value(value: Any) -> str:
 
 
 def facts_of_mechanism(
-    mechanism: AnyMechanism, sql: Any, data: Any, columns: Mapping[str, Column]
+    mechanism: AnyMechanism, sql: Any, data: Any, columns: Mapping[str, Column | str]
 ) -> Facts:
     """Return facts about the one table that a question names.
 
@@ -761,7 +763,11 @@ def facts_of_mechanism(
 
 
 def facts_of_one_table(
-    sql: Any, data: Any, columns: Mapping[str, Column], population: int | None, neighbours: str
+    sql: Any,
+    data: Any,
+    columns: Mapping[str, Column | str],
+    population: int | None,
+    neighbours: str,
 ) -> Facts:
     """Return facts about the one table that a question names, as far as they are given."""
     from tightrope.publish.sources import dialect_of, own_name, shown_address
@@ -772,8 +778,29 @@ def facts_of_one_table(
             f"without public facts the table in {shown_address(data)} is called {own}, so that it "
             f"has one budget; got {name}: write FROM {own}, or name the table in public facts"
         )
-    table = Table(name, population, Neighbours.of(neighbours), dict(columns))
+    if population is not None:
+        population = _whole(population, "population", 1, 10**15)
+    table = Table(name, population, Neighbours.of(neighbours), declared_columns(columns))
     return Facts({name: table})
+
+
+def declared_columns(columns: Mapping[str, Column | str]) -> dict[str, Column]:
+    """Return columns that are declared in Python: as columns, or as on the command line.
+
+    >>> declared_columns({"age": "0..120"})["age"].bounds
+    (0, 120)
+    """
+    if not isinstance(columns, Mapping):
+        raise InputError(
+            "columns must map names to what is public about them, such as {'age': '0..120'}, got "
+            f"{columns!r:.60}"
+        )
+    found = {}
+    for name, what in columns.items():
+        if not isinstance(what, Column | str):
+            raise InputError(f"column {name!r} must be a Column or a text, got {what!r:.60}")
+        found[name] = what if isinstance(what, Column) else read_column(f"{name}:{what}")
+    return found
 
 
 def read_column(text: str) -> Column:
@@ -809,6 +836,10 @@ def _table_name(sql: Any, dialect: str) -> str:
     from sqlglot import errors, exp
 
     if not isinstance(sql, str):
+        if not hasattr(sql, "op"):
+            raise InputError(
+                f"the question must be SQL or an Ibis expression, got {type(sql).__name__}"
+            )
         import ibis
 
         sql, dialect = str(ibis.to_sql(sql, dialect="duckdb")), "duckdb"

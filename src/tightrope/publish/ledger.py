@@ -255,7 +255,7 @@ class Ledger:
         budgets, deltas
             Budgets of accounts, as declared: new accounts get them, and the ledger's must agree.
         """
-        _check_key(key)
+        check_key(key)
         if not charges:
             raise InputError("a request must be charged to at least one account, got none")
         plain = [charge.as_dict() for charge in charges]
@@ -418,7 +418,8 @@ def _later(time: str, seconds: float) -> str:
     return then.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _check_key(key: str, longest: int = 200) -> None:
+def check_key(key: str, longest: int = 200) -> None:
+    """Refuse a request key that is no plain text."""
     if not isinstance(key, str) or not key.strip() or len(key) > longest or not key.isprintable():
         raise InputError(
             f"a request key is a printable text of 1 to {longest} characters, got {key!r:.60}"

@@ -132,7 +132,7 @@ def release(
     ledger: Ledger | str | Path,
     facts: Facts | str | Path | None = None,
     budget: Fraction | float | str | None = None,
-    columns: Mapping[str, Column] | None = None,
+    columns: Mapping[str, Column | str] | None = None,
     user: str | None = None,
     key: str | None = None,
     part: tuple[str, str] | None = None,
@@ -399,6 +399,11 @@ def checked_mechanism(mechanism: AnyMechanism | str | Path) -> AnyMechanism:
     """
     from tightrope.certify import opened
 
+    if not hasattr(mechanism, "to_bytes") and not isinstance(mechanism, str | Path):
+        raise InputError(
+            "a release needs a mechanism or the path of its file (a design becomes one with "
+            f"tightrope.prove), got {type(mechanism).__name__}"
+        )
     # The bytes that are verified are the bytes that are drawn from: a file could change.
     given = opened(mechanism) if isinstance(mechanism, str | Path) else mechanism
     held = opened(given.to_bytes())
@@ -640,7 +645,7 @@ def _facts(
     mechanism: AnyMechanism,
     sql: Any,
     data: Any,
-    columns: Mapping[str, Column] | None,
+    columns: Mapping[str, Column | str] | None,
 ) -> Facts:
     if facts is not None:
         if columns:

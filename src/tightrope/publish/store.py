@@ -78,6 +78,8 @@ class Store:
     """
 
     def __init__(self, url: str | Path) -> None:
+        if not isinstance(url, str | Path):
+            raise InputError(f"a ledger is a file or an address, got {type(url).__name__}")
         self._url, file = read_address(str(url))
         self.file = None
         if file is None:
