@@ -294,10 +294,14 @@ def promised_error(
         there = np.array([int(x * unit) for x in values], object)
         here = np.array([int(x * unit) for x in mine], object)
         worst = 0
-        for i, row in enumerate(marginal):
-            order = np.argsort(abs(there - here[i]), kind="stable")
+        rows_of = [(mark, marginal[i]) for i, mark in enumerate(here)]
+        if mechanism.window is not None:  # answers outside it count as the nearest inside
+            ends = (_ends(mechanism)[0], marginal[0]), (_ends(mechanism)[1], marginal[-1])
+            rows_of += [(int(label * unit), row) for label, row in ends]
+        for mark, row in rows_of:
+            order = np.argsort(abs(there - mark), kind="stable")
             reached = _enough(np.cumsum(row[order]), level, total, slack)
-            worst = max(worst, int(abs(there - here[i])[order[int(np.argmax(reached))]]))
+            worst = max(worst, int(abs(there - mark)[order[int(np.argmax(reached))]]))
         found.append(_whole(Fraction(worst, unit)))
     return tuple(found)
 
@@ -311,10 +315,10 @@ def exact_chance(mechanism: Mechanism) -> Fraction:
         return Fraction(weights.levels[0], mechanism.total)
     if weights.kind == "levels":
         return Fraction(int(weights.factors.min()) * weights.levels[0], mechanism.total)
-    inputs, outputs = mechanism.shape
+    inputs, outputs = mechanism.graph.nodes, mechanism.shape[1]
     places = {mechanism.output_label(o): o for o in range(outputs)}
-    at = np.array([places.get(mechanism.input_label(i), -1) for i in range(inputs)])
-    least = 0 if (at < 0).any() else mechanism.total
+    at = np.array([places.get(mechanism.graph.label(i), -1) for i in range(inputs)])
+    least = 0 if (at < 0).any() or mechanism.window is not None else mechanism.total
     for first, block in mechanism.column_blocks():
         some = np.flatnonzero((first <= at) & (at < first + block.shape[1]))
         least = min([least, *block[some, at[some] - first].tolist()])
@@ -350,14 +354,14 @@ def _are_numbers(mechanism: Mechanism) -> bool:
 
 def _by_window(mechanism: Mechanism) -> bool:
     """Whether this is a rule on a line, of which a window around the output suffices."""
-    large = mechanism.shape[0] ** 2 > _MOST_WEIGHTS // 64
+    large = mechanism.shape[0] ** 2 > _MOST_WEIGHTS // 64 and mechanism.window is None
     line = mechanism.kind == "levels" and len(mechanism.graph.sides) == 1
     return large and line and _are_numbers(mechanism)
 
 
 def _weights(mechanism: Mechanism) -> tuple[NDArray[Any], Any, float]:
     """Return all rows, what each sums to, and the share that a sum in them may be wrong by."""
-    inputs, outputs = mechanism.shape
+    inputs, outputs = mechanism.graph.nodes, mechanism.shape[1]
     if inputs * outputs > _MOST_WEIGHTS:
         raise TooLarge(
             f"{inputs} × {outputs} weights are more than a confidence set is computed from"
@@ -365,8 +369,8 @@ def _weights(mechanism: Mechanism) -> tuple[NDArray[Any], Any, float]:
     if mechanism.kind == "dense":
         blocks = [block for _, block in mechanism.column_blocks()]
         return np.concatenate(blocks, axis=1), mechanism.total, 0.0
-    channel = mechanism.channel()
-    return np.stack([channel.row(i) for i in range(inputs)]), 1.0, _ROUND_OFF
+    channel, start = mechanism.channel(), (mechanism.window or range(1))[0]
+    return np.stack([channel.row(start + i) for i in range(inputs)]), 1.0, _ROUND_OFF
 
 
 def _enough(sums: Any, level: Fraction, total: Any, slack: float) -> Any:
@@ -380,7 +384,7 @@ def _marginals(
     mechanism: Mechanism, rows: NDArray[Any]
 ) -> list[tuple[list[Fraction], list[Fraction], NDArray[Any]]]:
     """Return for each number of the answer its true values, its outputs and their weights."""
-    inputs = [_parts(mechanism.input_label(i)) for i in range(mechanism.shape[0])]
+    inputs = [_parts(mechanism.graph.label(i)) for i in range(mechanism.graph.nodes)]
     outputs = [_parts(mechanism.output_label(o)) for o in range(mechanism.shape[1])]
     found = []
     for place in range(len(inputs[0])):
@@ -423,14 +427,24 @@ def _inverted(
     rows, total, slack = _weights(mechanism)
     if not _are_numbers(mechanism):
         found = _accepted(rows, place, level, total, slack)
-        return (), tuple(mechanism.input_label(int(i)) for i in found)
+        return (), tuple(mechanism.graph.label(int(i)) for i in found)
     bounds = []
     for (mine, values, marginal), y in zip(
         _marginals(mechanism, rows), _parts(answer), strict=True
     ):
-        found = [mine[i] for i in _accepted(marginal, values.index(y), level, total, slack)]
+        rows_in = _accepted(marginal, values.index(y), level, total, slack)
+        found = [mine[i] for i in rows_in]
+        if mechanism.window is not None:
+            found += [_ends(mechanism)[0]] * (0 in rows_in)
+            found += [_ends(mechanism)[1]] * (len(mine) - 1 in rows_in)
         bounds.append((_whole(min(found)), _whole(max(found))))
     return tuple(bounds), ()
+
+
+def _ends(mechanism: Mechanism) -> tuple[Fraction, Fraction]:
+    """Return the smallest and the largest answer of a question on a line."""
+    graph = mechanism.question.graph
+    return _parts(graph.label(0))[0], _parts(graph.label(graph.size - 1))[0]
 
 
 def _window_bounds(mechanism: Mechanism, y: int, level: Fraction) -> tuple[Number, Number]:
@@ -553,6 +567,9 @@ def _credible(
         )
     unit = math.lcm(*(chance.denominator for chance in chances))
     column = _column(mechanism, place)
+    if mechanism.window is not None:
+        start, last = mechanism.window[0], len(column) - 1
+        column = [column[min(max(i - start, 0), last)] for i in range(len(chances))]
     joint = [int(p * unit) * int(w) for p, w in zip(chances, column, strict=True)]
     total = sum(joint)
     if not total:
@@ -605,7 +622,7 @@ def _column(mechanism: Mechanism, o: int) -> list[int]:
 
 
 def _output_index(mechanism: Mechanism, answer: Hashable) -> int:
-    if mechanism.header["outputs"] is None:
+    if mechanism.header["outputs"] is None and mechanism.window is None:
         return mechanism.input_index(answer)
     for o in range(mechanism.shape[1]):
         if mechanism.output_label(o) == answer:
