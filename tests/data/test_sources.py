@@ -13,11 +13,13 @@ from tests.data.conftest import FACTS, PAIRS, ROWS, VISITS, truth_of
 from tightrope.errors import InputError
 from tightrope.publish import Ledger, parse_facts, release
 from tightrope.publish.facts import Table
-from tightrope.publish.sealed import SourceFailed
+from tightrope.publish.sealed import SealedQuery, SourceFailed
 from tightrope.publish.sources import dialect_of, open_source
-from tightrope.publish.sql_reader import read_shape
+from tightrope.publish.sql_reader import read_shape, read_shapes
+from tightrope.queries import query
 
 PEOPLE = parse_facts(FACTS)
+KNOWN_REGIONS = ("north", "south", "west")
 KNOWN = {"people": PEOPLE, "pairs": parse_facts(PAIRS), "visits": parse_facts(VISITS)}
 
 
@@ -365,3 +367,55 @@ def test_one_table_is_one_source_whatever_leads_to_it(server):
     assert identity(f"postgres:{rest}&application_name=x", people).is_same(here)
     assert scheme == "postgresql"
     assert not identity(address, Table("others")).is_same(here)
+
+
+# -- groups, bins, sums and means ------------------------------------------------------------
+
+
+def grouped():
+    """Questions with several answers, and the numbers that they publish without noise."""
+    ages = [(row, row[1]) for row in ROWS if row[1] is not None]
+    decades = Counter(min(max(age, 0), 90) // 30 * 30 for _, age in ages)
+    crossed = Counter((row[3], row[2]) for row in ROWS)
+    old = sum(age > 40 for _, age in ages)
+    by_region = {name: [clamp(row[1]) for row in ROWS if row[2] == name] for name in KNOWN_REGIONS}
+    known = {
+        name: [min(max(age, 0), 90) for row, age in ages if row[2] == name]
+        for name in KNOWN_REGIONS
+    }
+    everybody = [min(max(age, 0), 90) for _, age in ages]
+    return {
+        "select floor(age / 30) * 30 as bin, count(*) from people group by bin": [
+            [tuple(decades[low] for low in (0, 30, 60, 90))]
+        ],
+        "select smoker, region, count(*) from people group by smoker, region": [
+            [tuple(crossed[s, r] for s in (False, True) for r in KNOWN_REGIONS)]
+        ],
+        "select case when age > 40 then 'o' else 'y' end as a, count(*) from people group by a": [
+            [(old, len(ROWS) - old)]
+        ],
+        "select region, sum(age) from people group by region": [
+            [sum(mine) for mine in by_region.values()]
+        ],
+        "select avg(age) from people": [
+            [sum(everybody) - 45 * len(everybody)],
+            [len(everybody)],
+        ],
+        "select region, avg(age) from people group by region": [
+            [sum(mine) - 45 * len(mine) for mine in known.values()],
+            [tuple(len(mine) for mine in known.values())],
+        ],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", grouped())
+def test_groups_sums_and_means_have_their_true_answers(source, sql):
+    (shape,) = read_shapes(sql, PEOPLE, dialect_of(source))
+    with open_source(source, shape.table) as opened:
+        nodes = SealedQuery(opened, shape).nodes()
+    for draw, mine, wanted in zip(shape.draws, nodes, grouped()[sql], strict=True):
+        graph = query(draw.query, neighbours=draw.neighbours).graph
+        found = [graph.label(node) for node in mine]
+        if draw.most:
+            found = [label + draw.offset for label in found]
+        assert found == wanted, draw

@@ -225,7 +225,7 @@ def test_in_python():
     ],
 )
 def test_wrong_types_get_one_sentence(given, told):
-    words = {"sql": COUNT, "epsilon": 1, "data": "people.csv", "budget": 2, **given}
+    words = {"sql": COUNT, "epsilon": 1, "data": "people.csv", "budget": 10, **given}
     with pytest.raises(InputError, match=told):
         tr.ask(words.pop("sql"), **words)
     assert not Path("ledger.db").exists()

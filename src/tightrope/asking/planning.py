@@ -624,8 +624,8 @@ def _remaining(
 ) -> Fraction | None:
     """Return what is left of the table's budget, as far as that is known."""
     name, book = f"table {shape.table.name}", ledger if isinstance(ledger, Ledger) else None
-    if book is None and Store(str(ledger)).exists:
-        book = Ledger(str(ledger))
+    if not isinstance(ledger, Ledger) and Store(ledger).exists:
+        book = Ledger(ledger)
     account = None if book is None else book.account(name)
     if account is not None:
         return account.remaining
