@@ -187,7 +187,7 @@ def test_a_limit_on_leakage(run):
     assert data["gap"] <= 1e-9
     text = run("design", "clique(4)", "--max-loss", "0.4").out
     assert "no vulnerability below" in text
-    assert "Not certified" not in text
+    assert "Proved" not in text
 
 
 def test_a_limited_mechanism_becomes_a_file_that_proves_it_best(run, tmp_path):
@@ -237,7 +237,7 @@ def test_a_time_limit_gives_the_best_so_far_with_a_proved_gap(run, tmp_path, wor
     assert data["certified"] is False
     assert data["gap"] > 0
     assert data["seconds"] < 10
-    assert "Not certified: stopped early" in run("design", *asked).out
+    assert "Stopped early. Proved: " in run("design", *asked).out
     assert run("design", *asked[:-1], "-1").code == 2
 
 

@@ -126,12 +126,11 @@ def design(
     kind = f"least {found.minimised}" if found.limit is not None else "best mechanism"
     hint = score_hint(asked.text)
     kind += " that sees only the true answer" if hint else ""
-    lines = [f"Proved: {found.claim}."]
-    if not found.certified and found.unbounded_bound is None:
-        ended = "stopped early" if found.stopped else "the proof did not close"
-        lines = [f"Not certified: {ended}; the gap above is what is proved."]
+    proved = [] if found.certified else [f"Proved: {found.claim}."]
+    if found.stopped:
+        proved = [f"Stopped early. {proved[0]}"]
     title = f"{kind}{whose} {asked.text}{level}"
-    said = [*([] if found.certified else lines), *([f"{hint}."] if hint else [])]
+    said = [*proved, *([f"{hint}."] if hint else [])]
     tell(as_json, data, title, _rows(found, data), said)
 
 

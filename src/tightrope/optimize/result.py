@@ -180,7 +180,9 @@ class Design:
         only = "among mechanisms that see only the true answer"
         if self.certified:
             return f"optimal {only}"
-        gap = f"within {100 * self.gap:.3g} % of the best {only}"
+        if self.bound <= 0:
+            return "private; how far from the best is not known"
+        gap = f"within {100 * (self.value / self.bound - 1):.3g} % of the best {only}"
         if self.unbounded_bound is None:
             return gap
         far = relative_gap(self.value, self.unbounded_bound)
