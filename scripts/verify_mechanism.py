@@ -2265,11 +2265,11 @@ class LatticeWeights:
     r"""Noise on a lattice: ``W[x,y] = w[min(t, T)]`` for points y at distance t from the answer x.
 
     The outputs are the points of a box (for roots a simplex) that holds all within distance T of
-    an answer, and are then moved back to the answers, whatever way. One step changes t by at most
-    1, so W is private when ``w_t >= w_(t+1)`` and ``w_t·q <= w_(t+1)·p``. Every row has the same
-    sum ``Σ N_t·(w_t - w_T) + w_T·(points of the box)``: the balls up to T-1 lie in the box.
-    The file names w_1; then every level is ⌈w·q/p⌉, T is the first that stays as it is, and w_0
-    is what is left to 2^bits.
+    an answer. What is reported of y depends on y alone: each number is held between its ends,
+    which brings it further from no answer. One step changes t by at most 1, so W is private when
+    ``w_t >= w_(t+1)`` and ``w_t·q <= w_(t+1)·p``. Every row has the same sum ``Σ N_t·(w_t - w_T) +
+    w_T·(points of the box)``: the balls up to T-1 lie in the box. The file names w_1; then every
+    level is ⌈w·q/p⌉, T is the first that stays as it is, and w_0 is what is left to 2^bits.
     """
 
     kind = "lattice"
@@ -2303,7 +2303,7 @@ class LatticeWeights:
             yield f"privacy: the first layers weigh {first} and {second}, not within {p}/{q}"
 
     def expected(self, loss: str) -> Fraction:
-        """Bound the worst loss: what is moved back to an answer is moved towards every answer."""
+        """Bound the worst loss: what lies beyond the ends is moved towards every answer."""
         lattice, last = self.lattice, self.levels[-1]
         lost = sum(
             x * (w - last)

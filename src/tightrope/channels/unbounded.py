@@ -1,7 +1,7 @@
-r"""Noise on a lattice without ends, brought back to the answers.
+r"""Noise on a lattice without ends, each number of it held between the ends of the answers.
 
 The output is the answer plus a point z of the lattice with a probability that depends on the
-layer of z alone, :math:`p(z) \propto \alpha^{t(z)}`, moved to an answer where it is none.
+layer of z alone, :math:`p(z) \propto \alpha^{t(z)}`.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class UnboundedNoise(RuleChannel):
         return law
 
     def row(self, i: int) -> NDArray[np.float64]:
-        """Refuse: a row has no rule, because points are moved back to the answers."""
+        """Refuse: a row has no rule, because numbers are held between the ends."""
         self._refuse()
 
     def column(self, o: int) -> NDArray[np.float64]:

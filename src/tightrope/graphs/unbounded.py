@@ -329,27 +329,19 @@ class NoiseLattice:
         shown: tuple[int, ...] = tuple(answer)  # type: ignore[arg-type]
         return (*shown, self.people - sum(shown)) if self.hidden else shown
 
-    def held(self, point: Sequence[int]) -> Hashable:
-        """Return a point with every number within the ends, which need not be an answer.
+    def clamped(self, point: Sequence[int]) -> Hashable:
+        """Return what is reported for a point: every number held between 0 and all people.
 
-        >>> NoiseLattice("roots", 3, 9).held((-2, 4, 7))
+        No number is then further from that of an answer than before. The classes of a histogram
+        need not sum to all people: to make them would put the noise of the small classes into the
+        largest ones.
+
+        >>> NoiseLattice("roots", 3, 9).clamped((-2, 4, 7))
         (0, 4, 7)
         """
         found = [min(max(x, 0), self.people) for x in point]
         if self.form == "line":
             return found[0] * self.step
-        return tuple(found[: self.parts - self.hidden])
-
-    def clamped(self, point: Sequence[int]) -> Hashable:
-        """Return what is reported for a point; no answer is further from it than from the point.
-
-        Coordinates below 0 become 0 and those above all people that number. What a histogram of
-        a known number of people then has too many of is taken from the largest classes. Where
-        people come and go, all classes together may have more than there are.
-        """
-        if self.form != "roots":
-            return self.held(point)
-        found = _lowered([max(x, 0) for x in point], self.people)
         return tuple(found[: self.parts - self.hidden])
 
 
@@ -436,21 +428,3 @@ def _parts(numbers: NDArray[Any], count: int, total: int) -> NDArray[np.int64]:
     cuts = _subsets(numbers, count - 1, total)
     ends = np.full((len(cuts), 1), total - 1)
     return np.diff(np.concatenate([cuts, ends], axis=1), axis=1, prepend=-1)
-
-
-def _lowered(counts: list[int], total: int) -> list[int]:
-    """Lower the largest counts, all to one level, until they sum to no more than a total."""
-    excess = sum(counts) - total
-    if excess <= 0:
-        return counts
-    order = sorted(range(len(counts)), key=lambda place: -counts[place])
-    high = 0
-    for many, place in enumerate(order, 1):
-        high += counts[place]
-        following = counts[order[many]] if many < len(order) else 0
-        if high - excess >= many * following:
-            break
-    level, more = divmod(high - excess, many)
-    for rank, place in enumerate(order[:many]):
-        counts[place] = level + (rank < more)
-    return counts

@@ -52,7 +52,7 @@ def unbounded_route(task: Task) -> Plan | str:
         return "noise without ends is for a risk-averse consumer who thinks all answers possible"
     if consumer.loss.name not in ("binary", "absolute", "squared", "distance"):
         return f"the {consumer.loss.name} loss does not follow from the distance of two answers"
-    reason = "the best noise of the unbounded question, moved back to the answers"
+    reason = "the best noise of the unbounded question, held between the ends"
 
     def solve() -> Design:
         return _solved(task, lattice, reason)

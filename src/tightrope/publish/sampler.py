@@ -158,8 +158,9 @@ class LatticeSampler:
     >>> from tightrope.queries import query
     >>> asked = query("histogram(6000,4)")
     >>> made = certify(UnboundedNoise(asked.graph, 1), asked, 1)
-    >>> sum(LatticeSampler(made, (1500, 0, 3000, 1500)).draw())
-    6000
+    >>> noisy = LatticeSampler(made, (1500, 0, 3000, 1500)).draw()
+    >>> len(noisy), min(noisy) >= 0
+    (4, True)
     """
 
     def __init__(self, mechanism: Mechanism, answer: Hashable) -> None:
@@ -179,7 +180,7 @@ class LatticeSampler:
             raise InputError("the layers do not sum to the total: verify the mechanism")
 
     def draw(self) -> Hashable:
-        """Draw one output: the answer plus noise, moved back to the answers."""
+        """Draw one output: the answer plus noise, each number held between its ends."""
         return self.lattice.clamped(self.draw_points(1)[0].tolist())
 
     def draws(self, count: int) -> list[Hashable]:
@@ -187,7 +188,7 @@ class LatticeSampler:
         return [self.lattice.clamped(point) for point in self.draw_points(count).tolist()]
 
     def draw_points(self, count: int, source: Any = os.urandom) -> NDArray[np.int64]:
-        """Draw points of the lattice, before they are moved back to the answers."""
+        """Draw points of the lattice, before their numbers are held between the ends."""
         width = -(-self.bits // 8)
         raw = source(width * whole_number(count, "the number of draws", 0))
         cut = (raw[at : at + width] for at in range(0, len(raw), width))
@@ -216,9 +217,6 @@ class LatticeSampler:
 def draw_output(mechanism: Mechanism, row: int) -> Hashable:
     """Draw one output for the true answer of a row.
 
-    Noise on a lattice is held within the ends number by number: to make the classes of a histogram
-    sum to all people again would put the noise of the small classes into the largest one.
-
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import GeometricChannel
     >>> made = certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)")
@@ -227,8 +225,7 @@ def draw_output(mechanism: Mechanism, row: int) -> Hashable:
     """
     if mechanism.noise is None:
         return Sampler(mechanism, row).draw()
-    sampler = LatticeSampler(mechanism, mechanism.input_label(row))
-    return sampler.lattice.held(sampler.draw_points(1)[0].tolist())
+    return LatticeSampler(mechanism, mechanism.input_label(row)).draw()
 
 
 def _at_most(

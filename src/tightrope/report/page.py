@@ -148,7 +148,7 @@ def _noise(noise: UnboundedNoise, most: int = 8) -> str:
     for a in range(most + 1):
         inside += noise.coordinate(a) * (2 if a else 1)
         rows.append((f"within {a}", f"in {100 * inside:.4g} % of cases"))
-    told = "A point of the lattice around the answer is added, and moved back to the answers."
+    told = "A point of the lattice is added to the answer, and each number held between its ends."
     return f"<p>{told} Each number of the answer changes by noise that is</p>{_table(rows)}"
 
 

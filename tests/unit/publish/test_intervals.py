@@ -256,7 +256,7 @@ def test_noise_on_a_lattice_is_covered_when_it_is_held_within_the_ends(question,
         here, (first, *_) = lattice.coordinates(label), np.atleast_1d(label).tolist()
         outputs = Counter()
         for point, weight in law:
-            outputs[lattice.held([x + z for x, z in zip(here, point, strict=True)])] += weight
+            outputs[lattice.clamped([x + z for x, z in zip(here, point, strict=True)])] += weight
         for narrower in (0, 1):
             kept = [
                 weight for output, weight in outputs.items()
