@@ -111,6 +111,8 @@ def test_asking(tmp_path, monkeypatch, near, width):
     account = ledger.account("table people")
     assert (account.spent, account.spent_delta) == (4, Fraction(1, 10**9))
     assert any("for certain" in note for note in answer.notes)
+    assert (answer.delta, answer.as_dict()["delta"]) == (account.spent_delta, "1/1000000000")
+    assert "δ = 1e-09" in answer.facts()["paid"]
     assert "Oslo" in answer._repr_html_()
     again = tr.ask(SQL, delta="1e-9", key="k", **given)
     assert (again.rows, again.fresh, ledger.remaining("table people")) == (answer.rows, False, 5)

@@ -97,6 +97,12 @@ class Answer:
         return self.rows[0][1][0].value
 
     @property
+    def delta(self) -> Fraction:
+        """The δ that was charged with ε: for groups that nobody declared."""
+        paid = (release.receipt["charges"][0] for release in self.releases)
+        return sum((Fraction(charge.get("delta", 0)) for charge in paid), Fraction(0))
+
+    @property
     def fresh(self) -> bool:
         """Whether something was drawn now, not found in the ledger."""
         return any(release.fresh for release in self.releases)
@@ -172,6 +178,7 @@ class Answer:
             "confidence": float(self.confidence),
             "epsilon": self.epsilon,
             "charged": str(self.charged),
+            **({"delta": str(self.delta)} if self.delta else {}),
             "remaining": str(self.remaining),
             "notes": list(self.notes),
             "fresh": self.fresh,
@@ -181,6 +188,7 @@ class Answer:
     def facts(self) -> dict[str, str]:
         """Return the cost and what is left, in words."""
         paid = shown(self.charged) if self.fresh else "nothing (answered before)"
+        paid += f", δ = {float(self.delta):g}" if self.fresh and self.delta else ""
         return {"paid": f"ε = {paid}", "left": shown(self.remaining)}
 
     def __str__(self) -> str:

@@ -154,6 +154,8 @@ def _draw_answers(console: Console, answers: list[Answer]) -> None:
         f"{last.releases[-1].receipt['table']}",
         "key": ", ".join(dict.fromkeys(r.key for one in answers for r in one.releases)),
     }
+    slack = sum((one.delta for one in answers if one.fresh), Fraction(0))
+    rows["paid"] += f", δ = {float(slack):g}" if slack else ""
     by = last.releases[-1]
     if by.series is not None:
         rows["paid"] = f"by the series {by.series}, in which {by.left} releases are left"
