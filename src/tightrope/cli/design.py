@@ -189,7 +189,8 @@ def _rows(found: Design, data: dict[str, Any]) -> dict[str, str]:
                 f"regret {one['regret']:.3g}"
             )
     else:
-        rows["expected loss"] = f"{found.expected_loss:.9g}"
+        whose = "loss, worst answer" if found.consumer.risk_averse else "expected loss"
+        rows[whose] = f"{found.expected_loss:.9g}"
         if found.limit is not None:
             rows["an attacker guesses"] = f"with probability {found.vulnerability:.9g}"
         elif found.consumer.loss.is_binary:
