@@ -83,6 +83,16 @@ def test_sums_means_and_bins_by_group(run):
     assert 20 <= whole["rows"][0]["m"] <= 60
 
 
+def test_intervals_that_hold_at_once_are_wider(run):
+    sql = "select region, count(*) as n from people group by region"
+    words = ("ask", sql, "--epsilon", "1", "--dry-run", "--json")
+    each, at_once = run(*words).data, run(*words, "--simultaneous").data
+    errors = [told["questions"][0]["questions"][0]["error"][0] for told in (each, at_once)]
+    assert errors[0] < errors[1]
+    told = run("ask", sql, "--epsilon", "1", "--simultaneous")
+    assert "at once" in told.out
+
+
 def test_a_dry_run_pays_nothing_and_reads_nothing(run):
     Path("people.csv").unlink()
     told = run("ask", COUNT, "--epsilon", "0.5", "--dry-run", "--json").data

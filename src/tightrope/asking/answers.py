@@ -63,6 +63,8 @@ class Answer:
         How good the noise is, in sentences.
     releases
         The releases behind it, with their keys and signed receipts.
+    simultaneous
+        Whether all intervals hold at once with the confidence, not each.
     usual
         For each title the error that the usual noise would have, where it is known.
 
@@ -84,6 +86,7 @@ class Answer:
     notes: tuple[str, ...] = ()
     releases: tuple[Release, ...] = field(default=(), repr=False)
     name: str = ""
+    simultaneous: bool = False
     usual: tuple[Fraction | None, ...] = ()
 
     @property
@@ -176,6 +179,7 @@ class Answer:
             "titles": list(self.titles),
             "rows": self.records(),
             "confidence": float(self.confidence),
+            "simultaneous": self.simultaneous,
             "epsilon": self.epsilon,
             "charged": str(self.charged),
             **({"delta": str(self.delta)} if self.delta else {}),

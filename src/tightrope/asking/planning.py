@@ -119,6 +119,12 @@ class Question:
     epsilon: Epsilon
     parts: tuple[Part, ...]
 
+    def each(self, confidence: Fraction) -> Fraction:
+        """Return the level of each number at which all of them hold at once [Bonferroni]."""
+        shapes = [part.shape for part in self.parts]
+        numbers = sum(len(shape.groups) if shape.axes else len(shape.titles) for shape in shapes)
+        return 1 - (1 - confidence) / max(numbers, 1)
+
     def notes(self, confidence: Fraction) -> tuple[str, ...]:
         """Say how good the noise is, and what the usual noise would have had."""
         told = [note for part in self.parts for note in _quality(part, confidence)]
@@ -158,11 +164,14 @@ class Plan:
         What all of them cost together.
     remaining
         What is left of the table's budget now, where the ledger or the facts know it.
+    simultaneous
+        Whether all numbers of an answer are within their errors at once, not each.
     """
 
     questions: tuple[Question, ...]
     confidence: Fraction
     remaining: Fraction | None = None
+    simultaneous: bool = False
     _given: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -170,21 +179,26 @@ class Plan:
         """What all questions cost together."""
         return sum((p.cost for one in self.questions for p in one.parts), Fraction(0))
 
+    def level(self, question: Question) -> Fraction:
+        """Return the probability with which each number of a question keeps its error."""
+        return question.each(self.confidence) if self.simultaneous else self.confidence
+
     def as_dict(self) -> dict[str, Any]:
         """Return what ``tightrope ask --dry-run`` prints as JSON."""
         return {
             "cost": str(self.cost),
             "remaining": None if self.remaining is None else str(self.remaining),
             "confidence": float(self.confidence),
-            "questions": [one.as_dict(self.confidence) for one in self.questions],
+            "simultaneous": self.simultaneous,
+            "questions": [one.as_dict(self.level(one)) for one in self.questions],
         }
 
     def __str__(self) -> str:
         lines = []
         for one in self.questions:
             for part in one.parts:
-                lines.append(f"{', '.join(part.shape.titles)}: {error_text(part, self.confidence)}")
-            lines += one.notes(self.confidence)
+                lines.append(f"{', '.join(part.shape.titles)}: {error_text(part, self.level(one))}")
+            lines += one.notes(self.level(one))
         return "\n".join([*lines, f"cost: ε = {shown(self.cost)}"])
 
 
@@ -205,6 +219,7 @@ def ask(
     key: str | None = None,
     delta: float | Fraction | str = 0,
     series: str | None = None,
+    simultaneous: bool = False,
     progress: Told | None = None,
 ) -> Answer:
     """Publish the answer to one SELECT: understand, design, prove, charge once, draw.
@@ -259,7 +274,7 @@ def ask(
         [Wanted(sql, error=None if error is None else positive(error, "an error"))],
         epsilon=epsilon, confidence=confidence, data=data, facts=facts, ledger=ledger,
         budget=budget, columns=columns, population=population, neighbours=neighbours, user=user,
-        delta=delta, series=series, progress=progress,
+        delta=delta, series=series, simultaneous=simultaneous, progress=progress,
     )  # fmt: skip
     return ask_all(made, key=key)[0]
 
@@ -279,6 +294,7 @@ def plan(
     user: str | None = None,
     delta: float | Fraction | str = 0,
     series: str | None = None,
+    simultaneous: bool = False,
     progress: Told | None = None,
 ) -> Plan:
     """Make everything ready to publish the answers to several SELECTs; nothing is paid.
@@ -321,7 +337,7 @@ def plan(
         "has_facts": facts is not None, "ledger": ledger, "series": series,
     }  # fmt: skip
     left = _remaining(ledger, shapes[0][0], budget)
-    return Plan(tuple(questions), level, left, given)
+    return Plan(tuple(questions), level, left, simultaneous, given)
 
 
 def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
@@ -365,25 +381,24 @@ def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
                 )
             )
     done = iter(carry_out(requests, given["ledger"]))
-    return [
-        _answer(one, tuple(next(done) for _ in one.parts), made.confidence)
-        for one in made.questions
-    ]
+    return [_answer(one, tuple(next(done) for _ in one.parts), made) for one in made.questions]
 
 
-def _answer(question: Question, releases: tuple[Release, ...], confidence: Fraction) -> Answer:
-    parts, shape = question.parts, question.parts[0].shape
+def _answer(question: Question, releases: tuple[Release, ...], made: Plan) -> Answer:
+    parts, shape, confidence = question.parts, question.parts[0].shape, made.confidence
+    each = made.level(question)
     pairs = zip(parts, releases, strict=True)
     return Answer(
         keys=shape.keys,
         titles=tuple(title for part in parts for title in part.shape.titles),
         usual=tuple(part.usual(confidence) for part in parts for _ in part.shape.titles),
-        rows=joined([estimates(p.shape, p.mechanisms, one, confidence) for p, one in pairs]),
+        rows=joined([estimates(p.shape, p.mechanisms, one, each) for p, one in pairs]),
         confidence=confidence,
+        simultaneous=made.simultaneous,
         epsilon=str(question.epsilon),
         charged=sum((release.charged for release in releases), Fraction(0)),
         remaining=releases[-1].remaining,
-        notes=question.notes(confidence),
+        notes=question.notes(each),
         releases=releases,
         name=question.wanted.name,
     )

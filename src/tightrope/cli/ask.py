@@ -24,6 +24,7 @@ def ask(
     confidence: str = "0.95",
     file: Path | None = None,
     dry_run: bool = False,
+    simultaneous: bool = False,
     data: str | None = None,
     facts: Path | None = None,
     ledger: str | None = None,
@@ -55,8 +56,8 @@ def ask(
         '-- name: …', '-- weight: 2' or '-- error: 20'. Asked again, what is paid is not paid again.
     dry_run
         Show the errors, the cost and what is left; nothing is paid and no row is read.
-    facts : FILE
-        The public facts; tightrope.toml where there is one by default.
+    simultaneous
+        Intervals that hold for all numbers of an answer at once, not for each.
     ledger : URL
         The ledger; ledger.db beside the facts by default.
     report : FILE
@@ -100,7 +101,7 @@ def ask(
             wanted, epsilon=epsilon, confidence=confidence, data=data, facts=known,
             ledger=ledger, budget=budget, columns=columns, population=population,
             neighbours=neighbours, user=user, delta=delta, series=series,
-            progress=told,
+            simultaneous=simultaneous, progress=told,
         )  # fmt: skip
     if dry_run:
         show(as_json, made.as_dict(), lambda console: _draw_plan(console, made))
@@ -148,7 +149,8 @@ def _draw_answers(console: Console, answers: list[Answer]) -> None:
     paid, last = sum((one.charged for one in answers if one.fresh), Fraction(0)), answers[-1]
     again = "" if all(one.fresh for one in answers) else " (the rest was answered before)"
     rows = {
-        "intervals": f"{float(last.confidence) * 100:.4g} % each",
+        "intervals": f"{float(last.confidence) * 100:.4g} % "
+        + ("for all of an answer at once" if last.simultaneous else "each"),
         "paid": f"ε = {shown(paid)}{again}" if paid else "nothing: answered before",
         "left": f"{shown(last.remaining)} of the budget of table "
         f"{last.releases[-1].receipt['table']}",
@@ -170,9 +172,9 @@ def _draw_plan(console: Console, made: Plan) -> None:
         rows = {}
         for part in one.parts:
             groups = f" in {len(part.shape.groups)} groups" if part.shape.axes else ""
-            rows[", ".join(part.shape.titles) + groups] = error_text(part, made.confidence)
+            rows[", ".join(part.shape.titles) + groups] = error_text(part, made.level(one))
         facts_table(console, f"{one.wanted.name or 'question'} at ε = {one.epsilon}", rows)
-        paragraphs(console, one.notes(made.confidence))
+        paragraphs(console, one.notes(made.level(one)))
         console.print()
     left = made.remaining
     rows = {"cost": f"ε = {shown(made.cost)}; nothing is paid yet"}
