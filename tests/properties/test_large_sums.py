@@ -15,6 +15,7 @@ from tightrope.graphs import PathPower
 from tightrope.optimize import SolverSettings, design
 from tightrope.optimize.staircases import cheapest_cores
 from tightrope.proofs import prove
+from tightrope.publish.intervals import confidence_set, promised_error
 
 #: Every question is large: what windows and ends do can be compared with the engine.
 SMALL = SolverSettings(window_answers=20, staircase_entries=100_000)
@@ -133,6 +134,13 @@ def test_damaged_windows_are_refused() -> None:
     # Answers outside count as the nearest inside.
     inside = made.window
     assert made.row_weights(inside[-1]).tolist() == made.row_weights(6000).tolist()
+
+    # An interval that holds an end of the window holds all answers that count as it.
+    outputs = [made.output_label(o) for o in range(made.shape[1])]
+    assert confidence_set(made, min(outputs)).bounds[0][0] == 0
+    low, high = confidence_set(made, sorted(outputs)[len(outputs) // 2]).bounds[0]
+    assert inside[0] < low < high < inside[-1]
+    assert promised_error(made)[0] >= 6000 - inside[-1]
 
     def steeper(weights: np.ndarray) -> np.ndarray:
         # The answers beside the end of the window keep privacy, but the end itself does not.

@@ -50,7 +50,7 @@ class SolverSettings:
     #: Up to this many answers no window is looked for: all answers are quick enough.
     window_answers: int = 1000
     #: Up to this many answers the engine follows in a window where staircases are not enough.
-    window_engine: int = 300
+    window_engine: int = 100
     #: Most entries of a simple mechanism that a design is compared with.
     baseline_entries: int = 20_000_000
     #: The same for a risk-averse consumer, whose best remap is a linear program.

@@ -61,9 +61,9 @@ def unbounded_route(task: Task) -> Plan | str:
 
 
 def worst_case(task: Task) -> Task:
-    """Return the task of who thinks all answers possible, for a uniform prior over them."""
+    """Return the task of who thinks all answers possible: no prior loses more than its worst."""
     consumer = task.consumer
-    if consumer.risk_averse or not consumer.prior.is_uniform:
+    if consumer.risk_averse:
         return task
     everyone = range(task.graph.size)
     return replace(task, consumer=Consumer(support=everyone, loss=consumer.loss))
