@@ -966,7 +966,7 @@ def question_graph(question: str, relation: str) -> Graph:
         forms["counts", 2] = lambda n, k: ("box", [(n + 1, 1)] * k)
         forms["databases", 2] = lambda u, v: ("product", [(v + absent, v - 1 + absent)] * u)
     else:
-        forms["sum", 2] = lambda u, v: ("capped" if v > 1 else "box", [(u * v + 1, v)])
+        forms["sum", 2] = _sum_of_some
     if not absent:
         forms["mean", 2] = lambda u, v: ("box", [(u * v + 1, v)])
     need(not sizes or max(sizes) < 1 << 23, f"question: {question} is too large")
@@ -985,7 +985,8 @@ def question_graph(question: str, relation: str) -> Graph:
     if form == "list":
         need(len(sides) < 1 << 20, f"question: {question} is too large")
         edges = np.array(sides, np.int64).reshape(-1, 2)
-        return listed_graph(len(sides) + 1, edges, edges[:, 0] * 0, [Fraction(1)], int)
+        nodes = 1 + max((h for _, h in sides), default=0)
+        return listed_graph(nodes, edges, edges[:, 0] * 0, [Fraction(1)], int)
     if form == "ring" and sides[0][0] == 3:
         form, sides = "box", [(3, 2)]
     need(
@@ -1006,6 +1007,15 @@ def question_graph(question: str, relation: str) -> Graph:
     else:
         graph.line = Fraction(0), Fraction(1)
     return graph
+
+
+def _sum_of_some(u: int, v: int) -> tuple[str, Any]:
+    """Derive a sum of at most u values up to v: nobody can join those that only u people have."""
+    size = u * v + 1
+    if v == 1 or size > 1 << 12:
+        return "capped" if v > 1 else "box", [(size, v)]
+    ends = ((i, range(i + 1, min(size, i + v + 1))) for i in range((u - 1) * v + 1))
+    return "list", [(i, h) for i, near in ends for h in near]
 
 
 def window_graph(graph: Graph, start: int, size: int) -> Graph:
