@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tightrope.optimize.faces import Face, label_all
-from tightrope.optimize.interior import faces_of, interior_effort, interior_point
+from tightrope.optimize.interior import faces_of, interior_effort, interior_points
 from tightrope.optimize.master import MasterSolution, solve_master
 from tightrope.optimize.objective import ExpectedLoss, Objective
 from tightrope.optimize.pricing import CheapestRays, Priced, Pricer, price
@@ -239,11 +239,12 @@ def _from_inside(
     problem = best.problem
     if watch is not None:
         watch.say("solving for all columns at once by an interior-point method")
-    found = interior_point(problem, guesses, tuned.interior_gap, watch)
+    sharp, small, light = tuned.interior_sharp, tuned.interior_small, tuned.interior_light
+    for found in interior_points(problem, guesses, tuned.interior_gap, watch):
+        faces = faces_of(problem, found, sharp, small, light)
+        if sum(face.dimension for face in faces.values()) <= tuned.interior_numbers * problem.size:
+            break
     proved = _Proof(problem, best.multipliers, found.prices).priced(pricer, guesses)[1]
-    faces = faces_of(
-        problem, found, tuned.interior_sharp, tuned.interior_small, tuned.interior_light
-    )
     return max(best, proved, key=lambda one: one.bound), _with_flat(problem, faces, guesses)
 
 

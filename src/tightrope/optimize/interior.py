@@ -64,37 +64,39 @@ class Interior:
     prices: Floats
 
 
-def interior_point(
+def interior_points(
     problem: Problem, guesses: Ints, gap: float, watch: Watch | None = None
-) -> Interior:
-    """Return columns and prices whose losses differ by the relative gap, or what doubles allow.
+) -> Iterator[Interior]:
+    """Yield a point with this relative gap between loss and prices, then with a tenth of it.
+
+    So it goes on; the last one is as near as doubles allow.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Clique
     >>> problem = Problem(Clique(3), Epsilon.of("ln(2)"), (np.ones((3, 3)) - np.eye(3)) / 3)
-    >>> found = interior_point(problem, problem.guesses, 1e-6)
+    >>> found = next(interior_points(problem, problem.guesses, 1e-6))
     >>> found.columns[0].round(4).tolist(), found.prices.sum().round(4)
     ([0.5, 0.25, 0.25], np.float64(0.5))
     """
     from scipy.linalg import LinAlgError
 
-    path = _Path.of(problem, guesses)
-    best = path.point()
-    for _ in range(MOST_STEPS):
-        if path.gap < gap:
-            break
-        if watch is not None and watch.still_at_it():
-            raise Stopped
-        try:
-            with np.errstate(all="ignore"):
-                path.advance()
-        except LinAlgError:
-            break
-        if not np.isfinite(path.gap):
-            break
-        best = path.point()
-    path.pool.shutdown()
-    return best
+    with ThreadPoolExecutor(processors()) as pool:
+        path = _Path.of(problem, guesses, pool)
+        for _ in range(MOST_STEPS):
+            best = path.point()
+            if path.gap < gap:
+                yield best
+                gap /= 10
+            if watch is not None and watch.still_at_it():
+                raise Stopped
+            try:
+                with np.errstate(all="ignore"):
+                    path.advance()
+            except (LinAlgError, ValueError):
+                break
+            if not np.isfinite(path.gap):
+                break
+        yield best
 
 
 def interior_effort(problem: Problem, guesses: Ints) -> float:
@@ -179,7 +181,7 @@ class _Path:
     unit: float
 
     @classmethod
-    def of(cls, problem: Problem, guesses: Ints) -> _Path:
+    def of(cls, problem: Problem, guesses: Ints, pool: ThreadPoolExecutor) -> _Path:
         """Start where all columns are equal, and all products of slack and multiplier too."""
         order, place, width = _ordered(problem)
         net = arcs(problem.size, place[problem.edges], problem.lengths, problem.alpha)[1]
@@ -192,7 +194,6 @@ class _Path:
         z = np.tile((1 - fall) * x[0, 0], (count, 1))
         push = np.bincount(net[1], 1 - fall, n).mean()
         y = (float(np.abs(costs).mean()) / push) / z * z.mean()
-        pool = ThreadPoolExecutor(processors())
         prices = np.zeros(len(problem.class_sizes))
         band = np.empty((count, n, width))
         return cls(problem, guesses, order, net, costs, shares, pool, x, z, y, prices, band, unit)
