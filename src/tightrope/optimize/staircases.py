@@ -265,8 +265,8 @@ def cheapest_cores(
 ) -> tuple[Floats, Ints, Ints]:
     """Return for the weights of each guess what its cheapest staircase is worth, and its core.
 
-    Cores end at most ``near`` widths from the guess: a staircase far off is worth next to nothing
-    there, whatever the weights are, and proves nothing.
+    Cores end at most ``near`` widths from the guess, or with the line: a staircase far off is worth
+    next to nothing there, whatever the weights are, and proves nothing.
 
     >>> value, low, high = cheapest_cores(np.array([[-1.0, -1, 3, 3], [3, -1, -1, 3]]), 1, 0.5)
     >>> value.tolist(), low.tolist(), high.tolist()
@@ -287,7 +287,9 @@ def cheapest_cores(
         # A column of ``before`` is shifted by the width, so that what lies ahead of 0 is 0.
         before[:, a + width] = alpha * (sums[:, a] - sums[:, starts] + before[:, a])
     opened = before[:, width:] - sums[:, :n]
-    opened[far] = behind[:, :n][far] = np.inf
+    # Where the prior falls faster than α, a core may go on to the end of the line.
+    opened[:, 1:][far[:, 1:]] = np.inf
+    behind[:, : n - 1][far[:, :-1]] = np.inf
     total = np.minimum.accumulate(opened, axis=1) + sums[:, 1:] + behind[:, :n]
     high = total.argmin(axis=1)
     rows: Any = np.arange(many)
