@@ -154,7 +154,7 @@ def _draw_answers(console: Console, answers: list[Answer]) -> None:
         "paid": f"ε = {shown(paid)}{again}" if paid else "nothing: answered before",
         "left": f"{shown(last.remaining)} of the budget of table "
         f"{last.releases[-1].receipt['table']}",
-        "key": ", ".join(dict.fromkeys(r.key for one in answers for r in one.releases)),
+        "key": _keys([release.key for one in answers for release in one.releases]),
     }
     slack = sum((one.delta for one in answers if one.fresh), Fraction(0))
     rows["paid"] += f", δ = {float(slack):g}" if slack else ""
@@ -162,6 +162,13 @@ def _draw_answers(console: Console, answers: list[Answer]) -> None:
     if by.series is not None:
         rows["paid"] = f"by the series {by.series}, in which {by.left} releases are left"
     facts_table(console, "", rows)
+
+
+def _keys(keys: list[str]) -> str:
+    """Say the keys of a job in short: its own, and the first and last number."""
+    first, last = keys[0], keys[-1]
+    job = first.rpartition("/")[0]
+    return f"{first} to {last.removeprefix(job)}" if len(keys) > 1 and job else ", ".join(keys)
 
 
 def _draw_plan(console: Console, made: Plan) -> None:
