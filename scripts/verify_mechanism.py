@@ -69,6 +69,7 @@ import os
 import re
 import sys
 import zlib
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -2336,6 +2337,11 @@ def unbounded_bound(lattice: Lattice, loss: str, gamma: int) -> Fraction:
     *Crosses.* Along each coordinate p is private on a line, and the losses are sums over them.
     On cubes and ranges this is a bound as well.
 
+    *Sizes.* On a cube the sizes have ``a_(t+1)^(1/k) >= a_t^(1/k) + 2`` (Brunn and Minkowski, for
+    the unit cells around the points), and a set of a size has at least the absolute loss of as
+    many points next to 0. What a set loses less μ times its size is convex in the size, so
+    the worst sizes are (r + 2t)^k, r >= 1; bounded over intervals of r.
+
     *Layers.* Let weights g_t have ``g_(t+1) <= γ·g_t``, let N_t be the layer sizes, φ_t rising, and
     μ = Σ g·N·φ / Σ g·N. If a point of layer t, uniformly drawn, can be moved by one step to
     a uniform point of layer t+1, then a flow of T_t/(γ·g_t), T_t = Σ_(s<=t) g_s·N_s·(μ - φ_s) >= 0,
@@ -2382,7 +2388,35 @@ def unbounded_bound(lattice: Lattice, loss: str, gamma: int) -> Fraction:
     lost = sum(m * least(t) for t, m in enumerate(mass))
     if lattice.form == "roots" and loss != "binary":
         _check_flow(lattice, gamma, powers, sizes, [least(t) for t in range(len(sizes))])
+    if lattice.form == "cube" and loss == "absolute":
+        found = max(found, _size_bound(k, powers))
     return max(found, Fraction(lost, sum(mass)))
+
+
+def _size_bound(k: int, powers: list[int], parts: int = 64) -> Fraction:
+    """Return the least loss over size of sets with (r + 2t)^k points, over intervals of r."""
+    best: Fraction | None = None
+    sums, losses = [1], [0]  # points up to each absolute loss, and their losses
+    spheres = Lattice("cross", k, 1)
+    start, unit = parts, parts**k
+    while True:
+        need_work("the sizes of a bound", len(powers) * start.bit_length() * parts, 4000)
+        end = start + max(1, start // parts)
+        lost = size = 0
+        for t, g in enumerate(powers):
+            low = (start + 2 * parts * t) ** k  # sizes in units of parts^-k
+            while sums[-1] * unit < low:
+                many = spheres.layer(len(sums))
+                losses.append(losses[-1] + len(sums) * many)
+                sums.append(sums[-1] + many)
+            r = bisect_left(sums, -(-low // unit))
+            far = losses[r] * unit - r * (sums[r] * unit - low)
+            if not t and best is not None and far * best.denominator >= best.numerator * low:
+                return best
+            lost, size = lost + g * far, size + g * (end + 2 * parts * t) ** k
+        found = Fraction(lost, size)
+        best = found if best is None else min(best, found)
+        start = end
 
 
 def _powers(lattice: Lattice, gamma: int) -> tuple[list[int], list[int]]:

@@ -144,7 +144,25 @@ def _proved(graph: AnswerGraph, loss: str, epsilon: Epsilon) -> float:
     elif loss == "squared":
         split = 1 / (k - 1) if lattice.hidden else 4 / k
         least = np.maximum(np.ceil(split * t * t), t * (2 - lattice.hidden))
+    if form == "cube" and loss == "absolute":
+        alone = max(alone, _size_bound(k, g, len(noise.layers)))
     return max(alone if form == "cube" else 0.0, float(noise.layers @ least))
+
+
+def _size_bound(k: int, g: float, count: int, parts: int = 64) -> float:
+    """Return the judge's bound for the absolute loss of k counts by the sizes of sets."""
+    t, best, start = np.arange(count), math.inf, parts
+    sizes = NoiseLattice("cross", k, 1).layers(k * (count + 8) + 8)
+    sums = np.cumsum(np.array(sizes, float))
+    losses = np.cumsum(np.array([r * n for r, n in enumerate(sizes)], float))
+    while True:
+        end = start + max(1, start // parts)
+        low, high = ((x / parts + 2 * t) ** k for x in (start, end))
+        r = np.minimum(np.searchsorted(sums, low), len(sums) - 1)
+        far = losses[r] - r * (sums[r] - low)
+        if far[0] >= best * low[0]:
+            return best
+        best, start = min(best, float((g**t @ far) / (g**t @ high))), end
 
 
 def _slope(lattice: NoiseLattice, loss: str, epsilon: float, best: float) -> float:
