@@ -71,6 +71,8 @@ def test_thousand_answers_keep_the_page_alive(tab, picture):
     tab.page.locator("[data-heat] .hm image").wait_for()
     # The browser draws a picture of blocks, not of a million answers.
     assert "143 × 143 blocks" in tab.text("[data-heat-note]")
+    # Single cells are too small to see: the noise around one answer is drawn as a curve.
+    tab.wait("[data-noise-around] .bars")
     picture(tab, "thousand")
     box = tab.page.locator("[data-heat] .nsewdrag").bounding_box()
     tab.page.mouse.move(box["x"] + 5, box["y"] + 5)

@@ -400,6 +400,18 @@ def heat_of(
     return heat, tuple(tuple(f"{weight}/2^{opened.bits}" for weight in row) for row in rows)
 
 
+def noise_of(mechanism: bytes) -> tuple[tuple[float, float], ...]:
+    """Return the noise around an answer in the middle, for mechanisms too large to be seen.
+
+    >>> len(noise_of(make(State(question="count(9)", epsilon="1")).mechanism))
+    10
+    """
+    from tightrope.certify import Mechanism
+    from tightrope.studio.tables import noise_curve
+
+    return noise_curve(Mechanism(mechanism))
+
+
 def matrix_csv(mechanism: bytes, most: int = 4_000_000) -> str:
     """Return the probabilities of a mechanism as CSV, as exact fractions.
 

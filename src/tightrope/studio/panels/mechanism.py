@@ -12,9 +12,14 @@ from tightrope.report.texts import score_hint
 from tightrope.studio.asking import Refused
 from tightrope.studio.jobs import Ended
 from tightrope.studio.panels import Panel, card, facts, table
-from tightrope.studio.pictures import bars_picture, graph_picture, heat_picture
+from tightrope.studio.pictures import (
+    bars_picture,
+    graph_picture,
+    heat_picture,
+    noise_picture,
+)
 from tightrope.studio.state import State
-from tightrope.studio.work import Outcome, Shown, heat_of, make, routes, universal
+from tightrope.studio.work import Outcome, Shown, heat_of, make, noise_of, routes, universal
 
 #: The answers that a state determines; the rest of it does not matter for a design.
 MATTERS = frozenset({"question", "graph", "neighbours", "epsilon", "consumers", "route"})
@@ -48,6 +53,9 @@ class MechanismPanel(Panel):
                     self._log = ui.switch("logarithmic colours", on_change=self._draw_heat)
                     ui.button("Whole mechanism", on_click=self._whole).props("flat dense no-caps")
                     self._heat_note = ui.label().classes("tr-note").props("data-heat-note")
+                self._noise = ui.plotly({"data": [], "layout": {}}).classes("w-full")
+                self._noise.style("height: 210px").props("data-noise-around")
+                self._noise.set_visibility(False)
             with ui.element("div").classes("tr-stack"):
                 with card("Comparison"):
                     self._bars = ui.plotly({"data": [], "layout": {}}).classes("w-full")
@@ -190,6 +198,15 @@ class MechanismPanel(Panel):
             found = await self.page.slots.run("heat", heat_of, made.mechanism, window)
             self._heat, self._exact = found
             self._draw_heat()
+            if window is None:
+                await self._show_noise(made.mechanism, found[0].is_reduced)
+
+    async def _show_noise(self, mechanism: bytes, large: bool) -> None:
+        """Draw the noise around one answer where single cells of the matrix cannot be seen."""
+        curve = await self.page.slots.run("noise", noise_of, mechanism) if large else ()
+        self._noise.set_visibility(bool(curve))
+        if curve:
+            self._noise.update_figure(noise_picture(curve))
 
     def _whole(self) -> None:
         self.page.start(self._load_heat(None))
