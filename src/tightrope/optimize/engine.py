@@ -16,7 +16,7 @@ from tightrope.optimize.faces import Face, label_all
 from tightrope.optimize.interior import faces_of, interior_effort, interior_points
 from tightrope.optimize.master import MasterSolution, solve_master
 from tightrope.optimize.objective import ExpectedLoss, Objective
-from tightrope.optimize.pricing import CheapestRays, Priced, Pricer, price
+from tightrope.optimize.pricing import CheapestRays, Priced, Pricer, highest, price
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 from tightrope.optimize.progress import Callback, Progress, Watch, relative_gap
 from tightrope.optimize.settings import SolverSettings
@@ -318,11 +318,19 @@ def _grown(
     """Join the rays with a negative value to the faces of their guesses."""
     problem, rays = aimed.problem, found.rays
     grown = dict(faces)
+    # Pricing cuts off what prices are above the steepest rays, so it does not find these.
+    above = aimed.prices - highest(problem, aimed.prices)
+    for i in np.flatnonzero(above > tuned.price_margin * np.abs(aimed.prices).mean()).tolist():
+        k = int(problem.steepest_guesses[i])
+        if k in grown:
+            joined = grown[k].joined_with(problem.distances[i])
+            if (joined.tight != grown[k].tight).any():
+                grown[k] = joined
     for q in np.flatnonzero(rays.negative).tolist():
         k = int(guesses[q])
         weights = problem.costs[:, k] - aimed.prices
         heights = localised(problem, rays, q, weights, tuned.local_share)
-        face = faces.get(k)
+        face = grown.get(k)
         joined = Face.of_ray(problem, heights) if face is None else face.joined_with(heights)
         if face is None or (joined.tight != face.tight).any():
             grown[k] = joined

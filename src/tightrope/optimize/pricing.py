@@ -217,6 +217,11 @@ class Priced:
         return float(self.prices.sum())
 
 
+def highest(problem: Problem, prices: Floats) -> Floats:
+    """Return what the rays that fall as fast as they can leave of prices (see :func:`price`)."""
+    return np.asarray(problem.price_limits + problem.rates @ np.maximum(-prices, 0.0))
+
+
 def price(
     problem: Problem, pricer: Pricer, prices: Floats, guesses: Ints, *, margin: float = 0.0
 ) -> Priced:
@@ -237,8 +242,7 @@ def price(
     >>> found.rays.values.round(3).tolist(), found.bound < 1 / 3
     ([-0.125, -0.125], True)
     """
-    most = problem.price_limits + problem.rates @ np.maximum(-prices, 0.0)
-    safe = np.minimum(prices, most) - margin * float(np.abs(prices).mean())
+    safe = np.minimum(prices, highest(problem, prices)) - margin * float(np.abs(prices).mean())
     weights = problem.costs[:, guesses] - safe[:, None]
     rays = pricer.cheapest(weights, problem.anchors[guesses], guesses.tolist())
     # Answers of a class are lowered as one.

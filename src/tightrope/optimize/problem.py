@@ -117,7 +117,7 @@ class Problem:
             getattr(self, shared)
         other = copy.copy(self)
         object.__setattr__(other, "costs", costs)
-        for own in ("useful", "_is_binary", "price_limits"):
+        for own in ("useful", "_is_binary", "_steepest"):
             other.__dict__.pop(own, None)
         return other
 
@@ -164,12 +164,23 @@ class Problem:
         return np.asarray(self.alpha ** self.distances.astype(float))
 
     @functools.cached_property
+    def _steepest(self) -> tuple[Floats, Ints]:
+        lost = self.rates @ self.costs
+        best = lost.argmin(axis=1)
+        return np.take_along_axis(lost, best[:, None], axis=1)[:, 0], best
+
+    @property
     def price_limits(self) -> Floats:
         r""":math:`\min_k (\Phi c_k)_i`, which prices that prove a bound are not above.
 
         Unless some of them are negative.
         """
-        return np.asarray((self.rates @ self.costs).min(axis=1))
+        return self._steepest[0]
+
+    @property
+    def steepest_guesses(self) -> Ints:
+        """For each answer the guess whose column that falls as fast as it can from it is best."""
+        return self._steepest[1]
 
     @functools.cached_property
     def anchors(self) -> Ints:

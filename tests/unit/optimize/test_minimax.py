@@ -9,6 +9,7 @@ from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import Clique, Cycle, PathPower, Star
 from tightrope.mechanisms import geometric
 from tightrope.optimize import design, engine, minimax_remap
+from tightrope.queries import query
 
 
 def averse(graph, support="all", loss="binary"):
@@ -122,3 +123,14 @@ def test_remaps_without_sense_are_refused() -> None:
         minimax_remap(two, averse(Clique(3)))
     with pytest.raises(TooLarge, match="fewer answers"):
         minimax_remap(geometric(PathPower(3000), 1), averse(PathPower(3000)))
+
+
+def test_two_guesses_for_five_answers_find_the_steepest_columns() -> None:
+    # Pricing cuts prices off at the steepest columns; a search that did not add them stopped at
+    # six times the least loss.
+    losses = [[abs(i - k) % 3 / 7 for k in range(2)] for i in range(5)]
+    graph = query("count(4)", neighbours="add-remove").graph
+    consumer = Consumer.of(graph, loss=losses, support=[graph.label(0), graph.label(4)])
+    found = design(graph, "ln(4)", consumer, "rays")
+    assert found.certified
+    assert found.expected_loss == pytest.approx(1 / 224, rel=1e-9)
