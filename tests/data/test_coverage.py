@@ -62,9 +62,7 @@ def drawer(mechanism, answer):
     if isinstance(mechanism, ScoreMechanism):
         return ScoreSampler(mechanism, answer).draw_index
     if mechanism.noise is not None:
-        sampler = LatticeSampler(mechanism, answer)
-        points = sampler.draw_points(RELEASES).tolist()
-        return functools.partial(next, map(sampler.lattice.held, points))
+        return functools.partial(next, iter(LatticeSampler(mechanism, answer).draws(RELEASES)))
     outputs = iter(Sampler(mechanism, mechanism.input_index(answer)).draws(RELEASES))
     return functools.partial(next, outputs)
 
