@@ -66,9 +66,11 @@ lock: ## make the lock files of the project and of the benchmarks' peers anew (n
 	"$$uv" pip compile pyproject.toml --upgrade --quiet --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --extra all --extra dev \
 	  --custom-compile-command "make lock" --output-file requirements.lock && \
-	"$$uv" pip compile benchmarks/peers.txt --upgrade --quiet --universal --python-version 3.11 \
-	  --generate-hashes --no-emit-index-url --no-emit-find-links \
-	  --custom-compile-command "make lock" --output-file benchmarks/peers.lock
+	for list in peers smartnoise tumult; do \
+	  "$$uv" pip compile benchmarks/$$list.txt --upgrade --quiet --universal --python-version 3.11 \
+	    --generate-hashes --no-emit-index-url --no-emit-find-links \
+	    --custom-compile-command "make lock" --output-file benchmarks/$$list.lock || exit 1; \
+	done
 
 clean: ## remove .venv and everything built
 	@rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks benchmarks/.peers

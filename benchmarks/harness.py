@@ -126,7 +126,7 @@ class Result:
 def run_way(module: str, way: str, row: Row, limit: float) -> Result:
     """Measure one way on one row: in one process, or in several when it is short."""
     arguments = row.arguments
-    python = sys.executable if way in peers.AT_HOME else str(peers.PYTHON)
+    python = sys.executable if way in peers.AT_HOME else str(peers.python_of(way))
     first = _process(python, module, way, arguments, limit)
     found = [first]
     total = sum(first.wall)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +19,18 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 LIMITS = ROOT / "benchmarks" / "limits.toml"
 #: Pages that quote numbers, between these marks, and the way from them to the page.
 QUOTING = {"README.md": "docs/benchmarks.md", "docs/comparison.md": "benchmarks.md"}
+#: The page with the job done by each library, between these marks.
+JOB_PAGE = ROOT / "docs" / "comparison.md"
+JOB_BEGIN = "<!-- job: written by python -m benchmarks.page -->\n"
+JOB_END = "<!-- end of job -->\n"
 BEGIN = "<!-- numbers: written by python -m benchmarks.page -->\n"
 END = "<!-- end of numbers -->\n"
 
 #: Order of the sections.
-ORDER = ("existence", "optimal", "remap", "derive", "leakage", "verification", "draws",
+ORDER = ("job", "existence", "optimal", "remap", "derive", "leakage", "verification", "draws",
          "cold_start", "release", "cluster")  # fmt: skip
 #: Comparisons whose time is that of another program for the most part.
-NOT_OURS = ("release", "cluster", "cold_start")
+NOT_OURS = ("job", "release", "cluster", "cold_start")
 SLOWEST = 5
 
 #: Rows that other pages quote: what, comparison, row, way.
@@ -197,12 +201,41 @@ def quoted(results: Mapping[str, Mapping[str, Any]], way_to_page: str) -> str:
     return "\n".join(lines)
 
 
-def requoted(text: str, numbers: str) -> str:
+def job_table(results: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the job done by each library: lines, seconds and errors side by side."""
+    from benchmarks.job import QUESTIONS
+
+    found = results["job"]
+    of = {way: Result.read(one) for way, one in found["rows"][0]["results"].items()}
+    done = {way: one for way, one in of.items() if one.status == "ok"}
+    lines = [f"| | {' | '.join(map(show.name, done))} |", "|---" * (len(done) + 1) + "|"]
+    told = {
+        "lines of the script": (str(one.facts["lines"]) for one in done.values()),
+        "processor seconds, from start to end": (one.times("cpu").text for one in done.values()),
+    }
+    lines += [f"| {words} | {_cells(texts)} |" for words, texts in told.items()]
+    for name, words in QUESTIONS.items():
+        errors = (r.facts["errors"].get(name) for r in done.values())
+        said = _cells("not offered" if error is None else f"± {error:.3g}" for error in errors)
+        lines.append(f"| mean error of {words} | {said} |")
+    missing = [f"{show.name(way)}: {one.why}" for way, one in of.items() if way not in done]
+    runs = ", ".join(f"{show.name(way)} {r.facts['runs']}" for way, r in done.items())
+    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items()
+                         if name.endswith("(peer)"))  # fmt: skip
+    lines.append(f"\nErrors are means over runs ({runs}); {versions}; {found['date']}.\n")
+    return "\n".join([*lines, *missing])
+
+
+def _cells(texts: Iterable[str]) -> str:
+    return " | ".join(texts)
+
+
+def requoted(text: str, numbers: str, marks: tuple[str, str] = (BEGIN, END)) -> str:
     """Return a page with the part between the marks replaced."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, rest = text.partition(marks[0])
+    _, end, after = rest.partition(marks[1])
     if not (begin and end):
-        raise SystemExit(f"the page must hold the lines {BEGIN!r} and {END!r}")
+        raise SystemExit(f"the page must hold the lines {marks[0]!r} and {marks[1]!r}")
     return f"{before}{begin}\n{numbers}\n{end}{after}"
 
 
@@ -228,6 +261,10 @@ def write() -> None:
         path = ROOT / name
         text = requoted(path.read_text(encoding="utf-8"), quoted(results, way))
         path.write_text(text, encoding="utf-8")
+    if "job" in results:
+        text = JOB_PAGE.read_text(encoding="utf-8")
+        text = requoted(text, job_table(results), (JOB_BEGIN, JOB_END))
+        JOB_PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""The peers' own environment: made from peers.lock, never touching the project's.
+"""The peers' own environments: made from lock files, never touching the project's.
 
-A peer that cannot be installed or imported is left out with the reason, and the run goes on.
+Most live together; one that needs older libraries than the others has a lock of its own. A peer
+that cannot be installed or imported is left out with the reason, and the run goes on.
 """
 
 from __future__ import annotations
@@ -13,13 +14,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-LOCK = HERE / "peers.lock"
 FOLDER = HERE / ".peers"
-PYTHON = FOLDER / "bin" / "python"
-STAMP = FOLDER / ".installed"
 
 #: Ways that run in the project's environment.
 AT_HOME = ("tightrope", "numpy")
+#: Ways that need libraries older than those of the others, and live alone.
+ALONE = ("smartnoise", "tumult")
 #: Every other way: its package, and the import that must work.
 PACKAGES = {
     "linprog": ("scipy", "scipy.optimize"),
@@ -28,27 +28,45 @@ PACKAGES = {
     "qif": ("qif", "qif"),
     "opendp": ("opendp", "opendp.prelude"),
     "diffprivlib": ("diffprivlib", "diffprivlib.mechanisms"),
+    "smartnoise": ("smartnoise-sql", "snsql"),
+    "tumult": ("tmlt-analytics", "tmlt.analytics"),
 }
 
 
+def home_of(way: str) -> str:
+    """Return the name of the environment of a way, which is that of its lock file."""
+    return way if way in ALONE else "peers"
+
+
+def python_of(way: str) -> Path:
+    """Return the Python of a way."""
+    return FOLDER / home_of(way) / "bin" / "python"
+
+
 def install() -> None:
-    """Make the environment unless it is there and as new as the lock file."""
-    if STAMP.exists() and STAMP.stat().st_mtime >= LOCK.stat().st_mtime:
+    """Make the environments unless they are there and as new as their lock files."""
+    for way in ("opendp", *ALONE):
+        _install(HERE / f"{home_of(way)}.lock", python_of(way))
+
+
+def _install(lock: Path, python: Path) -> None:
+    stamp = python.parents[1] / ".installed"
+    if stamp.exists() and stamp.stat().st_mtime >= lock.stat().st_mtime:
         return
-    print(f"installing the peers into {FOLDER.name} (some minutes the first time)", flush=True)
-    if not PYTHON.exists():
-        _run([sys.executable, "-m", "venv", str(FOLDER)])
-    if _pip(LOCK):
+    print(f"installing {lock.stem} (some minutes the first time)", flush=True)
+    if not python.exists():
+        _run([sys.executable, "-m", "venv", str(python.parents[1])])
+    if _pip(python, lock):
         # One at a time: what cannot be had must not keep out the others.
-        for entry in entries(LOCK.read_text(encoding="utf-8")):
+        for entry in entries(lock.read_text(encoding="utf-8")):
             with tempfile.NamedTemporaryFile("w", suffix=".txt") as one:
                 one.write(entry)
                 one.flush()
-                reason = _pip(Path(one.name), "--no-deps")
+                reason = _pip(python, Path(one.name), "--no-deps")
             if reason:
                 print(f"not installed: {entry.split()[0]} ({reason})", flush=True)
-    if PYTHON.exists():
-        STAMP.touch()
+    if python.exists():
+        stamp.touch()
 
 
 def entries(lock: str) -> list[str]:
@@ -61,7 +79,7 @@ def missing(ways: Iterable[str]) -> dict[str, str]:
     """Return the ways that cannot be used here, each with the reason."""
     found = {}
     for way in sorted(set(ways) - set(AT_HOME)):
-        reason = _run([str(PYTHON), "-W", "ignore", "-c", f"import {PACKAGES[way][1]}"])
+        reason = _run([str(python_of(way)), "-W", "ignore", "-c", f"import {PACKAGES[way][1]}"])
         if reason:
             found[way] = f"not usable here: {reason}"
     return found
@@ -69,25 +87,27 @@ def missing(ways: Iterable[str]) -> dict[str, str]:
 
 def versions(ways: Iterable[str]) -> dict[str, str]:
     """Return the versions of the peers behind some ways, where they are installed."""
-    names = sorted({PACKAGES[way][0] for way in ways if way in PACKAGES})
     code = (
         "import sys\nfrom importlib import metadata as m\n"
         "for n in sys.argv[1:]:\n try: print(n, m.version(n))\n"
         " except m.PackageNotFoundError: pass"
     )
-    if not names or not PYTHON.exists():
-        return {}
-    called = subprocess.run(
-        [str(PYTHON), "-c", code, *names], capture_output=True, text=True, check=False
-    )
-    pairs = (line.split() for line in called.stdout.splitlines())
-    # SciPy is also a library of ours, perhaps of another version.
-    return {f"{name} (peer)": version for name, version in pairs}
+    found: dict[str, str] = {}
+    for way in sorted(set(ways) & PACKAGES.keys()):
+        if python_of(way).exists():
+            called = subprocess.run(
+                [str(python_of(way)), "-c", code, PACKAGES[way][0]],
+                capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            pairs = (line.split() for line in called.stdout.splitlines())
+            # SciPy is also a library of ours, perhaps of another version.
+            found |= {f"{name} (peer)": version for name, version in pairs}
+    return found
 
 
-def _pip(requirements: Path, *more: str) -> str:
+def _pip(python: Path, requirements: Path, *more: str) -> str:
     return _run(
-        [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
          "--require-hashes", *more, "-r", str(requirements)]
     )  # fmt: skip
 

@@ -18,6 +18,8 @@ NAMES = {
     "pdlp": "OR-Tools PDLP",
     "numpy": "NumPy",
     "opendp": "OpenDP",
+    "smartnoise": "SmartNoise SQL",
+    "tumult": "Tumult Analytics",
 }
 
 

@@ -141,4 +141,5 @@ def test_hostile_link_opens_an_ordinary_page(tab, studio):
     bomb = base64.urlsafe_b64encode(zlib.compress(b" " * 50_000_000, 9)).decode().rstrip("=")
     tab.page.goto(f"{studio}&state={bomb[:60_000]}")
     tab.wait("text=the link holds no state")
+    tab.turn(2)
     tab.holds("Query", "count(5)")

@@ -29,7 +29,11 @@ def test_best_so_far_is_kept(tab):
     shares = [37 * i % 97 + 1 for i in range(225)]
     uneven = ",".join(f"{share}/{sum(shares)}" for share in shares)
     tab.open(
-        State(question="counts(14,2)", epsilon="0.5", consumers=(ConsumerText(prior=uneven),)),
+        State(
+            question="counts(14,2)",
+            epsilon="0.5",
+            consumers=(ConsumerText(prior=uneven, loss="binary"),),
+        ),
         panel=5,
     )
     tab.press("Design")
@@ -172,6 +176,8 @@ def test_state_is_in_the_address(tabs):
     one.wait("text=cycle(6): 6 answers")
     one.page.wait_for_function("location.search.includes('state=')")
     two.page.goto(one.page.url)
+    two.wait("[data-table]")
+    two.turn(2)
     two.wait("text=cycle(6): 6 answers")
     one.page.locator("body").click(position={"x": 640, "y": 700})
     one.page.keyboard.press("Control+z")

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from benchmarks import page, plots
+from benchmarks import page, peers, plots
 from benchmarks.harness import RESULTS, read_results
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +30,13 @@ def test_quoted_numbers_are_those_of_the_results(name: str, way: str) -> None:
     assert page.requoted(text, page.quoted(FOUND, way)) == text, "run python -m benchmarks.page"
     changed = re.sub(r"(\d)×", r"\g<1>1×", text)
     assert page.requoted(changed, page.quoted(FOUND, way)) != changed
+
+
+def test_the_job_on_the_page_of_comparison_is_what_the_results_say() -> None:
+    text = page.JOB_PAGE.read_text(encoding="utf-8")
+    table = page.job_table(FOUND)
+    assert page.requoted(text, table, (page.JOB_BEGIN, page.JOB_END)) == text
+    assert "| lines of the script |" in table
 
 
 def test_a_page_without_marks_is_refused() -> None:
@@ -66,9 +73,12 @@ def test_results_name_no_machine() -> None:
         assert "hostname" not in text.lower()
 
 
-def test_the_lock_of_the_peers_names_no_place() -> None:
-    lock = (ROOT / "benchmarks" / "peers.lock").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["peers", *peers.ALONE])
+def test_the_lock_of_the_peers_names_no_place(name: str) -> None:
+    lock = (ROOT / "benchmarks" / f"{name}.lock").read_text(encoding="utf-8")
     assert "://" not in lock
     assert "--hash=sha256:" in lock
-    asked = re.findall(r"^([a-z-]+)", (ROOT / "benchmarks" / "peers.txt").read_text("utf-8"), re.M)
-    assert set(asked) <= set(re.findall(r"^([a-z0-9-]+)==", lock, re.M))
+    listed = (ROOT / "benchmarks" / f"{name}.txt").read_text("utf-8")
+    asked = [one.replace(".", "-") for one in re.findall(r"^([a-z.-]+)", listed, re.M)]
+    assert asked
+    assert set(asked) <= set(re.findall(r"^([a-z0-9-]+)(?:\[\w+\])?==", lock, re.M))
