@@ -169,7 +169,8 @@ def test_risk_averse_routes_agree_with_the_plain_program(data) -> None:
     expected = least_worst_loss(graph, level, consumer)
     scale = max(abs(expected), 1e-3)
     for name, fits, _ in explain_routes(graph, level, consumer):
-        if not fits:
+        # Noise without ends encloses the optimum of a small question: see test_unbounded.
+        if not fits or name == "unbounded":
             continue
         found = design(graph, level, consumer, route=name)
         assert found.expected_loss == pytest.approx(expected, abs=1e-7 * scale), name
