@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from tightrope.accounting.curves import delta_of
 from tightrope.asking.answers import Answer, estimates, joined
-from tightrope.asking.shelf import Told, mechanism_for
+from tightrope.asking.shelf import Told, loss_of, mechanism_for
 from tightrope.certify import Mechanism, ScoreMechanism
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
@@ -619,7 +619,8 @@ def _claim(draw: Draw, made: AnyMechanism) -> str:
     verdict, noise = verdict_of(made), f"The noise of {draw.query}"
     if made.expected_loss and verdict.unbounded_within is not None:
         best = _nearness(verdict.unbounded_within / made.expected_loss)
-        return f"{noise} is {best}: in the worst case, away from the ends of the question."
+        loss = loss_of(made.question)
+        return f"{noise} is {best} by its {loss} loss: in the worst case, away from the ends."
     if not made.expected_loss or verdict.optimal_within is None:
         return f"{noise} is proved private; how near to the best it is, is not."
     return f"{noise} is {_nearness(verdict.optimal_within / made.expected_loss)}."
