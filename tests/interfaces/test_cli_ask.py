@@ -43,12 +43,14 @@ def _folder(tmp_path, monkeypatch):
 def test_a_count_with_its_interval_its_cost_and_what_is_left(run):
     told = run("ask", COUNT, "--epsilon", "0.5", "--key", "monday", "--json").data
     (row,) = told["rows"]
-    assert row["n low"] <= row["n"] <= row["n high"]
+    assert row["n"]["low"] <= row["n"]["value"] <= row["n"]["high"]
+    assert told["columns"] == ["n"]
     assert told["charged"] == "1/2"
     assert told["remaining"] == "19/2"
-    assert any("proved best" in note for note in told["notes"])
-    (release,) = told["releases"]
-    assert verify_receipt(release["receipt"]).genuine
+    assert told["certified"]
+    assert "proved best" in told["statement"]
+    assert told["usual_loss"] >= row["n"]["high"] - row["n"]["value"]
+    assert verify_receipt(told["receipt"]).genuine
     again = run("ask", COUNT, "--epsilon", "0.5", "--key", "monday", "--json").data
     assert again["rows"] == told["rows"]
     assert not again["fresh"]
@@ -61,7 +63,8 @@ def test_groups_are_a_table_charged_once(run):
     assert [(row["sex"], row["region"]) for row in told["rows"]] == [
         ("f", "north"), ("f", "south"), ("m", "north"), ("m", "south"), ("(other)", ""),
     ]  # fmt: skip
-    assert all(0 <= row["n low"] <= row["n"] <= row["n high"] <= 40 for row in told["rows"])
+    cells = [row["n"] for row in told["rows"]]
+    assert all(0 <= one["low"] <= one["value"] <= one["high"] <= 40 for one in cells)
     assert told["charged"] == "3"
     shown = run("ask", "select sex, count(*) from people group by sex", "--epsilon", "1")
     assert shown.code == 0
@@ -73,14 +76,15 @@ def test_sums_means_and_bins_by_group(run):
     sql = "select sex, sum(age) as s, avg(age) as m from people group by sex"
     told = run("ask", sql, "--epsilon", "4", "--json").data
     assert [row["sex"] for row in told["rows"]] == ["f", "m"]
-    assert all(20 <= row["m low"] <= row["m"] <= row["m high"] <= 60 for row in told["rows"])
+    means = [row["m"] for row in told["rows"]]
+    assert all(20 <= one["low"] <= one["value"] <= one["high"] <= 60 for one in means)
     assert told["charged"] == "4"
     assert len(told["releases"]) == 2  # the sums; the sums and counts of the means
     bins = "select floor(age / 10) * 10 as decade, count(*) from people group by decade"
     told = run("ask", bins, "--epsilon", "1", "--json").data
     assert [row["decade"] for row in told["rows"]] == [20, 30, 40, 50, 60, "(other)"]
     whole = run("ask", "select avg(age) as m from people", "--epsilon", "1", "--json").data
-    assert 20 <= whole["rows"][0]["m"] <= 60
+    assert 20 <= whole["rows"][0]["m"]["value"] <= 60
 
 
 def test_intervals_that_hold_at_once_are_wider(run):
@@ -246,3 +250,14 @@ def test_a_design_is_saved_and_not_released(tmp_path):
     with pytest.raises(InputError, match=r"tightrope\.prove"):
         tr.release(found, data="people.csv", sql=COUNT, ledger="ledger.db", budget=1)
     assert tr.verify(tr.prove(found).save(tmp_path / "count.tightrope")).private
+
+
+def test_interval_of_a_file_says_its_set_and_coverage(run, tmp_path):
+    file = str(tmp_path / "count.tightrope")
+    assert run("design", "count(50)", "--epsilon", "1", "--out", file).code == 0
+    told = run("interval", file, "--answer", "17", "--json").data
+    assert told["set"] == [told["low"], told["high"]] == [14, 20]
+    assert told["coverage"] == 0.95
+    wide = run("interval", file, "--answer", "17", "--confidence", "0.99", "--json").data
+    assert wide["low"] < told["low"]
+    assert run("interval", file, "--answer", "51").code == 2

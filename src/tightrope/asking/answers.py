@@ -67,6 +67,8 @@ class Answer:
         Whether all intervals hold at once with the confidence, not each.
     usual
         For each title the error that the usual noise would have, where it is known.
+    certified
+        Whether all of the noise is proved to be the best; the notes say among which.
 
     Examples
     --------
@@ -88,6 +90,7 @@ class Answer:
     name: str = ""
     simultaneous: bool = False
     usual: tuple[Fraction | None, ...] = ()
+    certified: bool = False
 
     @property
     def value(self) -> Any:
@@ -172,21 +175,25 @@ class Answer:
         return figure
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what ``tightrope ask`` prints as JSON."""
+        """Return what ``tightrope ask`` prints as JSON; a receipt for each draw, if several."""
+        receipts = [release.receipt for release in self.releases]
         return {
             "name": self.name or None,
-            "keys": list(self.keys),
-            "titles": list(self.titles),
-            "rows": self.records(),
+            "columns": [*self.keys, *self.titles],
+            "rows": [
+                {**dict(zip(self.keys, names, strict=True)), **_cells(self.titles, told)}
+                for names, told in self.rows
+            ],
             "confidence": float(self.confidence),
             "simultaneous": self.simultaneous,
             "epsilon": self.epsilon,
             "charged": str(self.charged),
             **({"delta": str(self.delta)} if self.delta else {}),
             "remaining": str(self.remaining),
-            "notes": list(self.notes),
+            "receipt": receipts[0] if len(receipts) == 1 else receipts,
             "fresh": self.fresh,
-            "releases": [release.as_dict() for release in self.releases],
+            "releases": [_without_receipt(release) for release in self.releases],
+            **told_noise(self.certified, self.notes, self.usual),
         }
 
     def facts(self) -> dict[str, str]:
@@ -213,6 +220,31 @@ class Answer:
         told = "; ".join(f"{word} {text}" for word, text in self.facts().items())
         under = " ".join([f"{float(self.confidence) * 100:.4g} % intervals; {told}.", *self.notes])
         return f"<table><tr>{top}</tr>{body}</table><p>{escape(under)}</p>"
+
+
+def told_noise(
+    certified: bool, notes: Sequence[str], usual: Sequence[Fraction | None]
+) -> dict[str, Any]:
+    """Return how good the noise is, for JSON: one number where the usual errors are alike."""
+    errors = [None if x is None else float(x) for x in usual]
+    alike = len(set(errors)) == 1
+    return {
+        "certified": certified,
+        "statement": " ".join(notes),
+        "usual_loss": errors[0] if alike else errors,
+    }
+
+
+def _without_receipt(release: Release) -> dict[str, Any]:
+    return {name: value for name, value in release.as_dict().items() if name != "receipt"}
+
+
+def _cells(titles: Sequence[str], told: Sequence[Estimate]) -> dict[str, dict[str, Any]]:
+    return {
+        title: {"value": _plain(one.value), "low": _plain(one.low), "high": _plain(one.high)}
+        | ({"note": one.note} if one.note else {})
+        for title, one in zip(titles, told, strict=True)
+    }
 
 
 def _woven(texts: Iterable[str], more: Sequence[str]) -> list[str]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tightrope.accounting.curves import delta_of
-from tightrope.asking.answers import Answer, estimates, joined
+from tightrope.asking.answers import Answer, estimates, joined, told_noise
 from tightrope.asking.shelf import Told, loss_of, mechanism_for
 from tightrope.certify import Mechanism, ScoreMechanism
 from tightrope.epsilon import Epsilon
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from tightrope.certify import AnyMechanism
 
 Level = Epsilon | float | Fraction | str
+
+#: A loss within this part of a bound is said to be the best.
+NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -130,10 +133,22 @@ class Question:
         told = [note for part in self.parts for note in _quality(part, confidence)]
         return tuple(dict.fromkeys(told))
 
+    @property
+    def certified(self) -> bool:
+        """Whether all of its noise is proved to be the best."""
+        gaps = [_gap(made) for part in self.parts for made in part.mechanisms]
+        return all(gap is not None and gap <= NEGLIGIBLE for gap in gaps)
+
+    def usual(self, confidence: Fraction) -> tuple[Fraction | None, ...]:
+        """Return for each title the error that the usual noise would have, where it is known."""
+        return tuple(part.usual(confidence) for part in self.parts for _ in part.shape.titles)
+
     def as_dict(self, confidence: Fraction) -> dict[str, Any]:
         """Return the plan of this question as JSON can hold it."""
+        shapes = [part.shape for part in self.parts]
         return {
             "name": self.wanted.name or None,
+            "columns": [*shapes[0].keys, *(title for shape in shapes for title in shape.titles)],
             "epsilon": str(self.epsilon),
             "cost": str(sum((part.cost for part in self.parts), Fraction(0))),
             "questions": [
@@ -146,7 +161,7 @@ class Question:
                 }
                 for part in self.parts
             ],
-            "notes": list(self.notes(confidence)),
+            **told_noise(self.certified, self.notes(confidence), self.usual(confidence)),
         }
 
 
@@ -191,7 +206,14 @@ class Plan:
             "confidence": float(self.confidence),
             "simultaneous": self.simultaneous,
             "questions": [one.as_dict(self.level(one)) for one in self.questions],
-        }
+        } | (self._only() if len(self.questions) == 1 else {})
+
+    def _only(self) -> dict[str, Any]:
+        """Return what the JSON of an answer will say too, where there is one question."""
+        (one,) = self.questions
+        told = one.as_dict(self.level(one))
+        same = ("columns", "epsilon", "certified", "statement", "usual_loss")
+        return {name: told[name] for name in same}
 
     def __str__(self) -> str:
         lines = []
@@ -391,7 +413,8 @@ def _answer(question: Question, releases: tuple[Release, ...], made: Plan) -> An
     return Answer(
         keys=shape.keys,
         titles=tuple(title for part in parts for title in part.shape.titles),
-        usual=tuple(part.usual(confidence) for part in parts for _ in part.shape.titles),
+        usual=question.usual(confidence),
+        certified=question.certified,
         rows=joined([estimates(p.shape, p.mechanisms, one, each) for p, one in pairs]),
         confidence=confidence,
         simultaneous=made.simultaneous,
@@ -616,20 +639,27 @@ def _claim(draw: Draw, made: AnyMechanism) -> str:
     """Say what is proved of a mechanism's noise."""
     if isinstance(made, ScoreMechanism):
         return f"{draw.query} is drawn by scores, from the counts of all values: proved private."
-    verdict, noise = verdict_of(made), f"The noise of {draw.query}"
-    if made.expected_loss and verdict.unbounded_within is not None:
-        best = _nearness(verdict.unbounded_within / made.expected_loss)
-        loss = loss_of(made.question)
-        return f"{noise} is {best} by its {loss} loss: in the worst case, away from the ends."
-    if not made.expected_loss or verdict.optimal_within is None:
+    noise, gap = f"The noise of {draw.query}", _gap(made)
+    if gap is None:
         return f"{noise} is proved private; how near to the best it is, is not."
-    return f"{noise} is {_nearness(verdict.optimal_within / made.expected_loss)}."
+    near = f"proved within {100 * float(gap):.2g} % of the best"
+    best = "proved best" if gap <= NEGLIGIBLE else near
+    if verdict_of(made).unbounded_within is None:
+        return f"{noise} is {best}."
+    loss = loss_of(made.question)
+    return f"{noise} is {best} by its {loss} loss: in the worst case, away from the ends."
 
 
-def _nearness(gap: Fraction, negligible: float = 1e-6) -> str:
-    if gap <= negligible:
-        return "proved best"
-    return f"proved within {100 * float(gap):.2g} % of the best"
+def _gap(made: AnyMechanism) -> Fraction | None:
+    """Return by what part of its loss a mechanism is proved to be near the best, or ``None``."""
+    if isinstance(made, ScoreMechanism):
+        return None
+    verdict = verdict_of(made)
+    known = [verdict.unbounded_within, verdict.optimal_within]
+    within = next((x for x in known if x is not None), None)
+    if within is None or not made.expected_loss:
+        return None
+    return Fraction(within) / made.expected_loss
 
 
 # -- the ledger ---------------------------------------------------------------------------------
