@@ -69,7 +69,7 @@ def test_first_release_from_ones_own_table(tab, fair, tmp_path, picture):
         tab.page.get_by_role("button", name=re.compile("^Receipt")).first.click()
     saved.value.save_as(tmp_path / "receipt.json")
     assert verify_receipt(tmp_path / "receipt.json").genuine
-    assert json.loads(tab.takeaway("JSON"))["rows"][0]["n"] == published
+    assert json.loads(tab.takeaway("JSON"))["rows"][0]["n"]["value"] == published
     assert "tightrope ask 'SELECT COUNT(*)" in tab.takeaway("command")
     picture(tab, "published", full=True)
     # What costs more than is left is refused, and takes nothing away.

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from tests.data import test_hostile_neighbours as hostile, test_sources as suite
-from tests.data.conftest import FACTS
+from tests.data.conftest import FACTS, Parquet
 
 from tightrope import Epsilon, InputError
 from tightrope.certify import write
@@ -33,7 +33,7 @@ def test_spark(spark, parquet, counting, tmp_path):
 def hostile_neighbours(spark, folder):
     """A few steps only: each question takes Spark a second."""
 
-    class Kept(hostile.Parquet):
+    class Kept(Parquet):
         def write(self):
             super().write()
             spark.read.parquet(str(self.place)).createOrReplaceTempView("people")

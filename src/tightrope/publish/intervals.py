@@ -347,9 +347,12 @@ def level_of(confidence: Fraction | float | str) -> Fraction:
 
 
 def _are_numbers(mechanism: Mechanism) -> bool:
-    """Whether answers are numbers and outputs are too, which keep and drop are not."""
+    """Whether answers are numbers and outputs are too, as many: keep and drop are not."""
     named = mechanism.is_named and mechanism.query.partition("(")[0] in _NUMBERS
-    return named and not isinstance(mechanism.output_label(0), str)
+    output, answer = mechanism.output_label(0), mechanism.graph.label(0)
+    if not named or isinstance(output, str):
+        return False
+    return len(_parts(output)) == len(_parts(answer))
 
 
 def _by_window(mechanism: Mechanism) -> bool:

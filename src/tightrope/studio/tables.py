@@ -286,7 +286,7 @@ def error_at(asked: TableAsked, epsilon: str) -> tuple[float, float, float] | No
 def noise_curve(mechanism: AnyMechanism, most: int = 81) -> tuple[tuple[float, float], ...]:
     """Return the noise around an answer in the middle: differences, and their probabilities.
 
-    Nothing for answers that are not numbers, and for noise that has no rows.
+    Of noise on a lattice it is that of one number. Nothing for answers that are not numbers.
 
     >>> import tightrope as tr
     >>> curve = noise_curve(tr.prove(tr.design("count(40)", "ln(3)")))
@@ -294,9 +294,17 @@ def noise_curve(mechanism: AnyMechanism, most: int = 81) -> tuple[tuple[float, f
     [(-1.0, 0.167), (0.0, 0.5), (1.0, 0.167)]
     """
     from tightrope.certify import Mechanism
+    from tightrope.channels import UnboundedNoise
 
     if not isinstance(mechanism, Mechanism):
         return ()
+    seen = 1e-4  # what comes once in ten thousand times would make the rest too small to see
+    if mechanism.kind == "lattice":
+        noise, far = mechanism.channel(), most // 2
+        assert isinstance(noise, UnboundedNoise)
+        step = float(noise.lattice.step)
+        shares = [(by * step, noise.coordinate(by)) for by in range(-far, far + 1)]
+        return tuple((by, share) for by, share in shares if share > seen)
     try:
         rows, outputs = mechanism.shape
         middle = rows // 2
@@ -312,8 +320,7 @@ def noise_curve(mechanism: AnyMechanism, most: int = 81) -> tuple[tuple[float, f
     for guess, weight in zip(guesses, weights, strict=True):
         by = float(Fraction(guess) - truth)  # type: ignore[call-overload]
         sums[by] = sums.get(by, 0.0) + weight / mechanism.total
-    # What comes once in ten thousand times would make the rest too small to see.
-    return tuple((by, share) for by, share in sorted(sums.items()) if share > 1e-4)
+    return tuple((by, share) for by, share in sorted(sums.items()) if share > seen)
 
 
 def publish_answer(asked: TableAsked, told: Callable[..., Any] | None = None) -> dict[str, Any]:
