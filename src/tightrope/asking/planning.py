@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from tightrope.accounting.curves import delta_of
 from tightrope.asking.answers import Answer, estimates, joined, told_noise
-from tightrope.asking.shelf import Told, loss_of, mechanism_for
+from tightrope.asking.shelf import Told, mechanism_for
 from tightrope.certify import Mechanism, ScoreMechanism
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
@@ -36,7 +36,7 @@ from tightrope.publish.shapes import Draw, Kind, Shape
 from tightrope.publish.sources import dialect_of
 from tightrope.publish.sql_reader import read_shapes, semicolons
 from tightrope.publish.store import Store
-from tightrope.queries import Neighbours
+from tightrope.queries import Neighbours, usual_loss
 
 if TYPE_CHECKING:
     from tightrope.certify import AnyMechanism
@@ -646,7 +646,7 @@ def _claim(draw: Draw, made: AnyMechanism) -> str:
     best = "proved best" if gap <= NEGLIGIBLE else near
     if verdict_of(made).unbounded_within is None:
         return f"{noise} is {best}."
-    loss = loss_of(made.question)
+    loss = usual_loss(made.question)
     return f"{noise} is {best} by its {loss} loss: in the worst case, away from the ends."
 
 

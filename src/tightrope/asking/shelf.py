@@ -19,7 +19,7 @@ from tightrope.optimize.progress import Progress
 from tightrope.proofs import prove
 from tightrope.publish.releasing import checked_mechanism
 from tightrope.publish.shapes import Draw
-from tightrope.queries import Query, query as query_of
+from tightrope.queries import Query, query as query_of, usual_loss
 
 #: Part of the digest: a change of how mechanisms are designed here makes new ones.
 _EDITION = 2
@@ -66,7 +66,7 @@ def proved(
         With more answers on a path, or elsewhere, noise without ends is taken: the best of the
         unbounded question, at once and at any size.
     """
-    loss, place = loss_of(query), _place(query, level)
+    loss, place = usual_loss(query), _place(query, level)
     # A file that somebody damaged is made anew.
     with contextlib.suppress(InputError, CheckFailed, OSError):
         found_there = held(query, level)
@@ -100,7 +100,7 @@ def held(query: Query, level: Epsilon) -> Mechanism | None:
 
 
 def _place(query: Query, level: Epsilon) -> Path:
-    about = [_EDITION, query.text, query.neighbours.value, str(level), loss_of(query)]
+    about = [_EDITION, query.text, query.neighbours.value, str(level), usual_loss(query)]
     return shelf() / f"{hashlib.sha256(json.dumps(about).encode()).hexdigest()}.tightrope"
 
 
@@ -108,19 +108,6 @@ def _plain(mechanism: AnyMechanism) -> Mechanism:
     if not isinstance(mechanism, Mechanism):
         raise InputError("this mechanism is by scores")
     return mechanism
-
-
-def loss_of(query: Query) -> str:
-    """Return the loss by which the noise of a question is chosen.
-
-    >>> from tightrope.queries import query
-    >>> loss_of(query("sum(3,2)")), loss_of(query("histogram(3,2)")), loss_of(query("choice(3)"))
-    ('absolute', 'distance', 'binary')
-    """
-    kind = query.text.partition("(")[0]
-    return {"histogram": "distance", "counts": "distance", "choice": "binary"}.get(
-        kind, "distance" if kind == "count_mod" else "absolute"
-    )
 
 
 def _put(mechanism: Mechanism, place: Path) -> None:

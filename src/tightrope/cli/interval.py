@@ -62,8 +62,9 @@ def interval(
     found = confidence_set(made, given, confidence, prior=known, simultaneous=simultaneous)
     what = "the chance that the answer is exact" + ("" if prior else ", at least")
     rows = {"answer": answer, "set": str(found), what: f"{float(found.exact):.4g}"}
-    data = {"query": made.query, "answer": answer, "low": None, "high": None, **found.as_dict()}
-    data["set"] = data.get("members") or [data["low"], data["high"]]
+    data = {"query": made.query, "answer": answer, **found.as_dict()}
+    ends = [data.setdefault("low", None), data.setdefault("high", None)]
+    data["set"] = data.get("members") or ends
     data["coverage"] = data["confidence"]
     try:
         errors = promised_error(made, confidence)

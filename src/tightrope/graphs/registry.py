@@ -55,8 +55,8 @@ class Family:
         The rule for the distance, in words, for the documentation.
     drawn
         A smaller example, for pictures.
-    is_number
-        Whether the answer is a number or several, so that an error has a size.
+    usual_loss
+        The loss of a consumer who names none: the size of the error, where it has one.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Family:
     is_graph: bool = True
     distance: str = ""
     drawn: str = ""
-    is_number: bool = False
+    usual_loss: str = "binary"
 
     @property
     def signature(self) -> str:

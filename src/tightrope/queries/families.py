@@ -75,7 +75,7 @@ def build(family: Family, near: Neighbours, sizes: Sequence[int]) -> Query:
     return made
 
 
-@question("count", _MANY, example="count(5)", drawn="count(4)", is_number=True)
+@question("count", _MANY, example="count(5)", drawn="count(4)", usual_loss="absolute")
 def _count(text: str, near: Neighbours, n: int) -> Query:
     """how many of n people are marked
 
@@ -84,7 +84,7 @@ def _count(text: str, near: Neighbours, n: int) -> Query:
     return Query(text, PathPower(n + 1, name=text), near, n, range(2), sum)
 
 
-@question("sum", _PEOPLE, _TOP, example="sum(150,5)", drawn="sum(3,2)", is_number=True)
+@question("sum", _PEOPLE, _TOP, example="sum(150,5)", drawn="sum(3,2)", usual_loss="absolute")
 def _sum(text: str, near: Neighbours, u: int, v: int) -> Query:
     r"""sum of u values
 
@@ -96,7 +96,7 @@ def _sum(text: str, near: Neighbours, u: int, v: int) -> Query:
     return Query(text, graph, near, u, range(v + 1), sum)
 
 
-@question("mean", _PEOPLE, _TOP, example="mean(4,5)", drawn="mean(2,2)", is_number=True)
+@question("mean", _PEOPLE, _TOP, example="mean(4,5)", drawn="mean(2,2)", usual_loss="absolute")
 def _mean(text: str, near: Neighbours, u: int, v: int) -> Query:
     """mean of u values
 
@@ -111,7 +111,9 @@ def _mean(text: str, near: Neighbours, u: int, v: int) -> Query:
     return Query(text, graph, near, u, range(v + 1), mean_of, fewest=1)
 
 
-@question("median", _PEOPLE, _TOP, example="median(4,5)", drawn="median(4,2)", is_number=True)
+@question(
+    "median", _PEOPLE, _TOP, example="median(4,5)", drawn="median(4,2)", usual_loss="absolute"
+)
 def _median(text: str, near: Neighbours, u: int, v: int) -> Query:
     """median of u values (average of the middle two)
 
@@ -134,7 +136,7 @@ def _median(text: str, near: Neighbours, u: int, v: int) -> Query:
     Parameter("k", "number of properties"),
     example="counts(30,2)",
     drawn="counts(2,2)",
-    is_number=True,
+    usual_loss="distance",
 )
 def _counts(text: str, near: Neighbours, n: int, k: int, *, listed: int = 16) -> Query:
     r"""how many of n people have each of k independent properties
@@ -158,7 +160,7 @@ def _counts(text: str, near: Neighbours, n: int, k: int, *, listed: int = 16) ->
     Parameter("c", "number of classes"),
     example="histogram(10,3)",
     drawn="histogram(2,3)",
-    is_number=True,
+    usual_loss="distance",
 )
 def _histogram(text: str, near: Neighbours, n: int, c: int) -> Query:
     """how many of n people fall into each of c classes
@@ -175,7 +177,12 @@ def _histogram(text: str, near: Neighbours, n: int, c: int) -> Query:
 
 
 @question(
-    "count_mod", _MANY, Parameter("m", "modulus"), example="count_mod(9,4)", drawn="count_mod(6,6)"
+    "count_mod",
+    _MANY,
+    Parameter("m", "modulus"),
+    example="count_mod(9,4)",
+    drawn="count_mod(6,6)",
+    usual_loss="distance",
 )
 def _count_mod(text: str, near: Neighbours, n: int, m: int) -> Query:
     """a count of n people, modulo m

@@ -63,12 +63,12 @@ def query(question: Any, neighbours: str | Neighbours | None = None) -> Query:
 def usual_loss(question: Any) -> str:
     """Return the loss of a consumer who names none: the size of the error, where it has one.
 
-    >>> usual_loss("sum(150,5)"), usual_loss("choice(6)")
-    ('absolute', 'binary')
+    >>> usual_loss("sum(150,5)"), usual_loss("histogram(9,3)"), usual_loss("choice(6)")
+    ('absolute', 'distance', 'binary')
     """
     text = getattr(question, "text", question)
     family = FAMILIES.get(text.partition("(")[0].strip()) if isinstance(text, str) else None
-    return "absolute" if family is not None and family.is_number else "binary"
+    return "binary" if family is None else family.usual_loss
 
 
 def by_score_instead(text: str) -> str | None:
