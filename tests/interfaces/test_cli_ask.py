@@ -261,3 +261,11 @@ def test_interval_of_a_file_says_its_set_and_coverage(run, tmp_path):
     wide = run("interval", file, "--answer", "17", "--confidence", "0.99", "--json").data
     assert wide["low"] < told["low"]
     assert run("interval", file, "--answer", "51").code == 2
+
+
+def test_an_error_that_depends_on_the_data_cannot_be_asked_for(run):
+    """A median is off by so many people, which may be any number of years."""
+    for what in ("median(age)", "mode(region)"):
+        refused = run("ask", f"select {what} from people", "--error", "2", "--dry-run")
+        assert refused.code == 2
+        assert "depends on the data" in refused.err

@@ -108,10 +108,7 @@ class Part:
         """Return the error that the usual noise would have, where ours is known."""
         if not self.error(confidence):
             return None
-        draw, made = self.shape.draws[-1], self.mechanisms[-1]
-        found = usual_error(draw.query, draw.neighbours.value, made.epsilon, confidence)
-        is_mean = self.shape.kind is Kind.MEAN
-        return Fraction(found, self.shape.table.needed_population() if is_mean else 1)
+        return _usual(self.shape, self.mechanisms[-1].epsilon, confidence)
 
 
 @dataclass(frozen=True)
@@ -200,20 +197,18 @@ class Plan:
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``tightrope ask --dry-run`` prints as JSON."""
+        told = [one.as_dict(self.level(one)) for one in self.questions]
+        # What the JSON of an answer will say too, where there is one question.
+        same = ("columns", "epsilon", "certified", "statement", "usual_loss")
+        alone = {name: told[0][name] for name in same} if len(told) == 1 else {}
         return {
             "cost": str(self.cost),
             "remaining": None if self.remaining is None else str(self.remaining),
             "confidence": float(self.confidence),
             "simultaneous": self.simultaneous,
-            "questions": [one.as_dict(self.level(one)) for one in self.questions],
-        } | (self._only() if len(self.questions) == 1 else {})
-
-    def _only(self) -> dict[str, Any]:
-        """Return what the JSON of an answer will say too, where there is one question."""
-        (one,) = self.questions
-        told = one.as_dict(self.level(one))
-        same = ("columns", "epsilon", "certified", "statement", "usual_loss")
-        return {name: told[name] for name in same}
+            "questions": told,
+            **alone,
+        }
 
     def __str__(self) -> str:
         lines = []
@@ -276,6 +271,8 @@ def ask(
         be told of at all.
     series
         A declared series of the table's account, which has paid for the answer already.
+    simultaneous
+        Whether the intervals shall hold for all numbers of the answer at once, not for each.
     progress
         Told the share that is done, and what is being done.
 
@@ -518,7 +515,7 @@ def _least(
 ) -> Epsilon:
     """Return the least ε, to three digits, at which every number keeps an error."""
     for shape in shapes:
-        if shape.kind in (Kind.MOST, Kind.MODULO) or (shape.kind is Kind.MEAN and shape.is_divided):
+        if not has_error(shape):
             raise InputError(
                 f"the error of {', '.join(shape.titles)} depends on the data: give --epsilon, or "
                 "see what an ε promises with --dry-run"
@@ -537,10 +534,8 @@ def _least(
     low, high = 1e-4, 50.0
     while high / low > 1.001:
         middle = math.sqrt(low * high)
-        worst = max(
-            _usual(shape, Epsilon.of(repr(middle)).scaled(Fraction(1, len(shapes))), confidence)
-            for shape in shapes
-        )
+        each = Epsilon.of(repr(middle)).scaled(Fraction(1, len(shapes)))
+        worst = max(_usual(shape, _split(shape, each)[-1], confidence) for shape in shapes)
         low, high = (low, middle) if worst <= error else (middle, high)
     top = rounded(high)
     while not suffices(Epsilon.of(top)):
@@ -580,11 +575,11 @@ def usual_error(question: str, neighbours: str, epsilon: Level, confidence: Any 
     return max(math.ceil(steps - 1e-9), 0)
 
 
-def _usual(shape: Shape, level: Epsilon, confidence: Fraction) -> float:
-    """Return the error of the usual noise for a question, as :meth:`Part.error` counts it."""
-    draw, each = shape.draws[0], _split(shape, level)[0]
-    found = usual_error(draw.query, draw.neighbours.value, each, confidence)
-    return found / shape.table.needed_population() if shape.kind is Kind.MEAN else found
+def _usual(shape: Shape, epsilon: Epsilon, confidence: Any) -> Fraction:
+    """Return the error of the usual noise, as :meth:`Part.error` counts it, at its draw's ε."""
+    draw = shape.draws[-1]
+    found = usual_error(draw.query, draw.neighbours.value, epsilon, confidence)
+    return Fraction(found, shape.table.needed_population() if shape.kind is Kind.MEAN else 1)
 
 
 def error_text(part: Part, confidence: Fraction) -> str:

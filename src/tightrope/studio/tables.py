@@ -266,8 +266,6 @@ def error_at(asked: TableAsked, epsilon: str) -> tuple[float, float, float] | No
 
     ``None`` where the error depends on the data, or the question is too large at this level.
     """
-    from tightrope.asking.planning import usual_error
-
     try:
         made = _plan(asked, epsilon, None)
     except Refused:
@@ -275,12 +273,10 @@ def error_at(asked: TableAsked, epsilon: str) -> tuple[float, float, float] | No
     except TightropeError:
         return None
     part = made.questions[0].parts[0]
-    errors = part.error(made.confidence)
-    if not errors:
+    usual = part.usual(made.confidence)
+    if usual is None:
         return None
-    draw, mechanism = part.shape.draws[0], part.numbers
-    usual = usual_error(draw.query, draw.neighbours.value, mechanism.epsilon, made.confidence)
-    return float(made.cost), float(max(errors)), float(usual)
+    return float(made.cost), float(max(part.error(made.confidence))), float(usual)
 
 
 def noise_curve(mechanism: AnyMechanism, most: int = 81) -> tuple[tuple[float, float], ...]:
