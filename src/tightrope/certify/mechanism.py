@@ -31,10 +31,29 @@ from tightrope.graphs import ExplicitGraph
 from tightrope.queries import Query, query
 
 if TYPE_CHECKING:
-    from tightrope.certify.scores import AnyMechanism
+    pass
 
 
-class Mechanism:
+class MechanismFile:
+    """The bytes of a mechanism, of whatever kind."""
+
+    _file: File
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """The SHA-256 digest of the bytes."""
+        return self._file.digest()[0]
+
+    def to_bytes(self) -> bytes:
+        """Return the bytes of the file."""
+        return self._file.read(0, self._file.size)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the mechanism file and return its path; see :func:`write`."""
+        return write(self, path)
+
+
+class Mechanism(MechanismFile):
     """A proof-carrying mechanism: what a ``.tightrope`` file holds.
 
     Nothing but the header is read before it is asked for. Reading is not checking: use
@@ -181,19 +200,6 @@ class Mechanism:
     def bound(self) -> Fraction | None:
         """The stated lower bound of the loss (or what else is least) of every such mechanism."""
         return self._file.header["bound"]  # type: ignore[no-any-return]
-
-    @functools.cached_property
-    def digest(self) -> str:
-        """The SHA-256 digest of the bytes."""
-        return self._file.digest()[0]
-
-    def to_bytes(self) -> bytes:
-        """Return the bytes of the file."""
-        return self._file.read(0, self._file.size)
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the mechanism file and return its path; see :func:`write`."""
-        return write(self, path)
 
     # -- weights and labels ---------------------------------------------------------------
 
@@ -375,7 +381,7 @@ def read(path: str | os.PathLike[str]) -> Mechanism:
         raise InputError(f"{path}: {problem.strerror}") from None
 
 
-def write(mechanism: AnyMechanism, path: str | os.PathLike[str]) -> Path:
+def write(mechanism: MechanismFile, path: str | os.PathLike[str]) -> Path:
     """Write a mechanism file, whole or not at all, and return its path.
 
     Examples

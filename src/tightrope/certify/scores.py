@@ -16,7 +16,6 @@ import functools
 import os
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 
 from tightrope.certify.encode import encode, plain_header
 from tightrope.certify.judge import File, Refused, score_question
-from tightrope.certify.mechanism import Mechanism, write
+from tightrope.certify.mechanism import Mechanism, MechanismFile
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import CheckFailed, InputError
 from tightrope.queries import Neighbours
@@ -35,7 +34,7 @@ AnyMechanism: TypeAlias = "Mechanism | ScoreMechanism"
 _BITS = 62
 
 
-class ScoreMechanism:
+class ScoreMechanism(MechanismFile):
     """A mechanism that is read off the counts of all values.
 
     Parameters
@@ -74,19 +73,6 @@ class ScoreMechanism:
         self.ratio: Fraction = header["ratios"][0]
         self.bits = int(header["weights"]["bits"])
         self.delta = Fraction(0)
-
-    @functools.cached_property
-    def digest(self) -> str:
-        """The SHA-256 digest of the bytes."""
-        return self._file.digest()[0]
-
-    def to_bytes(self) -> bytes:
-        """Return the bytes of the file."""
-        return self._file.read(0, self._file.size)
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the mechanism file and return its path."""
-        return write(self, path)
 
     def guess(self, answer: Hashable) -> Hashable:
         """Return the answer: there is no remap."""
