@@ -36,9 +36,8 @@ def shared_words() -> dict[str, tuple[str, str]]:
         "prior": ("P", f"What the consumer knows: {priors}."),
         "loss": (
             "L",
-            f"What a wrong guess costs: {listed(forms(LOSSES))}. By default the size of the "
-            "error for a count, sum, mean or median (absolute), and 1 for any error elsewhere "
-            "(binary).",
+            f"What a wrong guess costs: {listed(forms(LOSSES))}. By default absolute for one "
+            "number, distance for several, and binary for other questions.",
         ),
         "gap": ("G", "Relative gap to the bound at which to stop."),
         "time_limit": (

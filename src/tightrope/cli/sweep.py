@@ -45,7 +45,7 @@ def sweep(
     prior : P
         A prior; may be given several times (default uniform).
     loss : L
-        A loss; may be given several times. By default absolute for counts, sums, means and medians,
+        A loss; may be given several times. By default absolute for one number, distance for several,
         and binary for other questions.
     route : R
         Force a route; may be given several times.

@@ -87,8 +87,8 @@ def design(
     epsilon
         The privacy level.
     consumer
-        Who uses the answer. By default one with a uniform prior, who minds the size of an error
-        where the answer is a number (absolute loss), and any error elsewhere (binary loss).
+        Who uses the answer. By default one with a uniform prior and the usual loss: absolute for
+        one number, distance for several, binary for other answers.
     route
         The name of one route, to force it; a refusal says which condition fails.
     gap
