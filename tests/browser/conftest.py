@@ -26,6 +26,13 @@ FLAGS = [
 #: Patience for a busy machine; nothing waits that long on a quiet one.
 PATIENCE = 60_000
 
+#: A promise that is kept when the page has not changed for half a second.
+RESTS = """() => new Promise(done => {
+  let rest = setTimeout(done, 500);
+  const seen = new MutationObserver(() => { clearTimeout(rest); rest = setTimeout(done, 500); });
+  seen.observe(document.body, {subtree: true, childList: true, attributes: true});
+})"""
+
 
 def environment():
     """The environment of a child: the same package as here."""
@@ -103,6 +110,10 @@ class Tab:
 
     def turn(self, panel):
         self.page.keyboard.press(f"Alt+{panel}")
+
+    def rests(self):
+        """Wait until nothing on the page has changed for half a second."""
+        self.page.evaluate(RESTS)
 
     def wait(self, selector):
         return self.page.wait_for_selector(selector)
