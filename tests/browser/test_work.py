@@ -24,7 +24,7 @@ LONG = State(question="counts(19,2)", epsilon="0.5", consumers=(uneven(400),))
 def test_design_is_cancelled(tab):
     tab.open(LONG, panel=5)
     tab.press("Design")
-    tab.wait("[data-status] >> text=designing")
+    tab.wait("[data-status] >> text=/designing|round/")
     tab.press("Cancel")
     tab.wait("[data-status] >> text=Cancelled")
     assert tab.page.get_by_role("button", name="Design", exact=True).is_enabled()
@@ -88,7 +88,7 @@ def test_thousand_answers_keep_the_page_alive(tab, picture):
 def test_server_answers_while_a_design_runs(tabs):
     one = tabs().open(LONG, panel=5)
     one.press("Design")
-    one.wait("[data-status] >> text=designing")
+    one.wait("[data-status] >> text=/designing|round/")
     one.turn(3)
     one.fill("ε", "ln(3)")
     one.wait("text=at most 3 times")
