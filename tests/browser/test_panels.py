@@ -1,11 +1,5 @@
 """The main path through each panel, an error beside its field, and the pictures of the docs."""
 
-import json
-import re
-from fractions import Fraction
-
-from tightrope.publish import Ledger, verify_receipt
-from tightrope.publish.receipts import anchors_of_receipts
 from tightrope.studio.canvas import SKETCH_SIZE
 from tightrope.studio.state import ConsumerText, State
 
@@ -150,17 +144,10 @@ def test_route_that_does_not_fit_is_refused_beside_its_field(tab):
     tab.wait("[data-status] >> text=No mechanism")
 
 
-# -- 5 proof and release ------------------------------------------------------------------
+# -- 6 proof ------------------------------------------------------------------------------
 
 
-def pay(tab):
-    """Ask for one answer, read the price, and pay it."""
-    tab.press("Release one answer")
-    tab.wait("[data-price] >> text=/paid from/")
-    tab.press("Pay and release")
-
-
-def test_mechanism_is_verified_taken_away_and_released_from(tab, tmp_path, picture):
+def test_mechanism_is_verified_and_taken_away(tab, tmp_path, picture):
     tab.open(State(question="count(4)", epsilon="ln(3)"))
     tab.design()
     tab.turn(6)
@@ -182,64 +169,8 @@ def test_mechanism_is_verified_taken_away_and_released_from(tab, tmp_path, pictu
         tab.press("Report")
     saved.value.save_as(tmp_path / "report.html")
     assert "<svg" in (tmp_path / "report.html").read_text()
-
-    table = tmp_path / "people.csv"
-    table.write_text("age\n31\n44\n27\n80\n")
-    tab.page.locator("[data-upload=table] input[type=file]").set_input_files(table)
-    tab.holds("Table", "people.csv")
-    tab.fill("Question", "select count(*) from people where age > 30")
-    tab.fill("Columns used", "age:0..120")
-    tab.press("Release one answer")
-    tab.wait(".q-field__messages >> text=name the ledger")
-    tab.fill("Ledger", "ledger.db")
-    tab.page.locator(".q-field__messages >> text=name the ledger").wait_for(state="detached")
-    tab.press("Release one answer")
-    tab.wait(".q-field__messages >> text=give it a budget")
-    tab.fill("Budget, for a new table", "ln(9)")
-    # The price is named before it is paid, and "Not now" pays nothing.
-    tab.press("Release one answer")
-    tab.wait("[data-price] >> text=ε = ln(3), paid from the budget of table people")
-    assert "2.19722457733622" in tab.text("[data-price]")
-    tab.press("Not now")
-    tab.page.locator("[data-price]").wait_for(state="hidden")
-    assert tab.page.locator("[data-paid]").count() == 0
-    # Two clicks on one button pay once.
-    tab.press("Release one answer")
-    tab.page.get_by_role("button", name="Pay and release").dblclick()
-    tab.reads("[data-answer]", re.compile(r"^[0-4] [±(].*95 %\)$"))
-    tab.wait("[data-ledger] >> text=1.09861228866811")
-    assert tab.page.locator("[data-paid]").count() == 1
+    tab.rests()
     picture(tab, "proof")
-    pay(tab)
-    tab.wait("[data-ledger] >> text=/^0$/")
-    # What is refused takes nothing away that was paid for.
-    answer = tab.text("[data-answer]")
-    tab.press("Release one answer")
-    tab.wait("[data-error=release] >> text=too small")
-    assert tab.text("[data-answer]") == answer
-    assert tab.page.locator("[data-paid]").count() == 2
-
-
-def test_answers_of_a_ledger_are_listed_on_every_visit(tabs, tmp_path):
-    from tightrope.publish import Ledger
-    from tightrope.publish.accounts import Charge
-
-    book = Ledger.create(tmp_path / "ledger.db")
-    book.set_budget("table people", "2")
-    for key, answer in (("mon", 3), ("tue", None)):
-        asked = {"sql": f"SELECT COUNT(*) /* {key} */", "epsilon": "0.5", "table": "people"}
-        ticket = book.reserve(key, asked, [Charge("table people", Fraction(1, 2))])
-        book.charge(ticket)
-        if answer is not None:
-            book.answer(ticket, answer)
-    tab = tabs().open(panel=6)
-    tab.fill("Ledger", str(tmp_path / "ledger.db"))
-    tab.wait("[data-paid] >> text=/mon/")
-    tab.wait("[data-answers] >> text=Paid and not answered yet: request key tue")
-    with tab.page.expect_download() as saved:
-        tab.page.get_by_role("button", name=re.compile("^Receipt")).click()
-    saved.value.save_as(tmp_path / "receipt.json")
-    assert verify_receipt(tmp_path / "receipt.json").genuine
 
 
 def test_number_of_people_follows_the_question(tab):
@@ -291,44 +222,3 @@ def test_points_are_uploaded(tab, tmp_path):
     places.write_text("name,x,y\nhome,0,0\nwork,0,0\n")
     upload(tab, "graph", places)
     tab.wait("[data-error=question] >> text=in different places")
-
-
-def test_receipt_is_taken_away_and_the_release_copied(tab, tmp_path, python):
-    tab.open(State(question="count(3)", epsilon="ln(3)"))
-    tab.design()
-    tab.turn(6)
-    people = tmp_path / "people.csv"
-    people.write_text("age\n31\n44\n27\n")
-    upload(tab, "table", people)
-    tab.holds("Table", "people.csv")
-    assert "release" not in tab.takeaway("command")
-    ledger = tmp_path / "paid.db"
-    tab.fill("Question", "select count(*) from people where age > 30")
-    tab.fill("Columns used", "age:0..120")
-    tab.fill("Ledger", str(ledger))
-    tab.fill("Budget, for a new table", "2")
-    pay(tab)
-    tab.reads("[data-answer]", re.compile(r"^[0-3] [±(].*95 %\)$"))
-    answer = int(tab.text("[data-answer]").split()[0])
-    with tab.page.expect_download() as saved:
-        tab.page.get_by_role("button", name=re.compile("^Receipt")).click()
-    saved.value.save_as(tmp_path / "receipt.json")
-    receipt = json.loads((tmp_path / "receipt.json").read_text())
-    assert receipt["answer"] == answer
-    paid = Ledger(str(ledger))
-    assert paid.verify(anchors_of_receipts([tmp_path / "receipt.json"], paid.id)).intact
-    entries = len(list(paid.entries()))
-
-    # Asked again with its key, the same answer comes from the ledger and costs nothing.
-    program = tab.takeaway("Python")
-    page = json.loads(tab.takeaway("JSON").splitlines()[-1])
-    assert page["answer"] == answer
-    # The receipt of the ledger says what the entry does; that of the release has its interval too.
-    beside = {"signature", "interval"}
-    assert {k: v for k, v in page["receipt"].items() if k not in beside} == {
-        k: v for k, v in receipt.items() if k not in beside
-    }
-    assert f"--key {page['key']} --column age:0..120 --json" in tab.takeaway("command")
-    printed = python(program)
-    assert printed[-1].split()[0] == str(answer)
-    assert len(list(Ledger(str(ledger)).entries())) == entries

@@ -2,12 +2,15 @@
 
 import json
 import re
+from fractions import Fraction
 
 import pytest
 from playwright.sync_api import expect
 from tests.browser.conftest import PATIENCE
 
-from tightrope.publish import verify_receipt
+from tightrope.publish import Ledger, verify_receipt
+from tightrope.publish.accounts import Charge
+from tightrope.publish.receipts import anchors_of_receipts
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +60,12 @@ def test_first_release_from_ones_own_table(tab, fair, tmp_path, picture):
     tab.wait("[data-ledger] >> text=There is no ledger here yet")
     tab.press("Publish …")
     tab.wait("[data-price] >> text=ε = 0.5, paid from the budget of table fair")
+    tab.press("Not now")
+    tab.page.locator("[data-price]").wait_for(state="hidden")
+    assert tab.page.locator("[data-paid]").count() == 0
+    # Two clicks on one button pay once.
+    tab.press("Publish …")
+    tab.wait("[data-price] >> text=ε = 0.5")
     tab.page.get_by_role("button", name="Pay and release").dblclick()
     tab.wait("[data-published] >> text=/± 6$/")
     tab.wait("[data-paid] >> text=/± 6 \\(95 %\\)/")
@@ -93,6 +102,120 @@ def test_table_fits_wide_and_narrow_windows_light_and_dark(tab, fair, tmp_path, 
     tab.press("Dark or light")
     tab.wait("body.body--dark")
     picture(tab, f"table-{width}-dark", full=True)
+
+
+FACTS = """
+[tables.people]
+source = "people.csv"
+population = 150
+neighbours = "add-remove"
+budget = "9"
+delta = "1e-5"
+[tables.people.columns]
+age = { bounds = [0, 120] }
+party = { values = ["red", "green"], complete = true }
+town = { type = "text" }
+"""
+
+
+@pytest.fixture
+def known(tmp_path):
+    """A table with its public facts."""
+    rows = ["31,red,Oslo"] * 60 + ["44,green,Rome"] * 50 + ["27,green,Hay"]
+    (tmp_path / "people.csv").write_text("age,party,town\n" + "\n".join(rows) + "\n")
+    (tmp_path / "tightrope.toml").write_text(FACTS)
+    return tmp_path
+
+
+def test_facts_fill_the_form_and_groups_are_found_by_clicking(tab, known, picture):
+    tab.open(panel=1)
+    tab.fill("Ledger", str(known / "ledger.db"))
+    tab.fill("Public facts (file)", str(known / "tightrope.toml"))
+    for label, value in (("Table", str(known / "people.csv")), ("Name in SQL", "people"),
+                         ("People, at most", "150"), ("Budget (sum of all ε)", "9"),
+                         ("Budget of δ", "1/100000"), ("values of age", "0..120"),
+                         ("values of party", "red, green")):  # fmt: skip
+        tab.holds(label, value)
+    assert not tab.page.get_by_label("People, at most", exact=True).is_editable()
+    # The commonest of declared values, and an error that is known before paying.
+    choose(tab, "Publish", "the commonest")
+    choose(tab, "of the column", "party")
+    tab.holds("The question as SQL", "SELECT MODE(party) AS commonest FROM people")
+    tab.wait("[data-forecast] >> text=its count is within")
+    # Groups that nobody declared need a δ, and the large ones are found.
+    choose(tab, "Publish", "how many people")
+    choose(tab, "for each", "town, as found")
+    tab.page.keyboard.press("Escape")
+    tab.holds("The question as SQL", "SELECT town, COUNT(*) AS n FROM people GROUP BY town")
+    tab.wait(".q-field__messages >> text=nobody declared these groups")
+    tab.fill("δ, for groups not declared", "1e-6")
+    tab.fill("ε of this answer", "4")
+    tab.wait("text=A group is shown if it is large enough")
+    tab.press("Publish …")
+    tab.wait("[data-price] >> text=ε = 4 and δ = 1e-6, paid from the budget of table people")
+    tab.press("Pay and release")
+    for town in ("Oslo", "Rome"):
+        row = tab.page.locator("[data-published] tr").filter(has_text=town)
+        expect(row).to_contain_text("±", timeout=PATIENCE)
+    assert "Hay" not in tab.text("[data-published]")
+    tab.wait("[data-paid] >> text=/Oslo: \\d+ ± \\d+.*Rome: \\d+ ± \\d+/")
+    tab.wait("[data-ledger] >> text=5, δ = 9e-06")
+    tab.rests()
+    picture(tab, "groups", full=True)
+
+
+def test_request_is_copied_and_asked_again_for_nothing(tab, known, python):
+    ledger = known / "paid.db"
+    tab.open(panel=1)
+    tab.fill("Ledger", str(ledger))
+    tab.fill("Table", str(known / "people.csv"))
+    tab.wait(".tr-column-name >> text=town")
+    tab.fill("People, at most", "150")
+    tab.fill("Budget (sum of all ε)", "2")
+    tab.holds("Name in SQL", "people")
+    tab.fill("The question as SQL", "select count(*) as n from people")
+    tab.wait("[data-noise] .bars")
+    tab.press("Publish …")
+    tab.wait("[data-price] >> text=paid from the budget of table people")
+    tab.press("Pay and release")
+    tab.wait("[data-published] td")
+    with tab.page.expect_download() as saved:
+        tab.page.get_by_role("button", name=re.compile("^Receipt")).click()
+    saved.value.save_as(known / "receipt.json")
+    receipt = json.loads((known / "receipt.json").read_text())
+    paid = Ledger(str(ledger))
+    assert paid.verify(anchors_of_receipts([known / "receipt.json"], paid.id)).intact
+    entries = len(list(paid.entries()))
+    page = json.loads(tab.takeaway("JSON"))
+    assert page["rows"][0]["n"]["value"] == receipt["answer"]
+    assert f"--key {receipt['key']} --json" in tab.takeaway("command")
+    assert python(tab.takeaway("Python"))[-1].startswith(f"{receipt['answer']} ")
+    # The page knows the key too.
+    tab.fill("Request key", receipt["key"])
+    tab.press("Publish …")
+    tab.wait("[data-price] >> text=nothing more: this request was paid for")
+    tab.press("Pay and release")
+    tab.wait("text=nothing (answered before)")
+    assert len(list(Ledger(str(ledger)).entries())) == entries
+
+
+def test_answers_of_a_ledger_are_listed_on_every_visit(tab, tmp_path):
+    book = Ledger.create(tmp_path / "ledger.db")
+    book.set_budget("table people", "2")
+    for key, answer in (("mon", 3), ("tue", None)):
+        asked = {"sql": f"SELECT COUNT(*) /* {key} */", "epsilon": "0.5", "table": "people"}
+        ticket = book.reserve(key, asked, [Charge("table people", Fraction(1, 2))])
+        book.charge(ticket)
+        if answer is not None:
+            book.answer(ticket, answer)
+    tab.open(panel=1)
+    tab.fill("Ledger", str(tmp_path / "ledger.db"))
+    tab.wait("[data-paid] >> text=/mon/")
+    tab.wait("[data-answers] >> text=Paid and not answered yet: request key tue")
+    with tab.page.expect_download() as saved:
+        tab.page.get_by_role("button", name=re.compile("^Receipt")).click()
+    saved.value.save_as(tmp_path / "receipt.json")
+    assert verify_receipt(tmp_path / "receipt.json").genuine
 
 
 def test_hostile_headers_are_names_and_missing_facts_are_asked_for(tab, tmp_path):

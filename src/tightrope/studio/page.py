@@ -130,8 +130,7 @@ class Page:
         with ui.tabs().props("dense no-caps inline-label").classes("col-auto") as self._tabs:
             for number, (name, title) in enumerate(
                 zip(PANELS, ("Your table", "Question", "Privacy", "Consumers", "Mechanism",
-                            "Proof & release"),
-                    strict=True), 1,
+                            "Proof"), strict=True), 1,
             ):  # fmt: skip
                 self._marks[name] = ui.tab(name, label=f"{number} {title}")
                 self._marks[name].props(f'title="Alt+{number}"')
@@ -248,12 +247,23 @@ class Page:
         self._wrong.difference_update(names)
         self._mark()
 
+    def forgive_all(self, panel: str) -> None:
+        """Take away the errors of all fields of a panel."""
+        self.forgive(*(name for name, (_, owner) in self._fields.items() if owner == panel))
+
     def _mark(self) -> None:
         wrong = {self._fields[name][1] for name in self._wrong}
         for panel, tab in self._marks.items():
             tab.classes(**{"add" if panel in wrong else "remove": "tr-wrong"})
 
     # -- taking things away ---------------------------------------------------------------
+
+    async def download(self, name: str, make: Callable[..., Any], *subject: Any) -> None:
+        """Let the browser save what a function makes, under a name."""
+        content = await self.slots.run("download", make, *subject)
+        if self.client is not None:
+            with self.client:
+                ui.download.content(content, name)
 
     def _build_dialog(self) -> None:
         with (
@@ -291,8 +301,11 @@ class Page:
     def _open_dialog(self) -> None:
         panel = str(self._tabs.value)
         asked = self.panels[panel].released()
-        self._texts["command"].set_text(as_command(self.state, panel, asked))
-        self._texts["Python"].set_text(as_python(self.state, panel, asked))
+        for kind, write in (("command", as_command), ("Python", as_python)):
+            try:
+                self._texts[kind].set_text(write(self.state, panel, asked))
+            except Refused as refused:
+                self._texts[kind].set_text(refused.message)
         lines = [json.dumps(line, ensure_ascii=False) for line in self.results.get(panel, [])]
         self._texts["JSON"].set_text("\n".join(lines) or "nothing computed yet")
         self._dialog.open()

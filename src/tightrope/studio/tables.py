@@ -1,32 +1,36 @@
 """From a table and clicks to published numbers: what the first panel asks of the library.
 
 Nothing here reads a row before the ledger is charged: the names of the columns come from the
-catalogue or the first line of a file, everything else about them is said by the user.
+public facts, the catalogue or the first line of a file, everything else is said by the user.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tightrope.errors import TightropeError
-from tightrope.report.texts import plain
+from tightrope.report.texts import label_text, plain
 from tightrope.studio.asking import Refused, blame
 
 if TYPE_CHECKING:
     from tightrope.asking import Plan
     from tightrope.certify import AnyMechanism
-    from tightrope.publish.facts import Table
+    from tightrope.publish.accounts import Account
+    from tightrope.publish.facts import Column, Table
 
-#: What can be asked by clicking: its name on the page, its SQL, and whether it is of a column.
+#: What can be asked by clicking: its name on the page, its SQL, and of which kinds of columns.
 MEASURES = {
-    "count": ("how many people", "COUNT(*)", False),
-    "sum": ("the sum of", "SUM({})", True),
-    "mean": ("the mean of", "AVG({})", True),
-    "median": ("the median of", "MEDIAN({})", True),
+    "count": ("how many people", "COUNT(*)", ()),
+    "sum": ("the sum of", "SUM({})", ("range",)),
+    "mean": ("the mean of", "AVG({})", ("range",)),
+    "median": ("the median of", "MEDIAN({})", ("range",)),
+    "commonest": ("the commonest", "MODE({})", ("values", "range", "boolean")),
 }
 #: What can be public about a column: its name on the page, and an example of what to write.
 KINDS = {
@@ -37,6 +41,7 @@ KINDS = {
     "number": ("any number", ""),
     "text": ("any text", ""),
     "boolean": ("true or false", ""),
+    "date": ("any date", ""),
 }
 
 
@@ -68,11 +73,11 @@ class Clicked:
 
     def sql(self, table: str) -> str:
         """Return the question as SQL about a table."""
-        _, form, needs = MEASURES[self.measure]
-        if needs and not self.of:
+        _, form, kinds = MEASURES[self.measure]
+        if kinds and not self.of:
             raise Refused("table of", "choose the column")
         by = ", ".join(map(_name, self.by))
-        what = f"{form.format(_name(self.of))} AS {self.measure if needs else 'n'}"
+        what = f"{form.format(_name(self.of))} AS {self.measure if kinds else 'n'}"
         column, sign, value = self.where
         chosen = f" WHERE {_name(column)} {sign} {_literal(value)}" if column and value else ""
         head = f"SELECT {by}, {what}" if by else f"SELECT {what}"
@@ -100,12 +105,16 @@ class TableAsked:
         Its name in SQL.
     columns
         The declared columns, such as ``age:0..120``.
-    population, neighbours, budget, ledger
-        How many people, which tables are neighbours, the budget of a new table, and the ledger.
+    population, neighbours, budget, budget_delta
+        How many people, which tables are neighbours, and the budget of a new table with its δ.
+    facts
+        The file of public facts that says all of this instead.
+    ledger
+        The ledger that pays.
     sql, epsilon, key
         The question, the privacy level, and the key of the request.
     delta
-        For groups by a column of any text or number: the δ of the answer.
+        For groups by a column without declared values: the δ of the answer.
     """
 
     data: str = ""
@@ -114,6 +123,8 @@ class TableAsked:
     population: str = ""
     neighbours: str = "change-one"
     budget: str = ""
+    budget_delta: str = ""
+    facts: str = ""
     ledger: str = "ledger.db"
     sql: str = ""
     epsilon: str = "0.5"
@@ -133,34 +144,68 @@ def table_name(place: str) -> str:
         return own_name(place) or ""
 
 
-def columns_of(place: str, table: str) -> dict[str, str]:
-    """Return the columns of a table and their declared types; no row is read.
+def columns_of(place: str, table: str) -> dict[str, tuple[str, str]]:
+    """Return the columns of a table and what the form says of them; no row is read.
 
     >>> columns_of("no-such-file.csv", "people")
     Traceback (most recent call last):
     ...
     tightrope.studio.asking.Refused: ...
     """
-    from tightrope.publish.facts import Table
-    from tightrope.publish.sources import open_source
+    from tightrope.publish.facts import columns_of_catalogue
 
-    if not place:
-        raise Refused("table data", "upload a table or name one")
-    with blame("table data"), open_source(place, Table(table or "table", 1)) as source:
-        return dict(source.columns())
+    with blame("table data"):
+        found = columns_of_catalogue(place, table or "table")
+    return {name: (kind, "") for name, kind in found.items()}
+
+
+def column_form(column: Column) -> tuple[str, str]:
+    """Return what the form says of a declared column.
+
+    >>> from tightrope.publish.facts import read_column
+    >>> column_form(read_column("age:0..120")), column_form(read_column("born:date"))
+    (('range', '0..120'), ('date', ''))
+    """
+    if column.bounds is not None:
+        return "range", "{}..{}".format(*column.bounds)
+    if column.values is not None:
+        return "values", ", ".join(map(str, column.values))
+    return column.type, ""
+
+
+def facts_form(path: str, table: str) -> tuple[TableAsked, dict[str, tuple[str, str]]]:
+    """Return the form as a file of public facts fills it: fields, and columns.
+
+    Of several tables it is the named one, or the first.
+    """
+    from tightrope.publish.facts import read_facts
+
+    with blame("table facts"):
+        tables = read_facts(path).tables
+    one = tables.get(table) or next(iter(tables.values()))
+    form = TableAsked(
+        one.source or "", one.name, (), str(one.population or ""), one.neighbours.value,
+        str(one.budget or ""), str(one.delta or ""), path,
+    )  # fmt: skip
+    return form, {name: column_form(column) for name, column in one.columns.items()}
 
 
 def declared(asked: TableAsked) -> Table:
-    """Return the public facts that the form states.
+    """Return the public facts that the form states, or the file that it names.
 
     >>> form = TableAsked("people.csv", "people", ("age:0..120",), "500", budget="2")
     >>> declared(form).columns["age"].bounds
     (0, 120)
     """
+    from tightrope.accounting.curves import delta_of
     from tightrope.publish.accounts import budget_of
-    from tightrope.publish.facts import Table, read_column
+    from tightrope.publish.facts import Table, read_column, read_facts
     from tightrope.queries import Neighbours
 
+    if asked.facts:
+        with blame("table facts"):
+            table = read_facts(asked.facts).table(asked.table)
+            return replace(table, source=asked.data or table.source)
     if not asked.data:
         raise Refused("table data", "upload a table or name one")
     if not asked.population.isdigit() or not int(asked.population):
@@ -171,6 +216,8 @@ def declared(asked: TableAsked) -> Table:
         columns = {column.name: column for column in map(read_column, asked.columns)}
     with blame("table budget"):
         budget = budget_of(asked.budget) if asked.budget else None
+    with blame("table budget delta"):
+        delta = delta_of(asked.budget_delta) if asked.budget_delta else None
     with blame("table table"):
         return Table(
             name=asked.table,
@@ -178,6 +225,7 @@ def declared(asked: TableAsked) -> Table:
             neighbours=Neighbours.of(asked.neighbours),
             columns=columns,
             budget=budget,
+            delta=delta,
             source=asked.data,
         )
 
@@ -193,6 +241,9 @@ def _plan(asked: TableAsked, epsilon: str, told: Callable[..., Any] | None) -> P
     from tightrope.asking import plan
     from tightrope.epsilon import Epsilon
     from tightrope.publish.facts import Facts
+    from tightrope.publish.shapes import Kind
+    from tightrope.publish.sources import dialect_of
+    from tightrope.publish.sql_reader import read_shapes
 
     table = declared(asked)
     if not asked.sql:
@@ -208,6 +259,16 @@ def _plan(asked: TableAsked, epsilon: str, told: Callable[..., Any] | None) -> P
         level = Epsilon.of(epsilon)
     facts = Facts({table.name: table})
     with blame("table sql"):
+        shapes = read_shapes(asked.sql, facts, dialect_of(table.source))
+    if any(shape.kind is Kind.FOUND for shape in shapes) != bool(asked.delta):
+        needed = (
+            "nobody declared these groups: large ones can be shown, and one person alone only with "
+            "a probability δ that you choose, such as 1e-6"
+        )
+        raise Refused(
+            "table delta", "not for these groups: leave it empty" if asked.delta else needed
+        )
+    with blame("table delta" if asked.delta else "table sql"):
         return plan(
             [asked.sql], epsilon=level, delta=asked.delta or 0, facts=facts, ledger=asked.ledger,
             progress=tell,
@@ -242,23 +303,32 @@ class Forecast:
 def forecast(asked: TableAsked, told: Callable[..., Any] | None = None) -> Forecast:
     """Say how exact an answer will be and what it will cost; nothing is paid or read."""
     from tightrope.asking.planning import error_text
+    from tightrope.publish import Ledger
     from tightrope.publish.accounts import shown
 
     made = _plan(asked, asked.epsilon, told)
     question, left = made.questions[0], made.remaining
     error = "; ".join(error_text(part, made.confidence) for part in question.parts)
-    price = {
-        "question": asked.sql,
-        "expected error": error,
-        "price": f"ε = {shown(made.cost)}, paid from the budget of table {asked.table}",
-    }
     if left is None:
         raise Refused(
             "table budget", f"table {asked.table} is new in this ledger: give it a budget"
         )
-    price |= {"left now": shown(left), "left afterwards": shown(left - made.cost)}
+    cost, delta = made.cost, f" and δ = {asked.delta}" if asked.delta else ""
+    words = f"ε = {shown(cost)}{delta}, paid from the budget of table {asked.table}"
+    if asked.key and Path(asked.ledger).is_file():
+        keys = (asked.key, f"{asked.key}.1")  # an answer of several parts has a key for each
+        known = (Ledger(asked.ledger).ticket(key) for key in keys)
+        if any(ticket is not None and ticket.phase != "reserved" for ticket in known):
+            cost, words = Fraction(0), "nothing more: this request was paid for"
+    price = {
+        "question": asked.sql,
+        "expected error": error,
+        "price": words,
+        "left now": shown(left),
+        "left afterwards": shown(left - cost),
+    }
     curve = noise_curve(question.parts[0].numbers)
-    return Forecast(error, question.notes(made.confidence), price, made.cost <= left, curve)
+    return Forecast(error, question.notes(made.confidence), price, cost <= left, curve)
 
 
 def error_at(asked: TableAsked, epsilon: str) -> tuple[float, float, float] | None:
@@ -332,3 +402,81 @@ def publish_answer(asked: TableAsked, told: Callable[..., Any] | None = None) ->
         "json": answer.as_dict(),
     })  # fmt: skip
     return found
+
+
+# -- what was paid for --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LedgerView:
+    """A ledger as the page lists it: accounts, and every answer paid for, the newest first.
+
+    An answer is what is said of it, with its error where that is known, and its signed receipt.
+    A request that was charged and has no answer yet, because
+    its process ended in between, is listed with its key: asked again with it, it costs nothing.
+    """
+
+    accounts: tuple[Account, ...] = ()
+    answers: tuple[tuple[str, dict[str, Any]], ...] = ()
+    unanswered: tuple[str, ...] = ()
+
+
+def ledger_view(ledger: str) -> LedgerView:
+    """Return what a ledger holds; nothing where there is none.
+
+    >>> ledger_view("no-such-folder/ledger.db")
+    LedgerView(accounts=(), answers=(), unanswered=())
+    """
+    from tightrope.publish import Ledger
+    from tightrope.publish.receipts import SigningKey, key_path, receipt_of
+
+    if "://" not in ledger and not Path(ledger).is_file():
+        return LedgerView()
+    with blame("table ledger"):
+        book = Ledger(ledger)
+        charged: dict[str, None] = {}
+        answers = []
+        for entry in book.entries():
+            if entry.body["kind"] == "charge":
+                charged[entry.body["key"]] = None
+            elif entry.body["kind"] == "answer":
+                charged.pop(entry.body["key"], None)
+                answers.append(entry)
+        signing = SigningKey(key_path(book.store.file, book.id)) if answers else None
+        receipts = [
+            plain(receipt_of(entry, book.id, signing)) for entry in reversed(answers) if signing
+        ]
+        listed = tuple((answer_words(receipt), receipt) for receipt in receipts)
+        return LedgerView(tuple(book.accounts().values()), listed, tuple(charged))
+
+
+def answer_words(receipt: dict[str, Any]) -> str:
+    """Say what was drawn, with its error where the mechanism that it came from is on the shelf.
+
+    >>> answer_words({"answer": [["Oslo", 101], ["Rome", 90]]})
+    'Oslo: 101, Rome: 90'
+    """
+    from tightrope.asking.shelf import held
+    from tightrope.epsilon import Epsilon
+    from tightrope.publish.intervals import interval_of
+    from tightrope.publish.shapes import read_label
+    from tightrope.queries import query
+
+    answer: Any = read_label(receipt["answer"])
+    pairs = isinstance(answer, tuple) and all(isinstance(one, tuple) for one in answer)
+    # Of several draws the last gave the numbers: before it, groups were chosen.
+    names = ("query", "neighbours", "epsilon", "mechanism")
+    text, near, level, digest = (str(receipt.get(n, "")).split(", ")[-1] for n in names)
+    made = None
+    with suppress(TightropeError):
+        made = held(query(text, neighbours=near), Epsilon.of(level))
+    # The digest is the one that was verified when the answer was drawn.
+    made = made if made is not None and made.digest == digest else None
+
+    def said(drawn: Any) -> str:
+        found = None if made is None else interval_of(made, drawn)
+        return label_text(drawn) if found is None else str(found)
+
+    if pairs and all(len(one) == 2 and isinstance(one[0], str) for one in answer):
+        return ", ".join(f"{name}: {said(drawn)}" for name, drawn in answer)
+    return label_text(answer) if pairs else said(answer)

@@ -9,10 +9,9 @@ import json
 import shlex
 from collections.abc import Sequence
 
-from tightrope.studio.asking import people_of
+from tightrope.studio.asking import people_of, safe_name
 from tightrope.studio.state import GRAPH_FILE, ConsumerText, State
-from tightrope.studio.tables import TableAsked
-from tightrope.studio.work import Asked
+from tightrope.studio.tables import TableAsked, facts_file
 
 #: The panels, in the order of the work.
 PANELS = ("table", "question", "privacy", "consumers", "mechanism", "proof")
@@ -22,7 +21,7 @@ MECHANISM_FILE = "mechanism.tightrope"
 CONSUMERS_FILE = "consumers.json"
 
 
-def as_command(state: State, panel: str, asked: Asked | TableAsked | None = None) -> str:
+def as_command(state: State, panel: str, asked: TableAsked | None = None) -> str:
     """Return shell commands that print what a panel shows, as JSON.
 
     Parameters
@@ -32,7 +31,7 @@ def as_command(state: State, panel: str, asked: Asked | TableAsked | None = None
     panel
         One of ``PANELS``.
     asked
-        What the release card asks for; without it nothing is released.
+        What the first panel asks for; without it nothing is released.
 
     Examples
     --------
@@ -42,10 +41,8 @@ def as_command(state: State, panel: str, asked: Asked | TableAsked | None = None
     tightrope design 'count(5)' --epsilon 'ln(2)' --prior uniform --loss absolute --json
     """
     if panel == "table":
-        return _ask_command(asked) if isinstance(asked, TableAsked) else NOTHING_ASKED
+        return NOTHING_ASKED if asked is None else _ask_command(asked)
     lines = [_line(words, state) for words in _commands(state, panel)]
-    if panel == "proof" and isinstance(asked, Asked):
-        lines.append(_line(["release", MECHANISM_FILE, *_release_words(asked)], state))
     if panel == "consumers" and len(state.consumers) > 1:
         lines.insert(0, _written(CONSUMERS_FILE, json.dumps(_listed(state))))
     if state.graph:
@@ -59,30 +56,28 @@ NOTHING_ASKED = "name a table and ask a question first"
 
 def _ask_words(asked: TableAsked) -> dict[str, str]:
     """Return the options of ``ask`` that were given, under the names of both languages."""
-    names = ("epsilon", "data", "population", "neighbours", "ledger", "budget", "key", "delta")
+    names = ("epsilon", "delta", "data", "ledger", "key") if asked.facts else (
+        "epsilon", "delta", "ledger", "key")  # fmt: skip
     return {name: text for name in names if (text := str(getattr(asked, name)))}
 
 
 def _ask_command(asked: TableAsked) -> str:
+    """Write the public facts to a file, unless they are in one, and ask."""
+    file = asked.facts or safe_name(f"{asked.table}.toml", "tightrope.toml")
     words = [part for name, text in _ask_words(asked).items() for part in (f"--{name}", text)]
-    words += [part for text in asked.columns for part in ("--column", text)]
-    return shlex.join(["tightrope", "ask", asked.sql, *words, "--json"])
+    line = shlex.join(["tightrope", "ask", asked.sql, "--facts", file, *words, "--json"])
+    return line if asked.facts else f"{_written(shlex.quote(file), facts_file(asked))}\n{line}"
 
 
 def _ask_program(asked: TableAsked) -> str:
-    words = [
-        f"{name}={int(text) if name == 'population' else repr(text)}"
-        for name, text in _ask_words(asked).items()
-        if name != "population" or text.isdigit()
-    ]
+    words = "".join(f", {name}={text!r}" for name, text in _ask_words(asked).items())
+    known = repr(asked.facts) if asked.facts else f"parse_facts({facts_file(asked)!r})"
     return "\n".join([
         "import tightrope as tr",
-        "from tightrope.publish.facts import read_column",
+        "from tightrope.publish import parse_facts",
         "",
-        f"columns = [read_column(text) for text in {list(asked.columns)!r}]",
-        f"answer = tr.ask({asked.sql!r}, {', '.join(words)},",
-        "                columns={column.name: column for column in columns})",
-        "print(answer)",
+        f"facts = {known}",
+        f"print(tr.ask({asked.sql!r}, facts=facts{words}))",
     ])  # fmt: skip
 
 
@@ -101,17 +96,6 @@ def _listed(state: State) -> list[dict[str, str]]:
 
 def _knows(consumer: ConsumerText) -> dict[str, str]:
     return {"support": consumer.support} if consumer.is_risk_averse else {"prior": consumer.prior}
-
-
-def _named(asked: Asked) -> dict[str, str]:
-    """Return the options of a release that were given, under the names of both languages."""
-    names = ("data", "sql", "ledger", "budget", "facts", "key")
-    return {name: text for name in names if (text := str(getattr(asked, name)))}
-
-
-def _release_words(asked: Asked) -> list[str]:
-    words = [part for name, text in _named(asked).items() for part in (f"--{name}", text)]
-    return words + [part for text in asked.column_texts for part in ("--column", text)]
 
 
 def _commands(state: State, panel: str) -> list[list[str]]:
@@ -155,7 +139,7 @@ def _line(words: Sequence[str], state: State) -> str:
     return shlex.join(["tightrope", *words, *near, "--json"])
 
 
-def as_python(state: State, panel: str, asked: Asked | TableAsked | None = None) -> str:
+def as_python(state: State, panel: str, asked: TableAsked | None = None) -> str:
     """Return a Python program that computes what a panel shows.
 
     Parameters
@@ -165,7 +149,7 @@ def as_python(state: State, panel: str, asked: Asked | TableAsked | None = None)
     panel
         One of ``PANELS``.
     asked
-        What the release card asks for; without it nothing is released.
+        What the first panel asks for; without it nothing is released.
 
     Examples
     --------
@@ -177,11 +161,8 @@ def as_python(state: State, panel: str, asked: Asked | TableAsked | None = None)
     print(graph_facts(query.graph))
     """
     if panel == "table":
-        return _ask_program(asked) if isinstance(asked, TableAsked) else f"# {NOTHING_ASKED}"
+        return f"# {NOTHING_ASKED}" if asked is None else _ask_program(asked)
     imports, body = _program(state, panel)
-    if panel == "proof" and isinstance(asked, Asked):
-        more = _release_program(asked)
-        imports, body = [*imports, *more[0]], [*body, *more[1]]
     query = f"query = tr.query({state.asked!r}, neighbours={state.neighbours!r})"
     lines = ["import tightrope as tr", *imports, ""]
     if state.graph:
@@ -248,14 +229,3 @@ def _consumers_program(state: State, level: str) -> tuple[list[str], list[str]]:
             "print([expected_loss(first, consumer) for consumer in consumers])",
         ],
     )
-
-
-def _release_program(asked: Asked) -> tuple[list[str], list[str]]:
-    words = [f"{name}={text!r}" for name, text in _named(asked).items()]
-    imports, body = ["from tightrope.publish import release"], []
-    if asked.column_texts:
-        imports.append("from tightrope.publish.facts import read_column")
-        body.append(f"columns = [read_column(text) for text in {list(asked.column_texts)!r}]")
-        words.append("columns={column.name: column for column in columns}")
-    body += [f"done = release(mechanism, {', '.join(words)})", "print(done.answer, done.remaining)"]
-    return imports, body

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from tightrope.errors import TightropeError
@@ -19,7 +17,6 @@ from tightrope.queries import Query
 from tightrope.report.drawings import GraphDrawing, HeatMap, Window, graph_drawing, heat_map
 from tightrope.report.texts import (
     about_query,
-    answer_text,
     existence_data,
     label_text,
     plain,
@@ -380,36 +377,26 @@ def judge(mechanism: bytes) -> dict[str, Any]:
 
 def heat_of(
     mechanism: bytes, window: Window | None = None
-) -> tuple[HeatMap, tuple[tuple[str, ...], ...]]:
+) -> tuple[HeatMap, tuple[tuple[str, ...], ...], tuple[tuple[float, float], ...]]:
     """Return the picture of a mechanism file, or of a window of it, and the fractions behind it.
 
-    There are no fractions behind a reduced picture, whose numbers are the largest of their blocks.
+    There are no fractions behind a reduced picture, whose numbers are the largest of their
+    blocks: there is the noise around an answer in the middle instead.
 
-    >>> heat, exact = heat_of(make(State(question="choice(2)", epsilon="ln(3)")).mechanism)
-    >>> heat.rows, exact[0][0].partition("/2^")[1]
-    (('0', '1'), '/2^')
-    """
-    from tightrope.certify import Mechanism
-
-    opened = Mechanism(mechanism)
-    heat = heat_map(opened.channel(), window)
-    if heat.is_reduced:
-        return heat, ()
-    top, bottom, left, right = heat.window
-    rows = (opened.row_weights(i)[left : right + 1].tolist() for i in range(top, bottom + 1))
-    return heat, tuple(tuple(f"{weight}/2^{opened.bits}" for weight in row) for row in rows)
-
-
-def noise_of(mechanism: bytes) -> tuple[tuple[float, float], ...]:
-    """Return the noise around an answer in the middle, for mechanisms too large to be seen.
-
-    >>> len(noise_of(make(State(question="count(9)", epsilon="1")).mechanism))
-    10
+    >>> heat, exact, noise = heat_of(make(State(question="choice(2)", epsilon="ln(3)")).mechanism)
+    >>> heat.rows, exact[0][0].partition("/2^")[1], noise
+    (('0', '1'), '/2^', ())
     """
     from tightrope.certify import Mechanism
     from tightrope.studio.tables import noise_curve
 
-    return noise_curve(Mechanism(mechanism))
+    opened = Mechanism(mechanism)
+    heat = heat_map(opened.channel(), window)
+    if heat.is_reduced:
+        return heat, (), noise_curve(opened)
+    top, bottom, left, right = heat.window
+    rows = (opened.row_weights(i)[left : right + 1].tolist() for i in range(top, bottom + 1))
+    return heat, tuple(tuple(f"{weight}/2^{opened.bits}" for weight in row) for row in rows), ()
 
 
 def matrix_csv(mechanism: bytes, most: int = 4_000_000) -> str:
@@ -449,187 +436,3 @@ def report_html(design: Design) -> str:
 
     with blame("csv"):
         return html_report(design)
-
-
-# -- the release -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Asked:
-    """The fields of the release card, as texts; empty where nothing was given."""
-
-    data: str = ""
-    sql: str = ""
-    ledger: str = ""
-    budget: str = ""
-    columns: str = ""
-    facts: str = ""
-    user: str = ""
-    key: str = ""
-
-    @property
-    def column_texts(self) -> tuple[str, ...]:
-        """The columns and their public facts, one by one."""
-        return tuple(text.strip() for text in self.columns.split(";") if text.strip())
-
-
-def _checked(asked: Asked) -> dict[str, Any]:
-    """Return the fields as a release takes them, or say which is missing."""
-    from tightrope.publish.facts import read_column
-
-    if not asked.ledger:
-        raise Refused("ledger", "name the ledger that pays for the answer")
-    if not asked.sql:
-        raise Refused("sql", "write the question as one SELECT")
-    if not asked.data and not asked.facts:
-        raise Refused("data", "upload a table or name one")
-    with blame("columns"):
-        columns = {column.name: column for column in map(read_column, asked.column_texts)}
-    names = ("data", "facts", "budget", "user", "key")
-    given = {name: getattr(asked, name) or None for name in names}
-    return {**given, "sql": asked.sql, "ledger": asked.ledger, "columns": columns}
-
-
-def price(mechanism: bytes, asked: Asked) -> dict[str, str]:
-    """Say what a release would cost and what would be left; nothing is charged or read.
-
-    >>> price(b"", Asked(sql="select 1"))
-    Traceback (most recent call last):
-    ...
-    tightrope.studio.asking.Refused: name the ledger that pays for the answer
-    """
-    from tightrope.certify import Mechanism
-    from tightrope.publish.accounts import budget_of, shown
-    from tightrope.publish.facts import facts_of_mechanism, read_facts
-    from tightrope.publish.releasing import charges_of, understand
-
-    given, opened = _checked(asked), Mechanism(mechanism)
-    with blame("release"):
-        if given["facts"]:
-            known = read_facts(given["facts"])
-        else:
-            known = facts_of_mechanism(opened, asked.sql, given["data"], given["columns"])
-        shape = understand([opened], asked.sql, known, given["data"])
-        charge = charges_of([opened.epsilon], shape, given["user"])[0]
-        left = {account.name: account.left for account in ledger_view(asked.ledger).accounts}
-        budget = given["budget"] or shape.table.budget
-        if charge.account in left:
-            before = left[charge.account]
-        elif budget is None:
-            raise Refused("budget", f"{charge.account} is new in this ledger: give it a budget")
-        else:
-            before = budget_of(budget)
-    after = before - charge.amount
-    if after < 0:
-        raise Refused(
-            "release",
-            f"the budget of {charge.account} is too small: this costs {shown(charge.amount)} and "
-            f"{shown(before)} is left",
-        )
-    return {
-        "question": asked.sql,
-        "price": f"ε = {opened.epsilon}, paid from the budget of {charge.account}",
-        "left now": shown(before),
-        "left afterwards": shown(after),
-    }
-
-
-def give(mechanism: bytes, asked: Asked) -> dict[str, Any]:
-    """Release one answer and return it with what it cost."""
-    from tightrope.certify import Mechanism
-    from tightrope.publish.accounts import shown
-    from tightrope.publish.releasing import release
-
-    given = _checked(asked)
-    with blame("release"):
-        done = release(Mechanism(mechanism), **given)
-    answer = answer_text(done.answer, done.groups, done.interval)
-    if done.guess != done.answer:
-        answer += f", best guess from it: {label_text(done.guess)}"
-    told: dict[str, Any] = plain({
-        "answer": answer,
-        "charged": shown(done.charged),
-        "remaining": shown(done.remaining),
-        "key": done.key,
-        "fresh": done.fresh,
-        "json": done.as_dict(),
-    })  # fmt: skip
-    return told
-
-
-@dataclass(frozen=True)
-class AccountRow:
-    """One account of a ledger."""
-
-    name: str
-    budget: Fraction
-    spent: Fraction
-    left: Fraction
-
-
-@dataclass(frozen=True)
-class LedgerView:
-    """A ledger as the page lists it: accounts, and every answer paid for, the newest first.
-
-    An answer is what is said of it, with its error where that is known, and its signed receipt.
-    A request that was charged and has no answer yet, because
-    its process ended in between, is listed with its key: asked again with it, it costs nothing.
-    """
-
-    accounts: tuple[AccountRow, ...] = ()
-    answers: tuple[dict[str, Any], ...] = ()
-    unanswered: tuple[str, ...] = ()
-
-
-def ledger_view(ledger: str) -> LedgerView:
-    """Return what a ledger holds; nothing where there is none.
-
-    >>> ledger_view("no-such-folder/ledger.db")
-    LedgerView(accounts=(), answers=(), unanswered=())
-    """
-    from tightrope.publish import Ledger
-    from tightrope.publish.receipts import SigningKey, key_path, receipt_of
-
-    if "://" not in ledger and not Path(ledger).is_file():
-        return LedgerView()
-    with blame("ledger"):
-        book = Ledger(ledger)
-        accounts = tuple(
-            AccountRow(name, one.budget, one.spent, one.remaining)
-            for name, one in book.accounts().items()
-        )
-        charged: dict[str, None] = {}
-        answers = []
-        for entry in book.entries():
-            if entry.body["kind"] == "charge":
-                charged[entry.body["key"]] = None
-            elif entry.body["kind"] == "answer":
-                charged.pop(entry.body["key"], None)
-                answers.append(entry)
-        signing = SigningKey(key_path(book.store.file, book.id)) if answers else None
-        receipts = tuple(
-            plain(receipt_of(entry, book.id, signing)) for entry in reversed(answers) if signing
-        )
-    return LedgerView(accounts, tuple(map(_with_error, receipts)), tuple(charged))
-
-
-def _with_error(receipt: dict[str, Any]) -> dict[str, Any]:
-    """Add the answer with its error, where the mechanism that it came from is on the shelf."""
-    from tightrope.asking.shelf import held
-    from tightrope.epsilon import Epsilon
-    from tightrope.publish.intervals import interval_of
-    from tightrope.publish.shapes import read_label
-    from tightrope.queries import query
-
-    answer = read_label(receipt["answer"])
-    said = label_text(answer)
-    try:
-        asked = query(receipt["query"], neighbours=receipt["neighbours"])
-        made = held(asked, Epsilon.of(receipt["epsilon"]))
-        # The digest is the one that was verified when the answer was drawn.
-        if made is not None and made.digest == receipt["mechanism"]:
-            found = interval_of(made, answer)
-            said = said if found is None else found.as_dict()["text"]
-    except (TightropeError, KeyError):
-        pass
-    return {"said": said, "receipt": receipt}

@@ -41,10 +41,10 @@ def test_a_small_picture_has_few_names_and_those_of_marked_answers(question):
 
 def test_numbers_stand_in_the_cells_of_a_small_mechanism_only():
     small, large = (make(State(question=f"count({n})")) for n in (3, 20))
-    cells = heat_picture(*heat_of(small.mechanism), logarithmic=True)["data"][0]["text"]
+    cells = heat_picture(*heat_of(small.mechanism)[:2], logarithmic=True)["data"][0]["text"]
     assert cells[0][0] == "0.667"
-    assert "text" not in heat_picture(*heat_of(large.mechanism))["data"][0]
-    ticks = heat_picture(*heat_of(large.mechanism))["layout"]["xaxis"]["tickvals"]
+    assert "text" not in heat_picture(*heat_of(large.mechanism)[:2])["data"][0]
+    ticks = heat_picture(*heat_of(large.mechanism)[:2])["layout"]["xaxis"]["tickvals"]
     assert len(ticks) <= 12
 
 

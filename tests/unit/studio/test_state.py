@@ -14,7 +14,6 @@ from tightrope.studio.canvas import MOST_NODES, Sketch, place_of, prior_at, sket
 from tightrope.studio.state import MOST_CONSUMERS, ConsumerText, History, State, decode, encode
 from tightrope.studio.tables import Clicked, TableAsked
 from tightrope.studio.takeaway import PANELS, as_command, as_python
-from tightrope.studio.work import Asked
 
 texts = st.text(max_size=30)
 consumers = st.builds(ConsumerText, texts, texts, texts, texts)
@@ -97,28 +96,29 @@ def test_commands_quote_what_they_hold(panel):
 
 def test_question_about_a_table_is_quoted_too():
     nasty = "a'; rm -rf $HOME `x` \n b"
-    asked = TableAsked(nasty, nasty, (nasty,), nasty, nasty, nasty, nasty, nasty, nasty, nasty)
-    words = shlex.split(as_command(State(), "table", asked))
-    assert words[:3] == ["tightrope", "ask", nasty]
-    assert "rm" not in words
-    compile(as_python(State(), "table", asked), "page", "exec")
+    columns = (f"age:{nasty}", f"{nasty}:text")
+    form = TableAsked(nasty, nasty, columns, "9", ledger=nasty, sql=nasty, epsilon=nasty, key=nasty)
+    for asked in (form, TableAsked(nasty, nasty, facts=nasty, sql=nasty)):
+        words = shlex.split(as_command(State(), "table", asked))
+        assert words[words.index("ask") - 1 : words.index("ask") + 2] == ["tightrope", "ask", nasty]
+        assert "rm" not in words
+        compile(as_python(State(), "table", asked), "page", "exec")
     assert "tightrope" not in as_command(State(), "table")
+    with pytest.raises(Refused, match="how many people"):
+        as_command(State(), "table", TableAsked("people.csv", "people", sql="select 1"))
 
 
 @pytest.mark.parametrize("panel", PANELS[1:])
-def test_files_and_releases_are_quoted_too(panel):
+def test_files_are_quoted_too(panel):
     nasty = "a'\nEND\nrm -rf $HOME `x`"
     who = (ConsumerText(nasty, prior=nasty), ConsumerText("b", support=nasty, loss=nasty))
     state = State(question=nasty, graph=nasty, consumers=who)
-    asked = Asked(*[nasty] * 4, columns=f"{nasty};{nasty}", facts=nasty, key=nasty)
-    text = as_command(state, panel, asked)
-    words = shlex.split(text)
+    words = shlex.split(as_command(state, panel))
     # Every command of the text is one of these; nothing in a quoted word is.
     assert words.count("printf") == (2 if panel == "consumers" else 1)
     assert "END" not in words
     assert "rm" not in words
-    assert words.count("release") == (1 if panel == "proof" else 0)
-    compile(as_python(state, panel, asked), "page", "exec")
+    compile(as_python(state, panel), "page", "exec")
 
 
 def test_consumers_of_the_same_name_are_numbered():
@@ -206,6 +206,7 @@ def test_of_a_huge_graph_the_nearest_answers_are_drawn():
     [
         (Clicked(), "SELECT COUNT(*) AS n FROM people"),
         (Clicked("sum", "age"), "SELECT SUM(age) AS sum FROM people"),
+        (Clicked("commonest", "region"), "SELECT MODE(region) AS commonest FROM people"),
         (Clicked(by=("sex", "age group")),
          'SELECT sex, "age group", COUNT(*) AS n FROM people GROUP BY sex, "age group"'),
         (Clicked(where=("town", "=", "Land's End")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from tightrope.studio.page import Page
     from tightrope.studio.state import State
     from tightrope.studio.tables import TableAsked
-    from tightrope.studio.work import Asked
 
 
 class Panel:
@@ -39,9 +38,45 @@ class Panel:
     def act(self) -> None:
         """Do what the panel is for (Ctrl+Enter)."""
 
-    def released(self) -> Asked | TableAsked | None:
+    def released(self) -> TableAsked | None:
         """Return what the panel would pay for, if it asks for something."""
         return None
+
+    def input(self, field: str, label: str, hint: str = "", **more: Any) -> ui.input:
+        """Make a field for a text, with its errors below it."""
+        made = ui.input(label, placeholder=hint, **more).classes("w-full")
+        made.props("outlined dense debounce=350 stack-label spellcheck=false")
+        self.page.field(field, lambda message: setattr(made, "error", message))
+        return made
+
+    def select(self, options: Any, label: str, **more: Any) -> ui.select:
+        """Make a list to choose from."""
+        made = ui.select(options, label=label, **more).classes("w-full")
+        return made.props("outlined dense options-dense stack-label")
+
+    def uploader(
+        self,
+        label: str,
+        take: Callable[[str, bytes], Coroutine[Any, Any, None]],
+        accept: str,
+        name: str,
+    ) -> ui.upload:
+        """Make a place to drop a file on; its name and content are taken as work of the page."""
+
+        async def uploaded(event: Any) -> None:
+            data = await event.file.read()
+            event.sender.reset()
+            self.page.start(take(event.file.name, data))
+
+        made = ui.upload(auto_upload=True, max_file_size=50_000_000, on_upload=uploaded)
+        # One labelled button instead of Quasar's unlabelled icon: it has a name for screen readers.
+        made.add_slot(
+            "header",
+            '<q-btn type="a" flat dense no-caps align="left" icon="upload_file" class="tr-upload" '
+            f'label="{html.escape(label)}" @click="props.pickFiles"><q-uploader-add-trigger />'
+            "</q-btn>",
+        )
+        return made.props(f'accept="{accept}" flat data-upload="{name}"')
 
     def error_label(self, field: str) -> ui.label:
         """Make a line below an element that shows the errors of a field."""
@@ -94,13 +129,7 @@ def _cell(kind: str, text: str) -> None:
         ui.label(text)
 
 
-def uploader(label: str, action: Callable[[Any], Any], accept: str, name: str) -> ui.upload:
-    """Make a place to drop a file on."""
-    made = ui.upload(auto_upload=True, max_file_size=50_000_000, on_upload=action)
-    # One labelled button instead of Quasar's unlabelled icon: it has a name for screen readers.
-    made.add_slot(
-        "header",
-        '<q-btn type="a" flat dense no-caps align="left" icon="upload_file" class="tr-upload" '
-        f'label="{html.escape(label)}" @click="props.pickFiles"><q-uploader-add-trigger /></q-btn>',
-    )
-    return made.props(f'accept="{accept}" flat data-upload="{name}"')
+def plot(height: str, mark: str = "") -> ui.plotly:
+    """Make a place for a picture, so high, found by its mark."""
+    made = ui.plotly({"data": [], "layout": {}}).classes("w-full").style(f"height: {height}")
+    return made.props(mark) if mark else made

@@ -13,7 +13,7 @@ from tightrope.queries import usual_loss
 from tightrope.report.texts import label_text
 from tightrope.studio import canvas
 from tightrope.studio.asking import Refused, prior_from_upload, query_in
-from tightrope.studio.panels import Panel, card, facts, table, uploader
+from tightrope.studio.panels import Panel, card, facts, plot, table
 from tightrope.studio.pictures import prior_picture
 from tightrope.studio.state import MOST_CONSUMERS, ConsumerText, State
 from tightrope.studio.work import Shown, check_consumer, corners, prior_facts, regrets
@@ -50,8 +50,7 @@ class ConsumersPanel(Panel):
                             size=canvas.SIMPLEX_SIZE, on_mouse=self._dragged,
                             events=["mousedown", "mousemove", "mouseup"], sanitize=False,
                         ).classes("tr-simplex").props("data-simplex")  # fmt: skip
-                        self._plot = ui.plotly({"data": [], "layout": {}}).classes("w-full")
-                        self._plot.style("height: 250px")
+                        self._plot = plot("250px")
                         self._hint = ui.label(
                             "Drag the point. Shaded: the regular priors at this ε, those "
                             "not too uneven for it; for them the best mechanism has a closed form."
@@ -70,7 +69,7 @@ class ConsumersPanel(Panel):
     def _build_form(self) -> None:
         with card("Consumers", "The mechanism is designed for the first."):
             self._tabs = ui.row().classes("w-full items-center").style("gap: 6px")
-            self._name = ui.input("Name", on_change=self._named)
+            self._name = self.input("name", "Name", on_change=self._named)
             self._kind = (
                 ui.toggle(
                     {"bayesian": "has a prior", "risk-averse": "fears the worst"},
@@ -79,24 +78,19 @@ class ConsumersPanel(Panel):
                 .props("no-caps unelevated")
                 .classes("tr-toggle")
             )
-            self._prior = ui.input("Prior", placeholder="uniform, binomial(.3), 0.2,0.8",
-                                   on_change=self._typed)  # fmt: skip
-            self.page.field("prior", lambda message: setattr(self._prior, "error", message))
+            self._prior = self.input("prior", "Prior", "uniform, binomial(.3), 0.2,0.8",
+                                     on_change=self._typed)  # fmt: skip
             with ui.row().style("gap: 6px") as self._presets:
                 for text in (kind.example or kind.form for kind in PRIORS.values()):
                     ui.button(text, on_click=lambda text=text: self._set(prior=text)).props(
                         "outline dense no-caps size=12px"
                     )
-            self._file = uploader("Prior from a file (CSV or JSON)", self._uploaded, ".csv,.json",
-                                  "prior")  # fmt: skip
-            self._support = ui.input("Answers thought possible", placeholder="all or 0,3..5",
-                                     on_change=self._typed_support)  # fmt: skip
-            self.page.field("support", lambda message: setattr(self._support, "error", message))
-            self._loss = ui.select({"": ""}, label="Loss of a wrong guess",
-                                   on_change=self._lost)  # fmt: skip
+            self._file = self.uploader("Prior from a file (CSV or JSON)", self._take, ".csv,.json",
+                                       "prior")  # fmt: skip
+            self._support = self.input("support", "Answers thought possible", "all or 0,3..5",
+                                       on_change=self._typed_support)  # fmt: skip
+            self._loss = self.select({"": ""}, "Loss of a wrong guess", on_change=self._lost)
             self.page.field("loss", lambda message: setattr(self._loss, "error", message))
-            for box in (self._name, self._prior, self._support, self._loss):
-                box.props("outlined dense debounce=350").classes("w-full")
 
     # -- events ---------------------------------------------------------------------------
 
@@ -167,11 +161,6 @@ class ConsumersPanel(Panel):
             self.page.complain("prior", "at least one weight must be above 0")
         else:
             self._set(prior=text, support="")
-
-    async def _uploaded(self, event: Any) -> None:
-        data = await event.file.read()
-        event.sender.reset()
-        self.page.start(self._take(event.file.name, data))
 
     async def _take(self, name: str, data: bytes) -> None:
         state = self.page.state

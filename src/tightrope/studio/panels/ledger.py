@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from nicegui import ui
 
 from tightrope.publish.accounts import shown
 from tightrope.studio.panels import Panel, card, facts, table
-from tightrope.studio.work import LedgerView, ledger_view
+from tightrope.studio.tables import LedgerView, ledger_view
 
 
 class LedgerCard:
@@ -33,8 +34,7 @@ class LedgerCard:
         """Show a ledger, or say that there is none."""
         found = LedgerView()
         if name:
-            slot = f"ledger of {self.panel.name}"
-            found = await self.panel.page.slots.run(slot, ledger_view, name)
+            found = await self.panel.page.slots.run("ledger", ledger_view, name)
         self._answers.clear()
         self._accounts.clear()
         with self._answers:
@@ -46,7 +46,8 @@ class LedgerCard:
                     "this key: it costs nothing more."
                 ).classes("tr-note")
         if found.accounts:
-            rows = [(one.name, *map(shown, (one.budget, one.spent, one.left)))
+            rows = [(one.name, *map(_amount, (one.budget, one.spent, one.remaining),
+                                    (one.delta, one.spent_delta, one.delta - one.spent_delta)))
                     for one in found.accounts]  # fmt: skip
             table(self._accounts, ("account", "budget", "spent", "left"), rows)
             return
@@ -54,15 +55,15 @@ class LedgerCard:
             words = "There is no ledger here yet: it is made with the first answer."
             ui.label(words if name else "Name a ledger above.").classes("tr-note")
 
-    def _list(self, answers: tuple[dict[str, Any], ...]) -> None:
+    def _list(self, answers: tuple[tuple[str, dict[str, Any]], ...]) -> None:
         with ui.element("table").classes("tr-table tr-answers"):
             with ui.element("tr"):
                 for head in ("answer", "question", "ε", "when", ""):
                     with ui.element("th"):
                         ui.label(head)
-            for answer in answers:
-                with ui.element("tr").props(f'data-paid="{answer["receipt"]["position"]}"'):
-                    self._row(answer["said"], answer["receipt"])
+            for said, receipt in answers:
+                with ui.element("tr").props(f'data-paid="{receipt["position"]}"'):
+                    self._row(said, receipt)
 
     def _row(self, said: str, receipt: dict[str, Any]) -> None:
         for text in (said, receipt.get("sql", ""), receipt.get("epsilon", ""),
@@ -73,6 +74,10 @@ class LedgerCard:
             ui.button(icon="download", on_click=lambda: _save(receipt)).props(
                 f'flat dense round size=11px aria-label="Receipt {receipt["position"]}"'
             )
+
+
+def _amount(epsilon: Fraction, delta: Fraction) -> str:
+    return shown(epsilon) + (f", δ = {float(delta):g}" if delta else "")
 
 
 def _save(receipt: dict[str, Any]) -> None:

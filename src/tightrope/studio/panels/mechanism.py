@@ -11,7 +11,7 @@ from tightrope.report.drawings import COLOURS, HeatMap, Window
 from tightrope.report.texts import score_hint
 from tightrope.studio.asking import Refused
 from tightrope.studio.jobs import Ended
-from tightrope.studio.panels import Panel, card, facts, table
+from tightrope.studio.panels import Panel, card, facts, plot, table
 from tightrope.studio.pictures import (
     bars_picture,
     graph_picture,
@@ -19,7 +19,7 @@ from tightrope.studio.pictures import (
     noise_picture,
 )
 from tightrope.studio.state import State
-from tightrope.studio.work import Outcome, Shown, heat_of, make, noise_of, routes, universal
+from tightrope.studio.work import Outcome, Shown, heat_of, make, routes, universal
 
 #: The answers that a state determines; the rest of it does not matter for a design.
 MATTERS = frozenset({"question", "graph", "neighbours", "epsilon", "consumers", "route"})
@@ -45,21 +45,17 @@ class MechanismPanel(Panel):
         with ui.element("div").classes("tr-columns tr-even") as self._body:
             with card("Mechanism", "Each row is a true answer; colour is the probability of the "
                       "reported output. Hover for exact values; drag to zoom."):  # fmt: skip
-                self._plot = ui.plotly({"data": [], "layout": {}}).classes("w-full")
-                self._plot.style("height: min(430px, calc(100vh - 330px)); min-height: 300px")
-                self._plot.props("data-heat")
+                self._plot = plot("max(300px, min(430px, 100vh - 330px))", "data-heat")
                 self._plot.on("plotly_relayout", self._zoomed)
                 with ui.row().classes("w-full items-center").style("gap: 14px"):
                     self._log = ui.switch("logarithmic colours", on_change=self._draw_heat)
                     ui.button("Whole mechanism", on_click=self._whole).props("flat dense no-caps")
                     self._heat_note = ui.label().classes("tr-note").props("data-heat-note")
-                self._noise = ui.plotly({"data": [], "layout": {}}).classes("w-full")
-                self._noise.style("height: 210px").props("data-noise-around")
+                self._noise = plot("210px", "data-noise-around")
                 self._noise.set_visibility(False)
             with ui.element("div").classes("tr-stack"):
                 with card("Comparison"):
-                    self._bars = ui.plotly({"data": [], "layout": {}}).classes("w-full")
-                    self._bars.style("height: 220px").props("data-bars")
+                    self._bars = plot("220px", "data-bars")
                     self._notes = ui.column().classes("w-full").style("gap: 2px")
                 with card("Route", "How the mechanism was found: by a closed form, a theorem or a "
                           "search. Each ends with the same proof."):  # fmt: skip
@@ -76,14 +72,12 @@ class MechanismPanel(Panel):
                       "every output, no mechanism with this ε tells every consumer as much and "
                       "some more: it is maximally general."):  # fmt: skip
                 self._general = ui.label().props("data-general")
-                self._output = ui.select([], label="Output", on_change=self._draw_column)
-                self._output.props("outlined dense options-dense").style("min-width: 110px")
-                self._column = ui.plotly({"data": [], "layout": {}}).classes("w-full")
-                self._column.style("height: 260px")
+                self._output = self.select([], "Output", on_change=self._draw_column)
+                self._output.style("max-width: 160px")
+                self._column = plot("260px")
             with card("One mechanism for everybody?"):
                 self._verdict = ui.label().props("data-verdict")
-                self._witness = ui.plotly({"data": [], "layout": {}}).classes("w-full")
-                self._witness.style("height: 260px")
+                self._witness = plot("260px")
                 self._supports = ui.column().classes("w-full").style("gap: 2px")
                 self.error_label("universal")
         self._body.set_visibility(False)
@@ -94,8 +88,8 @@ class MechanismPanel(Panel):
             self._button = ui.button("Design", icon="architecture", on_click=self.act)
             self._button.props('unelevated no-caps title="Ctrl+Enter"')
             names = {"": "planner's choice"} | {name: name for name in ROUTES}
-            self._route = ui.select(names, label="Route", value="", on_change=self._routed)
-            self._route.props("outlined dense options-dense").style("min-width: 180px")
+            self._route = self.select(names, "Route", value="", on_change=self._routed)
+            self._route.style("max-width: 200px")
             self.page.field("route", lambda message: setattr(self._route, "error", message))
             self._status = ui.label().classes("tr-note col").props("data-status")
             self._keep = ui.button("Keep best so far", on_click=self._stop).props("outline no-caps")
@@ -196,17 +190,11 @@ class MechanismPanel(Panel):
         made = self.page.outcome
         if made is not None and made.mechanism:
             found = await self.page.slots.run("heat", heat_of, made.mechanism, window)
-            self._heat, self._exact = found
+            self._heat, self._exact, noise = found
             self._draw_heat()
-            if window is None:
-                await self._show_noise(made.mechanism, found[0].is_reduced)
-
-    async def _show_noise(self, mechanism: bytes, large: bool) -> None:
-        """Draw the noise around one answer where single cells of the matrix cannot be seen."""
-        curve = await self.page.slots.run("noise", noise_of, mechanism) if large else ()
-        self._noise.set_visibility(bool(curve))
-        if curve:
-            self._noise.update_figure(noise_picture(curve))
+            self._noise.set_visibility(bool(noise))
+            if noise:
+                self._noise.update_figure(noise_picture(noise))
 
     def _whole(self) -> None:
         self.page.start(self._load_heat(None))

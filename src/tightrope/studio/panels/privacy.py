@@ -10,7 +10,7 @@ from typing import Any
 from nicegui import ui
 
 from tightrope.studio.asking import Refused, people_of
-from tightrope.studio.panels import Panel, card
+from tightrope.studio.panels import Panel, card, plot
 from tightrope.studio.pictures import LAST_LEVEL, level_picture
 from tightrope.studio.state import State
 from tightrope.studio.work import Shown, existence, level_words
@@ -30,9 +30,7 @@ class PrivacyPanel(Panel):
         self._blank = False
         with ui.element("div").classes("tr-columns tr-two"):
             with card("Privacy level"):
-                self._text = ui.input("ε", placeholder="0.5 or ln(2)", on_change=self._typed)
-                self._text.props("outlined dense debounce=350 spellcheck=false").classes("w-full")
-                self.page.field("epsilon", lambda message: setattr(self._text, "error", message))
+                self._text = self.input("epsilon", "ε", "0.5 or ln(2)", on_change=self._typed)
                 self._slider = ui.slider(min=0.01, max=LAST_LEVEL, step=0.01, on_change=self._slid)
                 self._slider.props('label aria-label="ε" throttle=40').classes("q-px-sm")
                 with ui.row().classes("w-full no-wrap").style("gap: 10px"):
@@ -64,8 +62,7 @@ class PrivacyPanel(Panel):
             ),
         ):
             self._waiting = ui.linear_progress(show_value=False).props("indeterminate")
-            self._plot = ui.plotly({"data": [], "layout": {}}).classes("w-full")
-            self._plot.style("height: 150px")
+            self._plot = plot("150px")
             self._note = ui.label().classes("tr-note").props("data-exists")
 
     def _number(self, title: str, name: str) -> ui.label:

@@ -11,7 +11,7 @@ from nicegui import ui
 from tightrope.kinds import RELATIONS
 from tightrope.studio.asking import Refused, graph_from_upload
 from tightrope.studio.canvas import SKETCH_SIZE, Sketch, sketch_of
-from tightrope.studio.panels import Panel, card, facts, uploader
+from tightrope.studio.panels import Panel, card, facts, plot
 from tightrope.studio.pictures import graph_layout, graph_picture
 from tightrope.studio.state import State
 from tightrope.studio.work import Shown, question_facts
@@ -34,7 +34,7 @@ class QuestionPanel(Panel):
             with card("Answer graph", "Nodes are answers; an edge joins two answers that "
                       "neighbouring tables can give."):  # fmt: skip
                 self._waiting = ui.linear_progress(show_value=False).props("indeterminate")
-                self._plot = ui.plotly({"data": [], "layout": {}}).classes("w-full")
+                self._plot = plot("320px")
                 self._note = ui.label().classes("tr-note")
 
     def _build_form(self) -> None:
@@ -47,22 +47,19 @@ class QuestionPanel(Panel):
             )
             self._way.classes("tr-toggle")
             with ui.column().classes("w-full q-gutter-none").style("gap: 6px") as self._pick:
-                self._text = ui.input("Query", placeholder="sum(150,5)", on_change=self._typed)
-                self._text.props("outlined dense debounce=350 spellcheck=false").classes("w-full")
+                self._text = self.input("query", "Query", "sum(150,5)", on_change=self._typed)
                 examples = {f.example: f"{f.signature}  {f.meaning}" for f in FAMILIES.values()}
-                self._family = ui.select(examples, label="Examples", on_change=self._picked)
-                self._family.props("outlined dense options-dense").classes("w-full")
+                self._family = self.select(examples, "Examples", on_change=self._picked)
             with ui.column().classes("w-full").style("gap: 6px") as self._draw:
                 self._build_drawing()
             with ui.column().classes("w-full").style("gap: 6px") as self._upload:
                 self._kind = ui.radio({"graph": "edges", "points": "points"}, value="graph")
                 self._kind.props("inline dense")
-                uploader("Graph as CSV, GraphML or JSON", self._uploaded, ".csv,.graphml,.json",
-                         "graph")  # fmt: skip
+                self.uploader("Graph as CSV, GraphML or JSON", self._take, ".csv,.graphml,.json",
+                              "graph")  # fmt: skip
             self.error_label("question")
             near = {name: f"{name}: {about}" for name, about in RELATIONS.items()}
-            self._near = ui.select(near, label="Neighbouring tables", on_change=self._neighbours)
-            self._near.props("outlined dense options-dense").classes("w-full")
+            self._near = self.select(near, "Neighbouring tables", on_change=self._neighbours)
         self._turn()
 
     def _build_drawing(self) -> None:
@@ -74,8 +71,7 @@ class QuestionPanel(Panel):
             size=SKETCH_SIZE, on_mouse=self._clicked, events=["click"], sanitize=False
         ).classes("tr-draw")
         self._canvas.props("data-canvas")
-        self._edges = ui.input("Edges", placeholder="0-1, 1-2, 2-0", on_change=self._listed)
-        self._edges.props("outlined dense stack-label debounce=500").classes("w-full")
+        self._edges = self.input("edges", "Edges", "0-1, 1-2, 2-0", on_change=self._listed)
         with ui.row().style("gap: 6px"):
             ui.button("Clear", on_click=self._cleared).props("flat dense no-caps")
             ui.label("or type the edges above").classes("tr-note self-center")
@@ -128,12 +124,8 @@ class QuestionPanel(Panel):
         if sketch.edges:
             self.page.change(replace(self.page.state, graph=sketch.json()))
 
-    async def _uploaded(self, event: Any) -> None:
-        data, kind = await event.file.read(), str(self._kind.value)
-        event.sender.reset()
-        self.page.start(self._take(event.file.name, data, kind))
-
-    async def _take(self, name: str, data: bytes, kind: str) -> None:
+    async def _take(self, name: str, data: bytes) -> None:
+        kind = str(self._kind.value)
         text = await self.page.slots.run("upload", graph_from_upload, name, data, kind)
         self.page.change(replace(self.page.state, graph=text))
 

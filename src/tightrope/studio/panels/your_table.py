@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from nicegui import ui
 from tightrope.kinds import RELATIONS
 from tightrope.studio.asking import Refused, safe_name
 from tightrope.studio.jobs import Ended
-from tightrope.studio.panels import Panel, card, facts, table, uploader
+from tightrope.studio.panels import Panel, card, facts, plot, table
 from tightrope.studio.panels.ledger import Confirm, LedgerCard
 from tightrope.studio.pictures import error_picture, noise_picture
 from tightrope.studio.tables import (
@@ -24,20 +25,11 @@ from tightrope.studio.tables import (
     columns_of,
     error_at,
     facts_file,
+    facts_form,
     forecast,
     publish_answer,
     table_name,
 )
-
-#: Uploaded tables are kept here, in the folder of the studio: an account belongs to a place.
-UPLOADS = "tables"
-#: The levels at which the error is drawn.
-LEVELS = ("0.1", "0.2", "0.5", "1", "2")
-FIELDS = tuple(
-    f"table {name}"
-    for name in ("data", "table", "population", "budget", "ledger", "columns", "of", "sql", "level",
-                 "publish")
-)  # fmt: skip
 
 
 class TablePanel(Panel):
@@ -69,73 +61,74 @@ class TablePanel(Panel):
         self._show_columns({})
         start = self.page.settings
         self._ledger.set_value(start.ledger or "ledger.db")
-        if start.data:
-            self._data.set_value(start.data)
-
-    def _input(self, name: str, label: str, hint: str, **more: Any) -> ui.input:
-        made = ui.input(label, placeholder=hint, **more)
-        made.props("outlined dense debounce=350 stack-label spellcheck=false").classes("w-full")
-        self.page.field(name, lambda message: setattr(made, "error", message))
-        return made
+        self._facts.set_value(start.facts)
+        self._data.set_value(start.data)
 
     def _build_source(self) -> None:
         with card("Your table", "It stays where it is. Each person is one row."):
-            self._data = self._input("table data", "Table", "people.csv, duckdb:///FILE, postgresql://…",
-                                     on_change=self._found)  # fmt: skip
-            uploader("or upload one (CSV, Parquet)", self._uploaded, ".csv,.tsv,.parquet", "people")
+            self._data = self.input("table data", "Table", "people.csv, duckdb:///FILE, postgresql://…",
+                                    on_change=self._named)  # fmt: skip
+            self._upload = self.uploader("or upload one (CSV, Parquet)", self._take,
+                                         ".csv,.tsv,.parquet", "people")  # fmt: skip
             with ui.element("div").classes("tr-fields w-full"):
-                self._table = self._input(
-                    "table table", "Name in SQL", "people", on_change=self._asked
+                self._table = self.input("table table", "Name in SQL", "people",
+                                         on_change=self._renamed)  # fmt: skip
+                self._population, self._budget, self._budget_delta = (
+                    self.input(f"table {name}", label, hint, on_change=self._asked)
+                    for name, label, hint in (
+                        ("population", "People, at most", "5000"),
+                        ("budget", "Budget (sum of all ε)", "2"),
+                        ("budget delta", "Budget of δ", "none"),
+                    )
                 )
-                self._population = self._input("table population", "People, at most", "5000",
-                                               on_change=self._asked)  # fmt: skip
-                self._budget = self._input("table budget", "Budget (sum of all ε)", "2",
-                                           on_change=self._asked)  # fmt: skip
-                self._ledger = self._input(
-                    "table ledger", "Ledger", "ledger.db", on_change=self._opened
-                )
+                self._ledger = self.input("table ledger", "Ledger", "ledger.db",
+                                          on_change=self._opened)  # fmt: skip
+                self._facts = self.input("table facts", "Public facts (file)", "tightrope.toml",
+                                         on_change=self._chosen)  # fmt: skip
             near = {name: f"{name}: {about}" for name, about in RELATIONS.items()}
-            self._near = ui.select(near, value="add-remove", label="Who is protected: tables that "
-                                   "must look alike", on_change=self._asked)  # fmt: skip
-            self._near.props("outlined dense options-dense").classes("w-full")
+            self._near = self.select(near, "Who is protected: tables that must look alike",
+                                     value="add-remove", on_change=self._asked)  # fmt: skip
 
     def _build_question(self) -> None:
         with card("Question"):
             with ui.element("div").classes("tr-fields w-full"):
                 words = {name: said for name, (said, _, _) in MEASURES.items()}
-                self._measure = ui.select(words, value="count", label="Publish")
-                self._of = ui.select([], label="of the column")
-                self._by = ui.select([], label="for each", multiple=True, value=[])
+                self._measure = self.select(words, "Publish", value="count")
+                self._of = self.select([], "of the column")
+                self._by = self.select([], "for each", multiple=True, value=[])
             with ui.element("div").classes("tr-fields w-full"):
-                self._column = ui.select([], label="only where", clearable=True)
-                self._sign = ui.select(["=", "<", "<=", ">", ">="], value="=", label="is")
-                self._value = ui.input("value", placeholder="30")
+                self._column = self.select([], "only where", clearable=True)
+                self._sign = self.select(["=", "<", "<=", ">", ">="], "is", value="=")
+                self._value = self.input("table value", "value", "30")
             for box in (self._measure, self._of, self._by, self._column, self._sign, self._value):
-                box.props("outlined dense options-dense debounce=350 stack-label").classes("w-full")
                 box.on_value_change(self._clicked)
             self.error_label("table of")
-            self._sql = self._input("table sql", "The question as SQL", "select count(*) from t",
-                                    on_change=self._asked)  # fmt: skip
+            self._sql = self.input("table sql", "The question as SQL", "select count(*) from t",
+                                   on_change=self._asked)  # fmt: skip
 
     def _build_price(self) -> None:
         with card("How exact it will be, and what it costs"):
+            with ui.element("div").classes("tr-fields w-full"):
+                self._level, self._delta, self._key = (
+                    self.input(f"table {name}", label, hint, value=value, on_change=self._asked)
+                    for name, label, hint, value in (
+                        ("level", "ε of this answer", "0.5", "0.5"),
+                        ("delta", "δ, for groups not declared", "none", ""),
+                        ("key", "Request key", "new", ""),
+                    )
+                )
             with ui.row().classes("w-full items-center no-wrap tr-row").style("gap: 12px"):
-                self._level = self._input("table level", "ε of this answer", "0.5", value="0.5",
-                                          on_change=self._asked)  # fmt: skip
-                self._level.style("max-width: 150px")
-                self._publish = ui.button("Publish …", icon="outbox", on_click=self._offer)
+                self._publish = ui.button("Publish …", icon="outbox", on_click=self.act)
                 self._publish.props("unelevated no-caps")
                 self._status = ui.label().classes("tr-note col").props("data-ask-status")
             self._error = ui.label().classes("tr-big").props("data-forecast")
             self._notes = ui.column().classes("w-full").style("gap: 2px")
             with ui.element("div").classes("tr-columns tr-even") as self._plots:
-                self._curve = ui.plotly({"data": [], "layout": {}}).classes("w-full")
-                self._noise = ui.plotly({"data": [], "layout": {}}).classes("w-full")
-            self._curve.style("height: 230px").props("data-errors")
-            self._noise.style("height: 230px").props("data-noise")
+                self._curve = plot("230px", "data-errors")
+                self._noise = plot("230px", "data-noise")
             self._plots.set_visibility(False)
             self.error_label("table publish")
-            self._answer = ui.element("div").classes("w-full").props("data-published")
+            self._answer = ui.element("div").classes("w-full tr-scroll").props("data-published")
             self._told = ui.element("div").classes("tr-facts w-full")
 
     # -- what the fields say --------------------------------------------------------------
@@ -147,104 +140,152 @@ class TablePanel(Panel):
         """Return what the panel was told."""
         columns = []
         for name, (kind, text) in self._kinds.items():
-            if kind.value in ("range", "values"):
-                if self._text(text):
-                    columns.append(f"{name}:{self._text(text)}")
-            elif kind.value:
-                columns.append(f"{name}:{kind.value}")
-        return TableAsked(
+            what = self._text(text if KINDS[str(kind.value or "")][1] else kind)
+            columns += [f"{name}:{what}"] if what else []
+        asked = TableAsked(
             data=self._text(self._data),
             table=self._text(self._table),
+            facts=self._text(self._facts),
+            ledger=self._text(self._ledger),
+            sql=self._text(self._sql),
+            epsilon=self._text(self._level),
+            delta=self._text(self._delta),
+            key=self._text(self._key),
+        )
+        # What the facts say is theirs to say.
+        return asked if asked.facts else replace(
+            asked,
             columns=tuple(columns),
             population=self._text(self._population),
             neighbours=str(self._near.value),
             budget=self._text(self._budget),
-            ledger=self._text(self._ledger),
-            sql=self._text(self._sql),
-            epsilon=self._text(self._level),
-        )
+            budget_delta=self._text(self._budget_delta),
+        )  # fmt: skip
 
     def released(self) -> TableAsked | None:
         """Return the request as it can be taken away, with the key of its answer if it has one."""
         now, last = self._form(), self._last
-        if last is not None and replace(now, key=last.key) == last:
+        if last is not None and replace(now, key=now.key or last.key) == last:
             return last
         return now if now.sql and now.data else None
 
     # -- events ---------------------------------------------------------------------------
 
-    async def _uploaded(self, event: Any) -> None:
-        data = await event.file.read()
-        event.sender.reset()
-        path = Path(UPLOADS, safe_name(event.file.name, "table.csv"))
+    async def _take(self, name: str, data: bytes) -> None:
+        # In the folder of the studio, where it stays: an account belongs to a place.
+        path = Path("tables", safe_name(name, "table.csv"))
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(data)
         self._data.set_value(str(path))
-        self._found()
+        await self._look()
 
     def _opened(self) -> None:
         self.page.start(self._ledger_card.show(self._text(self._ledger)))
         self._asked()
 
-    def _found(self) -> None:
-        self.page.start(self._look())
+    def _named(self) -> None:
+        if not self._filling:
+            self.page.start(self._look())
+
+    def _chosen(self) -> None:
+        self.page.start(self._fill(self._text(self._facts)))
+
+    def _renamed(self) -> None:
+        """Ask about another table; the facts may know several."""
+        if self._text(self._facts) and not self._filling:
+            self._chosen()
+        else:
+            self._asked()
 
     async def _look(self) -> None:
         """Read the names of the columns, and offer a form for them."""
-        self.page.forgive("table data")
         place = self._text(self._data)
-        if not place:
+        if self._text(self._facts) or not place:
+            self._asked()
             return
+        self.page.forgive("table data")
         name = await self.page.slots.run("name", table_name, place)
-        if name:
-            self._table.set_value(name)
-        self._show_columns(await self.page.slots.run("columns", columns_of, place, name))
+        found = await self.page.slots.run("columns", columns_of, place, name)
+        self._filling = True
+        self._table.set_value(name or self._table.value)
+        self._filling = False
+        self._show_columns(found)
         self._asked()
 
-    def _show_columns(self, found: dict[str, str]) -> None:
+    async def _fill(self, path: str) -> None:
+        """Fill the form from a file of facts, which alone says what it says; or free the form."""
+        shown = {n: (str(k.value or ""), self._text(t)) for n, (k, t) in self._kinds.items()}
+        fixed: tuple[Any, ...] = self._population, self._budget, self._budget_delta, self._near
+        if path:
+            chosen = self._text(self._table)
+            form, shown = await self.page.slots.run("facts", facts_form, path, chosen)
+            self._filling = True
+            told = (form.population, form.budget, form.budget_delta, form.neighbours, form.table)
+            for box, text in zip((*fixed, self._table), told, strict=True):
+                box.set_value(text)
+            self._data.set_value(self.page.settings.data or form.data)
+            self._filling = False
+        for box in fixed:
+            box.props("readonly" if path else "", remove="" if path else "readonly")
+        self._show_columns(shown, fixed=bool(path))
+        self._asked()
+
+    def _show_columns(self, found: Mapping[str, tuple[str, str]], fixed: bool = False) -> None:
         self._kinds = {}
         self._columns.clear()
         with self._columns:
             if not found:
                 ui.label("Name a table or upload one: its columns appear here.").classes("tr-note")
-            for name in found:
+            for name, (said, what) in found.items():
                 ui.label(name).classes("tr-column-name")
-                words = {kind: said for kind, (said, _) in KINDS.items()}
-                kind = ui.select(words, value="").props("outlined dense options-dense")
-                text = ui.input().props("outlined dense debounce=350")
+                words = {kind: shown for kind, (shown, _) in KINDS.items()}
+                kind = ui.select(words, value=said).props("outlined dense options-dense")
+                text = ui.input(value=what).props("outlined dense debounce=350")
                 # Not by a text of props: a header may hold any characters.
                 kind.props["aria-label"] = f"what is public about {name}"
                 text.props["aria-label"] = f"values of {name}"
-                text.set_visibility(False)
                 self._kinds[name] = kind, text
+                self._hint(name)
+                for box in (kind, text):
+                    box.props("readonly" if fixed else "")
                 kind.on_value_change(lambda _, name=name: self._kinded(name))
                 text.on_value_change(self._asked)
         self._offer_columns()
 
-    def _kinded(self, name: str) -> None:
+    def _hint(self, name: str) -> None:
         kind, text = self._kinds[name]
         hint = KINDS[str(kind.value or "")][1]
         text.set_visibility(bool(hint))
         text.props(f'placeholder="{hint}"')
+
+    def _kinded(self, name: str) -> None:
+        self._hint(name)
         self._offer_columns()
         self._asked()
 
     def _offer_columns(self) -> None:
         """Offer the declared columns where the question may use them."""
         used = {name: str(kind.value) for name, (kind, _) in self._kinds.items() if kind.value}
-        numbers = [name for name, kind in used.items() if kind in ("range", "integer", "number")]
-        groups = [name for name, kind in used.items() if kind in ("range", "values", "boolean")]
+        kinds = MEASURES[str(self._measure.value)][2]
+        of = {name: name for name, kind in used.items() if kind in kinds}
+        by = {name: name for name, kind in used.items() if kind in ("range", "values", "boolean")}
+        if not kinds:  # groups that nobody declared can be counted, at the price of a δ
+            by |= {name: f"{name}, as found" for name in used if name not in by}
         self._filling = True
-        for box, names in ((self._of, numbers), (self._by, groups), (self._column, list(used))):
+        for box, names in ((self._of, of), (self._by, by), (self._column, {n: n for n in used})):
             kept = box.value
             if isinstance(kept, list):
                 kept = [name for name in kept if name in names]
             box.set_options(names, value=kept if isinstance(kept, list) or kept in names else None)
+        self._of.set_visibility(bool(kinds))
         self._filling = False
 
     def _clicked(self) -> None:
         self.page.forgive("table of")
-        if self._filling or not self._text(self._table):
+        if self._filling:
+            return
+        self._offer_columns()
+        if not self._text(self._table):
             return
         where = (self._text(self._column), str(self._sign.value), self._text(self._value))
         asked = Clicked(str(self._measure.value), self._text(self._of),
@@ -256,15 +297,20 @@ class TablePanel(Panel):
 
     def _asked(self) -> None:
         """Forget what belongs to another question, and look what this one would cost."""
+        if self._filling:
+            return
         form = self._form()
-        self.page.forgive(*FIELDS)
+        self.page.forgive_all(self.name)
         self._error.set_text("")
         self._notes.clear()
         self._plots.set_visibility(False)
         if form.sql and form.data:
             self.page.start(self._forecast(form))
 
-    async def _forecast(self, form: TableAsked) -> None:
+    async def _forecast(
+        self, form: TableAsked, levels: tuple[str, ...] = ("0.1", "0.2", "0.5", "1", "2")
+    ) -> None:
+        """Show the error at the chosen level, then at these."""
         self._status.set_text("looking how exact it will be …")
         try:
             found: Forecast = await self.page.slots.run(
@@ -287,7 +333,7 @@ class TablePanel(Panel):
         if found.noise:
             self._noise.update_figure(noise_picture(found.noise))
         points: list[tuple[float, float, float]] = []
-        for level in dict.fromkeys((form.epsilon, *LEVELS)):
+        for level in dict.fromkeys((form.epsilon, *levels)):
             one = await self.page.slots.run("errors", error_at, form, level)
             points += [] if one is None else [one]
             self._curve.set_visibility(bool(points))
@@ -301,15 +347,14 @@ class TablePanel(Panel):
 
     def act(self) -> None:
         """Offer to publish."""
-        self._offer()
+        self.page.start(self._offer())
 
-    def _offer(self) -> None:
-        self.page.start(self._ask_first())
-
-    async def _ask_first(self) -> None:
-        self.page.forgive(*FIELDS)
+    async def _offer(self) -> None:
+        """Ask what the answer would cost, then ask whether to pay that."""
+        self.page.forgive_all(self.name)
+        form = self._form()
         # The key is fixed before the question: whatever is clicked, the ledger charges it once.
-        form = replace(self._form(), key=secrets.token_hex(16))
+        form = replace(form, key=form.key or secrets.token_hex(16))
         found: Forecast = await self.page.slots.run("price", forecast, form)
         if not found.affordable:
             raise Refused(
@@ -338,11 +383,5 @@ class TablePanel(Panel):
         facts(self._told, found["facts"])
         self._status.set_text("Published. It stays below, with its receipt.")
 
-    async def _send(self) -> None:
-        text = await self.page.slots.run("download", facts_file, self._form())
-        if self.page.client is not None:
-            with self.page.client:
-                ui.download.content(text, "tightrope.toml")
-
     def _save(self) -> None:
-        self.page.start(self._send())
+        self.page.start(self.page.download("tightrope.toml", facts_file, self._form()))
