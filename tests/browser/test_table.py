@@ -133,7 +133,7 @@ def test_facts_fill_the_form_and_groups_are_found_by_clicking(tab, known, pictur
     tab.fill("Public facts (file)", str(known / "tightrope.toml"))
     for label, value in (("Table", str(known / "people.csv")), ("Name in SQL", "people"),
                          ("People, at most", "150"), ("Budget (sum of all ε)", "9"),
-                         ("Budget of δ", "1/100000"), ("values of age", "0..120"),
+                         ("Budget of δ", "1e-05"), ("values of age", "0..120"),
                          ("values of party", "red, green")):  # fmt: skip
         tab.holds(label, value)
     assert not tab.page.get_by_label("People, at most", exact=True).is_editable()

@@ -269,3 +269,23 @@ def test_an_error_that_depends_on_the_data_cannot_be_asked_for(run):
         refused = run("ask", f"select {what} from people", "--error", "2", "--dry-run")
         assert refused.code == 2
         assert "depends on the data" in refused.err
+
+
+def test_groups_that_nobody_declared_stand_in_the_report_with_their_intervals(run):
+    Path("people.csv").write_text("town\n" + "Oslo\n" * 60 + "Rome <&>\n" * 50 + "Hay\n")
+    Path("tightrope.toml").write_text(
+        '[tables.people]\nsource = "people.csv"\npopulation = 150\nneighbours = "add-remove"\n'
+        'budget = "9"\ndelta = "1e-5"\n[tables.people.columns]\ntown = { type = "text" }\n'
+    )
+    sql = "select town, count(*) as n from people group by town"
+    told = run("ask", sql, "--epsilon", "4", "--delta", "1e-6", "--report", "a.html", "--json").data
+    page = Path("a.html").read_text()
+    assert [row["town"] for row in told["rows"]] == ["Oslo", "Rome <&>"]
+    for row, name in zip(told["rows"], ("Oslo", "Rome &lt;&amp;&gt;"), strict=True):
+        n = row["n"]
+        assert n["low"] < n["value"] < n["high"]
+        assert f"<td>{name}</td><td>{n['value']} ± {n['high'] - n['value']}</td>" in page
+    assert "Hay" not in page
+    assert "A group is shown if it is large enough" in page
+    assert "δ = 1e-06" in page
+    assert "<svg" in page

@@ -32,11 +32,11 @@ def studio(
     browser
         Open the page in the browser.
     data : URL
-        The table that the release panel starts with.
+        The table that the first panel starts with.
     facts : FILE
-        The public facts that the release panel uses.
+        The public facts that fill the form of the first panel.
     ledger : URL
-        The ledger that the release panel starts with.
+        The ledger that the first panel starts with.
 
     Examples:
       tightrope studio

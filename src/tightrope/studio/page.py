@@ -134,7 +134,10 @@ class Page:
             ):  # fmt: skip
                 self._marks[name] = ui.tab(name, label=f"{number} {title}")
                 self._marks[name].props(f'title="Alt+{number}"')
-        self._summary = ui.label().classes("tr-summary col").style("color: inherit; opacity: .8")
+        with ui.element("div").classes("col tr-summary").style("color: inherit; opacity: .8"):
+            self._summary = ui.label().bind_visibility_from(
+                self._tabs, "value", lambda panel: panel != PANELS[0]
+            )
         self._undo = self._button("undo", "Undo (Ctrl+Z)", self.undo)
         self._redo = self._button("redo", "Redo (Ctrl+Y)", self.redo)
         with ui.button("Copy as", on_click=self._open_dialog).props(

@@ -322,10 +322,13 @@ def error_picture(points: Sequence[tuple[float, float, float]], chosen: float) -
     lines.append({"type": "scatter", "mode": "markers", "x": [x for x, _ in here],
                   "y": [y for _, y in here], "name": "chosen", "hovertemplate": hover,
                   "marker": {"color": COLOURS[1], "size": 11}})  # fmt: skip
+    round_ones = [digit * 10.0**power for power in range(-4, 10) for digit in (1, 2, 5)]
+    ticks = {"type": "log", "fixedrange": True, "tickvals": round_ones,
+             "ticktext": [f"{one:.9g}" for one in round_ones]}  # fmt: skip
     return _figure(
         lines, showlegend=True, legend={"orientation": "h", "y": 1.18, "x": 0},
-        xaxis=_axis(title={"text": "ε (paid)"}, type="log", fixedrange=True),
-        yaxis=_axis(title={"text": "error (95 %)"}, type="log", fixedrange=True, automargin=True),
+        xaxis=_axis(title={"text": "ε (paid)"}, **ticks),
+        yaxis=_axis(title={"text": "error (95 %)"}, automargin=True, **ticks),
     )  # fmt: skip
 
 

@@ -242,7 +242,7 @@ class Settings:
     token
         The secret in the address; a new one by default.
     data, facts, ledger
-        The table, the public facts and the ledger that the release panel starts with.
+        The table, the public facts and the ledger that the first panel starts with.
 
     Examples
     --------

@@ -35,8 +35,8 @@ MEASURES = {
 #: What can be public about a column: its name on the page, and an example of what to write.
 KINDS = {
     "": ("not used", ""),
-    "range": ("whole numbers from … to", "0..120"),
-    "values": ("one of these values", "north, south"),
+    "range": ("numbers from … to", "0..120"),
+    "values": ("one of these", "north, south"),
     "integer": ("any whole number", ""),
     "number": ("any number", ""),
     "text": ("any text", ""),
@@ -185,7 +185,7 @@ def facts_form(path: str, table: str) -> tuple[TableAsked, dict[str, tuple[str, 
     one = tables.get(table) or next(iter(tables.values()))
     form = TableAsked(
         one.source or "", one.name, (), str(one.population or ""), one.neighbours.value,
-        str(one.budget or ""), str(one.delta or ""), path,
+        str(one.budget or ""), f"{float(one.delta):g}" if one.delta else "", path,
     )  # fmt: skip
     return form, {name: column_form(column) for name, column in one.columns.items()}
 

@@ -66,7 +66,8 @@ class LedgerCard:
                     self._row(said, receipt)
 
     def _row(self, said: str, receipt: dict[str, Any]) -> None:
-        for text in (said, receipt.get("sql", ""), receipt.get("epsilon", ""),
+        paid = Fraction(receipt["charges"][0]["amount"])
+        for text in (said, receipt.get("sql", ""), shown(paid),
                      f"{receipt['time'][:10]} {receipt['time'][11:16]}"):  # fmt: skip
             with ui.element("td"):
                 ui.label(str(text))

@@ -121,15 +121,15 @@ class TablePanel(Panel):
                 self._publish = ui.button("Publish …", icon="outbox", on_click=self.act)
                 self._publish.props("unelevated no-caps")
                 self._status = ui.label().classes("tr-note col").props("data-ask-status")
+            self.error_label("table publish")
+            self._answer = ui.element("div").classes("w-full tr-scroll").props("data-published")
+            self._told = ui.element("div").classes("tr-facts w-full")
             self._error = ui.label().classes("tr-big").props("data-forecast")
             self._notes = ui.column().classes("w-full").style("gap: 2px")
             with ui.element("div").classes("tr-columns tr-even") as self._plots:
                 self._curve = plot("230px", "data-errors")
                 self._noise = plot("230px", "data-noise")
             self._plots.set_visibility(False)
-            self.error_label("table publish")
-            self._answer = ui.element("div").classes("w-full tr-scroll").props("data-published")
-            self._told = ui.element("div").classes("tr-facts w-full")
 
     # -- what the fields say --------------------------------------------------------------
 
