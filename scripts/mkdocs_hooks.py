@@ -22,7 +22,7 @@ KEPT = re.compile(
     r"(<(?:a|code|pre|math|h[1-6])\b.*?</(?:a|code|pre|math|h[1-6])>|<[^>]*>)", re.DOTALL
 )
 ROW = re.compile(r"^\| ([^|]+) \| (.+?) \| `[^`]+` \|$", re.MULTILINE)
-RUN = re.compile(r"^( *```+ *python) run *$", re.MULTILINE)
+RUN = re.compile(r"^( *```+ *python) run(?: on)? *$", re.MULTILINE)
 #: A formula in a docstring, and in a page as GitHub shows it too: $`x`$.
 MATH = re.compile(r":math:<code>(.*?)</code>|\$<code>(.*?)</code>\$", re.DOTALL)
 DISPLAY = re.compile(

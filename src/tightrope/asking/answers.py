@@ -159,7 +159,7 @@ class Answer:
         from matplotlib.figure import Figure
 
         some = [title] if title is not None else list(self.titles)
-        names = [", ".join(map(str, names)) or self.name or "all" for names, _ in self.rows]
+        names = [", ".join(map(str, names)) or self.name for names, _ in self.rows]
         height = max(1.6, 0.32 * len(names) + 0.8)
         figure = Figure(figsize=(4.2 * len(some), height), layout="constrained")
         for axes, word in zip(figure.subplots(1, len(some), squeeze=False)[0], some, strict=True):
@@ -171,7 +171,7 @@ class Answer:
                     axes.plot([float(one.value)], [y], "o", color="C0")
             axes.set_yticks(range(len(names)), names)
             axes.invert_yaxis()
-            axes.set_xlabel(f"{word} ({float(self.confidence):.4g} intervals)")
+            axes.set_xlabel(f"{word} ({float(self.confidence) * 100:.4g} % intervals)")
         return figure
 
     def as_dict(self) -> dict[str, Any]:

@@ -124,15 +124,14 @@ def _write_report(path: Path, answers: list[Answer]) -> None:
 
     tables = [(one.name, one.table(usual=True), one.notes) for one in answers]
     shown = [one for one in answers if any(e.low is not None for _, told in one.rows for e in told)]
-    told = answers[-1].facts()
+    asked = "; ".join(dict.fromkeys(r.receipt["sql"] for one in answers for r in one.releases))
+    told = {"asked": asked, **_facts(answers)}
     write_text(path, published_report(tables, told, [one.plot() for one in shown]))
 
 
 def _draw_answers(console: Console, answers: list[Answer]) -> None:
     from rich.table import Table
     from rich.text import Text
-
-    from tightrope.publish.accounts import shown
 
     for answer in answers:
         head, *lines = answer.table()
@@ -146,6 +145,13 @@ def _draw_answers(console: Console, answers: list[Answer]) -> None:
         console.print(table)
         paragraphs(console, answer.notes)
         console.print()
+    facts_table(console, "", _facts(answers))
+
+
+def _facts(answers: list[Answer]) -> dict[str, str]:
+    """Say how sure the numbers are, what was paid for all of them, and what is left."""
+    from tightrope.publish.accounts import shown
+
     paid, last = sum((one.charged for one in answers if one.fresh), Fraction(0)), answers[-1]
     again = "" if all(one.fresh for one in answers) else " (the rest was answered before)"
     rows = {
@@ -161,7 +167,7 @@ def _draw_answers(console: Console, answers: list[Answer]) -> None:
     by = last.releases[-1]
     if by.series is not None:
         rows["paid"] = f"by the series {by.series}, in which {by.left} releases are left"
-    facts_table(console, "", rows)
+    return rows
 
 
 def _keys(keys: list[str]) -> str:

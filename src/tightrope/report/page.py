@@ -101,12 +101,11 @@ def published_report(
         parts.append(f"<table><tr>{top}</tr>{rows}</table>")
         parts += [f"<p>{escape(note)}</p>" for note in notes]
     parts += [_figure(picture, "Each number with its interval") for picture in pictures]
-    parts.append(f"<h2>What it cost</h2>{_table(list(facts.items()))}")
+    parts.append(f"<h2>What was asked, and what it cost</h2>{_table(list(facts.items()))}")
     parts.append(
         "<p>An interval holds the true number with at least the probability that is stated, "
         "whatever the table holds. <em>Usual noise</em> is independent noise on each number, of "
-        "the scale that the same ε demands.</p><p>Check the receipt with</p>"
-        "<pre>tightrope verify receipt.json</pre>"
+        "the scale that the same ε demands. <code>tightrope verify</code> checks the receipt.</p>"
     )
     return _page("Published numbers", parts)
 

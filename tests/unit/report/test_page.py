@@ -119,6 +119,6 @@ def test_published_numbers_open_the_page_and_their_words_are_escaped():
 
     lines = [["town", "n", "n, usual noise"], ["<b>", "17 ± 3", "± 4"]]
     page = published_report([("people", lines, ["Proved best."])], {"paid": "ε = 1"})
-    assert page.index("17 ± 3") < page.index("What it cost")
+    assert page.index("17 ± 3") < page.index("what it cost")
     assert "<td>&lt;b&gt;</td>" in page
     assert "<td>± 4</td>" in page
