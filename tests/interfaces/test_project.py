@@ -296,6 +296,51 @@ def test_python_block_runs(block: Block) -> None:
     names: dict[str, object] = {"__name__": "__main__"}
     for one in story(block):
         run_python(one.code, str(one), names)
+    for drawn in Path().glob("*.svg"):
+        kept = shown_picture(block.path, drawn.name)
+        # What is published is drawn anew each time.
+        same = "tr.ask(" in block.code or same_picture(read(drawn), read(kept))
+        assert same, f"{drawn} is not what {block.path.name} shows: run scripts/draw_gallery.py"
+
+
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def shown_picture(page: Path, name: str) -> Path:
+    """Return the file of the picture that a page shows under this name."""
+    found = re.search(rf"!\[.*\]\((.*/{re.escape(name)})\)", read(page))
+    assert found is not None, f"{page.name} does not show {name}"
+    return page.parent / found[1]
+
+
+def same_picture(one: str, other: str, tolerance: float = 0.1) -> bool:
+    """Whether two drawings are alike but for the last digits: to a tenth of a point."""
+    number = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
+    told = []
+    for text in (one, other):
+        # Names are digests of what is drawn; a heat map is an image inside.
+        plain = re.sub(r'(?:id="|#|url\(#)\w+|base64,[^"]+', "", text)
+        told.append((number.sub("", plain), [float(found) for found in number.findall(plain)]))
+    (words, first), (same, second) = told
+    return words == same and all(
+        abs(a - b) <= tolerance for a, b in zip(first, second, strict=True)
+    )
+
+
+def test_other_pictures_are_noticed() -> None:
+    kept = read(ROOT / "docs" / "assets" / "gallery" / "tradeoff.svg")
+    assert same_picture(kept, kept)
+    assert not same_picture(kept, kept.replace("L 1", "L 2"))
+    assert not same_picture(kept, kept.replace("<g", "<b"))
+
+
+def test_every_picture_of_the_gallery_is_drawn_by_a_program_above_it() -> None:
+    page = ROOT / "docs" / "gallery.md"
+    programs = "".join(block.code for block in PYTHON if block.path == page)
+    shown = re.findall(r"\(assets/gallery/(.*)\)", read(page))
+    assert len(shown) >= 8
+    assert all(f'"{name}"' in programs for name in shown)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
