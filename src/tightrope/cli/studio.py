@@ -52,11 +52,10 @@ def studio(
     import re
     from dataclasses import replace
 
-    from tightrope.studio.server import LOOPBACK, Settings, check_installed, listen, serve
+    from tightrope.studio.server import LOOPBACK, Settings, listen, serve
 
     if not 0 <= port <= 65535:
         raise InputError(f"a port must lie between 0 and 65535, got {port}")
-    check_installed()
     settings = Settings(host=host, port=port, data=data, facts=facts, ledger=ledger)
     if token is not None:
         if not re.fullmatch(r"[A-Za-z0-9_-]{8,200}", token):

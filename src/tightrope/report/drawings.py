@@ -193,7 +193,7 @@ def layout(
         digits = np.array(np.unravel_index(nodes, sides), dtype=float).T
         return np.asarray(digits @ steps[: len(graph.factors)])
     if graph.is_cycle or graph.is_clique:
-        return _round(2 * math.pi / len(nodes) * np.arange(len(nodes)))
+        return around(len(nodes))
     coordinates = _coordinates(graph, nodes)
     if coordinates is not None:
         return _unfold(coordinates, steps)
@@ -208,6 +208,15 @@ def layout(
 
 def _round(turn: NDArray[Any]) -> NDArray[np.float64]:
     return np.column_stack([np.sin(turn), np.cos(turn)])
+
+
+def around(count: int) -> NDArray[np.float64]:
+    """Return so many points on a circle, clockwise from the top.
+
+    >>> around(4).round().tolist()
+    [[0.0, 1.0], [1.0, 0.0], [0.0, -1.0], [-1.0, -0.0]]
+    """
+    return _round(2 * math.pi / count * np.arange(count))
 
 
 def _is_counts(graph: AnswerGraph) -> bool:

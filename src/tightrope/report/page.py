@@ -27,7 +27,7 @@ from tightrope.optimize.certificate import StretchedCertificate, UnboundedCertif
 from tightrope.report.plots import plot_channel, plot_graph
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from matplotlib.axes import Axes
 
@@ -92,16 +92,10 @@ def published_report(
     """
     parts = ["<h1>Published numbers</h1>"]
     for name, (head, *lines), notes in tables:
-        top = "".join(f"<th>{escape(text)}</th>" for text in head)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in line) + "</tr>"
-            for line in lines
-        )
-        parts.append(f"<h2>{escape(name)}</h2>" if name else "")
-        parts.append(f"<table><tr>{top}</tr>{rows}</table>")
+        parts += [f"<h2>{escape(name)}</h2>" if name else "", _table(lines, head)]
         parts += [f"<p>{escape(note)}</p>" for note in notes]
     parts += [_figure(picture, "Each number with its interval") for picture in pictures]
-    parts.append(f"<h2>What was asked, and what it cost</h2>{_table(list(facts.items()))}")
+    parts.append(f"<h2>What was asked, and what it cost</h2>{_table(facts.items())}")
     parts.append(
         "<p>An interval holds the true number with at least the probability that is stated, "
         "whatever the table holds. <em>Usual noise</em> is independent noise on each number, of "
@@ -163,12 +157,12 @@ def _consumer(design: Design) -> str:
         lost = "worst loss"
     rows = [
         ("the consumer knows", knows),
-        ("counts as loss", escape(consumer.loss.name)),
+        ("counts as loss", consumer.loss.name),
         (lost, _number(design.expected_loss)),
     ]
     if consumer.loss.is_binary:
         rows.append(("right answer", f"in {100 * design.utility:.4g} % of cases"))
-    return f"<h2>What the consumer gets</h2>{_table(rows, escaped=True)}"
+    return f"<h2>What the consumer gets</h2>{_table(rows)}"
 
 
 def _comparison(design: Design) -> str:
@@ -222,19 +216,14 @@ def _proofs(design: Design) -> str:
         ("route (how it was found)", f"{design.route}: {design.reason}"),
         ("loss", _number(design.expected_loss)),
         ("bound", f"{_number(design.bound)} (relative gap {gap})"),
+        ("proved", design.claim),
     ]
-    rows.append(("proved", design.claim))
     certificate = design.certificate
     if certificate is not None and not isinstance(
         certificate, StretchedCertificate | UnboundedCertificate
     ):
-        rows.append(
-            (
-                "certificate",
-                f"one number for each of the {design.nodes} answers, called its price: no "
-                "private mechanism loses less than their sum",
-            )
-        )
+        rows.append(("certificate", f"one number for each of the {design.nodes} answers, called "
+                     "its price: no private mechanism loses less than their sum"))  # fmt: skip
         if certificate.theorem:
             rows.append(("why the prices are valid", certificate.theorem))
         if design.nodes <= 12:
@@ -248,21 +237,20 @@ def _proofs(design: Design) -> str:
     return f"<h2>Proofs, and how to check them</h2>{_table(rows)}{check}"
 
 
-def _table(rows: list[tuple[str, str]], *, escaped: bool = False) -> str:
-    cells = "".join(
-        f"<tr><th>{escape(name)}</th><td>{value if escaped else escape(value)}</td></tr>"
-        for name, value in rows
-    )
-    return f"<table>{cells}</table>"
+def _table(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
+    """Return texts as a table: below titles, or the first of each row being its title."""
+    lines = "".join(f"<th>{escape(text)}</th>" for text in head)
+    lines = f"<tr>{lines}</tr>" if head else ""
+    for row in rows:
+        kinds = ["td" if head or place else "th" for place in range(len(row))]
+        cells = (f"<{k}>{escape(text)}</{k}>" for k, text in zip(kinds, row, strict=True))
+        lines += f"<tr>{''.join(cells)}</tr>"
+    return f"<table>{lines}</table>"
 
 
 def _number(value: Any) -> str:
-    number = float(value)
-    return (
-        "0"
-        if number == 0
-        else f"{np.format_float_positional(number, 9, fractional=False, trim='-')}"
-    )
+    # Added to 0, minus zero is zero.
+    return str(np.format_float_positional(0.0 + float(value), 9, fractional=False, trim="-"))
 
 
 def _brief(value: float) -> str:

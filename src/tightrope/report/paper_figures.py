@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightrope.channels import Channel
 from tightrope.consumers.regular import leakage_curves, regular_levels
@@ -32,6 +31,7 @@ from tightrope.mechanisms import exponential, geometric, highest_leakage, random
 from tightrope.mechanisms.tight import utility_curve
 from tightrope.phi import exists
 from tightrope.queries import query
+from tightrope.report.drawings import around
 from tightrope.report.plots import (
     new_axes,
     plot_channel,
@@ -88,16 +88,15 @@ def draw_figures(
         raise InputError(f"the folder {str(target)!r} cannot be made: {refused}") from None
     written = []
     for number, (name, make) in enumerate(chosen.items(), start=1):
-        panels, width = make()
-        path = target / f"{name}.{ending}"
-        written.append(save_plot(_grid, panels, path, columns=width))
+        written.append(save_plot(_grid, make(), target / f"{name}.{ending}"))
         if progress is not None:
             progress(number / len(chosen))
     return written
 
 
-def _grid(panels: Sequence[Panel], ax: Axes | None = None, *, columns: int) -> Axes:
+def _grid(panels: Sequence[Panel], ax: Axes | None = None) -> Axes:
     """Draw panels beside and below each other on one figure."""
+    columns = {1: 1, 6: 3}.get(len(panels), 2)
     rows = math.ceil(len(panels) / columns)
     first = new_axes(5.2 * columns, 4.2 * rows)
     figure = first.figure
@@ -107,40 +106,21 @@ def _grid(panels: Sequence[Panel], ax: Axes | None = None, *, columns: int) -> A
     return figure.axes[0]
 
 
-def _graph(graph: AnswerGraph, title: str, **options: Any) -> Panel:
+def _graph(graph: AnswerGraph | str, title: str, **options: Any) -> Panel:
     def draw(ax: Axes) -> Axes:
-        plot_graph(graph, ax, **options).set_title(title)
+        shown = query(graph).graph if isinstance(graph, str) else graph
+        plot_graph(shown, ax, **options).set_title(title)
         return ax
 
     return draw
 
 
-def _matrix(channel: Channel, title: str, fractions: bool = False) -> Panel:
+def _matrix(channel: Channel, title: str, *, fractions: bool = True) -> Panel:
     return lambda ax: plot_channel(channel, ax, title=title, fractions=fractions)
 
 
-Figure = tuple[list[Panel], int]
-
-
-def _a1() -> Figure:
-    return [
-        _graph(query("count(5)").graph, "(a) count, n = 5"),
-        _graph(query("count_mod(6,6)").graph, "(b) count modulo n+1, n = 5"),
-        _graph(query("grid(4,4)").graph, "(c) two counts as drawn in the figure"),
-        _graph(query("counts(3,2)").graph, "(d) two counts as computed with, n = 3"),
-    ], 2
-
-
-def _a2() -> Figure:
-    return [
-        lambda ax: plot_region(PathPower(3), ax, epsilons=("ln(5)", "ln(2)")),
-        lambda ax: plot_region(Cycle(3), ax, epsilons=("ln(5)", "ln(2)")),
-    ], 2
-
-
-def _a3() -> Figure:
-    graph = query("counts(1,2)").graph
-    return [lambda ax: plot_region(graph, ax, epsilons=("ln(20)", "ln(5)", "ln(2)"))], 1
+def _region(graph: AnswerGraph, *epsilons: str) -> Panel:
+    return lambda ax: plot_region(graph, ax, epsilons=epsilons)
 
 
 def _published(ax: Axes, level: float, height: float) -> Axes:
@@ -151,147 +131,90 @@ def _published(ax: Axes, level: float, height: float) -> Axes:
     return ax
 
 
-def _a4() -> Figure:
+def _leakage(ax: Axes) -> Axes:
     people, prior = query("databases(5,4)").graph, "product(.3,.27,.23,.2)"
     curves = leakage_curves(prior, people, np.arange(0.4, 1.0001, 0.02).tolist())
-    levels = regular_levels(prior, people)
+    plot_leakage(curves, ax, existence=regular_levels(prior, people))
+    ax.set_title("5 people with 4 values; the prior is regular from ln 2 on")
+    return _published(ax, 0.48, 0.4)
 
+
+def _utility(text: str, published: float, title: str) -> Panel:
     def draw(ax: Axes) -> Axes:
-        plot_leakage(curves, ax, existence=levels)
-        ax.set_title("5 people with 4 values; the prior is regular from ln 2 on")
-        return _published(ax, 0.48, 0.4)
-
-    return [draw], 1
-
-
-def _a5() -> Figure:
-    return [
-        _graph(query("sum(4,3)").graph, "(a) sum of values 0 to 3"),
-        _graph(query("counts(4,2)").graph, "(b) two counts", centre=12),
-    ], 2
-
-
-def _a6() -> Figure:
-    def panel(text: str, published: float, title: str) -> Panel:
         graph = query(text).graph
-        curve = utility_curve(graph, np.arange(0.8, 1.3001, 0.02).round(3).tolist())
         levels = exists(graph)
+        plot_utility(utility_curve(graph, np.arange(0.8, 1.3001, 0.02).round(3).tolist()), ax)
+        ax.set_xlim(0.78, 1.31)
+        shade_existence(levels, ax)
+        ax.set_title(f"{title}: exists from {levels.minimum:.6f} on")
+        return _published(ax, published, 0.02)
 
-        def draw(ax: Axes) -> Axes:
-            plot_utility(curve, ax)
-            ax.set_xlim(0.78, 1.31)
-            shade_existence(levels, ax)
-            ax.set_title(f"{title}: exists from {levels.minimum:.6f} on")
-            return _published(ax, published, 0.02)
-
-        return draw
-
-    return [
-        panel("sum(150,5)", 0.8, "(a) sum(150,5)"),
-        panel("counts(30,2)", 0.9, "(b) counts(30,2)"),
-    ], 2
+    return draw
 
 
-def _a7() -> Figure:
-    return [_graph(folded_cube(4), "cube with antipodal edges: Φ is singular at α = 1/3")], 1
-
-
-def _b1() -> Figure:
+def _symmetric() -> list[Panel]:
+    """Draw graphs as they are known: the Petersen graph with its star in a pentagon."""
     rim = [(i, (i + 1) % 14) for i in range(14)]
     cage = ExplicitGraph(rim + [(i, (i + 5) % 14) for i in range(0, 14, 2)], name="cage")
-    named = (
-        (Clique(4), "(a) tetrahedron"),
-        (hypercube(3), "(b) cube"),
-        (petersen(), "(c) Petersen graph"),
-        (Cycle(8), "(d) a cycle"),
-        (cage, "(e) a cage: the Heawood graph"),
-        (Clique(6), "(f) a clique"),
-    )
-    places = {"petersen": _pentagons(petersen()), "cage": _round(14)}
-    return [_graph(graph, title, places=places.get(graph.name)) for graph, title in named], 3
-
-
-def _round(count: int, radius: float = 1.0) -> NDArray[np.float64]:
-    turn = 2 * math.pi * np.arange(count) / count
-    return radius * np.column_stack([np.sin(turn), np.cos(turn)])
-
-
-def _pentagons(graph: AnswerGraph) -> NDArray[np.float64]:
-    """Place the Petersen graph as it is known: a shortest cycle outside, the star inside."""
-    outside = shortest_cycle(graph) or ()
-    points = np.zeros((graph.size, 2))
-    points[list(outside)] = _round(5)
-    for k, node in enumerate(outside):
-        inner = next(int(j) for j in graph.neighbours(node) if int(j) not in outside)
-        points[inner] = _round(5, 0.5)[k]
-    return points
-
-
-def _b2() -> Figure:
+    star, outside = petersen(), shortest_cycle(petersen()) or ()
+    points = np.zeros((star.size, 2))
+    for node, spot in zip(outside, around(5), strict=True):
+        inner = next(int(j) for j in star.neighbours(node) if int(j) not in outside)
+        points[node], points[inner] = spot, spot / 2
     return [
-        _graph(chang(), "(a) a Chang graph: distance-regular only"),
-        _graph(truncated_tetrahedron(), "(b) truncated tetrahedron: vertex-transitive only"),
-    ], 2
+        _graph(Clique(4), "(a) tetrahedron"),
+        _graph(hypercube(3), "(b) cube"),
+        _graph(star, "(c) Petersen graph", places=points),
+        _graph(Cycle(8), "(d) a cycle"),
+        _graph(cage, "(e) a cage: the Heawood graph", places=around(14)),
+        _graph(Clique(6), "(f) a clique"),
+    ]
 
 
-def _b7() -> Figure:
-    return [
-        _graph(Databases(4, "ab"), "(a) 4 people, 2 values"),
-        _graph(Databases(3, "abc"), "(b) 3 people, 3 values"),
-    ], 2
-
-
-def _b8() -> Figure:
-    return [lambda ax: plot_database_bound([(100, 10), (100, 2), (10, 10), (10, 2), (1, 2)], ax)], 1
-
-
-def _b9() -> Figure:
+def _worst() -> list[Panel]:
     people = Databases(2, "abc")
-    worst = highest_leakage(2, 3, "ln(2)").matrix()
     names = ["".join(map(str, people.label(i))) for i in range(people.size)]
-    shown = Channel(worst, inputs=names, outputs=names)
+    shown = Channel(highest_leakage(2, 3, "ln(2)").matrix(), inputs=names, outputs=names)
     return [
         _graph(people, "(a) all databases of two people"),
-        _matrix(shown, "(b) highest leakage, ε = ln 2", fractions=True),
-    ], 2
+        _matrix(shown, "(b) highest leakage, ε = ln 2"),
+    ]
 
 
-def _table_1() -> Figure:
-    cities = query("choice(6)").graph
-
+def _cities() -> list[Panel]:
     def named(channel: Channel) -> Channel:
         return Channel(channel.matrix(), inputs="ABCDEF", outputs="ABCDEF")
 
+    cities = query("choice(6)").graph
     return [
-        _matrix(named(geometric(cities, "ln(2)")), "(a) adapted geometric"),
-        _matrix(named(randomized_response(cities, "ln(2)")), "(b) optimal", fractions=True),
-    ], 2
+        _matrix(named(geometric(cities, "ln(2)")), "(a) adapted geometric", fractions=False),
+        _matrix(named(randomized_response(cities, "ln(2)")), "(b) optimal"),
+    ]
 
 
-def _table_2() -> Figure:
+def _votes() -> list[Panel]:
     votes = query("count(5)").graph
     return [
-        _matrix(geometric(votes, "ln(2)"), "(a) truncated geometric", fractions=True),
-        _matrix(ring(votes, "ln(2)"), "(b) ring", fractions=True),
-    ], 2
+        _matrix(geometric(votes, "ln(2)"), "(a) truncated geometric"),
+        _matrix(ring(votes, "ln(2)"), "(b) ring"),
+    ]
 
 
-def _c_matrices() -> Figure:
+def _generality() -> list[Panel]:
     second = Channel([[2 / 3, 1 / 3, 0], [1 / 3, 2 / 3, 0], [1 / 2, 1 / 2, 0]])
     alpha = Fraction(1, 3)
     centre, leaf = (1 - 2 * alpha) / (1 + alpha), 1 / (1 + alpha)
-    star = query("star(3)").graph
     weights = np.array([float(centre), *[float(leaf)] * 3])
-    universal = Channel(float(alpha) ** star.distance_matrix() * weights)
+    universal = Channel(float(alpha) ** query("star(3)").graph.distance_matrix() * weights)
     return [
-        _matrix(randomized_response(Clique(3), "ln(2)"), "X of Obs 3.1, α = 1/2", fractions=True),
-        _matrix(second, "a Y of Obs 3.1, α = 1/2", fractions=True),
-        _matrix(exponential(Cycle(6), "ln(2)"), "X of (14), six answers, α = 1/2", fractions=True),
-        _matrix(universal, "U of Thm 4.3, star(3), α = 1/3", fractions=True),
-    ], 2
+        _matrix(randomized_response(Clique(3), "ln(2)"), "X of Obs 3.1, α = 1/2"),
+        _matrix(second, "a Y of Obs 3.1, α = 1/2"),
+        _matrix(exponential(Cycle(6), "ln(2)"), "X of (14), six answers, α = 1/2"),
+        _matrix(universal, "U of Thm 4.3, star(3), α = 1/3"),
+    ]
 
 
-def _d_row_graphs() -> Figure:
+def _row_graphs() -> list[Panel]:
     line, wide = query("path(5)").graph, query("sum(3,2)").graph
 
     def panel(channel: Channel, graph: AnswerGraph, output: int, title: str) -> Panel:
@@ -307,25 +230,46 @@ def _d_row_graphs() -> Figure:
         panel(exponential(line, "ln(2)"), line, 2, "exponential noise on a count"),
         panel(geometric(wide, "ln(2)"), wide, 3, "geometric noise on sum(3,2)"),
         panel(exponential(petersen(), "ln(2)"), petersen(), 0, "exponential noise, Petersen graph"),
-    ], 2
+    ]
 
 
-#: Name of the file -> function that returns its panels and how many stand in a row.
-FIGURES: dict[str, Callable[[], Figure]] = {
-    "A-figure-1": _a1,
-    "A-figure-2": _a2,
-    "A-figure-3": _a3,
-    "A-figure-4": _a4,
-    "A-figure-5": _a5,
-    "A-figure-6": _a6,
-    "A-figure-7": _a7,
-    "B-figure-1": _b1,
-    "B-figure-2": _b2,
-    "B-figure-7": _b7,
-    "B-figure-8": _b8,
-    "B-figure-9": _b9,
-    "B-table-1": _table_1,
-    "B-table-2": _table_2,
-    "C-matrices": _c_matrices,
-    "D-row-graphs": _d_row_graphs,
+#: Name of the file -> function that returns its panels.
+FIGURES: dict[str, Callable[[], list[Panel]]] = {
+    "A-figure-1": lambda: [
+        _graph("count(5)", "(a) count, n = 5"),
+        _graph("count_mod(6,6)", "(b) count modulo n+1, n = 5"),
+        _graph("grid(4,4)", "(c) two counts as drawn in the figure"),
+        _graph("counts(3,2)", "(d) two counts as computed with, n = 3"),
+    ],
+    "A-figure-2": lambda: [_region(graph, "ln(5)", "ln(2)") for graph in (PathPower(3), Cycle(3))],
+    "A-figure-3": lambda: [_region(query("counts(1,2)").graph, "ln(20)", "ln(5)", "ln(2)")],
+    "A-figure-4": lambda: [_leakage],
+    "A-figure-5": lambda: [
+        _graph("sum(4,3)", "(a) sum of values 0 to 3"),
+        _graph("counts(4,2)", "(b) two counts", centre=12),
+    ],
+    "A-figure-6": lambda: [
+        _utility("sum(150,5)", 0.8, "(a) sum(150,5)"),
+        _utility("counts(30,2)", 0.9, "(b) counts(30,2)"),
+    ],
+    "A-figure-7": lambda: [
+        _graph(folded_cube(4), "cube with antipodal edges: Φ is singular at α = 1/3")
+    ],
+    "B-figure-1": _symmetric,
+    "B-figure-2": lambda: [
+        _graph(chang(), "(a) a Chang graph: distance-regular only"),
+        _graph(truncated_tetrahedron(), "(b) truncated tetrahedron: vertex-transitive only"),
+    ],
+    "B-figure-7": lambda: [
+        _graph(Databases(4, "ab"), "(a) 4 people, 2 values"),
+        _graph(Databases(3, "abc"), "(b) 3 people, 3 values"),
+    ],
+    "B-figure-8": lambda: [
+        lambda ax: plot_database_bound([(100, 10), (100, 2), (10, 10), (10, 2), (1, 2)], ax)
+    ],
+    "B-figure-9": _worst,
+    "B-table-1": _cities,
+    "B-table-2": _votes,
+    "C-matrices": _generality,
+    "D-row-graphs": _row_graphs,
 }

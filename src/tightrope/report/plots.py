@@ -362,12 +362,8 @@ def plot_utility(
     'probability of a right guess (uniform prior)'
     """
     curves = {"tight constraints": curve.tight, "geometric noise": curve.geometric}
-    axes = _plot_levels(curve.epsilons, curves, strokes(2), ax)
-    if existence is not None:
-        shade_existence(existence, axes)
-    axes.set_ylabel("probability of a right guess (uniform prior)")
-    axes.legend(loc="best")
-    return axes
+    words = "probability of a right guess (uniform prior)"
+    return _plot_levels(curve.epsilons, curves, strokes(2), words, ax, existence)
 
 
 def plot_leakage(
@@ -393,12 +389,8 @@ def plot_leakage(
     """
     this = [math.nan if value is None else value for value in curves.this_prior]
     drawn = {"every prior": curves.every_prior, "this prior": this}
-    axes = _plot_levels(curves.epsilons, drawn, strokes(2)[::-1], ax)
-    if existence is not None:
-        shade_existence(existence, axes, name="prior is regular")
-    axes.set_ylabel("leakage bound (bits)")
-    axes.legend(loc="best")
-    return axes
+    look, words = strokes(2)[::-1], "leakage bound (bits)"
+    return _plot_levels(curves.epsilons, drawn, look, words, ax, existence, "prior is regular")
 
 
 def plot_tradeoff(curves: Mapping[str, TradeOff], ax: Axes | None = None) -> Axes:
@@ -459,10 +451,8 @@ def plot_database_bound(
         ]
         for people, values in sizes
     }
-    axes = _plot_levels(levels, curves, strokes(len(curves)), ax)
-    axes.set_ylabel("leakage bound (bits)")
+    axes = _plot_levels(levels, curves, strokes(len(curves)), "leakage bound (bits)", ax)
     axes.set_xlim(0, highest)
-    axes.legend()
     return axes
 
 
@@ -470,23 +460,25 @@ def _plot_levels(
     levels: Sequence[float],
     curves: Mapping[str, Sequence[float]],
     drawn: Iterable[Stroke],
+    words: str,
     ax: Axes | None,
+    existence: Existence | None = None,
+    shaded: str = "mechanism exists",
 ) -> Axes:
-    """Draw named curves over ε, with marks at a few places of each."""
+    """Draw named curves over ε, with marks at a few places of each, and shade some levels."""
     axes = new_axes() if ax is None else ax
     for (name, values), stroke in zip(curves.items(), drawn, strict=True):
-        _draw_curve(axes, levels, values, stroke, name)
-    axes.set_xlabel("privacy level ε")
+        axes.plot(
+            levels, values, linestyle=stroke.dash, color=stroke.colour, label=name,
+            marker=stroke.marker, markevery=max(1, len(levels) // 8), markersize=5,
+        )  # fmt: skip
+    axes.set(xlabel="privacy level ε", ylabel=words)
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
+    if existence is not None:
+        shade_existence(existence, axes, name=shaded)
+    axes.legend(loc="best")
     return axes
-
-
-def _draw_curve(axes: Axes, xs: Any, ys: Any, stroke: Stroke, name: str) -> None:
-    axes.plot(
-        xs, ys, linestyle=stroke.dash, color=stroke.colour, label=name, marker=stroke.marker,
-        markevery=max(1, len(xs) // 8), markersize=5,
-    )  # fmt: skip
 
 
 def shade_existence(existence: Existence, ax: Axes, *, name: str = "mechanism exists") -> Axes:

@@ -1,19 +1,39 @@
-"""Running a study: here or on workers, into memory or into a file that can be gone on with."""
+"""Running a study: in this process, on processes of this machine, or on a Dask cluster.
+
+The rows go into memory, or into a file that can be gone on with. Processes of this machine are
+reached by pipes: no socket is opened that another user of the machine could send work to. Dask is
+loaded by the functions that need it. A worker that dies costs the chunks it was at, which another
+gets. Results come back to the process that asked and are kept there: workers need neither the
+files of the study nor a folder to write to.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import logging
+import math
+import multiprocessing
+import signal
+import threading
 import time
+import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from multiprocessing.connection import wait
 from pathlib import Path
+from typing import Any
 
-from tightrope.errors import CheckFailed
-from tightrope.studies.cluster import compute
+from tightrope import __version__
+from tightrope.errors import CheckFailed, InputError
 from tightrope.studies.store import Store, read_rows
-from tightrope.studies.study import Chunk, Row, Study
+from tightrope.studies.study import Chunk, Row, Study, build, design_chunk
 
 #: Told how many designs are done, and how many there are.
 Callback = Callable[[int, int], None]
+#: Seconds to wait for an answer of the scheduler, and for its first worker.
+CONNECT_SECONDS, WORKER_SECONDS = 5, 60
 
 
 @dataclass(frozen=True)
@@ -175,3 +195,267 @@ def _here(
     for chunk in chunks:
         yield chunk, told(chunk, done)
         done += len(chunk.epsilons)
+
+
+# -- on many processes ---------------------------------------------------------------------------
+
+
+def compute(
+    chunks: Iterable[Chunk], *, workers: int | None = None, scheduler: str | None = None
+) -> Iterator[tuple[Chunk, list[Row]]]:
+    """Yield chunks with their rows as they are finished, in any order.
+
+    Parameters
+    ----------
+    chunks
+        What to compute; taken from as workers become free.
+    workers
+        The number of processes to start on this machine, each with one thread.
+    scheduler
+        The address of a Dask scheduler, such as ``tcp://host:8786``, instead.
+
+    Examples
+    --------
+    >>> next(compute([], scheduler="host"))
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: a scheduler must look like tcp://host:8786, got 'host'
+    """
+    if scheduler is None:
+        yield from _on_this_machine(iter(chunks), 1 if workers is None else workers)
+        return
+    with _logs_off(), _client(scheduler) as client:
+        yield from _stream(client, iter(chunks), scheduler)
+
+
+# -- processes of this machine ------------------------------------------------------------------
+
+
+def _on_this_machine(
+    chunks: Iterator[Chunk], workers: int, tries: int = 4
+) -> Iterator[tuple[Chunk, list[Row]]]:
+    if not 1 <= workers <= 1024:
+        raise InputError(f"workers must be between 1 and 1024, got {workers}")
+    failed: Counter[int] = Counter()
+    waiting: list[Chunk] = []
+    lost: list[str] = []
+    with contextlib.ExitStack() as started:
+        idle = [started.enter_context(_Worker()) for _ in range(workers)]
+        busy: dict[Any, tuple[_Worker, Chunk]] = {}
+        while True:
+            while idle and (chunk := waiting.pop() if waiting else next(chunks, None)):
+                worker = idle.pop()
+                worker.line.send(chunk)
+                busy[worker.line] = worker, chunk
+            if not busy:
+                break
+            for line in wait(list(busy)):
+                worker, chunk = busy.pop(line)
+                try:
+                    version, rows, problem = worker.line.recv()
+                except (EOFError, OSError):  # it died: its chunk is tried again, by a new one
+                    worker = started.enter_context(_Worker())
+                    failed[chunk.number] += 1
+                    if failed[chunk.number] < tries:
+                        waiting.append(chunk)
+                    else:
+                        lost.append(_ended(chunk))
+                else:
+                    _check_version(version)
+                    if problem is None:
+                        yield chunk, rows
+                    else:
+                        lost.append(f"{_at(chunk)} failed on a worker: {problem}")
+                idle.append(worker)
+    _check_lost(lost)
+
+
+class _Worker:
+    """A process that designs one chunk after the other until its pipe is closed."""
+
+    def __enter__(self) -> _Worker:
+        context = multiprocessing.get_context("spawn")
+        self.line, theirs = context.Pipe()
+        self._process = context.Process(target=_work, args=(theirs,), daemon=True)
+        with _interrupts_kept_from_children():
+            self._process.start()
+        theirs.close()  # so that its end is heard here
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.line.close()
+        self._process.terminate()
+        self._process.join()
+
+
+def _work(line: Any) -> None:
+    from threadpoolctl import threadpool_limits
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked hears it, and ends this process
+    with threadpool_limits(1), contextlib.suppress(EOFError, OSError):
+        while True:
+            chunk = line.recv()
+            try:
+                version, rows = design_chunk(chunk)
+                found: tuple[str, list[Row], str | None] = version, rows, None
+            except Exception as problem:
+                found = build(), [], _line(problem)
+            line.send(found)
+
+
+def _at(chunk: Chunk) -> str:
+    return (
+        f"the designs for {chunk.query} with prior {chunk.prior[:40]} and loss {chunk.loss[:40]} "
+        f"from ε = {chunk.epsilons[0]}"
+    )
+
+
+def _ended(chunk: Chunk) -> str:
+    return f"{_at(chunk)} ended their worker each time they were tried: it may need more memory"
+
+
+def _line(problem: Exception) -> str:
+    return " ".join(f"{type(problem).__name__}: {problem}".split())[:200]
+
+
+def _check_version(version: str) -> None:
+    if version != build():
+        raise CheckFailed(
+            f"a worker has tightrope {version}, this is {build()}: install the same code everywhere"
+        )
+
+
+def _check_lost(lost: list[str]) -> None:
+    if lost:
+        more = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
+        raise CheckFailed(lost[0] + more)
+
+
+# -- the workers of a scheduler -----------------------------------------------------------------
+
+
+def _stream(
+    client: Any, chunks: Iterator[Chunk], scheduler: str, ahead: int = 4, recount: float = 2.0
+) -> Iterator[tuple[Chunk, list[Row]]]:
+    """Keep so many chunks under way for each worker that none waits for the next.
+
+    Workers may come and go: they are counted again after so many seconds.
+    """
+    from distributed import as_completed
+
+    where = f"the scheduler {scheduler}"
+    run = uuid.uuid4().hex[:12]
+    asked: dict[Any, Chunk] = {}
+    finished = as_completed()
+    counted, threads = -math.inf, 1
+
+    def fill() -> None:
+        nonlocal counted, threads
+        if time.monotonic() - counted > recount:
+            counted, threads = time.monotonic(), max(1, sum(client.nthreads().values()))
+        for _ in range(ahead * threads - len(asked)):
+            chunk = next(chunks, None)
+            if chunk is None:
+                return
+            # A name of its own: a result that an earlier study left there is not taken for ours.
+            future = client.submit(
+                design_chunk, chunk, key=f"tightrope-{run}-{chunk.number}", pure=False
+            )
+            asked[future] = chunk
+            finished.add(future)
+
+    lost: list[str] = []
+    fill()
+    for future in finished:
+        chunk = asked.pop(future)
+        try:
+            version, rows = future.result()
+        except Exception as problem:
+            lost.append(_why(problem, chunk, where))
+        else:
+            _check_version(version)
+            yield chunk, rows
+        try:
+            fill()
+        except OSError as gone:
+            raise CheckFailed(f"{where} went away: {gone}") from None
+    _check_lost(lost)
+
+
+def _why(problem: Exception, chunk: Chunk, where: str) -> str:
+    """Say what became of a chunk; raise when the others will fare no better."""
+    from distributed import CancelledError, KilledWorker
+
+    if isinstance(problem, KilledWorker):
+        return _ended(chunk)
+    if isinstance(problem, CancelledError):
+        raise CheckFailed(f"{where} went away") from None
+    if isinstance(problem, ModuleNotFoundError):
+        raise CheckFailed(
+            f"a worker has no module {problem.name!r}: install tightrope {__version__} on every "
+            "worker"
+        ) from None
+    return f"{_at(chunk)} failed on a worker: {_line(problem)}"
+
+
+@contextlib.contextmanager
+def _client(scheduler: str) -> Iterator[Any]:
+    if not scheduler.startswith(("tcp://", "tls://")):
+        raise InputError(f"a scheduler must look like tcp://host:8786, got {scheduler[:80]!r}")
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError(
+            "a scheduler needs Dask, which is not installed: pip install 'tightrope[cluster]'"
+        ) from None
+    with contextlib.ExitStack() as open_ones:
+        client = None
+        with contextlib.suppress(Exception):  # whatever listens there may answer anything
+            client = Client(scheduler, timeout=CONNECT_SECONDS, name="tightrope")
+        if client is None:
+            # A half-made client closes itself when it is collected. Later, in a thread that Dask
+            # is just starting, it would wait for that thread, and the thread for it.
+            gc.collect()
+            raise InputError(
+                f"no Dask scheduler answers at {scheduler} within {CONNECT_SECONDS} s: start one "
+                "with 'dask scheduler', or use --workers for processes here"
+            )
+        open_ones.callback(client.close, timeout=CONNECT_SECONDS)
+        if not client.nthreads():
+            try:
+                client.wait_for_workers(1, timeout=WORKER_SECONDS)
+            except TimeoutError:
+                raise InputError(
+                    f"{scheduler} has no workers: start some with 'dask worker {scheduler}'"
+                ) from None
+        yield client
+
+
+@contextlib.contextmanager
+def _interrupts_kept_from_children() -> Iterator[None]:
+    """Start processes that ignore Ctrl-C: this one hears it, and ends them in good order."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def _logs_off() -> Iterator[None]:
+    """Keep Dask from writing: what matters is raised."""
+    with contextlib.suppress(ImportError):
+        import distributed  # noqa: F401  gives each of its loggers a level of its own
+    known = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    loggers = [logging.getLogger(name) for name in (*known, "tornado", "asyncio")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)

@@ -1,28 +1,26 @@
-"""The studio's server: its door, what is answered while the page loads, and the page.
+"""The studio's server: its door, and the page behind it.
 
 Without the token nothing answers, neither page nor socket.
 """
 
 from __future__ import annotations
 
-import asyncio
-import functools
 import hmac
-import importlib.util
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 
 from tightrope.errors import InputError
 
-if TYPE_CHECKING:
-    from starlette.requests import HTTPConnection
-
-#: Largest body of a request, in bytes: an uploaded file.
-BODY_LIMIT = 64 * 2**20
 #: Everything the page needs comes from the page's own server.
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; "
@@ -30,15 +28,6 @@ POLICY = (
     "connect-src 'self'; worker-src 'self' blob:; frame-ancestors 'none'; base-uri 'self'; "
     "form-action 'self'"
 )
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-
-class TooMuch(Exception):
-    """A request whose body is larger than the limit."""
 
 
 class Guard:
@@ -55,6 +44,8 @@ class Guard:
         The application behind the door.
     token
         The secret.
+    largest
+        The largest body of a request, in bytes: an uploaded file.
 
     Examples
     --------
@@ -66,25 +57,25 @@ class Guard:
     False
     """
 
-    def __init__(self, app: Application, token: str) -> None:
+    def __init__(self, app: ASGIApp, token: str, largest: int = 64 * 2**20) -> None:
         self._app = app
         self._token = token
         self._session = secrets.token_urlsafe(32)
+        self._largest = largest
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] not in ("http", "websocket"):
-            await self._app(scope, receive, send)
-        elif not self.knows(scope) or not _own_page(scope):
-            await _refuse(scope, receive, send, 403)
-        elif scope["type"] == "websocket":
-            await self._app(scope, receive, send)
-        else:
+        if scope["type"] == "lifespan" or (self.knows(scope) and _own_page(scope)):
             await self._answer(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await WebSocketClose(1008)(scope, receive, send)
+        else:
+            refusal = PlainTextResponse("open the address with its token\n", 403)
+            await refusal(scope, receive, send)
 
     def knows(self, scope: Scope) -> bool:
         """Whether a request carries the token in its address, or the cookie of the session."""
-        asked = _connection(scope)
+        asked = HTTPConnection(scope)
         given, wanted = asked.query_params.get("token"), self._token
         if not given:
             if scope["path"] == "/":
@@ -94,46 +85,27 @@ class Guard:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         taken = 0
-        started = False
 
-        async def bounded() -> MutableMapping[str, Any]:
+        async def bounded() -> Message:
             nonlocal taken
             message = await receive()
             taken += len(message.get("body", b""))
-            if taken > BODY_LIMIT:
-                raise TooMuch
+            if scope["type"] == "http" and taken > self._largest:
+                raise HTTPException(413, "this file is too large")
             return message
 
-        async def dressed(message: MutableMapping[str, Any]) -> None:
-            nonlocal started
+        async def dressed(message: Message) -> None:
             if message["type"] == "http.response.start":
-                started = True
-                message["headers"] = [*message.get("headers", []), *self._headers(scope)]
+                headers = MutableHeaders(scope=message)
+                headers["content-security-policy"] = POLICY
+                headers["referrer-policy"] = "no-referrer"
+                headers["x-content-type-options"] = "nosniff"
+                if HTTPConnection(scope).query_params.get("token"):
+                    cookie = f"{_cookie_name(scope)}={self._session}"
+                    headers.append("set-cookie", f"{cookie}; HttpOnly; SameSite=Strict; Path=/")
             await send(message)
 
-        try:
-            await self._app(scope, bounded, dressed)
-        except TooMuch:
-            if not started:
-                await _refuse(scope, receive, send, 413)
-
-    def _headers(self, scope: Scope) -> list[tuple[bytes, bytes]]:
-        headers = [
-            (b"content-security-policy", POLICY.encode()),
-            (b"referrer-policy", b"no-referrer"),
-            (b"x-content-type-options", b"nosniff"),
-        ]
-        if _connection(scope).query_params.get("token"):
-            cookie = f"{_cookie_name(scope)}={self._session}; HttpOnly; SameSite=Strict; Path=/"
-            headers.append((b"set-cookie", cookie.encode()))
-        return headers
-
-
-def _connection(scope: Scope) -> HTTPConnection:
-    """Return a request as Starlette reads it, which the page needs too."""
-    from starlette.requests import HTTPConnection
-
-    return HTTPConnection(scope)
+        await self._app(scope, bounded, dressed)
 
 
 def _cookie_name(scope: Scope) -> str:
@@ -144,87 +116,9 @@ def _cookie_name(scope: Scope) -> str:
 
 def _own_page(scope: Scope) -> bool:
     """Whether the request does not come from a page of another origin."""
-    headers = _connection(scope).headers
+    headers = HTTPConnection(scope).headers
     origins, hosts = headers.getlist("origin"), headers.getlist("host")
     return not origins or hosts == [origins[0].partition("://")[2]]
-
-
-async def _refuse(scope: Scope, receive: Receive, send: Send, status: int) -> None:
-    if scope["type"] == "websocket":
-        await receive()
-        await send({"type": "websocket.close", "code": 1008})
-        return
-    from starlette.responses import PlainTextResponse
-
-    words = {403: "open the address with its token", 413: "this file is too large"}[status]
-    await PlainTextResponse(f"{words}\n", status)(scope, receive, send)
-
-
-#: What ends the page that waits, and calls the studio.
-CALL = "<script>location.reload()</script></body></html>\n"
-
-
-class Opening:
-    """An application that loads another and lets it answer as soon as it can.
-
-    Until then its page says so; every other request waits.
-
-    Parameters
-    ----------
-    load
-        Returns the application; called in a thread.
-    """
-
-    def __init__(self, load: Callable[[], Application]) -> None:
-        self._load = load
-        self._app: Application | None = None
-        self._open = asyncio.Event()
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the other application answers."""
-        return self._app is not None
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or live as long as the server."""
-        if scope["type"] == "lifespan":
-            await self._live(scope, receive, send)
-        elif self._app is None and scope["type"] == "http" and scope["path"] == "/":
-            await self._wait(send)
-        else:
-            await self._open.wait()
-            if self._app is not None:
-                await self._app(scope, receive, send)
-
-    async def _wait(self, send: Send) -> None:
-        waiting = Path(__file__).with_name("waiting.html").read_bytes()
-        headers = [(b"content-type", b"text/html; charset=utf-8"), (b"cache-control", b"no-store")]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": waiting, "more_body": True})
-        await self._open.wait()
-        words = CALL if self.is_open else "<p>It could not start.</p></body></html>\n"
-        await send({"type": "http.response.body", "body": words.encode()})
-
-    async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Tell the server that it may begin, then load, then pass on when it ends."""
-        started = await receive()
-        await send({"type": "lifespan.startup.complete"})
-
-        async def ask() -> MutableMapping[str, Any]:
-            return await receive() if self.is_open else started
-
-        async def tell(message: MutableMapping[str, Any]) -> None:
-            if message["type"] != "lifespan.startup.complete":
-                await send(message)
-                return
-            self._app = app
-            self._open.set()
-
-        try:
-            app = await asyncio.to_thread(self._load)
-            await app(scope, ask, tell)
-        finally:
-            self._open.set()
 
 
 #: Addresses of this machine alone.
@@ -264,20 +158,8 @@ class Settings:
         return f"http://{shown}:{self.port}/?token={self.token}"
 
 
-def check_installed() -> None:
-    """Refuse to start without what the page is made with."""
-    if importlib.util.find_spec("nicegui") is None:
-        raise InputError("the studio needs NiceGUI: pip install 'tightrope[studio]'")
-
-
-def application(settings: Settings) -> Application:
-    """Return the studio as an ASGI application behind its guard; the page is loaded as it runs."""
-    check_installed()
-    return Guard(Opening(functools.partial(_load, settings)), settings.token)
-
-
-def _load(settings: Settings) -> Application:
-    """Return the page as an application. This loads most of the library."""
+def application(settings: Settings) -> ASGIApp:
+    """Return the studio as an ASGI application behind its guard. This loads most of the library."""
     from fastapi import FastAPI
     from nicegui import ui
 
@@ -295,7 +177,7 @@ def _load(settings: Settings) -> Application:
         tailwind=False,
         show_welcome_message=False,
     )
-    return app
+    return Guard(app, settings.token)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -314,7 +196,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def serve(settings: Settings, bound: socket.socket) -> None:
-    """Serve the page until interrupted."""
+    """Serve the page until interrupted; who comes before it is loaded waits at the socket."""
     app = application(settings)
     import uvicorn
 

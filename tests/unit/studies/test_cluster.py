@@ -18,8 +18,8 @@ import pytest
 
 from tightrope import InputError
 from tightrope.errors import CheckFailed
-from tightrope.studies import Study, cluster, run_study
-from tightrope.studies.cluster import compute
+from tightrope.studies import Study, run_study, running as how
+from tightrope.studies.running import compute
 
 STUDY = Study.of(["path(4)", "cycle(5)", "sum(3,2)"], "0.5:2:0.25", chunk=3)
 
@@ -106,7 +106,7 @@ def test_a_cluster_whose_parts_die(
     out = tmp_path / "study.parquet"
     study = Study.of(["sum(4,3)", "cycle(7)"], "0.1:3:0.1", losses=["absolute", "binary"], chunk=2)
 
-    monkeypatch.setattr(cluster, "WORKER_SECONDS", 0.2)
+    monkeypatch.setattr(how, "WORKER_SECONDS", 0.2)
     with pytest.raises(InputError, match=f"has no workers: start some with 'dask worker {at}'"):
         run_study(study, out, scheduler=at)
     monkeypatch.undo()
@@ -219,6 +219,6 @@ def test_chunks_that_fail_do_not_stop_the_others() -> None:
 
 
 def test_a_worker_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "build", lambda: "9.9.9")
+    monkeypatch.setattr(how, "build", lambda: "9.9.9")
     with pytest.raises(CheckFailed, match=r"a worker has tightrope .*, this is 9\.9\.9"):
         list(compute(STUDY.chunks(), workers=1))
