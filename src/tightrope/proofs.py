@@ -14,19 +14,7 @@ from numpy.typing import NDArray
 
 from tightrope.accounting import partition_selection
 from tightrope.accounting.curves import delta_of
-from tightrope.certify import (
-    Envelope,
-    Limited,
-    LinePrices,
-    Mechanism,
-    PhiBound,
-    Prices,
-    StairPrices,
-    Stretched,
-    TreePrices,
-    Unbounded,
-    certify,
-)
+from tightrope.certify import Limited, Mechanism, Proof, certify
 from tightrope.certify.rounding import LISTED_WEIGHTS
 from tightrope.channels import Channel, GeometricChannel, UnboundedNoise
 from tightrope.consumers import Consumer
@@ -129,13 +117,13 @@ def prove_selection(
     losses = np.zeros((n + 1, 2))
     losses[1:, 0], losses[0, 1] = 1, chosen.price
     asked = query_of(f"count({n})", neighbours)
-    guess, start, end, value = zip(*chosen.multipliers, strict=True)
+    arcs = tuple(zip(*chosen.multipliers, strict=True))
     return certify(
         chosen.channel,
         asked,
         epsilon,
         consumer=Consumer.of(asked.graph, loss=MatrixLoss(losses, guesses=["drop", "keep"])),
-        certificate=Prices(np.array(chosen.prices, object), guess, start, end, value),
+        certificate=Proof("multipliers", np.array(chosen.prices, object), arcs),
         delta=delta_of(delta),
     )
 
@@ -172,26 +160,21 @@ def _certificate(
     settings: SolverSettings,
     *,
     negative: float = 1e-15,
-) -> (
-    Prices
-    | PhiBound
-    | Envelope
-    | TreePrices
-    | LinePrices
-    | StairPrices
-    | Stretched
-    | Limited
-    | Unbounded
-    | None
-):
+) -> Proof | Limited | None:
     """Return what the file proves: by a cover or by rule where that is enough, else in full."""
     proof = design.certificate
     if proof is None:
         return None
     if isinstance(proof, StretchedCertificate):
-        return Stretched(proof.prices, proof.cores, proof.layers, proof.stride)
+        return Proof(
+            "stretched",
+            proof.prices,
+            places=proof.cores,
+            layers=proof.layers,
+            stride=proof.stride,
+        )
     if isinstance(proof, UnboundedCertificate):
-        return Unbounded(proof.slope)
+        return Proof("unbounded", slope=proof.slope)
     if isinstance(proof, LimitCertificate):
         return _limited(design, proof, progress, settings)
     prior = proof.consumer.prior.probabilities
@@ -200,14 +183,14 @@ def _certificate(
         # Guess k loses π except at k, so y = π - λ bounds the chance of a right guess.
         plain = not design.graph.has_lengths
         if plain and proof.cover is not None:
-            return PhiBound(proof.cover, mix)
+            return Proof("phi", proof.cover, mix=mix)
         cover = prior - proof.prices
         if plain and cover.min() >= -negative and _covers(design, cover, prior):
-            return PhiBound(np.maximum(cover, 0), mix)
+            return Proof("phi", cover, mix=mix)
         # Where geometric noise on a tree exists, its prices are those of the envelope.
         tree = plain and design.graph.is_tree
         if tree and design.level.alpha * (design.graph.max_degree - 1) <= 1:
-            return Envelope(mix)
+            return Proof("envelope", mix=mix)
     return _prices(proof, mix, progress, settings)
 
 
@@ -234,25 +217,25 @@ def _prices(
     mix: NDArray[np.float64] | None,
     progress: Callable[[float], None] | None,
     settings: SolverSettings,
-) -> Prices | TreePrices | LinePrices | StairPrices | None:
+) -> Proof | None:
     """Return the prices, alone on paths and trees, where they determine the multipliers."""
     graph, consumer, alpha = proof.graph, proof.consumer, proof.epsilon.alpha
     n, guesses = graph.size, consumer.loss.guess_count
     if graph.power == 1 and 1 < n <= settings.proof_line and consumer.loss.step_rule is not None:
         if proof.theorem:
-            return LinePrices(proof.prices, mix)
+            return Proof("line", proof.prices, mix=mix)
         remap = line_remap(consumer, alpha)
         if remap is not None:
-            return LinePrices(line_prices(remap.values, alpha), mix)
+            return Proof("line", line_prices(remap.values, alpha), mix=mix)
     if graph.is_tree and n * guesses <= settings.proof_tree_pairs:
         problem = Problem.of(graph, proof.epsilon, consumer)
         found = price(problem, Pricer(problem), proof.prices, problem.guesses)
         # Where its cheapest ray is highest, the rounding errors of a guess count least.
-        return TreePrices(found.prices, found.rays.places, mix)
+        return Proof("tree", found.prices, places=found.rays.places, mix=mix)
     if guesses * graph.edge_count > settings.proof_arcs and graph.power is not None:
         costs = Problem.of(graph, proof.epsilon, consumer).costs.T
         _, low, high = cheapest_cores(costs - proof.prices, graph.power, alpha)
-        return StairPrices(proof.prices, np.stack([low, high], axis=1), mix)
+        return Proof("stairs", proof.prices, places=np.stack([low, high], axis=1), mix=mix)
     if guesses * graph.edge_count > settings.proof_multipliers:
         return None
     return _listed(proof, guesses, mix, progress)
@@ -277,7 +260,7 @@ def _listed(
     progress: Callable[[float], None] | None,
     *,
     negligible: float = 1e-15,
-) -> Prices:
+) -> Proof:
     """List the multipliers of every guess as arcs, but for those that are negligible."""
     ends = proof.graph.edge_array()
     parts: list[tuple[NDArray[np.int64], ...]] = []
@@ -294,4 +277,5 @@ def _listed(
         if progress is not None:
             progress((k + 1) / guesses)
     guess, start, end = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Prices(proof.prices, guess, start, end, np.concatenate(values), mix)
+    arcs = (guess, start, end, np.concatenate(values))
+    return Proof("multipliers", proof.prices, arcs, mix=mix)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from tests.forged import unpack
 
-from tightrope.certify import Mechanism, PhiBound, Prices, certify, make, verify
+from tightrope.certify import Mechanism, Proof, certify, make, verify
 from tightrope.certify.encode import encode
 from tightrope.channels import Channel, GeometricChannel, ScaledPhi, is_private, rational
 from tightrope.consumers import Consumer
@@ -32,7 +32,7 @@ def prices_of_clique():
     # λ = 1/6: guess k costs 1/3 away from k, so two arcs into k carry what k lacks.
     arcs = [(k, i, k, 1 / 6) for k in range(3) for i in range(3) if i != k]
     guess, start, end, value = (list(column) for column in zip(*arcs, strict=True))
-    prices = Prices([1 / 6] * 3, guess, end, start, value)
+    prices = Proof("multipliers", [1 / 6] * 3, (guess, end, start, value))
     return certify(channel, "choice(3)", "ln(2)", consumer=consumer, certificate=prices)
 
 
@@ -48,7 +48,7 @@ def by_rule(monkeypatch):
             "choice(5)",
             "ln(3)",
             consumer=Consumer.of(Clique(5)),
-            certificate=PhiBound([3 / 35] * 5),
+            certificate=Proof("phi", [3 / 35] * 5),
         ),
         certify(ScaledPhi(graph, "3", _weighting(graph, 3.0)), graph, "3", consumer=None),
     ]
@@ -76,7 +76,7 @@ def listed():
             petersen(),
             "ln(2)",
             consumer=Consumer.of(petersen()),
-            certificate=PhiBound([0.025] * 10),
+            certificate=Proof("phi", [0.025] * 10),
         ),
         certify(Channel(far / far.sum(axis=1, keepdims=True)), lengths, "3"),
         prices_of_clique(),

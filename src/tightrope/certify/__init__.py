@@ -5,17 +5,7 @@
 ('not a mechanism file: it is only 7 bytes long',)
 """
 
-from tightrope.certify.certificates import (
-    Envelope as Envelope,
-    Limited as Limited,
-    LinePrices as LinePrices,
-    PhiBound as PhiBound,
-    Prices as Prices,
-    StairPrices as StairPrices,
-    Stretched as Stretched,
-    TreePrices as TreePrices,
-    Unbounded as Unbounded,
-)
+from tightrope.certify.certificates import Limited as Limited, Proof as Proof
 from tightrope.certify.make import certify as certify
 from tightrope.certify.mechanism import Mechanism as Mechanism, read as read, write as write
 from tightrope.certify.scores import (

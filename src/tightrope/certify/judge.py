@@ -418,7 +418,7 @@ def section_table(header: Mapping[str, Any], nodes: int) -> dict[str, tuple[int,
 class Contents:
     """A header and sections of integers, in memory; a :class:`File` reads them when asked."""
 
-    def __init__(self, told: dict[str, Any], sections: Mapping[str, Array]) -> None:
+    def __init__(self, told: dict[str, Any], sections: dict[str, Array]) -> None:
         self.told, self.sections = told, sections
         self.header = check_header({**told, "sections": []})
 
@@ -1662,6 +1662,20 @@ class Consumer:
         listed = self.told["support"]["kind"] == "listed"
         return self.file.whole("support") if listed else np.arange(self.n)
 
+    @property
+    def scale(self) -> int:
+        """The denominator of prior times loss."""
+        return self.prior_total * self.unit
+
+    @cached_property
+    def arcs(self) -> tuple[Array, ...]:
+        """Guess, start, end and value of every multiplier."""
+        names = ("arc_guess", "arc_from", "arc_to", "arc_value")
+        if not self.file.header["certificate"]["arcs"]:
+            return (np.zeros(0, np.int64),) * 4
+        guess, start, end, value = map(self.file.whole, names)
+        return guess, start, end, value.astype(object)
+
     @cached_property
     def guess_of(self) -> Array:
         """The guess that the consumer makes for each output."""
@@ -1722,7 +1736,7 @@ class Consumer:
         if self.told["support"] is not None:
             return Fraction(max(each[self.support].tolist()), weights.total * self.unit)
         found = sum((each * self.prior).tolist())
-        return Fraction(found, weights.total * self.unit * self.prior_total)
+        return Fraction(found, weights.total * self.scale)
 
     def as_dict(self) -> dict[str, Any]:
         """Return in words whose loss was checked."""
@@ -1789,9 +1803,7 @@ class LimitedCosts(Consumer):
     def kept(self, loss: Fraction) -> tuple[str, str, Fraction]:
         """Check that the limit is kept; return it in words, and what is least under it."""
         found, most, limited = self.vulnerability, self.limit["most"], self.limit["limited"]
-        off = float(found - self.limit["vulnerability"])
-        same = found == self.limit["vulnerability"]
-        need(same, f"limit: an attacker gains {off:+.3g} from what is stated")
+        _agreed("limit: an attacker gains", found, self.limit["vulnerability"])
         other, value, has = "expected loss", loss, found
         if limited == "loss":
             other, value, has = "vulnerability", found, loss
@@ -1808,7 +1820,7 @@ class LimitedCosts(Consumer):
         for k in np.flatnonzero(self.choices.sum(axis=1) != share)[:1].tolist():
             need(False, f"certificate: the choices at guess {k} do not sum to their weight")
         self.prior = np.ones(self.n, np.int64).astype(object)
-        self.unit = self.consumer.prior_total * self.consumer.unit * self.parts << self.bits
+        self.unit = self.consumer.scale * self.parts << self.bits
         return Fraction(weight, one) * Fraction(self.limit["most"])
 
     def losses(self, guess: int) -> Array:
@@ -1816,7 +1828,7 @@ class LimitedCosts(Consumer):
         own = self.consumer.prior * self.consumer.losses(guess) * (self.times * self.parts)
         chosen = self.choices[guess]
         taken = chosen * self.attack if self.attack.ndim == 1 else chosen @ self.attack
-        return np.asarray(own + taken * (self.consumer.prior_total * self.consumer.unit))
+        return np.asarray(own + taken * self.consumer.scale)
 
 
 # -- optimality ---------------------------------------------------------------------------
@@ -1824,58 +1836,61 @@ class LimitedCosts(Consumer):
 
 def lower_bound(consumer: Consumer) -> Fraction:
     """Return the bound that the certificate proves, or stop where it proves nothing."""
-    file, kind = consumer.file, consumer.file.header["certificate"]["kind"]
+    kind = consumer.file.header["certificate"]["kind"]
     if kind == "envelope":
         return envelope_bound(consumer)
     if kind == "phi":
-        y = file.whole("phi")
+        y = consumer.file.whole("phi")
         for k in np.flatnonzero(phi_room(consumer, y)[0] < 0)[:1].tolist():
             need(False, f"certificate: y reaches too little of the prior at answer {k}")
         return phi_bound(consumer, y)
-    prices = file.whole("prices").astype(object)
-    if kind == "line":
-        _check_line(consumer, prices)
-    elif kind == "stairs":
-        for k, owed in stairs_owed(consumer, prices, file.whole("cores").reshape(-1, 2).tolist()):
-            for i in owed:
-                need(False, f"certificate: guess {k} is not priced at answer {i}")
-    elif kind == "tree":
-        roots = file.whole("roots").tolist()
-        for k, left in enumerate(tree_rooms(consumer, prices, roots)):
-            need(left >= 0, f"certificate: guess {k} is not priced at its root {roots[k]}")
-    else:
-        guess = start = end = value = np.zeros(0, np.int64)
-        if file.header["certificate"]["arcs"]:
-            guess, start, end = (file.whole(name) for name in ("arc_guess", "arc_from", "arc_to"))
-            value = file.whole("arc_value").astype(object)
-        need(bool((np.diff(guess) >= 0).all()), "multipliers must be sorted by guess")
-        for k, room in enumerate(arcs_owed(consumer, prices, (guess, start, end, value))):
-            for i in np.flatnonzero(room < 0)[:1].tolist():
-                need(False, f"certificate: guess {k} is not priced at answer {i}")
-        return Fraction(sum(prices.tolist()), 1 << consumer.bits) - slack_cost(
-            consumer, (guess, start, end, value)
-        )
-    return Fraction(sum(prices.tolist()), 1 << consumer.bits)
+    prices = consumer.file.whole("prices").astype(object)
+    refuse_debts(debts(consumer, prices))
+    return price_bound(consumer, prices)
 
 
-def slack_cost(consumer: Consumer, arcs: tuple[Array, ...]) -> Fraction:
-    """Return α·δ times the sum over arcs of the largest multiplier of a guess."""
+def price_bound(consumer: Consumer, prices: Array) -> Fraction:
+    """Return Σ λ_i, less α·δ times the sum over arcs of the largest multiplier of a guess."""
+    bound = Fraction(sum(prices.tolist()), 1 << consumer.bits)
     slack = consumer.file.header["delta"]
     if slack is None:
-        return Fraction(0)
-    need_work("the largest multiplier of each arc", len(arcs[0]), 2000)
+        return bound
+    need_work("the largest multiplier of each arc", len(consumer.arcs[0]), 2000)
     each: dict[tuple[int, int, int], int] = {}
     most: dict[tuple[int, int], int] = {}
-    for k, i, h, value in zip(*(part.tolist() for part in arcs), strict=True):
+    for k, i, h, value in zip(*(part.tolist() for part in consumer.arcs), strict=True):
         each[k, i, h] = each.get((k, i, h), 0) + value
         most[i, h] = max(most.get((i, h), 0), each[k, i, h])
     alpha = Fraction(consumer.file.alphas[0], 1 << 62)
-    return Fraction(alpha * slack * sum(most.values()) / (1 << consumer.bits))
+    return Fraction(bound - alpha * slack * sum(most.values()) / (1 << consumer.bits))
 
 
-def arcs_owed(consumer: Consumer, prices: Array, arcs: tuple[Array, ...]) -> Iterator[Array]:
-    """Yield for each guess ``π_i·loss(i,k) - λ_i - Σ_h m(h→i) + α·Σ_h m(i→h)``, scaled."""
-    guess, start, end, value = arcs
+#: For a guess the answers whose prices are too high, and by how many units of a price.
+Debts = Iterator[tuple[int, Array, Array]]
+
+
+def debts(consumer: Consumer, prices: Array) -> Debts:
+    """Return what prices of any kind lack to prove a bound: nothing, if they prove it."""
+    found: dict[str, Callable[[Consumer, Array], Debts]] = {
+        "multipliers": _arc_debts,
+        "tree": _tree_debts,
+        "line": _line_debts,
+        "stairs": _stair_debts,
+    }
+    return found[consumer.file.header["certificate"]["kind"]](consumer, prices)
+
+
+def refuse_debts(found: Debts) -> None:
+    """Stop at the first price that is too high."""
+    for k, answers, _ in found:
+        for i in answers[:1].tolist():
+            need(False, f"certificate: guess {k} is not priced at answer {i}")
+
+
+def _arc_debts(consumer: Consumer, prices: Array) -> Debts:
+    """Send along every arc what its multiplier says."""
+    guess, start, end, value = consumer.arcs
+    need(bool((np.diff(guess) >= 0).all()), "multipliers must be sorted by guess")
     work = consumer.n * consumer.guesses * consumer.effort + len(guess)
     need_work("the conditions of all guesses", work, 300)
     which = consumer.graph.ratio_of(start, end)
@@ -1887,28 +1902,28 @@ def arcs_owed(consumer: Consumer, prices: Array, arcs: tuple[Array, ...]) -> Ite
         owed = prices * (1 << 62)
         np.add.at(owed, end[mine], value[mine] * (1 << 62))
         np.subtract.at(owed, start[mine], value[mine] * alpha[mine])
-        cost = consumer.prior * consumer.losses(k)
-        yield cost * (1 << (62 + consumer.bits)) - owed * (consumer.prior_total * consumer.unit)
+        cost = consumer.prior * consumer.losses(k) * (1 << (62 + consumer.bits))
+        short = -((cost - owed * consumer.scale) // (consumer.scale << 62))
+        i = np.flatnonzero(short > 0)
+        yield k, i, short[i]
 
 
-def tree_rooms(consumer: Consumer, prices: Array, roots: list[int]) -> Iterator[int]:
-    """Yield for each guess what is left at its root, in units of a price, scaled."""
+def _tree_debts(consumer: Consumer, prices: Array) -> Debts:
+    """Send everything to the root of each guess."""
     work = consumer.n * consumer.guesses * consumer.effort
     need_work("the conditions on a tree", work, 900)
-    tree = Tree(consumer.graph)
-    owed = prices * (consumer.prior_total * consumer.unit)
-    for k, root in enumerate(roots):
+    tree, owed = Tree(consumer.graph), prices * consumer.scale
+    for k, root in enumerate(consumer.file.whole("roots").tolist()):
         cost = consumer.prior * consumer.losses(k) * (1 << consumer.bits)
-        yield tree.left_at(root, (cost - owed).tolist(), consumer.file.alphas)
+        left = tree.left_at(root, (cost - owed).tolist(), consumer.file.alphas)
+        if left < 0:
+            yield k, np.array([root]), np.array([-(left // consumer.scale)], object)
 
 
-def stairs_owed(
-    consumer: Consumer, prices: Array, cores: list[list[int]], digits: int = 48
-) -> Iterator[tuple[int, dict[int, int]]]:
-    """Yield for each guess the answers whose prices are not paid, with what is owed there.
+def _stair_debts(consumer: Consumer, prices: Array, digits: int = 48) -> Debts:
+    """Send everything towards the core of each guess.
 
-    Amounts are over 2^bits times the denominator of the costs. Answers so far from the core that
-    a piece of them counts less than 2^-digits there pay nothing.
+    Answers so far from the core that a piece of them counts less than 2^-digits there pay nothing.
     """
     graph, alpha = consumer.graph, consumer.file.alphas[0]
     one = graph.form == "box" and len(graph.sides) == 1
@@ -1919,14 +1934,15 @@ def stairs_owed(
     reach = layers * width
     work = consumer.guesses * min(consumer.n, 2 * reach) * consumer.effort
     need_work("the conditions of all guesses", work, 1500)
-    owed = prices * (consumer.prior_total * consumer.unit)
-    for k, (low, high) in enumerate(cores):
+    owed = prices * consumer.scale
+    for k, (low, high) in enumerate(consumer.file.whole("cores").reshape(-1, 2).tolist()):
         need(low <= high, f"certificate: the core of guess {k} has no answers")
         first, last = max(0, low - reach), min(consumer.n, high + reach + 1)
         costs = consumer.prior[first:last] * consumer.losses(k)[first:last]
         weights = (costs * (1 << consumer.bits) - owed[first:last]).tolist()
         found = _unpaid(weights, low - first, high - first, width, alpha)
-        yield k, {i + first: debt for i, debt in found.items()}
+        short = [-(-debt // consumer.scale) for debt in found.values()]
+        yield k, np.array([*found], np.int64) + first, np.array(short, object)
 
 
 def _unpaid(left: list[int], low: int, high: int, width: int, alpha: int) -> dict[int, int]:
@@ -1973,18 +1989,23 @@ def _unpaid(left: list[int], low: int, high: int, width: int, alpha: int) -> dic
     return unpaid
 
 
-def _check_line(consumer: Consumer, prices: Array) -> None:
-    """Check the conditions of all guesses on a path at once."""
+def _line_debts(consumer: Consumer, prices: Array) -> Debts:
+    """Send everything to the root of each guess on a path, for all guesses at once."""
     costs, owed = line_numbers(consumer, prices)
     narrow = max(consumer.factor, consumer.unit) < 1 << 128 and max(abs(prices)) < 1 << 192
     need(narrow and consumer.bits <= 128, "the certificate is too wide for a line")
     cuts = (np.cumsum(consumer.file.whole("cut_steps")) - 1).tolist()
     need(cuts[-1] < consumer.n, "certificate: a cut lies behind the last guess")
     rooms = line_rooms(costs, owed, consumer.file.alphas[0], consumer.power, cuts)
-    places = ("ahead of edge", "behind edge", "at the root of guess")
-    for what, side in zip(places, rooms, strict=True):
-        for j, room in enumerate(side):
-            need(room >= 0, f"certificate: the prices ask too much {what} {j}")
+    roots = np.searchsorted(cuts, np.arange(consumer.n)).tolist()
+    # The last guess with its root before an edge, the first one behind it, and all at their roots.
+    guesses = (cuts, [cut + 1 for cut in cuts], range(consumer.n))
+    answers = (range(1, consumer.n), range(consumer.n), roots)
+    for ks, at, side in zip(guesses, answers, rooms, strict=True):
+        for k, i, room in zip(ks, at, side, strict=False):
+            if room < 0:
+                short = -(room // (consumer.scale << 62))
+                yield k, np.array([i]), np.array([short], object)
 
 
 def line_numbers(consumer: Consumer, prices: Array) -> tuple[list[int], list[int]]:
@@ -1993,7 +2014,7 @@ def line_numbers(consumer: Consumer, prices: Array) -> tuple[list[int], list[int
     need(path, "certificate: a line needs a path and a loss by distance")
     need_work("the conditions on a line", consumer.n, 60_000, 3000 * consumer.n)
     costs = consumer.prior * (consumer.factor << consumer.bits)
-    return costs.tolist(), (prices * (consumer.prior_total * consumer.unit)).tolist()
+    return costs.tolist(), (prices * consumer.scale).tolist()
 
 
 def phi_room(consumer: Consumer, y: Array) -> tuple[Array, Array]:
@@ -2190,6 +2211,10 @@ class Lattice:
             whole + 1
         )
 
+    def units(self, loss: str) -> Fraction:
+        """Return what a loss by steps counts in units of the answers."""
+        return self.step ** {"absolute": 1, "squared": 2}.get(loss, 0)
+
     def around(self, reach: int) -> int:
         """Return how many points a box (for roots a simplex) has that holds all within reach."""
         if self.form == "roots":
@@ -2321,7 +2346,7 @@ class LatticeWeights:
             for x, w in zip(lattice.lost(loss, self.reach), self.levels, strict=False)
         )
         found = Fraction(lost + self.floor * lattice.largest(loss, self.reach), self.total)
-        return found * lattice.step ** {"absolute": 1, "squared": 2}.get(loss, 0)
+        return found * lattice.units(loss)
 
 
 def unbounded_bound(lattice: Lattice, loss: str, gamma: int) -> Fraction:
@@ -2652,11 +2677,10 @@ def _judge_loss(weights: Weights, report: Report) -> None:
     header, checked = weights.file.header, report.checked
     consumer = costs = Consumer(weights)
     report.consumer = consumer.as_dict()
-    value, stated = consumer.expected(), header["expected_loss"]
-    off = f"{float(value):.12g}, {float(value - stated):+.3g} from the stated"
-    need(value == stated, f"loss: the weights have {off}")
+    value = consumer.expected()
     what = "expected loss" if header["consumer"]["support"] is None else "worst loss"
-    checked.append(f"the {what} is {float(value):.12g}")
+    stated = _agreed("loss: the weights have", value, header["expected_loss"])
+    checked.append(f"the {what} is {stated}")
     counted, others = Fraction(0), "no private mechanism that sees only the true answer"
     if header["limit"] is not None:
         costs = limited = LimitedCosts(consumer)
@@ -2670,21 +2694,20 @@ def _judge_loss(weights: Weights, report: Report) -> None:
         others += f" with {report.under}"
     if header["certificate"] is None:
         return
-    bound, stated = lower_bound(costs) - counted, header["bound"]
-    off = f"{float(bound):.12g} is proved, {float(bound - stated):+.3g} from the stated"
-    need(bound == stated, f"bound: {off}")
-    checked.append(f"the {what} of {others} is below {float(bound):.12g}")
+    bound = lower_bound(costs) - counted
+    stated = _agreed("bound: what is proved is", bound, header["bound"])
+    checked.append(f"the {what} of {others} is below {stated}")
     report.optimal_within = value - bound
 
 
 def _judge_lattice(file: File, report: Report) -> None:
-    """Check privacy, loss and bounds of noise on a lattice."""
+    """Check noise on a lattice: privacy, the worst loss, or on a line that for a uniform prior."""
     header, checked = file.header, report.checked
     weights = LatticeWeights(file)
     file.expect(weights.outputs)
     report.reasons += weights.faults()
     report.private = not report.reasons
-    lattice, consumer = weights.lattice, header["consumer"]
+    lattice, consumer, told = weights.lattice, header["consumer"], header["certificate"]
     if report.private:
         checked.append(
             f"w_t·q <= w_(t+1)·p over the {weights.reach} layers around each of "
@@ -2693,62 +2716,49 @@ def _judge_lattice(file: File, report: Report) -> None:
         )
     if consumer is None:
         return
-    if consumer["support"] is None:
-        _judge_stretched(weights, report)
-        return
-    loss, listed = str(consumer["loss"]["kind"]), consumer["support"]
-    sound = listed is not None and listed["kind"] == "all" and not consumer["remapped"]
-    need(
-        sound and loss != "listed" and header["limit"] is None, "a lattice is for the worst answer"
-    )
+    loss, kind = str(consumer["loss"]["kind"]), told and told["kind"]
+    worst = consumer["support"] is not None
+    if worst:
+        sound = consumer["support"]["kind"] == "all" and not consumer["remapped"]
+        sound = sound and kind in (None, "unbounded")
+    else:
+        sound = consumer["prior"]["kind"] == "uniform" and kind == "stretched"
+    sound = sound and loss != "listed" and header["limit"] is None
+    need(sound, "noise on a lattice has a worst loss, or one for a uniform prior with prices")
     report.consumer = {
-        "kind": "risk-averse",
-        "prior": None,
-        "support": "all",
+        "kind": "risk-averse" if worst else "Bayesian",
+        "prior": None if worst else "uniform",
+        "support": "all" if worst else None,
         "loss": loss,
         "guesses": lattice.nodes,
     }
-    value, stated = weights.expected(loss), header["expected_loss"]
-    off = f"{float(value):.12g}, {float(value - stated):+.3g} from the stated"
-    need(value == stated, f"loss: the weights have {off}")
-    checked.append(f"the worst loss is at most {float(value):.12g}")
-    if header["certificate"] is None:
+    what = "worst loss" if worst else "expected loss"
+    value = weights.expected(loss) if worst else stretched_loss(weights, loss)
+    stated = _agreed("loss: the weights have", value, header["expected_loss"])
+    checked.append(f"the {what} is at most {stated}")
+    if told is None:
         return
-    need(header["certificate"]["kind"] == "unbounded", "a lattice has a certificate by rule")
-    bounds = lattice_bounds(lattice, loss, file.alphas[0], header["certificate"]["slope"])
-    need(
-        bounds[1] == header["bound"],
-        f"bound: {float(bounds[1]):.12g} is proved, not what is stated",
-    )
-    names = ("the unbounded question", "this question")
-    for bound, name in zip(bounds, names, strict=True):
+    if worst:
+        whole, bound = lattice_bounds(lattice, loss, file.alphas[0], told["slope"])
+        report.unbounded_within = value - whole
         checked.append(
-            f"the worst loss of no private mechanism on {name} is below {float(bound):.12g}"
+            "the worst loss of no private mechanism on the unbounded question is below "
+            f"{float(whole):.12g}"
         )
-    report.unbounded_within, report.optimal_within = (value - bound for bound in bounds)
-
-
-def _judge_stretched(weights: LatticeWeights, report: Report) -> None:
-    """Check expected loss and bound of noise on a line, for a uniform prior."""
-    header, lattice = weights.file.header, weights.lattice
-    consumer, told = header["consumer"], header["certificate"]
-    plain = told is not None and told["kind"] == "stretched" and header["limit"] is None
-    uniform = consumer["prior"] is not None and consumer["prior"]["kind"] == "uniform"
-    need(plain and uniform, "noise on a line has a worst loss, or one for a uniform prior")
-    loss = str(consumer["loss"]["kind"])
-    report.consumer = {
-        "kind": "Bayesian",
-        "prior": "uniform",
-        "support": None,
-        "loss": loss,
-        "guesses": lattice.nodes,
-    }
-    value, bound = stretched_loss(weights, loss), stretched_bound(weights, loss)
-    need(value == header["expected_loss"], f"loss: the weights have {float(value):.12g}")
-    report.checked.append(f"the expected loss is at most {float(value):.12g}")
-    need(bound == header["bound"], f"bound: {float(bound):.12g} is proved, not what is stated")
-    report.checked.append(f"the expected loss of no private mechanism is below {float(bound):.12g}")
+    else:
+        prices = file.whole("prices")
+        refuse_debts(stretched_debts(weights, loss, prices))
+        bound = stretched_bound(weights, loss, prices)
+    stated = _agreed("bound: what is proved is", bound, header["bound"])
+    checked.append(f"the {what} of no private mechanism on this question is below {stated}")
     report.optimal_within = value - bound
+
+
+def _agreed(what: str, found: Fraction, stated: Fraction) -> str:
+    """Stop unless a number is the stated one; return it in words."""
+    told = f"{float(found):.12g}"
+    need(found == stated, f"{what} {told}, {float(found - stated):+.3g} from the stated")
+    return told
 
 
 # A line of N answers with a uniform prior looks the same everywhere but at its ends. A file lists
@@ -2770,23 +2780,16 @@ def distances(loss: str, far: Array) -> Array:
     return far**2 if loss == "squared" else far if loss == "absolute" else np.minimum(far, 1)
 
 
-def stretched_bound(weights: LatticeWeights, loss: str) -> Fraction:
-    """Return the bound that prices for the ends prove."""
-    file, lattice = weights.file, weights.lattice
-    told = file.header["certificate"]
-    bits, stride = told["bits"], told["stride"]
-    prices, cores = file.whole("prices"), file.whole("cores").reshape(-1, 2)
-    row = every_answer(lattice, stride)
-    debts = stretched_debts(row, loss, file.alphas[0], bits, told["layers"], prices, cores)
-    for k, short, owed in debts:
-        for at in np.flatnonzero((short > 0) | (owed > 0).any(axis=1))[:1].tolist():
-            need(False, f"certificate: guess {k[at]} is not priced")
-    ends = 2 * sum(prices.tolist()) - 2 * len(prices) * int(prices[-1])
-    total = stride * ends + (lattice.inner + 1) * int(prices[-1])
-    found = Fraction(total, lattice.nodes << bits)
+def stretched_bound(weights: LatticeWeights, loss: str, prices: Array) -> Fraction:
+    """Return the bound that prices for the ends prove, if nothing is owed for them."""
+    told, lattice = weights.file.header["certificate"], weights.lattice
+    stride, last = told["stride"], int(prices[-1])
+    ends = 2 * sum(prices.tolist()) - 2 * len(prices) * last
+    total = stride * ends + (lattice.inner + 1) * last
+    found = Fraction(total, lattice.nodes << told["bits"])
     if stride > 1 and loss == "squared":
         found -= Fraction(1, 4)
-    return max(found, Fraction(0)) * _units(row, loss)
+    return max(found, Fraction(0)) * every_answer(lattice, stride).units(loss)
 
 
 def every_answer(lattice: Lattice, stride: int) -> Lattice:
@@ -2801,20 +2804,8 @@ def every_answer(lattice: Lattice, stride: int) -> Lattice:
     return replace(lattice, width=lattice.width // stride, inner=last, people=last, step=step)
 
 
-def _units(lattice: Lattice, loss: str) -> Fraction:
-    return lattice.step ** {"absolute": 1, "squared": 2}.get(loss, 0)
-
-
-def stretched_debts(
-    lattice: Lattice,
-    loss: str,
-    alpha: int,
-    bits: int,
-    layers: int,
-    prices: Array,
-    cores: Array,
-) -> Iterator[tuple[Array, Array, Array]]:
-    """Yield guesses near an end, what their cores owe, and what answers outside a core owe.
+def stretched_debts(weights: LatticeWeights, loss: str, prices: Array) -> Debts:
+    """Yield for guesses near an end what their cores and the answers outside them owe.
 
     With weights w(i) = loss - price, an answer i behind the core has ``R(i) = w(i) + α·R(i+v)``
     when all further ones pay for the one v nearer, and no R may be negative. In the core an
@@ -2822,9 +2813,10 @@ def stretched_debts(
     theorem that can be done when every interval of the core owes no more than all who may pay for
     one of its answers have. Answers beyond ``layers`` times v pay nothing.
     """
-    v, ends = lattice.width, len(prices)
-    reach = layers * v
-    count = ends + reach + 1
+    told, alpha, ends = weights.file.header["certificate"], weights.file.alphas[0], len(prices)
+    lattice, bits = every_answer(weights.lattice, told["stride"]), told["bits"]
+    v, reach = lattice.width, told["layers"] * lattice.width
+    count, cores = ends + reach + 1, weights.file.whole("cores").reshape(-1, 2)
     need(lattice.form == "line" and 0 < alpha < 1 << 62, "certificate: ends are those of a line")
     apart = lattice.inner >= count + reach + ends  # none of these guesses sees the other end
     need(apart, "certificate: the ends are too close to each other")
@@ -2856,18 +2848,21 @@ def stretched_debts(
         owed = np.where(left, np.maximum(-before, 0), np.where(right, np.maximum(-behind, 0), 0))
         has = np.where(right & (i <= b + v), _part(behind, alpha), 0)
         had = np.where(left & (i >= a - v), _part(before, alpha), 0)
-        debts = np.cumsum(np.where(core, np.maximum(-w, 0), 0), axis=1)
+        due = np.cumsum(np.where(core, np.maximum(-w, 0), 0), axis=1)
         reached = np.cumsum(has, axis=1)
         reached = np.concatenate([reached[:, v:], np.repeat(reached[:, -1:], v, axis=1)], axis=1)
         earlier = np.cumsum(had, axis=1)
         # Those from a-v on: all but the ones before that.
         lost = np.concatenate([np.zeros((len(k), v + 1), np.int64), earlier[:, : -v - 1]], axis=1)
         paid = earlier[:, -1:] - lost
-        top = 1 << 62
-        opened = np.where(core, np.roll(debts, 1, axis=1) + paid, top)
+        opened = np.where(core, np.roll(due, 1, axis=1) + paid, 1 << 62)
         opened = np.minimum.accumulate(opened, axis=1)
-        short = np.where(core, debts - reached - opened, -top).max(axis=1)
-        yield k, np.maximum(short, 0), owed
+        short = np.where(core, due - reached - opened, 0).max(axis=1)
+        # What a core lacks is shared by its answers.
+        owed += np.where(core, -(-np.maximum(short[:, None], 0) // (b - a + 1)), 0)
+        for at in np.flatnonzero((owed > 0).any(axis=1)).tolist():
+            some = np.flatnonzero(owed[at])
+            yield int(k[at]), np.clip(i[at, some], 0, ends - 1), owed[at, some]
 
 
 def _part(x: Array, alpha: int) -> Array:
@@ -2928,7 +2923,7 @@ def stretched_loss(weights: LatticeWeights, loss: str) -> Fraction:
         total += sum(map(lost, range(n - edge, n + far)))
     found = Fraction(total, weights.total * n)
     found += Fraction(weights.floor * lattice.largest(loss, weights.reach), weights.total)
-    return found * _units(lattice, loss)
+    return found * lattice.units(loss)
 
 
 def lattice_bounds(
@@ -2936,8 +2931,7 @@ def lattice_bounds(
 ) -> tuple[Fraction, Fraction]:
     """Return the bounds on the unbounded question and on the question itself, rounded down."""
     need(slope < 1, "certificate: the slope must be below 1")
-    scale = lattice.step ** {"absolute": 1, "squared": 2}.get(loss, 0)
-    whole = unbounded_bound(replace(lattice, core=0), loss, alpha)
+    scale, whole = lattice.units(loss), unbounded_bound(replace(lattice, core=0), loss, alpha)
     own = max(Fraction(0), ended_bound(lattice, loss, alpha, slope))
     first, second = (
         Fraction(int(x * scale * (1 << 80)), 1 << 80) for x in (whole, min(own, whole))

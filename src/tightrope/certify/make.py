@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.certify.certificates import (
-    PRICE_BITS,
-    Certificate,
     Limited,
-    Stretched,
-    Unbounded,
-    exact_certificate,
-    exact_limited,
-    exact_stretched,
+    Proof,
+    limit_fields,
+    paid,
+    proposed,
+    settled,
+    stated_limit,
+    stretched,
 )
 from tightrope.certify.encode import (
     Sections,
@@ -35,6 +35,7 @@ from tightrope.certify.judge import (
     Weights,
     lattice_bounds,
     stretched_bound,
+    stretched_debts,
     stretched_loss,
     window_graph,
 )
@@ -62,7 +63,7 @@ def certify(
     neighbours: str | None = None,
     consumer: Any = None,
     guess_of: ArrayLike | None = None,
-    certificate: Certificate | Limited | Stretched | Unbounded | None = None,
+    certificate: Proof | Limited | None = None,
     delta: Fraction | None = None,
     window: tuple[int, AnswerGraph] | None = None,
 ) -> Mechanism:
@@ -89,8 +90,7 @@ def certify(
     guess_of
         For each column of the channel the guess of the consumer; the column itself by default.
     certificate
-        The proof of optimality, in floats: :class:`Prices`, :class:`PhiBound` and the like, or a
-        limit with the proof under it: :class:`Limited`. It is made exact.
+        The proof of optimality, in floats, or a limit with the proof under it. It is made exact.
     delta
         For answers in a row: what all outputs together may exceed the ratio by. The channel is
         then an :class:`~tightrope.channels.IntegerChannel` whose weights stay as they are.
@@ -114,7 +114,8 @@ def certify(
         )
     if certificate is not None and consumer is None:
         raise InputError("a certificate of optimality needs its consumer")
-    if isinstance(channel, UnboundedNoise) or isinstance(certificate, Stretched | Unbounded):
+    kind = getattr(certificate, "kind", None)
+    if isinstance(channel, UnboundedNoise) or kind in ("stretched", "unbounded"):
         return _without_ends(channel, asked, level, consumer, certificate, guess_of)
     try:
         graph = judged_graph(asked.graph, by_rule=canonical_text(asked) is not None)
@@ -148,7 +149,7 @@ def _without_ends(
     asked: Query,
     level: Epsilon,
     consumer: Any,
-    certificate: Certificate | Limited | Stretched | Unbounded | None,
+    certificate: Proof | Limited | None,
     guess_of: ArrayLike | None,
 ) -> Mechanism:
     """Return noise on a lattice as integers, with its worst loss and bounds by rule.
@@ -161,57 +162,50 @@ def _without_ends(
     header, sections = _question(asked, level, None)
     try:
         header["weights"] = lattice_weights(asked, level.ratio, channel.core)
-        if isinstance(certificate, Stretched):
-            _stretch(header, sections, consumer.loss.name, certificate, guess_of)
-        elif consumer is not None:
-            if not (consumer.risk_averse and consumer.all_answers):
-                raise InputError("noise without ends is proved for a risk-averse consumer of all")
-            header["consumer"] = {
-                "prior": None,
-                "support": {"kind": "all"},
-                "loss": {"kind": consumer.loss.name},
-                "remapped": False,
-            }
-            header["expected_loss"] = "0"
-            weights = LatticeWeights(Contents(header, {}))
-            header["expected_loss"] = str(weights.expected(consumer.loss.name))
-        if isinstance(certificate, Unbounded):
-            slope = Fraction(round(certificate.slope * 2**40), 2**40)
-            header["certificate"] = {"kind": "unbounded", "slope": str(slope)}
-            alpha = weights.file.alphas[0]
-            bound = lattice_bounds(weights.lattice, consumer.loss.name, alpha, slope)[1]
-            header["bound"] = str(bound)
+        if consumer is not None:
+            _add_lattice(header, sections, consumer, certificate, guess_of)
     except Refused as refused:
         raise TooLarge(str(refused)) from None
     return _checked(Mechanism(encode(header, sections, 1)))
 
 
-def _stretch(
+def _add_lattice(
     header: dict[str, Any],
     sections: Sections,
-    loss: str,
-    given: Stretched,
+    consumer: Any,
+    certificate: Any,
     guess_of: ArrayLike | None,
 ) -> None:
-    """Write the loss of noise on a line for a uniform prior, and prices for its ends."""
-    noise = LatticeWeights(Contents(header, {}))
-    fields, more = exact_stretched(given, noise.lattice, loss, noise.file.alphas[0])
-    sections |= more
-    remapped = guess_of is not None
-    if remapped:
-        guesses = np.arange(fields["ends"])
-        guesses[: len(np.asarray(guess_of))] = guess_of
-        sections["guess_of"] = guesses
-    header["consumer"] = {
-        "prior": {"kind": "uniform"},
-        "support": None,
-        "loss": {"kind": loss},
-        "remapped": remapped,
-    }
-    header |= {"certificate": fields, "bound": "0", "expected_loss": "0"}
+    """Write the loss of noise on a lattice, and its bounds by rule or prices for its ends."""
+    ends, loss = getattr(certificate, "kind", None) == "stretched", consumer.loss.name
+    if not ends and not (consumer.risk_averse and consumer.all_answers):
+        raise InputError("noise without ends is proved for a risk-averse consumer of all")
     noise = LatticeWeights(Contents(header, sections))
-    header["bound"] = str(stretched_bound(noise, loss))
-    header["expected_loss"] = str(stretched_loss(noise, loss))
+    header["consumer"] = {
+        "prior": {"kind": "uniform"} if ends else None,
+        "support": None if ends else {"kind": "all"},
+        "loss": {"kind": loss},
+        "remapped": ends and guess_of is not None,
+    }
+    if ends:
+        fields, more = stretched(certificate, noise.lattice, loss)
+        sections |= more
+        if guess_of is not None:
+            sections["guess_of"] = np.arange(fields["ends"])
+            sections["guess_of"][: len(np.asarray(guess_of))] = guess_of
+        header |= {"certificate": fields, "bound": "0", "expected_loss": "0"}
+        noise = LatticeWeights(Contents(header, sections))
+        prices = paid(sections["prices"], lambda some: stretched_debts(noise, loss, some), 16)
+        sections["prices"] = prices
+        header["bound"] = str(stretched_bound(noise, loss, prices))
+        header["expected_loss"] = str(stretched_loss(noise, loss))
+        return
+    header["expected_loss"] = str(noise.expected(loss))
+    if certificate is not None:
+        slope = Fraction(round(certificate.slope * 2**40), 2**40)
+        header["certificate"] = {"kind": "unbounded", "slope": str(slope)}
+        bounds = lattice_bounds(noise.lattice, loss, noise.file.alphas[0], slope)
+        header["bound"] = str(bounds[1])
 
 
 def _checked(made: Mechanism) -> Mechanism:
@@ -287,32 +281,40 @@ def _add_consumer(
     graph: Graph,
     consumer: Any,
     guess_of: NDArray[np.int64] | None,
-    certificate: Certificate | Limited | None,
+    certificate: Proof | Limited | None,
 ) -> None:
     """Write the consumer, its exact loss and the certificate made exact."""
-    mix = getattr(certificate, "mix", None)
+    limit = certificate if isinstance(certificate, Limited) else None
+    proof = certificate.proof if isinstance(certificate, Limited) else certificate
     header["expected_loss"] = "0"
-    if certificate is not None and not isinstance(certificate, Limited):
-        # A prior that proves something stands beside what it proves.
-        none = {"kind": "multipliers", "arcs": 0, "weight": None, "bits": PRICE_BITS}
-        header |= {"certificate": none, "bound": "0"}
-    for listed in (False, True):
-        fields, more = consumer_fields(consumer, answers, mix, guess_of, listed)
-        header["consumer"] = fields
-        try:
-            read = Consumer(Weights(Contents(header, sections | more), graph))
-            header["expected_loss"] = str(read.expected())
-            break
-        except Refused as refused:  # a loss too dear to derive from its name may still be listed
-            if listed or fields["loss"]["kind"] in ("binary", "listed"):
-                raise CheckFailed(str(refused)) from None
-    sections |= more
+    if proof is not None:
+        header["certificate"], more = proposed(proof, graph)
+        header["bound"] = "0"
+        sections |= more
+    if limit is not None:
+        header["limit"], weight, more = limit_fields(limit)
+        sections |= more
+        if proof is not None:
+            header["certificate"]["weight"] = weight
     try:
-        if isinstance(certificate, Limited):
-            exact_limited(certificate, header, sections, graph)
-        elif certificate is not None:
-            fields, more, bound = exact_certificate(certificate, read)
-            header["certificate"], header["bound"] = fields, str(bound)
+        for listed in (False, True):
+            mix = None if proof is None else proof.mix
+            fields, more = consumer_fields(consumer, answers, mix, guess_of, listed)
+            header["consumer"] = fields
             sections |= more
+            try:
+                costs = read = Consumer(Weights(Contents(header, sections), graph))
+                loss = read.expected()
+                break
+            except Refused:  # a loss too dear to derive from its name may still be listed
+                if listed or fields["loss"]["kind"] in ("binary", "listed"):
+                    raise
+        header["expected_loss"], counted = str(loss), Fraction(0)
+        if limit is not None:
+            costs = limited = stated_limit(limit, read, loss)
+            header["limit"] |= {k: str(limited.limit[k]) for k in ("most", "vulnerability")}
+            counted = Fraction(0) if proof is None else limited.weigh()
+        if proof is not None:
+            header["bound"] = str(settled(costs, sections) - counted)
     except Refused as refused:
         raise CheckFailed(str(refused)) from None

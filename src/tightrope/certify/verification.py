@@ -177,7 +177,6 @@ def judge_script() -> str:
     """Return the judge as one file that a sceptic can read and run without this package.
 
     It needs Python and NumPy, and derives the graphs of the common questions itself.
-    ``scripts/verify_mechanism.py`` is this text.
 
     >>> "import tightrope" in judge_script(), judge_script().count("def main(")
     (False, 1)

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from tests.forged import unpack as parts
 
 from tightrope import proofs
-from tightrope.certify import LinePrices, Mechanism, TreePrices, certify, make, verify
+from tightrope.certify import Mechanism, Proof, certify, make, verify
 from tightrope.certify.encode import encode
 from tightrope.certify.judge import Graph, Side, Tree, far_sums, line_rooms
 from tightrope.channels import GeometricChannel, rational
@@ -125,7 +125,13 @@ def test_a_tree_certificate_needs_a_tree_and_roots_in_it():
     asked = {"consumer": Consumer.of(Cycle(4))}
     uniform = rational([["1/4"] * 4] * 4)
     with pytest.raises(CheckFailed, match="no tree"):
-        certify(uniform, Cycle(4), "ln(2)", certificate=TreePrices([0.1] * 4, range(4)), **asked)
+        certify(
+            uniform,
+            Cycle(4),
+            "ln(2)",
+            certificate=Proof("tree", [0.1] * 4, places=range(4)),
+            **asked,
+        )
     made = prove(design("star(3)", 0.7, Consumer.of(query("star(3)").graph, loss="distance")))
     header, sections = parts(made)
     for roots in ([0, 0, 0, 4], [0, 0, 0, -1], [0, 0, 0]):
@@ -207,7 +213,7 @@ def test_paths_prove_all_guesses_at_once(prior, loss, level):
         raised = np.zeros(9, np.int64)
         raised[node] = 1 << 34  # about 1e-8 of the unit
         said = verify(with_prices(made, raised)).reasons
-        assert said[0].startswith("certificate: the prices ask too much"), node
+        assert said[0].startswith("certificate: guess"), node
         assert verify(with_prices(made, -raised)).reasons == ()
 
 
@@ -218,7 +224,7 @@ def test_thousands_of_answers_fit_into_a_few_thousand_bytes():
     assert verify(made).optimal_within < 1e-9
     raised = np.zeros(2501, np.int64)
     raised[1234] = 1 << 32
-    assert verify(with_prices(made, raised)).reasons[0].startswith("certificate: the prices ask")
+    assert verify(with_prices(made, raised)).reasons[0].startswith("certificate: guess")
 
 
 def test_labels_in_steps_other_than_one():
@@ -266,7 +272,7 @@ def test_a_line_is_for_losses_by_distance():
             PathPower(4),
             1,
             consumer=Consumer.of(PathPower(4)),
-            certificate=LinePrices([0.1] * 4),
+            certificate=Proof("line", [0.1] * 4),
         )
     with pytest.raises(CheckFailed, match="a line needs a path"):
         certify(
@@ -274,7 +280,7 @@ def test_a_line_is_for_losses_by_distance():
             PathPower(4, 2),
             1,
             consumer=Consumer.of(PathPower(4), loss="absolute"),
-            certificate=LinePrices([0.1] * 4),
+            certificate=Proof("line", [0.1] * 4),
         )
     with pytest.raises(InputError, match="4 prices"):
         certify(
@@ -282,7 +288,7 @@ def test_a_line_is_for_losses_by_distance():
             PathPower(4),
             1,
             consumer=Consumer.of(PathPower(4), loss="absolute"),
-            certificate=LinePrices([0.1] * 3),
+            certificate=Proof("line", [0.1] * 3),
         )
 
 

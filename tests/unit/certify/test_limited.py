@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.forged import forged, unpack
 
-from tightrope.certify import Limited, Prices, certify, verify
+from tightrope.certify import Limited, Proof, certify, verify
 from tightrope.channels import rational
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError
@@ -142,7 +142,9 @@ def test_an_attacker_who_can_gain_nothing_is_refused():
 
 def test_weights_that_pass_a_limit_state_what_they_have():
     response = rational([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]])
-    given = Limited("vulnerability", Fraction(4, 10), 0.0, np.eye(3), Prices([0.0] * 3))
+    given = Limited(
+        "vulnerability", Fraction(4, 10), 0.0, np.eye(3), Proof("multipliers", [0.0] * 3)
+    )
     reader = Consumer.of(Clique(3))
     made = certify(response, Clique(3), "ln(2)", consumer=reader, certificate=given)
     assert made.header["limit"]["most"] == "1/2"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tightrope as tr
-from tightrope.certify import Mechanism, PhiBound, certify, make, read, verify, write
+from tightrope.certify import Mechanism, Proof, certify, make, read, verify, write
 from tightrope.channels import Channel, GeometricChannel, IntegerChannel, ScaledPhi, rational
 from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, InputError, TooLarge
@@ -101,7 +101,7 @@ def test_tight_constraints_by_rule_are_proved_optimal():
         "sum(1000,3)",
         "1.2",
         consumer=Consumer.of(graph),
-        certificate=PhiBound(channel.scale / graph.size),
+        certificate=Proof("phi", channel.scale / graph.size),
     )
     found = verify(made)
     assert found.reasons == ()
@@ -113,7 +113,7 @@ def test_bundles_of_counts_by_rule(monkeypatch):
     graph = tr.query("counts(9,2)").graph
     channel = tight_constraints(graph, "1.5")
     consumer = Consumer.of(graph)
-    cover = PhiBound(channel.scale / graph.size)
+    cover = Proof("phi", channel.scale / graph.size)
     made = certify(channel, "counts(9,2)", "1.5", consumer=consumer, certificate=cover)
     assert made.kind == "levels"
     assert made.input_label(37) == (3, 7)
@@ -144,7 +144,7 @@ def test_symmetric_graphs_by_rule(text, scale):
         text,
         "1",
         consumer=Consumer.of(graph),
-        certificate=PhiBound(np.full(graph.size, scale / graph.size)),
+        certificate=Proof("phi", np.full(graph.size, scale / graph.size)),
     )
     found = verify(made)
     assert made.kind == "radial"

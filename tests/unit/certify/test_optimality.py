@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tightrope.certify import Envelope, PhiBound, Prices, certify, verify
+from tightrope.certify import Proof, certify, verify
 from tightrope.certify.judge import (
     Consumer as JudgedConsumer,
     Refused,
@@ -38,7 +38,7 @@ def test_the_clique_of_three_is_optimal_exactly():
         "choice(3)",
         "ln(2)",
         consumer=Consumer.of(Clique(3)),
-        certificate=Prices([1 / 6] * 3, *arcs(3, 1 / 6)),
+        certificate=Proof("multipliers", [1 / 6] * 3, arcs(3, 1 / 6)),
     )
     found = verify(made)
     assert found.reasons == ()
@@ -54,7 +54,7 @@ def test_the_risk_averse_reader_has_the_same_value_there():
         Clique(3),
         "ln(2)",
         consumer=Consumer.of(Clique(3), support=[0, 1, 2]),
-        certificate=Prices([1 / 6] * 3, *arcs(3, 1 / 6), mix=[1 / 3] * 3),
+        certificate=Proof("multipliers", [1 / 6] * 3, arcs(3, 1 / 6), mix=[1 / 3] * 3),
     )
     assert made.expected_loss == Fraction(1, 2)
     assert verify(made).optimal_within < Fraction(1, 10**15)
@@ -69,7 +69,7 @@ def test_phi_proves_the_exponential_mechanism_of_symmetric_graphs(graph):
         graph,
         "ln(2)",
         consumer=Consumer.of(graph),
-        certificate=PhiBound(np.full(graph.size, z / graph.size)),
+        certificate=Proof("phi", np.full(graph.size, z / graph.size)),
     )
     found = verify(made)
     assert found.reasons == ()
@@ -103,7 +103,7 @@ def test_a_certificate_that_proves_less_states_less():
         Clique(3),
         "ln(2)",
         consumer=Consumer.of(Clique(3)),
-        certificate=Prices([0.1] * 3),
+        certificate=Proof("multipliers", [0.1] * 3),
     )
     # Without multipliers a price can be no more than the least cost, which is 0 at the guess.
     assert made.bound == 0
@@ -111,15 +111,19 @@ def test_a_certificate_that_proves_less_states_less():
 
 
 def test_what_makes_no_certificate():
+    def made(kind, prices, **asked):
+        proof = Proof(kind, prices)
+        return certify(rational(RESPONSE), Clique(3), "ln(2)", certificate=proof, **asked)
+
     asked = {"consumer": Consumer.of(Clique(3))}
     with pytest.raises(InputError, match="needs its consumer"):
-        certify(rational(RESPONSE), Clique(3), "ln(2)", certificate=Prices([0.1] * 3))
+        made("multipliers", [0.1] * 3)
     with pytest.raises(InputError, match="3 prices"):
-        certify(rational(RESPONSE), Clique(3), "ln(2)", certificate=Prices([0.1]), **asked)
+        made("multipliers", [0.1], **asked)
     with pytest.raises(InputError, match="finite"):
-        certify(rational(RESPONSE), Clique(3), "ln(2)", certificate=Prices([np.nan] * 3), **asked)
+        made("multipliers", [np.nan] * 3, **asked)
     with pytest.raises(CheckFailed, match="does not reach"):
-        certify(rational(RESPONSE), Clique(3), "ln(2)", certificate=PhiBound([0.01] * 3), **asked)
+        made("phi", [0.01] * 3, **asked)
     line = Consumer.of(PathPower(4))
     with pytest.raises(InputError, match="multipliers join neighbours"):
         certify(
@@ -127,7 +131,7 @@ def test_what_makes_no_certificate():
             PathPower(4),
             1,
             consumer=line,
-            certificate=Prices([0.1] * 4, [0], [0], [2], [0.1]),
+            certificate=Proof("multipliers", [0.1] * 4, ([0], [0], [2], [0.1])),
         )
 
 
@@ -177,7 +181,7 @@ def test_an_envelope_is_for_binary_loss_and_trees_with_edges_of_one_length():
             PathPower(4),
             1,
             consumer=Consumer.of(PathPower(4), loss="absolute"),
-            certificate=Envelope(),
+            certificate=Proof("envelope"),
         )
     with pytest.raises(CheckFailed, match="no tree"):
         certify(
@@ -185,13 +189,17 @@ def test_an_envelope_is_for_binary_loss_and_trees_with_edges_of_one_length():
             Clique(3),
             "ln(2)",
             consumer=Consumer.of(Clique(3)),
-            certificate=Envelope(),
+            certificate=Proof("envelope"),
         )
     graph = ExplicitGraph([(0, 1), (1, 2)], lengths=[1.0, 2.0])
     response = [["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]]
     with pytest.raises(CheckFailed, match="length 1"):
         certify(
-            rational(response), graph, "ln(2)", consumer=Consumer.of(graph), certificate=Envelope()
+            rational(response),
+            graph,
+            "ln(2)",
+            consumer=Consumer.of(graph),
+            certificate=Proof("envelope"),
         )
 
 
@@ -219,7 +227,7 @@ def test_sums_of_phi_are_close_and_never_too_large(text):
         asked,
         "0.7",
         consumer=Consumer.of(graph),
-        certificate=PhiBound(np.full(graph.size, 1 / graph.size)),
+        certificate=Proof("phi", np.full(graph.size, 1 / graph.size)),
     )
     judged = JudgedConsumer(made._weights)
     alpha = Fraction(judged.file.alphas[0], 1 << 62)

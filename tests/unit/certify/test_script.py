@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.forged import forged
 
-from tightrope.certify import certify, judge_script, verify, write
+from tightrope.certify import certify, judge, judge_script, verify, write
 from tightrope.certify.judge import Refused, question_graph
 from tightrope.certify.question import derived_graph
 from tightrope.channels import GeometricChannel
@@ -16,7 +16,7 @@ from tightrope.optimize import design
 from tightrope.proofs import prove
 from tightrope.queries import query
 
-SCRIPT = Path(__file__).resolve().parents[3] / "scripts" / "verify_mechanism.py"
+SCRIPT = Path(judge.__file__)
 
 
 def run_alone(path):
@@ -25,8 +25,7 @@ def run_alone(path):
 
 
 def test_the_shipped_script_is_the_judge():
-    remedy = "write it anew: tightrope verify --script > scripts/verify_mechanism.py"
-    assert SCRIPT.read_text(encoding="utf-8") == judge_script(), remedy
+    assert SCRIPT.read_text(encoding="utf-8") == judge_script()
 
 
 def test_it_needs_nothing_but_numpy(tmp_path):
