@@ -32,6 +32,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from tightrope.channels import Channel, IntegerChannel
+from tightrope.channels.privacy import check_sizes, log_ratio
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs import AnswerGraph
@@ -55,8 +56,8 @@ class TradeOff:
     >>> coin = TradeOff((3, 1), (1, 3))
     >>> [(str(a), str(b)) for a, b in coin.corners]
     [('0', '1'), ('1/4', '1/4'), ('1', '0')]
-    >>> coin(Fraction(1, 8)), coin.delta("ln(2)"), coin.times(2).ratio(0)
-    (Fraction(5, 8), Fraction(1, 4), Fraction(9, 1))
+    >>> coin(Fraction(1, 8)), coin.delta("ln(2)"), coin.times(2).ratio(0), coin.levels
+    (Fraction(5, 8), Fraction(1, 4), Fraction(9, 1), [0.0, 1.0986122886681098])
     """
 
     null: tuple[int, ...]
@@ -67,12 +68,14 @@ class TradeOff:
             raise InputError("a trade-off curve needs two rows of weights with the same sum")
         if not self.null or min(*self.null, *self.other) < 0 or not sum(self.null):
             raise InputError("weights must not be negative, and must have a positive sum")
+        from flint import fmpq
+
         merged: dict[Point, int] = defaultdict(int)
         for p, q in zip(self.null, self.other, strict=True):
             if p or q:
                 common = math.gcd(p, q)
                 merged[p // common, q // common] += common
-        order = sorted(merged, key=lambda pair: Fraction(pair[0], sum(pair)))
+        order = sorted(merged, key=lambda pair: fmpq(pair[0], sum(pair)))
         shared = math.gcd(*(c * n for pair, n in merged.items() for c in pair))
         for place, name in enumerate(("null", "other")):
             row = tuple(pair[place] * merged[pair] // shared for pair in order)
@@ -96,7 +99,8 @@ class TradeOff:
     def of(cls, channel: Channel, i: int = 0, h: int = 1) -> TradeOff:
         """Return the curve of two rows of a channel: exactly where its numbers are integers.
 
-        Floats are taken as the fractions that they are, scaled to rows of the same sum.
+        Floats are taken as the fractions that they are, but for the largest of a row, which takes
+        what the row lacks to 1.
 
         >>> from tightrope.channels import IntegerChannel
         >>> TradeOff.of(IntegerChannel([[3, 1], [1, 3]])).corners[1]
@@ -105,11 +109,13 @@ class TradeOff:
         if isinstance(channel, IntegerChannel):
             null, other = (channel.weights[k].tolist() for k in (i, h))
             return cls(tuple(null), tuple(other))
-        exact = [[Fraction(x) for x in channel.row(k).tolist()] for k in (i, h)]
-        unit = math.lcm(*(x.denominator for row in exact for x in row))
-        null, other = ([int(x * unit) for x in row] for row in exact)
-        sums = sum(null), sum(other)
-        return cls(tuple(x * sums[1] for x in null), tuple(x * sums[0] for x in other))
+        rows = [[x.as_integer_ratio() for x in channel.row(k).tolist()] for k in (i, h)]
+        # Floats are dyadic: the largest denominator is a common one.
+        total = max(q for row in rows for _, q in row) << 64
+        for row in rows:
+            row[:] = [p * (total // q) for p, q in row]
+            row[row.index(max(row))] += total - sum(row)
+        return cls(tuple(rows[0]), tuple(rows[1]))
 
     @classmethod
     def below(cls, points: Iterable[Point], total: int) -> TradeOff:
@@ -160,7 +166,7 @@ class TradeOff:
 
     def delta(self, epsilon: Level | Fraction) -> Fraction:
         r"""Return the least :math:`\delta` for a level, or a little more where it is irrational."""
-        return self.excess(Epsilon.of(epsilon).ratio)
+        return self.excess(Fraction(1) if epsilon == 0 else Epsilon.of(epsilon).ratio)
 
     def excess(self, ratio: Fraction) -> Fraction:
         r"""Return :math:`\max (1 - \beta - r\alpha)` over the corners, in both directions."""
@@ -183,6 +189,17 @@ class TradeOff:
                         return None
                     least = left / a
         return least
+
+    def epsilon(self, delta: float | Fraction | str = 0) -> float:
+        r"""Return the least :math:`\varepsilon` for a :math:`\delta`; ``inf`` for none."""
+        ratio = self.ratio(delta)
+        return math.inf if ratio is None else log_ratio(ratio)
+
+    @property
+    def levels(self) -> list[float]:
+        r"""The :math:`\varepsilon \ge 0` where :math:`\delta(\varepsilon)` bends, in order."""
+        pairs = zip(self.null + self.other, self.other + self.null, strict=True)
+        return sorted({0.0, *(log_ratio(Fraction(p, q)) for p, q in pairs if p > q > 0)})
 
     def compose(self, other: TradeOff, *, most: int = 1_000_000) -> TradeOff:
         """Return the curve of two independent mechanisms, exactly.
@@ -265,6 +282,7 @@ def worst_curve(channel: Channel, graph: AnswerGraph, *, most: int = 1_000_000) 
     >>> worst_curve(count, PathPower(3)) == TradeOff.randomized_response("ln(2)")
     True
     """
+    check_sizes(channel, graph)
     if channel.shape[1] * graph.edge_count > most:
         raise TooLarge(
             f"the curves of {graph.edge_count} edges with {channel.shape[1]} outputs each are "

@@ -8,7 +8,6 @@
 from tightrope.axioms.generic import (
     ApproximateBound as ApproximateBound,
     FunctionBound as FunctionBound,
-    PrivacyCurve as PrivacyCurve,
     TableBound as TableBound,
     is_generic_private as is_generic_private,
     log_odds as log_odds,

@@ -365,65 +365,6 @@ def _check_pair(
     )
 
 
-class PrivacyCurve:
-    r"""The smallest δ for every ε, and the reverse, over all edges of a graph.
-
-    .. math:: δ(ε) = \max_{i \sim h} \sum_o \max\{0,\; X_{ho} - e^ε X_{io}\}
-
-    Parameters
-    ----------
-    channel
-        One row for each node.
-    graph
-        The answer graph.
-
-    Examples
-    --------
-    >>> from tightrope.graphs import PathPower
-    >>> curve = PrivacyCurve(IntegerChannel([[9, 0, 1], [0, 9, 1]]), PathPower(2))
-    >>> curve.delta(1), curve.epsilon(0.9), curve.epsilon(0.5)
-    (0.9, 0.0, inf)
-    """
-
-    def __init__(self, channel: Channel, graph: AnswerGraph) -> None:
-        check_sizes(channel, graph)
-        self._sums = []
-        for i, h in _pairs(graph):
-            _, below, above = likelihood_curve(channel, i, h)
-            self._sums.append((np.array(below, np.float64), np.array(above, np.float64)))
-
-    def delta(self, epsilon: float | Epsilon | str) -> float:
-        """Return the smallest δ for which the channel is (ε, δ)-private; ε may be 0."""
-        level = float(epsilon) if isinstance(epsilon, int | float) else float(Epsilon.of(epsilon))
-        if not (math.isfinite(level) and level >= 0):
-            raise InputError(f"ε must be finite and not negative, got {epsilon}")
-        growth = math.exp(level)
-        return max((float((q - growth * p).max()) for p, q in self._sums), default=0.0) or 0.0
-
-    def epsilon(self, delta: float) -> float:
-        """Return the smallest ε for which the channel is (ε, δ)-private; ``inf`` for none."""
-        if not 0 <= delta <= 1:
-            raise InputError(f"δ must be in [0, 1], got {delta}")
-        worst = 1.0
-        for p, q in self._sums:
-            # max(Q - tP) ≤ δ for all prefixes iff t ≥ (Q - δ)/P for all of them.
-            if ((p == 0) & (q > delta)).any():
-                return math.inf
-            some = p > 0
-            worst = max(worst, float(((q[some] - delta) / p[some]).max()))
-        return math.log(worst)
-
-    @property
-    def corners(self) -> tuple[float, ...]:
-        """The values of ε ≥ 0 at which some edge's curve bends: logarithms of ratios."""
-        found: set[float] = {0.0}
-        for p, q in self._sums:
-            steps_p, steps_q = np.diff(p, prepend=0.0), np.diff(q, prepend=0.0)
-            both = (steps_p > 0) & (steps_q > steps_p)
-            found |= set(np.log(steps_q[both] / steps_p[both]).round(12).tolist())
-        return tuple(sorted(found))
-
-
 def _rule(bound: Rule | Level) -> Callable[[int, int], PrivacyBound]:
     if isinstance(bound, PrivacyBound):
         return lambda i, h: bound

@@ -75,7 +75,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import accumulate, combinations, pairwise
-from math import ceil, comb, factorial, lcm, log2, prod
+from math import ceil, comb, factorial, inf, lcm, log2, nextafter, prod
 from operator import mul
 from typing import Any, BinaryIO
 
@@ -771,13 +771,9 @@ class Graph:
         if self.form == "ring":
             away = abs(np.arange(self.nodes) - i)
             return np.minimum(away, self.nodes - away)
-        mine = []
-        for size, _ in reversed(self.sides):
-            i, digit = divmod(i, size)
-            mine.append(digit)
         far = np.zeros(1, np.int64)
         widths = [width for _, width in self.sides] if steps is None else steps
-        for (size, _), digit, step in zip(self.sides, reversed(mine), widths, strict=True):
+        for (size, _), digit, step in zip(self.sides, digits(i, self.sides), widths, strict=True):
             gap = -(-abs(np.arange(size) - digit) // step)
             joined = np.maximum if self.form == "box" else np.add
             far = joined(far[:, None], gap[None, :]).ravel()
@@ -2157,17 +2153,11 @@ class Lattice:
         """Return how many points lie at distance 0, 1, …: coefficients of P(x)/(1-x)^m."""
         k = self.parts
         need_work("the layers of a lattice", count * (k + 1), 400, count * (k + 20) * 8)
-        if self.form == "line":
-            return [2 * self.core + 1, *[2 * self.width] * (count - 1)]
-        if self.form == "cube":
-            balls = [0, *((2 * t + 1) ** k for t in range(count))]
-            return [b - a for a, b in pairwise(balls)]
-        if self.form == "range":
-            balls = [0, *((t + 1) ** (k + 1) - t ** (k + 1) for t in range(count))]
-            return [b - a for a, b in pairwise(balls)]
         if self.form == "cross":
             return _series([comb(k, j) for j in range(k + 1)], k, count)
-        return _series([comb(k - 1, j) ** 2 for j in range(k)], k - 1, count)
+        if self.form == "roots":
+            return _series([comb(k - 1, j) ** 2 for j in range(k)], k - 1, count)
+        return [self.layer(t) for t in range(count)]
 
     def lost(self, loss: str, count: int) -> list[int]:
         """Return the sums of a loss over the layers, in units of the step (or its square)."""
@@ -2572,50 +2562,116 @@ def _power_above(base: Fraction, power: int, places: int) -> Fraction:
 
 
 @dataclass
-class Report:
-    """What was found: ``reasons`` is empty when every check passed."""
+class Verification:
+    """What the checks of a mechanism found, and what it was that they checked.
+
+    Attributes
+    ----------
+    private
+        Whether the weights are private for ε on their graph, the rows are sound and the bytes
+        untouched.
+    named
+        Whether the file answers a question with a name; else it holds a graph of its own.
+    optimal_within
+        The expected loss (or the vulnerability, where loss is limited) less the proved bound,
+        exactly; ``None`` without a sound certificate.
+    unbounded_within
+        For noise on a lattice the same among all private mechanisms on the unbounded question.
+    ratio
+        The p/q that probabilities of neighbours may differ by.
+    digest
+        The SHA-256 digest of the bytes.
+    under
+        The limit that the mechanism keeps, in words; no mechanism that keeps it is below the bound.
+    question
+        The question, the neighbour relation and ε that the file names.
+    consumer
+        Whose loss was checked: kind, prior or support, loss, and the attacker of a limit.
+    reasons
+        What fails, where and by how much; empty when everything holds.
+    checked
+        What was found to hold.
+    """
 
     private: bool = False
-    named: bool | None = None  # whether the file answers a question with a name
+    named: bool | None = None
     optimal_within: Fraction | None = None
-    unbounded_within: Fraction | None = None  # the same among mechanisms for the unbounded question
+    unbounded_within: Fraction | None = None
     ratio: str | None = None
     digest: str | None = None
     under: str | None = None
     question: dict[str, Any] = field(default_factory=dict)
     consumer: dict[str, Any] | None = None
-    reasons: list[str] = field(default_factory=list)
-    checked: list[str] = field(default_factory=list)
+    reasons: tuple[str, ...] = ()
+    checked: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return not self.reasons
+
+    @property
+    def private_for_question(self) -> bool | None:
+        """Whether it is private for the question that the file names; ``None`` without a name."""
+        return None if self.named is False else self.private
+
+    def holds(self, line: str) -> None:
+        """Note what was found to hold."""
+        self.checked += (line,)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what ``tightrope verify --json`` prints; gaps as floats that are not below."""
+        names = "private private_for_question optimal_within unbounded_within consumer ratio"
+        names += " reasons checked digest under question"
+        found = {name: getattr(self, name) for name in names.split()}
+        for name in ("optimal_within", "unbounded_within"):
+            gap = found[name]
+            if gap is not None and Fraction(float(gap)) < gap:
+                found[name] = nextafter(float(gap), inf)
+            elif gap is not None:
+                found[name] = float(gap)
+        return found | {"reasons": list(self.reasons), "checked": list(self.checked)}
+
+    def __str__(self) -> str:
+        within = self.optimal_within
+        lines = [f"{name}: {value}" for name, value in self.question.items()]
+        lines += [f"{name}: {value}" for name, value in (self.consumer or {}).items()]
+        lines += [f"holds: {line}" for line in self.checked]
+        lines += [f"FAILS: {line}" for line in self.reasons]
+        lines.append(f"private: {'yes' if self.private else 'no'}")
+        on = "its question" if self.named else "a graph of its own, no question is named"
+        lines.append(f"on the graph of: {on}")
+        lines.append(f"optimal within: {'not known' if within is None else f'{float(within):.3g}'}")
+        lines += [f"among mechanisms with {self.under}"] if self.under else []
+        return "\n".join(lines)
 
 
 def check(
     source: str | os.PathLike[str] | bytes, derive: Callable[[str, str], Graph] = question_graph
-) -> Report:
+) -> Verification:
     """Check a file, or its bytes; whatever is wrong becomes a reason.
 
     ``derive`` gives the graph of a question under a neighbour relation.
 
     >>> check(b"nothing").reasons
-    ['not a mechanism file: it is only 7 bytes long']
+    ('not a mechanism file: it is only 7 bytes long',)
     """
-    report = Report()
+    report = Verification()
     try:
         file = File(source)
         with file.stream:
             _judge(file, derive, report)
     except Refused as refused:
-        report.reasons.append(str(refused))
+        report.reasons += (str(refused),)
     except OverflowError:
-        report.reasons.append("a number of the file is too large to mean anything")
+        report.reasons += ("a number of the file is too large to mean anything",)
     except MemoryError:
-        report.reasons.append("too large: the memory of this machine does not suffice")
+        report.reasons += ("too large: the memory of this machine does not suffice",)
     if report.reasons:
         report.optimal_within = report.unbounded_within = report.under = None
     return report
 
 
-def _judge(file: File, derive: Callable[[str, str], Graph], report: Report) -> None:
-    header, checked = file.header, report.checked
+def _judge(file: File, derive: Callable[[str, str], Graph], report: Verification) -> None:
+    header = file.header
     report.digest, stated = file.digest()
     need(
         report.digest == stated,
@@ -2630,14 +2686,14 @@ def _judge(file: File, derive: Callable[[str, str], Graph], report: Report) -> N
     if header["weights"]["kind"] == "scores":
         _, values, steps = score_question(header["query"], header["neighbours"])
         report.private = True
-        report.checked += [
+        report.checked += (
             f"p/q = {_short(ratio)}, and (p/q)^{steps} is at most exp(ε)",
             f"one person moves two of the {values} scores of {header['query']} under "
             f"{header['neighbours']} apart by at most {steps} steps, each worth p/q",
-        ]
+        )
         return
     others = f", and so are {len(alphas) - 1} for other lengths" if len(alphas) > 1 else ""
-    checked.append(f"p/q = {_short(ratio)} is at most exp(ε) for edges of length 1{others}")
+    report.holds(f"p/q = {_short(ratio)} is at most exp(ε) for edges of length 1{others}")
     if header["weights"]["kind"] == "lattice":
         _judge_lattice(file, report)
         return
@@ -2646,14 +2702,14 @@ def _judge(file: File, derive: Callable[[str, str], Graph], report: Report) -> N
         if header["window"] is not None:
             start, size = header["window"]["start"], header["window"]["size"]
             graph = window_graph(graph, start, size)
-            checked.append(f"answers count as the nearest of {start} … {start + size - 1}")
+            report.holds(f"answers count as the nearest of {start} … {start + size - 1}")
         file.expect(graph.nodes)
     else:
         need(header["window"] is None, "a window belongs to a question with a name")
         file.expect(header["graph"]["nodes"])
         graph = own_graph(file)
     weights = Weights(file, graph)
-    report.reasons += weights.faults()
+    report.reasons += tuple(weights.faults())
     report.private = not report.reasons
     if report.private:
         whose = f"a graph of its own with {graph.nodes} answers"
@@ -2664,7 +2720,7 @@ def _judge(file: File, derive: Callable[[str, str], Graph], report: Report) -> N
             excess = (
                 f"Σ max(0, W[i,o]·q - W[h,o]·p) <= δ·q·2^{weights.bits} with δ = {told['delta']}"
             )
-        checked.append(
+        report.holds(
             f"{excess} on every edge of {whose} "
             f"for each of {weights.outputs} outputs; rows sum to 2^{weights.bits}"
         )
@@ -2672,20 +2728,20 @@ def _judge(file: File, derive: Callable[[str, str], Graph], report: Report) -> N
         _judge_loss(weights, report)
 
 
-def _judge_loss(weights: Weights, report: Report) -> None:
+def _judge_loss(weights: Weights, report: Verification) -> None:
     """Check the stated loss, limit and bound; what it is above the bound goes into the report."""
-    header, checked = weights.file.header, report.checked
+    header = weights.file.header
     consumer = costs = Consumer(weights)
     report.consumer = consumer.as_dict()
     value = consumer.expected()
     what = "expected loss" if header["consumer"]["support"] is None else "worst loss"
     stated = _agreed("loss: the weights have", value, header["expected_loss"])
-    checked.append(f"the {what} is {stated}")
+    report.holds(f"the {what} is {stated}")
     counted, others = Fraction(0), "no private mechanism that sees only the true answer"
     if header["limit"] is not None:
         costs = limited = LimitedCosts(consumer)
         report.under, what, value = limited.kept(value)
-        checked.append(f"the vulnerability is {float(limited.vulnerability):.12g}")
+        report.holds(f"the vulnerability is {float(limited.vulnerability):.12g}")
         gains = "knows the prior, gains 1 by a right guess"
         if limited.attack.ndim > 1:
             gains = _listed_words(limited.attack.ravel(), limited.parts)
@@ -2696,20 +2752,20 @@ def _judge_loss(weights: Weights, report: Report) -> None:
         return
     bound = lower_bound(costs) - counted
     stated = _agreed("bound: what is proved is", bound, header["bound"])
-    checked.append(f"the {what} of {others} is below {stated}")
+    report.holds(f"the {what} of {others} is below {stated}")
     report.optimal_within = value - bound
 
 
-def _judge_lattice(file: File, report: Report) -> None:
+def _judge_lattice(file: File, report: Verification) -> None:
     """Check noise on a lattice: privacy, the worst loss, or on a line that for a uniform prior."""
-    header, checked = file.header, report.checked
+    header = file.header
     weights = LatticeWeights(file)
     file.expect(weights.outputs)
-    report.reasons += weights.faults()
+    report.reasons += tuple(weights.faults())
     report.private = not report.reasons
     lattice, consumer, told = weights.lattice, header["consumer"], header["certificate"]
     if report.private:
-        checked.append(
+        report.holds(
             f"w_t·q <= w_(t+1)·p over the {weights.reach} layers around each of "
             f"{_count(lattice.nodes)} answers of {header['query']} under {header['neighbours']}; "
             f"rows sum to 2^{weights.bits}"
@@ -2735,13 +2791,13 @@ def _judge_lattice(file: File, report: Report) -> None:
     what = "worst loss" if worst else "expected loss"
     value = weights.expected(loss) if worst else stretched_loss(weights, loss)
     stated = _agreed("loss: the weights have", value, header["expected_loss"])
-    checked.append(f"the {what} is at most {stated}")
+    report.holds(f"the {what} is at most {stated}")
     if told is None:
         return
     if worst:
         whole, bound = lattice_bounds(lattice, loss, file.alphas[0], told["slope"])
         report.unbounded_within = value - whole
-        checked.append(
+        report.holds(
             "the worst loss of no private mechanism on the unbounded question is below "
             f"{float(whole):.12g}"
         )
@@ -2750,7 +2806,7 @@ def _judge_lattice(file: File, report: Report) -> None:
         refuse_debts(stretched_debts(weights, loss, prices))
         bound = stretched_bound(weights, loss, prices)
     stated = _agreed("bound: what is proved is", bound, header["bound"])
-    checked.append(f"the {what} of no private mechanism on this question is below {stated}")
+    report.holds(f"the {what} of no private mechanism on this question is below {stated}")
     report.optimal_within = value - bound
 
 
@@ -2954,17 +3010,7 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.write("give the name of one mechanism file\n")
         return 2
     report = check(arguments[0])
-    within = report.optimal_within
-    lines = [f"{name}: {value}" for name, value in report.question.items()]
-    lines += [f"{name}: {value}" for name, value in (report.consumer or {}).items()]
-    lines += [f"holds: {line}" for line in report.checked]
-    lines += [f"FAILS: {line}" for line in report.reasons]
-    lines.append(f"private: {'yes' if report.private else 'no'}")
-    on = "its question" if report.named else "a graph of its own, no question is named"
-    lines.append(f"on the graph of: {on}")
-    lines.append(f"optimal within: {'not known' if within is None else f'{float(within):.3g}'}")
-    lines += [f"among mechanisms with {report.under}"] if report.under else []
-    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.write(f"{report}\n")
     return 1 if report.reasons else 0
 
 

@@ -150,11 +150,11 @@ def curve(
     >>> curve("geometric:count(2)", epsilon="ln(2)", delta=0.1, as_json=True)
     {"query": "count(2)", "delta": 0.1, "epsilon": 0.5306..., "rows": [{"epsilon": 0.0, ...
     """
-    from tightrope.axioms import PrivacyCurve
+    from tightrope.accounting import TradeOff, optimal_composition, worst_curve
 
     loaded = load(mechanism, epsilon, query, neighbours)
-    found = PrivacyCurve(loaded.channel, loaded.query.graph)
-    rows = [{"epsilon": e, "delta": found.delta(e)} for e in found.corners[:60]]
+    found = worst_curve(loaded.channel, loaded.query.graph, most=4_000_000)
+    rows = [{"epsilon": e, "delta": float(found.delta(e))} for e in found.levels[:60]]
     wanted = 0.0 if delta is None else delta
     data = {
         "query": loaded.query.text,
@@ -165,19 +165,15 @@ def curve(
 
     told = {f"ε for δ = {wanted:g}": f"{data['epsilon']:.9g}"}
     if times > 1:
-        from tightrope.accounting import optimal_composition, worst_curve
-
-        worst = worst_curve(loaded.channel, loaded.query.graph)
-        all_of_them = optimal_composition([(worst, times)]).epsilon(wanted)
+        all_of_them = optimal_composition([(found, times)]).epsilon(wanted)
         data["together"] = None if all_of_them is None else float(all_of_them)
         told[f"ε of {times} releases"] = (
             "none is enough" if all_of_them is None else f"{data['together']:.9g}"
         )
     if plot is not None:
-        from tightrope.accounting import TradeOff, worst_curve
         from tightrope.report.plots import plot_tradeoff, save_plot
 
-        curves = {"this mechanism": worst_curve(loaded.channel, loaded.query.graph)}
+        curves = {"this mechanism": found}
         if 0 < found.epsilon(0) < float("inf"):
             curves["any with its ε"] = TradeOff.randomized_response(repr(found.epsilon(0)))
         data["plot"] = str(save_plot(plot_tradeoff, curves, plot))

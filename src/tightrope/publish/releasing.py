@@ -29,7 +29,7 @@ from tightrope.publish.store import Store
 
 if TYPE_CHECKING:
     from tightrope.certify import AnyMechanism, Mechanism
-    from tightrope.certify.verification import Verification
+    from tightrope.certify.judge import Verification
 
 #: What was found about mechanisms in this process, by digest: a file is verified once.
 _VERIFIED: dict[str, Verification] = {}

@@ -2,18 +2,13 @@
 
 import math
 from fractions import Fraction
-from itertools import chain, combinations
+from itertools import chain, combinations, pairwise
 
 import numpy as np
 import pytest
 
-from tightrope.axioms import (
-    ApproximateBound,
-    FunctionBound,
-    PrivacyCurve,
-    TableBound,
-    is_generic_private,
-)
+from tightrope.accounting import worst_curve
+from tightrope.axioms import ApproximateBound, FunctionBound, TableBound, is_generic_private
 from tightrope.axioms.generic import likelihood_curve
 from tightrope.channels import Channel, GeometricChannel, IntegerChannel, is_private
 from tightrope.errors import InputError
@@ -107,7 +102,7 @@ def test_metric_privacy_is_generic_privacy_with_a_bound_for_each_edge():
 
 def test_the_curve_is_the_smallest_delta():
     channel, graph = random_channel(1), Clique(3)
-    curve = PrivacyCurve(channel, graph)
+    curve = worst_curve(channel, graph)
     matrix = channel.matrix()
     for level in (0.0, 0.2, 0.7, 1.5):
         wanted = max(
@@ -115,23 +110,26 @@ def test_the_curve_is_the_smallest_delta():
             for i in range(3)
             for h in range(3)
         )
-        assert curve.delta(level) == pytest.approx(wanted, abs=1e-12)
+        assert float(curve.delta(level)) == pytest.approx(wanted, abs=1e-12)
     for delta in (0.3, 0.5):
         level = curve.epsilon(delta)
         if math.isfinite(level) and level > 0:
-            assert curve.delta(level) == pytest.approx(delta, abs=1e-9)
+            assert float(curve.delta(level)) == pytest.approx(delta, abs=1e-9)
             assert curve.delta(level * 0.99) > delta
             assert is_generic_private(channel, graph, ApproximateBound(level + 1e-9, delta))
-    assert curve.corners[0] == 0
-    assert list(curve.corners) == sorted(curve.corners)
+    assert curve.levels[0] == 0
+    for low, high in pairwise(curve.levels):  # linear in e^ε between the places where it bends
+        middle = math.log((math.exp(low) + math.exp(high)) / 2)
+        mean = float(curve.delta(low) + curve.delta(high)) / 2
+        assert float(curve.delta(middle)) == pytest.approx(mean, abs=1e-12)
 
 
 def test_the_curve_of_a_pure_mechanism_ends_at_its_level():
-    curve = PrivacyCurve(GeometricChannel(5, "ln(2)"), PathPower(5))
+    curve = worst_curve(GeometricChannel(5, "ln(2)"), PathPower(5))
     assert curve.epsilon(0) == pytest.approx(math.log(2))
-    assert curve.delta("ln(2)") == pytest.approx(0, abs=1e-15)
+    assert float(curve.delta("ln(2)")) == pytest.approx(0, abs=1e-15)
     assert curve.delta(0) > 0.1
-    assert PrivacyCurve(Channel([[1.0, 0.0], [0.0, 1.0]]), PathPower(2)).epsilon(0.5) == math.inf
+    assert worst_curve(Channel([[1.0, 0.0], [0.0, 1.0]]), PathPower(2)).epsilon(0.5) == math.inf
 
 
 def test_zero_probabilities_come_first():
@@ -142,8 +140,8 @@ def test_zero_probabilities_come_first():
 def test_refusals():
     with pytest.raises(InputError, match="one row for each"):
         is_generic_private(IntegerChannel([[1], [1]]), PathPower(3), 1)
-    curve = PrivacyCurve(IntegerChannel([[1], [1]]), PathPower(2))
-    with pytest.raises(InputError, match="not negative"):
+    curve = worst_curve(IntegerChannel([[1], [1]]), PathPower(2))
+    with pytest.raises(InputError, match="ε"):
         curve.delta(-1.0)
     with pytest.raises(InputError, match="δ"):
         curve.epsilon(2)
