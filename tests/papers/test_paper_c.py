@@ -17,9 +17,9 @@ from tightrope.channels import (
     is_private,
     make_maximally_general,
     maximally_general,
+    of_databases,
     rational,
 )
-from tightrope.channels.compose import restrict
 from tightrope.consumers import Consumer, expected_loss
 from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star
 from tightrope.graphs.shapes import shortest_cycle
@@ -115,7 +115,7 @@ def test_claim_3_3(alpha, share):
     assert not found
     assert found.witness.margin > 0
     # The first two rows alone, whatever q is, are enough.
-    assert not derivable(restrict(y, [0, 1]), restrict(x, [0, 1]))
+    assert not derivable(of_databases(y, [0, 1]), of_databases(x, [0, 1]))
     # But half as sharp a mechanism is derivable.
     assert derivable(rational([["1/2", "1/2"]] * 3), x)
 
@@ -125,7 +125,7 @@ def test_equation_11_for_more_values(m):
     """Response on m answers, a further row added, is not derivable from response on m+1."""
     alpha = Fraction(1, 3)
     x, y = response(m + 1, alpha), response(m, alpha)
-    assert not derivable(y, restrict(x, range(m)))
+    assert not derivable(y, of_databases(x, range(m)))
 
 
 @pytest.mark.parametrize(

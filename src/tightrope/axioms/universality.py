@@ -8,7 +8,6 @@ answer comes with its proof.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -373,7 +372,7 @@ def side_of(epsilon: Epsilon, threshold: Fraction | int) -> Side:
     r"""Decide whether :math:`e^ε` is above, at or below a rational threshold ≥ 1.
 
     For a rational ε > 0, :math:`e^ε` is never rational, so it cannot be at the threshold; for
-    :math:`ε = m \ln b` powers of integers decide.
+    :math:`ε = m \ln b` the exact power decides. Else ball arithmetic in 400 bits.
 
     Examples
     --------
@@ -382,26 +381,14 @@ def side_of(epsilon: Epsilon, threshold: Fraction | int) -> Side:
     >>> side_of(Epsilon.of("0.6931471805599453"), 2).sign
     -1
     """
-    wall = Fraction(threshold)
-    power, root = epsilon.multiple.numerator, epsilon.multiple.denominator
-    if epsilon.base is not None:
-        bits = max(epsilon.base.numerator.bit_length() * power, wall.numerator.bit_length() * root)
-        if bits <= 100_000:  # longer powers take longer than logarithms
-            left, right = epsilon.base**power, wall**root
-            sign = (left > right) - (left < right)
-            return Side(sign, float(_exact_margin(epsilon, wall)) if sign else 0.0)
-    margin = _exact_margin(epsilon, wall)
-    return Side((margin > 0) - (margin < 0), float(margin))
+    from flint import arb, ctx, fmpq
 
+    def number(value: Fraction | int) -> Any:
+        return arb(fmpq(value.numerator, value.denominator))
 
-def _exact_margin(epsilon: Epsilon, wall: Fraction) -> Decimal:
-    with localcontext() as context:
-        context.prec = 120
-        level = Decimal(epsilon.multiple.numerator) / Decimal(epsilon.multiple.denominator)
-        if epsilon.base is not None:
-            level *= _log(epsilon.base)
-        return level - _log(wall)
-
-
-def _log(number: Fraction) -> Decimal:
-    return Decimal(number.numerator).ln() - Decimal(number.denominator).ln()
+    if epsilon.exact and epsilon.ratio == threshold:
+        return Side(0, 0.0)
+    with ctx.workprec(400):
+        unit = 1 if epsilon.base is None else number(epsilon.base).log()
+        margin = number(epsilon.multiple) * unit - number(threshold).log()
+        return Side(1 if margin > 0 else -1, float(margin))

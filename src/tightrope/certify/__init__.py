@@ -7,7 +7,13 @@
 
 from tightrope.certify.certificates import Limited as Limited, Proof as Proof
 from tightrope.certify.make import certify as certify
-from tightrope.certify.mechanism import Mechanism as Mechanism, read as read, write as write
+from tightrope.certify.mechanism import (
+    Mechanism as Mechanism,
+    judge_script as judge_script,
+    read as read,
+    verify as verify,
+    write as write,
+)
 from tightrope.certify.scores import (
     AnyMechanism as AnyMechanism,
     ScoreMechanism as ScoreMechanism,
@@ -15,4 +21,3 @@ from tightrope.certify.scores import (
     is_by_score as is_by_score,
     opened as opened,
 )
-from tightrope.certify.verification import judge_script as judge_script, verify as verify

@@ -39,11 +39,10 @@ from tightrope.certify.judge import (
     stretched_loss,
     window_graph,
 )
-from tightrope.certify.mechanism import Mechanism
+from tightrope.certify.mechanism import Mechanism, checked
 from tightrope.certify.question import canonical_text, judged_graph
 from tightrope.certify.rounding import LISTED_WEIGHTS, round_channel
 from tightrope.certify.rules import lattice_weights, rule_weights
-from tightrope.certify.verification import verify
 from tightrope.channels import Channel, IntegerChannel, UnboundedNoise
 from tightrope.channels.privacy import allowed_ratio
 from tightrope.epsilon import Epsilon
@@ -100,6 +99,7 @@ def certify(
 
     Examples
     --------
+    >>> from tightrope.certify import verify
     >>> from tightrope.channels import GeometricChannel
     >>> made = certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)")
     >>> verify(made).private_for_question, made.total == 2**62
@@ -141,7 +141,7 @@ def certify(
         same = np.array_equal(guesses, np.arange(len(chosen)))
         guessed = None if same else guesses
         _add_consumer(header, sections, answers, graph, consumer, guessed, certificate)
-    return _checked(Mechanism(encode(header, sections, graph.nodes), moved=moved))
+    return checked(Mechanism(encode(header, sections, graph.nodes), moved=moved))
 
 
 def _without_ends(
@@ -166,7 +166,7 @@ def _without_ends(
             _add_lattice(header, sections, consumer, certificate, guess_of)
     except Refused as refused:
         raise TooLarge(str(refused)) from None
-    return _checked(Mechanism(encode(header, sections, 1)))
+    return checked(Mechanism(encode(header, sections, 1)))
 
 
 def _add_lattice(
@@ -206,13 +206,6 @@ def _add_lattice(
         header["certificate"] = {"kind": "unbounded", "slope": str(slope)}
         bounds = lattice_bounds(noise.lattice, loss, noise.file.alphas[0], slope)
         header["bound"] = str(bounds[1])
-
-
-def _checked(made: Mechanism) -> Mechanism:
-    found = verify(made)
-    if found.reasons:
-        raise CheckFailed(found.reasons[0])
-    return made
 
 
 def _question(asked: Query, level: Epsilon, graph: Graph | None) -> tuple[dict[str, Any], Sections]:

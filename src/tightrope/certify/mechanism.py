@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections.abc import Hashable, Iterator
 from fractions import Fraction
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,9 @@ from tightrope.certify.judge import (
     Graph,
     LatticeWeights,
     Refused,
+    Verification,
     Weights,
+    check,
     need,
     own_graph,
     window_graph,
@@ -26,12 +30,11 @@ from tightrope.certify.question import canonical_text, derived_graph, named_quer
 from tightrope.channels import Channel, IntegerChannel, RuleChannel, UnboundedNoise
 from tightrope.channels.base import LIMITS
 from tightrope.epsilon import Epsilon
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import ExplicitGraph
 from tightrope.queries import Query, query
 
-if TYPE_CHECKING:
-    pass
+Made = TypeVar("Made", bound="MechanismFile")
 
 
 class MechanismFile:
@@ -404,3 +407,64 @@ def write(mechanism: MechanismFile, path: str | os.PathLike[str]) -> Path:
     except OSError as problem:
         raise InputError(f"{goal}: {problem.strerror}") from None
     return goal
+
+
+def verify(mechanism: str | os.PathLike[str] | bytes | MechanismFile) -> Verification:
+    r"""Check a mechanism: question, privacy, row totals, digest, loss and optimality.
+
+    Every decision is made in integers, by code that knows no solver and no planner. A weight is a
+    witness: :math:`W[i,o]\,q \le W[h,o]\,p` on every edge [A, Lemma 1] with
+    :math:`p/q \le e^\varepsilon`. The edges are those of the question that the file names.
+
+    Parameters
+    ----------
+    mechanism
+        The path of a ``.tightrope`` file, its bytes, or a mechanism.
+
+    Examples
+    --------
+    >>> from tightrope.certify import certify
+    >>> from tightrope.channels import rational
+    >>> made = certify(rational([["3/4", "1/4"], ["1/4", "3/4"]]), "path(2)", "ln(3)")
+    >>> found = verify(made)
+    >>> found.private, found.private_for_question, found.question["query"]
+    (True, True, 'path(2)')
+    >>> verify(made.to_bytes()[:-1]).reasons
+    ('the file is truncated: 1 bytes are missing',)
+    """
+    if isinstance(mechanism, MechanismFile):
+        mechanism = mechanism.to_bytes()
+    if not isinstance(mechanism, str | os.PathLike | bytes):
+        raise InputError(
+            f"verify takes the path of a mechanism file or a mechanism, got {mechanism!r}"
+        )
+    try:
+        found = check(mechanism, derived_graph)
+    except OSError as problem:
+        raise InputError(f"{mechanism!s}: {problem.strerror}") from None
+    if found.question:
+        multiple, base = found.question["epsilon"]["multiple"], found.question["epsilon"]["base"]
+        level = multiple if base is None else f"{multiple}*ln({base})"
+        # A level that is written in an odd way stays as it is.
+        with contextlib.suppress(InputError):
+            level = str(Epsilon(Fraction(multiple), None if base is None else Fraction(base)))
+        found.question["epsilon"] = level
+    return found
+
+
+def checked(made: Made) -> Made:
+    """Return a mechanism that was just made, if the judge finds nothing wrong with it."""
+    for reason in verify(made).reasons[:1]:
+        raise CheckFailed(reason)
+    return made
+
+
+def judge_script() -> str:
+    """Return the judge as one file that a sceptic can read and run without this package.
+
+    It needs Python and NumPy, and derives the graphs of the common questions itself.
+
+    >>> "import tightrope" in judge_script(), judge_script().count("def main(")
+    (False, 1)
+    """
+    return files("tightrope.certify").joinpath("judge.py").read_text("utf-8")

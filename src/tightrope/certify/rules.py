@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.certify.judge import Graph, Refused, box_sums, question_lattice
+from tightrope.certify.judge import Graph, Refused, box_sums, falling_levels, question_lattice
 from tightrope.certify.question import graph_sides
 from tightrope.certify.rounding import MOVED_LIMIT
 from tightrope.channels import Channel, GeometricChannel, ScaledPhi
@@ -223,11 +223,7 @@ def _radial(channel: ScaledPhi, graph: Graph, epsilon: Epsilon) -> RuleWeights |
     total = 1 << bits
     # A hair more than in floats for the level after the first, which takes what the others leave.
     start = Fraction(total) / Fraction(mass) * Fraction(q, p) * (1 + Fraction(1, 1 << 46))
-    table = [0, -(-start.numerator // start.denominator)]
-    while len(table) < min(len(spheres), most):
-        table.append(-(-table[-1] * q // p))
-        if table[-1] == table[-2]:
-            break
+    table = [0, *falling_levels(ceil(start), p, q)][: min(len(spheres), most)]
     last = len(table) - 1
     others = sum(n * table[min(d, last)] for d, n in enumerate(spheres) if d)
     table[0] = total - others

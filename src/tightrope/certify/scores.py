@@ -13,6 +13,7 @@ The judge proves privacy by rule: see *Scores* in :mod:`tightrope.certify.judge`
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
@@ -22,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.certify.encode import encode, plain_header
-from tightrope.certify.judge import File, Refused, score_question
-from tightrope.certify.mechanism import Mechanism, MechanismFile
+from tightrope.certify.judge import File, Refused, falling_levels, score_question
+from tightrope.certify.mechanism import Mechanism, MechanismFile, checked
 from tightrope.epsilon import Epsilon, Level
-from tightrope.errors import CheckFailed, InputError
+from tightrope.errors import InputError
 from tightrope.queries import Neighbours
 
 #: A mechanism of either kind.
@@ -82,10 +83,7 @@ class ScoreMechanism(MechanismFile):
     def levels(self) -> NDArray[np.int64]:
         """The weight at each gap; the last one goes on for ever."""
         p, q = self.ratio.numerator, self.ratio.denominator
-        found = [1 << self.bits]
-        while len(found) == 1 or found[-1] < found[-2]:
-            found.append(-(-found[-1] * q // p))
-        return np.array(found, np.int64)
+        return np.array(falling_levels(1 << self.bits, p, q), np.int64)
 
     def gaps(self, counts: Sequence[int]) -> NDArray[Any]:
         """Return by how many steps each value's score is below the best."""
@@ -116,14 +114,15 @@ class ScoreMechanism(MechanismFile):
         >>> [float(round(p, 3)) for p in by_score("commonest(3)", 1).chances([9, 5, 0])]
         [0.927, 0.067, 0.005]
         """
-        shares = [Fraction(int(w), 1 << self.bits) for w in self.weights(self.gaps(counts))]
+        from flint import fmpq, fmpq_poly
+
+        shares = [fmpq(int(w), 1 << self.bits) for w in self.weights(self.gaps(counts))]
+        lines = [fmpq_poly([1, -share]) for share in shares]
         found = []
         for r, mine in enumerate(shares):
-            line = [Fraction(1)]
-            for share in (other for s, other in enumerate(shares) if s != r):
-                pairs = zip([*line, Fraction(0)], [Fraction(0), *line], strict=True)
-                line = [here - share * before for here, before in pairs]
-            found.append(mine * sum(part / (k + 1) for k, part in enumerate(line)))
+            others = math.prod(lines[:r] + lines[r + 1 :], start=fmpq_poly([1]))
+            chance = mine * others.integral()(1)
+            found.append(Fraction(int(chance.p), int(chance.q)))
         return found
 
     def promised_gap(self, confidence: Fraction) -> Fraction | None:
@@ -179,8 +178,6 @@ def by_score(
     >>> by_score("quantile(1/2,121)", 1, "add-remove")
     <ScoreMechanism quantile(1/2,121) (add-remove), ε = 1>
     """
-    from tightrope.certify.verification import verify
-
     level, near, text = Epsilon.of(epsilon), Neighbours.of(neighbours), "".join(question.split())
     try:
         steps = score_question(text, near.value)[2]
@@ -189,11 +186,7 @@ def by_score(
     ratio = level.scaled(Fraction(1, steps)).ratio
     header = plain_header(text, near.value, level, [ratio])
     header["weights"] = {"kind": "scores", "bits": _BITS}
-    made = ScoreMechanism(encode(header, {}, 1))
-    found = verify(made)
-    if found.reasons:
-        raise CheckFailed(found.reasons[0])
-    return made
+    return checked(ScoreMechanism(encode(header, {}, 1)))
 
 
 def is_by_score(question: object) -> bool:

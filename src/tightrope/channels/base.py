@@ -106,14 +106,15 @@ class Channel:
 
     def entry(self, i: int, o: int) -> float:
         """Return the probability of output o when the true answer is node i."""
-        self._check_input(i)
         self._check_output(o)
-        return float(self._matrix[i, o])
+        return float(self.row(i)[o])
 
     def diagonal(self) -> NDArray[np.float64]:
         """Return the probabilities of reporting the true answer, for a square channel."""
         self._check_square()
-        return np.asarray(self._matrix.diagonal())
+        count = self.shape[0]
+        self._check_row("the diagonal", count)
+        return np.fromiter((self.entry(i, i) for i in range(count)), np.float64, count)
 
     def column_maxima(self) -> NDArray[np.float64]:
         """Return the largest probability of each output over the true answers."""
@@ -253,18 +254,6 @@ class RuleChannel(Channel, ABC):
     @abstractmethod
     def column(self, o: int) -> NDArray[np.float64]:
         """Return the probabilities of output o under every true answer."""
-
-    def entry(self, i: int, o: int) -> float:
-        """Return the probability of output o when the true answer is node i."""
-        self._check_output(o)
-        return float(self.row(i)[o])
-
-    def diagonal(self) -> NDArray[np.float64]:
-        """Return the probabilities of reporting the true answer, for a square channel."""
-        self._check_square()
-        count = self.shape[0]
-        self._check_row("the diagonal", count)
-        return np.fromiter((self.entry(i, i) for i in range(count)), np.float64, count)
 
     def matrix(self) -> NDArray[np.float64]:
         """Return the whole matrix; refused with the size when it would not fit."""

@@ -103,29 +103,6 @@ def of_databases(channel: Channel, answers: ArrayLike) -> Channel:
     return _select(channel, rows, None)
 
 
-def restrict(channel: Channel, rows: ArrayLike) -> Channel:
-    """Return the channel on some of its inputs, which keep their labels.
-
-    Parameters
-    ----------
-    channel
-        Any channel.
-    rows
-        Different row indices, in the wanted order.
-
-    Examples
-    --------
-    >>> restrict(IntegerChannel([[2, 1], [1, 2], [3, 0]]), [2, 0]).inputs
-    [2, 0]
-    """
-    chosen = check_indices(rows, channel.shape[0], "rows")
-    values, counts = np.unique(chosen, return_counts=True)
-    if (counts > 1).any():
-        raise InputError(f"rows must be different, got {values[counts > 1][0]} more than once")
-    labels = [channel.input_label(int(i)) for i in chosen]
-    return _select(channel, chosen, labels)
-
-
 def hidden_choice(
     channels: Sequence[Channel], weights: Sequence[float | Fraction | str]
 ) -> Channel:
@@ -133,7 +110,7 @@ def hidden_choice(
 
     The channels report the same outputs and nobody is told which was used: the hidden choice of
     Alvim et al., "The Science of Quantitative Information Flow" (2020), ch. 8. It is at least as
-    private as the least private of its parts. See :func:`visible_choice` for the other one.
+    private as the least private of its parts.
 
     Parameters
     ----------
@@ -156,38 +133,14 @@ def hidden_choice(
                 f"{channel.shape}"
             )
     labels = {"inputs": channels[0].inputs, "outputs": channels[0].outputs}
-    parts, total = _weighted(channels, chances)
-    mixed = np.sum(parts, axis=0)
-    return Channel(mixed, **labels) if total is None else IntegerChannel(mixed, total, **labels)
-
-
-def visible_choice(
-    channels: Sequence[Channel], weights: Sequence[float | Fraction | str]
-) -> Channel:
-    r"""Choose a channel at random and say which: outputs are pairs (k, output of channel k).
-
-    Its smallest ε is the largest of its parts that have a positive weight. Forgetting the tag
-    gives :func:`hidden_choice`, which is therefore never less private.
-
-    Examples
-    --------
-    >>> truth, coin = IntegerChannel([[1, 0], [0, 1]]), IntegerChannel([[1, 1], [1, 1]])
-    >>> both = visible_choice([truth, coin], ["1/2", "1/2"])
-    >>> both.weights.tolist(), both.outputs
-    ([[2, 0, 1, 1], [0, 2, 1, 1]], [(0, 0), (0, 1), (1, 0), (1, 1)])
-    """
-    chances = _check_weights(channels, weights)
-    if len({channel.shape[0] for channel in channels}) > 1:
-        raise InputError("channels to mix must have the same number of inputs")
-    outputs: list[Hashable] = [
-        (k, channel.output_label(o))
-        for k, channel in enumerate(channels)
-        for o in range(channel.shape[1])
-    ]
-    labels = {"inputs": channels[0].inputs, "outputs": outputs}
-    parts, total = _weighted(channels, chances)
-    joined = np.hstack(parts)
-    return Channel(joined, **labels) if total is None else IntegerChannel(joined, total, **labels)
+    known = [c for c in map(as_integers, channels) if c is not None]
+    if len(known) < len(channels) or not all(isinstance(p, Fraction) for p in chances):
+        floats = [float(p) * c.matrix() for p, c in zip(chances, channels, strict=True)]
+        return Channel(np.sum(floats, axis=0), **labels)
+    shares = [Fraction(p) / c.total for p, c in zip(chances, known, strict=True)]
+    total = math.lcm(*(share.denominator for share in shares))
+    parts = [c.weights.astype(object) * int(f * total) for c, f in zip(known, shares, strict=True)]
+    return IntegerChannel(np.sum(parts, axis=0), total, **labels)
 
 
 def parallel(first: Channel, second: Channel) -> Channel:
@@ -237,20 +190,6 @@ def _exact_cascade(first: IntegerChannel, second: Channel) -> IntegerChannel | N
         return None
     left, right = _safe(first.weights, second.weights, first.shape[1])
     return IntegerChannel(left @ right, first.total * second.total, **labels)
-
-
-def _weighted(
-    channels: Sequence[Channel], chances: Sequence[Fraction | float]
-) -> tuple[list[NDArray[Any]], int | None]:
-    """Every channel times its chance: integers over one total, or floats and no total."""
-    exact = [as_integers(channel) for channel in channels]
-    known = [c for c in exact if c is not None]
-    if len(known) < len(channels) or not all(isinstance(p, Fraction) for p in chances):
-        return [float(p) * c.matrix() for p, c in zip(chances, channels, strict=True)], None
-    shares = [Fraction(p) / c.total for p, c in zip(chances, known, strict=True)]
-    total = math.lcm(*(share.denominator for share in shares))
-    factors = [share.numerator * (total // share.denominator) for share in shares]
-    return [c.weights.astype(object) * f for c, f in zip(known, factors, strict=True)], total
 
 
 def _check_weights(

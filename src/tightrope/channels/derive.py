@@ -149,36 +149,6 @@ def derivable(first: Channel, second: Channel, *, tolerance: float = 1e-8) -> De
     return _in_floats(first, second, tolerance)
 
 
-@dataclass(frozen=True)
-class Equivalence:
-    """Whether two channels are equivalent: each derivable from the other [C, Def 2.3].
-
-    Attributes
-    ----------
-    forth, back
-        The derivation of the first from the second, and of the second from the first.
-    """
-
-    forth: Derivation
-    back: Derivation
-
-    def __bool__(self) -> bool:
-        return self.forth.derivable and self.back.derivable
-
-
-def equivalent(first: Channel, second: Channel, *, tolerance: float = 1e-8) -> Equivalence:
-    """Decide whether each of two channels is derivable from the other [C, Def 2.3].
-
-    Examples
-    --------
-    >>> bool(equivalent(IntegerChannel([[1, 2, 1], [1, 2, 1]]), IntegerChannel([[1], [1]])))
-    True
-    """
-    return Equivalence(
-        derivable(first, second, tolerance=tolerance), derivable(second, first, tolerance=tolerance)
-    )
-
-
 def _check_sizes(first: Channel, second: Channel, limit: int = 1_000_000) -> None:
     """Refuse channels with different inputs, and remaps with more entries than the limit."""
     check_same_inputs(first, second)

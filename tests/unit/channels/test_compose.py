@@ -21,8 +21,6 @@ from tightrope.channels.base import Limits
 from tightrope.channels.compose import (
     CascadeChannel,
     parallel,
-    restrict,
-    visible_choice,
 )
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import PathPower
@@ -124,20 +122,9 @@ def test_databases_answer_through_the_query(channel: Channel) -> None:
     check_views(of_databases(channel, [1, 1]), channel.matrix()[[1, 1]])
 
 
-def test_restriction_keeps_labels() -> None:
-    for channel in (X, W):
-        made = restrict(channel, [1])
-        assert made.inputs == ["b"]
-        check_views(made, channel.matrix()[[1]])
-    line = restrict(GeometricChannel(9, "ln(2)"), [8, 2])
-    assert line.inputs == [8, 2]
-    check_views(line, GeometricChannel(9, "ln(2)").matrix()[[8, 2]])
-
-
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([0, 0], "0 more than once"),
         ([2], "0 … 1, got 2 at place 0"),
         ([], "non-empty"),
         ([0.5], "whole numbers"),
@@ -145,7 +132,7 @@ def test_restriction_keeps_labels() -> None:
 )
 def test_bad_rows_are_refused(rows: list[int], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        restrict(X, rows)
+        of_databases(X, rows)
 
 
 def test_a_hidden_choice_is_the_average() -> None:
@@ -162,15 +149,6 @@ def test_a_choice_of_integers_is_exact_when_its_weights_are() -> None:
     assert isinstance(made, IntegerChannel)
     assert made.fraction(0, 0) == Fraction(1, 3) * Fraction(1, 2) + Fraction(2, 9)
     assert type(hidden_choice([W, other], [0.5, 0.5])) is Channel
-
-
-def test_a_visible_choice_says_which_was_used() -> None:
-    made = visible_choice([W, IntegerChannel([[1, 1], [1, 1]])], ["1/2", "1/2"])
-    assert isinstance(made, IntegerChannel)
-    assert made.outputs == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
-    assert made.fraction(0, 0) == Fraction(1, 4)
-    floats = visible_choice([X, Channel([[0.5, 0.5], [0.25, 0.75]])], [0.5, 0.5])
-    np.testing.assert_allclose(floats.row(1), [0.0625, 0.25, 0.1875, 0.125, 0.375])
 
 
 @pytest.mark.parametrize(
@@ -192,8 +170,6 @@ def test_bad_weights_are_refused(weights: list[float], message: str) -> None:
 def test_shapes_must_agree() -> None:
     with pytest.raises(InputError, match="one shape"):
         hidden_choice([X, R], [0.5, 0.5])
-    with pytest.raises(InputError, match="number of inputs"):
-        visible_choice([X, R], [0.5, 0.5])
     with pytest.raises(InputError, match="got 2 and 3"):
         parallel(X, R)
 
