@@ -233,5 +233,5 @@ def test_the_gap_is_printed_as_a_float_that_is_not_too_small():
     assert found.as_dict()["optimal_within"] is None
     assert "private: yes" in str(found)
     gap = Fraction(1, 3)
-    shown = type(found)(True, True, gap, "2/1", (), (), None).as_dict()["optimal_within"]
+    shown = type(found)(True, optimal_within=gap).as_dict()["optimal_within"]
     assert gap <= Fraction(shown) < gap + Fraction(1, 10**15)
