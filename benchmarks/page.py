@@ -218,12 +218,15 @@ def job_table(results: Mapping[str, Mapping[str, Any]]) -> str:
         errors = (r.facts["errors"].get(name) for r in done.values())
         said = _cells("not offered" if error is None else f"± {error:.3g}" for error in errors)
         lines.append(f"| mean error of {words} | {said} |")
-    missing = [f"{show.name(way)}: {one.why}" for way, one in of.items() if way not in done]
+    missing = [
+        f"Not run: {show.name(way)}, {one.why}." for way, one in of.items() if way not in done
+    ]
     runs = ", ".join(f"{show.name(way)} {r.facts['runs']}" for way, r in done.items())
-    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items()
-                         if name.endswith("(peer)"))  # fmt: skip
-    lines.append(f"\nErrors are means over runs ({runs}); {versions}; {found['date']}.\n")
-    return "\n".join([*lines, *missing])
+    versions = ", ".join(f"{name.removesuffix(' (peer)')} {version}" for name, version
+                         in found["versions"].items() if name.endswith("(peer)"))  # fmt: skip
+    lines.append(f"\nErrors are means over runs ({runs}); {versions}; {found['date']}.")
+    lines += missing or ["All of them could be installed and run."]
+    return "\n".join([*lines, ""])
 
 
 def _cells(texts: Iterable[str]) -> str:

@@ -78,7 +78,9 @@ def terms() -> dict[str, str]:
 
 
 def formula(escaped: str, display: str) -> str:
-    return convert(html.unescape(escaped).strip(), display=display)
+    drawn = str(convert(html.unescape(escaped).strip(), display=display))
+    # A wide formula scrolls by itself, not the page.
+    return f'<div style="overflow-x: auto">{drawn}</div>' if display == "block" else drawn
 
 
 def short(tilde: str, name: str) -> str:

@@ -5,6 +5,7 @@ import doctest
 import io
 import itertools
 import os
+import pkgutil
 import re
 import shlex
 import shutil
@@ -111,6 +112,15 @@ def test_architecture_knows_every_room() -> None:
     rooms = [path.parent.name for path in (ROOT / "src/tightrope").glob("*/__init__.py")]
     missing = [room for room in rooms if f"`{room}/`" not in text]
     assert not missing, f"add to the map: {missing}"
+
+
+def test_architecture_names_functions_that_exist() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([a-z]+(?:\.[a-z_]+)+)`", text))
+    named -= {name for name in named if name.endswith((".py", ".md", ".toml"))}
+    assert len(named) >= 7
+    for name in named:
+        assert pkgutil.resolve_name(f"tightrope.{name}") is not None
 
 
 def test_changelog_has_this_version() -> None:
