@@ -353,6 +353,12 @@ def test_every_picture_of_the_gallery_is_drawn_by_a_program_above_it() -> None:
     assert all(f'"{name}"' in programs for name in shown)
 
 
+def test_every_picture_is_shown() -> None:
+    pages = "".join(map(read, [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]))
+    kept = [path.name for path in (ROOT / "docs").rglob("*.*") if path.suffix in (".svg", ".png")]
+    assert [name for name in kept if f"/{name})" not in pages] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 @pytest.mark.usefixtures("plain_terminal")
 def test_console_blocks_of_a_page_run(page: Path) -> None:
