@@ -77,8 +77,9 @@ def _numbers(part: Any, outputs: list[list[Any]]) -> list[float]:
         return [float(values if isinstance(values, int) else int(np.argmax(values)))]
     if shape.kind is Kind.QUANTILE:
         values, low = outputs[0][0], shape.bounds[0]
-        if isinstance(values, int):
-            return [float(low + values)]
+        if isinstance(values, int):  # the two ends of an interval: their middle is published
+            return [low + (values + outputs[1][0]) / 2]
+        values = [values[0] - shape.ends[0], *values[1:]]
         reached = np.cumsum(values) >= sum(values) / 2
         return [float(low + int(np.argmax(reached)))]
     if shape.kind in (Kind.GROUPS, Kind.COUNT):

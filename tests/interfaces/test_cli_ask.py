@@ -79,7 +79,8 @@ def test_sums_means_and_bins_by_group(run):
     means = [row["m"] for row in told["rows"]]
     assert all(20 <= one["low"] <= one["value"] <= one["high"] <= 60 for one in means)
     assert told["charged"] == "4"
-    assert len(told["releases"]) == 2  # the sums; the sums and counts of the means
+    assert len(told["releases"]) == 1  # sums and counts give the means too
+    assert told["columns"] == ["sex", "s", "m"]
     bins = "select floor(age / 10) * 10 as decade, count(*) from people group by decade"
     told = run("ask", bins, "--epsilon", "1", "--json").data
     assert [row["decade"] for row in told["rows"]] == [20, 30, 40, 50, 60, "(other)"]
@@ -261,6 +262,22 @@ def test_interval_of_a_file_says_its_set_and_coverage(run, tmp_path):
     wide = run("interval", file, "--answer", "17", "--confidence", "0.99", "--json").data
     assert wide["low"] < told["low"]
     assert run("interval", file, "--answer", "51").code == 2
+
+
+def test_a_median_has_an_interval_of_values_and_a_mean_an_error_before_it_is_paid(run):
+    sql = "select median(age) as middle, avg(age) as mean from people where sex = 'f'"
+    told = run("ask", sql, "--epsilon", "4", "--dry-run", "--json").data
+    parts = {one["titles"][0]: one for one in told["questions"][0]["questions"]}
+    assert told["columns"] == ["middle", "mean"]
+    assert parts["mean"]["people"] == 40
+    assert 0 < parts["mean"]["error"][0] < 40
+    assert parts["middle"]["queries"] == ["quantile(1/2,41)"] * 2
+    row = run("ask", sql, "--epsilon", "4", "--json").data["rows"][0]
+    for one in (row["middle"], row["mean"]):
+        assert 20 <= one["low"] <= one["value"] <= one["high"] <= 60
+    shown = run("ask", sql, "--epsilon", "4", "--dry-run").out
+    assert "for 40 people (95 %)" in shown
+    assert "people from the median (95 %)" in shown
 
 
 def test_an_error_that_depends_on_the_data_cannot_be_asked_for(run):

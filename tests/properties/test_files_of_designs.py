@@ -9,6 +9,8 @@ from tightrope.graphs import ExplicitGraph
 from tightrope.kinds import LOSSES
 from tightrope.optimize import design
 from tightrope.proofs import prove
+from tightrope.publish.intervals import interval_of
+from tightrope.publish.shapes import plain_label, read_label
 from tightrope.queries import FAMILIES, query
 
 #: The register's own small examples: a new family is here by itself.
@@ -31,13 +33,23 @@ def consumers(graph):
                 break
 
 
+def check_intervals(made):
+    """After a charge every output, as the ledger holds it, has an interval: nothing may fail."""
+    for place in (0, made.shape[1] // 2, made.shape[1] - 1):
+        answer = read_label(plain_label(made.output_label(place)))
+        found = interval_of(made, answer)
+        assert found.bounds or found.members
+        assert found.as_dict()["text"] == str(found)
+
+
 @pytest.mark.parametrize("relation", LEVELS)
 @pytest.mark.parametrize("text", SMALL)
 def test_every_family_relation_and_consumer(text, relation):
     asked = query(text, neighbours=relation)
     for consumer in consumers(asked.graph):
         best = design(asked, LEVELS[relation], consumer)
-        found = verify(prove(best, asked))
+        made = prove(best, asked)
+        found = verify(made)
         assert found.reasons == ()
         assert found.private_for_question is True
         assert found.question["query"] == asked.text
@@ -45,6 +57,7 @@ def test_every_family_relation_and_consumer(text, relation):
         # The exact proof loses next to nothing of what the design has.
         assert 0 <= found.optimal_within < 1e-6 * max(1, best.expected_loss)
         assert found.consumer["kind"] == ("risk-averse" if consumer.risk_averse else "Bayesian")
+        check_intervals(made)
 
 
 @pytest.mark.parametrize("loss", ["binary", "distance"])
@@ -78,5 +91,6 @@ def test_large_questions(text, level, knows):
     made = prove(design(asked, level, Consumer.of(asked.graph, **knows)), asked)
     found = verify(made)
     assert (found.reasons, found.private_for_question) == ((), True)
+    check_intervals(made)
     assert found.optimal_within is not None
     assert found.optimal_within < 1e-6 * max(1, made.expected_loss)

@@ -273,13 +273,13 @@ def estimates(
     if shape.kind is Kind.FOUND:
         return {(name,): (_each(mechanisms[1], output, level)[0],) for name, output in answer}
     if isinstance(made, ScoreMechanism):
-        note = str(score_error(made, level))
         if shape.kind is Kind.MOST:
+            note = str(score_error(made, level))
             return {(): (Estimate(shape.groups[answer], note=note),)}
-        drawn = answer[0] if shape.axes else [answer]
+        pairs = [sorted(pair) for pair in zip(*answer, strict=True)]
         return {
-            name: (Estimate(value, note=note),)
-            for name, value in zip(shape.cells, drawn, strict=True)
+            name: (Estimate(_tidy(Fraction(low + high, 2)), low, high),)
+            for name, (low, high) in zip(shape.cells, pairs, strict=True)
         }
     if shape.kind is Kind.MODULO:
         return {(): (Estimate(answer),)}
@@ -288,23 +288,38 @@ def estimates(
         if shape.kind is Kind.COUNTS:
             return {(): tuple(found)}
         return dict(zip(_names(shape), ((one,) for one in found), strict=True))
-    names = _names(shape)[: len(shape.cells)]
+    offset, shows = shape.draws[0].offset, shape.shows if shape.kind is Kind.MEAN else (Kind.SUM,)
     if not (shape.kind is Kind.MEAN and shape.is_divided):
         drawn = answer[0] if shape.axes else [answer]
-        scale = Fraction(1, shape.table.needed_population()) if shape.kind is Kind.MEAN else 1
-        offset = shape.draws[0].offset
+        scales = [
+            Fraction(1, shape.table.needed_population()) if k is Kind.MEAN else 1 for k in shows
+        ]
         return {
-            name: (_scaled(_each(made, output, level)[0], offset, scale),)
-            for name, output in zip(names, drawn, strict=True)
+            name: tuple(_scaled(_each(made, output, level)[0], offset, scale) for scale in scales)
+            for name, output in zip(shape.cells, drawn, strict=True)
         }
     # Both the sum and the count are in their intervals with the level, by Bonferroni.
     each = 1 - (1 - level) / 2
-    sums = [_scaled(_each(made, y, each)[0], shape.draws[0].offset, 1) for y in answer[0]]
-    counts = _each(mechanisms[1], answer[1][0], each)[: len(sums)]
-    return {
-        name: (_quotient(shape, total, count),)
-        for name, total, count in zip(names, sums, counts, strict=True)
-    }
+    sums = [_scaled(_each(made, y, each)[0], offset, 1) for y in answer[0]]
+    counts, alone = (_each(mechanisms[1], answer[1][0], one) for one in (each, level))
+    offset += shape.centre * shape.table.needed_population()
+
+    def numbers(place: int) -> Iterable[Estimate]:
+        for kind in shows:
+            if kind not in (Kind.SUM, Kind.MEAN):
+                yield alone[place]
+            elif place >= len(sums):
+                yield Estimate("–")
+            elif kind is Kind.MEAN:
+                yield _quotient(shape, sums[place], counts[place])
+            elif shape.is_fixed:
+                yield _scaled(_each(made, answer[0][place], level)[0], offset, 1)
+            else:
+                yield _whole_sum(shape, sums[place], counts[place])
+
+    has_count = set(shows) - {Kind.SUM, Kind.MEAN}
+    names = _names(shape)[: None if has_count else len(sums)]
+    return {name: tuple(numbers(place)) for place, name in enumerate(names)}
 
 
 def _names(shape: Shape) -> list[tuple[Any, ...]]:
@@ -340,6 +355,14 @@ def _quotient(shape: Shape, total: Estimate, count: Estimate) -> Estimate:
         return Estimate(value, low, high)
     ends = [mean(top, end) for top in (total.low, total.high) for end in (count.low, count.high)]
     return Estimate(value, min(ends), max(ends))
+
+
+def _whole_sum(shape: Shape, total: Estimate, count: Estimate) -> Estimate:
+    """Return a sum and its interval from those of the centred sum and of the count."""
+    ends = (count.low, count.high) if shape.centre >= 0 else (count.high, count.low)
+    pairs: Any = zip((total.value, total.low, total.high), (count.value, *ends), strict=True)
+    value, low, high = (_tidy(x + shape.centre * n) for x, n in pairs)
+    return Estimate(value, low, high)
 
 
 def _tidy(number: Number) -> Number:

@@ -29,12 +29,18 @@ from tightrope.errors import InputError
 from tightrope.proofs import prove_selection
 from tightrope.publish.accounts import budget_of, charge_of, shown
 from tightrope.publish.facts import FACTS_FILE, Column, Facts, facts_of_one_table, read_facts
-from tightrope.publish.intervals import level_of, promised_error, score_error
+from tightrope.publish.intervals import (
+    ScoreError,
+    level_of,
+    promised_error,
+    quantile_ends,
+    score_error,
+)
 from tightrope.publish.ledger import Ledger, check_key
 from tightrope.publish.releasing import Release, Request, carry_out, likely_place, verdict_of
 from tightrope.publish.shapes import Draw, Kind, Shape
 from tightrope.publish.sources import dialect_of
-from tightrope.publish.sql_reader import read_shapes, semicolons
+from tightrope.publish.sql_reader import all_of, quoted, read_shapes, semicolons
 from tightrope.publish.store import Store
 from tightrope.queries import Neighbours, usual_loss
 
@@ -95,18 +101,46 @@ class Part:
         return self.mechanisms[self.shape.kind is Kind.FOUND]
 
     def error(self, confidence: Any) -> tuple[Any, ...]:
-        """Return the error of each number that is kept with a probability; of a mean, none."""
+        """Return the error of each number that is kept with a probability.
+
+        That of a mean is for a group of as many people as :attr:`people` says.
+        """
         shape, made = self.shape, self.numbers
-        if isinstance(made, ScoreMechanism) or not has_error(shape):
+        if isinstance(made, ScoreMechanism) or shape.kind is Kind.MODULO:
             return ()
-        errors = promised_error(made, confidence)
-        if shape.kind is Kind.MEAN:
-            return tuple(Fraction(x) / shape.table.needed_population() for x in errors)
-        return errors
+        if shape.kind is not Kind.MEAN:
+            return promised_error(made, confidence)
+        if not shape.is_divided:
+            error = Fraction(promised_error(made, confidence)[0])
+            return tuple(error if k is Kind.SUM else error / self.people for k in shape.shows)
+        # Both the sum and the count keep their errors with the confidence, by Bonferroni.
+        each = 1 - (1 - level_of(confidence)) / 2
+        counting = self.mechanisms[1]
+        assert not isinstance(counting, ScoreMechanism)
+        (total, *_), (count, *_) = promised_error(made, each), promised_error(counting, each)
+        (low, high), left = shape.bounds, self.people - count
+        # A mean is at most as far from the centre of the bounds as they are.
+        far = max(high - shape.centre, shape.centre - low)
+        mean = min((total + far * count) / left, high - low) if left > 0 else high - low
+        alone = promised_error(made, confidence)[0]
+        whole = alone if shape.is_fixed else total + abs(shape.centre) * count
+        known = {Kind.MEAN: mean, Kind.SUM: whole}
+        return tuple(known.get(k) or promised_error(counting, confidence)[0] for k in shape.shows)
+
+    @property
+    def groups(self) -> int:
+        """How many groups have a number: everybody else has a count only."""
+        counted = self.shape.kind in (Kind.GROUPS, Kind.MOST)
+        return len(self.shape.groups if counted else self.shape.cells)
+
+    @property
+    def people(self) -> int:
+        """The people in a group, if all groups are alike: what the error of a mean is for."""
+        return max(self.shape.table.needed_population() // max(len(self.shape.cells), 1), 1)
 
     def usual(self, confidence: Any) -> Fraction | None:
         """Return the error that the usual noise would have, where ours is known."""
-        if not self.error(confidence):
+        if not has_error(self.shape):
             return None
         return _usual(self.shape, self.mechanisms[-1].epsilon, confidence)
 
@@ -118,12 +152,24 @@ class Question:
     wanted: Wanted
     epsilon: Epsilon
     parts: tuple[Part, ...]
+    titles: tuple[str, ...]
 
-    def each(self, confidence: Fraction) -> Fraction:
-        """Return the level of each number at which all of them hold at once [Bonferroni]."""
-        shapes = [part.shape for part in self.parts]
-        numbers = sum(len(shape.groups) if shape.axes else len(shape.titles) for shape in shapes)
-        return 1 - (1 - confidence) / max(numbers, 1)
+    @property
+    def order(self) -> list[int]:
+        """The place of each title among those of the parts."""
+        there, found = [title for part in self.parts for title in part.shape.titles], []
+        for title in self.titles:
+            found.append(next(k for k, x in enumerate(there) if x == title and k not in found))
+        return found
+
+    def errors(self, confidence: Fraction) -> dict[str, str]:
+        """Say what error the numbers will have, by their titles."""
+        found: dict[str, str] = {}
+        for part in self.parts:
+            groups = f" in {part.groups} groups" if part.shape.axes else ""
+            texts = error_texts(part, confidence)
+            found |= {title + groups: text for title, text in texts.items()}
+        return found
 
     def notes(self, confidence: Fraction) -> tuple[str, ...]:
         """Say how good the noise is, and what the usual noise would have had."""
@@ -138,22 +184,23 @@ class Question:
 
     def usual(self, confidence: Fraction) -> tuple[Fraction | None, ...]:
         """Return for each title the error that the usual noise would have, where it is known."""
-        return tuple(part.usual(confidence) for part in self.parts for _ in part.shape.titles)
+        found = [part.usual(confidence) for part in self.parts for _ in part.shape.titles]
+        return tuple(found[place] for place in self.order)
 
     def as_dict(self, confidence: Fraction) -> dict[str, Any]:
         """Return the plan of this question as JSON can hold it."""
-        shapes = [part.shape for part in self.parts]
         return {
             "name": self.wanted.name or None,
-            "columns": [*shapes[0].keys, *(title for shape in shapes for title in shape.titles)],
+            "columns": [*self.parts[0].shape.keys, *self.titles],
             "epsilon": str(self.epsilon),
             "cost": str(sum((part.cost for part in self.parts), Fraction(0))),
             "questions": [
                 {
                     "titles": list(part.shape.titles),
                     "queries": [draw.query for draw in part.shape.draws],
-                    "groups": len(part.shape.groups) if part.shape.axes else None,
+                    "groups": part.groups if part.shape.axes else None,
                     "error": [float(x) for x in _few(part.error(confidence))],
+                    **({"people": part.people} if not has_error(part.shape) else {}),
                     "mechanisms": [made.digest for made in part.mechanisms],
                 }
                 for part in self.parts
@@ -193,7 +240,8 @@ class Plan:
 
     def level(self, question: Question) -> Fraction:
         """Return the probability with which each number of a question keeps its error."""
-        return question.each(self.confidence) if self.simultaneous else self.confidence
+        shapes = [part.shape for part in question.parts]
+        return _each(shapes, self.confidence) if self.simultaneous else self.confidence
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``tightrope ask --dry-run`` prints as JSON."""
@@ -213,8 +261,7 @@ class Plan:
     def __str__(self) -> str:
         lines = []
         for one in self.questions:
-            for part in one.parts:
-                lines.append(f"{', '.join(part.shape.titles)}: {error_text(part, self.level(one))}")
+            lines += [f"{what}: {text}" for what, text in one.errors(self.level(one)).items()]
             lines += one.notes(self.level(one))
         return "\n".join([*lines, f"cost: ε = {shown(self.cost)}"])
 
@@ -278,10 +325,9 @@ def ask(
 
     Examples
     --------
-    >>> import os, tempfile, pyarrow
+    >>> import tempfile, pyarrow
     >>> people = pyarrow.table({"age": [31, 44, 27]})
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     os.environ["TIGHTROPE_CACHE"] = folder
     ...     answer = ask(
     ...         "select count(*) as n from people",
     ...         epsilon=2, data=people, population=5, ledger=f"{folder}/ledger.db", budget=3,
@@ -337,17 +383,16 @@ def plan(
             )
         known = facts if isinstance(facts, Facts) else read_facts(facts)
     place = likely_place(data, known)
-    shapes = [
-        [replace(shape, by_score=shape.kind is Kind.MOST) for shape in found]
-        for found in (read_shapes(one.sql, known, dialect_of(place)) for one in asked)
-    ]
-    shapes = _with_delta(shapes, delta_of(delta))
+    read = [read_shapes(one.sql, known, dialect_of(place)) for one in asked]
+    shapes = _with_delta([_merged(found) for found in read], delta_of(delta))
     levels = _shared(asked, shapes, epsilon, level, progress)
     questions = []
-    for one, mine, share in zip(asked, shapes, levels, strict=True):
+    for one, found, mine, share in zip(asked, read, shapes, levels, strict=True):
         each = share.scaled(Fraction(1, len(mine)))
-        parts = tuple(Part(shape, _made(shape, each, progress)) for shape in mine)
-        questions.append(Question(one, share, parts))
+        sure = _each(mine, level) if simultaneous else level
+        parts = tuple(_part(shape, each, sure, progress) for shape in mine)
+        titles = tuple(title for shape in found for title in shape.titles)
+        questions.append(Question(one, share, parts, titles))
     if ledger is None:
         beside = Path(facts).parent if isinstance(facts, str | Path) else Path()
         ledger = beside / "ledger.db"
@@ -407,12 +452,13 @@ def _answer(question: Question, releases: tuple[Release, ...], made: Plan) -> An
     parts, shape, confidence = question.parts, question.parts[0].shape, made.confidence
     each = made.level(question)
     pairs = zip(parts, releases, strict=True)
+    told = joined([estimates(p.shape, p.mechanisms, one, each) for p, one in pairs])
     return Answer(
         keys=shape.keys,
-        titles=tuple(title for part in parts for title in part.shape.titles),
+        titles=question.titles,
         usual=question.usual(confidence),
         certified=question.certified,
-        rows=joined([estimates(p.shape, p.mechanisms, one, each) for p, one in pairs]),
+        rows=tuple((name, tuple(row[k] for k in question.order)) for name, row in told),
         confidence=confidence,
         simultaneous=made.simultaneous,
         epsilon=str(question.epsilon),
@@ -467,12 +513,14 @@ def _split(shape: Shape, level: Epsilon) -> list[Epsilon]:
     """Return the level of each draw of a question.
 
     A mean's error is the sum's plus the count's times its distance from the centre of the bounds,
-    which is about a quarter of their width: two thirds for the sum are near the best.
+    which is about a quarter of their width: two thirds for the sum are near the best. Where the
+    sum is shown too, and is not that of all, its error has the count's times the centre.
     """
     draws = shape.draws
-    shares = [Fraction(1)] if len(draws) == 1 else [Fraction(2, 3), Fraction(1, 3)]
-    if shape.kind is Kind.FOUND:
-        shares = [Fraction(1, 2)] * 2
+    shares = [Fraction(1, len(draws))] * len(draws)
+    by_count = Kind.SUM in shape.shows and not shape.is_fixed
+    if len(draws) == 2 and shape.kind is Kind.MEAN and not by_count:
+        shares = [Fraction(2, 3), Fraction(1, 3)]
     return [level.scaled(share / draw.width) for share, draw in zip(shares, draws, strict=True)]
 
 
@@ -494,6 +542,51 @@ def _with_delta(shapes: Sequence[Sequence[Shape]], delta: Fraction) -> list[list
         ]
         for mine in shapes
     ]
+
+
+def _merged(shapes: Sequence[Shape]) -> list[Shape]:
+    """Draw nothing twice: what a mean is made from gives the sum and the count as well."""
+    from sqlglot import exp
+
+    def is_told(mean: Shape, shape: Shape) -> bool:
+        place = ("table", "axes", "part", "people")
+        if mean.kind is not Kind.MEAN or any(getattr(mean, k) != getattr(shape, k) for k in place):
+            return False
+        if shape.kind in (Kind.SUM, Kind.MEAN):
+            return mean.column == shape.column and mean.where == shape.where
+        if shape.kind not in (Kind.COUNT, Kind.GROUPS) or not mean.is_divided:
+            return False
+        assert mean.column is not None
+        there = exp.Is(this=quoted(mean.column.name), expression=exp.null()).not_()
+        present = all_of([mean.where, there]) == shape.where
+        return present or (mean.column.complete and mean.where == shape.where)
+
+    found: list[Shape] = []
+    for shape in sorted(shapes, key=lambda shape: shape.kind is not Kind.MEAN):
+        place = next((k for k, mean in enumerate(found) if is_told(mean, shape)), None)
+        if place is None:
+            ends = (0, 0) if shape.kind is Kind.QUANTILE else None
+            found.append(replace(shape, by_score=shape.kind is Kind.MOST, ends=ends))
+        else:
+            titles, shows = found[place].titles + shape.titles, (*found[place].shows, shape.kind)
+            found[place] = replace(found[place], titles=titles, shows=shows)
+    return found
+
+
+def _each(shapes: Sequence[Shape], confidence: Fraction) -> Fraction:
+    """Return the level of each number at which all of them hold at once [Bonferroni]."""
+    numbers = sum(
+        len(shape.titles) * (len(shape.groups) if shape.axes and shape.kind is not Kind.MOST else 1)
+        for shape in shapes
+    )
+    return 1 - (1 - confidence) / max(numbers, 1)
+
+
+def _part(shape: Shape, level: Epsilon, confidence: Fraction, told: Told | None) -> Part:
+    made = _made(shape, level, told)
+    if shape.kind is Kind.QUANTILE and isinstance(made[0], ScoreMechanism):
+        shape = replace(shape, ends=quantile_ends(made[0], confidence))
+    return Part(shape, made)
 
 
 def _made(shape: Shape, level: Epsilon, told: Told | None) -> tuple[AnyMechanism, ...]:
@@ -582,16 +675,33 @@ def _usual(shape: Shape, epsilon: Epsilon, confidence: Any) -> Fraction:
     return Fraction(found, shape.table.needed_population() if shape.kind is Kind.MEAN else 1)
 
 
-def error_text(part: Part, confidence: Fraction) -> str:
-    """Say what error a question's numbers will have."""
-    share, errors = f"{float(confidence) * 100:.4g} %", _few(part.error(confidence))
-    made = part.mechanisms[0]
+def error_texts(part: Part, confidence: Fraction) -> dict[str, str]:
+    """Say what error the numbers of a question will have, by their titles."""
+    shape, made, errors = part.shape, part.mechanisms[0], part.error(confidence)
+    share = f"({float(confidence) * 100:.4g} %)"
+    what = ", ".join(shape.titles)
     if isinstance(made, ScoreMechanism):
-        return str(score_error(made, confidence))
+        return {what: str(_score_error(part, confidence))}
     if not errors:
-        return "its error depends on the data" if part.shape.kind is Kind.MEAN else "a remainder"
-    told = " and ".join(f"± {float(x):.4g}" for x in dict.fromkeys(errors))
-    return f"{told} ({share})"
+        return {what: "a remainder"}
+    if shape.kind is not Kind.MEAN:
+        return {what: " and ".join(f"± {float(x):.4g}" for x in _few(errors)) + f" {share}"}
+    about = f" for {part.people:,} people" if shape.is_divided else ""
+    return {
+        title: f"± {float(x):.4g}{about if kind is Kind.MEAN else ''} {share}"
+        for title, kind, x in zip(shape.titles, shape.shows, errors, strict=True)
+    }
+
+
+def _score_error(part: Part, confidence: Fraction) -> ScoreError:
+    """Return the error of a number by scores; of an interval, that of both of its ends."""
+    made = part.mechanisms[0]
+    assert isinstance(made, ScoreMechanism)
+    if part.shape.ends is None:
+        return score_error(made, confidence)
+    # An end is as far from its own quantile as that is from the one that is asked for.
+    found = score_error(made, 1 - (1 - confidence) / 2)
+    return replace(found, confidence=confidence, gap=2 * (found.gap or 0) + 2)
 
 
 def _few(errors: Sequence[Any]) -> Sequence[Any]:
@@ -606,6 +716,9 @@ def _quality(part: Part, confidence: Fraction) -> list[str]:
             notes.append(_choice_claim(made))
         else:
             notes.append(_claim(draw, made))
+    shape, sums = part.shape, (*part.shape.shows, part.shape.kind)
+    if Kind.SUM in sums and shape.is_fixed and shape.column and not shape.column.complete:
+        notes.append(f"Whoever has no {shape.column.name} adds {shape.missing} to the sum.")
     errors, theirs = part.error(confidence), part.usual(confidence)
     if theirs is not None:
         mine = max(errors)
@@ -633,7 +746,8 @@ def _choice_claim(made: Mechanism) -> str:
 def _claim(draw: Draw, made: AnyMechanism) -> str:
     """Say what is proved of a mechanism's noise."""
     if isinstance(made, ScoreMechanism):
-        return f"{draw.query} is drawn by scores, from the counts of all values: proved private."
+        what = "" if made.rank is None else "An interval of "
+        return f"{what}{draw.query} is drawn by scores, from the counts of all: proved private."
     noise, gap = f"The noise of {draw.query}", _gap(made)
     if gap is None:
         return f"{noise} is proved private; how near to the best it is, is not."
@@ -676,6 +790,7 @@ def _remaining(
 def _job_key(made: Plan) -> str:
     texts = [
         [str(one.wanted.sql), str(one.epsilon), [m.digest for p in one.parts for m in p.mechanisms]]
+        + [p.shape.ends for p in one.parts if p.shape.ends]
         for one in made.questions
     ]
     table = made.questions[0].parts[0].shape.table.name

@@ -178,15 +178,11 @@ def _keys(keys: list[str]) -> str:
 
 
 def _draw_plan(console: Console, made: Plan) -> None:
-    from tightrope.asking.planning import error_text
     from tightrope.publish.accounts import shown
 
     for one in made.questions:
-        rows = {}
-        for part in one.parts:
-            groups = f" in {len(part.shape.groups)} groups" if part.shape.axes else ""
-            rows[", ".join(part.shape.titles) + groups] = error_text(part, made.level(one))
-        facts_table(console, f"{one.wanted.name or 'question'} at ε = {one.epsilon}", rows)
+        title = f"{one.wanted.name or 'question'} at ε = {one.epsilon}"
+        facts_table(console, title, one.errors(made.level(one)))
         paragraphs(console, one.notes(made.level(one)))
         console.print()
     left = made.remaining

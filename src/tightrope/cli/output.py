@@ -129,7 +129,8 @@ def facts_table(console: Console, title: str, rows: Mapping[str, str]) -> None:
     table.add_column(overflow="fold")
     for name, value in rows.items():
         table.add_row(Text(f" {name}"), Text(value))
-    console.print(Text(title, style="bold"))
+    if title:
+        console.print(Text(title, style="bold"))
     console.print(table)
 
 

@@ -252,6 +252,28 @@ def score_error(
     return ScoreError(mechanism, level, None if gap is None else math.ceil(gap))
 
 
+def quantile_ends(mechanism: ScoreMechanism, confidence: Fraction) -> tuple[int, int]:
+    r"""Return the rows to add at the lowest and at the highest value to draw an interval's ends.
+
+    Where the values of a quantile lie closely is nobody's business, so an interval of values must
+    be drawn: its lower end is the quantile of the table with m people more at the lowest value, its
+    upper end that of the table with more at the highest. Both tables are as near to those of the
+    neighbours as before, so both draws are private. With probability :math:`1-a/2` the output
+    L has at most g people between it and the quantile of rank q of its table, that is, if it is
+    not the lowest value, :math:`\#(<L) + m - q(N+m) \le g`. For :math:`m(1-q) > g + 1` this is
+    :math:`\#(<L) < qN - 1`: whatever a database takes for the quantile of N values is at least L.
+    The same holds for the upper end with :math:`mq > g + 1`.
+
+    >>> from tightrope.certify import by_score
+    >>> quantile_ends(by_score("quantile(1/2,121)", "1/2"), Fraction(19, 20))
+    (65, 65)
+    """
+    gap, rank = mechanism.promised_gap(1 - (1 - confidence) / 2), mechanism.rank
+    if gap is None or rank is None:
+        raise InputError(f"{mechanism.query} has no interval at this confidence: give a larger ε")
+    return math.floor((gap + 1) / (1 - rank)) + 1, math.floor((gap + 1) / rank) + 1
+
+
 def interval_of(mechanism: AnyMechanism, answer: Hashable) -> ConfidenceSet | ScoreError | None:
     """Return the error of a released answer, or ``None`` where that is too much work."""
     if isinstance(mechanism, ScoreMechanism):

@@ -630,6 +630,8 @@ def _body(
     }
     if declared is None and shape.draws[0].times > 1:
         request["groups"] = [draw.times for draw in shape.draws]
+    if shape.ends is not None:
+        request["ends"] = list(shape.ends)
     if user is not None:
         request["user"] = user
     if shape.part is not None:

@@ -296,9 +296,8 @@ def _declared_value(shape: Shape, wide: str | None) -> Any:
 def _total(shape: Shape) -> exp.Expression:
     from sqlglot import exp
 
-    low, high = shape.bounds
     # Where exactly the declared people add to a sum, each must add a value within the bounds.
-    missing = min(max(0, low), high) if shape.is_fixed and not shape.is_divided else 0
+    missing = shape.missing if shape.is_fixed and not shape.is_divided else 0
     name = shape.column.name if shape.column else ""
     clamped = _clamped(name, shape.bounds, constant(missing))
     return exp.Coalesce(this=exp.Sum(this=clamped), expressions=[constant(0)])

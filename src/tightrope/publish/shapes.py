@@ -174,8 +174,13 @@ class Shape:
         The partition and the part that the question is confined to.
     titles
         What the numbers are called where the answer is shown.
+    shows
+        For a mean whose draws also give a sum or a count: what is shown under each title.
     delta
         For groups that nobody declared: the δ of all of them together.
+    ends
+        For a quantile of which both ends of an interval are drawn: the rows that are added at
+        the lowest value for the lower one, and at the highest for the upper one.
 
     Examples
     --------
@@ -202,7 +207,9 @@ class Shape:
     expression: exp.Expression | None = None
     part: tuple[Partition, str] | None = None
     titles: tuple[str, ...] = ()
+    shows: tuple[Kind, ...] = (Kind.MEAN,)
     delta: Fraction = Fraction(0)
+    ends: tuple[int, int] | None = None
 
     @property
     def rows_per_person(self) -> int:
@@ -253,6 +260,8 @@ class Shape:
     def has_others(self) -> bool:
         """Whether a class of everybody else is added: fixed numbers of people need one."""
         are_all = self.where is None and self.part is None
+        if self.kind is Kind.MEAN and self.column is not None:  # its count is of those with a value
+            are_all = are_all and self.column.complete
         covered = are_all and all(axis.rest is not None for axis in self.axes)
         return bool(self.axes) and not self.table.neighbours.allows_absent and not covered
 
@@ -272,8 +281,20 @@ class Shape:
 
     @property
     def centre(self) -> int:
-        """What a mean takes from each value, so that one person moves its sum less."""
+        """What a mean takes from each value, so that one person moves its sum less.
+
+        Where the sum over exactly the declared people is shown too, that is what a missing value
+        adds: then the sum needs no count.
+        """
+        if self.is_divided and self.is_fixed and Kind.SUM in self.shows:
+            return self.missing
         return sum(self.bounds) // 2 if self.is_divided else 0
+
+    @property
+    def missing(self) -> int:
+        """What a missing value adds to a sum over exactly the declared people."""
+        low, high = self.bounds
+        return min(max(0, low), high)
 
     @property
     def shares(self) -> tuple[int, int]:
@@ -329,7 +350,7 @@ class Shape:
         if self.kind is Kind.MOST and not self.by_score:
             return (Draw(f"choice({len(self.groups)})", near),)
         if self.kind in (Kind.MOST, Kind.QUANTILE):
-            return (self._by_score(),)
+            return (self._by_score(),) * (1 if self.ends is None else 2)
         people = self.table.needed_population()
         one_row = (Kind.COUNTS, Kind.MODULO, Kind.FOUND)
         if self.rows_per_person > 1 and (self.axes or self.kind in one_row):
@@ -451,7 +472,7 @@ def answers_of(shape: Shape, rows: Sequence[Sequence[Any]]) -> list[list[Hashabl
         people = shape.table.needed_population()
         return [[tuple(min(int(number), people) for number in rows[0])]]
     if shape.kind is Kind.QUANTILE:
-        return [_counts_by_value(shape, rows)]
+        return _counts_by_value(shape, rows)
     deep = len(shape.axes)
     found = {tuple(map(int, row[:deep])): row[deep:] for row in rows}
     places = itertools.product(*(range(len(axis.classes)) for axis in shape.axes))
@@ -479,8 +500,8 @@ def answers_of(shape: Shape, rows: Sequence[Sequence[Any]]) -> list[list[Hashabl
     return [sums, [sum_answer(more[0], present[0], own[0], people)]]
 
 
-def _counts_by_value(shape: Shape, rows: Sequence[Sequence[Any]]) -> list[Hashable]:
-    """Return for each group how many rows have each value within the bounds."""
+def _counts_by_value(shape: Shape, rows: Sequence[Sequence[Any]]) -> list[list[Hashable]]:
+    """Return for each draw and group how many rows have each value within the bounds."""
     low, high = shape.bounds
     places = itertools.product(*(range(len(axis.classes)) for axis in shape.axes))
     counts = {place: [0] * (high - low + 1) for place in places}
@@ -488,7 +509,13 @@ def _counts_by_value(shape: Shape, rows: Sequence[Sequence[Any]]) -> list[Hashab
         mine = counts.get(tuple(map(int, place)))
         if mine is not None and value is not None and low <= int(value) <= high:
             mine[int(value) - low] += int(number)
-    return [tuple(mine) for mine in counts.values()]
+    if shape.ends is None:
+        return [[tuple(mine) for mine in counts.values()]]
+    below, above = shape.ends
+    return [
+        [(mine[0] + below, *mine[1:]) for mine in counts.values()],
+        [(*mine[:-1], mine[-1] + above) for mine in counts.values()],
+    ]
 
 
 def sum_answer(draw: Draw, total: int, present: int, people: int) -> int:

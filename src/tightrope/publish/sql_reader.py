@@ -152,7 +152,7 @@ class _Reader:
         select = _without_winner_layers(select)
         table = self._table(select)
         reader = ConditionReader(table, self.aliases)
-        where = _all_of([reader.read(condition) for condition in self.wheres])
+        where = all_of([reader.read(condition) for condition in self.wheres])
         targets = list(select.expressions)
         axes, rest = self._axes(select, targets, reader)
         mode = _unaliased(rest[0]) if len(rest) == 1 and not axes else None
@@ -182,7 +182,7 @@ class _Reader:
         return [
             Shape(
                 table=table,
-                where=_all_of([where, one.pop("condition", None)]),
+                where=all_of([where, one.pop("condition", None)]),
                 used=tuple(reader.used),
                 **one,
             )
@@ -629,7 +629,8 @@ def _without_winner_layers(select: Any) -> Any:
     return flat
 
 
-def _all_of(conditions: list[Any]) -> Any:
+def all_of(conditions: Sequence[Any]) -> Any:
+    """Return the condition that all of several hold; ``None`` is none."""
     from sqlglot import exp
 
     given = [condition for condition in conditions if condition is not None]
@@ -677,7 +678,7 @@ def count_of(node: Any, reader: ConditionReader) -> tuple[Any, bool] | None:
         inner = count_of(node.this, reader)
         if inner is None:
             return None
-        return _all_of([inner[0], reader.read(node.expression.this)]), inner[1]
+        return all_of([inner[0], reader.read(node.expression.this)]), inner[1]
     if _is_count_all(node):
         return None, False
     if isinstance(node, exp.CountIf):

@@ -302,13 +302,12 @@ class Forecast:
 
 def forecast(asked: TableAsked, told: Callable[..., Any] | None = None) -> Forecast:
     """Say how exact an answer will be and what it will cost; nothing is paid or read."""
-    from tightrope.asking.planning import error_text
     from tightrope.publish import Ledger
     from tightrope.publish.accounts import shown
 
     made = _plan(asked, asked.epsilon, told)
     question, left = made.questions[0], made.remaining
-    error = "; ".join(error_text(part, made.confidence) for part in question.parts)
+    error = "; ".join(question.errors(made.confidence).values())
     if left is None:
         raise Refused(
             "table budget", f"table {asked.table} is new in this ledger: give it a budget"

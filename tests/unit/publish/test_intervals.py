@@ -1,6 +1,7 @@
 """Confidence sets: coverage by exact enumeration, and no wider than coverage asks for."""
 
 import functools
+import itertools
 import math
 from collections import Counter
 from fractions import Fraction
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import tightrope as tr
-from tightrope.certify import Mechanism, certify
+from tightrope.certify import Mechanism, by_score, certify
 from tightrope.channels import Channel, GeometricChannel, ScaledPhi, UnboundedNoise
 from tightrope.errors import InputError
 from tightrope.graphs import Clique, Cycle
@@ -20,6 +21,7 @@ from tightrope.publish.intervals import (
     level_of,
     margin_text,
     promised_error,
+    quantile_ends,
 )
 
 
@@ -299,3 +301,34 @@ def test_answers_outside_a_window_are_covered_too():
     assert exact_chance(made) == 0
     found = confidence_set(made, outputs[18], prior=consumer.prior.exact)
     assert found.bounds[0][0] <= outputs[18] <= found.bounds[0][1]
+
+
+def quantile_coverage(made, ends):
+    """Return the least chance, over all tables of 1 to 9 people, that both ends hold a quantile.
+
+    That is: every value that a database may take for it, interpolation included.
+    """
+    below, above = ends
+    worst = Fraction(1)
+    for counts in itertools.product(range(10), repeat=made.values):
+        people = sum(counts)
+        if not 1 <= people <= 9:
+            continue
+        rows = [value for value, number in enumerate(counts) for _ in range(number)]
+        place = made.rank * people
+        first = min(math.ceil(place), math.floor(place + 1 - made.rank))
+        last = max(math.floor(place) + 1, math.ceil(place + 1 - made.rank))
+        low, high = rows[max(first, 1) - 1], rows[min(last, people) - 1]
+        lower = made.chances((counts[0] + below, *counts[1:]))
+        upper = made.chances((*counts[:-1], counts[-1] + above))
+        worst = min(worst, sum(lower[: low + 1]) * sum(upper[high:]))
+    return worst
+
+
+@pytest.mark.parametrize("rank", ["1/2", "1/4", "9/10"])
+def test_both_ends_of_a_quantile_are_drawn_wide_enough(rank):
+    made = by_score(f"quantile({rank},3)", 6, "add-remove")
+    ends = quantile_ends(made, Fraction(19, 20))
+    assert max(ends) < 60  # else every interval is the whole range, and nothing is tested
+    assert quantile_coverage(made, ends) >= Fraction(19, 20)
+    assert quantile_coverage(made, (0, 0)) < Fraction(19, 20)
