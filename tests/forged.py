@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tightrope.certify.encode import encode
+from tightrope.certify.make import encode
 
 
 def unpack(made):

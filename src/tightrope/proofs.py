@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tightrope.accounting import partition_selection
 from tightrope.accounting.curves import delta_of
 from tightrope.certify import Limited, Mechanism, Proof, certify
-from tightrope.certify.rounding import LISTED_WEIGHTS
+from tightrope.certify.weights import LISTED_WEIGHTS
 from tightrope.channels import Channel, GeometricChannel, UnboundedNoise
 from tightrope.consumers import Consumer
 from tightrope.consumers.line import line_remap

@@ -11,7 +11,7 @@ import pytest
 from tests.forged import forged, unpack
 
 from tightrope.certify import Mechanism, certify, read, verify
-from tightrope.certify.encode import encode
+from tightrope.certify.make import encode
 from tightrope.channels import Channel, GeometricChannel, IntegerChannel, ScaledPhi
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError
@@ -399,7 +399,7 @@ from fractions import Fraction
 sys.path.insert(0, {root!r})
 from tests.forged import forged, unpack
 from tightrope.certify import certify, verify
-from tightrope.certify.encode import encode
+from tightrope.certify.make import encode
 from tightrope.channels import GeometricChannel
 
 header, _ = unpack(certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)"))

@@ -14,8 +14,8 @@ import pytest
 from tests.forged import forged, unpack as parts
 
 from tightrope.certify import certify, verify
-from tightrope.certify.encode import encode
 from tightrope.certify.judge import MAGIC, VERSION
+from tightrope.certify.make import encode
 from tightrope.channels import GeometricChannel
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError

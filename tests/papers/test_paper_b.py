@@ -30,8 +30,12 @@ from tightrope.leakage import (
     posterior_vulnerability,
     utility_bound,
 )
-from tightrope.leakage.bounds import graph_bound, leakage_without_privacy, most_leakage
-from tightrope.leakage.transform import equal_diagonal
+from tightrope.leakage.bounds import (
+    equal_diagonal,
+    graph_bound,
+    leakage_without_privacy,
+    most_leakage,
+)
 from tightrope.mechanisms import (
     exponential,
     geometric,

@@ -9,8 +9,13 @@ import numpy as np
 import pytest
 
 from tightrope.axioms import cycle_labelling, universality
-from tightrope.axioms.rays import all_rays, together
-from tightrope.axioms.refutation import neighbours_differ_by_one, refute_by_star, star_optimum
+from tightrope.axioms.refutation import (
+    all_rays,
+    neighbours_differ_by_one,
+    refute_by_star,
+    star_optimum,
+    together,
+)
 from tightrope.channels import (
     GeometricChannel,
     derivable,

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from tests.forged import unpack
 
 from tightrope.certify import Mechanism, Proof, certify, make, verify
-from tightrope.certify.encode import encode
+from tightrope.certify.make import encode
 from tightrope.channels import Channel, GeometricChannel, ScaledPhi, is_private, rational
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 import tightrope as tr
 from tightrope.certify import Mechanism, verify
-from tightrope.certify.encode import encode
+from tightrope.certify.make import encode
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer
 from tightrope.graphs import PathPower

@@ -34,20 +34,22 @@ from tightrope.leakage import (
     shannon_capacity,
     utility_bound,
 )
-from tightrope.leakage.bounds import graph_bound, most_leakage
-from tightrope.leakage.compose import parallel_composition, repeated_composition
-from tightrope.leakage.individual import leakage_of_sets
-from tightrope.leakage.measures import (
-    g_leakage,
-    hyper,
-    posterior_g_vulnerability,
-    posterior_guessing_entropy,
-)
-from tightrope.leakage.transform import (
+from tightrope.leakage.bounds import (
     average_over_automorphisms,
     average_over_distances,
     equal_diagonal,
+    graph_bound,
     maxima_on_diagonal,
+    most_leakage,
+)
+from tightrope.leakage.measures import (
+    g_leakage,
+    hyper,
+    leakage_of_sets,
+    parallel_composition,
+    posterior_g_vulnerability,
+    posterior_guessing_entropy,
+    repeated_composition,
 )
 from tightrope.mechanisms import exponential, geometric, randomized_response
 from tightrope.phi import Phi

@@ -14,8 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.axioms.rays import all_rays, together
-from tightrope.axioms.refutation import Refutation, Universal, refute_by_cycle, refute_by_star
+from tightrope.axioms.refutation import (
+    Refutation,
+    Universal,
+    all_rays,
+    refute_by_cycle,
+    refute_by_star,
+    together,
+)
 from tightrope.channels import Channel, ScaledPhi
 from tightrope.consumers import Loss, is_monotone, loss as read_loss
 from tightrope.epsilon import Epsilon, Level

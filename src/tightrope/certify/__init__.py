@@ -5,8 +5,7 @@
 ('not a mechanism file: it is only 7 bytes long',)
 """
 
-from tightrope.certify.certificates import Limited as Limited, Proof as Proof
-from tightrope.certify.make import certify as certify
+from tightrope.certify.make import Limited as Limited, Proof as Proof, certify as certify
 from tightrope.certify.mechanism import (
     Mechanism as Mechanism,
     judge_script as judge_script,

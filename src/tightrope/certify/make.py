@@ -1,39 +1,52 @@
-r"""Make a proof-carrying mechanism out of a design."""
+r"""Make a proof-carrying mechanism out of a design: bytes, consumer, proof of optimality.
+
+The same design gives the same bytes: the header is canonical JSON, and nothing in it says when
+or where it was written.
+
+A solver proposes prices :math:`\lambda` and multipliers, or a vector y; they miss the exact
+conditions by rounding. Here they become dyadic numbers that satisfy the conditions exactly: a
+price is lowered by what the judge finds owed for it, or y raised, by the largest violation. That
+costs about as much of the bound as the floats were wrong.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
+import zlib
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.certify.certificates import (
-    Limited,
-    Proof,
-    limit_fields,
-    paid,
-    proposed,
-    settled,
-    stated_limit,
-    stretched,
-)
-from tightrope.certify.encode import (
-    Sections,
-    consumer_fields,
-    encode,
-    encode_label,
-    graph_fields,
-    plain_header,
-)
 from tightrope.certify.judge import (
+    MAGIC,
+    VERSION,
     Consumer,
     Contents,
+    Debts,
     Graph,
+    Lattice,
     LatticeWeights,
+    LimitedCosts,
     Refused,
+    Side,
     Weights,
+    debts,
+    distances,
+    envelope_bound,
+    every_answer,
     lattice_bounds,
+    line_numbers,
+    phi_bound,
+    phi_room,
+    price_bound,
+    section_chunk,
     stretched_bound,
     stretched_debts,
     stretched_loss,
@@ -41,14 +54,478 @@ from tightrope.certify.judge import (
 )
 from tightrope.certify.mechanism import Mechanism, checked
 from tightrope.certify.question import canonical_text, judged_graph
-from tightrope.certify.rounding import LISTED_WEIGHTS, round_channel
-from tightrope.certify.rules import lattice_weights, rule_weights
+from tightrope.certify.weights import LISTED_WEIGHTS, lattice_weights, round_channel, rule_weights
 from tightrope.channels import Channel, IntegerChannel, UnboundedNoise
 from tightrope.channels.privacy import allowed_ratio
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.queries import Query, query
+
+Sections = dict[str, NDArray[Any]]
+
+
+def encode(header: Mapping[str, Any], sections: Mapping[str, NDArray[Any]], nodes: int) -> bytes:
+    r"""Return the bytes of a file.
+
+    Parameters
+    ----------
+    header
+        Every field but ``sections``.
+    sections
+        Arrays of integers by name, flattened in their own order.
+    nodes
+        The number of answers; a chunk of the section ``weights`` holds whole columns.
+
+    Examples
+    --------
+    >>> data = encode({"query": "path(2)"}, {"prior": np.array([1, 1])}, 2)
+    >>> data[:10], len(data[-32:])
+    (b'\x89tightrope', 32)
+    """
+    described, body = [], []
+    for name, array in sections.items():
+        flat = np.asarray(array).ravel()
+        chunk = section_chunk(name, nodes)
+        width = 8
+        if flat.dtype == object:
+            bits = max((abs(int(x)).bit_length() for x in flat), default=0)
+            width = -(-(bits + 1) // 64) * 8
+        packed = []
+        for start in range(0, len(flat), chunk):
+            some = flat[start : start + chunk]
+            raw = (
+                some.astype("<i8").tobytes()
+                if width == 8
+                else b"".join(int(x).to_bytes(width, "little", signed=True) for x in some)
+            )
+            packed.append(zlib.compress(raw, 6))
+        sizes = [len(piece) for piece in packed]
+        described.append({"name": name, "width": width, "count": len(flat), "bytes": sizes})
+        body += packed
+    text = json.dumps(
+        {**header, "sections": described}, sort_keys=True, separators=(",", ":")
+    ).encode()
+    head = MAGIC + VERSION.to_bytes(2, "little") + len(text).to_bytes(4, "little") + text
+    data = b"".join([head, *body])
+    return data + hashlib.sha256(data).digest()
+
+
+def plain_header(
+    text: str | None, neighbours: str, level: Epsilon, ratios: Sequence[Fraction]
+) -> dict[str, Any]:
+    """Return every field of a header but ``weights``, with null for what does not apply."""
+    absent = ("graph", "delta", "outputs", "window", "consumer", "expected_loss", "limit")
+    return {
+        "query": text,
+        "neighbours": neighbours,
+        "epsilon": {
+            "multiple": str(level.multiple),
+            "base": None if level.base is None else str(level.base),
+        },
+        "ratios": [str(ratio) for ratio in ratios],
+        **dict.fromkeys((*absent, "certificate", "bound")),
+    }
+
+
+def encode_label(label: Hashable) -> Any:
+    """Return a label as JSON can say it; the judge reads it back.
+
+    >>> encode_label((1, Fraction(1, 2), "x", None))
+    [1, {'fraction': '1/2'}, 'x', None]
+    """
+    if label is None or isinstance(label, str | bool):
+        return label
+    if isinstance(label, int | np.integer):
+        return int(label)
+    if isinstance(label, Fraction):
+        return int(label) if label.denominator == 1 else {"fraction": str(label)}
+    if isinstance(label, float | np.floating) and math.isfinite(label):
+        return {"float": float(label).hex()}
+    if isinstance(label, tuple):
+        return [encode_label(part) for part in label]
+    raise InputError(f"a label must be a number, a text or a tuple of them, got {label!r}")
+
+
+def graph_fields(graph: Graph) -> tuple[dict[str, Any], Sections]:
+    """Return a graph of one's own as it travels in a file.
+
+    >>> graph_fields(Graph("list", 2, (), np.array([[0, 1]]), np.zeros(1, int)))[0]
+    {'nodes': 2, 'labels': None, 'edges': 1, 'lengths': ['1']}
+    """
+    sections: Sections = {}
+    labels = [graph.label(i) for i in range(graph.nodes)]
+    plain = all(type(x) is int and x == i for i, x in enumerate(labels))
+    if len(graph.edges):
+        sections["edges"] = graph.edges
+        if len(graph.lengths) > 1:
+            sections["edge_lengths"] = graph.length
+    fields = {
+        "nodes": graph.nodes,
+        "labels": None if plain else [encode_label(x) for x in labels],
+        "edges": len(graph.edges),
+        "lengths": [str(length) for length in graph.lengths],
+    }
+    return fields, sections
+
+
+def consumer_fields(
+    consumer: Any, graph: AnswerGraph, mix: Any, guess_of: NDArray[np.int64] | None, listed: bool
+) -> tuple[dict[str, Any], Sections]:
+    """Return a consumer in exact integers.
+
+    A prior is stored as integers over one denominator: exactly where its fractions allow it
+    within 62 bits, else as multiples of :math:`2^{-61}` with the largest one chosen so that they
+    sum to 1. A loss that the judge knows by name needs no list.
+
+    Parameters
+    ----------
+    consumer
+        Anything with a ``loss``, and a ``prior`` or ``risk_averse`` and a ``support``.
+    graph
+        The answers.
+    mix
+        For a consumer with a support: the prior over it that proves a bound.
+    guess_of
+        For each output the guess that the consumer makes; the output itself by default.
+    listed
+        Whether a loss with a name is listed nevertheless.
+    """
+    sections: Sections = {}
+    support = consumer.support if consumer.risk_averse else None
+    fields: dict[str, Any] = {"prior": None, "support": None, "remapped": guess_of is not None}
+    if support is not None:
+        chosen = np.asarray(support, np.int64)
+        every = np.array_equal(chosen, np.arange(graph.size))
+        fields["support"] = {"kind": "all"} if every else {"kind": "listed", "count": len(chosen)}
+        if not every:
+            sections["support"] = chosen
+        if mix is not None:
+            weights = np.zeros(graph.size)
+            weights[chosen] = np.maximum(np.asarray(mix, float), 0)[chosen]
+            total, sections["prior"] = _dyadic((weights / weights.sum()).tolist())
+            fields["prior"] = {"kind": "listed", "total": total}
+    elif consumer.prior.size != graph.size:
+        raise InputError(
+            f"the consumer speaks of {consumer.prior.size} answers, the mechanism has {graph.size}"
+        )
+    elif consumer.prior.is_uniform:
+        fields["prior"] = {"kind": "uniform"}
+    else:
+        total, sections["prior"] = _whole_prior(list(consumer.prior.exact))
+        fields["prior"] = {"kind": "listed", "total": total}
+    fields["loss"] = {"kind": "binary"} if consumer.loss.is_binary else {"kind": consumer.loss.name}
+    if not consumer.loss.is_binary and (listed or not _has_name(consumer.loss, graph)):
+        unit, sections["loss"] = _losses(consumer.loss, graph.size)
+        guesses = int(consumer.loss.guess_count)
+        fields["loss"] = {"kind": "listed", "denominator": unit, "guesses": guesses}
+    if guess_of is not None:
+        sections["guess_of"] = guess_of
+    return fields, sections
+
+
+def _has_name(loss: Any, graph: AnswerGraph) -> bool:
+    """Whether the judge knows this loss by its name, on the same graph."""
+    if loss.name not in ("absolute", "squared", "distance") or not hasattr(loss, "graph"):
+        return False
+    return loss.graph.difference(graph) is None
+
+
+def _whole_prior(exact: list[Fraction]) -> tuple[int, NDArray[Any]]:
+    unit = 1
+    for value in exact:
+        unit = math.lcm(unit, value.denominator)
+        if unit >> 61:
+            return _dyadic(exact)
+    if sum(exact) != 1:
+        return _dyadic(exact)
+    return unit, np.array([int(value * unit) for value in exact], np.int64)
+
+
+def _dyadic(values: list[Any]) -> tuple[int, NDArray[Any]]:
+    one = 1 << 61
+    ratios = (value.as_integer_ratio() for value in values)
+    counts = np.array([(2 * p * one + q) // (2 * q) for p, q in ratios], object)
+    counts[int(counts.argmax())] += one - sum(counts.tolist())
+    return one, counts.astype(np.int64)
+
+
+def _losses(loss: Any, size: int) -> tuple[int, NDArray[Any]]:
+    if size * loss.guess_count > 1 << 24:
+        raise TooLarge(
+            f"{size} × {loss.guess_count} losses are more than a mechanism file can hold; "
+            "binary loss needs no list"
+        )
+    floats = np.stack([loss.column(k) for k in range(loss.guess_count)])
+    if (floats == np.rint(floats)).all() and abs(floats).max() < 2**53:
+        return 1, floats.astype(np.int64)
+    exact = [loss.exact(i, k) for k in range(loss.guess_count) for i in range(size)]
+    unit = 1
+    for value in exact:
+        unit = math.lcm(unit, value.denominator)
+        if unit.bit_length() > 400:
+            raise InputError("the losses have no common denominator of less than 400 bits")
+    whole = np.array([int(value * unit) for value in exact], object)
+    return unit, narrow(whole)
+
+
+def narrow(values: NDArray[Any]) -> NDArray[Any]:
+    """Return integers of any size in 64 bits where all of them fit.
+
+    >>> narrow(np.array([1, 2], object)).dtype, narrow(np.array([1 << 70], object)).dtype
+    (dtype('int64'), dtype('O'))
+    """
+    small = not len(values) or max(abs(int(values.max())), abs(int(values.min()))) < 1 << 62
+    return values.astype(np.int64) if small else values
+
+
+#: Binary places of prices, multipliers and the like.
+PRICE_BITS = 60
+
+
+@dataclass(frozen=True)
+class Proof:
+    r"""Why no private mechanism loses less, as a solver found it: in floats.
+
+    Attributes
+    ----------
+    kind
+        Which of the certificates of a mechanism file it becomes:
+
+        * ``multipliers``: for every guess k :math:`\pi_i \ell(i,k) - \lambda_i \ge
+          \sum_h m_k(h{\to}i) - \alpha \sum_h m_k(i{\to}h)`; the bound is :math:`\sum_i \lambda_i`.
+        * ``tree``: what each guess leaves is sent to its root, so nothing more is listed.
+        * ``line``: on a path, with a power of the distance as loss, for all guesses at once.
+        * ``stairs``: on a power of a path answers on both sides of a core pay for those nearer.
+        * ``phi``: a vector :math:`y \ge 0` with :math:`y\Phi \ge \pi`: binary utility is at most
+          its sum [A, Thm 1; P2 for any prior].
+        * ``envelope``: on a tree, the least v with :math:`v \ge \pi` and :math:`v_h \ge \alpha v_i`
+          on edges bounds binary utility by the sum of :math:`\Phi^{-1}v`; the judge computes it.
+        * ``stretched``: prices for the ends of a line with a uniform prior, times the number of
+          answers, in units of a step; in between the last one goes on.
+        * ``unbounded``: the bounds by rule of noise on a lattice.
+    prices
+        :math:`\lambda`, or y: one number for each answer.
+    arcs
+        The multipliers that are not 0: guesses, starts and ends of their arcs, and values.
+    places
+        For each guess its root, or first and last answer of the core of its cheapest staircase.
+    layers, stride
+        How many layers of a staircase are counted on each side; the prices of stretched ends are
+        those of every so many-th answer.
+    slope
+        β of the prior β^d around the middle, for which an unbounded question's own bound is proved.
+    mix
+        For a risk-averse consumer, the prior over the support that the proof belongs to.
+
+    Examples
+    --------
+    >>> Proof("tree", [0.1, 0.1], places=[0, 1]).mix is None
+    True
+    """
+
+    kind: str
+    prices: ArrayLike = ()
+    arcs: Sequence[ArrayLike] = ((), (), (), ())
+    places: ArrayLike = ()
+    layers: int = 0
+    stride: int = 1
+    slope: float = 0.0
+    mix: ArrayLike | None = None
+
+
+@dataclass(frozen=True)
+class Limited:
+    r"""A limit on vulnerability or loss, and the proof that nothing under it is better.
+
+    Attributes
+    ----------
+    limited
+        What is limited; the other is least.
+    most
+        The limit. Where the integer weights pass it, by a rounding error, what they have is
+        stated in its place.
+    weight
+        :math:`\theta`, what the limit counts.
+    choices
+        For each guess a distribution over the attacker's actions.
+    proof
+        Prices for the costs with the limit counted in, or ``None``.
+    attack
+        :math:`a_w(i)`, one row for each action; by default the attacker knows the consumer's prior
+        and gains 1 by a right guess.
+
+    Examples
+    --------
+    >>> Limited("vulnerability", Fraction(1, 2), 0.0, [[1, 0], [0, 1]]).proof is None
+    True
+    """
+
+    limited: Literal["loss", "vulnerability"]
+    most: Fraction
+    weight: float
+    choices: ArrayLike
+    proof: Proof | None = None
+    attack: ArrayLike | None = None
+
+
+def proposed(given: Proof, graph: Graph) -> tuple[dict[str, Any], Sections]:
+    """Return header fields and sections of a proof as it is proposed, in dyadic numbers."""
+    fields: dict[str, Any] = {"kind": given.kind, "bits": PRICE_BITS}
+    if given.kind == "envelope":
+        return fields, {}
+    prices = dyadic(given.prices, "prices")
+    if len(prices) != graph.nodes:
+        raise InputError(f"there must be {graph.nodes} prices, got {len(prices)}")
+    places = np.asarray(given.places, np.int64).ravel()
+    if given.kind == "phi":
+        y = np.maximum(prices, 0)
+        # Where all answers look alike y is constant, but for the rounding of floats.
+        constant = bool(y.max() - y.min() <= y.max() >> 30) and graph.looks_alike
+        return fields | {"constant": constant}, {"phi": y[[y.argmax()]] if constant else y}
+    if given.kind == "tree":
+        return fields | {"weight": None}, {"prices": prices, "roots": places}
+    if given.kind == "stairs":
+        return fields, {"prices": prices, "cores": places}
+    if given.kind == "line":
+        return fields, {"prices": prices}
+    value = dyadic(given.arcs[3], "multipliers")
+    guess, start, end = (np.asarray(part, np.int64).ravel() for part in given.arcs[:3])
+    if not len(value) == len(guess) == len(start) == len(end):
+        raise InputError("multipliers need a guess, a start, an end and a value each")
+    keep = np.flatnonzero(value > 0)
+    keep = keep[np.lexsort((end[keep], start[keep], guess[keep]))]
+    for a in keep[graph.ratio_of(start[keep], end[keep]) < 0][:1].tolist():
+        raise InputError(f"multipliers join neighbours, got {start[a]} and {end[a]}")
+    # Each condition has one price in it: from far above, every price falls to the least of its
+    # conditions, whether the solver had it too high or too low.
+    sections = {"prices": prices + (1 << 400)}
+    if len(keep):
+        named = zip(("guess", "from", "to", "value"), (guess, start, end, value), strict=True)
+        sections |= {f"arc_{name}": narrow(part[keep]) for name, part in named}
+    return fields | {"arcs": len(keep), "weight": None}, sections
+
+
+def settled(consumer: Consumer, sections: Sections) -> Fraction:
+    """Make the proposed numbers exact, where they stand; return the bound that they prove."""
+    kind = consumer.file.header["certificate"]["kind"]
+    if kind == "envelope":
+        return envelope_bound(consumer)
+    if kind == "phi":
+        y = sections["phi"] = narrow(_raised(consumer, sections["phi"]))
+        return phi_bound(consumer, y)
+    prices = sections["prices"]
+    if kind == "line":
+        sections["cut_steps"] = _cut_steps(consumer, prices)
+    # There one pass is enough, and the judge has the last word.
+    rounds = 1 if kind in ("line", "multipliers") else 64
+    prices = paid(prices, lambda some: debts(consumer, some), rounds)
+    sections["prices"] = narrow(prices)
+    return price_bound(consumer, prices)
+
+
+def paid(prices: NDArray[Any], owed: Callable[[NDArray[Any]], Debts], rounds: int) -> NDArray[Any]:
+    """Lower prices by what is owed for them, until nothing is."""
+    for _ in range(rounds):
+        short = prices * 0
+        for _, places, debt in owed(prices):
+            np.maximum.at(short, places, debt)
+        if not short.any():
+            break
+        prices = prices - short
+    return prices
+
+
+def _cut_steps(consumer: Consumer, prices: NDArray[Any]) -> NDArray[np.int64]:
+    """Return for each edge of a path the last guess with its root before it, as differences."""
+    costs, owed = line_numbers(consumer, prices)
+    right, n = Side(costs, owed, consumer.file.alphas[0], consumer.power), consumer.n
+    cuts = [-1]
+    for j in range(1, n):
+        cut = cuts[-1]
+        while cut < n - 1 and not right.rise(j, cut + 1):
+            if right.least(j, cut + 1) < right.owed[j]:
+                break
+            cut += 1
+        cuts.append(cut)
+    return np.array([b - a for a, b in pairwise(cuts)], np.int64)
+
+
+def _raised(consumer: Consumer, y: NDArray[Any]) -> NDArray[Any]:
+    """Raise y by one factor until it reaches the prior: the condition is homogeneous."""
+    for _ in range(4):
+        room, needed = phi_room(consumer, y)
+        if not (room < 0).any():
+            return y
+        short = max(
+            Fraction(int(needed[k]), int(room[k] + needed[k]))
+            for k in np.flatnonzero(room < 0).tolist()
+            if room[k] + needed[k] > 0
+        )
+        if short > Fraction(11, 10):
+            break
+        y = np.array([-(-c * short.numerator // short.denominator) for c in y], object)
+    raise CheckFailed("y does not reach the prior, and not only by rounding")
+
+
+def stretched(given: Proof, lattice: Lattice, loss: str) -> tuple[dict[str, Any], Sections]:
+    """Return header fields and sections of prices for the ends as they are proposed."""
+    row, floats = every_answer(lattice, given.stride), np.asarray(given.prices, np.float64)
+    reach = np.array([given.layers * row.width], object)
+    most = max(int(distances(loss, reach)[0]), int(floats.max()) + 1)
+    bits = min(60, 61 - (most * (4 * row.width + 4)).bit_length())
+    prices = np.floor(np.ldexp(floats, bits)).astype(np.int64)
+    fields = {"kind": "stretched", "bits": bits, "ends": len(prices)}
+    sections = {"prices": prices, "cores": np.asarray(given.places, np.int64).ravel()}
+    return fields | {"layers": given.layers, "stride": given.stride}, sections
+
+
+def dyadic(values: ArrayLike, what: str) -> NDArray[Any]:
+    """Round floats or fractions down to whole multiples of 2^-PRICE_BITS.
+
+    >>> dyadic([0.5], "prices").tolist() == [1 << 59]
+    True
+    """
+    exact = np.asarray(values)
+    if exact.dtype == object:
+        return np.array([x * (1 << PRICE_BITS) // 1 for x in exact.ravel()], object)
+    floats = np.asarray(values, np.float64).ravel()
+    if not np.isfinite(floats).all():
+        raise InputError(f"{what} must be finite")
+    scaled = np.ldexp(floats, PRICE_BITS)
+    if not len(scaled) or abs(scaled).max() < 2**62:
+        return np.floor(scaled).astype(np.int64).astype(object)
+    return np.array([int(x) for x in np.floor(scaled)], object)
+
+
+def limit_fields(given: Limited) -> tuple[dict[str, Any], int | None, Sections]:
+    """Return a limit as a header has it, the weight of its proof, and the sections of both."""
+    sections: Sections = {}
+    attacker: dict[str, Any] = {"kind": "guesser"}
+    if given.attack is not None:
+        bits = 80  # binary places of what a listed attacker gains
+        attack = np.ldexp(np.asarray(given.attack, np.float64), bits)
+        attacker = {"kind": "listed", "actions": len(attack), "denominator": 1 << bits}
+        sections["attack"] = np.array([round(x) for x in attack.ravel().tolist()], object)
+    fields = {"limited": given.limited, "most": "0", "vulnerability": "0", "attacker": attacker}
+    if given.proof is None:
+        return fields, None, sections
+    weight = int(dyadic(given.weight, "the weight of a limit")[0])
+    share = weight if given.limited == "vulnerability" else 1 << PRICE_BITS
+    choices = dyadic(given.choices, "choices").reshape(len(np.asarray(given.choices)), -1)
+    choices = choices * share // choices.sum(axis=1, keepdims=True)
+    choices[np.arange(len(choices)), choices.argmax(axis=1)] += share - choices.sum(axis=1)
+    sections["choices"] = narrow(choices.ravel())
+    return fields, weight, sections
+
+
+def stated_limit(given: Limited, consumer: Consumer, loss: Fraction) -> LimitedCosts:
+    """Return the costs with the limit counted in, and what the weights have of it stated."""
+    costs = LimitedCosts(consumer)
+    has = costs.vulnerability if given.limited == "vulnerability" else loss
+    costs.limit |= {"vulnerability": costs.vulnerability, "most": max(given.most, has)}
+    return costs
+
 
 #: From this number of answers on, a mechanism with a rule is stored as a rule.
 RULE_FROM = 1024

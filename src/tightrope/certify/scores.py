@@ -22,8 +22,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.certify.encode import encode, plain_header
 from tightrope.certify.judge import File, Refused, falling_levels, score_question
+from tightrope.certify.make import encode, plain_header
 from tightrope.certify.mechanism import Mechanism, MechanismFile, checked
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError

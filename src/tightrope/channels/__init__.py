@@ -34,5 +34,5 @@ from tightrope.channels.structured import (
     GeometricChannel as GeometricChannel,
     KroneckerChannel as KroneckerChannel,
     ScaledPhi as ScaledPhi,
+    UnboundedNoise as UnboundedNoise,
 )
-from tightrope.channels.unbounded import UnboundedNoise as UnboundedNoise

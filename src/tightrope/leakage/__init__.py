@@ -8,34 +8,34 @@
 
 from tightrope.leakage.analyse import analyse as analyse
 from tightrope.leakage.bounds import (
+    average_over_automorphisms as average_over_automorphisms,
+    average_over_distances as average_over_distances,
     database_bound as database_bound,
     few_outputs_bound as few_outputs_bound,
     individual_bound as individual_bound,
     leakage_without_privacy as leakage_without_privacy,
+    maxima_on_diagonal as maxima_on_diagonal,
     most_leakage as most_leakage,
     plain_individual_bound as plain_individual_bound,
     regular_prior_bound as regular_prior_bound,
     utility_bound as utility_bound,
 )
-from tightrope.leakage.capacity import shannon_capacity as shannon_capacity
+from tightrope.leakage.capacity import (
+    estimate_population as estimate_population,
+    shannon_capacity as shannon_capacity,
+)
 from tightrope.leakage.choose import (
     attacker_success as attacker_success,
     epsilon_for_utility as epsilon_for_utility,
     explain as explain,
 )
-from tightrope.leakage.compose import repeated_composition as repeated_composition
-from tightrope.leakage.estimate import estimate_population as estimate_population
-from tightrope.leakage.individual import individual_leakage as individual_leakage
 from tightrope.leakage.measures import (
+    individual_leakage as individual_leakage,
     min_capacity as min_capacity,
     min_entropy_leakage as min_entropy_leakage,
     mutual_information as mutual_information,
     posterior_min_entropy as posterior_min_entropy,
     posterior_vulnerability as posterior_vulnerability,
+    repeated_composition as repeated_composition,
     vulnerability as vulnerability,
-)
-from tightrope.leakage.transform import (
-    average_over_automorphisms as average_over_automorphisms,
-    average_over_distances as average_over_distances,
-    maxima_on_diagonal as maxima_on_diagonal,
 )

@@ -8,24 +8,35 @@ of rows. In all functions ``prior=None`` means the uniform prior.
 
 Structured channels are measured without a matrix: where coordinates are independent
 (:func:`tightrope.consumers.evaluate.parts`), leakages and informations *add up*.
+
+*Several mechanisms on one answer.* Independent outputs on the same true answer multiply their
+likelihoods. Neither the outputs of a pair nor those of n repetitions are listed: a pair is summed
+up output by output, and repetitions are told apart by *how often* each output came, not by the
+order.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.channels import Channel, ScaledPhi
+from tightrope.channels import Channel, GeometricChannel, KroneckerChannel, ScaledPhi
+from tightrope.channels.base import check_same_inputs
+from tightrope.channels.compare import reduced
+from tightrope.channels.compose import cascade
+from tightrope.channels.privacy import check_sizes, smallest_epsilon
 from tightrope.channels.structured import log_alpha_sum
 from tightrope.consumers import Prior
 from tightrope.consumers.evaluate import parts, right_guess, small_blocks
-from tightrope.errors import InputError
+from tightrope.errors import InputError, TooLarge, whole_number
+from tightrope.graphs import AnswerGraph, Histograms
+from tightrope.queries import Query
 
 Array = NDArray[np.float64]
 #: What every measure takes as a prior; ``None`` stands for the uniform one.
@@ -619,3 +630,398 @@ def _climb(matrix: Array, rows: list[NDArray[np.int64]]) -> tuple[float, tuple[i
             if totals[place] > best * (1 + 1e-12):
                 best, chosen[c], better = float(totals[place]), int(group[place]), True
     return best, tuple(chosen)
+
+
+@dataclass(frozen=True)
+class Composition:
+    """What a composition leaks.
+
+    Attributes
+    ----------
+    vulnerability
+        The chance of a right guess after all outputs.
+    leakage_bits
+        The min-entropy leakage.
+    shannon_bits
+        Shannon's mutual information.
+    epsilon
+        The smallest ε of the composition, exactly; ``None`` when no graph was given.
+
+    Examples
+    --------
+    >>> Composition(0.75, 0.585, 0.189, None).vulnerability
+    0.75
+    """
+
+    vulnerability: float
+    leakage_bits: float
+    shannon_bits: float
+    epsilon: float | None
+
+
+def parallel_composition(
+    first: Channel, second: Channel, prior: PriorLike = None, *, graph: AnswerGraph | None = None
+) -> Composition:
+    r"""Measure two mechanisms with independent noise on the same true answer.
+
+    The outputs are pairs, :math:`X_{i,(o,p)} = X^1_{io} X^2_{ip}`. Seeing o first turns the
+    prior into a posterior; the second channel is measured with that.
+
+    Parameters
+    ----------
+    first, second
+        Channels with the same inputs.
+    prior
+        Prior over the inputs; uniform by default.
+    graph
+        The answer graph, when the smallest ε is wanted. It can be less than the sum of the
+        two, if they are worst in different places.
+
+    Examples
+    --------
+    >>> from tightrope.channels import Channel
+    >>> from tightrope.graphs import PathPower
+    >>> one, two = Channel([[0.5, 0.5], [0.25, 0.75]]), Channel([[0.5, 0.5], [0.75, 0.25]])
+    >>> found = parallel_composition(one, two, graph=PathPower(2))
+    >>> round(found.vulnerability, 6), round(math.exp(found.epsilon), 6)
+    (0.65625, 4.0)
+    """
+    check_same_inputs(first, second)
+    known = as_prior(prior, first.shape[0])
+    outer, inner = (first, second) if first.shape[1] <= second.shape[1] else (second, first)
+    matrix = inner.matrix()
+    total, information = 0.0, 0.0
+    for o in range(outer.shape[1]):
+        joint = matrix * (known.probabilities * outer.column(o))[:, None]
+        total += float(joint.max(axis=0).sum())
+        information -= _scattered(joint)
+    epsilon = None
+    if graph is not None:
+        # An edge counts both ways round; each mechanism may be worst in its own direction.
+        levels = _edge_levels(first, graph) + _edge_levels(second, graph)
+        epsilon = float((levels / graph.edge_lengths()).max()) if levels.size else 0.0
+    return _composition(total, known.maximum, known.entropy + information, epsilon)
+
+
+def cascade_composition(
+    first: Channel, second: Channel, prior: PriorLike = None, *, graph: AnswerGraph | None = None
+) -> Composition:
+    r"""Measure one mechanism after another: the second sees only the output of the first.
+
+    It leaks no more than either of the two, and is at least as private as the first.
+
+    Parameters
+    ----------
+    first, second
+        Channels; the outputs of the first are the inputs of the second.
+    prior
+        Prior over the inputs of the first; uniform by default.
+    graph
+        The answer graph of the first, when the smallest ε is wanted.
+
+    Examples
+    --------
+    >>> from tightrope.channels import Channel
+    >>> from tightrope.graphs import PathPower
+    >>> response = Channel([[0.75, 0.25], [0.25, 0.75]])
+    >>> found = cascade_composition(response, response, graph=PathPower(2))
+    >>> found.vulnerability, round(math.exp(found.epsilon), 6)
+    (0.625, 1.666667)
+    """
+    both = cascade(first, second)
+    known = as_prior(prior, first.shape[0])
+    return Composition(
+        posterior_vulnerability(both, known),
+        min_entropy_leakage(both, known),
+        mutual_information(both, known),
+        None if graph is None else smallest_epsilon(both, graph).value,
+    )
+
+
+def repeated_composition(
+    channel: Channel,
+    times: int,
+    prior: PriorLike = None,
+    *,
+    graph: AnswerGraph | None = None,
+    most_cases: int = 5_000_000,
+) -> Composition:
+    r"""Measure the same mechanism applied n times with fresh noise to one true answer.
+
+    Only how often each output came matters: with m different likelihoods there are
+    :math:`\binom{n+m-1}{m-1}` cases instead of :math:`m^n`. The smallest ε is exactly n times
+    that of one application, because the worst output may come every time.
+
+    Parameters
+    ----------
+    channel
+        The mechanism.
+    times
+        How often, n.
+    prior
+        Prior over the inputs; uniform by default.
+    graph
+        The answer graph, when the smallest ε is wanted.
+    most_cases
+        Most ways to spread the repetitions over the outputs.
+
+    Examples
+    --------
+    >>> from tightrope.channels import Channel
+    >>> response = Channel([[0.75, 0.25], [0.25, 0.75]])
+    >>> [round(repeated_composition(response, n).vulnerability, 6) for n in (1, 3, 201)]
+    [0.75, 0.84375, 1.0]
+    """
+    times = whole_number(times, "the number of repetitions")
+    known = as_prior(prior, channel.shape[0])
+    epsilon = None if graph is None else times * smallest_epsilon(channel, graph).value
+    split = parts(channel, known)
+    if split is not None:
+        found = [(p.times, repeated_composition(p.channel, times, p.prior)) for p in split]
+        return Composition(
+            math.prod(each.vulnerability**k for k, each in found),
+            sum(k * each.leakage_bits for k, each in found),
+            sum(k * each.shannon_bits for k, each in found),
+            epsilon,
+        )
+    from scipy.special import gammaln
+
+    matrix = reduced(channel).channel.matrix()
+    cases = math.comb(times + matrix.shape[1] - 1, matrix.shape[1] - 1)
+    if cases > most_cases:
+        raise TooLarge(
+            f"{times} repetitions of {matrix.shape[1]} different outputs make {cases} cases, more "
+            f"than {most_cases}: repeat less often"
+        )
+    with np.errstate(divide="ignore"):
+        # A finite stand-in for log 0: zero times it is zero, one time it is never reached.
+        logs = np.maximum(np.log(matrix), -1e200).T
+        start = np.log(known.probabilities)
+    total, scattered = 0.0, 0.0
+    for types in _types(times, matrix.shape[1]):
+        ways = gammaln(times + 1) - gammaln(types + 1).sum(axis=1)
+        joint = np.exp(types @ logs + start + ways[:, None])
+        total += float(joint.max(axis=1).sum())
+        scattered += _scattered(joint.T)
+    return _composition(total, known.maximum, known.entropy - scattered, epsilon)
+
+
+def _composition(total: float, before: float, shannon: float, epsilon: float | None) -> Composition:
+    leakage = max(0.0, math.log2(total / before))
+    return Composition(total, leakage, max(0.0, shannon), epsilon)
+
+
+def _scattered(joint: Array) -> float:
+    """Return Σ_o p(o) H(A|o) in bits from joint probabilities, secrets × outputs."""
+    mass = np.broadcast_to(joint.sum(axis=0), joint.shape)
+    seen = joint > 0
+    return -float((joint[seen] * np.log2(joint[seen] / mass[seen])).sum())
+
+
+def _types(times: int, kinds: int, at_once: int = 50_000) -> list[NDArray[np.int64]]:
+    """Return all ways to write a number as an ordered sum of ``kinds`` non-negative ones."""
+    whole = Histograms(times, kinds).vectors
+    return [whole[low : low + at_once] for low in range(0, len(whole), at_once)]
+
+
+def _edge_levels(channel: Channel, graph: AnswerGraph) -> Array:
+    """Return for every edge, in both directions, the largest log-ratio over outputs."""
+    edges = graph.edge_array()
+    matrix = channel.matrix()
+    levels = np.zeros((2, len(edges)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(matrix)
+        for k, (i, h) in enumerate(edges):
+            # 0 beside 0 says nothing; 0 beside a positive number tells the two apart.
+            apart = logs[i] - logs[h]
+            levels[0, k] = np.nanmax(apart)
+            levels[1, k] = np.nanmax(-apart)
+    return levels
+
+
+#: Largest number of databases that are gone through when a query has no rule.
+DATABASE_LIMIT = 300_000
+
+
+@dataclass(frozen=True)
+class IndividualLeakage:
+    """How much one person's value leaks, with the others' values that make it worst.
+
+    Attributes
+    ----------
+    bits
+        The largest min-entropy leakage about one person over everybody else's values and
+        over all priors for this person (the uniform one reaches it).
+    answers
+        The answers that this person can bring about there, as nodes.
+    exact
+        Whether these answers are known to be reachable. For a query given by its graph alone,
+        and where there are too many databases, any set of pairwise adjacent answers is taken
+        as reachable: an upper bound.
+
+    Examples
+    --------
+    >>> IndividualLeakage(0.5, (0, 1), True).bits
+    0.5
+    """
+
+    bits: float
+    answers: tuple[int, ...]
+    exact: bool
+
+
+def individual_leakage(channel: Channel, query: Query) -> IndividualLeakage:
+    r"""Return :math:`\max_{x^-} I_\infty(X_i; Z | X^- = x^-)`, one person's leakage [B, §5.3].
+
+    With the others fixed, one person's v values lead to at most v answers, and the channel
+    from the person to the output has just those rows: its min-capacity is the leakage for the
+    worst prior. When a person's value may change in one step, an ε-private channel keeps it
+    below :func:`~tightrope.leakage.individual_bound` [B, Prop 21]. Where people may be absent,
+    "absent" is one of the values.
+
+    Sums and counts only need the windows of consecutive answers, databases through a Kronecker
+    product only their factors; other functions are gone through database by database while
+    there are at most ``DATABASE_LIMIT``.
+
+    Parameters
+    ----------
+    channel
+        From the query's answers to outputs.
+    query
+        The query.
+
+    Examples
+    --------
+    >>> from tightrope import query
+    >>> from tightrope.mechanisms import geometric
+    >>> ages = query("sum(150,5)")
+    >>> round(individual_leakage(geometric(ages.graph, 1), ages).bits, 6)
+    0.583365
+    >>> from tightrope.leakage import individual_bound
+    >>> round(individual_bound(6, 1).bits, 6)
+    1.079378
+    """
+    check_sizes(channel, query.graph)
+    if query.function is tuple and isinstance(channel, KroneckerChannel):
+        return _of_databases(channel, query)
+    width = _window(query)
+    if width is not None:
+        return _of_windows(channel, width)
+    exact = _work(query) <= DATABASE_LIMIT
+    return leakage_of_sets(channel, reachable(query) if exact else _cliques(query), exact=exact)
+
+
+def leakage_of_sets(
+    channel: Channel, sets: Iterable[Sequence[int]], *, exact: bool = True
+) -> IndividualLeakage:
+    """Return the largest min-capacity of the channel restricted to one of the sets of rows.
+
+    >>> from tightrope.channels import Channel
+    >>> leakage_of_sets(Channel([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]), [(0, 2), (0, 1)]).answers
+    (0, 1)
+    """
+    best = 0.0
+    where: tuple[int, ...] = (0,)
+    rows: dict[int, NDArray[np.float64]] = {}
+    for chosen in sets:
+        for i in chosen:
+            if i not in rows:
+                rows[i] = channel.row(i)
+        total = float(np.max([rows[i] for i in chosen], axis=0).sum())
+        if total > best:
+            best, where = total, tuple(int(i) for i in chosen)
+    return IndividualLeakage(max(0.0, math.log2(best)) if best else 0.0, where, exact)
+
+
+def reachable(query: Query) -> Iterator[tuple[int, ...]]:
+    """Yield, for every way to fix everybody else, the answers that one person can bring about.
+
+    >>> from tightrope import query
+    >>> sorted(reachable(query("count_mod(4,3)")))
+    [(0, 1), (0, 2), (1, 2)]
+    """
+    if query.individuals is None or _work(query) > DATABASE_LIMIT:
+        raise TooLarge(
+            f"the answers one person can bring about in {query.text} are found by going through at "
+            f"most {DATABASE_LIMIT} databases of a function: use fewer people, or leakage_of_sets"
+        )
+    people, values = query.individuals, _person_values(query)
+    seen: set[tuple[int, ...]] = set()
+    for rest in itertools.product(values, repeat=people - 1):
+        for place in range(people):
+            databases = [(*rest[:place], value, *rest[place:]) for value in values]
+            nodes = {
+                query.graph.index(query.answer(database))
+                for database in databases
+                if people - database.count(None) >= query.fewest
+            }
+            found = tuple(sorted(nodes))
+            if found and found not in seen:
+                seen.add(found)
+                yield found
+
+
+def _cliques(query: Query) -> Iterator[tuple[int, ...]]:
+    """Yield maximal sets of pairwise adjacent answers: no person brings about more than one."""
+    if not query.neighbours.allows_change:
+        raise TooLarge(
+            f"under a relation in which people only come and go, the answers one person can bring "
+            f"about in {query.text} need not be adjacent, and there are too many databases to go "
+            "through: use fewer people, or leakage_of_sets"
+        )
+    if query.graph.is_clique:
+        yield tuple(range(query.graph.size))
+        return
+    import networkx
+
+    for clique in networkx.find_cliques(networkx.Graph(list(query.graph.edges()))):
+        yield tuple(sorted(clique))
+
+
+def _person_values(query: Query) -> list[Hashable]:
+    """Return one person's values, with ``None`` for absence where that is possible."""
+    absent = [None] if query.neighbours.allows_absent else []
+    return [*(query.values or ()), *absent]
+
+
+def _work(query: Query) -> float:
+    """Return how many answers must be computed to go through all databases."""
+    if query.function is None or query.individuals is None or query.values is None:
+        return math.inf
+    log_work = query.individuals * math.log(len(_person_values(query)))
+    return query.individuals * math.exp(log_work) if log_work < 100 else math.inf
+
+
+def _window(query: Query) -> int | None:
+    """Return how far one person moves a sum of values 0 … v; ``None`` for other functions."""
+    values = query.values
+    is_range = isinstance(values, range) and values.start == 0 and values.step == 1
+    return len(values) - 1 if query.function is sum and is_range and values is not None else None
+
+
+def _of_windows(channel: Channel, width: int) -> IndividualLeakage:
+    first = tuple(range(width + 1))
+    if isinstance(channel, GeometricChannel):
+        # Inside the window every output keeps its diagonal, outside a tail of a/(1+a) is left
+        # on each side: the total is the same wherever the window lies.
+        a = channel.ratio
+        return IndividualLeakage(math.log2(1 + width * (1 - a) / (1 + a)), first, True)
+    from scipy.ndimage import maximum_filter1d
+
+    matrix = channel.matrix()
+    # The filter puts at each row the maximum of the rows around it; shift it to start there.
+    tops = maximum_filter1d(matrix, width + 1, axis=0, origin=-((width + 1) // 2), mode="nearest")
+    totals = tops[: len(matrix) - width].sum(axis=1)
+    place = int(totals.argmax())
+    bits = max(0.0, math.log2(totals[place]))
+    return IndividualLeakage(bits, tuple(range(place, place + width + 1)), True)
+
+
+def _of_databases(channel: KroneckerChannel, query: Query) -> IndividualLeakage:
+    """Others' outputs are independent of this person: only the own factor tells about them."""
+    different = {id(factor): (k, factor) for k, factor in enumerate(channel.factors)}
+    found = [(min_capacity(factor), k) for k, factor in different.values()]
+    bits, place = max(found)
+    step = math.prod(factor.shape[0] for factor in channel.factors[place + 1 :])
+    answers = tuple(value * step for value in range(channel.factors[place].shape[0]))
+    return IndividualLeakage(bits, answers, True)

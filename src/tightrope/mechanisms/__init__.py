@@ -6,13 +6,14 @@
 [0.2857, 0.1429, 0.1429, 0.1429, 0.1429, 0.1429]
 """
 
-from tightrope.mechanisms.exponential import (
+from tightrope.mechanisms.closed_forms import (
     exponential as exponential,
+    geometric as geometric,
     highest_leakage as highest_leakage,
+    independent as independent,
     randomized_response as randomized_response,
     ring as ring,
 )
-from tightrope.mechanisms.geometric import geometric as geometric, independent as independent
 from tightrope.mechanisms.named import mechanism as mechanism
 from tightrope.mechanisms.tight import (
     NoTightConstraints as NoTightConstraints,

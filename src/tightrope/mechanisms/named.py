@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from tightrope.channels import Channel
 from tightrope.epsilon import Epsilon, Level
 from tightrope.graphs import AnswerGraph
-from tightrope.mechanisms.exponential import exponential, randomized_response, ring
-from tightrope.mechanisms.geometric import geometric
+from tightrope.mechanisms.closed_forms import exponential, geometric, randomized_response, ring
 from tightrope.mechanisms.tight import tight_constraints
 from tightrope.texts import read_call
 

@@ -38,7 +38,7 @@ from tightrope.channels import ScaledPhi
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
-from tightrope.mechanisms.geometric import geometric
+from tightrope.mechanisms.closed_forms import geometric
 from tightrope.phi import Phi, Solution
 from tightrope.phi.cells import rational_ones
 from tightrope.phi.existence import nearest_level

@@ -10,8 +10,8 @@ from tests.forged import unpack as parts
 
 from tightrope import proofs
 from tightrope.certify import Mechanism, Proof, certify, make, verify
-from tightrope.certify.encode import encode
 from tightrope.certify.judge import Graph, Side, Tree, far_sums, line_rooms
+from tightrope.certify.make import encode
 from tightrope.channels import GeometricChannel, rational
 from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, InputError

@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tightrope.certify.encode import encode, encode_label
 from tightrope.certify.judge import Refused, label
+from tightrope.certify.make import encode, encode_label
 from tightrope.errors import InputError
 
 

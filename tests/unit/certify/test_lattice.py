@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from tightrope.certify import Mechanism, judge_script, verify, write
-from tightrope.certify.encode import Sections, encode
 from tightrope.certify.judge import (
     Lattice,
     LatticeWeights,
@@ -23,6 +22,7 @@ from tightrope.certify.judge import (
     question_lattice,
     unbounded_bound,
 )
+from tightrope.certify.make import Sections, encode
 from tightrope.consumers import Consumer
 from tightrope.graphs.unbounded import NoiseLattice
 from tightrope.optimize import design

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from tightrope.certify.judge import Graph
-from tightrope.certify.rules import level_table, rule_weights
+from tightrope.certify.weights import level_table, rule_weights
 from tightrope.channels import Channel, GeometricChannel, ScaledPhi
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, TooLarge

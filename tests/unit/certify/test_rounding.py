@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tightrope.certify.judge import Graph
-from tightrope.certify.rounding import _close, _times, round_channel
+from tightrope.certify.weights import _close, _times, round_channel
 from tightrope.channels import Channel, GeometricChannel
 from tightrope.errors import CheckFailed
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from tightrope.certify import Mechanism, ScoreMechanism, by_score, opened, verify
-from tightrope.certify.encode import encode
+from tightrope.certify.make import encode
 from tightrope.errors import InputError
 from tightrope.publish.sampler import ScoreSampler
 

@@ -15,8 +15,7 @@ from tightrope.channels import (
     equal,
     rational,
 )
-from tightrope.channels.derive import nearest_remap
-from tightrope.channels.derive_search import search_remap
+from tightrope.channels.derive import nearest_remap, search_remap
 from tightrope.errors import CheckFailed, InputError, TooLarge
 
 

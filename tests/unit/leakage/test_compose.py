@@ -7,7 +7,7 @@ from tightrope.channels import Channel, GeometricChannel, KroneckerChannel
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import Clique, Databases, PathPower
 from tightrope.leakage import repeated_composition
-from tightrope.leakage.compose import parallel_composition
+from tightrope.leakage.measures import parallel_composition
 from tightrope.mechanisms import highest_leakage, randomized_response
 
 

@@ -5,7 +5,7 @@ from tightrope import query
 from tightrope.channels import Channel, KroneckerChannel
 from tightrope.errors import InputError, TooLarge
 from tightrope.leakage import individual_bound, individual_leakage
-from tightrope.leakage.individual import leakage_of_sets, reachable
+from tightrope.leakage.measures import leakage_of_sets, reachable
 from tightrope.mechanisms import exponential, geometric, highest_leakage, randomized_response
 
 

@@ -7,7 +7,7 @@ from tightrope.channels import Channel
 from tightrope.errors import InputError
 from tightrope.graphs import Cycle, PathPower, chang, truncated_tetrahedron
 from tightrope.leakage import posterior_vulnerability
-from tightrope.leakage.transform import (
+from tightrope.leakage.bounds import (
     average_over_automorphisms,
     average_over_distances,
     equal_diagonal,

@@ -5,7 +5,7 @@ from tightrope.channels import ScaledPhi
 from tightrope.channels.privacy import is_private, smallest_epsilon
 from tightrope.graphs import AnswerGraph, Cycle, Databases, ExplicitGraph, PathPower, Star, petersen
 from tightrope.mechanisms import exponential
-from tightrope.mechanisms.exponential import ExponentialChannel
+from tightrope.mechanisms.closed_forms import ExponentialChannel
 
 UNEVEN = [
     PathPower(6),
