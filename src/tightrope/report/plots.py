@@ -632,8 +632,8 @@ def plot_regret(many: Design, ax: Axes | None = None) -> Axes:
     )  # fmt: skip
     for place, lost, regret in zip(places, many.losses, many.regrets, strict=True):
         axes.annotate(
-            f"+{round(max(regret, 0.0), 9):.2g}", (float(place) + 0.2, lost), ha="center", va="bottom",
-            fontsize=8,
+            f"+{round(max(regret, 0.0), 9):.2g}", (float(place) + 0.2, lost), ha="center",
+            va="bottom", fontsize=8,
         )  # fmt: skip
     axes.set_xticks(places, names)
     if max(map(len, names)) > 12 or len(names) > 6:
