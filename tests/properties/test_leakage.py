@@ -43,10 +43,10 @@ from tightrope.leakage.bounds import (
     most_leakage,
 )
 from tightrope.leakage.measures import (
+    composition,
     g_leakage,
     hyper,
     leakage_of_sets,
-    parallel_composition,
     posterior_g_vulnerability,
     posterior_guessing_entropy,
     repeated_composition,
@@ -271,17 +271,26 @@ def test_products_measure_like_their_matrices(epsilon: float, data: st.DataObjec
 
 @settings(max_examples=50)
 @given(channel_and_prior(), st.data())
-def test_parallel_composition_equals_the_product_channel(
+def test_two_mechanisms_tell_what_their_pairs_of_outputs_tell(
     case: tuple[Channel, Prior], data: st.DataObject
 ) -> None:
     first, prior = case
     second = Channel(data.draw(matrices(first.shape[0])))
     graph = Clique(first.shape[0])
-    both = parallel(first, second)
-    found = parallel_composition(first, second, prior, graph=graph)
-    assert found.vulnerability == pytest.approx(posterior_vulnerability(both, prior))
-    assert found.shannon_bits == pytest.approx(mutual_information(both, prior), abs=1e-9)
-    assert found.epsilon == pytest.approx(smallest_epsilon(both, graph).value)
+    found = composition(parallel(first, second), prior, graph=graph)
+    seen = prior.probabilities[:, None] * first.matrix()
+    joint = seen[:, :, None] * second.matrix()[:, None, :]
+    assert found.vulnerability == pytest.approx(joint.max(axis=0).sum())
+    # What the second adds is what it tells those who have seen the first.
+    more = sum(
+        column.sum() * mutual_information(second, column / column.sum())
+        for column in seen.T
+        if column.any()
+    )
+    told = mutual_information(first, prior) + more
+    assert found.shannon_bits == pytest.approx(told, abs=1e-9)
+    alone = [smallest_epsilon(channel, graph).value for channel in (first, second)]
+    assert max(alone) - 1e-9 <= found.epsilon <= sum(alone) + 1e-9
 
 
 @settings(max_examples=50)

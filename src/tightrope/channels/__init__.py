@@ -11,6 +11,7 @@ from tightrope.channels.compose import (
     cascade as cascade,
     hidden_choice as hidden_choice,
     of_databases as of_databases,
+    parallel as parallel,
     remap as remap,
 )
 from tightrope.channels.derive import derivable as derivable

@@ -84,8 +84,7 @@ def epsilon_for_success(max_success: float, *, values: int) -> Epsilon:
             f"without any release the guess is already right with probability {1 / values:.6g} "
             f"(1 of {values} values): the limit must be above that and below 1, got {max_success}"
         )
-    found = math.log1p((max_success * values - 1) / (1 - max_success))
-    return _rounded_down(found, lambda e: attacker_success(values, e) <= max_success)
+    return epsilon_for_bits(math.log2(max_success * values), values=values)
 
 
 def attacker_success(values: int, epsilon: Level, *, before: float | None = None) -> float:

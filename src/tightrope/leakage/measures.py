@@ -10,9 +10,8 @@ Structured channels are measured without a matrix: where coordinates are indepen
 (:func:`tightrope.consumers.evaluate.parts`), leakages and informations *add up*.
 
 *Several mechanisms on one answer.* Independent outputs on the same true answer multiply their
-likelihoods. Neither the outputs of a pair nor those of n repetitions are listed: a pair is summed
-up output by output, and repetitions are told apart by *how often* each output came, not by the
-order.
+likelihoods. The outputs of n repetitions are not listed: they are told apart by *how often* each
+output came, not by the order.
 """
 
 from __future__ import annotations
@@ -27,9 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels import Channel, GeometricChannel, KroneckerChannel, ScaledPhi
-from tightrope.channels.base import check_same_inputs
 from tightrope.channels.compare import reduced
-from tightrope.channels.compose import cascade
 from tightrope.channels.privacy import check_sizes, smallest_epsilon
 from tightrope.channels.structured import log_alpha_sum
 from tightrope.consumers import Prior
@@ -659,82 +656,43 @@ class Composition:
     epsilon: float | None
 
 
-def parallel_composition(
-    first: Channel, second: Channel, prior: PriorLike = None, *, graph: AnswerGraph | None = None
+def composition(
+    channel: Channel, prior: PriorLike = None, *, graph: AnswerGraph | None = None
 ) -> Composition:
-    r"""Measure two mechanisms with independent noise on the same true answer.
+    r"""Measure mechanisms that were joined to one channel.
 
-    The outputs are pairs, :math:`X_{i,(o,p)} = X^1_{io} X^2_{ip}`. Seeing o first turns the
-    prior into a posterior; the second channel is measured with that.
+    Two with independent noise on the same true answer are :func:`~tightrope.channels.parallel`:
+    their smallest ε can be less than the sum of the two, if they are worst in different places.
+    One after another, where the second sees only the output of the first, they are a
+    :func:`~tightrope.channels.cascade`, which leaks no more than either of the two.
 
     Parameters
     ----------
-    first, second
-        Channels with the same inputs.
+    channel
+        The channel of all outputs.
     prior
         Prior over the inputs; uniform by default.
     graph
-        The answer graph, when the smallest ε is wanted. It can be less than the sum of the
-        two, if they are worst in different places.
+        The answer graph, when the smallest ε is wanted.
 
     Examples
     --------
-    >>> from tightrope.channels import Channel
+    >>> from tightrope.channels import Channel, cascade, parallel
     >>> from tightrope.graphs import PathPower
     >>> one, two = Channel([[0.5, 0.5], [0.25, 0.75]]), Channel([[0.5, 0.5], [0.75, 0.25]])
-    >>> found = parallel_composition(one, two, graph=PathPower(2))
+    >>> found = composition(parallel(one, two), graph=PathPower(2))
     >>> round(found.vulnerability, 6), round(math.exp(found.epsilon), 6)
     (0.65625, 4.0)
-    """
-    check_same_inputs(first, second)
-    known = as_prior(prior, first.shape[0])
-    outer, inner = (first, second) if first.shape[1] <= second.shape[1] else (second, first)
-    matrix = inner.matrix()
-    total, information = 0.0, 0.0
-    for o in range(outer.shape[1]):
-        joint = matrix * (known.probabilities * outer.column(o))[:, None]
-        total += float(joint.max(axis=0).sum())
-        information -= _scattered(joint)
-    epsilon = None
-    if graph is not None:
-        # An edge counts both ways round; each mechanism may be worst in its own direction.
-        levels = _edge_levels(first, graph) + _edge_levels(second, graph)
-        epsilon = float((levels / graph.edge_lengths()).max()) if levels.size else 0.0
-    return _composition(total, known.maximum, known.entropy + information, epsilon)
-
-
-def cascade_composition(
-    first: Channel, second: Channel, prior: PriorLike = None, *, graph: AnswerGraph | None = None
-) -> Composition:
-    r"""Measure one mechanism after another: the second sees only the output of the first.
-
-    It leaks no more than either of the two, and is at least as private as the first.
-
-    Parameters
-    ----------
-    first, second
-        Channels; the outputs of the first are the inputs of the second.
-    prior
-        Prior over the inputs of the first; uniform by default.
-    graph
-        The answer graph of the first, when the smallest ε is wanted.
-
-    Examples
-    --------
-    >>> from tightrope.channels import Channel
-    >>> from tightrope.graphs import PathPower
     >>> response = Channel([[0.75, 0.25], [0.25, 0.75]])
-    >>> found = cascade_composition(response, response, graph=PathPower(2))
-    >>> found.vulnerability, round(math.exp(found.epsilon), 6)
-    (0.625, 1.666667)
+    >>> composition(cascade(response, response)).vulnerability
+    0.625
     """
-    both = cascade(first, second)
-    known = as_prior(prior, first.shape[0])
+    known = as_prior(prior, channel.shape[0])
     return Composition(
-        posterior_vulnerability(both, known),
-        min_entropy_leakage(both, known),
-        mutual_information(both, known),
-        None if graph is None else smallest_epsilon(both, graph).value,
+        posterior_vulnerability(channel, known),
+        min_entropy_leakage(channel, known),
+        mutual_information(channel, known),
+        None if graph is None else smallest_epsilon(channel, graph).value,
     )
 
 
@@ -803,12 +761,8 @@ def repeated_composition(
         joint = np.exp(types @ logs + start + ways[:, None])
         total += float(joint.max(axis=1).sum())
         scattered += _scattered(joint.T)
-    return _composition(total, known.maximum, known.entropy - scattered, epsilon)
-
-
-def _composition(total: float, before: float, shannon: float, epsilon: float | None) -> Composition:
-    leakage = max(0.0, math.log2(total / before))
-    return Composition(total, leakage, max(0.0, shannon), epsilon)
+    bits = math.log2(total / known.maximum), known.entropy - scattered
+    return Composition(total, max(0.0, bits[0]), max(0.0, bits[1]), epsilon)
 
 
 def _scattered(joint: Array) -> float:
@@ -822,21 +776,6 @@ def _types(times: int, kinds: int, at_once: int = 50_000) -> list[NDArray[np.int
     """Return all ways to write a number as an ordered sum of ``kinds`` non-negative ones."""
     whole = Histograms(times, kinds).vectors
     return [whole[low : low + at_once] for low in range(0, len(whole), at_once)]
-
-
-def _edge_levels(channel: Channel, graph: AnswerGraph) -> Array:
-    """Return for every edge, in both directions, the largest log-ratio over outputs."""
-    edges = graph.edge_array()
-    matrix = channel.matrix()
-    levels = np.zeros((2, len(edges)))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(matrix)
-        for k, (i, h) in enumerate(edges):
-            # 0 beside 0 says nothing; 0 beside a positive number tells the two apart.
-            apart = logs[i] - logs[h]
-            levels[0, k] = np.nanmax(apart)
-            levels[1, k] = np.nanmax(-apart)
-    return levels
 
 
 #: Largest number of databases that are gone through when a query has no rule.
