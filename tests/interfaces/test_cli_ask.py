@@ -128,6 +128,16 @@ def test_a_job_shares_epsilon_and_is_not_paid_twice(run):
     assert "answered before" in run("ask", "--file", "job.sql", "--epsilon", "1").out
 
 
+def test_the_report_of_a_job_says_what_was_asked_and_what_all_of_it_cost(run):
+    Path("job.sql").write_text(JOB)
+    assert run("ask", "--file", "job.sql", "--epsilon", "1", "--report", "a.html").code == 0
+    page = Path("a.html").read_text(encoding="utf-8")
+    assert page.index("<h2>everybody</h2>") < page.index("<h2>sexes</h2>")
+    assert page.index("<h2>sexes</h2>") < page.index("ε = 1<")  # not 1/4, the last part
+    assert "select count(*) from people; select sex, count(*) as n from people" in page
+    assert "9 of the budget of table people" in page
+
+
 def test_a_job_that_breaks_off_is_taken_up_again(run, monkeypatch):
     from tightrope.publish.sealed import SealedQuery
 

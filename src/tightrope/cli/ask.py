@@ -111,21 +111,20 @@ def ask(
     show(as_json, data_of, lambda console: _draw_answers(console, answers))
     receipts = [release.receipt for one in answers for release in one.releases]
     if report is not None:
-        _write_report(report, answers)
+        _write_report(report, [str(one.sql) for one in wanted], answers)
     if receipt is not None:
         for number, one in enumerate(receipts, 1):
             several = receipt.with_name(f"{receipt.stem}-{number}{receipt.suffix}")
             write_receipt(one, receipt if len(receipts) == 1 else several)
 
 
-def _write_report(path: Path, answers: list[Answer]) -> None:
+def _write_report(path: Path, asked: list[str], answers: list[Answer]) -> None:
     from tightrope.files import write_text
     from tightrope.report.page import published_report
 
     tables = [(one.name, one.table(usual=True), one.notes) for one in answers]
     shown = [one for one in answers if any(e.low is not None for _, told in one.rows for e in told)]
-    asked = "; ".join(dict.fromkeys(r.receipt["sql"] for one in answers for r in one.releases))
-    told = {"asked": asked, **_facts(answers)}
+    told = {"asked": "; ".join(" ".join(sql.split()) for sql in asked), **_facts(answers)}
     write_text(path, published_report(tables, told, [one.plot() for one in shown]))
 
 
