@@ -548,3 +548,27 @@ def test_work_is_bounded_before_it_starts(name, request):
     assert seconds < 60, done.stdout
     assert memory < 2 << 20, done.stdout  # in KiB
     print(name, done.stdout)
+
+
+# -- certificates and windows where they mean nothing -------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "proof",
+    [
+        {"kind": "unbounded", "slope": "1/2"},
+        {"kind": "stretched", "bits": 10, "ends": 3, "layers": 2, "stride": 1},
+    ],
+)
+def test_a_certificate_of_a_lattice_is_refused_elsewhere(proof):
+    made = certify(GeometricChannel(6, 1), "count(5)", 1, consumer=Consumer.of(PathPower(6)))
+    said = verify(forged(made, {"certificate": proof, "bound": "0"})).reasons
+    assert said == ("noise on a lattice has certificates of its own",)
+
+
+def test_a_window_on_a_lattice_is_refused():
+    asked = query("count(100000)")
+    made = prove(design(asked, 1, Consumer.of(asked.graph, support="all", loss="absolute")), asked)
+    assert made.kind == "lattice"
+    said = verify(forged(made, {"window": {"start": 0, "size": 5}})).reasons
+    assert said == ("a window is for weights of single answers",)

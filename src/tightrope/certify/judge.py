@@ -311,6 +311,7 @@ def check_header(told: Any) -> dict[str, Any]:
     """Return the header with its numbers read; whatever does not belong together is refused."""
     found: dict[str, Any] = _HEADER(told, "header")
     own, consumer, certificate = found["graph"], found["consumer"], found["certificate"]
+    weights, proof = found["weights"]["kind"], certificate and certificate["kind"]
     need(
         (found["query"] is None) == (own is not None),
         "a file names a question or holds a graph of its own, one of the two",
@@ -322,8 +323,7 @@ def check_header(told: Any) -> dict[str, Any]:
     )
     need(sound, "lengths are 1 and then the others in increasing order")
     if found["delta"] is not None:
-        plain = found["weights"]["kind"] == "dense" and found["limit"] is None
-        plain = plain and (certificate is None or certificate["kind"] == "multipliers")
+        plain = weights == "dense" and found["limit"] is None and proof in (None, "multipliers")
         need(plain and found["delta"] < 1, "δ < 1 goes with listed weights and with multipliers")
     need((consumer is None) == (found["expected_loss"] is None), "a loss belongs to a consumer")
     need((certificate is None) == (found["bound"] is None), "a bound belongs to a certificate")
@@ -331,12 +331,15 @@ def check_header(told: Any) -> dict[str, Any]:
         consumer is not None or (certificate is None and found["limit"] is None),
         "a certificate or a limit needs the consumer whose loss it is about",
     )
-    if found["weights"]["kind"] == "scores":
+    named = proof is None or (proof in ("unbounded", "stretched")) == (weights == "lattice")
+    need(named, "noise on a lattice has certificates of its own")
+    sound = found["window"] is None or weights not in ("lattice", "scores")
+    need(sound, "a window is for weights of single answers")
+    if weights == "scores":
         bare = consumer is None and found["outputs"] is None and not found["sections"]
         need(bare and own is None, "scores have a question, and neither lists nor a consumer")
     if consumer is not None:
-        by_rule = certificate is not None and certificate["kind"] == "unbounded"
-        known = (certificate is not None and not by_rule) or consumer["support"] is None
+        known = proof not in (None, "unbounded") or consumer["support"] is None
         need((consumer["prior"] is not None) == known, "the consumer needs a prior")
         need(found["limit"] is None or consumer["support"] is None, "a limit is for a prior")
         if found["window"] is not None:
@@ -355,61 +358,50 @@ def check_header(told: Any) -> dict[str, Any]:
 
 def section_table(header: Mapping[str, Any], nodes: int) -> dict[str, tuple[int, int, int]]:
     """Return the sections that a header calls for: how many numbers, in which range."""
-    table: dict[str, tuple[int, int, int]] = {}
-    own, weights, consumer = header["graph"], header["weights"], header["consumer"]
-    limit, certificate = header["limit"], header["certificate"]
-    wide, outputs = 1 << 511, weights.get("outputs", nodes)
-    if certificate is not None and certificate["kind"] == "stretched":
-        ends = certificate["ends"]
-        table["prices"], table["cores"] = (ends, 0, 1 << 61), (2 * ends, 0, 2 * nodes)
-        if consumer["remapped"]:
-            table["guess_of"] = ends, 0, nodes
-    if weights["kind"] == "lattice":
-        return table
-    if own is not None and own["edges"]:
-        table["edges"] = 2 * own["edges"], 0, nodes
-        if len(own["lengths"]) > 1:
-            table["edge_lengths"] = own["edges"], 0, len(own["lengths"])
-    if weights["kind"] == "dense":
-        table["weights"] = nodes * outputs, 0, (1 << weights["bits"]) + 1
-    if weights["kind"] == "levels":
-        table["factors"] = nodes, 0, 1 << 100
-    if consumer is None:
-        return table
-    loss = consumer["loss"]
-    guesses = loss.get("guesses", nodes)
-    if consumer["prior"] is not None and consumer["prior"]["kind"] == "listed":
-        table["prior"] = nodes, 0, 1 << 62
-    if consumer["support"] is not None and consumer["support"]["kind"] == "listed":
-        table["support"] = consumer["support"]["count"], 0, nodes
-    if loss["kind"] == "listed":
-        table["loss"] = nodes * guesses, -wide, wide
-    if consumer["remapped"]:
-        table["guess_of"] = outputs, 0, guesses
-    actions = nodes
-    if limit is not None and limit["attacker"]["kind"] == "listed":
-        actions = limit["attacker"]["actions"]
-        table["attack"] = actions * nodes, -wide, wide
-    if certificate is None:
-        return table
-    if limit is not None:
-        table["choices"] = guesses * actions, 0, wide
-    kind = certificate["kind"]
+
+    def listed(part: Mapping[str, Any] | None) -> bool:
+        return part is not None and part["kind"] == "listed"
+
+    own = header["graph"] or {"edges": 0, "lengths": [1]}
+    weights, limit, proof = header["weights"], header["limit"], header["certificate"] or {}
+    consumer = header["consumer"] or {"prior": None, "support": None, "loss": {"kind": "binary"}}
+    loss, attacker = consumer["loss"], None if limit is None else limit["attacker"]
+    kind, outputs, guesses = (
+        proof.get("kind"),
+        weights.get("outputs", nodes),
+        loss.get("guesses", nodes),
+    )
+    actions, arcs, ends = (
+        (attacker or {}).get("actions", nodes),
+        proof.get("arcs", 0),
+        proof.get("ends", 0),
+    )
+    wide, lengths = 1 << 511, len(own["lengths"])
+    table = {
+        "edges": (2 * own["edges"], 0, nodes),
+        "edge_lengths": (own["edges"] * (lengths > 1), 0, lengths),
+        "weights": (nodes * outputs * (weights["kind"] == "dense"), 0, (1 << weights["bits"]) + 1),
+        "factors": (nodes * (weights["kind"] == "levels"), 0, 1 << 100),
+        "prior": (nodes * listed(consumer["prior"]), 0, 1 << 62),
+        "support": (consumer["support"]["count"] if listed(consumer["support"]) else 0, 0, nodes),
+        "loss": (nodes * guesses * listed(loss), -wide, wide),
+        "guess_of": ((ends or outputs) * consumer.get("remapped", False), 0, guesses),
+        "attack": (actions * nodes * listed(attacker), -wide, wide),
+        "choices": (guesses * actions * (limit is not None and kind is not None), 0, wide),
+        "cores": (2 * guesses * (kind == "stairs"), 0, nodes),
+        "roots": (guesses * (kind == "tree"), 0, nodes),
+        "cut_steps": ((nodes - 1) * (kind == "line"), 0, nodes + 1),
+        "arc_guess": (arcs, 0, guesses),
+        "arc_from": (arcs, 0, nodes),
+        "arc_to": (arcs, 0, nodes),
+        "arc_value": (arcs, 0, wide),
+        "phi": ((1 if proof.get("constant") else nodes) * (kind == "phi"), 0, 1 << 62),
+    }
     if kind in ("multipliers", "tree", "line", "stairs"):
         table["prices"] = nodes, -wide, wide
-    if kind == "stairs":
-        table["cores"] = 2 * guesses, 0, nodes
-    if kind == "multipliers" and certificate["arcs"]:
-        table["arc_guess"] = certificate["arcs"], 0, guesses
-        table["arc_from"] = table["arc_to"] = certificate["arcs"], 0, nodes
-        table["arc_value"] = certificate["arcs"], 0, wide
-    if kind == "tree":
-        table["roots"] = guesses, 0, nodes
-    if kind == "line" and nodes > 1:
-        table["cut_steps"] = nodes - 1, 0, nodes + 1
-    if kind == "phi":
-        table["phi"] = 1 if certificate["constant"] else nodes, 0, 1 << 62
-    return table
+    if kind == "stretched":
+        table |= {"prices": (ends, 0, 1 << 61), "cores": (2 * ends, 0, 2 * nodes)}
+    return {name: part for name, part in table.items() if part[0]}
 
 
 # -- the file -----------------------------------------------------------------------------
@@ -2772,13 +2764,12 @@ def _judge_lattice(file: File, report: Verification) -> None:
         )
     if consumer is None:
         return
-    loss, kind = str(consumer["loss"]["kind"]), told and told["kind"]
-    worst = consumer["support"] is not None
+    loss, worst = str(consumer["loss"]["kind"]), consumer["support"] is not None
+    ends = told is not None and told["kind"] == "stretched"
     if worst:
-        sound = consumer["support"]["kind"] == "all" and not consumer["remapped"]
-        sound = sound and kind in (None, "unbounded")
+        sound = consumer["support"]["kind"] == "all" and not consumer["remapped"] and not ends
     else:
-        sound = consumer["prior"]["kind"] == "uniform" and kind == "stretched"
+        sound = consumer["prior"]["kind"] == "uniform" and ends
     sound = sound and loss != "listed" and header["limit"] is None
     need(sound, "noise on a lattice has a worst loss, or one for a uniform prior with prices")
     report.consumer = {

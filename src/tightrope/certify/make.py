@@ -52,8 +52,7 @@ from tightrope.certify.judge import (
     stretched_loss,
     window_graph,
 )
-from tightrope.certify.mechanism import Mechanism, checked
-from tightrope.certify.question import canonical_text, judged_graph
+from tightrope.certify.mechanism import Mechanism, canonical_text, checked, judged_graph
 from tightrope.certify.weights import LISTED_WEIGHTS, lattice_weights, round_channel, rule_weights
 from tightrope.channels import Channel, IntegerChannel, UnboundedNoise
 from tightrope.channels.privacy import allowed_ratio

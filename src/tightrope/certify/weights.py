@@ -57,7 +57,7 @@ from tightrope.certify.judge import (
     falling_levels,
     question_lattice,
 )
-from tightrope.certify.question import graph_sides
+from tightrope.certify.mechanism import graph_sides
 from tightrope.channels import Channel, GeometricChannel, IntegerChannel, ScaledPhi
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, TooLarge

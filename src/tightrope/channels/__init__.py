@@ -5,7 +5,13 @@
 [0.75, 0.25]
 """
 
-from tightrope.channels.base import Channel as Channel, RuleChannel as RuleChannel
+from tightrope.channels.base import (
+    Channel as Channel,
+    DeterministicChannel as DeterministicChannel,
+    IntegerChannel as IntegerChannel,
+    RuleChannel as RuleChannel,
+    rational as rational,
+)
 from tightrope.channels.compare import equal as equal
 from tightrope.channels.compose import (
     cascade as cascade,
@@ -20,11 +26,6 @@ from tightrope.channels.generality import (
     column_graph as column_graph,
     make_maximally_general as make_maximally_general,
     maximally_general as maximally_general,
-)
-from tightrope.channels.integer import (
-    DeterministicChannel as DeterministicChannel,
-    IntegerChannel as IntegerChannel,
-    rational as rational,
 )
 from tightrope.channels.privacy import (
     is_private as is_private,

@@ -7,15 +7,19 @@ row when asked and never hold :math:`n^2` numbers.
 
 from __future__ import annotations
 
+import math
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from html import escape
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import InputError, TooLarge, whole_number
 
 #: How far the sum of a row of floats may lie from 1.
 ROW_SUM_TOLERANCE = 1e-9
@@ -333,3 +337,291 @@ def check_same_inputs(first: Channel, second: Channel) -> None:
         raise InputError(
             f"both channels must have the same inputs, got {first.shape[0]} and {second.shape[0]}"
         )
+
+
+#: Integers below this size are added and multiplied by 2 in machine integers.
+MACHINE = 2**62
+
+
+class IntegerChannel(RuleChannel):
+    r"""The channel :math:`X[i,o] = W[i,o]/T` with integers W and one total T for all rows.
+
+    Nothing is rounded: privacy against a ratio p/q is :math:`q\,W[i,o] \le p\,W[h,o]` in
+    integers. Rows and the matrix are floats, each the nearest to its fraction.
+
+    Parameters
+    ----------
+    weights
+        Non-negative integers of any size; every row with the same positive sum.
+    total
+        The sum of every row; taken from the weights when left out.
+    inputs, outputs
+        Labels of rows and columns; the indices by default.
+
+    Attributes
+    ----------
+    weights
+        The integers, read-only: an ``int64`` array when the total fits, else an array of
+        Python integers.
+    total
+        The sum of every row.
+
+    Examples
+    --------
+    >>> response = IntegerChannel([[3, 1], [1, 3]])
+    >>> response.total, response.fraction(0, 0), response.row(1).tolist()
+    (4, Fraction(3, 4), [0.25, 0.75])
+    >>> IntegerChannel([[3, 1], [1, 2]])
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: every row of weights must sum to 4, but row 1 sums to 3
+    """
+
+    def __init__(
+        self,
+        weights: ArrayLike | Sequence[Sequence[int]],
+        total: int | None = None,
+        *,
+        inputs: Sequence[Hashable] | None = None,
+        outputs: Sequence[Hashable] | None = None,
+    ) -> None:
+        self.weights = _check_weights(weights)
+        self.shape = (self.weights.shape[0], self.weights.shape[1])
+        self.total = _check_total(self.weights, total)
+        self._set_labels(inputs, outputs)
+
+    def fraction(self, i: int, o: int) -> Fraction:
+        """Return the exact probability of output o when the true answer is node i."""
+        self._check_input(i)
+        self._check_output(o)
+        return Fraction(int(self.weights[i, o]), self.total)
+
+    def entry(self, i: int, o: int) -> float:
+        """Return the float nearest to one probability."""
+        return float(self.fraction(i, o))
+
+    def row(self, i: int) -> NDArray[np.float64]:
+        """Return row i in floats."""
+        self._check_input(i)
+        return self._floats(self.weights[i])
+
+    def column(self, o: int) -> NDArray[np.float64]:
+        """Return column o in floats."""
+        self._check_output(o)
+        return self._floats(self.weights[:, o])
+
+    def row_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Yield the matrix in floats as consecutive blocks of rows."""
+        step = max(1, LIMITS.block // self.shape[1])
+        for start in range(0, self.shape[0], step):
+            yield start, self._floats(self.weights[start : start + step])
+
+    def column_maxima(self) -> NDArray[np.float64]:
+        """Return the largest probability of each output in floats."""
+        return self._floats(self.weights.max(axis=0))
+
+    def column_maxima_sum(self) -> float:
+        """Return the float nearest to the sum of the column maxima."""
+        return sum(map(int, self.weights.max(axis=0))) / self.total
+
+    def _row_texts(self, i: int, digits: int) -> list[str]:
+        """Write row i as fractions, or as numbers where a fraction would be long."""
+        texts = [str(self.fraction(i, o)) for o in range(self.shape[1])]
+        values = zip(texts, self.row(i), strict=True)
+        return [text if len(text) <= 12 else f"{value:.6g}" for text, value in values]
+
+    def _floats(self, weights: NDArray[Any]) -> NDArray[np.float64]:
+        # Integers up to 2^53 are floats without rounding.
+        if self.total <= 2**53:
+            return np.asarray(weights / self.total, dtype=np.float64)
+        # Python divides two integers of any size with a single rounding; NumPy rounds thrice.
+        return (weights.astype(object) / self.total).astype(np.float64)
+
+    def __repr__(self) -> str:
+        total = str(self.total) if self.total < 10**20 else f"{self.total.bit_length()} bits"
+        return f"<IntegerChannel {self.shape[0]} inputs, {self.shape[1]} outputs, total {total}>"
+
+
+class DeterministicChannel(RuleChannel):
+    """The channel that reports ``targets[i]`` when the true answer is i.
+
+    Parameters
+    ----------
+    targets
+        The output of every input, as indices.
+    outputs
+        The number of outputs, or their labels; by default just enough for the targets.
+    inputs
+        Labels of the inputs; the indices by default.
+
+    Examples
+    --------
+    >>> parity = DeterministicChannel([0, 1, 0, 1], ["even", "odd"])
+    >>> parity.row(2).tolist(), parity.column(1).tolist()
+    ([1.0, 0.0], [0.0, 1.0, 0.0, 1.0])
+    """
+
+    def __init__(
+        self,
+        targets: ArrayLike,
+        outputs: int | Sequence[Hashable] | None = None,
+        *,
+        inputs: Sequence[Hashable] | None = None,
+    ) -> None:
+        labels: Sequence[Hashable] | None = None
+        count: int | None = None
+        if isinstance(outputs, int | np.integer):
+            count = int(outputs)
+        elif outputs is not None:
+            labels, count = outputs, len(outputs)
+        self.targets = check_indices(targets, count, "targets")
+        self.shape = (len(self.targets), int(self.targets.max()) + 1 if count is None else count)
+        self._set_labels(inputs, labels)
+
+    def row(self, i: int) -> NDArray[np.float64]:
+        """Return row i: a single one."""
+        self._check_input(i)
+        self._check_row("a row", self.shape[1])
+        values = np.zeros(self.shape[1])
+        values[self.targets[i]] = 1
+        return values
+
+    def column(self, o: int) -> NDArray[np.float64]:
+        """Return column o: ones where the target is o."""
+        self._check_output(o)
+        values: NDArray[np.float64] = (self.targets == o).astype(np.float64)
+        return values
+
+    def entry(self, i: int, o: int) -> float:
+        """Return 1 where o is the target of i, else 0."""
+        self._check_input(i)
+        self._check_output(o)
+        return float(self.targets[i] == o)
+
+    def column_maxima(self) -> NDArray[np.float64]:
+        """Return 1 for outputs that occur, else 0."""
+        self._check_row("the column maxima", self.shape[1])
+        return (np.bincount(self.targets, minlength=self.shape[1]) > 0).astype(np.float64)
+
+    def column_maxima_sum(self) -> float:
+        """Return the number of outputs that occur."""
+        return float(len(np.unique(self.targets)))
+
+
+def check_indices(values: ArrayLike, count: int | None, what: str) -> NDArray[np.int64]:
+    """Return a read-only list of indices below a count, or refuse with the place and value.
+
+    >>> check_indices([0, 2, 2], 3, "rows").tolist()
+    [0, 2, 2]
+    """
+    given = np.asarray(values)
+    if given.ndim != 1 or not given.size or not np.issubdtype(given.dtype, np.integer):
+        raise InputError(
+            f"{what} must be a non-empty list of whole numbers, got {str(values)[:60]}"
+        )
+    last = int(given.max()) if count is None else count - 1
+    bad = np.flatnonzero((given < 0) | (given > last))
+    if len(bad):
+        raise InputError(f"{what} must be in 0 … {last}, got {given[bad[0]]} at place {bad[0]}")
+    chosen: NDArray[np.int64] = given.astype(np.int64)
+    chosen.flags.writeable = False
+    return chosen
+
+
+def as_integers(channel: Channel) -> IntegerChannel | None:
+    """Return a channel with its weights as integers where it has such, as a function does.
+
+    >>> as_integers(DeterministicChannel([0, 1, 1])).weights.tolist()
+    [[1, 0], [0, 1], [0, 1]]
+    """
+    if isinstance(channel, DeterministicChannel):
+        weights = channel.matrix().astype(np.int64)
+        return IntegerChannel(weights, 1, inputs=channel.inputs, outputs=channel.outputs)
+    return channel if isinstance(channel, IntegerChannel) else None
+
+
+def rational(
+    matrix: Sequence[Sequence[Fraction | int | str]],
+    *,
+    inputs: Sequence[Hashable] | None = None,
+    outputs: Sequence[Hashable] | None = None,
+) -> IntegerChannel:
+    """Return the integer channel of a matrix of exact fractions.
+
+    Parameters
+    ----------
+    matrix
+        Fractions, integers, or texts such as ``"1/3"`` and ``"0.25"``; every row must sum to 1
+        exactly. Floats are refused: they are not the numbers they print as.
+    inputs, outputs
+        Labels of rows and columns; the indices by default.
+
+    Examples
+    --------
+    >>> rational([["2/3", "1/3"], ["1/4", "3/4"]]).weights.tolist()
+    [[8, 4], [3, 9]]
+    """
+    rows = [list(row) for row in matrix]
+    if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
+        raise InputError("a channel must be a non-empty rectangular matrix of fractions")
+    exact = [[_exact(value, i, o) for o, value in enumerate(row)] for i, row in enumerate(rows)]
+    for i, row in enumerate(exact):
+        if sum(row) != 1:
+            raise InputError(f"every row must sum to 1, but row {i} sums to {sum(row)}")
+    total = math.lcm(*(value.denominator for row in exact for value in row))
+    weights = [[value.numerator * (total // value.denominator) for value in row] for row in exact]
+    return IntegerChannel(weights, total, inputs=inputs, outputs=outputs)
+
+
+def _exact(value: Fraction | int | str, i: int, o: int) -> Fraction:
+    try:
+        if isinstance(value, str):
+            return Fraction(value)
+        if isinstance(value, numbers.Rational) and not isinstance(value, bool):
+            return Fraction(int(value.numerator), int(value.denominator))
+    except (ValueError, ZeroDivisionError):
+        pass
+    raise InputError(
+        f"probabilities must be fractions, integers or texts such as '1/3', got {value!r} at "
+        f"row {i}, column {o}"
+    )
+
+
+def _check_weights(weights: ArrayLike | Sequence[Sequence[int]]) -> NDArray[Any]:
+    try:
+        given = np.array(weights)
+        if not np.issubdtype(given.dtype, np.integer):
+            given = np.array(weights, dtype=object)
+    except (ValueError, OverflowError):
+        raise InputError("weights must be a rectangular matrix of integers") from None
+    if given.ndim != 2 or 0 in given.shape:
+        raise InputError(f"weights must be a non-empty matrix, got shape {given.shape}")
+    if given.dtype == object:
+        for (i, o), value in np.ndenumerate(given):
+            if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
+                raise InputError(f"weights must be integers, got {value!r} at row {i}, column {o}")
+            given[i, o] = int(value)
+    bad = np.argwhere(given < 0)
+    if len(bad):
+        i, o = map(int, bad[0])
+        raise InputError(f"weights must be non-negative, got {given[i, o]} at row {i}, column {o}")
+    fits = int(given.max()) * given.shape[1] < MACHINE
+    exact: NDArray[Any] = given.astype(np.int64 if fits else object)
+    if not fits and all(sum(map(int, row)) < MACHINE for row in given):
+        exact = given.astype(np.int64)
+    exact.flags.writeable = False
+    return exact
+
+
+def _check_total(weights: NDArray[Any], total: int | None) -> int:
+    sums = weights.sum(axis=1)
+    wanted = int(sums[0]) if total is None else whole_number(total, "the total")
+    wrong = np.flatnonzero(sums != wanted)
+    if len(wrong):
+        raise InputError(
+            f"every row of weights must sum to {wanted}, but row {wrong[0]} sums to "
+            f"{sums[wrong[0]]}"
+        )
+    if wanted == 0:
+        raise InputError("every row of weights must have a positive sum, but row 0 sums to 0")
+    return wanted

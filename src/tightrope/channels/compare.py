@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.channels.base import Channel
-from tightrope.channels.integer import IntegerChannel
+from tightrope.channels.base import Channel, IntegerChannel
 from tightrope.channels.structured import GeometricChannel
 from tightrope.errors import InputError, TooLarge
 

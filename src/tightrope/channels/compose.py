@@ -18,17 +18,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels.base import (
     LIMITS,
+    MACHINE,
     ROW_SUM_TOLERANCE,
     Channel,
-    RuleChannel,
-    check_same_inputs,
-)
-from tightrope.channels.integer import (
-    MACHINE,
     DeterministicChannel,
     IntegerChannel,
+    RuleChannel,
     as_integers,
     check_indices,
+    check_same_inputs,
 )
 from tightrope.errors import InputError
 

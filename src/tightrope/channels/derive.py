@@ -39,9 +39,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope import exact
-from tightrope.channels.base import Channel, check_same_inputs
+from tightrope.channels.base import Channel, IntegerChannel, as_integers, check_same_inputs
 from tightrope.channels.compare import Groups, reduced
-from tightrope.channels.integer import IntegerChannel, as_integers
 from tightrope.errors import CheckFailed, InputError, TooLarge
 
 Floats = NDArray[np.float64]

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from tightrope.channels.base import Channel
-from tightrope.channels.integer import IntegerChannel, rational
+from tightrope.channels.base import Channel, IntegerChannel, rational
 from tightrope.errors import InputError
 from tightrope.files import read_rows, write_text
 

@@ -30,10 +30,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.channels.base import Channel
+from tightrope.channels.base import Channel, DeterministicChannel, IntegerChannel, rational
 from tightrope.channels.compare import equal
 from tightrope.channels.compose import cascade
-from tightrope.channels.integer import DeterministicChannel, IntegerChannel, rational
 from tightrope.channels.privacy import allowed_ratio, check_sizes, is_private, log_ratio
 from tightrope.channels.structured import GeometricChannel, KroneckerChannel, ScaledPhi
 from tightrope.epsilon import Epsilon, Level

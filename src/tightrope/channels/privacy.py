@@ -30,9 +30,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.channels.base import LIMITS, Channel, RuleChannel
+from tightrope.channels.base import LIMITS, Channel, IntegerChannel, RuleChannel
 from tightrope.channels.compose import CascadeChannel
-from tightrope.channels.integer import IntegerChannel
 from tightrope.channels.structured import (
     GeometricChannel,
     KroneckerChannel,

@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.channels.base import LIMITS, Channel, RuleChannel
-from tightrope.channels.integer import DeterministicChannel
+from tightrope.channels.base import LIMITS, Channel, DeterministicChannel, RuleChannel
 from tightrope.channels.structured import (
     GeometricChannel,
     KroneckerChannel,

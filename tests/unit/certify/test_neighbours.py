@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tightrope.certify.judge import Refused, box_sums
-from tightrope.certify.question import graph_sides, judged_graph
+from tightrope.certify.mechanism import graph_sides, judged_graph
 from tightrope.graphs import (
     CappedPathPower,
     CartesianProduct,

@@ -9,7 +9,7 @@ from tests.forged import forged
 
 from tightrope.certify import certify, judge, judge_script, verify, write
 from tightrope.certify.judge import Refused, question_graph
-from tightrope.certify.question import derived_graph
+from tightrope.certify.mechanism import derived_graph
 from tightrope.channels import GeometricChannel
 from tightrope.consumers import Consumer
 from tightrope.optimize import design
