@@ -87,6 +87,8 @@ QUESTIONS = [
     "select avg(age) from people where smoker or region <> 'south'",
     "select region, sum(age) from people group by region",
     "select case when height > 1 then 'a' else 'b' end as h, avg(age) from people group by h",
+    "select smoker, count(distinct id) from people group by smoker",
+    "select smoker, mode(region) from people group by smoker",
 ]
 
 
@@ -185,6 +187,52 @@ def test_postgresql(server):
         kept = PostgreSQL(server, rows[steps:])
         with kept.db:
             walk(kept, rows[:steps], near, move)
+
+
+# -- people with several rows -------------------------------------------------------------------
+
+SEVERAL = [
+    "select count(*) from people where age > 30",
+    "select region, count(*) from people group by region",
+    "select region, smoker, count(distinct id) from people group by region, smoker",
+    "select count(*) filter (where smoker), count(*) filter (where age > 30) from people",
+    "select region, sum(age) from people group by region",
+    "select region, avg(age) from people group by region",
+    "select region, median(age) from people group by region",
+    "select region, mode(smoker) from people group by region",
+]
+
+
+def rows_of(chance, person):
+    """Up to four rows of one person, of whom two count."""
+    return [
+        (person, chance.randrange(91), 1.5, chance.choice(["north", "south", "x"]),
+         chance.random() < 0.5, DAY)
+        for _ in range(chance.randrange(5))
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("near", ["add-remove", "change-one", "either"])
+def test_all_rows_of_a_person_move_as_many_steps_as_are_paid_for(near, tmp_path):
+    facts = parse_facts(FACTS.format(near=near, person='person = "id"\ncontributions = 2'))
+    facts = replace(facts, tables={"people": replace(facts.table("people"), population=8)})
+    chance, furthest = random.Random(20), dict.fromkeys(SEVERAL, 0)
+    for _ in range(25):
+        crowd = [rows_of(chance, k) for k in range(8)]
+        other = [[] if near == "add-remove" else rows_of(chance, 0), *crowd[1:]]
+        tables = [Arrow(tmp_path, list(itertools.chain(*rows))).place for rows in (crowd, other)]
+        for sql in SEVERAL:
+            shape = replace(read_shape(sql, facts), by_score=True)
+            nodes = []
+            for table in tables:
+                with open_source(table, shape.table) as source:
+                    nodes.append(SealedQuery(source, shape).nodes())
+            for draw, here, there in zip(shape.draws, *nodes, strict=True):
+                graph = Counts(near) if draw.by_score else graph_of(draw)
+                moves = sum(int(graph.distance(i, j)) for i, j in zip(here, there, strict=True))
+                assert moves <= draw.width, (sql, draw)
+                furthest[sql] = max(furthest[sql], moves / draw.width)
+    assert all(share >= 1 / 2 for share in furthest.values())  # what is paid for is used
 
 
 # -- questions with an answer graph of one's own -------------------------------------------------

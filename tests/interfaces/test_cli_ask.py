@@ -88,6 +88,17 @@ def test_sums_means_and_bins_by_group(run):
     assert 20 <= whole["rows"][0]["m"]["value"] <= 60
 
 
+def test_the_commonest_value_of_each_group(run):
+    sql = "select sex, mode(region) as most, count(*) as n from people group by sex"
+    told = run("ask", sql, "--epsilon", "4", "--json").data
+    assert told["columns"] == ["sex", "most", "n"]
+    assert {row["most"]["value"] for row in told["rows"]} <= {"north", "south"}
+    assert all("of the largest" in row["most"]["note"] for row in told["rows"])
+    paid = run("ledger", "show", "--json").data["answers"]  # ledger.db, where none is named
+    assert [one["query"] for one in paid] == ["commonest(2)", "histogram(40,2)"]
+    assert paid[1]["hash"] == told["receipt"][1]["hash"]
+
+
 def test_intervals_that_hold_at_once_are_wider(run):
     sql = "select region, count(*) as n from people group by region"
     words = ("ask", sql, "--epsilon", "1", "--dry-run", "--json")
@@ -215,7 +226,7 @@ def test_without_facts(run):
     refused = run("ask", COUNT, *words)
     assert "--population N" in refused.err
     refused = run("ask", f"{COUNT} where age > 30", *words, "--population", "40")
-    assert "--column age:WHAT" in refused.err
+    assert "--column age:0..120" in refused.err
     done = run(
         "ask", f"{COUNT} where age > 30", *words, "--population", "40", "--column", "age:20..60"
     )

@@ -274,8 +274,11 @@ def estimates(
         return {(name,): (_each(mechanisms[1], output, level)[0],) for name, output in answer}
     if isinstance(made, ScoreMechanism):
         if shape.kind is Kind.MOST:
-            note = str(score_error(made, level))
-            return {(): (Estimate(shape.groups[answer], note=note),)}
+            note, drawn = str(score_error(made, level)), answer[0] if shape.keys else [answer]
+            return {
+                name: (Estimate(shape.groups[value], note=note),)
+                for name, value in zip(shape.cells, drawn, strict=True)
+            }
         pairs = [sorted(pair) for pair in zip(*answer, strict=True)]
         return {
             name: (Estimate(_tidy(Fraction(low + high, 2)), low, high),)

@@ -128,10 +128,11 @@ class Part:
         return tuple(known.get(k) or promised_error(counting, confidence)[0] for k in shape.shows)
 
     @property
-    def groups(self) -> int:
+    def groups(self) -> int | None:
         """How many groups have a number: everybody else has a count only."""
-        counted = self.shape.kind in (Kind.GROUPS, Kind.MOST)
-        return len(self.shape.groups if counted else self.shape.cells)
+        if not self.shape.grouped_by:
+            return None
+        return len(self.shape.groups if self.shape.kind is Kind.GROUPS else self.shape.cells)
 
     @property
     def people(self) -> int:
@@ -166,7 +167,7 @@ class Question:
         """Say what error the numbers will have, by their titles."""
         found: dict[str, str] = {}
         for part in self.parts:
-            groups = f" in {part.groups} groups" if part.shape.axes else ""
+            groups = f" in {part.groups} groups" if part.groups else ""
             texts = error_texts(part, confidence)
             found |= {title + groups: text for title, text in texts.items()}
         return found
@@ -198,7 +199,7 @@ class Question:
                 {
                     "titles": list(part.shape.titles),
                     "queries": [draw.query for draw in part.shape.draws],
-                    "groups": part.groups if part.shape.axes else None,
+                    "groups": part.groups,
                     "error": [float(x) for x in _few(part.error(confidence))],
                     **({"people": part.people} if not has_error(part.shape) else {}),
                     "mechanisms": [made.digest for made in part.mechanisms],
@@ -576,7 +577,7 @@ def _merged(shapes: Sequence[Shape]) -> list[Shape]:
 def _each(shapes: Sequence[Shape], confidence: Fraction) -> Fraction:
     """Return the level of each number at which all of them hold at once [Bonferroni]."""
     numbers = sum(
-        len(shape.titles) * (len(shape.groups) if shape.axes and shape.kind is not Kind.MOST else 1)
+        len(shape.titles) * len(shape.groups if shape.kind is Kind.GROUPS else shape.cells)
         for shape in shapes
     )
     return 1 - (1 - confidence) / max(numbers, 1)
@@ -717,6 +718,13 @@ def _quality(part: Part, confidence: Fraction) -> list[str]:
         else:
             notes.append(_claim(draw, made))
     shape, sums = part.shape, (*part.shape.shows, part.shape.kind)
+    if shape.table.person is not None and not (shape.people and not shape.axes):
+        rows = shape.rows_per_person
+        what = "group" if shape.people else "row"
+        notes.append(
+            f"Of each person {rows} {what}{'s' * (rows > 1)} count{'s' * (rows == 1)} at most, the "
+            "first in the order of their values."
+        )
     if Kind.SUM in sums and shape.is_fixed and shape.column and not shape.column.complete:
         notes.append(f"Whoever has no {shape.column.name} adds {shape.missing} to the sum.")
     errors, theirs = part.error(confidence), part.usual(confidence)

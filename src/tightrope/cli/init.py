@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 def init(
+    file: str | None = None,
     *,
     table: str | None = None,
     source: str | None = None,
@@ -40,10 +41,12 @@ def init(
 
     Parameters
     ----------
+    file : FILE
+        Where the table is: a file or an address.
     table : NAME
         The name of the table in SQL; that of a file by default.
     source : URL
-        Where the table is: a file or an address.
+        Another way to say where the table is.
     population : N
         The number of people: public knowledge. With --data-is-public, the rows by default.
     budget : E
@@ -64,8 +67,8 @@ def init(
 
     Examples:
       tightrope init
-      tightrope init --source people.csv --population 5000 --budget 2
-      tightrope init --table people --source people.csv --population 5000 --budget 2 \\
+      tightrope init people.csv --population 5000 --budget 2
+      tightrope init people.csv --population 5000 --budget 2 \\
           --column age:0..120 --column region:north,south
 
     >>> init(population=5, as_json=True)
@@ -86,7 +89,9 @@ def init(
     from tightrope.publish.sources import own_name
     from tightrope.queries import Neighbours
 
-    talk = not as_json and sys.stdin.isatty()
+    if file is not None and source is not None:
+        raise InputError(f"the table is at one place, got {file} and --source {source}")
+    source, talk = file or source, not as_json and sys.stdin.isatty()
     if talk and source is None:
         source = _ask("Where the table is (a file or an address; empty: said later)", "", talk)
     name = table or own_name(source) or _ask("The name of the table in SQL", "--table", talk)
@@ -134,8 +139,8 @@ def init(
     write_facts(facts, out, [one for one in undeclared if one not in columns], replace=replace)
 
     def draw(console: Console) -> None:
-        console.print(read_text(out), markup=False, end="")
-        console.print(f"written: {out}", markup=False)
+        console.print(read_text(out), markup=False, end="", soft_wrap=True)
+        console.print(f"written: {out}", markup=False, soft_wrap=True)
         if undeclared:
             console.print(
                 f"Add what is public about {', '.join(undeclared)} there before you sum, group or "

@@ -13,7 +13,7 @@ import typer
 from tightrope.cli.output import tell
 
 
-def show_ledger(url: str, *, last: int = 20, as_json: bool = False) -> None:
+def show_ledger(url: str = "ledger.db", *, last: int = 20, as_json: bool = False) -> None:
     """Show the budgets of a ledger, what is left of them, and the answers that were paid for.
 
     Parameters
@@ -22,7 +22,7 @@ def show_ledger(url: str, *, last: int = 20, as_json: bool = False) -> None:
         How many of the newest answers to list.
 
     Examples:
-      tightrope ledger show ledger.db
+      tightrope ledger show
       tightrope ledger show ledger.db --last 100
     """
     from tightrope.publish.accounts import shown
@@ -51,7 +51,7 @@ def show_ledger(url: str, *, last: int = 20, as_json: bool = False) -> None:
             for name, account in accounts.items()
         },
         "answers": [
-            {"position": entry.position, "time": entry.time}
+            {"position": entry.position, "time": entry.time, "hash": entry.hash}
             | {word: entry.body.get(word) for word in listed}
             for entry in paid[max(len(paid) - last, 0) :]
         ],
@@ -70,15 +70,16 @@ def show_ledger(url: str, *, last: int = 20, as_json: bool = False) -> None:
     for entry in paid[max(len(paid) - last, 0) :]:
         body = entry.body
         told = str(body["answer"])
+        asked = ", ".join(dict.fromkeys(str(body.get("query")).split(", ")))
         rows[f"  {entry.position}  {entry.time[:16]}"] = (
-            f"ε = {body.get('epsilon')}  {body.get('query')}: "
+            f"ε = {shown(Fraction(body['charges'][0]['amount']))}  {asked}: "
             f"{told if len(told) <= 60 else told[:59] + '…'}  (key {body['key']})"
         )
     tell(as_json, data, f"ledger {ledger.store.name}", rows)
 
 
 def verify_ledger(
-    url: str,
+    url: str = "ledger.db",
     *,
     receipt: list[Path] | None = None,
     head: list[str] | None = None,
@@ -137,7 +138,9 @@ def verify_ledger(
         raise typer.Exit(1)
 
 
-def export_ledger(url: str, *, out: Path | None = None, as_json: bool = False) -> None:
+def export_ledger(
+    url: str = "ledger.db", *, out: Path | None = None, as_json: bool = False
+) -> None:
     """Export every entry of a ledger as JSON lines; with --json, as one JSON object.
 
     Parameters
@@ -283,7 +286,9 @@ def init_ledger(url: str, *, as_json: bool = False) -> None:
     tell(as_json, data, f"ledger {ledger.store.name}", {k: str(v) for k, v in data.items()})
 
 
-def accept_facts(url: str, *, facts: Path | None = None, as_json: bool = False) -> None:
+def accept_facts(
+    url: str = "ledger.db", *, facts: Path | None = None, as_json: bool = False
+) -> None:
     """Record that the public facts have changed: the population, or which partitions are fixed.
 
     An account is bound to these at its first use, so that nobody who asks can bring other facts.

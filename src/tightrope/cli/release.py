@@ -17,7 +17,7 @@ def release(
     mechanism: Path,
     *,
     sql: str,
-    ledger: str,
+    ledger: str = "ledger.db",
     data: str | None = None,
     facts: Path | None = None,
     budget: str | None = None,

@@ -27,10 +27,11 @@ Nothing here is ever read from the data.
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -198,8 +199,9 @@ class Table:
             return close[0]
         raise InputError(
             f"column {name!r} is not declared: add tables.{self.name}.columns.{name} to the "
-            f"public facts, or --column {name}:WHAT where there are none (declared: "
-            f"{', '.join(self.columns) or 'none'})"
+            'public facts, such as { bounds = [0, 120] }, { values = ["a", "b"] } or '
+            f'{{ type = "number" }}, or --column {name}:0..120 where there are none (declared: '
+            f"{', '.join(self.columns) or 'none'}){_meant(name, self.columns)}"
         )
 
     def has_column(self, name: str) -> bool:
@@ -255,7 +257,7 @@ class Facts:
             return close[0]
         raise InputError(
             f"table {name!r} is not declared: add [tables.{name}] to the public facts "
-            f"(declared: {', '.join(self.tables) or 'none'})"
+            f"(declared: {', '.join(self.tables) or 'none'}){_meant(name, self.tables)}"
         )
 
     def user_budget(self, name: str) -> Fraction:
@@ -266,6 +268,11 @@ class Facts:
                 f"facts (declared: {', '.join(self.users) or 'none'})"
             )
         return self.users[name]
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name.lower(), known, 1)
+    return f": did you mean {close[0]!r}?" if close else ""
 
 
 # -- reading tightrope.toml: every error names the key ------------------------------------------

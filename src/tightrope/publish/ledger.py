@@ -116,8 +116,9 @@ class Ledger:
         self.hold = hold
         if not self.store.exists:
             raise LedgerError(
-                f"{self.store.name}: there is no ledger here; make one with Ledger.create or "
-                "'tightrope ledger init', or let tightrope release make it with --budget"
+                f"{self.store.name}: there is no ledger here; make one with "
+                "'tightrope ledger init', or let ask or release make it: give --budget, or set "
+                "budget in the public facts"
             )
         version = VERSION
         with contextlib.suppress(LedgerError), self.store.reading() as look:

@@ -236,6 +236,8 @@ def _select(shape: Shape, relation: str, wide: str | None = None, key: str = _PE
     where = _all_rows(shape, key)
     rows = _numbered(shape, where, exp.table_(exp.to_identifier(relation, quoted=True)), key)
     places = [_place(axis) for axis in shape.axes]
+    if shape.people:  # numbered by person and group, below
+        places = [quoted(_group(k)) for k in range(len(places))]
     if shape.kind is Kind.QUANTILE and shape.column is not None:
         places.append(_clamped(shape.column.name, shape.bounds, exp.null()))
     if shape.kind is Kind.FOUND and shape.column is not None:
@@ -347,6 +349,10 @@ def _all_rows(shape: Shape, key: str) -> Any:
     return exp.and_(*conditions) if conditions else None
 
 
+def _group(place: int) -> str:
+    return f"tightrope_group_{place}"
+
+
 def _numbered(shape: Shape, where: Any, table: Any, key: str) -> Any:
     """Return the rows with numbers for each person's, where people may have several."""
     from sqlglot import exp
@@ -354,6 +360,12 @@ def _numbered(shape: Shape, where: Any, table: Any, key: str) -> Any:
     if shape.table.person is None:
         return table
     names = sorted(column.name for column in shape.columns)
+    if shape.people and shape.axes:  # somebody counts once in each of several groups
+        groups = [exp.alias_(_place(x), _group(k), quoted=True) for k, x in enumerate(shape.axes)]
+        names = [_group(k) for k in range(len(groups))]
+        table = exp.select(quoted(key), *groups).distinct().from_(table)
+        table = (table if where is None else table.where(where)).subquery("tightrope_people")
+        where = None
     number = exp.Window(
         this=exp.RowNumber(),
         partition_by=[quoted(key)],

@@ -213,8 +213,17 @@ class Shape:
 
     @property
     def rows_per_person(self) -> int:
-        """How many rows of one person count."""
-        return 1 if self.people else self.table.contributions
+        """How many rows of one person count; of people by group, in how many groups."""
+        return 1 if self.people and not self.axes else self.table.contributions
+
+    @property
+    def _by_row(self) -> tuple[int, Neighbours]:
+        """How many rows one person has where each is a step of its own, and their relation.
+
+        Rows of one person may be in several groups, so no step of a group holds all of them.
+        """
+        rows, near = self.rows_per_person, self.table.neighbours
+        return rows, Neighbours.EITHER if rows > 1 and near.allows_change else near
 
     @property
     def columns(self) -> list[Column]:
@@ -231,22 +240,32 @@ class Shape:
         """What the rows of the answer are named by."""
         if self.kind is Kind.FOUND:
             return (self._named().name,)
-        return () if self.kind is Kind.MOST else tuple(axis.title for axis in self.axes)
+        return tuple(axis.title for axis in self.grouped_by)
+
+    @property
+    def grouped_by(self) -> tuple[Axis, ...]:
+        """The axes of the groups; the last one of a commonest value is that of the values."""
+        return self.axes[:-1] if self.kind is Kind.MOST else self.axes
 
     # -- groups ---------------------------------------------------------------------------
 
     @property
     def cells(self) -> tuple[tuple[Value, ...], ...]:
-        """Every combination of classes."""
+        """Every combination of the classes that are grouped by."""
         if math.prod(len(axis.classes) for axis in self.axes) > 1_000_000:
             raise InputError("a question has at most 1000000 groups: make larger ones")
-        return tuple(itertools.product(*(axis.classes for axis in self.axes)))
+        return tuple(itertools.product(*(axis.classes for axis in self.grouped_by)))
 
     @property
     def groups(self) -> tuple[Any, ...]:
-        """The groups, and the class of everybody else where the answer needs one."""
+        """The groups, and the class of everybody else where the answer needs one.
+
+        Of a commonest value, the values.
+        """
+        if self.kind is Kind.MOST:
+            return self.axes[-1].classes
         names: tuple[Any, ...] = self.cells if len(self.axes) != 1 else self.axes[0].classes
-        if self.kind is Kind.MOST or not self.has_others:
+        if not self.has_others:
             return names
         if OTHER in names:
             raise InputError(
@@ -263,7 +282,7 @@ class Shape:
         if self.kind is Kind.MEAN and self.column is not None:  # its count is of those with a value
             are_all = are_all and self.column.complete
         covered = are_all and all(axis.rest is not None for axis in self.axes)
-        return bool(self.axes) and not self.table.neighbours.allows_absent and not covered
+        return bool(self.axes) and not self._by_row[1].allows_absent and not covered
 
     # -- sums -----------------------------------------------------------------------------
 
@@ -302,7 +321,8 @@ class Shape:
         low, high = (bound - self.centre for bound in self.bounds)
         if self.is_fixed and not self.is_divided:
             return low, high
-        return self.rows_per_person * min(low, 0), self.rows_per_person * max(high, 0)
+        rows = 1 if self.axes else self.rows_per_person
+        return rows * min(low, 0), rows * max(high, 0)
 
     def _count(self) -> Draw:
         people, rows = self.table.needed_population(), self.rows_per_person
@@ -312,12 +332,13 @@ class Shape:
     def _sum(self) -> Draw:
         people, near = self.table.needed_population(), self.table.neighbours
         low, high = self.shares
-        times, width = (len(self.cells), 1) if self.axes else (1, 1)
+        times, width = (len(self.cells), self.rows_per_person) if self.axes else (1, 1)
+        people *= width
         in_groups = bool(self.axes) and near.allows_change
         if in_groups:
             # One person may leave one group and enter another, a step in each; or change within
             # one, which is as much as to leave and to come: two steps there.
-            near, width = Neighbours.EITHER, 2
+            near, width = Neighbours.EITHER, 2 * width
         if (near.allows_change and not in_groups) or not low:
             slots, offset, step = people, low * people, max(high - low, 1)
         else:  # somebody comes or goes, with a value on either side of 0
@@ -325,19 +346,25 @@ class Shape:
             slots, offset, near = 2 * people, -step * people, Neighbours.EITHER
         return Draw(f"sum({slots},{step})", near, times, width, offset, slots * step)
 
+    def _histogram(self) -> Draw:
+        rows, near = self._by_row
+        rest = f"{self.table.needed_population() * rows},{len(self.groups)}"
+        return Draw(f"histogram({rest})", near, width=rows)
+
     def _by_score(self) -> Draw:
         near, rows = self.table.neighbours, self.rows_per_person
-        each = "" if rows == 1 else f",{rows}"
+        each = "" if rows == 1 or self.grouped_by else f",{rows}"
         if self.kind is Kind.MOST:
-            return Draw(f"commonest({len(self.groups)}{each})", near, by_score=True)
-        (low, high), rank = self.bounds, self.rank
-        text = f"quantile({rank.numerator}/{rank.denominator},{high - low + 1}{each})"
-        if not self.axes:
+            text = f"commonest({len(self.groups)}{each})"
+        else:
+            (low, high), rank = self.bounds, self.rank
+            text = f"quantile({rank.numerator}/{rank.denominator},{high - low + 1}{each})"
+        if not self.grouped_by:
             return Draw(text, near, by_score=True)
         # As in a sum: one person may leave one group and enter another.
         both = near.allows_change
         near = Neighbours.EITHER if both else near
-        return Draw(text, near, len(self.cells), 1 + both, by_score=True)
+        return Draw(text, near, len(self.cells), (1 + both) * rows, by_score=True)
 
     # -- queries --------------------------------------------------------------------------
 
@@ -347,33 +374,32 @@ class Shape:
         if self.kind is Kind.DECLARED:
             raise InputError("the answer graph of this SQL must be named: it is no known shape")
         near = self.table.neighbours
-        if self.kind is Kind.MOST and not self.by_score:
+        if self.kind is Kind.MOST and not (self.by_score or self.grouped_by):
             return (Draw(f"choice({len(self.groups)})", near),)
         if self.kind in (Kind.MOST, Kind.QUANTILE):
             return (self._by_score(),) * (1 if self.ends is None else 2)
-        people = self.table.needed_population()
-        one_row = (Kind.COUNTS, Kind.MODULO, Kind.FOUND)
-        if self.rows_per_person > 1 and (self.axes or self.kind in one_row):
+        people, (rows, each) = self.table.needed_population(), self._by_row
+        if rows > 1 and self.kind in (Kind.MODULO, Kind.FOUND):
             raise InputError(
-                f"{self.kind.value} with {self.rows_per_person} rows for each person is no known "
-                f"query: set tables.{self.table.name}.contributions to 1, or name the answer graph"
+                f"{self.kind.value} with {rows} rows for each person is no known query: set "
+                f"tables.{self.table.name}.contributions to 1, or name the answer graph"
             )
         if self.kind is Kind.COUNT:
             return (self._count(),)
         if self.kind is Kind.FOUND:
             # Keep or drop, then a count; in each of its groups a person comes or goes.
-            width, each = 1 + near.allows_change, Neighbours.ADD_REMOVE
-            return tuple(Draw(f"count({people})", each, width=width) for _ in range(2))
+            come = Draw(f"count({people})", Neighbours.ADD_REMOVE, width=1 + near.allows_change)
+            return come, come
         if self.kind is Kind.GROUPS:
-            return (Draw(f"histogram({people},{len(self.groups)})", near),)
+            return (self._histogram(),)
         if self.kind is Kind.COUNTS:
-            return (Draw(f"counts({people},{len(self.conditions)})", near),)
+            return (Draw(f"counts({people * rows},{len(self.conditions)})", each, width=rows),)
         if self.kind is Kind.MODULO:
             return (Draw(f"count_mod({people},{self.modulus})", near),)
         if not self.is_divided:
             return (self._sum(),)
         if self.axes:
-            return self._sum(), Draw(f"histogram({people},{len(self.groups)})", near)
+            return self._sum(), self._histogram()
         return self._sum(), self._count()
 
     @property
@@ -469,7 +495,7 @@ def answers_of(shape: Shape, rows: Sequence[Sequence[Any]]) -> list[list[Hashabl
     [[33], [9]]
     """
     if shape.kind is Kind.COUNTS:
-        people = shape.table.needed_population()
+        people = shape.table.needed_population() * shape.rows_per_person
         return [[tuple(min(int(number), people) for number in rows[0])]]
     if shape.kind is Kind.QUANTILE:
         return _counts_by_value(shape, rows)
@@ -479,7 +505,10 @@ def answers_of(shape: Shape, rows: Sequence[Sequence[Any]]) -> list[list[Hashabl
     numbers = [tuple(map(int, found.get(place, (0, 0, 0)))) for place in places]
     sizes = [size for size, *_ in numbers]
     if shape.kind is Kind.MOST:
-        return [[tuple(sizes) if shape.by_score else sizes.index(max(sizes))]]
+        if shape.draws[0].by_score:
+            many = len(shape.groups)
+            return [[tuple(sizes[k : k + many]) for k in range(0, len(sizes), many)]]
+        return [[sizes.index(max(sizes))]]
     if shape.kind is Kind.GROUPS:
         return [[_groups_answer(shape, sizes)]]
     people = shape.table.needed_population()
@@ -488,10 +517,14 @@ def answers_of(shape: Shape, rows: Sequence[Sequence[Any]]) -> list[list[Hashabl
     draw, *more = shape.draws
     if shape.kind is Kind.COUNT:
         return [[sum_answer(draw, sizes[0], numbers[0][-1], people)]]
+    rows_each = shape.rows_per_person if shape.axes else 1
     sums: list[Hashable] = [
-        sum_answer(draw, total - shape.centre * present, own, people)
+        sum_answer(
+            draw, total - shape.centre * present, present if rows_each > 1 else own,
+            people * rows_each,
+        )
         for total, present, own in numbers
-    ]
+    ]  # fmt: skip
     if not more:
         return [sums]
     _, present, own = zip(*numbers, strict=True)
@@ -540,14 +573,14 @@ def _groups_answer(shape: Shape, sizes: Sequence[int]) -> tuple[int, ...]:
     Groups are filled in the declared order until the population is used up. With a fixed number
     of people, whoever is missing from the declared groups is put into the class of the others.
     """
-    left = shape.table.needed_population()
+    left = shape.table.needed_population() * shape.rows_per_person
     filled = []
     for size in sizes:
         filled.append(min(size, left))
         left -= filled[-1]
     if shape.has_others:
         filled.append(left)
-    elif not shape.table.neighbours.allows_absent:
+    elif not shape._by_row[1].allows_absent:
         place = 0
         for axis in shape.axes:  # the cell of rows that no condition holds for
             place = place * len(axis.classes) + int(axis.rest or 0)

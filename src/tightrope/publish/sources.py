@@ -373,9 +373,7 @@ def _file(path: str) -> str:
 
 def _path_of(data: Any) -> str:
     """Return the path in the address of a database file: ``duckdb:///FILE`` or the file."""
-    text = str(data)
-    scheme, mark, rest = text.partition("://")
-    return _file(rest.removeprefix("/") if mark and "/" not in scheme else text)
+    return _file(re.sub(r"^(duckdb|sqlite):(///?)?", "", str(data), flags=re.IGNORECASE))
 
 
 def _file_identity(path: str, inside: str = "") -> SourceIdentity:

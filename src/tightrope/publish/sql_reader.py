@@ -13,6 +13,7 @@ from __future__ import annotations
 import datetime
 import difflib
 import math
+import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 #: The shapes, for messages.
 KNOWN = (
-    "COUNT(*), COUNT(DISTINCT person), SUM, AVG, MEDIAN, MIN, MAX or PERCENTILE_DISC of a column, "
-    "each whole or with columns or bins and GROUP BY; several COUNT(*) FILTER (WHERE …), "
+    "COUNT(*), COUNT(DISTINCT person), SUM, AVG, MEDIAN, MIN, MAX, PERCENTILE_DISC or MODE of a "
+    "column, each whole or with columns or bins and GROUP BY; several COUNT(*) FILTER (WHERE …), "
     "the group with the largest count, or COUNT(*) % m"
 )
 
@@ -147,7 +148,6 @@ class _Reader:
         self.wheres: list[Any] = []
 
     def shapes(self, select: Any, declared: bool) -> list[Shape]:
-        from sqlglot import exp
 
         select = _without_winner_layers(select)
         table = self._table(select)
@@ -155,7 +155,6 @@ class _Reader:
         where = all_of([reader.read(condition) for condition in self.wheres])
         targets = list(select.expressions)
         axes, rest = self._axes(select, targets, reader)
-        mode = _unaliased(rest[0]) if len(rest) == 1 and not axes else None
         unknown = [axis.column for axis in axes if axis.column is not None]
         if unknown:
             found: list[dict[str, Any]] = self._asked(rest, reader, declared) if rest else []
@@ -166,19 +165,13 @@ class _Reader:
             found[0] |= {"kind": Kind.FOUND, "column": unknown[0]}
         elif axes and not rest and self._asks_for_most(select, axes, reader):
             found = [{"kind": Kind.MOST, "axes": axes[:1], "titles": (axes[0].title,)}]
-        elif isinstance(mode, exp.Mode) and mode.this is not None:
-            axis = read_axis(mode.this, reader)
-            if axis.column is not None:
-                raise InputError(needs_values(axis.column, table))
-            found = [{"kind": Kind.MOST, "axes": (axis,), "titles": (axis.title,)}]
         else:
             self._check_order(select, targets, axes)
             found = self._asked(rest, reader, declared)
-            found = [
-                {**one, "kind": Kind.GROUPS if one["kind"] is Kind.COUNT else one["kind"],
-                 "axes": axes} if axes else one
-                for one in found
-            ]  # fmt: skip
+            for one in found:
+                one["axes"] = (*axes, *one.get("axes", ()))
+                if axes and one["kind"] is Kind.COUNT:
+                    one["kind"] = Kind.GROUPS
         return [
             Shape(
                 table=table,
@@ -356,6 +349,11 @@ def _aggregate(node: Any, reader: ConditionReader) -> dict[str, Any] | None:
         more = {} if condition is None else {"condition": condition}
         return {"kind": kind, "column": reader.column(node.this), **more}
     found = _quantile(node, reader)
+    if isinstance(node, exp.Mode) and node.this is not None:
+        axis = read_axis(node.this, reader)
+        if axis.column is not None:
+            raise InputError(needs_values(axis.column, reader.table))
+        found = {"kind": Kind.MOST, "axes": (axis,)}
     return found if found is None or condition is None else {**found, "condition": condition}
 
 
@@ -400,7 +398,8 @@ def _title(node: Any) -> str:
 
     if isinstance(node, exp.Alias | exp.Column):
         return str(node.alias_or_name)[:60]
-    return str(node.sql().lower())[:60]
+    pieces = re.split(r"('[^']*'|\"[^\"]*\")", node.sql().replace(" NULLS LAST", ""))
+    return "".join(x if x[:1] in ("'", '"') else x.lower() for x in pieces)[:60]
 
 
 def _alike(target: Any, key: Any) -> bool:
@@ -493,7 +492,12 @@ def _tabulated(
     """
     from sqlglot import exp
 
-    if column.type != "integer" or (column.bounds is None and column.values is None):
+    if column.type != "integer":
+        raise InputError(
+            f"column {column.name!r} ({column.type}) is grouped by in bins: CASE WHEN "
+            f"{column.name} < … THEN '…' ELSE '…' END"
+        )
+    if column.bounds is None and column.values is None:
         raise InputError(needs_values(column, table))
     low, high = column.bounds or (0, 0)
     values = range(low, high + 1) if column.bounds is not None else column.values or ()
@@ -692,7 +696,8 @@ def count_of(node: Any, reader: ConditionReader) -> tuple[Any, bool] | None:
             if column.name != reader.table.person:
                 raise InputError(
                     "COUNT(DISTINCT …) counts people: it takes the column that "
-                    f"tables.{reader.table.name}.person names"
+                    f"tables.{reader.table.name}.person names; if that is {column.name!r}, add "
+                    f'person = "{column.name}" there'
                 )
             return None, True
         if isinstance(inner, exp.Column):
@@ -846,6 +851,10 @@ class ConditionReader:
             column = self.column(node)
             if column.type == "boolean":
                 return exp.EQ(this=quoted(column.name), expression=exp.true())
+            raise InputError(
+                f"column {column.name!r} ({column.type}) is no condition by itself: compare it "
+                "with a value"
+            )
         raise _refusal(node)
 
     # -- pieces ---------------------------------------------------------------------------

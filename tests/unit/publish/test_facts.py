@@ -165,7 +165,7 @@ def test_init_takes_types_from_the_catalogue(tmp_path, monkeypatch, capsys):
 def test_public_data_tells_whole_numbers_from_others(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("fair.csv").write_text("age,educ,job\n17.5,9.0,a\n22.0,12.0,\n27.0,20.0,b\n")
-    assert main(["init", "--source", "fair.csv", "--data-is-public", "--json"]) == 0
+    assert main(["init", "fair.csv", "--data-is-public", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["table"] == "fair"
     fair = read_facts("tightrope.toml").table("fair")
     assert fair.population == 3

@@ -128,7 +128,7 @@ READS_ELSEWHERE = [
 OUTSIDE_THE_FACTS = [
     "select count(*) from people where income > 3",
     "select sum(height) from people",
-    "select region, count(*) from visits group by region",
+    "select count(*) % 3 from visits",
     "select count(distinct age) from people",
     "select count(*) from people where age = 'old'",
     "select count(*) from people where region = 3",
