@@ -79,6 +79,11 @@ def test_functions_of_the_papers_page_are_in_the_reference(name) -> None:
     assert covered(getattr(importlib.import_module(room), last), last)
 
 
+def test_the_front_lists_every_page() -> None:
+    front = (ROOT / "docs" / "reference" / "index.md").read_text(encoding="utf-8")
+    assert [page.name for page in PAGES if f"({page.name})" not in front] == ["index.md"]
+
+
 def test_front_names_are_in_the_reference() -> None:
     front = (ROOT / "docs" / "reference" / "index.md").read_text(encoding="utf-8")
     missing = [name for name in tightrope._HOME if f"tr.{name}" not in front]
