@@ -133,7 +133,7 @@ def universality(
     everything = loss == "monotone" if isinstance(loss, str) else False
     given = read_loss("binary" if everything else loss, graph)
     case = _Case(graph, level, given, kind, everything, asked)
-    for rule in (case.path, case.triangle, case.cycle, case.tree):
+    for rule in (case.path, case.cycle, case.tree):
         found = rule()
         if found is not None:
             return found
@@ -154,7 +154,6 @@ class _Case:
         self.graph, self.level, self.loss, self.kind = graph, level, loss, kind
         self.everything = everything
         self.text = asked.text if isinstance(asked, Query) else graph.name
-        self.shortest: tuple[int, ...] | None = None
         # Edges of one length other than 1 are edges of length 1 at another level.
         lengths = np.unique(graph.edge_lengths()) if graph.has_lengths else np.ones(1)
         self.one_length = len(lengths) == 1
@@ -186,64 +185,53 @@ class _Case:
         z = Phi(self.graph, self.level).solve_ones().values
         return ScaledPhi(self.graph, self.level, np.maximum(z, 0.0))
 
-    def triangle(self) -> Verdict | None:
-        if not self.one_length or self.graph.is_tree:
-            return None
-        self.shortest = shortest_cycle(self.graph)
-        if self.shortest is None or len(self.shortest) != 3 or not self._binary_on(self.shortest):
-            return None
-        names = [str(self.graph.label(i)) for i in self.shortest]
-        family = self.text.partition("(")[0]
-        theorems = {"sum": "Thm 3.4", "histogram": "Thm 3.5", "counts": "Thm 3.6"}
-        known = theorems.get(family, "Claim 3.3")
-        return Verdict(
-            "no",
-            f"the answers {names[0]}, {names[1]} and {names[2]} are pairwise neighbours: two "
-            "consumers need incompatible mechanisms",
-            self._refuted(self.shortest),
-            f"C, {known}",
-        )
-
     def cycle(self) -> Verdict | None:
-        if not self.one_length or self.graph.is_tree:
-            return None
-        cycle = self.shortest
+        cycle = shortest_cycle(self.graph) if self.one_length and not self.graph.is_tree else None
         if cycle is None or not self._binary_on(cycle):
             return None
-        if self.kind == "risk-averse" and len(cycle) % 2 == 0:
-            return None
-        own = "C, Thm 4.2" if self.kind == "bayesian" else "odd-cycle argument"
-        return Verdict(
-            "no",
-            f"the answers contain a shortest cycle of {len(cycle)} nodes: a consumer uniform on "
-            "it and one on neighbours in it need incompatible mechanisms",
-            self._refuted(cycle),
-            own,
+        m = len(cycle)
+        reason = (
+            f"the answers contain a shortest cycle of {m} nodes: a consumer uniform on it and one "
+            "on neighbours in it need incompatible mechanisms"
         )
-
-    def _refuted(self, cycle: tuple[int, ...]) -> Refutation:
-        return refute_by_cycle(self.graph, cycle, self.edge_level, kind=self.kind, loss=self.loss)
+        theorem = "C, Thm 4.2" if self.kind == "bayesian" else "odd-cycle argument"
+        if m == 3:
+            first, second, third = (self.graph.label(i) for i in cycle)
+            reason = (
+                f"the answers {first}, {second} and {third} are pairwise neighbours: two "
+                "consumers need incompatible mechanisms"
+            )
+            known = {"sum": "Thm 3.4", "histogram": "Thm 3.5", "counts": "Thm 3.6"}
+            theorem = f"C, {known.get(self.text.partition('(')[0], 'Claim 3.3')}"
+        elif self.kind == "risk-averse" and m % 2 == 0:
+            return None
+        proof = refute_by_cycle(self.graph, cycle, self.edge_level, kind=self.kind, loss=self.loss)
+        return Verdict("no", reason, proof, theorem)
 
     def tree(self) -> Verdict | None:
         if not self.graph.is_tree or not self.loss.is_binary:
             return None
-        if not self.one_length:
-            return None if self.everything else self._tree_with_lengths()
-        most = max(1, self.graph.max_degree - 1)
-        side = side_of(self.edge_level, most)
-        where = f"e^ε against Δ - 1 = {most}"
-        if side.sign >= 0:
-            # Binary loss is monotone, so its "no" is one for all monotone losses; not its "yes".
-            if self.everything:
-                return None
+        margin: float | None = None
+        where, most = "tight constraints exist", max(1, self.graph.max_degree - 1)
+        if self.one_length:
+            side = side_of(self.edge_level, most)
+            exists, margin, where = side.sign >= 0, side.margin, f"e^ε against Δ - 1 = {most}"
+        else:
+            exists = bool(Phi(self.graph, self.level).solve_ones().positive)
+        if exists and not self.everything:
+            # What is optimal for every prior is optimal for every worst case, by minimax duality.
+            duality = "" if self.kind == "bayesian" else " and minimax duality"
             return Verdict(
                 "yes",
                 f"the answers form a tree and ε allows it ({where}): the tight-constraints "
                 "mechanism serves all",
                 Universal("tight constraints", self._tight()),
-                self._tree_theorem(),
-                side.margin,
+                f"tree theorem{duality}",
+                margin,
             )
+        # Binary loss is monotone, so its "no" is one for all monotone losses; not its "yes".
+        if exists or not self.one_length:
+            return None
         if self.kind == "risk-averse" or self.edge_level.ratio >= most:
             return None
         return Verdict(
@@ -252,25 +240,8 @@ class _Case:
             "of its neighbours cannot all be served",
             refute_by_star(self.graph, self.edge_level, loss=self.loss),
             "C, Thm 4.3",
-            side.margin,
+            margin,
         )
-
-    def _tree_with_lengths(self) -> Verdict | None:
-        solution = Phi(self.graph, self.level).solve_ones()
-        if not solution.positive:
-            return None
-        return Verdict(
-            "yes",
-            "the answers form a tree with lengths on which tight constraints exist: that "
-            "mechanism serves all",
-            Universal("tight constraints", self._tight()),
-            self._tree_theorem(),
-            None,
-        )
-
-    def _tree_theorem(self) -> str:
-        # What is optimal for every prior is optimal for every worst case, by minimax duality.
-        return "tree theorem" + ("" if self.kind == "bayesian" else " and minimax duality")
 
     def _binary_on(self, nodes: tuple[int, ...]) -> bool:
         """Whether the loss is 0 or one s > 0 on these nodes, and at least s for other guesses."""

@@ -31,8 +31,6 @@ from tightrope.queries import Neighbours
 
 #: A mechanism of either kind.
 AnyMechanism: TypeAlias = "Mechanism | ScoreMechanism"
-#: Logarithm of the weight of the best value.
-_BITS = 62
 
 
 class ScoreMechanism(MechanismFile):
@@ -185,7 +183,7 @@ def by_score(
         raise InputError(f"{refused}: write commonest(5) or quantile(1/2,121)") from None
     ratio = level.scaled(Fraction(1, steps)).ratio
     header = plain_header(text, near.value, level, [ratio])
-    header["weights"] = {"kind": "scores", "bits": _BITS}
+    header["weights"] = {"kind": "scores", "bits": 62}
     return checked(ScoreMechanism(encode(header, {}, 1)))
 
 

@@ -67,10 +67,6 @@ from tightrope.queries import Query
 MOVED_LIMIT = 1e-9
 #: Largest number of weights that are listed.
 LISTED_WEIGHTS = 16_000_000
-#: Logarithm of the total of a row.
-ROW_BITS = 62
-#: Numbers looked at together.
-BLOCK = 1 << 21
 
 
 @dataclass(frozen=True)
@@ -100,7 +96,9 @@ class Rounded:
     moved: float
 
 
-def round_channel(channel: Channel, graph: Graph, ratios: list[Fraction]) -> Rounded:
+def round_channel(
+    channel: Channel, graph: Graph, ratios: list[Fraction], *, bits: int = 62
+) -> Rounded:
     """Return integer weights with ``W[i,o]·q <= W[h,o]·p`` on every edge.
 
     Parameters
@@ -111,6 +109,8 @@ def round_channel(channel: Channel, graph: Graph, ratios: list[Fraction]) -> Rou
         Who is whose neighbour, and which ratio binds them.
     ratios
         The largest ratios allowed.
+    bits
+        Logarithm of the total of a row.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def round_channel(channel: Channel, graph: Graph, ratios: list[Fraction]) -> Rou
     wanted = channel.matrix()
     kept = np.flatnonzero(wanted.max(axis=0) > 0)
     wanted = wanted[:, kept]
-    total = 1 << ROW_BITS
+    total = 1 << bits
     # The slack of a tight constraint is 1-q/p of the constant; the cap keeps it harmless. The
     # rounding of a product of floats can cost 2^11 units.
     least = min(float(1 - 1 / ratio) for ratio in ratios)
@@ -171,7 +171,7 @@ def round_channel(channel: Channel, graph: Graph, ratios: list[Fraction]) -> Rou
             or f"rounding to integers would move {moved:.3g} of the probability, more than "
             f"{MOVED_LIMIT:g}"
         )
-    return Rounded(weights, ROW_BITS, kept, moved)
+    return Rounded(weights, bits, kept, moved)
 
 
 def _floor(wanted: NDArray[np.float64], total: int, constant: int) -> NDArray[np.int64]:
@@ -192,8 +192,13 @@ def _times(w: NDArray[np.int64], p: Any, q: Any) -> NDArray[np.int64]:
     return np.asarray((high // p << 31) - (-low // p))
 
 
-def _close(weights: NDArray[np.int64], graph: Graph, ratios: list[Fraction]) -> None:
-    """Raise entries until every constraint holds: the smallest private columns above."""
+def _close(
+    weights: NDArray[np.int64], graph: Graph, ratios: list[Fraction], block: int = 1 << 21
+) -> None:
+    """Raise entries until every constraint holds: the smallest private columns above.
+
+    ``block`` numbers are looked at together.
+    """
     p = np.array([ratio.numerator for ratio in ratios], object)
     q = np.array([ratio.denominator for ratio in ratios], object)
     if max(p.max(), q.max()) <= MASK:
@@ -204,7 +209,7 @@ def _close(weights: NDArray[np.int64], graph: Graph, ratios: list[Fraction]) -> 
     start, which = both[order, 0], np.tile(graph.length, 2)[order, None]
     nodes, cuts = np.unique(both[order, 1], return_index=True)
     columns = np.arange(weights.shape[1])
-    step = max(1, BLOCK // max(len(weights), len(both)))
+    step = max(1, block // max(len(weights), len(both)))
     while len(columns):
         changed = []
         for part in (columns[at : at + step] for at in range(0, len(columns), step)):
