@@ -1232,8 +1232,9 @@ def exceeds(a: Array, b: Array, p: int, q: int) -> Array:
 class Weights:
     """Integer weights ``W[i,o]`` with rows of sum ``2^bits``, listed or by rule."""
 
-    def __init__(self, file: Contents, graph: Graph) -> None:
+    def __init__(self, file: Contents, graph: Graph, answers: int | None = None) -> None:
         self.file, self.graph = file, graph
+        self.answers = answers or graph.nodes  # of the question, also those outside a window
         need(graph.form != "capped", "a sum of people who come and go needs a window here")
         self.ratios = [(r.numerator, r.denominator) for r in file.header["ratios"]]
         told = file.header["weights"]
@@ -2636,6 +2637,25 @@ class Verification:
         return "\n".join(lines)
 
 
+def read_weights(file: File, derive: Callable[[str, str], Graph]) -> Weights | LatticeWeights:
+    """Return the weights of a file on the graph of its question, or on one of its own."""
+    header = file.header
+    if header["weights"]["kind"] == "lattice":
+        noise = LatticeWeights(file)
+        file.expect(noise.outputs)
+        return noise
+    if header["query"] is None:
+        need(header["window"] is None, "a window belongs to a question with a name")
+        file.expect(header["graph"]["nodes"])
+        return Weights(file, own_graph(file))
+    graph = derive(header["query"], header["neighbours"])
+    answers = graph.nodes
+    if header["window"] is not None:
+        graph = window_graph(graph, header["window"]["start"], header["window"]["size"])
+    file.expect(graph.nodes)
+    return Weights(file, graph, answers)
+
+
 def check(
     source: str | os.PathLike[str] | bytes, derive: Callable[[str, str], Graph] = question_graph
 ) -> Verification:
@@ -2686,21 +2706,14 @@ def _judge(file: File, derive: Callable[[str, str], Graph], report: Verification
         return
     others = f", and so are {len(alphas) - 1} for other lengths" if len(alphas) > 1 else ""
     report.holds(f"p/q = {_short(ratio)} is at most exp(ε) for edges of length 1{others}")
-    if header["weights"]["kind"] == "lattice":
-        _judge_lattice(file, report)
+    weights = read_weights(file, derive)
+    if isinstance(weights, LatticeWeights):
+        _judge_lattice(weights, report)
         return
-    if report.named:
-        graph = derive(header["query"], header["neighbours"])
-        if header["window"] is not None:
-            start, size = header["window"]["start"], header["window"]["size"]
-            graph = window_graph(graph, start, size)
-            report.holds(f"answers count as the nearest of {start} … {start + size - 1}")
-        file.expect(graph.nodes)
-    else:
-        need(header["window"] is None, "a window belongs to a question with a name")
-        file.expect(header["graph"]["nodes"])
-        graph = own_graph(file)
-    weights = Weights(file, graph)
+    graph = weights.graph
+    if header["window"] is not None:
+        start, size = header["window"]["start"], header["window"]["size"]
+        report.holds(f"answers count as the nearest of {start} … {start + size - 1}")
     report.reasons += tuple(weights.faults())
     report.private = not report.reasons
     if report.private:
@@ -2748,11 +2761,9 @@ def _judge_loss(weights: Weights, report: Verification) -> None:
     report.optimal_within = value - bound
 
 
-def _judge_lattice(file: File, report: Verification) -> None:
+def _judge_lattice(weights: LatticeWeights, report: Verification) -> None:
     """Check noise on a lattice: privacy, the worst loss, or on a line that for a uniform prior."""
-    header = file.header
-    weights = LatticeWeights(file)
-    file.expect(weights.outputs)
+    file, header = weights.file, weights.file.header
     report.reasons += tuple(weights.faults())
     report.private = not report.reasons
     lattice, consumer, told = weights.lattice, header["consumer"], header["certificate"]

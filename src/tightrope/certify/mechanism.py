@@ -29,8 +29,7 @@ from tightrope.certify.judge import (
     even_line,
     listed_graph,
     need,
-    own_graph,
-    window_graph,
+    read_weights,
 )
 from tightrope.channels import Channel, IntegerChannel, RuleChannel, UnboundedNoise
 from tightrope.channels.base import LIMITS
@@ -204,25 +203,16 @@ class Mechanism(MechanismFile):
                 header["weights"]["kind"] != "scores",
                 "this mechanism answers from the scores of a whole table: it has no rows",
             )
-            own = header["graph"]
+            weights = read_weights(self._file, derived_graph)
             #: The layers of noise on a lattice, ``None`` for other mechanisms.
-            self.noise = None
-            if header["weights"]["kind"] == "lattice":
-                self.noise = LatticeWeights(self._file)
-                self._file.expect(self.noise.outputs)
+            self.noise = weights if isinstance(weights, LatticeWeights) else None
+            if isinstance(weights, Weights):
+                self._listed_weights, self._graph = weights, weights.graph
+            else:
                 named = named_query(header["query"], header["neighbours"]).graph
                 self._graph = Graph("lattice", named.size, label=named.label)
-            elif own is None:
-                self._graph = whole = derived_graph(header["query"], header["neighbours"])
-                if header["window"] is not None:
-                    self._start, size = header["window"]["start"], header["window"]["size"]
-                    self._nodes, self._graph = whole.nodes, window_graph(whole, self._start, size)
-                self._file.expect(self._graph.nodes)
-            else:
-                self._file.expect(own["nodes"])
-                self._graph = own_graph(self._file)
-            if self.noise is None:
-                self._listed_weights = Weights(self._file, self._graph)
+            if header["window"] is not None:
+                self._start, self._nodes = header["window"]["start"], self._listed_weights.answers
             self.epsilon = Epsilon(header["epsilon"]["multiple"], header["epsilon"]["base"])
         except Refused as refused:
             name = "the mechanism" if isinstance(source, bytes) else str(source)

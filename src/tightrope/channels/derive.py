@@ -962,16 +962,13 @@ def _in_bits(remap: Floats, bits: int) -> Remap:
 def _candidates(pair: _Pair, limit: int = 250_000) -> Iterator[Floats]:
     """Yield remaps that come near, the cheapest first.
 
-    The solution of X = Y·T without its negative entries, of least squares and then exact; what a
-    search finds and a second one refines; and the best one of a linear program. Above the limit
-    of inputs times outputs times outputs, where these take seconds, only the first.
+    The solution of least squares without its negative entries; what a search finds and a second
+    one refines; and the best one of a linear program. Above the limit of inputs times outputs
+    times outputs, where these take seconds, only the first.
     """
     yield _stochastic(np.linalg.lstsq(pair.float_y, pair.float_x, rcond=None)[0])
     if pair.x.size * pair.y.shape[1] > limit:
         return
-    solved = pair.solved() if pair.independent is not None else None
-    if solved is not None:
-        yield _stochastic(solved[0] / solved[1])
     found = search_remap(pair.float_x, pair.float_y)
     yield _stochastic(found.remap)
     closer = refined(pair, found)

@@ -151,7 +151,11 @@ def test_the_script_of_the_sceptic_checks_the_file(tmp_path: Path) -> None:
         (lambda told: told.update(query="cycle(60)"), "no lattice"),
         (lambda told: told["consumer"].update(loss={"kind": "binary"}), "loss:"),
         (lambda told: told.update(ratios=["3"]), "ratio:"),
-        (lambda told: told["consumer"].update(remapped=True), "has a worst loss"),
+        (lambda told: told["consumer"].update(remapped=True), "'guess_of' is missing"),
+        (
+            lambda told: told["consumer"].update(support=None, prior={"kind": "uniform"}),
+            "has a worst loss",
+        ),
     ],
 )
 def test_a_file_that_claims_more_is_found_out(change: Any, reason: str) -> None:
