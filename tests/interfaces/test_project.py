@@ -243,7 +243,7 @@ def run_console(code: str) -> None:
     A command may go on in a line that starts with ``>``, and be followed by ``# exit 2`` when it
     is meant to fail. Lines with another command after the ``$`` are not run.
     """
-    for step in re.split(r"^\$ ", re.sub(r"\n> +", " ", code), flags=re.M)[1:]:
+    for step in re.split(r"^\$ ", re.sub(r"(?: \\)?\n> +", " ", code), flags=re.M)[1:]:
         command, _, expected = step.partition("\n")
         if command.split()[0] != "tightrope":
             continue
