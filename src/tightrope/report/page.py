@@ -99,10 +99,10 @@ def published_report(
     parts.append(
         "<p>An interval holds the true number with at least the probability that is stated, "
         "whatever the table holds. <em>Usual noise</em> is independent noise on each number, of "
-        "the scale that the same ε demands. <em>Absolute loss</em> is the error itself, <em>distance "
-        "loss</em> how many people would have to change to make the numbers true; <em>away from "
-        "the ends</em>: not next to 0 or to everybody. <code>tightrope verify</code> checks the "
-        "receipt.</p>"
+        "the scale that the same ε demands. <em>Absolute loss</em> is the error itself, "
+        "<em>distance loss</em> how many people would have to change to make the numbers true; "
+        "<em>away from the ends</em>: not next to 0 or to everybody. <code>tightrope verify</code> checks "
+        "the receipt.</p>"
     )
     return _page("Published numbers", parts)
 
