@@ -101,8 +101,8 @@ def published_report(
         "whatever the table holds. <em>Usual noise</em> is independent noise on each number, of "
         "the scale that the same ε demands. <em>Absolute loss</em> is the error itself, "
         "<em>distance loss</em> how many people would have to change to make the numbers true; "
-        "<em>away from the ends</em>: not next to 0 or to everybody. <code>tightrope verify</code> checks "
-        "the receipt.</p>"
+        "<em>away from the ends</em>: not next to 0 or to everybody. <code>tightrope verify</code> "
+        "checks the receipt.</p>"
     )
     return _page("Published numbers", parts)
 
