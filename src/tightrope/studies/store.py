@@ -188,8 +188,8 @@ class Store:
             raise InputError(f"{self.out.parent}: there is no such folder")
 
     def __enter__(self) -> Store:
-        if self.out.exists():
-            self._check_output()
+        if self.complete:
+            self._check_same(described_in(self.out), self.out, "it")
         if self.complete and not self.parts.exists():
             return self
         try:
@@ -340,9 +340,6 @@ class Store:
             and known.get(_FINGERPRINT.encode()) == self.study.fingerprint.encode()
             and known.get(_CHUNK.encode()) == str(number).encode()
         )
-
-    def _check_output(self) -> None:
-        self._check_same(described_in(self.out), self.out, "it")
 
     def _check_description(self) -> None:
         path = self.parts / "study.json"

@@ -8,15 +8,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
+from tightrope.consumers import Consumer, loss, prior, support
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TightropeError
+from tightrope.graphs import read_graph, read_points, write_graph
+from tightrope.queries import Neighbours, Query, query, usual_loss
 from tightrope.studio.state import GRAPH_FILE, ConsumerText, State
-
-if TYPE_CHECKING:
-    from tightrope.consumers import Consumer
-    from tightrope.queries import Query
 
 
 class Refused(TightropeError):
@@ -88,21 +86,24 @@ def query_of(question: str, graph: str, neighbours: str) -> Query:
     >>> query_of("", '{"edges": [[0, 1], [1, 2]]}', "change-one").text
     'graph:answers.json'
     """
-    from tightrope.graphs import read_graph
-    from tightrope.queries import Neighbours, Query, query
-
     if not graph:
         refuse_files("question", question)
         with blame("question"):
             return query(question, neighbours=neighbours)
-    with tempfile.TemporaryDirectory() as folder, blame("question"):
-        path = Path(folder, GRAPH_FILE)
-        path.write_text(graph, encoding="utf-8")
+    with _as_file("question", GRAPH_FILE, graph.encode()) as path:
+        return Query(f"graph:{GRAPH_FILE}", read_graph(path), Neighbours.of(neighbours))
+
+
+@contextmanager
+def _as_file(field: str, name: str, data: bytes) -> Iterator[Path]:
+    """Put content into a file for a while; errors about it name the file alone, not its folder."""
+    with tempfile.TemporaryDirectory() as folder, blame(field):
+        path = Path(folder, name)
+        path.write_bytes(data)
         try:
-            found = read_graph(path)
+            yield path
         except InputError as wrong:
-            raise InputError(str(wrong).replace(str(path), "the graph")) from None
-        return Query(f"graph:{GRAPH_FILE}", found, Neighbours.of(neighbours))
+            raise InputError(str(wrong).replace(f"{folder}/", "")) from None
 
 
 def query_in(state: State) -> Query:
@@ -150,9 +151,6 @@ def consumer_of(consumer: ConsumerText, query: Query) -> Consumer:
     >>> consumer_of(ConsumerText("mayor", prior="binomial(.3)"), query_in(State()))
     <Bayesian consumer mayor: Prior over 6 answers, absolute loss>
     """
-    from tightrope.consumers import Consumer, loss, prior, support
-    from tightrope.queries import usual_loss
-
     refuse_files("prior", consumer.prior)
     refuse_files("loss", consumer.loss)
     with blame("loss"):
@@ -194,22 +192,14 @@ def graph_from_upload(name: str, data: bytes, kind: str) -> str:
     >>> graph_from_upload("ring.csv", b"from,to\n0,1\n1,2\n2,0\n", "graph")
     '{"name": "ring", "nodes": [0, 1, 2], "edges": [[0, 1], [0, 2], [1, 2]]}'
     """
-    from tightrope.graphs import read_graph, read_points, write_graph
-
-    with tempfile.TemporaryDirectory() as folder, blame("question"):
-        path = Path(folder, safe_name(name, "graph.csv"))
-        path.write_bytes(data)
-        try:
-            found = read_graph(path) if kind == "graph" else read_points(path)
-        except InputError as wrong:
-            raise InputError(str(wrong).replace(str(path), path.name)) from None
+    with _as_file("question", safe_name(name, "graph.csv"), data) as path:
+        found = read_graph(path) if kind == "graph" else read_points(path)
         if found.size > UPLOADED_ANSWERS:
             raise InputError(
                 f"{path.name}: the page takes graphs of at most {UPLOADED_ANSWERS} answers, got "
                 f"{found.size}: use the command line"
             )
-        goal = Path(folder, "out", GRAPH_FILE)
-        goal.parent.mkdir()
+        goal = path.with_name(GRAPH_FILE)
         write_graph(found, goal)
         return goal.read_text(encoding="utf-8")
 
@@ -220,16 +210,9 @@ def prior_from_upload(state: State, name: str, data: bytes) -> str:
     >>> prior_from_upload(State(question="path(2)"), "p.csv", b"0.25\n0.75\n")
     '1/4,3/4'
     """
-    from tightrope.consumers import prior
-
     asked = query_in(state)
-    with tempfile.TemporaryDirectory() as folder, blame("prior"):
-        path = Path(folder, safe_name(name, "prior.csv"))
-        path.write_bytes(data)
+    with _as_file("prior", safe_name(name, "prior.csv"), data) as path:
         if asked.graph.size > UPLOADED_ANSWERS:
             raise InputError(f"the page takes priors over at most {UPLOADED_ANSWERS} answers")
-        try:
-            found = prior(f"file:{path.name}", asked.graph, folder=folder)
-        except InputError as wrong:
-            raise InputError(str(wrong).replace(f"{folder}/", "")) from None
+        found = prior(f"file:{path.name}", asked.graph, folder=str(path.parent))
         return ",".join(str(share) for share in found.exact)

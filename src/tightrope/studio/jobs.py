@@ -210,10 +210,6 @@ class Slots:
         job = self._jobs[slot] = Job(function, *arguments, progress=progress)
         return await job.result()
 
-    def running(self, slot: str) -> bool:
-        """Whether there is work in a slot."""
-        return slot in self._jobs and self._jobs[slot].running
-
     def stop(self, slot: str) -> None:
         """Ask the work in a slot to finish with the best it has."""
         if slot in self._jobs:

@@ -26,8 +26,6 @@ from tightrope.studio.state import History, State, decode, differences, encode
 from tightrope.studio.takeaway import PANELS, as_command, as_python
 
 if TYPE_CHECKING:
-    from fastapi import Request
-
     from tightrope.studio.server import Settings
     from tightrope.studio.work import Outcome
 
@@ -35,14 +33,9 @@ if TYPE_CHECKING:
 def register(settings: Settings) -> None:
     """Let NiceGUI serve the page at ``/``."""
 
-    async def index(request: Request) -> None:
-        Page(settings, request.query_params.get("state", "")).build()
-
-    # FastAPI resolves annotations as names of the module, where Request is not imported.
-    from fastapi import Request as Asked
-
-    index.__annotations__["request"] = Asked
-    ui.page("/", title="Tightrope studio")(index)
+    @ui.page("/", title="Tightrope studio")
+    async def index(state: str = "") -> None:
+        Page(settings, state).build()
 
 
 class Page:
@@ -95,18 +88,10 @@ class Page:
         ui.add_css(_beside("style.css"))
         ui.colors(primary="#0f766e", secondary="#0072B2", negative="#b42318")
         self._dark = ui.dark_mode(None)
-        with (
-            ui.header()
-            .classes("items-center q-px-md no-wrap tr-header")
-            .style("gap: 10px; padding-top: 4px; padding-bottom: 4px")
-        ):
+        with ui.header().classes("items-center q-px-md no-wrap tr-header"):
             self._build_header()
-        with (
-            ui.tab_panels(self._tabs, value=PANELS[0])
-            .classes("w-full")
-            .style("background: transparent; max-width: 1500px; margin: 0 auto")
-            .props("transition-prev=fade transition-next=fade transition-duration=80")
-        ):
+        shown = ui.tab_panels(self._tabs, value=PANELS[0]).classes("w-full tr-panels")
+        with shown.props("transition-prev=fade transition-next=fade transition-duration=80"):
             for kind in (TablePanel, QuestionPanel, PrivacyPanel, ConsumersPanel, MechanismPanel,
                          ProofPanel):  # fmt: skip
                 made: Panel = kind(self)
@@ -273,17 +258,13 @@ class Page:
             ui.dialog() as self._dialog,
             ui.card().classes("tr-card").style("width: 760px; max-width: 92vw"),
         ):
+            names = ("command", "Python", "JSON")
             with ui.tabs().props("dense no-caps align=left").classes("w-full") as kinds:
-                for name in ("command", "Python", "JSON"):
+                for name in names:
                     ui.tab(name)
-            with (
-                ui.tab_panels(kinds, value="command")
-                .classes("w-full")
-                .style("background: transparent")
-            ):
-                self._texts = {
-                    name: self._build_text(name) for name in ("command", "Python", "JSON")
-                }
+            shown = ui.tab_panels(kinds, value="command").classes("w-full")
+            with shown.style("background: transparent"):
+                self._texts = {name: self._build_text(name) for name in names}
             ui.button("Close", on_click=self._dialog.close).props("flat no-caps").classes(
                 "self-end"
             )

@@ -12,17 +12,34 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tightrope.accounting.curves import delta_of
+from tightrope.asking import Plan, ask_all, plan
+from tightrope.asking.shelf import held
+from tightrope.certify import AnyMechanism, Mechanism
+from tightrope.channels import UnboundedNoise
+from tightrope.epsilon import Epsilon
 from tightrope.errors import TightropeError
+from tightrope.publish import Ledger
+from tightrope.publish.accounts import Account, budget_of, shown
+from tightrope.publish.facts import (
+    Column,
+    Facts,
+    Table,
+    columns_of_catalogue,
+    facts_text,
+    read_column,
+    read_facts,
+)
+from tightrope.publish.intervals import interval_of
+from tightrope.publish.receipts import SigningKey, key_path, receipt_of
+from tightrope.publish.shapes import Kind, read_label
+from tightrope.publish.sources import dialect_of, own_name
+from tightrope.publish.sql_reader import read_shapes
+from tightrope.queries import Neighbours, query
 from tightrope.report.texts import label_text, plain
 from tightrope.studio.asking import Refused, blame
-
-if TYPE_CHECKING:
-    from tightrope.asking import Plan
-    from tightrope.certify import AnyMechanism
-    from tightrope.publish.accounts import Account
-    from tightrope.publish.facts import Column, Table
 
 #: What can be asked by clicking: its name on the page, its SQL, and of which kinds of columns.
 MEASURES = {
@@ -138,8 +155,6 @@ def table_name(place: str) -> str:
     >>> table_name("data/people.csv.gz"), table_name("postgresql://db/registry")
     ('people', '')
     """
-    from tightrope.publish.sources import own_name
-
     with blame("table data"):
         return own_name(place) or ""
 
@@ -152,8 +167,6 @@ def columns_of(place: str, table: str) -> dict[str, tuple[str, str]]:
     ...
     tightrope.studio.asking.Refused: ...
     """
-    from tightrope.publish.facts import columns_of_catalogue
-
     with blame("table data"):
         found = columns_of_catalogue(place, table or "table")
     return {name: (kind, "") for name, kind in found.items()}
@@ -178,8 +191,6 @@ def facts_form(path: str, table: str) -> tuple[TableAsked, dict[str, tuple[str, 
 
     Of several tables it is the named one, or the first.
     """
-    from tightrope.publish.facts import read_facts
-
     with blame("table facts"):
         tables = read_facts(path).tables
     one = tables.get(table) or next(iter(tables.values()))
@@ -197,11 +208,6 @@ def declared(asked: TableAsked) -> Table:
     >>> declared(form).columns["age"].bounds
     (0, 120)
     """
-    from tightrope.accounting.curves import delta_of
-    from tightrope.publish.accounts import budget_of
-    from tightrope.publish.facts import Table, read_column, read_facts
-    from tightrope.queries import Neighbours
-
     if asked.facts:
         with blame("table facts"):
             table = read_facts(asked.facts).table(asked.table)
@@ -232,18 +238,10 @@ def declared(asked: TableAsked) -> Table:
 
 def facts_file(asked: TableAsked) -> str:
     """Return the form as ``tightrope.toml``."""
-    from tightrope.publish.facts import facts_text
-
     return facts_text(declared(asked))
 
 
 def _plan(asked: TableAsked, epsilon: str, told: Callable[..., Any] | None) -> Plan:
-    from tightrope.asking import plan
-    from tightrope.epsilon import Epsilon
-    from tightrope.publish.facts import Facts
-    from tightrope.publish.shapes import Kind
-    from tightrope.publish.sources import dialect_of
-    from tightrope.publish.sql_reader import read_shapes
 
     table = declared(asked)
     if not asked.sql:
@@ -302,9 +300,6 @@ class Forecast:
 
 def forecast(asked: TableAsked, told: Callable[..., Any] | None = None) -> Forecast:
     """Say how exact an answer will be and what it will cost; nothing is paid or read."""
-    from tightrope.publish import Ledger
-    from tightrope.publish.accounts import shown
-
     made = _plan(asked, asked.epsilon, told)
     question, left = made.questions[0], made.remaining
     error = "; ".join(question.errors(made.confidence).values())
@@ -358,9 +353,6 @@ def noise_curve(mechanism: AnyMechanism, most: int = 81) -> tuple[tuple[float, f
     >>> [(by, round(share, 3)) for by, share in curve if abs(by) <= 1]
     [(-1.0, 0.167), (0.0, 0.5), (1.0, 0.167)]
     """
-    from tightrope.certify import Mechanism
-    from tightrope.channels import UnboundedNoise
-
     if not isinstance(mechanism, Mechanism):
         return ()
     seen = 1e-4  # what comes once in ten thousand times would make the rest too small to see
@@ -390,8 +382,6 @@ def noise_curve(mechanism: AnyMechanism, most: int = 81) -> tuple[tuple[float, f
 
 def publish_answer(asked: TableAsked, told: Callable[..., Any] | None = None) -> dict[str, Any]:
     """Pay for an answer and return it: titles, rows with intervals, costs, and the JSON."""
-    from tightrope.asking import ask_all
-
     made = _plan(asked, asked.epsilon, told)
     with blame("table publish"):
         answer = ask_all(made, key=asked.key or None)[0]
@@ -426,9 +416,6 @@ def ledger_view(ledger: str) -> LedgerView:
     >>> ledger_view("no-such-folder/ledger.db")
     LedgerView(accounts=(), answers=(), unanswered=())
     """
-    from tightrope.publish import Ledger
-    from tightrope.publish.receipts import SigningKey, key_path, receipt_of
-
     if "://" not in ledger and not Path(ledger).is_file():
         return LedgerView()
     with blame("table ledger"):
@@ -455,12 +442,6 @@ def answer_words(receipt: dict[str, Any]) -> str:
     >>> answer_words({"answer": [["Oslo", 101], ["Rome", 90]]})
     'Oslo: 101, Rome: 90'
     """
-    from tightrope.asking.shelf import held
-    from tightrope.epsilon import Epsilon
-    from tightrope.publish.intervals import interval_of
-    from tightrope.publish.shapes import read_label
-    from tightrope.queries import query
-
     answer: Any = read_label(receipt["answer"])
     pairs = isinstance(answer, tuple) and all(isinstance(one, tuple) for one in answer)
     # Of several draws the last gave the numbers: before it, groups were chosen.

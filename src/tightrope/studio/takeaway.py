@@ -9,7 +9,7 @@ import json
 import shlex
 from collections.abc import Sequence
 
-from tightrope.studio.asking import people_of, safe_name
+from tightrope.studio.asking import Refused, people_of, safe_name
 from tightrope.studio.state import GRAPH_FILE, ConsumerText, State
 from tightrope.studio.tables import TableAsked, facts_file
 
@@ -41,7 +41,7 @@ def as_command(state: State, panel: str, asked: TableAsked | None = None) -> str
     tightrope design 'count(5)' --epsilon 'ln(2)' --prior uniform --loss absolute --json
     """
     if panel == "table":
-        return NOTHING_ASKED if asked is None else _ask_command(asked)
+        return _ask_command(_needed(asked))
     lines = [_line(words, state) for words in _commands(state, panel)]
     if panel == "consumers" and len(state.consumers) > 1:
         lines.insert(0, _written(CONSUMERS_FILE, json.dumps(_listed(state))))
@@ -50,14 +50,15 @@ def as_command(state: State, panel: str, asked: TableAsked | None = None) -> str
     return "\n".join(lines)
 
 
-#: What is said in place of a command while nothing is asked.
-NOTHING_ASKED = "name a table and ask a question first"
+def _needed(asked: TableAsked | None) -> TableAsked:
+    if asked is None:
+        raise Refused("table sql", "name a table and ask a question first")
+    return asked
 
 
 def _ask_words(asked: TableAsked) -> dict[str, str]:
     """Return the options of ``ask`` that were given, under the names of both languages."""
-    names = ("epsilon", "delta", "data", "ledger", "key") if asked.facts else (
-        "epsilon", "delta", "ledger", "key")  # fmt: skip
+    names = ("epsilon", "delta", "ledger", "key", *(["data"] if asked.facts else []))
     return {name: text for name in names if (text := str(getattr(asked, name)))}
 
 
@@ -100,11 +101,7 @@ def _knows(consumer: ConsumerText) -> dict[str, str]:
 
 def _commands(state: State, panel: str) -> list[list[str]]:
     level = ["--epsilon", state.epsilon]
-    people = [
-        part
-        for name, number in zip(("--individuals", "--values"), people_of(state), strict=True)
-        for part in (name, str(number))
-    ]
+    people = "--individuals {} --values {}".format(*people_of(state)).split()
     if panel == "question":
         return [["graph", state.asked]]
     if panel == "privacy":
@@ -123,11 +120,9 @@ def _commands(state: State, panel: str) -> list[list[str]]:
 
 def _consumer_words(state: State) -> list[str]:
     consumer = state.consumer
-    knows = (
-        ["--risk-averse", consumer.support]
-        if consumer.is_risk_averse
-        else ["--prior", consumer.prior]
-    )
+    knows = ["--prior", consumer.prior]
+    if consumer.is_risk_averse:
+        knows = ["--risk-averse", consumer.support]
     forced = ["--route", state.route] if state.route else []
     return [*knows, "--loss", state.loss_of(consumer), *forced]
 
@@ -161,7 +156,7 @@ def as_python(state: State, panel: str, asked: TableAsked | None = None) -> str:
     print(graph_facts(query.graph))
     """
     if panel == "table":
-        return f"# {NOTHING_ASKED}" if asked is None else _ask_program(asked)
+        return _ask_program(_needed(asked))
     imports, body = _program(state, panel)
     query = f"query = tr.query({state.asked!r}, neighbours={state.neighbours!r})"
     lines = ["import tightrope as tr", *imports, ""]
@@ -174,10 +169,8 @@ def as_python(state: State, panel: str, asked: TableAsked | None = None) -> str:
 def _program(state: State, panel: str) -> tuple[list[str], list[str]]:
     level = repr(state.epsilon)
     if panel == "question":
-        return (
-            ["from tightrope.graphs.symmetry import graph_facts"],
-            ["print(graph_facts(query.graph))"],
-        )
+        line = "from tightrope.graphs.symmetry import graph_facts"
+        return [line], ["print(graph_facts(query.graph))"]
     if panel == "privacy":
         people = "individuals={}, values={}".format(*people_of(state))
         return (
@@ -219,10 +212,7 @@ def _consumers_program(state: State, level: str) -> tuple[list[str], list[str]]:
         [
             regular,
             "consumers = [",
-            *(
-                f"    {_consumer_text(state, consumer, named=True)},"
-                for consumer in state.consumers
-            ),
+            *(f"    {_consumer_text(state, one, named=True)}," for one in state.consumers),
             "]",
             f"print(design_many(query, {level}, consumers))",
             f"first = tr.design(query, {level}, consumers[0]).general",

@@ -5,25 +5,31 @@ They run in a process of their own: they take a state or a mechanism file, and r
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tightrope.axioms import Refutation, universality
+from tightrope.certify import Mechanism, verify
+from tightrope.channels import column_graph, maximally_general
+from tightrope.consumers import expected_loss, prior, regularity
+from tightrope.consumers.regular import region_corners
 from tightrope.errors import TightropeError
 from tightrope.graphs import AnswerGraph
-from tightrope.optimize import Design, design, explain_routes
+from tightrope.graphs.symmetry import graph_facts
+from tightrope.leakage.choose import explain
+from tightrope.mechanisms import tight_constraints
+from tightrope.optimize import Design, design, design_many, explain_routes
+from tightrope.phi import exists
 from tightrope.proofs import prove
 from tightrope.queries import Query
 from tightrope.report.drawings import GraphDrawing, HeatMap, Window, graph_drawing, heat_map
-from tightrope.report.texts import (
-    about_query,
-    existence_data,
-    label_text,
-    plain,
-    regularity_rows,
-)
+from tightrope.report.texts import about_query, existence_data, label_text, plain, regularity_rows
 from tightrope.studio.asking import Refused, blame, consumer_of, level_in, people_of, query_in
 from tightrope.studio.state import State
+from tightrope.studio.tables import noise_curve
 
 
 @dataclass(frozen=True)
@@ -50,8 +56,6 @@ def question_facts(state: State) -> Shown:
     >>> question_facts(State(question="cycle(5)")).json["diameter"]
     2
     """
-    from tightrope.graphs.symmetry import graph_facts
-
     asked = query_in(state)
     with blame("question"):
         facts = graph_facts(asked.graph)
@@ -65,8 +69,6 @@ def existence(state: State) -> dict[str, Any]:
     >>> existence(State(question="star(3)"))["intervals"]
     [[0.6931471805599453, None]]
     """
-    from tightrope.phi import exists
-
     asked = query_in(state)
     with blame("question"):
         found = exists(asked.graph)
@@ -80,8 +82,6 @@ def level_words(state: State) -> Shown:
     >>> level_words(State()).json["attacker_success"]
     0.6666666666666666
     """
-    from tightrope.leakage.choose import explain
-
     level = level_in(state)
     individuals, values = people_of(state)
     with blame("people"):
@@ -95,8 +95,6 @@ def prior_facts(state: State) -> Shown:
     >>> prior_facts(State(question="clique(4)")).json["regular"]
     True
     """
-    from tightrope.consumers import prior, regularity
-
     asked, level = query_in(state), level_in(state)
     consumer_of(state.consumer, asked)
     with blame("prior"):
@@ -132,8 +130,6 @@ def corners(state: State) -> list[list[float]]:
     >>> corners(State(question="clique(3)"))[0]
     [0.5, 0.25, 0.25]
     """
-    from tightrope.consumers.regular import region_corners
-
     found: list[list[float]] = region_corners(query_in(state).graph, level_in(state)).tolist()
     return found
 
@@ -146,9 +142,6 @@ def regrets(state: State) -> dict[str, Any]:
     >>> regrets(State(question="path(3)", consumers=two))["common"]["worst_regret"]
     0.0
     """
-    from tightrope.consumers import expected_loss
-    from tightrope.optimize import design, design_many
-
     asked, level = query_in(state), level_in(state)
     consumers = [consumer_of(consumer, asked) for consumer in state.consumers]
     with blame("regret"):
@@ -176,20 +169,11 @@ class Compared:
 
 @dataclass(frozen=True)
 class Column:
-    """The tight edges of one output, as places in the drawing, and the part of every node.
-
-    >>> Column("0", ((0, 1),), (0, 0)).connected
-    True
-    """
+    """The tight edges of one output, as places in the drawing, and the part of every node."""
 
     output: str
     edges: tuple[tuple[int, int], ...]
     parts: tuple[int, ...]
-
-    @property
-    def connected(self) -> bool:
-        """Whether the tight edges reach every node."""
-        return not any(self.parts)
 
 
 @dataclass(frozen=True)
@@ -202,8 +186,6 @@ class Outcome:
         What was asked.
     json
         What ``tightrope design --json`` prints.
-    is_binary
-        Whether the loss counts wrong guesses.
     mechanism
         The mechanism file, or nothing.
     unproved
@@ -227,7 +209,6 @@ class Outcome:
 
     state: State
     json: dict[str, Any]
-    is_binary: bool
     mechanism: bytes
     unproved: str
     compared: tuple[Compared, ...]
@@ -235,6 +216,11 @@ class Outcome:
     columns: tuple[Column, ...]
     drawing: GraphDrawing
     design: Design
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the loss counts wrong guesses."""
+        return self.design.consumer.loss.is_binary
 
 
 def make(state: State, told: Told | None = None) -> Outcome:
@@ -244,8 +230,6 @@ def make(state: State, told: Told | None = None) -> Outcome:
     >>> [bar.name for bar in made.compared]
     ['bound', 'optimum', 'tight constraints', 'geometric', 'exponential']
     """
-    from tightrope.channels import maximally_general
-
     asked, level = query_in(state), level_in(state)
     consumer = consumer_of(state.consumer, asked)
     with blame("route" if state.route else "design"):
@@ -267,20 +251,11 @@ def make(state: State, told: Told | None = None) -> Outcome:
         words = "maximally general" if general else "not maximally general"
     except TightropeError as refused:
         words = str(refused)
-    drawing = drawing_of(asked.graph)
-    data = {**about_query(asked), **found.as_dict()}
+    data, columns = found.as_dict(), _columns(found.general, asked.graph, level)
     return Outcome(
-        state,
-        plain(data),
-        found.consumer.loss.is_binary,
-        mechanism,
-        unproved,
-        tuple(bars),
-        words,
-        _columns(found.general, asked.graph, level),
-        drawing,
-        found,
-    )
+        state, plain({**about_query(asked), **data}), mechanism, unproved, tuple(bars), words,
+        columns, drawing_of(asked.graph), found,
+    )  # fmt: skip
 
 
 class _Stopped(Exception):
@@ -303,8 +278,6 @@ def _proved(found: Design, asked: Query, told: Told | None) -> bytes:
 
 
 def _tight(graph: AnswerGraph, level: Any, consumer: Any) -> Compared:
-    from tightrope.consumers import expected_loss
-    from tightrope.mechanisms import tight_constraints
 
     if consumer.risk_averse:
         return Compared("tight constraints", None, "not compared for a risk-averse consumer")
@@ -317,8 +290,6 @@ def _tight(graph: AnswerGraph, level: Any, consumer: Any) -> Compared:
 
 def _columns(channel: Any, graph: AnswerGraph, level: Any, most: int = 40) -> tuple[Column, ...]:
     """Return every column graph, where there are few."""
-    from tightrope.channels import column_graph
-
     if max(channel.shape) > most:
         return ()
     made = []
@@ -348,8 +319,6 @@ def universal(state: State) -> Shown:
     >>> universal(State(question="cycle(4)")).json["verdict"]
     'no'
     """
-    from tightrope.axioms import Refutation, universality
-
     asked, level, consumer = query_in(state), level_in(state), state.consumer
     kind = "risk-averse" if consumer.is_risk_averse else "bayesian"
     with blame("universal"):
@@ -369,8 +338,6 @@ def judge(mechanism: bytes) -> dict[str, Any]:
     >>> judge(make(State()).mechanism)["private"]
     True
     """
-    from tightrope.certify import verify
-
     told: dict[str, Any] = plain(verify(mechanism).as_dict())
     return told
 
@@ -387,9 +354,6 @@ def heat_of(
     >>> heat.rows, exact[0][0].partition("/2^")[1], noise
     (('0', '1'), '/2^', ())
     """
-    from tightrope.certify import Mechanism
-    from tightrope.studio.tables import noise_curve
-
     opened = Mechanism(mechanism)
     heat = heat_map(opened.channel(), window)
     if heat.is_reduced:
@@ -406,11 +370,6 @@ def matrix_csv(mechanism: bytes, most: int = 4_000_000) -> str:
     ,0,1
     0,
     """
-    import csv
-    import io
-
-    from tightrope.certify import Mechanism
-
     opened = Mechanism(mechanism)
     rows, outputs = opened.shape
     if rows * outputs > most:

@@ -103,7 +103,8 @@ def test_question_about_a_table_is_quoted_too():
         assert words[words.index("ask") - 1 : words.index("ask") + 2] == ["tightrope", "ask", nasty]
         assert "rm" not in words
         compile(as_python(State(), "table", asked), "page", "exec")
-    assert "tightrope" not in as_command(State(), "table")
+    with pytest.raises(Refused, match="ask a question first"):
+        as_command(State(), "table")
     with pytest.raises(Refused, match="how many people"):
         as_command(State(), "table", TableAsked("people.csv", "people", sql="select 1"))
 

@@ -69,7 +69,7 @@ class ConsumersPanel(Panel):
     def _build_form(self) -> None:
         with card("Consumers", "The mechanism is designed for the first."):
             self._tabs = ui.row().classes("w-full items-center").style("gap: 6px")
-            self._name = self.input("name", "Name", on_change=self._named)
+            self._name = self.input("name", "Name")
             self._kind = (
                 ui.toggle(
                     {"bayesian": "has a prior", "risk-averse": "fears the worst"},
@@ -78,8 +78,7 @@ class ConsumersPanel(Panel):
                 .props("no-caps unelevated")
                 .classes("tr-toggle")
             )
-            self._prior = self.input("prior", "Prior", "uniform, binomial(.3), 0.2,0.8",
-                                     on_change=self._typed)  # fmt: skip
+            self._prior = self.input("prior", "Prior", "uniform, binomial(.3), 0.2,0.8")
             with ui.row().style("gap: 6px") as self._presets:
                 for text in (kind.example or kind.form for kind in PRIORS.values()):
                     ui.button(text, on_click=lambda text=text: self._set(prior=text)).props(
@@ -87,8 +86,11 @@ class ConsumersPanel(Panel):
                     )
             self._file = self.uploader("Prior from a file (CSV or JSON)", self._take, ".csv,.json",
                                        "prior")  # fmt: skip
-            self._support = self.input("support", "Answers thought possible", "all or 0,3..5",
-                                       on_change=self._typed_support)  # fmt: skip
+            self._support = self.input("support", "Answers thought possible", "all or 0,3..5")
+            for name, box in (
+                ("name", self._name), ("prior", self._prior), ("support", self._support),
+            ):  # fmt: skip
+                box.on_value_change(lambda event, name=name: self._typed(name, event.value))
             self._loss = self.select({"": ""}, "Loss of a wrong guess", on_change=self._lost)
             self.page.field("loss", lambda message: setattr(self._loss, "error", message))
 
@@ -101,10 +103,6 @@ class ConsumersPanel(Panel):
     def _set(self, **changes: str) -> None:
         self.page.change(self.page.state.with_consumer(self._place, **changes))
 
-    def _named(self) -> None:
-        if str(self._name.value or "").strip():
-            self._set(name=str(self._name.value).strip()[:40])
-
     def _kinded(self) -> None:
         if (self._kind.value == "risk-averse") != self._consumer.is_risk_averse:
             averse = self._kind.value == "risk-averse"
@@ -113,15 +111,10 @@ class ConsumersPanel(Panel):
     def _lost(self) -> None:
         self._set(loss=str(self._loss.value or ""))
 
-    def _typed(self) -> None:
-        text = str(self._prior.value or "").strip()
-        if text:
-            self._set(prior=text)
-
-    def _typed_support(self) -> None:
-        text = str(self._support.value or "").strip()
-        if text and self._consumer.is_risk_averse:
-            self._set(support=text)
+    def _typed(self, name: str, value: str | None) -> None:
+        text = (value or "").strip()[: 40 if name == "name" else None]
+        if text and (name != "support" or self._consumer.is_risk_averse):
+            self._set(**{name: text})
 
     def _choose(self, place: int) -> None:
         self._place = place
@@ -136,17 +129,13 @@ class ConsumersPanel(Panel):
             self._place = len(state.consumers)
             self.page.change(replace(state, consumers=(*state.consumers, new)))
 
-    def _remove(self) -> None:
+    def _remove(self, first: bool = False) -> None:
+        """Take the consumer away, or make it the first."""
         consumers = list(self.page.state.consumers)
-        del consumers[self._place]
+        taken = consumers.pop(self._place)
         self._place = 0
-        self.page.change(replace(self.page.state, consumers=tuple(consumers)))
-
-    def _first(self) -> None:
-        consumers = list(self.page.state.consumers)
-        consumers.insert(0, consumers.pop(self._place))
-        self._place = 0
-        self.page.change(replace(self.page.state, consumers=tuple(consumers)))
+        kept = (taken, *consumers) if first else tuple(consumers)
+        self.page.change(replace(self.page.state, consumers=kept))
 
     def _dragged(self, event: Any) -> None:
         pressed = event.type == "mousedown" or (event.type == "mousemove" and event.buttons & 1)
@@ -238,7 +227,7 @@ class ConsumersPanel(Panel):
                     'flat dense round size=12px aria-label="Remove this consumer"'
                 )
             if self._place:
-                ui.button("design for this one", on_click=self._first).props(
+                ui.button("design for this one", on_click=lambda: self._remove(first=True)).props(
                     "flat dense no-caps size=12px"
                 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from nicegui import ui
@@ -12,12 +13,7 @@ from tightrope.report.texts import score_hint
 from tightrope.studio.asking import Refused
 from tightrope.studio.jobs import Ended
 from tightrope.studio.panels import Panel, card, facts, plot, table
-from tightrope.studio.pictures import (
-    bars_picture,
-    graph_picture,
-    heat_picture,
-    noise_picture,
-)
+from tightrope.studio.pictures import bars_picture, graph_picture, heat_picture, noise_picture
 from tightrope.studio.state import State
 from tightrope.studio.work import Outcome, Shown, heat_of, make, routes, universal
 
@@ -49,7 +45,8 @@ class MechanismPanel(Panel):
                 self._plot.on("plotly_relayout", self._zoomed)
                 with ui.row().classes("w-full items-center").style("gap: 14px"):
                     self._log = ui.switch("logarithmic colours", on_change=self._draw_heat)
-                    ui.button("Whole mechanism", on_click=self._whole).props("flat dense no-caps")
+                    ui.button("Whole mechanism", on_click=lambda: self.page.start(
+                        self._load_heat(None))).props("flat dense no-caps")  # fmt: skip
                     self._heat_note = ui.label().classes("tr-note").props("data-heat-note")
                 self._noise = plot("210px", "data-noise-around")
                 self._noise.set_visibility(False)
@@ -112,8 +109,6 @@ class MechanismPanel(Panel):
     # -- events ---------------------------------------------------------------------------
 
     def _routed(self) -> None:
-        from dataclasses import replace
-
         self.page.change(replace(self.page.state, route=str(self._route.value or "")))
 
     def act(self) -> None:
@@ -169,15 +164,11 @@ class MechanismPanel(Panel):
         self._verdict.set_text(f"{told['verdict']}: {told['reason']} [{told['theorem']}]")
         supports = told.get("supports", [])
         with self._supports:
-            for number, (nodes, lost) in enumerate(
-                zip(supports, told.get("losses", []), strict=True)
-            ):
-                colour = COLOURS[number % len(COLOURS)]
-                shown = (
-                    f"{len(nodes)} answers" if len(nodes) > 12 else f"{len(nodes)} answers ringed"
-                )
+            for number, nodes in enumerate(supports):
+                colour, ringed = COLOURS[number % len(COLOURS)], " ringed" * (len(nodes) <= 12)
                 ui.label(
-                    f"consumer {number + 1}: {shown}, loses {lost:.6g} with an own mechanism"
+                    f"consumer {number + 1}: {len(nodes)} answers{ringed}, loses "
+                    f"{told['losses'][number]:.6g} with an own mechanism"
                 ).style(f"border-left: 4px solid {colour}; padding-left: 8px; font-size: 13px")
             if "mechanism" in told:
                 ui.label(f"It is the {told['mechanism']} mechanism.").classes("tr-note")
@@ -192,12 +183,9 @@ class MechanismPanel(Panel):
             found = await self.page.slots.run("heat", heat_of, made.mechanism, window)
             self._heat, self._exact, noise = found
             self._draw_heat()
-            self._noise.set_visibility(bool(noise))
-            if noise:
+            if window is None:
+                self._noise.set_visibility(bool(noise))
                 self._noise.update_figure(noise_picture(noise))
-
-    def _whole(self) -> None:
-        self.page.start(self._load_heat(None))
 
     def _zoomed(self, event: Any) -> None:
         heat, now = self._heat, event.args
@@ -206,11 +194,9 @@ class MechanismPanel(Panel):
         ends = [now.get(f"{a}.range[{k}]") for a in ("yaxis", "xaxis") for k in (0, 1)]
         if any(end is None for end in ends):
             return
-        top, bottom = sorted(ends[:2])
-        left, right = sorted(ends[2:])
-        a, b = _places(top, bottom, len(heat.rows), heat.window[0], heat.window[1])
-        c, d = _places(left, right, len(heat.outputs), heat.window[2], heat.window[3])
-        self.page.start(self._load_heat((a, b, c, d)))
+        rows = _places(sorted(ends[:2]), len(heat.rows), *heat.window[:2])
+        outputs = _places(sorted(ends[2:]), len(heat.outputs), *heat.window[2:])
+        self.page.start(self._load_heat((*rows, *outputs)))
 
     async def _load_routes(self) -> None:
         found = await self.page.slots.run("routes", routes, self.page.state)
@@ -247,10 +233,8 @@ class MechanismPanel(Panel):
     def _show_outcome(self, made: Outcome) -> None:
         told = made.json
         self._empty.set_visibility(False)
-        self._body.set_visibility(True)
-        self._more.set_visibility(True)
         for box in (self._body, self._more):
-            box.style("opacity: 1")
+            box.style("opacity: 1").set_visibility(True)
         proved = "certified" if told["certified"] else (
             "stopped early, the file proves privacy" if told["stopped"]
             else "the proof did not close")  # fmt: skip
@@ -302,8 +286,8 @@ class MechanismPanel(Panel):
         self._heat_note.set_text(words)
 
 
-def _places(low: float, high: float, count: int, first: int, last: int) -> tuple[int, int]:
+def _places(ends: list[float], count: int, first: int, last: int) -> tuple[int, int]:
     """Return the rows behind an interval of a reduced picture's axis."""
     step = -(-(last - first + 1) // count)
-    a = first + max(round(low), 0) * step
-    return a, min(first + (max(round(high), 0) + 1) * step - 1, last)
+    low, high = (max(round(end), 0) for end in ends)
+    return first + low * step, min(first + (high + 1) * step - 1, last)

@@ -9,6 +9,7 @@ from typing import Any
 
 from nicegui import ui
 
+from tightrope.report.texts import interval_text
 from tightrope.studio.asking import Refused, people_of
 from tightrope.studio.panels import Panel, card, plot
 from tightrope.studio.pictures import LAST_LEVEL, level_picture
@@ -164,12 +165,10 @@ class PrivacyPanel(Panel):
         if found is None:
             self._note.set_text("")
             return
-        spans = [f"{low:.6g} … {'∞' if high is None else f'{high:.6g}'}"
-                 for low, high in found["intervals"]]  # fmt: skip
         sure = "nothing is missed" if found["exact"] else f"samples {found['resolution']:.2g} apart"
-        where = f"Shaded: ε in {', '.join(spans)}." if spans else "Nowhere in the range."
         here = "" if level is None else f"{_words_at(found['intervals'], level)} "
-        self._note.set_text(f"{here}{where} Decided by {found['method']} ({sure}).")
+        where = interval_text(found["intervals"], 6)
+        self._note.set_text(f"{here}Shaded: {where}. Decided by {found['method']} ({sure}).")
 
 
 def _words_at(intervals: list[list[float | None]], level: float, near: float = 1e-6) -> str:
