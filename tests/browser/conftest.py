@@ -54,13 +54,15 @@ def studio(tmp_path_factory):
             text=True,
         )
         with process:
-            url = json.loads(process.stdout.readline())["url"]
-            # What is answered before the page is loaded ends when it is.
-            with urlopen(url, timeout=PATIENCE / 1000) as answer:
-                answer.read()
-            yield url
-            process.terminate()
-            process.wait(30)
+            try:
+                url = json.loads(process.stdout.readline())["url"]
+                # Who comes before the solvers are loaded waits at the socket.
+                with urlopen(url, timeout=5 * PATIENCE / 1000) as answer:
+                    answer.read()
+                yield url
+            finally:
+                process.terminate()
+                process.wait(PATIENCE / 1000)
     assert (folder / "errors").read_text() == ""
 
 

@@ -90,7 +90,7 @@ def sweep(study: Study, progress: Callback | None = None) -> Iterator[Row]:
     ln(2) geometric 0.5
     ln(3) geometric 0.375
     """
-    for _, rows in _here(study, study.chunks(), 0, progress):
+    for _, rows in _here(study, study.chunks(), 0, progress or _untold):
         yield from rows
 
 
@@ -132,11 +132,10 @@ def run_study(
     >>> (first.found, first.certified), (again.found, again.certified)
     ((0, 6), (6, 6))
     """
-    clock = time.perf_counter()
+    clock, told = time.perf_counter(), progress or _untold
     if out is None:
-        if progress is not None:
-            progress(0, study.size)
-        parts = dict(_parts(study, (), workers, scheduler, progress))
+        told(0, study.size)
+        parts = dict(_parts(study, (), workers, scheduler, told))
         rows = tuple(row for number in sorted(parts) for row in parts[number])
         certified = sum(bool(row.get("certified")) for row in rows)
         refused = sum("error" in row for row in rows)
@@ -144,10 +143,9 @@ def run_study(
     with Store(study, out) as store:
         there = store.found()
         found = sum(study.rows_in(number) for number in there)
-        if progress is not None:
-            progress(found, study.size)
+        told(found, study.size)
         try:
-            for number, part in _parts(study, there, workers, scheduler, progress):
+            for number, part in _parts(study, there, workers, scheduler, told):
                 store.put(number, part)
         except CheckFailed as failed:
             raise CheckFailed(
@@ -163,7 +161,7 @@ def _parts(
     there: Iterable[int],
     workers: int | None,
     scheduler: str | None,
-    progress: Callback | None,
+    told: Callback,
 ) -> Iterator[tuple[int, list[Row]]]:
     there = set(there)
     done = sum(study.rows_in(number) for number in there)
@@ -171,30 +169,32 @@ def _parts(
         return
     chunks = study.chunks(without=there)
     if workers is None and scheduler is None:
-        for chunk, parts in _here(study, chunks, done, progress):
+        for chunk, parts in _here(study, chunks, done, told):
             yield chunk.number, list(parts)
         return
     for chunk, rows in compute(chunks, workers=workers, scheduler=scheduler):
         yield chunk.number, rows
         done += len(rows)
-        if progress is not None:
-            progress(done, study.size)
+        told(done, study.size)
 
 
 def _here(
-    study: Study, chunks: Iterable[Chunk], done: int, progress: Callback | None
+    study: Study, chunks: Iterable[Chunk], done: int, told: Callback
 ) -> Iterator[tuple[Chunk, Iterator[Row]]]:
     """Yield chunks with their rows, which are computed while they are read."""
 
-    def told(chunk: Chunk, before: int) -> Iterator[Row]:
+    def rows(chunk: Chunk, before: int) -> Iterator[Row]:
         for step, row in enumerate(chunk.rows(), 1):
-            if progress is not None:
-                progress(before + step, study.size)
+            told(before + step, study.size)
             yield row
 
     for chunk in chunks:
-        yield chunk, told(chunk, done)
+        yield chunk, rows(chunk, done)
         done += len(chunk.epsilons)
+
+
+def _untold(done: int, size: int) -> None:
+    """Tell nobody."""
 
 
 # -- on many processes ---------------------------------------------------------------------------

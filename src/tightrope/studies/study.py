@@ -306,19 +306,12 @@ class Study:
         cases = itertools.product(self.queries, self.priors, self.losses, self.routes, firsts)
         for number, (query, prior, loss, route, first) in enumerate(cases):
             if number not in done:
+                place = number // self._pieces * len(self.epsilons) + first
                 yield Chunk(
-                    number,
-                    number // self._pieces * len(self.epsilons) + first,
-                    query,
-                    prior,
-                    loss,
-                    *read.values(query, prior, loss),
-                    self.neighbours,
-                    route,
-                    self.gap,
-                    self.time_limit,
+                    number, place, query, prior, loss, *read.values(query, prior, loss),
+                    self.neighbours, route, self.gap, self.time_limit,
                     self.epsilons[first : first + self.chunk],
-                )
+                )  # fmt: skip
 
     @property
     def _kinds(self) -> int:
@@ -345,15 +338,11 @@ class _Reader:
     def values(self, query: str, prior: str, loss: str) -> tuple[Any, Any, Any]:
         before = len(self.known)
         question = self._graph(query) if _names_a_file(query) else query
-        found = (
-            question,
-            self._value(prior, query, read_prior),
-            self._value(loss, query, read_loss),
-        )
+        known, cost = self._value(prior, query, read_prior), self._value(loss, query, read_loss)
         if len(self.known) > before:
             # Hours may lie between the first question and this one.
             self._check_files()
-        return found
+        return question, known, cost
 
     def _graph(self, text: str) -> AnswerGraph:
         if (text,) not in self.known:
