@@ -443,6 +443,8 @@ def answer_words(receipt: dict[str, Any]) -> str:
     'Oslo: 101, Rome: 90'
     """
     answer: Any = read_label(receipt["answer"])
+    if answer == ():
+        return "no group was large enough"
     pairs = isinstance(answer, tuple) and all(isinstance(one, tuple) for one in answer)
     # Of several draws the last gave the numbers: before it, groups were chosen.
     names = ("query", "neighbours", "epsilon", "mechanism")

@@ -17,6 +17,7 @@ from nicegui import ui
 
 from tightrope.kinds import RELATIONS
 from tightrope.publish.accounts import shown
+from tightrope.publish.facts import FACTS_FILE
 from tightrope.studio.asking import Refused, safe_name
 from tightrope.studio.jobs import Ended
 from tightrope.studio.panels import Panel, card, facts, plot, table
@@ -68,7 +69,9 @@ class TablePanel(Panel):
         self._show_columns({})
         start = self.page.settings
         self._ledger.set_value(start.ledger or "ledger.db")
-        self._facts.set_value(start.facts)
+        # As for the command ask, the file of this folder holds unless something else is named.
+        usual = FACTS_FILE if Path(FACTS_FILE).is_file() and not start.data else ""
+        self._facts.set_value(start.facts or usual)
         self._data.set_value(start.data)
 
     def _build_source(self) -> None:
@@ -388,7 +391,8 @@ class TablePanel(Panel):
         self.page.results["table"] = [found["json"]]
         table(self._answer, found["head"], found["rows"])
         facts(self._told, found["facts"])
-        self._status.set_text("Published. It stays below, with its receipt.")
+        what = "" if found["rows"] else ": no group was large enough to be shown"
+        self._status.set_text(f"Published{what}. It stays below, with its receipt.")
 
     def _save(self) -> None:
         self.page.start(self.page.download("tightrope.toml", facts_file, self._form()))

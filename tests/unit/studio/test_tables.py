@@ -1,0 +1,113 @@
+"""The form of the first panel: filled from public facts, and what it asks for."""
+
+from dataclasses import replace
+
+import pytest
+
+from tightrope.publish import Ledger
+from tightrope.studio.asking import Refused
+from tightrope.studio.tables import (
+    TableAsked,
+    answer_words,
+    columns_of,
+    declared,
+    facts_form,
+    forecast,
+    ledger_view,
+    publish_answer,
+)
+
+FACTS = """
+[tables.people]
+source = "people.csv"
+population = 40
+budget = "9"
+[tables.people.columns]
+sex = { values = ["f", "m"], complete = true }
+age = { bounds = [20, 60] }
+
+[tables.visits]
+population = 40
+neighbours = "add-remove"
+budget = "2"
+delta = "1e-6"
+person = "id"
+contributions = 3
+[tables.visits.columns]
+ward = { type = "text" }
+"""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TIGHTROPE_CACHE", str(tmp_path / "shelf"))
+    rows = [f"{'fm'[i % 2]},{20 + i}" for i in range(40)]
+    (tmp_path / "people.csv").write_text("\n".join(["sex,age", *rows]) + "\n")
+    (tmp_path / "tightrope.toml").write_text(FACTS)
+
+
+def test_facts_fill_the_form_and_alone_say_what_they_say():
+    form, columns = facts_form("tightrope.toml", "visits")
+    assert (form.table, form.population, form.neighbours) == ("visits", "40", "add-remove")
+    assert (form.budget, form.budget_delta) == ("2", "1e-06")
+    assert columns["ward"] == ("text", "")
+    # What the form has no field for holds too.
+    table = declared(replace(form, data="elsewhere.csv"))
+    assert (table.person, table.contributions, table.source) == ("id", 3, "elsewhere.csv")
+    form, columns = facts_form("tightrope.toml", "")
+    assert (form.table, form.data) == ("people", "people.csv")
+    assert columns == {"sex": ("values", "f, m"), "age": ("range", "20..60")}
+    with pytest.raises(Refused, match="no such file") as refused:
+        facts_form("no.toml", "")
+    assert refused.value.field == "table facts"
+
+
+def test_columns_come_without_a_look_at_the_rows():
+    assert columns_of("people.csv", "people") == {"sex": ("", ""), "age": ("", "")}
+
+
+@pytest.mark.parametrize(
+    ("sql", "delta", "words"),
+    [
+        ("select sex, count(*) from people group by sex", "1e-6", "leave it empty"),
+        ("select ward, count(*) from visits group by ward", "", "nobody declared these groups"),
+    ],
+)
+def test_a_delta_is_for_groups_that_nobody_declared(sql, delta, words):
+    table = "people" if "people" in sql else "visits"
+    asked = TableAsked("people.csv", table, facts="tightrope.toml", sql=sql, delta=delta)
+    with pytest.raises(Refused, match=words) as refused:
+        forecast(asked)
+    assert refused.value.field == "table delta"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select sex, sum(age) as s from people group by sex",
+        "select avg(age) from people",
+        "select mode(sex) from people",
+        "select sex, count(*) from people group by sex",
+        "select median(age) from people",
+    ],
+)
+def test_every_answer_is_listed_with_what_was_paid(sql):
+    """A list that fails on one kind of answer would hide all that were paid for."""
+    asked = TableAsked("people.csv", "people", facts="tightrope.toml", sql=sql, epsilon="4")
+    asked = replace(asked, key="k")
+    assert forecast(asked).affordable
+    found = publish_answer(asked)
+    assert found["rows"]
+    view = ledger_view("ledger.db")
+    assert [account.spent for account in view.accounts] == [4]
+    assert view.answers
+    assert all(words for words, _ in view.answers)
+    # Asked again with its key, it costs nothing.
+    assert forecast(asked).price["price"].startswith("nothing more")
+    assert publish_answer(asked)["rows"] == found["rows"]
+    assert Ledger("ledger.db").remaining("table people") == 5
+
+
+def test_no_group_that_is_large_enough_is_an_answer_too():
+    assert answer_words({"answer": []}) == "no group was large enough"
