@@ -150,7 +150,8 @@ def cheapest_ray(net, alpha, weights, floor, anchor, heights, flow, left, slight
     """Move ``heights`` to the cheapest ray, or until its flow proves that no ray has a gain.
 
     On return ``flow`` holds the flows that prove the value; ``left`` what is left at each node,
-    relative to the ray there: the value at the anchor, elsewhere nothing or a surplus.
+    relative to the ray there: the value at the anchor, elsewhere nothing or a surplus. How often
+    it has gone through the arcs is returned.
     """
     first, end, back, length, _ = net
     n = len(weights)
@@ -162,14 +163,17 @@ def cheapest_ray(net, alpha, weights, floor, anchor, heights, flow, left, slight
     flow[:] = 0.0
     _tight_arcs(net, heights, tight)
     _measure(net, weights, floor, flow, left, slight)
+    passes = 0
     for _ in range(most):
+        passes += 1
         if alpha ** (heights.min() - heights[anchor]) > STEEP:
             # Relative to the anchor the peak leaves the range of floats: anchor the ray there.
             left[anchor] = -math.inf
-            return
+            return passes
         # Senders: negative weights, to receivers and the anchor.
         count = 0
         for _phase in range(n):
+            passes += 1
             level[:] = -1
             count = 0
             for i in range(n):
@@ -209,7 +213,7 @@ def cheapest_ray(net, alpha, weights, floor, anchor, heights, flow, left, slight
                 break
         if count and level[anchor] >= 0:
             # The anchor takes all; what does not arrive is below the range of floats.
-            return
+            return passes
         if count:
             # Everything that is reached moves up until an arc out of it gets tight.
             step = math.inf
@@ -222,9 +226,10 @@ def cheapest_ray(net, alpha, weights, floor, anchor, heights, flow, left, slight
                 heights[queue[q]] -= step
         else:
             if left[anchor] >= 0.0:
-                return
+                return passes
             # The anchor, to receivers.
             for _phase in range(n):
+                passes += 1
                 level[:] = -1
                 level[anchor] = 0
                 queue[0] = anchor
@@ -260,7 +265,7 @@ def cheapest_ray(net, alpha, weights, floor, anchor, heights, flow, left, slight
                     queue[count] = i
                     count += 1
             if not count:
-                return
+                return passes
             head = 0
             while head < count:
                 j = queue[head]
@@ -272,7 +277,7 @@ def cheapest_ray(net, alpha, weights, floor, anchor, heights, flow, left, slight
                         queue[count] = i
                         count += 1
             if level[anchor] >= 0:
-                return
+                return passes
             step = math.inf
             for q in range(count):
                 j = queue[q]
@@ -286,6 +291,7 @@ def cheapest_ray(net, alpha, weights, floor, anchor, heights, flow, left, slight
             if not tight[e]:
                 flow[e] = 0.0
         _measure(net, weights, floor, flow, left, slight)
+    return passes
 
 
 @njit(cache=True, nogil=True)
@@ -294,7 +300,8 @@ def cheapest_rays(net, alpha, weights, places, heights, values, noise, short, mo
 
     ``places`` are the anchors, and on return where each ray is highest: ``values`` are measured
     there, up to ``noise``. ``short`` is raised to what the proof of some guess lacks at each
-    node: at prices that are lower by it no ray has a negative value.
+    node: at prices that are lower by it no ray has a negative value. How often the arcs were gone
+    through is returned.
     """
     first, end = net[:2]
     n = len(first) - 1
@@ -303,6 +310,7 @@ def cheapest_rays(net, alpha, weights, places, heights, values, noise, short, mo
     slight = np.empty(n)
     ray = np.empty(n)
     lacks = np.empty(n)
+    passes = 0
     for k in range(len(places)):
         floor = FLOOR * np.abs(weights[k]).mean()
         place = places[k]
@@ -313,7 +321,9 @@ def cheapest_rays(net, alpha, weights, places, heights, values, noise, short, mo
             noise[k] = 0.0
             continue
         for turn in range(MOST_PLACES):
-            cheapest_ray(net, alpha, weights[k], floor, place, ray, flow, left, slight, most)
+            passes += cheapest_ray(
+                net, alpha, weights[k], floor, place, ray, flow, left, slight, most
+            )
             if turn and left[place] <= values[k]:
                 break
             places[k] = place
@@ -328,6 +338,7 @@ def cheapest_rays(net, alpha, weights, places, heights, values, noise, short, mo
                 break
         for i in range(n):
             short[i] = max(short[i], lacks[i])
+    return passes
 
 
 @njit(cache=True, nogil=True)

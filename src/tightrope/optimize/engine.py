@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tightrope.optimize.faces import Face, label_all
-from tightrope.optimize.interior import faces_of, interior_effort, interior_points
+from tightrope.optimize.interior import Interior, interior_effort, interior_points
 from tightrope.optimize.master import MasterSolution, solve_master
 from tightrope.optimize.objective import ExpectedLoss, Objective
 from tightrope.optimize.pricing import CheapestRays, Priced, Pricer, highest, price
@@ -44,7 +44,7 @@ class EngineResult:
     columns: dict[int, Floats]
     rounds: int
     stopped: bool
-    master: MasterSolution
+    faces: dict[int, Face]
 
 
 def run_engine(
@@ -99,8 +99,9 @@ def run_engine(
         best, faces = _dinkelbach(best, pricer, faces, guesses, tuned)
     master: MasterSolution | None = None
     basis: MasterSolution | None = None
-    # What the masters may take before the interior-point method is the better bet.
-    seconds = np.inf
+    inside: Interior | None = None
+    # What masters and pricing may take before the interior-point method is the better bet.
+    seconds, spent = np.inf, 0.0
     if isinstance(objective, ExpectedLoss):
         seconds = tuned.interior_wait * interior_effort(problem, guesses)
     idle, last, now, stopped, rounds = 0, np.inf, np.inf, False, 0
@@ -109,21 +110,33 @@ def run_engine(
             # Where a round gained nothing, the solver's tolerance may be in the way.
             refine = idle > 0 and now < tuned.refine_gap
             try:
+                left = max(seconds - spent - pricer.seconds, 0.0)
                 solved = solve_master(
-                    problem, faces, basis, objective, watch, refine=refine, seconds=seconds
+                    problem, faces, basis, objective, watch, refine=refine, seconds=left
                 )
             except OutOfSteps:
-                best, faces = _from_inside(best, pricer, guesses, tuned, watch)
-                basis, seconds = None, np.inf
+                for inside in interior_points(problem, guesses):
+                    best = _closer(best, inside, pricer, guesses, gap)
+                    now = relative_gap(min(last, inside.value), best.bound)
+                    said = Progress(
+                        rounds, min(last, inside.value), best.bound, now, inside.columns.size,
+                        time.perf_counter() - clock, step=_INSIDE,
+                    )  # fmt: skip
+                    stopped = progress is not None and bool(progress(said))
+                    if stopped or now <= gap / 2:
+                        break
+                seconds = np.inf
+                if stopped or now <= gap / 2:
+                    break
                 solved = solve_master(problem, faces, basis, objective, watch)
-            seconds -= solved.seconds
+            spent += solved.seconds
             halvings = tuned.halvings if now > tuned.smoothing_gap or idle else 0
             margin = tuned.price_margin * min(now, 1.0)
             aimed, found, tried = _separate(
                 objective, pricer, solved, best, guesses, halvings, margin
             )
         except KeyboardInterrupt:
-            if master is None:
+            if master is None and inside is None:
                 raise
             stopped = True
             break
@@ -149,8 +162,8 @@ def run_engine(
             continue
         label_all(grown.values())
         faces = grown
-    assert master is not None
-    if not master.refined and not stopped:
+    within = inside is not None and inside.value <= last
+    if master is not None and not (master.refined or stopped or within):
         try:
             master = solve_master(
                 problem, master.faces, master, objective, watch, refine=True, sharpen=False
@@ -163,15 +176,13 @@ def run_engine(
     if len(guesses) < len(problem.guesses):
         # Without the clock: a search that was stopped still owes a bound that holds.
         best = _all_guesses(best, Pricer(problem))
+    if inside is not None and within:
+        value, columns = inside.value, _heavy_columns(problem, inside, guesses, gap)
+    else:
+        assert master is not None
+        value, columns, faces = master.value, master.columns, master.faces
     return EngineResult(
-        master.value,
-        best.bound,
-        best.prices,
-        best.multipliers,
-        master.columns,
-        rounds,
-        stopped,
-        master,
+        value, best.bound, best.prices, best.multipliers, columns, rounds, stopped, faces
     )
 
 
@@ -232,20 +243,37 @@ def _dinkelbach(
     return best, grown
 
 
-def _from_inside(
-    best: _Proof, pricer: Pricer, guesses: Ints, tuned: SolverSettings, watch: Watch | None
-) -> tuple[_Proof, dict[int, Face]]:
-    """Start again near the optimum: an interior-point method finds prices and small faces."""
-    problem = best.problem
-    if watch is not None:
-        watch.say("solving for all columns at once by an interior-point method")
-    sharp, small, light = tuned.interior_sharp, tuned.interior_small, tuned.interior_light
-    for found in interior_points(problem, guesses, tuned.interior_gap, watch):
-        faces = faces_of(problem, found, sharp, small, light)
-        if sum(face.dimension for face in faces.values()) <= tuned.interior_numbers * problem.size:
-            break
-    proved = _Proof(problem, best.multipliers, found.prices).priced(pricer, guesses)[1]
-    return max(best, proved, key=lambda one: one.bound), _with_flat(problem, faces, guesses)
+#: What is said while all columns are solved for at once.
+_INSIDE = "solving for all columns at once by an interior-point method"
+
+
+def _closer(best: _Proof, found: Interior, pricer: Pricer, guesses: Ints, gap: float) -> _Proof:
+    """Return the better of two prices: the best so far, or those of an interior point.
+
+    Prices far from the optimum take long to be priced and prove little: those of a point are
+    priced when it promises a hundredth of the gap that is proved, or all that is wanted.
+    """
+    if found.gap > max(gap / 2, relative_gap(found.value, best.bound) / 100):
+        return best
+    proof = _Proof(best.problem, best.multipliers, found.prices).priced(pricer, guesses)[1]
+    return max(best, proof, key=lambda one: one.bound)
+
+
+def _heavy_columns(
+    problem: Problem, found: Interior, guesses: Ints, gap: float
+) -> dict[int, Floats]:
+    """Return the columns of a point but those that make no difference to its gap.
+
+    What they had goes to the best guess without an answer (see :func:`private_columns`).
+    """
+    weight = dict(zip(problem.guesses.tolist(), problem.multiplicity.tolist(), strict=True))
+    heights = found.columns.max(axis=1) * [weight[k] for k in guesses.tolist()]
+    least = problem.alpha ** float(problem.lengths.min(initial=1))
+    blind = float(problem.costs.sum(axis=0).min())
+    most = 0.1 * gap * (1 - least) * abs(found.value) / max(abs(blind), 1e-300)
+    lightest = np.argsort(heights)
+    kept = np.sort(lightest[np.cumsum(heights[lightest]) > most])
+    return {int(guesses[q]): found.columns[q] for q in kept}
 
 
 def _separate(

@@ -15,8 +15,11 @@ The steps are those of [S. Mehrotra, "On the implementation of a primal-dual int
 method", 1992] with the centrality correctors of [J. Gondzio, 1996].
 
 Where privacy is strong the cheapest rays say little and the faces of column generation grow wide;
-here the work does not depend on how wide they are. Near the optimum the slacks show which edges
-are tight, and so small faces: the simplex method finds the last digits there.
+here the work does not depend on how wide they are. Normal equations are known to lose the last
+digits, as edges that get tight make :math:`H_k` huge beside what matters in it. These do not:
+:math:`H_k` has no positive entries beside its diagonal, and :math:`H_k x^k = G^T y^k` is known, so
+that pivots are found without subtracting huge numbers [W. Grassmann, M. Taksar and D. Heyman, 1985;
+for matrices of this kind A. S. Alfa, J. Xue and Q. Ye, 2002]; and directions are refined.
 """
 
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
@@ -31,72 +34,67 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from tightrope.optimize.faces import TIGHT_TOLERANCE, Face
 from tightrope.optimize.pricing import arcs, processors
 from tightrope.optimize.problem import Floats, Ints, Problem
-from tightrope.optimize.progress import Stopped, Watch
 
-#: Part of its diagonal that is added to a matrix before it is factored, against round-off.
-REGULAR = 1e-13
+#: Round-off of a sum of flows, as part of them.
+ROUND_OFF = 2.0**-50
 #: Part of the way to the boundary that a step goes.
 STEP = 0.95
-#: Most centrality correctors of a step; products within these parts of the mean are left alone.
-CORRECTORS = 3
+#: Most centrality correctors of a step, and most refinements; products within these parts of the
+#: mean are left alone.
+CORRECTORS, REFINEMENTS = 6, 4
 CENTRAL = 0.1, 10.0
-#: Most steps; the method mostly takes thirty.
-MOST_STEPS = 100
+#: Most steps; the method mostly takes fifty.
+MOST_STEPS = 150
 
 
 @dataclass(frozen=True, eq=False)
 class Interior:
-    """A point near the optimum: the columns of some guesses, and prices.
+    """A point on the way to the optimum: the columns of some guesses, and prices.
 
     Parameters
     ----------
-    guesses, columns
-        The guesses, and their columns as rows; all are strictly private.
+    columns
+        The columns of the guesses, as rows; all are strictly private, and they sum to 1.
     prices
         The prices of the answers; they prove nothing yet.
+    value
+        What the columns lose.
+    gap
+        The part of it that slacks times multipliers are.
     """
 
-    guesses: Ints
     columns: Floats
     prices: Floats
+    value: float
+    gap: float
 
 
-def interior_points(
-    problem: Problem, guesses: Ints, gap: float, watch: Watch | None = None
-) -> Iterator[Interior]:
-    """Yield a point with this relative gap between loss and prices, then with a tenth of it.
-
-    So it goes on; the last one is as near as doubles allow.
+def interior_points(problem: Problem, guesses: Ints) -> Iterator[Interior]:
+    """Yield point after point, as near to the optimum as doubles allow.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Clique
     >>> problem = Problem(Clique(3), Epsilon.of("ln(2)"), (np.ones((3, 3)) - np.eye(3)) / 3)
-    >>> found = next(interior_points(problem, problem.guesses, 1e-6))
-    >>> found.columns[0].round(4).tolist(), found.prices.sum().round(4)
+    >>> *_, found = interior_points(problem, problem.guesses)
+    >>> found.columns[0].round(9).tolist(), found.prices.sum().round(9)
     ([0.5, 0.25, 0.25], np.float64(0.5))
     """
-    from scipy.linalg import LinAlgError
-
     with ThreadPoolExecutor(processors()) as pool:
-        path = _Path.of(problem, guesses, pool)
+        path = _Path(problem, guesses, pool)
         for _ in range(MOST_STEPS):
-            best = path.point()
-            if path.gap < gap:
-                yield best
-                gap /= 10
-            if watch is not None and watch.still_at_it():
-                raise Stopped
             try:
                 with np.errstate(all="ignore"):
                     path.advance()
-            except (LinAlgError, ValueError):
-                break
-            if not np.isfinite(path.gap):
-                break
-        yield best
+            except ValueError:  # no numbers any more
+                return
+            found = path.point()
+            if not np.isfinite(found.gap):
+                return
+            yield found
+            if found.gap < ROUND_OFF:
+                return
 
 
 def interior_effort(problem: Problem, guesses: Ints) -> float:
@@ -109,43 +107,7 @@ def interior_effort(problem: Problem, guesses: Ints) -> float:
     True
     """
     n, ends = problem.size, 2 * len(problem.edges)
-    return 35 * len(guesses) * (2.2e-10 * n * n * _ordered(problem)[2] + 1e-7 * ends)
-
-
-def faces_of(
-    problem: Problem, found: Interior, sharp: float, small: float, share: float
-) -> dict[int, Face]:
-    """Return the faces that the columns lie near: edges with a small slack are tight.
-
-    Parameters
-    ----------
-    problem, found
-        The problem and its columns.
-    sharp
-        Slacks below this part of the largest possible one count as none.
-    small
-        Probabilities below this get no number of their own: what the slacks there are costs
-        next to nothing, so they say nothing.
-    share
-        The lightest columns, which together have this part of all probability, are left out.
-    """
-    weight = found.columns.sum(axis=1)
-    lightest = np.argsort(weight)
-    gone = np.cumsum(weight[lightest]) <= share * weight.sum()
-    kept = np.sort(lightest[~gone])
-    columns = found.columns[kept]
-    _, net = arcs(problem.size, problem.edges, problem.lengths, problem.alpha)
-    heights, parts = np.zeros(columns.shape), np.empty(columns.shape, np.int64)
-    _joined(net, columns, sharp, small, heights, parts)
-    i, j = problem.edges.T
-    step = heights[:, j] - heights[:, i]
-    tight = (parts[:, i] == parts[:, j]) & (problem.lengths - np.abs(step) <= TIGHT_TOLERANCE)
-    signs = np.where(tight, np.sign(step), 0).astype(np.int8)
-    whole = heights if problem.graph.has_lengths else heights.astype(np.int64)
-    return {
-        int(k): Face(problem, whole[q], signs[q])
-        for q, k in enumerate(found.guesses[kept].tolist())
-    }
+    return 50 * len(guesses) * (3e-10 * n * n * _ordered(problem)[2] + 1.2e-7 * ends)
 
 
 def _ordered(problem: Problem) -> tuple[Ints, Ints, int]:
@@ -155,71 +117,70 @@ def _ordered(problem: Problem) -> tuple[Ints, Ints, int]:
 
     n = problem.size
     i, j = np.concatenate([problem.edges, problem.edges[:, ::-1]]).T
-    order = reverse_cuthill_mckee(csr_array((np.ones(len(i)), (i, j)), (n, n)), True)
-    place = np.empty(n, np.int64)
-    place[order] = np.arange(n)
-    width = int(np.abs(place[i] - place[j]).max(initial=0)) + 1
-    return order.astype(np.int64), place, width
+    found = reverse_cuthill_mckee(csr_array((np.ones(len(i)), (i, j)), (n, n)), True)
+    orders = []
+    # Boxes of several counts are narrower as they are listed.
+    for order in (np.arange(n), found.astype(np.int64)):
+        place = np.empty(n, np.int64)
+        place[order] = np.arange(n)
+        orders.append((order, place, int(np.abs(place[i] - place[j]).max(initial=0)) + 1))
+    return min(orders, key=lambda one: one[2])
 
 
-@dataclass(eq=False)
 class _Path:
     """The iterates: columns x, slacks z and multipliers y for each guess, and prices of classes."""
 
-    problem: Problem
-    guesses: Ints
-    order: Ints
-    net: Any
-    costs: Floats
-    shares: Floats
-    pool: ThreadPoolExecutor
-    x: Floats
-    z: Floats
-    y: Floats
-    prices: Floats
-    band: Floats
-    unit: float
-
-    @classmethod
-    def of(cls, problem: Problem, guesses: Ints, pool: ThreadPoolExecutor) -> _Path:
+    def __init__(self, problem: Problem, guesses: Ints, pool: ThreadPoolExecutor) -> None:
         """Start where all columns are equal, and all products of slack and multiplier too."""
-        order, place, width = _ordered(problem)
-        net = arcs(problem.size, place[problem.edges], problem.lengths, problem.alpha)[1]
-        unit = float(np.abs(problem.costs).mean()) or 1.0
-        costs = np.ascontiguousarray(problem.costs[np.ix_(order, guesses)].T) / unit
+        self.problem, self.pool = problem, pool
+        self.order, place, width = _ordered(problem)
+        edges = place[problem.edges]
+        self.net: Any = arcs(problem.size, edges, problem.lengths, problem.alpha)[1]
+        self.unit = float(np.abs(problem.costs).mean()) or 1.0
+        self.costs = np.ascontiguousarray(problem.costs[np.ix_(self.order, guesses)].T) / self.unit
         weight = dict(zip(problem.guesses.tolist(), problem.multiplicity.tolist(), strict=True))
-        shares = np.array([weight[k] for k in guesses.tolist()], float)
-        count, n, fall = len(guesses), problem.size, net[4]
-        x = np.full((count, n), 1 / shares.sum())
-        z = np.tile((1 - fall) * x[0, 0], (count, 1))
-        push = np.bincount(net[1], 1 - fall, n).mean()
-        y = (float(np.abs(costs).mean()) / push) / z * z.mean()
-        prices = np.zeros(len(problem.class_sizes))
-        band = np.empty((count, n, width))
-        return cls(problem, guesses, order, net, costs, shares, pool, x, z, y, prices, band, unit)
+        self.shares = np.array([weight[k] for k in guesses.tolist()], float)
+        count, n, fall = len(guesses), problem.size, self.net[4]
+        self.x = np.full((count, n), 1 / self.shares.sum())
+        self.z = np.tile((1 - fall) * self.x[0, 0], (count, 1))
+        push = np.bincount(self.net[1], 1 - fall, n).mean()
+        self.y = (float(np.abs(self.costs).mean()) / push) / self.z * self.z.mean()
+        self.prices = np.zeros(len(problem.class_sizes))
+        self.band = np.empty((count, n, width))
+        # What a step works with is kept: fresh memory would cost as much as the numbers in it.
+        self.aims = np.empty_like(self.z), np.empty_like(self.z)
+        self.moves = [
+            tuple(np.zeros_like(part) for part in (self.x, self.z, self.y)) for _ in range(2)
+        ]
 
     def point(self) -> Interior:
         columns = np.empty_like(self.x)
         columns[:, self.order] = self.x
         prices = self.unit * (self.prices / self.problem.class_sizes)[self.problem.classes]
-        return Interior(self.guesses, columns, prices)
-
-    @property
-    def complementarity(self) -> float:
-        return float(np.einsum("ke,ke,k->", self.z, self.y, self.shares))
-
-    @property
-    def gap(self) -> float:
-        """The larger of the relative complementarity and what the dual rows lack."""
         value = float(self.shares @ (self.costs * self.x).sum(axis=1))
-        lack = float(np.abs(self.lack()).max())
-        return max(self.complementarity, lack) / abs(value)
+        return Interior(columns, prices, self.unit * value, self._ahead() / abs(value))
 
-    def lack(self) -> Floats:
-        """Return what the multipliers do not prove of the costs of each guess, less the prices."""
+    def _each(self, kernel: Callable[..., Any], *arrays: Any) -> list[Any]:
+        """Run a compiled loop on the guesses, so many at a time as there are processors."""
+        size = -(-len(self.x) // processors())
+
+        def run(begin: int) -> Any:
+            part = slice(begin, begin + size)
+            given = (a[part] if isinstance(a, np.ndarray) and a.ndim > 1 else a for a in arrays)
+            return kernel(self.net, self.shares[part], *given)
+
+        return list(self.pool.map(run, range(0, len(self.x), size)))
+
+    def _ahead(self, move: Any = None, a: float = 0.0, b: float = 0.0) -> float:
+        """Return all products of slack and multiplier, so far along a direction."""
+        _, dz, dy = move or self.moves[0]
+        return float(sum(self._each(_products, self.z, self.y, dz, dy, a, b)))
+
+    def _lack(self, y: Floats, prices: Floats, costs: Floats | float) -> Floats:
+        """Return what multipliers do not prove of the costs of each guess, less the prices."""
         spread = np.empty_like(self.x)
-        _carried(self.net, self.y, spread)
-        return self.costs - self._by_node(self.prices) - spread
+        self._each(_carried, y, spread)
+        return np.asarray(costs - self._by_node(prices) - spread)
 
     def _by_node(self, by_class: Floats) -> Floats:
         problem = self.problem
@@ -230,109 +191,117 @@ class _Path:
         total = np.bincount(problem.classes[self.order], self.shares @ columns)
         return np.asarray(total / problem.class_sizes)
 
-    def _split(self) -> Iterator[slice]:
-        size = -(-len(self.x) // processors())
-        return (slice(begin, begin + size) for begin in range(0, len(self.x), size))
-
     def _system(self) -> Callable[[Floats], Floats]:
         """Factor the matrices of all guesses; return what solves for the prices."""
-        from scipy.linalg import cho_factor, cho_solve
+        from scipy.linalg import lu_factor, lu_solve
         from scipy.sparse import csr_array
 
         n, problem = self.problem.size, self.problem
-
-        def factor(part: slice) -> Floats:
-            whole = np.zeros((n, n))
-            _factor(self.net, self.y[part], self.z[part], self.shares[part], self.band[part], whole)
-            return whole
-
-        upper = sum(self.pool.map(factor, self._split()))
+        upper = sum(self._each(_factor, self.x, self.y, self.z, self.band))
         whole = np.triu(upper) + np.triu(upper, 1).T
         classes, count = problem.classes[self.order], len(problem.class_sizes)
         mean = csr_array((1 / problem.class_sizes[classes], (classes, np.arange(n))), (count, n))
         whole = mean @ (mean @ whole).T
         root = 1 / np.sqrt(np.diag(whole))
-        factored = cho_factor(whole * root * root[:, None] + REGULAR * np.eye(count))
-        return lambda side: np.asarray(root * cho_solve(factored, root * side))
+        # By Gauss and not by Cholesky: in the last steps round-off makes it indefinite.
+        factored = lu_factor(whole * root * root[:, None] + 2.0**-52 * np.eye(count))
+        return lambda side: np.asarray(root * lu_solve(factored, root * side))
 
     def advance(self) -> None:
         """Take one step."""
-        lack, missing = self.lack(), 1 - self._by_class(self.x)
+        lack, missing = self._lack(self.y, self.prices, self.costs), 1 - self._by_class(self.x)
         solve = self._system()
         z, y = self.z, self.y
-        count = float(self.shares.sum()) * z.shape[1]
+        (aim, other), (move, trial) = self.aims, self.moves
 
-        def direction(aim: Floats) -> tuple[Floats, Floats, Floats, Floats, float, float]:
-            dx, dz, dy = np.empty_like(self.x), np.empty_like(z), np.empty_like(y)
-
-            def first(part: slice) -> None:
-                _sides(self.net, aim[part], z[part], lack[part], self.band[part], dx[part])
-
-            list(self.pool.map(first, self._split()))
+        def direction(
+            move: Any, aim: Floats, lack: Floats, missing: Floats
+        ) -> tuple[Floats, float, float]:
+            dx, dz, dy = move
+            self._each(_sides, aim, z, lack, self.band, dx)
             dp = solve(missing - self._by_class(dx))
-            node = self._by_node(dp)
+            falls = self._each(_moved, aim, y, z, self.band, self._by_node(dp), dx, dz, dy)
+            return dp, *_ends(falls)
 
-            def second(part: slice) -> tuple[float, float]:
-                return _moved(  # type: ignore[no-any-return]
-                    self.net, aim[part], y[part], z[part], self.band[part], node, dx[part],
-                    dz[part], dy[part],
-                )  # fmt: skip
-
-            falls = np.array(list(self.pool.map(second, self._split()))).max(axis=0)
-            ends = 1 / np.maximum(falls, 1e-300)
-            return dx, dz, dy, dp, float(ends[0]), float(ends[1])
-
-        mean = self.complementarity / count
-        _, dz, dy, _, primal, dual = direction(-y * z)
-        a, b = min(1.0, primal), min(1.0, dual)
-        ahead = np.einsum("ke,ke,k->", z + a * dz, y + b * dy, self.shares) / count
-        centre = mean * max((ahead / mean) ** 3, 1e-6)
-        aim = centre - y * z - dz * dy
-        dx, dz, dy, dp, primal, dual = direction(aim)
+        pairs = float(self.shares.sum()) * z.shape[1]
+        mean = self._ahead() / pairs
+        np.multiply(-z, y, out=aim)
+        dp, primal, dual = direction(move, aim, lack, missing)
+        ahead = self._ahead(move, min(1.0, primal), min(1.0, dual)) / pairs
+        centre = mean * min(max((ahead / mean) ** 3, 1e-6), 0.1)
+        # Mehrotra corrects products that grow as well, which costs a third more steps.
+        self._each(_aimed, z, y, move[1], move[2], centre, mean, aim)
+        dp, primal, dual = direction(move, aim, lack, missing)
         for _ in range(CORRECTORS):
-            a, b = (min(1.0, 1.08 * end + 0.08) for end in (primal, dual))
-            product = (z + a * dz) * (y + b * dy)
-            wanted = np.clip(product, CENTRAL[0] * centre, CENTRAL[1] * centre) - product
-            corrected = aim + np.maximum(wanted, -CENTRAL[1] * centre)
-            other = direction(corrected)
-            if min(1.0, other[4]) + min(1.0, other[5]) < min(1.0, primal) + min(1.0, dual) + 0.01:
+            a, b = (min(1.0, 1.5 * end + 0.1) for end in (primal, dual))
+            self._each(_centred, z, y, move[1], move[2], a, b, centre, aim, other)
+            found, further, higher = direction(trial, other, lack, missing)
+            gained = min(1.0, further) + min(1.0, higher) - min(1.0, primal) - min(1.0, dual)
+            if gained < 0.01:
                 break
-            aim = corrected
-            dx, dz, dy, dp, primal, dual = other
+            dp, primal, dual = found, further, higher
+            aim, other, move, trial = other, aim, trial, move
+        for _ in range(REFINEMENTS):
+            rest = self._lack(move[2], dp, lack)
+            if np.abs(rest).max(axis=0).sum() <= 0.01 * mean * pairs:
+                break
+            other.fill(0.0)
+            dp += direction(trial, other, rest, missing - self._by_class(move[0]))[0]
+            np.add(move[0], trial[0], out=move[0])
+            primal, dual = _ends(self._each(_added, z, y, *move[1:], *trial[1:]))
+        dx, dz, dy = move
         a, b = (min(1.0, STEP * end) for end in (primal, dual))
-        self.x, self.z = self.x + a * dx, z + a * dz
-        self.y, self.prices = y + b * dy, self.prices + b * dp
+        self.x += a * dx
+        self.prices += b * dp
+        self._each(_stepped, z, y, dz, dy, a, b)
+
+
+def _ends(falls: list[tuple[float, float]]) -> tuple[float, float]:
+    """Return how far slacks and multipliers can go, by how much they fall at most."""
+    primal, dual = 1 / np.maximum(np.array(falls).max(axis=0), 1e-300)
+    return float(primal), float(dual)
 
 
 @njit(cache=True, nogil=True)
-def _factor(net, y, z, shares, band, whole):
-    """Factor each H_k = L D L' and add its inverse, times the share of the guess, to ``whole``.
+def _factor(net, shares, x, y, z, band):
+    """Factor each H_k = L D L'; return the sum of their inverses, times the shares.
 
-    ``band[k, i, t]`` is L[i + t, i], for t = 0 it is D[i]; of ``whole`` the upper half is set. As
+    ``band[k, i, t]`` is L[i + t, i], for t = 0 it is D[i]; of the sum the upper half is set. As
     H_k has no positive entries beside its diagonal, neither has L, and nothing cancels in the
-    recursion for the inverse.
+    recursion for the inverse. A pivot is what is left of H_k x = G' y, which is known and as small
+    as what matters, not what is left of the huge diagonal; below its ``noise`` it is all round-off.
     """
     first, end, _, _, fall = net
     count, n, width = band.shape
+    whole = np.zeros((n, n))
     inverse = np.zeros((n, n))
+    left, noise = np.empty(n), np.empty(n)
     for k in range(count):
         low = band[k]
-        low[:] = 0.0
+        low[:], left[:], noise[:] = 0.0, 0.0, 0.0
         for i in range(n):
             for e in range(first[i], first[i + 1]):
                 j, d = end[e], y[k, e] / z[k, e]
-                low[j, 0] += d
-                low[i, 0] += d * fall[e] * fall[e]
+                into = y[k, e] * (z[k, e] + fall[e] * x[k, i]) / x[k, j]
+                out = y[k, e] * fall[e]
+                left[j] += into
+                left[i] -= out
+                noise[j] += ROUND_OFF * into
+                noise[i] += ROUND_OFF * out
                 low[min(i, j), abs(i - j)] -= d * fall[e]
         for i in range(n):
-            low[i, 0] *= 1 + REGULAR
-        for i in range(n):
             most = min(width, n - i)
-            pivot = low[i, 0]
+            pivot = left[i]
+            for t in range(1, most):
+                pivot -= low[i, t] * x[k, i + t]
+            pivot = max(pivot, noise[i]) / x[k, i]
+            low[i, 0] = pivot
             for t in range(1, most):
                 factor = low[i, t] / pivot
                 if factor != 0.0:
-                    for s in range(t, most):
+                    left[i + t] -= factor * left[i]
+                    noise[i + t] -= factor * noise[i]
+                    for s in range(t + 1, most):
                         low[i + t, s - t] -= factor * low[i, s]
             for t in range(1, most):
                 low[i, t] /= pivot
@@ -354,6 +323,7 @@ def _factor(net, y, z, shares, band, whole):
         for i in range(n):
             for j in range(i, n):
                 whole[i, j] += shares[k] * inverse[i, j]
+    return whole
 
 
 @njit(cache=True, nogil=True)
@@ -370,7 +340,37 @@ def _solved(low, v):
 
 
 @njit(cache=True, nogil=True)
-def _carried(net, y, spread):
+def _products(net, shares, z, y, dz, dy, a, b):
+    """Return the products of slacks and multipliers, so far along a direction."""
+    total = 0.0
+    for k in range(len(z)):
+        part = 0.0
+        for e in range(z.shape[1]):
+            part += (z[k, e] + a * dz[k, e]) * (y[k, e] + b * dy[k, e])
+        total += shares[k] * part
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _aimed(net, shares, z, y, dz, dy, centre, most, aim):
+    """Aim at products of one size, less what a direction gains in them, up to ``most``."""
+    for k in range(len(z)):
+        for e in range(z.shape[1]):
+            aim[k, e] = centre - z[k, e] * y[k, e] - min(dz[k, e] * dy[k, e], most)
+
+
+@njit(cache=True, nogil=True)
+def _centred(net, shares, z, y, dz, dy, a, b, centre, aim, other):
+    """Aim at products that are not far from the mean, further along a direction."""
+    least, most = CENTRAL[0] * centre, CENTRAL[1] * centre
+    for k in range(len(z)):
+        for e in range(z.shape[1]):
+            product = (z[k, e] + a * dz[k, e]) * (y[k, e] + b * dy[k, e])
+            other[k, e] = aim[k, e] + max(min(max(product, least), most) - product, -most)
+
+
+@njit(cache=True, nogil=True)
+def _carried(net, shares, y, spread):
     """Compute G' y for each guess."""
     first, end, _, _, fall = net
     spread[:] = 0.0
@@ -382,7 +382,7 @@ def _carried(net, y, spread):
 
 
 @njit(cache=True, nogil=True)
-def _sides(net, aim, z, lack, band, side):
+def _sides(net, shares, aim, z, lack, band, side):
     """Solve H_k v = G' (aim / z) - lack for each guess."""
     first, end, _, _, fall = net
     for k in range(len(aim)):
@@ -397,7 +397,7 @@ def _sides(net, aim, z, lack, band, side):
 
 
 @njit(cache=True, nogil=True)
-def _moved(net, aim, y, z, band, price, dx, dz, dy):
+def _moved(net, shares, aim, y, z, band, price, dx, dz, dy):
     """Finish the direction by that of the prices; return by how much slack and y fall at most."""
     first, end, _, _, fall = net
     lower, less = 0.0, 0.0
@@ -419,34 +419,22 @@ def _moved(net, aim, y, z, band, price, dx, dz, dy):
 
 
 @njit(cache=True, nogil=True)
-def _joined(net, columns, sharp, small, heights, parts):
-    """Join the nodes of each column by tight arcs, the sharpest first, as far as privacy allows."""
-    first, end, _, length, fall = net
-    n = columns.shape[1]
-    start = np.empty(len(end), np.int64)
-    for i in range(n):
-        start[first[i] : first[i + 1]] = i
-    slack = np.empty(len(end))
-    for k in range(len(columns)):
-        x, high, part = columns[k], heights[k], parts[k]
-        for i in range(n):
-            part[i] = i
-        for e in range(len(end)):
-            slack[e] = (1 - fall[e] * x[start[e]] / x[end[e]]) / (1 - fall[e])
-        for e in np.argsort(slack):
-            i, j = start[e], end[e]
-            if part[i] == part[j] or (slack[e] > sharp and max(x[i], x[j]) > small):
-                continue
-            shift = high[i] + length[e] - high[j]
-            gone, kept, fits = part[j], part[i], True
-            for h in range(n):
-                if part[h] == gone:
-                    for a in range(first[h], first[h + 1]):
-                        if part[end[a]] == kept:
-                            far = abs(high[end[a]] - high[h] - shift)
-                            fits = fits and far <= length[a] + TIGHT_TOLERANCE
-            if fits:
-                for h in range(n):
-                    if part[h] == gone:
-                        part[h] = kept
-                        high[h] += shift
+def _added(net, shares, z, y, dz, dy, ez, ey):
+    """Add a correction to a direction; return by how much slack and y fall at most."""
+    lower, less = 0.0, 0.0
+    for k in range(len(z)):
+        for e in range(z.shape[1]):
+            dz[k, e] += ez[k, e]
+            dy[k, e] += ey[k, e]
+            lower = max(lower, -dz[k, e] / z[k, e])
+            less = max(less, -dy[k, e] / y[k, e])
+    return lower, less
+
+
+@njit(cache=True, nogil=True)
+def _stepped(net, shares, z, y, dz, dy, a, b):
+    """Go along a direction."""
+    for k in range(len(z)):
+        for e in range(z.shape[1]):
+            z[k, e] += a * dz[k, e]
+            y[k, e] += b * dy[k, e]

@@ -353,7 +353,7 @@ class _Search:
             return None, matrix
         problem = self._problem
         found = run_engine(problem, gap=min(self.gap, 1e-9), progress=self.watch)
-        return found.master.faces, self._matrix(found.columns)
+        return found.faces, self._matrix(found.columns)
 
     def _matrix(self, columns: dict[int, Floats]) -> Floats:
         """Return private columns for all guesses, from numerical ones."""

@@ -162,7 +162,7 @@ def _from_engine(
         found.prices,
         stopped=found.stopped,
         rounds=found.rounds,
-        faces=found.master.faces,
+        faces=found.faces,
     )
 
 

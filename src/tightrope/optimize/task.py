@@ -22,7 +22,7 @@ from tightrope.optimize.faces import Face
 from tightrope.optimize.objective import ExpectedLoss, MinimaxLoss, even_on
 from tightrope.optimize.orbits import reduced, symmetries
 from tightrope.optimize.pricing import Pricer, price
-from tightrope.optimize.problem import Floats, Problem
+from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.progress import Watch
 from tightrope.optimize.result import Design
 from tightrope.optimize.settings import SolverSettings
@@ -141,14 +141,19 @@ class Task:
         """The problem with one guess for each orbit, where there are symmetries."""
         return self.problem if self.symmetries is None else reduced(self.problem, self.symmetries)
 
-    def proved(self, prices: Floats, *, by_theorem: bool = False) -> tuple[Floats, float]:
+    def proved(
+        self, prices: Floats, guesses: Ints | None = None, *, by_theorem: bool = False
+    ) -> tuple[Floats, float]:
         """Return prices and the bound they prove: priced again, or by theorem on large graphs.
 
-        Every closed form is checked by pricing as long as that is cheap.
+        Every closed form is checked by pricing as long as that is cheap; for all guesses, or some.
         """
         if by_theorem and self.graph.size > self.settings.checked_answers:
             return prices, float(prices.sum())
-        found = price(self.problem, Pricer(self.problem), prices, self.problem.guesses)
+        problem = self.problem
+        found = price(
+            problem, Pricer(problem), prices, problem.guesses if guesses is None else guesses
+        )
         return found.prices, found.bound
 
     def guess_labels(self, guesses: np.ndarray) -> list[Hashable]:

@@ -10,8 +10,8 @@ from tightrope.consumers import Consumer, Prior
 from tightrope.graphs import AnswerGraph, Cycle, ExplicitGraph, PathPower
 from tightrope.optimize import design
 from tightrope.optimize.engine import run_engine
-from tightrope.optimize.faces import tight_edges
-from tightrope.optimize.interior import faces_of, interior_points
+from tightrope.optimize.interior import interior_points
+from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Problem
 from tightrope.optimize.settings import SolverSettings
 from tightrope.queries import query
@@ -33,7 +33,7 @@ def _problem(graph: AnswerGraph, epsilon: str = "0.3") -> Problem:
 def test_it_comes_to_the_optimum_with_private_columns(name: str) -> None:
     problem = _problem(GRAPHS[name])
     best = run_engine(problem)
-    found = next(interior_points(problem, problem.guesses, 1e-7))
+    found = next(one for one in interior_points(problem, problem.guesses) if one.gap < 1e-7)
     columns = found.columns.T
     i, j = problem.edges.T
     fall = problem.alpha ** problem.lengths.astype(float)[:, None]
@@ -44,25 +44,20 @@ def test_it_comes_to_the_optimum_with_private_columns(name: str) -> None:
     assert found.prices.sum() == pytest.approx(best.bound, rel=1e-6)
 
 
-@pytest.mark.parametrize("name", GRAPHS)
-def test_its_faces_hold_their_own_columns(name: str) -> None:
-    problem = _problem(GRAPHS[name])
-    found = next(interior_points(problem, problem.guesses, 1e-6))
-    faces = faces_of(problem, found, sharp=0.1, small=1e-5, share=0.01)
-    assert sum(face.dimension for face in faces.values()) < 5 * problem.size
-    for face in faces.values():
-        for part in range(face.dimension):
-            # One component may be far below the others: what is left must be private by itself.
-            nodes = face.component == part
-            inside = nodes[problem.edges].all(axis=1)
-            step = np.abs(np.diff(face.heights[problem.edges], axis=1)[:, 0])
-            assert (step[inside] <= problem.lengths[inside] + 1e-9).all()
-        same = face.component[problem.edges[:, 0]] == face.component[problem.edges[:, 1]]
-        assert (tight_edges(problem, face.heights)[same] == face.tight[same]).all()
+def test_it_keeps_its_digits_where_normal_equations_lose_them() -> None:
+    # Rigid staircases make the matrices of the guesses huge beside what matters in them.
+    problem = _problem(PathPower(61, 6), "0.2")
+    pricer = Pricer(problem)
+    best = max(
+        price(problem, pricer, found.prices, problem.guesses).bound / found.value
+        for found in interior_points(problem, problem.guesses)
+        if found.gap < 1e-8
+    )
+    assert best > 1 - 1e-10
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_the_engine_goes_on_from_it(name: str) -> None:
+def test_the_engine_ends_with_it(name: str) -> None:
     graph = GRAPHS[name]
     prior = np.random.default_rng(1).dirichlet(np.ones(graph.size))
     consumer = Consumer.of(graph, prior=prior, loss="binary")
@@ -73,16 +68,16 @@ def test_the_engine_goes_on_from_it(name: str) -> None:
     assert inside.expected_loss == pytest.approx(outside.expected_loss, rel=1e-9)
 
 
-def test_strong_privacy_keeps_the_master_programs_small() -> None:
+def test_strong_privacy_is_solved_for_all_columns_at_once() -> None:
     graph = query("mean(30,4)").graph
     far = np.asarray(graph.distances_from(80), dtype=float)
     prior = np.exp(-((far / 6) ** 2) / 2)
     consumer = Consumer.of(graph, prior=prior / prior.sum(), loss="distance")
-    sizes: list[int] = []
-    found = design(graph, "0.128", consumer, progress=lambda now: sizes.append(now.variables))
+    steps: list[str] = []
+    found = design(graph, "0.128", consumer, progress=lambda now: steps.append(now.step))
     assert found.certified
     # Faces that only grow by rays come to more than two thousand numbers here.
-    assert max(sizes) < 12 * graph.size
+    assert any("interior-point" in step for step in steps)
 
 
 def test_a_round_in_which_faces_grow_is_no_reason_to_give_up() -> None:

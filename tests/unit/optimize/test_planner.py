@@ -271,7 +271,9 @@ def test_deciding_and_doing_solve_nothing_twice(monkeypatch) -> None:
     solved, priced = [], []
     real_solve, real_price = Phi.solve, task_module.price
     monkeypatch.setattr(Phi, "solve", lambda *a, **k: solved.append(1) or real_solve(*a, **k))
-    monkeypatch.setattr(task_module, "price", lambda *a: priced.append(1) or real_price(*a))
+    monkeypatch.setattr(
+        task_module, "price", lambda *a: priced.extend(a[3].tolist()) or real_price(*a)
+    )
     for route, prior, graph, times in (
         ("regular", "uniform", Clique(4), 1),
         ("candidate", "0.3,0.2,0.2,0.1,0.1,0.1", PathPower(6, 2), 1),
@@ -282,7 +284,8 @@ def test_deciding_and_doing_solve_nothing_twice(monkeypatch) -> None:
         solved.clear()
         priced.clear()
         assert ROUTES[route](task).solve().certified
-        assert (len(solved), len(priced)) == (times, 1)
+        # The candidate looks at one guess before all.
+        assert (len(solved), len(priced)) == (times, graph.size + (route == "candidate"))
 
 
 def test_the_answer_of_the_engine_stands(monkeypatch) -> None:
