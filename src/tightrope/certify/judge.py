@@ -918,6 +918,19 @@ def even_line(graph: Graph) -> tuple[Fraction, Fraction] | None:
     return (Fraction(found[0]), Fraction(step)) if step else None
 
 
+def called(question: str) -> tuple[str, list[int]]:
+    """Read the name of a question and its numbers.
+
+    >>> called("sum(150,5)")
+    ('sum', [150, 5])
+    """
+    number = r"(?:0|[1-9]\d{0,14})"
+    told = re.fullmatch(rf"([a-z_]+)(?:\(({number}(?:,{number})*)\))?", question)
+    need(told is not None, f"question: {question!r} is not the text of a question")
+    assert told is not None
+    return told[1], [int(x) for x in (told[2] or "").split(",") if x]
+
+
 def question_graph(question: str, relation: str) -> Graph:
     """Derive answers, labels and neighbours of a common question from its text.
 
@@ -927,61 +940,62 @@ def question_graph(question: str, relation: str) -> Graph:
     >>> question_graph("sum(150,5)", "change-one").sides
     ((751, 5),)
     """
-    told = re.fullmatch(
-        r"([a-z_]+)(?:\(((?:0|[1-9]\d{0,14})(?:,(?:0|[1-9]\d{0,14}))*)\))?", question
-    )
-    need(told is not None, f"question: {question!r} is not the text of a question")
-    assert told is not None
-    name, sizes = told[1], [int(x) for x in (told[2] or "").split(",") if x]
+    name, sizes = called(question)
     change, absent = relation != "add-remove", relation != "change-one"
-    forms: dict[tuple[str, int], Callable[..., tuple[str, Any]]] = {
-        ("count", 1): lambda n: ("box", [(n + 1, 1)]),
-        ("path", 1): lambda n: ("box", [(n, 1)]),
-        ("clique", 1): lambda n: ("box", [(n, n - 1)]),
-        ("choice", 1): lambda n: ("box", [(n, n - 1)]),
-        ("cycle", 1): lambda n: ("ring", [(n, 1)]),
-        ("count_mod", 2): lambda n, m: (
-            ("ring", [(m, 1)]) if n >= m > 2 else ("box", [(min(n + 1, m), 1)])
-        ),
-        ("hypercube", 1): lambda d: ("product", [(2, 1)] * d),
-        ("star", 1): lambda k: ("list", [(0, i) for i in range(1, k + 1)]),
-        ("tree", 2): lambda b, h: (
-            "list",
-            [((i - 1) // b, i) for i in range(1, sum(b**k for k in range(h + 1)))],
-        ),
-    }
-    if change:
-        forms["sum", 2] = lambda u, v: ("box", [(u * v + 1, v)])
-        forms["counts", 2] = lambda n, k: ("box", [(n + 1, 1)] * k)
-        forms["databases", 2] = lambda u, v: ("product", [(v + absent, v - 1 + absent)] * u)
-    else:
-        forms["sum", 2] = _sum_of_some
-    if not absent:
-        forms["mean", 2] = lambda u, v: ("box", [(u * v + 1, v)])
-    need(not sizes or max(sizes) < 1 << 23, f"question: {question} is too large")
-    if name == "grid" and sizes:
-        form, sides = (
-            ("product", [(n, 1) for n in sizes]) if len(sizes) > 1 else ("box", [(sizes[0], 1)])
-        )
-    elif name == "histogram" and len(sizes) == 2:
-        return histogram_graph(sizes[0], sizes[1], change, absent)
-    else:
-        need(
-            (name, len(sizes)) in forms,
-            f"question: {question} under {relation} is not known here, but to tightrope verify",
-        )
-        form, sides = forms[name, len(sizes)](*sizes)
-    if form == "list":
-        need(len(sides) < 1 << 20, f"question: {question} is too large")
-        edges = np.array(sides, np.int64).reshape(-1, 2)
-        nodes = 1 + max((h for _, h in sides), default=0)
-        return listed_graph(nodes, edges, edges[:, 0] * 0, [Fraction(1)], int)
-    if form == "ring" and sides[0][0] == 3:
-        form, sides = "box", [(3, 2)]
-    need(
-        all(size > 0 for size, _ in sides) and len(sides) <= 64,
-        f"question: {question} has no answers",
-    )
+    large = f"question: {question} is too large"
+    need(not sizes or max(sizes) < 1 << 23, large)
+    form, sides, edges = "box", [(0, 0)], None
+    match name, sizes:
+        case "count", [n]:
+            sides = [(n + 1, 1)]
+        case "path", [n]:
+            sides = [(n, 1)]
+        case "clique" | "choice", [n]:
+            sides = [(n, n - 1)]
+        case "cycle", [n]:
+            form, sides = ("ring", [(n, 1)]) if n != 3 else ("box", [(3, 2)])
+        case "count_mod", [n, m] if n >= m > 3:
+            form, sides = "ring", [(m, 1)]
+        case "count_mod", [n, m]:
+            sides = [(min(n + 1, m), 1 + (n >= m == 3))]
+        case "grid", [_, *_]:
+            form, sides = "product", [(n, 1) for n in sizes]
+        case "hypercube", [d]:
+            form, sides = "product", [(2, 1)] * min(d, 65)
+        case "databases", [u, v] if change:
+            form, sides = "product", [(v + absent, v - 1 + absent)] * min(u, 65)
+        case "counts", [n, k] if change:
+            sides = [(n + 1, 1)] * min(k, 65)
+        case ("sum", [u, v]) if change or v == 1:
+            sides = [(u * v + 1, v)]
+        case "mean", [u, v] if not absent:
+            sides = [(u * v + 1, v)]
+        case "sum", [u, v] if u * v >= 1 << 12:
+            form, sides = "capped", [(u * v + 1, v)]
+        case "sum", [u, v]:  # nobody can join those that only u people have
+            ends = ((i, range(i + 1, min(u * v, i + v) + 1)) for i in range((u - 1) * v + 1))
+            edges = [(i, h) for i, near in ends for h in near]
+        case "star", [k]:
+            need(k < 1 << 20, large)
+            edges = [(0, i) for i in range(1, k + 1)]
+        case "tree", [b, height]:
+            nodes = row = 1
+            for _ in range(height):
+                row *= b
+                nodes += row
+                need(nodes <= 1 << 20, large)
+            edges = [((i - 1) // b, i) for i in range(1, nodes)]
+        case "histogram", [people, classes]:
+            return histogram_graph(people, classes, change, absent)
+        case _:
+            short = f"question: {question} under {relation} is not known here"
+            need(False, f"{short}, but to tightrope verify")
+    if edges is not None:
+        listed = np.array(edges, np.int64).reshape(-1, 2)
+        nodes = 1 + int(listed.max(initial=0))
+        return listed_graph(nodes, listed, listed[:, 0] * 0, [Fraction(1)], int)
+    need(len(sides) <= 64, large)
+    need(all(size > 0 for size, _ in sides), f"question: {question} has no answers")
     wide = [(size, max(1, min(width, size - 1))) for size, width in sides]
     if form == "product":  # sides of one answer say nothing
         wide = [side for side in wide if side[0] > 1] or [(1, 1)]
@@ -996,15 +1010,6 @@ def question_graph(question: str, relation: str) -> Graph:
     else:
         graph.line = Fraction(0), Fraction(1)
     return graph
-
-
-def _sum_of_some(u: int, v: int) -> tuple[str, Any]:
-    """Derive a sum of at most u values up to v: nobody can join those that only u people have."""
-    size = u * v + 1
-    if v == 1 or size > 1 << 12:
-        return "capped" if v > 1 else "box", [(size, v)]
-    ends = ((i, range(i + 1, min(size, i + v + 1))) for i in range((u - 1) * v + 1))
-    return "list", [(i, h) for i, near in ends for h in near]
 
 
 def window_graph(graph: Graph, start: int, size: int) -> Graph:
@@ -2240,26 +2245,27 @@ def question_lattice(question: str, relation: str) -> Lattice:
     >>> question_lattice("histogram(6000,8)", "change-one").form
     'roots'
     """
-    told = re.fullmatch(r"([a-z]+)\(([1-9]\d{0,14})(?:,([1-9]\d{0,14}))?\)", question)
-    need(told is not None, f"question: {question!r} has no lattice that is known here")
-    assert told is not None
-    name, n, k = told[1], int(told[2]), int(told[3] or 0)
+    name, sizes = called(question)
     change, absent = relation != "add-remove", relation != "change-one"
     found = None
-    if (name in ("count", "path")) and not k:
-        found = Lattice("line", 1, n - (name == "path"), inner=n - (name == "path"))
-    elif name == "sum" and k:
-        found = Lattice("line", 1, n * k, k, inner=n * k if change or k == 1 else (n - 1) * k)
-    elif name == "mean" and k and not absent:
-        found = Lattice("line", 1, n * k, k, step=Fraction(1, n), inner=n * k)
-    elif name == "counts" and k:
-        form = "cube" if change else "range"
-        found = Lattice(form, k, n, inner=n if change else n - 1)
-    elif name == "histogram" and k and k + absent > 1:
-        found = Lattice("roots", k + absent, n, hidden=absent) if change else Lattice("cross", k, n)
-        found = replace(found, inner=n // found.parts)
+    match name, sizes:
+        case "count", [n]:
+            found = Lattice("line", 1, n, inner=n)
+        case "path", [n]:
+            found = Lattice("line", 1, n - 1, inner=n - 1)
+        case "sum", [n, k]:
+            inner = n * k if change or k == 1 else (n - 1) * k
+            found = Lattice("line", 1, n * k, k, inner=inner)
+        case "mean", [n, k] if n and not absent:
+            found = Lattice("line", 1, n * k, k, step=Fraction(1, n), inner=n * k)
+        case "counts", [n, k]:
+            found = Lattice("cube" if change else "range", k, n, inner=n if change else n - 1)
+        case "histogram", [n, k] if k and k + absent > 1:
+            form, parts = ("roots", k + absent) if change else ("cross", k)
+            hidden = absent and form == "roots"
+            found = Lattice(form, parts, n, hidden=hidden, inner=n // parts)
     need(
-        found is not None and found.people > 0 and found.parts <= 1000,
+        found is not None and found.people > 0 < found.parts <= 1000,
         f"question: {question} under {relation} has no lattice that is known here",
     )
     assert found is not None
