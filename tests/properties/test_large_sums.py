@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import tightrope as tr
-from tightrope.certify import Mechanism, verify
+from tightrope.certify import Mechanism, Proof, certify, verify
 from tightrope.certify.make import encode
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer
@@ -84,6 +84,36 @@ def test_stretched_ends_bracket_the_optimum(people, width, loss, relation) -> No
         best = design(asked, "ln(3)", consumer, route="staircases", settings=SMALL)
         assert found.bound <= best.expected_loss * (1 + 1e-9)
         assert best.bound <= found.expected_loss * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("place", [0, 1, 4, 30])
+@pytest.mark.parametrize("change", [-60.0, -1e-3, 0.5])
+def test_prices_of_ends_may_be_negative_and_are_lowered_where_they_are_owed(place, change) -> None:
+    asked = tr.query("sum(2000,3)")
+    consumer = Consumer.of(asked.graph, prior="uniform", loss="absolute")
+    found = design(asked, 1, consumer)
+    told, prices = found.certificate, found.certificate.prices.copy()
+    prices[place] += change
+    proof = Proof("stretched", prices, places=told.cores, layers=told.layers, stride=told.stride)
+    made = certify(
+        found.channel, asked, 1, consumer=consumer, guess_of=found.guess, certificate=proof
+    )
+    proved = verify(made)
+    assert not proved.reasons
+    assert found.bound - 200 / 6001 < made.bound <= found.bound + 1e-9
+    assert (made._file.whole("prices") < 0).any() == (change == -60)
+
+
+def test_sums_of_ends_that_would_not_fit_into_a_machine_integer_are_refused() -> None:
+    """At α near 1 what further answers pay adds up to many times the largest price."""
+    asked = tr.query("count(100000)")
+    made = prove(design(asked, "0.1", Consumer.of(asked.graph, loss="absolute")), asked)
+    assert made.header["certificate"]["kind"] == "stretched"
+    wider = {
+        "certificate": lambda told: told | {"bits": told["bits"] + 2},
+        "prices": lambda prices: prices << 2,
+    }
+    assert verify(damaged(made, **wider)).reasons == ("certificate: the prices are too wide",)
 
 
 def damaged(made: Mechanism, **changes) -> bytes:

@@ -400,7 +400,7 @@ def section_table(header: Mapping[str, Any], nodes: int) -> dict[str, tuple[int,
     if kind in ("multipliers", "tree", "line", "stairs"):
         table["prices"] = nodes, -wide, wide
     if kind == "stretched":
-        table |= {"prices": (ends, 0, 1 << 61), "cores": (2 * ends, 0, 2 * nodes)}
+        table |= {"prices": (ends, -1 << 61, 1 << 61), "cores": (2 * ends, 0, 2 * nodes)}
     return {name: part for name, part in table.items() if part[0]}
 
 
@@ -2886,16 +2886,21 @@ def stretched_debts(weights: LatticeWeights, loss: str, prices: Array) -> Debts:
     need(apart, "certificate: the ends are too close to each other")
     away = np.arange(-reach, reach + 1)
     cost = distances(loss, abs(away).astype(object)) * (1 << bits)
-    most = max(int(max(cost)), int(max(prices)))
-    need(most * (4 * v + 4) < 1 << 61, "certificate: the prices are too wide")
     need(int(min(cost[0], cost[-1])) >= int(max(prices)), "certificate: there are too few layers")
     need_work("the guesses near an end", count * len(away), 250)
-    cost, step = cost.astype(np.int64), max(1, (1 << 19) // len(away))
+    step = max(1, (1 << 19) // len(away))
     low, high = (np.append(side, side[-1] + np.arange(1, reach + 2)) for side in cores.T)
     near = (
         (low <= high) & (np.arange(count) - low < reach - v) & (high - np.arange(count) < reach - v)
     )
     need(bool(near.all()), "certificate: a core is empty or too far from its guess")
+    # No weight is larger than ``most``, so R is at most ``grown`` + 1 times that; v of them, or all
+    # the debts of a core, are added up.
+    most = int(max(cost)) + int(max(abs(prices)))
+    grown = min(told["layers"], (1 << 62) // ((1 << 62) - alpha) + 1)
+    added = max((2 * v + 2) * grown, int((high - low).max()) + 1)
+    need(most * added < 1 << 61, "certificate: the prices are too wide")
+    cost = cost.astype(np.int64)
     for first in range(0, count, step):
         k = np.arange(first, min(first + step, count))
         i = k[:, None] + away
@@ -2920,10 +2925,13 @@ def stretched_debts(weights: LatticeWeights, loss: str, prices: Array) -> Debts:
         lost = np.concatenate([np.zeros((len(k), v + 1), np.int64), earlier[:, : -v - 1]], axis=1)
         paid = earlier[:, -1:] - lost
         opened = np.where(core, np.roll(due, 1, axis=1) + paid, 1 << 62)
-        opened = np.minimum.accumulate(opened, axis=1)
-        short = np.where(core, due - reached - opened, 0).max(axis=1)
-        # What a core lacks is shared by its answers.
-        owed += np.where(core, -(-np.maximum(short[:, None], 0) // (b - a + 1)), 0)
+        short = np.where(core, due - reached - np.minimum.accumulate(opened, axis=1), 0)
+        # What the worst interval of a core lacks is shared by its answers that owe something.
+        for at in np.flatnonzero((short > 0).any(axis=1)).tolist():
+            last = int(short[at].argmax())
+            start = int(opened[at, : last + 1].argmin())
+            some = start + np.flatnonzero(w[at, start : last + 1] < 0)
+            owed[at, some] = -(-short[at, last] // len(some))
         for at in np.flatnonzero((owed > 0).any(axis=1)).tolist():
             some = np.flatnonzero(owed[at])
             yield int(k[at]), np.clip(i[at, some], 0, ends - 1), owed[at, some]

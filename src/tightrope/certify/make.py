@@ -430,8 +430,10 @@ def paid(prices: NDArray[Any], owed: Callable[[NDArray[Any]], Debts], rounds: in
         for _, places, debt in owed(prices):
             np.maximum.at(short, places, debt)
         if not short.any():
-            break
+            return prices
         prices = prices - short
+    if rounds > 1:
+        raise CheckFailed("the prices are not paid for, and not only by rounding")
     return prices
 
 
@@ -467,15 +469,20 @@ def _raised(consumer: Consumer, y: NDArray[Any]) -> NDArray[Any]:
     raise CheckFailed("y does not reach the prior, and not only by rounding")
 
 
-def stretched(given: Proof, lattice: Lattice, loss: str) -> tuple[dict[str, Any], Sections]:
+def stretched(
+    given: Proof, lattice: Lattice, loss: str, alpha: float
+) -> tuple[dict[str, Any], Sections]:
     """Return header fields and sections of prices for the ends as they are proposed."""
     row, floats = every_answer(lattice, given.stride), np.asarray(given.prices, np.float64)
-    reach = np.array([given.layers * row.width], object)
-    most = max(int(distances(loss, reach)[0]), int(floats.max()) + 1)
-    bits = min(60, 61 - (most * (4 * row.width + 4)).bit_length())
+    reach, cores = np.array([given.layers * row.width], object), np.asarray(given.places, np.int64)
+    most = int(distances(loss, reach)[0]) + int(abs(floats).max()) + 2
+    # What the judge adds up has 61 bits: see its ``stretched_debts``.
+    grown = min(given.layers, int(1 / (1 - alpha)) + 2)
+    added = max((2 * row.width + 2) * grown, int((cores[:, 1] - cores[:, 0]).max()) + 1)
+    bits = min(60, 61 - (most * added).bit_length())
     prices = np.floor(np.ldexp(floats, bits)).astype(np.int64)
     fields = {"kind": "stretched", "bits": bits, "ends": len(prices)}
-    sections = {"prices": prices, "cores": np.asarray(given.places, np.int64).ravel()}
+    sections = {"prices": prices, "cores": cores.ravel()}
     return fields | {"layers": given.layers, "stride": given.stride}, sections
 
 
@@ -664,7 +671,7 @@ def _add_lattice(
         "remapped": ends and guess_of is not None,
     }
     if ends:
-        fields, more = stretched(certificate, noise.lattice, loss)
+        fields, more = stretched(certificate, noise.lattice, loss, noise.file.alphas[0] / 2**62)
         sections |= more
         if guess_of is not None:
             sections["guess_of"] = np.arange(fields["ends"])
