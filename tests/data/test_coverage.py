@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -29,10 +30,12 @@ age = {{ bounds = [20, 60], complete = true }}
 debt = {{ bounds = [-5, 5] }}
 sex = {{ values = ["f", "m"], complete = true }}
 region = {{ values = ["north", "south", "west"] }}
+height = {{ bounds = [1.2, 2.2], step = 0.05 }}
 """
 ROWS = pd.DataFrame(
     {
         "age": [20 + 7 * i % 41 for i in range(300)],
+        "height": [1.2 + 13 * i % 100 / 100 for i in range(300)],
         "debt": [None if i % 11 == 0 else i % 11 - 5 for i in range(300)],
         "sex": ["f" if i % 3 else "m" for i in range(300)],
         # A large, a small and an empty class: noise is held at the ends.
@@ -53,6 +56,8 @@ QUESTIONS = [
     "select region, avg(age) from people group by region",
     "select sex, avg(debt) from people group by sex",
     "select sum(debt), avg(debt), count(debt) from people",
+    "select sum(height), avg(height) from people where sex = 'f'",
+    "select median(height) from people",
     "select region, avg(age), count(*), sum(age) from people group by region",
     "select median(age) from people",
     "select max(debt) from people where sex = 'm'",
@@ -82,6 +87,9 @@ def true_answers(shape):
 
 def true_numbers(shape, answers):
     """Return what is published without noise; nothing for the mean of nobody."""
+    if shape.step != 1:
+        whole = replace(shape, column=replace(shape.column, step=Fraction(1)))
+        return [x * shape.step for x in true_numbers(whole, answers)]
     first = answers[0]
     if shape.kind in (Kind.COUNT, Kind.COUNTS, Kind.GROUPS):
         return list(first[0]) if isinstance(first[0], tuple) else first

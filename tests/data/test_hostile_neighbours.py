@@ -68,7 +68,7 @@ budget = "1"
 [tables.people.columns]
 id = {{ type = "integer" }}
 age = {{ bounds = [0, 90] }}
-height = {{ type = "number" }}
+height = {{ bounds = [-0.5, 2.5], step = 0.1 }}
 region = {{ values = ["north", "south", "west", "a\\nb", "", "x"] }}
 smoker = {{ type = "boolean" }}
 born = {{ type = "date" }}
@@ -87,6 +87,8 @@ QUESTIONS = [
     "select avg(age) from people where smoker or region <> 'south'",
     "select region, sum(age) from people group by region",
     "select case when height > 1 then 'a' else 'b' end as h, avg(age) from people group by h",
+    "select sum(height) from people where smoker",
+    "select smoker, median(height) from people group by smoker",
     "select smoker, count(distinct id) from people group by smoker",
     "select smoker, mode(region) from people group by smoker",
 ]
@@ -168,7 +170,7 @@ def walk(kept, rows, near, move):
 
 @pytest.mark.parametrize("kind", FILES)
 def test_somebody_comes(kind, tmp_path):
-    rows, steps = hostile_rows(), 20
+    rows, steps = hostile_rows(), 15
     walk(kind(tmp_path, FIRST + rows[steps:]), rows[:steps], "add-remove", kind.put)
 
 

@@ -137,6 +137,10 @@ def test_a_job_shares_epsilon_and_is_not_paid_twice(run):
     assert [one["rows"] for one in again] == [one["rows"] for one in told]
     assert Ledger("ledger.db").remaining("table people") == 9
     assert "answered before" in run("ask", "--file", "job.sql", "--epsilon", "1").out
+    Path("job.sql").write_text(f"{JOB};\n-- name: wrong\nselect colour from people")
+    refused = run("ask", "--file", "job.sql", "--epsilon", "1")
+    assert refused.err.startswith("tightrope: wrong: ")
+    assert Ledger("ledger.db").remaining("table people") == 9
 
 
 def test_the_report_of_a_job_says_what_was_asked_and_what_all_of_it_cost(run):

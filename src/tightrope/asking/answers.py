@@ -268,8 +268,21 @@ def estimates(
     confidence
         The level of the intervals.
     """
-    level, made = level_of(confidence), mechanisms[0]
-    answer: Any = release.answer
+    found = _in_steps(shape, mechanisms, release.answer, level_of(confidence))
+    if shape.step == 1:
+        return found
+    kinds = shape.shows if shape.kind is Kind.MEAN else (shape.kind,)
+    scales = [shape.step if k in (Kind.SUM, Kind.MEAN, Kind.QUANTILE) else 1 for k in kinds]
+    return {
+        name: tuple(_scaled(one, 0, scale) for one, scale in zip(told, scales, strict=True))
+        for name, told in found.items()
+    }
+
+
+def _in_steps(
+    shape: Shape, mechanisms: Sequence[AnyMechanism], answer: Any, level: Fraction
+) -> dict[tuple[Any, ...], tuple[Estimate, ...]]:
+    made = mechanisms[0]
     if shape.kind is Kind.FOUND:
         return {(name,): (_each(mechanisms[1], output, level)[0],) for name, output in answer}
     if isinstance(made, ScoreMechanism):
@@ -340,8 +353,8 @@ def _each(mechanism: AnyMechanism, answer: Any, level: Fraction) -> list[Estimat
 
 
 def _scaled(one: Estimate, offset: int, scale: Number) -> Estimate:
-    assert one.low is not None
-    assert one.high is not None
+    if one.low is None or one.high is None:
+        return one
     value, low, high = (_tidy((x + offset) * scale) for x in (one.value, one.low, one.high))
     return Estimate(value, low, high)
 

@@ -28,7 +28,7 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.proofs import prove_selection
 from tightrope.publish.accounts import budget_of, charge_of, shown
-from tightrope.publish.facts import FACTS_FILE, Column, Facts, facts_of_one_table, read_facts
+from tightrope.publish.facts import FACTS_FILE, Column, Facts, given_facts
 from tightrope.publish.intervals import (
     ScoreError,
     level_of,
@@ -109,9 +109,9 @@ class Part:
         if isinstance(made, ScoreMechanism) or shape.kind is Kind.MODULO:
             return ()
         if shape.kind is not Kind.MEAN:
-            return promised_error(made, confidence)
+            return tuple(x * shape.step for x in promised_error(made, confidence))
         if not shape.is_divided:
-            error = Fraction(promised_error(made, confidence)[0])
+            error = promised_error(made, confidence)[0] * shape.step
             return tuple(error if k is Kind.SUM else error / self.people for k in shape.shows)
         # Both the sum and the count keep their errors with the confidence, by Bonferroni.
         each = 1 - (1 - level_of(confidence)) / 2
@@ -124,8 +124,8 @@ class Part:
         mean = min((total + far * count) / left, high - low) if left > 0 else high - low
         alone = promised_error(made, confidence)[0]
         whole = alone if shape.is_fixed else total + abs(shape.centre) * count
-        known = {Kind.MEAN: mean, Kind.SUM: whole}
-        return tuple(known.get(k) or promised_error(counting, confidence)[0] for k in shape.shows)
+        known = {Kind.MEAN: mean * shape.step, Kind.SUM: whole * shape.step}
+        return tuple(known.get(k, promised_error(counting, confidence)[0]) for k in shape.shows)
 
     @property
     def groups(self) -> int | None:
@@ -140,10 +140,18 @@ class Part:
         return max(self.shape.table.needed_population() // max(len(self.shape.cells), 1), 1)
 
     def usual(self, confidence: Any) -> Fraction | None:
-        """Return the error that the usual noise would have, where ours is known."""
-        if not has_error(self.shape):
-            return None
-        return _usual(self.shape, self.mechanisms[-1].epsilon, confidence)
+        """Return the largest error that the usual noise would have, where ours is known."""
+        return max((x for x in self.usuals(confidence) if x is not None), default=None)
+
+    def usuals(self, confidence: Any) -> tuple[Fraction | None, ...]:
+        """Return for each title the error that the usual noise would have, where ours is known."""
+        shape = self.shape
+        if not has_error(shape):
+            return (None,) * len(shape.titles)
+        whole = _usual(shape, self.mechanisms[-1].epsilon, confidence)
+        if shape.kind is not Kind.MEAN:
+            return (whole,) * len(shape.titles)
+        return tuple(whole if kind is Kind.SUM else whole / self.people for kind in shape.shows)
 
 
 @dataclass(frozen=True)
@@ -185,7 +193,7 @@ class Question:
 
     def usual(self, confidence: Fraction) -> tuple[Fraction | None, ...]:
         """Return for each title the error that the usual noise would have, where it is known."""
-        found = [part.usual(confidence) for part in self.parts for _ in part.shape.titles]
+        found = [error for part in self.parts for error in part.usuals(confidence)]
         return tuple(found[place] for place in self.order)
 
     def as_dict(self, confidence: Fraction) -> dict[str, Any]:
@@ -201,7 +209,7 @@ class Question:
                     "queries": [draw.query for draw in part.shape.draws],
                     "groups": part.groups,
                     "error": [float(x) for x in _few(part.error(confidence))],
-                    **({"people": part.people} if not has_error(part.shape) else {}),
+                    **({"people": part.people} if part.shape.kind is Kind.MEAN else {}),
                     "mechanisms": [made.digest for made in part.mechanisms],
                 }
                 for part in self.parts
@@ -220,8 +228,8 @@ class Plan:
         The questions with their mechanisms.
     confidence
         The probability with which errors are kept.
-    cost
-        What all of them cost together.
+    ledger
+        The ledger that will be charged.
     remaining
         What is left of the table's budget now, where the ledger or the facts know it.
     simultaneous
@@ -230,6 +238,7 @@ class Plan:
 
     questions: tuple[Question, ...]
     confidence: Fraction
+    ledger: Ledger | str | Path
     remaining: Fraction | None = None
     simultaneous: bool = False
     _given: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -374,17 +383,15 @@ def plan(
     level = level_of(confidence)
     if facts is None and not columns and population is None and Path(FACTS_FILE).exists():
         facts = FACTS_FILE
-    if facts is None:
-        known = facts_of_one_table(asked[0].sql, data, columns or {}, population, neighbours)
-    else:
-        if columns or population is not None:
-            raise InputError(
-                "the public facts declare columns and people: leave --column and --population "
-                "out, or change the facts"
-            )
-        known = facts if isinstance(facts, Facts) else read_facts(facts)
+    known = given_facts(facts, asked[0].sql, data, columns, population, neighbours)
     place = likely_place(data, known)
-    read = [read_shapes(one.sql, known, dialect_of(place)) for one in asked]
+    read = []
+    for number, one in enumerate(asked, 1):
+        try:
+            read.append(read_shapes(one.sql, known, dialect_of(place)))
+        except InputError as wrong:
+            which = f"{one.name or f'question {number}'}: " if len(asked) > 1 else ""
+            raise InputError(f"{which}{wrong}") from None
     shapes = _with_delta([_merged(found) for found in read], delta_of(delta))
     levels = _shared(asked, shapes, epsilon, level, progress)
     questions = []
@@ -399,10 +406,10 @@ def plan(
         ledger = beside / "ledger.db"
     given = {
         "facts": known, "data": data, "user": user, "budget": budget,
-        "has_facts": facts is not None, "ledger": ledger, "series": series,
+        "has_facts": facts is not None, "series": series,
     }  # fmt: skip
     left = _remaining(ledger, shapes[0][0], budget)
-    return Plan(tuple(questions), level, left, simultaneous, given)
+    return Plan(tuple(questions), level, ledger, left, simultaneous, given)
 
 
 def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
@@ -422,7 +429,7 @@ def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
     list of Answer
         One for each SELECT.
     """
-    given, is_named, several = made._given, key is not None, len(made.questions) > 1
+    is_named, several = key is not None, len(made.questions) > 1
     if key is not None:
         check_key(key)
     if key is None:
@@ -431,21 +438,9 @@ def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
     for place, one in enumerate(made.questions, 1):
         for number, part in enumerate(one.parts, 1):
             more = (f"/{place}" if several else "") + (f".{number}" if len(one.parts) > 1 else "")
-            requests.append(
-                Request.of(
-                    part.mechanisms,
-                    part.shape,
-                    given["facts"],
-                    data=given["data"],
-                    user=given["user"],
-                    budget=given["budget"],
-                    has_facts=given["has_facts"],
-                    key=key + more,
-                    is_named=is_named,
-                    series=given["series"],
-                )
-            )
-    done = iter(carry_out(requests, given["ledger"]))
+            named: Any = {**made._given, "key": key + more, "is_named": is_named}
+            requests.append(Request.of(part.mechanisms, part.shape, **named))
+    done = iter(carry_out(requests, made.ledger))
     return [_answer(one, tuple(next(done) for _ in one.parts), made) for one in made.questions]
 
 
@@ -629,7 +624,15 @@ def _least(
     while high / low > 1.001:
         middle = math.sqrt(low * high)
         each = Epsilon.of(repr(middle)).scaled(Fraction(1, len(shapes)))
-        worst = max(_usual(shape, _split(shape, each)[-1], confidence) for shape in shapes)
+        worst = max(
+            _usual(shape, _split(shape, each)[-1], confidence)
+            / (
+                1
+                if shape.kind is not Kind.MEAN or Kind.SUM in shape.shows
+                else shape.table.needed_population()
+            )
+            for shape in shapes
+        )
         low, high = (low, middle) if worst <= error else (middle, high)
     top = rounded(high)
     while not suffices(Epsilon.of(top)):
@@ -670,10 +673,10 @@ def usual_error(question: str, neighbours: str, epsilon: Level, confidence: Any 
 
 
 def _usual(shape: Shape, epsilon: Epsilon, confidence: Any) -> Fraction:
-    """Return the error of the usual noise, as :meth:`Part.error` counts it, at its draw's ε."""
+    """Return the error of the usual noise, of a mean that of its sum, at its draw's ε."""
     draw = shape.draws[-1]
     found = usual_error(draw.query, draw.neighbours.value, epsilon, confidence)
-    return Fraction(found, shape.table.needed_population() if shape.kind is Kind.MEAN else 1)
+    return found * shape.step
 
 
 def error_texts(part: Part, confidence: Fraction) -> dict[str, str]:
@@ -718,15 +721,12 @@ def _quality(part: Part, confidence: Fraction) -> list[str]:
         else:
             notes.append(_claim(draw, made))
     shape, sums = part.shape, (*part.shape.shows, part.shape.kind)
-    if shape.table.person is not None and not (shape.people and not shape.axes):
-        rows = shape.rows_per_person
-        what = "group" if shape.people else "row"
-        notes.append(
-            f"Of each person {rows} {what}{'s' * (rows > 1)} count{'s' * (rows == 1)} at most, the "
-            "first in the order of their values."
-        )
+    if shape.table.person is not None and (shape.axes or not shape.people):
+        what = f"{'groups' if shape.people else 'rows'} that count: {shape.rows_per_person}"
+        notes.append(f"Of each person, {what} at most, the first in the order of their values.")
     if Kind.SUM in sums and shape.is_fixed and shape.column and not shape.column.complete:
-        notes.append(f"Whoever has no {shape.column.name} adds {shape.missing} to the sum.")
+        added = float(shape.missing * shape.step)
+        notes.append(f"Whoever has no {shape.column.name} adds {added:g} to the sum.")
     errors, theirs = part.error(confidence), part.usual(confidence)
     if theirs is not None:
         mine = max(errors)

@@ -6,11 +6,10 @@ import contextlib
 import hashlib
 import json
 import os
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 
-from tightrope.certify import AnyMechanism, Mechanism, by_score, read
+from tightrope.certify import AnyMechanism, Mechanism, by_score, read, write
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError
@@ -86,7 +85,9 @@ def proved(
         found = design(query, level, consumer, progress=watched, time_limit=60)
     made = prove(found, query, lambda share: say(share, f"proving {query.text}"))
     made = _plain(checked_mechanism(made))
-    _put(made, place)
+    with contextlib.suppress(InputError, OSError):  # a shelf that cannot be written is done without
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write(made, place)
     return made
 
 
@@ -108,12 +109,3 @@ def _plain(mechanism: AnyMechanism) -> Mechanism:
     if not isinstance(mechanism, Mechanism):
         raise InputError("this mechanism is by scores")
     return mechanism
-
-
-def _put(mechanism: Mechanism, place: Path) -> None:
-    """Keep a mechanism; a shelf that cannot be written to is done without."""
-    part = place.with_name(f"{secrets.token_hex(8)}.part")
-    with contextlib.suppress(OSError):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(mechanism.to_bytes())
-        os.replace(part, place)

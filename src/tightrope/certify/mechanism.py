@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import threading
 from collections.abc import Hashable, Iterator
 from fractions import Fraction
 from importlib.resources import files
@@ -504,7 +505,8 @@ def write(mechanism: MechanismFile, path: str | os.PathLike[str]) -> Path:
     (True, True)
     """
     goal = Path(path)
-    part = goal.with_name(goal.name + ".part")
+    # Of its own: two processes may write the same file.
+    part = goal.with_name(f"{goal.name}.{os.getpid()}-{threading.get_ident()}.part")
     try:
         part.write_bytes(mechanism.to_bytes())
         os.replace(part, goal)

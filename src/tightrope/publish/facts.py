@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -69,7 +70,7 @@ class Column:
     type
         ``integer``, ``number``, ``text``, ``boolean`` or ``date``.
     bounds
-        The smallest and largest value, for columns that are summed.
+        The smallest and largest value, in steps, for columns that are summed or ranked.
     values
         The possible values, for columns that are grouped by.
     other
@@ -77,6 +78,8 @@ class Column:
     complete
         Whether everybody has one of the values, or a value within the bounds. Then groups by the
         column need no class of everybody else, and a mean no count.
+    step
+        Of numbers with bounds: what they are rounded to.
 
     Examples
     --------
@@ -90,6 +93,7 @@ class Column:
     values: tuple[Value, ...] | None = None
     other: Value | None = None
     complete: bool = False
+    step: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True)
@@ -365,22 +369,8 @@ def _check_relations(tables: Mapping[str, Table]) -> None:
 def _table(name: str, entry: Any) -> Table:
     place = f"tables.{name}"
     data = _mapping(entry, place)
-    _known(
-        data,
-        place,
-        (
-            "source",
-            "relation",
-            "population",
-            "neighbours",
-            "budget",
-            "delta",
-            "person",
-            "contributions",
-            "columns",
-            "partitions",
-        ),
-    )
+    keys = "source relation population neighbours budget delta person contributions columns"
+    _known(data, place, (*keys.split(), "partitions"))
     columns = {
         column: column_from(column, value, f"{place}.columns.{column}")
         for column, value in _section(data, "columns", place).items()
@@ -434,14 +424,20 @@ def column_from(name: str, entry: Any, place: str) -> Column:
     'integer'
     """
     data = _mapping(entry, place)
-    _known(data, place, ("type", "bounds", "values", "other", "complete"))
-    bounds = data.get("bounds")
+    _known(data, place, ("type", "bounds", "step", "values", "other", "complete"))
+    bounds, step = data.get("bounds"), Fraction(1)
+    rounded = "step" in data or data.get("type") == "number"
+    if "step" in data and bounds is None:
+        raise InputError(f"{place}.step is for numbers with bounds: add {place}.bounds")
     if bounds is not None:
         if not isinstance(bounds, list) or len(bounds) != 2:
             raise InputError(f"{place}.bounds must be [smallest, largest], got {bounds!r}")
+        rounded = rounded or any(isinstance(bound, float | Decimal) for bound in bounds)
+        if rounded:
+            bounds, step = _in_steps(bounds, data.get("step", 1), place)
         low, high = (_whole(bound, f"{place}.bounds", -(10**9), 10**9) for bound in bounds)
         if low > high:
-            raise InputError(f"{place}.bounds must be [smallest, largest], got {bounds!r}")
+            raise InputError(f"{place}.bounds must be [smallest, largest], got {data['bounds']!r}")
         bounds = (low, high)
     values = data.get("values")
     if values is not None:
@@ -449,14 +445,35 @@ def column_from(name: str, entry: Any, place: str) -> Column:
     other = data.get("other")
     if other is not None and (values is None or other not in values):
         raise InputError(f"{place}.other must be one of {place}.values, got {other!r}")
-    kind = data.get("type", _guess(bounds, values))
+    kind = data.get("type", "number" if rounded else _guess(bounds, values))
     if kind not in TYPES:
         raise InputError(f"{place}.type must be one of {', '.join(TYPES)}, got {kind!r}")
-    if bounds is not None and kind != "integer":
-        raise InputError(f"{place}.bounds are for whole numbers: type must be 'integer'")
+    if (bounds is not None or rounded) and kind != ("number" if rounded else "integer"):
+        raise InputError(f"{place}.bounds and step are for numbers: type must be one of them")
     if values is not None and kind != _guess(None, values):
         raise InputError(f"{place}.values are of type {_guess(None, values)}, not {kind}")
-    return Column(name, kind, bounds, values, other, _truth(data, "complete", place))
+    return Column(name, kind, bounds, values, other, _truth(data, "complete", place), step)
+
+
+def _in_steps(bounds: Sequence[Any], step: Any, place: str) -> tuple[list[int], Fraction]:
+    """Return bounds as multiples of a step, and the step.
+
+    >>> _in_steps([Decimal("17.5"), 42], Decimal("0.5"), "age")
+    ([35, 84], Fraction(1, 2))
+    """
+    numbers = []
+    for value in (*bounds, step):
+        plain = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+        number = Decimal(str(value)) if plain else Decimal("nan")
+        if not number.is_finite() or abs(number.adjusted()) > 30:
+            raise InputError(f"{place}.bounds and step must be numbers, got {value!r:.40}")
+        numbers.append(Fraction(number))
+    low, high, unit = numbers
+    if unit <= 0 or any((x / unit).denominator != 1 for x in (low, high)):
+        raise InputError(
+            f"{place}.bounds must be multiples of the step {step}: set step, such as 0.1"
+        )
+    return [int(low / unit), int(high / unit)], unit
 
 
 def _guess(bounds: Any, values: tuple[Value, ...] | None) -> str | None:
@@ -600,6 +617,7 @@ def facts_text(table: Table, undeclared: Sequence[str] = ()) -> str:
     age = { bounds = [0, 120] }
     # What is public about these columns goes here, for questions that use them:
     #   { bounds = [0, 120] } whole numbers, to be summed, averaged or put into bins
+    #   { bounds = [0, 2.5], step = 0.01 } other numbers, rounded to that
     #   { values = ["north", "south"] } what is grouped by
     #   { type = "integer" }, or number, text, boolean, date: what is compared in WHERE
     #   complete = true beside bounds or values, if everybody has such a value
@@ -626,6 +644,7 @@ def facts_text(table: Table, undeclared: Sequence[str] = ()) -> str:
         lines += [
             "# What is public about these columns goes here, for questions that use them:",
             "#   { bounds = [0, 120] } whole numbers, to be summed, averaged or put into bins",
+            "#   { bounds = [0, 2.5], step = 0.01 } other numbers, rounded to that",
             '#   { values = ["north", "south"] } what is grouped by',
             '#   { type = "integer" }, or number, text, boolean, date: what is compared in WHERE',
             "#   complete = true beside bounds or values, if everybody has such a value",
@@ -714,6 +733,11 @@ def columns_of_public_data(
                 }
                 values = tuple(sorted(texts)) if 0 < len(texts) <= listed else None
                 found[name] = Column(name, kind, values=values, complete=whole and bool(values))
+            elif kind == "number" and count:
+                low, high = ask(name, kind, "MIN(c), MAX(c)")[0]
+                ends = (math.floor(low), math.ceil(high))
+                small = max(map(abs, ends)) <= 10**9
+                found[name] = Column(name, kind, ends if small else None, complete=whole and small)
             elif kind:
                 found[name] = Column(name, kind)
     return found, int(rows)
@@ -725,6 +749,9 @@ def _column(column: Column) -> str:
     if not shown:
         return f"{{ type = {_value(column.type)} }}"
     inner = [f"{key} = {_value(value)}" for key, value in shown.items()]
+    if column.type == "number":
+        ends = [_value(float(bound * column.step)) for bound in column.bounds or ()]
+        inner = [f"bounds = [{', '.join(ends)}]", f"step = {_value(float(column.step))}"]
     if column.other is not None:
         inner.append(f"other = {_value(column.other)}")
     if column.complete:
@@ -745,50 +772,47 @@ def _value(value: Any) -> str:
 # -- without a file: what the mechanism itself says ---------------------------------------------
 
 
-def facts_of_mechanism(
-    mechanism: AnyMechanism, sql: Any, data: Any, columns: Mapping[str, Column | str]
+def given_facts(
+    facts: Facts | str | Path | None,
+    sql: Any,
+    data: Any,
+    columns: Mapping[str, Column | str] | None,
+    population: int | None = None,
+    neighbours: str = "change-one",
+    mechanism: AnyMechanism | None = None,
 ) -> Facts:
-    """Return facts about the one table that a question names.
+    """Return the public facts, or what is said of one table instead of them.
 
-    The population and the neighbour relation are those of the mechanism's query. A table has
-    one name, as its budget goes by it: a file is called by its own.
+    Where there is a mechanism, its query says how many people there are, and its relation.
 
-    >>> from tightrope.certify import certify
-    >>> from tightrope.channels import GeometricChannel
-    >>> from tightrope.graphs import PathPower
-    >>> made = certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)")
-    >>> facts_of_mechanism(made, "select count(*) from visits", "visits.csv", {}).tables["visits"]
+    >>> given_facts(None, "select count(*) from visits", "visits.csv", {}, 5).tables["visits"]
     Table(name='visits', population=5, ...)
-    >>> facts_of_mechanism(made, "select count(*) from others", "visits.csv", {})
+    >>> given_facts(None, "select count(*) from others", "visits.csv", {})
     Traceback (most recent call last):
     ...
     tightrope.errors.InputError: without public facts the table in visits.csv is called visits, ...
     """
-    found = re.match(r"(?:count|sum|histogram|counts|count_mod)\((\d+)", mechanism.query)
-    people = int(found[1]) if found else None
-    return facts_of_one_table(sql, data, columns, people, mechanism.neighbours)
-
-
-def facts_of_one_table(
-    sql: Any,
-    data: Any,
-    columns: Mapping[str, Column | str],
-    population: int | None,
-    neighbours: str,
-) -> Facts:
-    """Return facts about the one table that a question names, as far as they are given."""
     from tightrope.publish.sources import dialect_of, own_name, shown_address
 
-    name, own = _table_name(sql, dialect_of(data)), own_name(data)
-    if own is not None and folded_name(name) != folded_name(own):
+    if facts is None:
+        if mechanism is not None:
+            number = re.match(r"(?:count|sum|histogram|counts|count_mod)\((\d+)", mechanism.query)
+            population, neighbours = int(number[1]) if number else None, mechanism.neighbours
+        name, own = _table_name(sql, dialect_of(data)), own_name(data)
+        if own is not None and folded_name(name) != folded_name(own):
+            raise InputError(
+                f"without public facts the table in {shown_address(data)} is called {own}, so that "
+                f"it has one budget; got {name}: write FROM {own}, or name the table in facts"
+            )
+        people = None if population is None else _whole(population, "population", 1, 10**15)
+        known = declared_columns(columns or {})
+        return Facts({name: Table(name, people, Neighbours.of(neighbours), known)})
+    if columns or population is not None:
         raise InputError(
-            f"without public facts the table in {shown_address(data)} is called {own}, so that it "
-            f"has one budget; got {name}: write FROM {own}, or name the table in public facts"
+            "the public facts declare columns and people: leave --column and --population out, or "
+            "change the facts"
         )
-    if population is not None:
-        population = _whole(population, "population", 1, 10**15)
-    table = Table(name, population, Neighbours.of(neighbours), declared_columns(columns))
-    return Facts({name: table})
+    return facts if isinstance(facts, Facts) else read_facts(facts)
 
 
 def declared_columns(columns: Mapping[str, Column | str]) -> dict[str, Column]:
@@ -815,8 +839,8 @@ def read_column(text: str) -> Column:
 
     >>> read_column("age:0..120").bounds, read_column("region:north,south").values
     ((0, 120), ('north', 'south'))
-    >>> read_column("born:date").type
-    'date'
+    >>> read_column("born:date").type, read_column("height:1.2..2.3:0.01").bounds
+    ('date', (120, 230))
     """
     name, colon, rest = text.partition(":")
     if not colon or not name.strip() or not rest.strip():
@@ -827,9 +851,12 @@ def read_column(text: str) -> Column:
     entry: dict[str, Any] = {}
     if rest.endswith(":complete"):
         rest, entry = rest.removesuffix(":complete").strip(), {"complete": True}
-    bounds = re.fullmatch(r"(-?\d+)\.\.(-?\d+)", rest)
+    number = r"(-?\d+(?:\.\d+)?)"
+    bounds = re.fullmatch(rf"{number}\.\.{number}(?::{number})?", rest)
     if bounds:
-        return column_from(name, {"bounds": [int(bounds[1]), int(bounds[2])], **entry}, name)
+        ends: list[Any] = [Decimal(end) if "." in end else int(end) for end in bounds.group(1, 2)]
+        entry |= {"step": Decimal(bounds[3])} if bounds[3] else {}
+        return column_from(name, {"bounds": ends, **entry}, name)
     if rest in TYPES:
         return column_from(name, {"type": rest}, name)
     values: list[Any] = [value.strip() for value in rest.split(",")]
@@ -839,29 +866,13 @@ def read_column(text: str) -> Column:
 
 
 def _table_name(sql: Any, dialect: str) -> str:
-    import sqlglot
-    from sqlglot import errors, exp
+    from sqlglot import exp
 
-    if not isinstance(sql, str):
-        if not hasattr(sql, "op"):
-            raise InputError(
-                f"the question must be SQL or an Ibis expression, got {type(sql).__name__}"
-            )
-        import ibis
+    from tightrope.publish.sql_reader import one_select
 
-        sql, dialect = str(ibis.to_sql(sql, dialect="duckdb")), "duckdb"
-    try:
-        tables = {
-            table.name
-            for tree in sqlglot.parse(sql, read=dialect)
-            if tree is not None
-            for table in tree.find_all(exp.Table)
-        }
-    except (errors.SqlglotError, RecursionError):
-        tables = set()
-    tables.discard("")
+    tables = {table.name for table in one_select(sql, dialect).find_all(exp.Table)} - {""}
     if len(tables) != 1:
         raise InputError(
             f"the question must read one table, got {', '.join(sorted(tables)) or 'none'}"
         )
-    return tables.pop()
+    return str(tables.pop())

@@ -16,7 +16,7 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError
 from tightrope.publish.accounts import Binding, Charge, budget_of, charge_of
 from tightrope.publish.entries import LedgerError, digest
-from tightrope.publish.facts import Column, Facts, Table, facts_of_mechanism, read_facts
+from tightrope.publish.facts import Column, Facts, Table, given_facts
 from tightrope.publish.intervals import ConfidenceSet, ScoreError, interval_of
 from tightrope.publish.ledger import Ledger, Ticket
 from tightrope.publish.receipts import SigningKey, key_path, named_key, receipt_of
@@ -194,7 +194,7 @@ def release(
     (True, True)
     """
     judged = checked_mechanism(mechanism)
-    known = _facts(facts, judged, sql, data, columns)
+    known = given_facts(facts, sql, data, columns, mechanism=judged)
     shape = understand([judged], sql, known, likely_place(data, known), part, declared)
     request = Request.of(
         [judged], shape, known, data=data, user=user, budget=budget, declared=declared,
@@ -640,20 +640,3 @@ def _body(
         answers = {text: plain_label(label) for text, label in declared.answers.items()}
         request["answers"] = {"map": answers, "otherwise": plain_label(declared.otherwise)}
     return request
-
-
-def _facts(
-    facts: Facts | str | Path | None,
-    mechanism: AnyMechanism,
-    sql: Any,
-    data: Any,
-    columns: Mapping[str, Column | str] | None,
-) -> Facts:
-    if facts is not None:
-        if columns:
-            raise InputError(
-                "columns are declared in the public facts where there are any: add "
-                f"{', '.join(columns)} there"
-            )
-        return facts if isinstance(facts, Facts) else read_facts(facts)
-    return facts_of_mechanism(mechanism, sql, data, columns or {})

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from tightrope.certify import Mechanism, ScoreMechanism
@@ -239,7 +240,7 @@ def _select(shape: Shape, relation: str, wide: str | None = None, key: str = _PE
     if shape.people:  # numbered by person and group, below
         places = [quoted(_group(k)) for k in range(len(places))]
     if shape.kind is Kind.QUANTILE and shape.column is not None:
-        places.append(_clamped(shape.column.name, shape.bounds, exp.null()))
+        places.append(_clamped(shape.column, shape.bounds, exp.null()))
     if shape.kind is Kind.FOUND and shape.column is not None:
         places.append(quoted(shape.column.name))  # a cell: compared byte by byte
     targets = [*places, *_targets(shape, wide)]
@@ -300,22 +301,33 @@ def _total(shape: Shape) -> exp.Expression:
 
     # Where exactly the declared people add to a sum, each must add a value within the bounds.
     missing = shape.missing if shape.is_fixed and not shape.is_divided else 0
-    name = shape.column.name if shape.column else ""
-    clamped = _clamped(name, shape.bounds, constant(missing))
+    assert shape.column is not None
+    clamped = _clamped(shape.column, shape.bounds, constant(missing))
     return exp.Coalesce(this=exp.Sum(this=clamped), expressions=[constant(0)])
 
 
-def _clamped(name: str, bounds: tuple[int, int], missing: exp.Expression) -> exp.Expression:
-    """Return a column's value moved to the nearest bound, or what stands for a missing one."""
+def _clamped(column: Column, bounds: tuple[int, int], missing: exp.Expression) -> exp.Expression:
+    """Return a column's value in steps, moved to the nearest bound, or what a missing one adds."""
     from sqlglot import exp
 
-    (low, high), column = bounds, quoted(name)
+    (low, high), cell = bounds, quoted(column.name)
+    first, last, value = constant(low), constant(high), cell
+    if column.type == "number":
+
+        def double(number: Fraction) -> exp.Expression:
+            text = exp.Literal.number(repr(abs(float(number))))
+            return exp.cast(exp.Neg(this=text) if number < 0 else text, "DOUBLE")
+
+        # Between the bounds neither the product nor the cast can fail.
+        first, last = double(low * column.step), double(high * column.step)
+        steps = exp.Mul(this=cell.copy(), expression=double(1 / column.step))
+        value = exp.cast(exp.Round(this=steps), "BIGINT")
     return (
         exp.case()
-        .when(exp.Is(this=column.copy(), expression=exp.null()), missing)
-        .when(exp.LT(this=column.copy(), expression=constant(low)), constant(low))
-        .when(exp.GT(this=column.copy(), expression=constant(high)), constant(high))
-        .else_(column)
+        .when(exp.Is(this=cell.copy(), expression=exp.null()), missing)
+        .when(exp.LT(this=cell.copy(), expression=first), constant(low))
+        .when(exp.GT(this=cell.copy(), expression=last), constant(high))
+        .else_(value)
     )
 
 

@@ -19,6 +19,7 @@ By a mechanism by scores, which sees the counts of all values and not one answer
 
 ============================================================  ======================
 ``SELECT g FROM t GROUP BY g ORDER BY COUNT(*) DESC LIMIT 1``  ``commonest(c)``
+``SELECT [h,] MODE(g) FROM t [WHERE …] [GROUP BY h]``         ``commonest(c)``, for each group
 ``SELECT MEDIAN(c) FROM t [WHERE …]``                         ``quantile(1/2,v)``
 ``SELECT PERCENTILE_DISC(.9) WITHIN GROUP (ORDER BY c) …``    ``quantile(9/10,v)``
 ``SELECT MIN(c)``, ``MAX(c)``                                 ``quantile(1/100,v)``, …
@@ -26,7 +27,8 @@ By a mechanism by scores, which sees the counts of all values and not one answer
 
 Groups are the values of a column, bins written in SQL, or the parts of a partition; of several
 columns, every combination. With a ``contributions`` rule of k > 1 rows for each person, a count
-is ``sum(n,k)`` and a sum is ``sum(n,kv)``.
+is ``sum(n,k)`` and a sum is ``sum(n,kv)``; by group each row is a step, ``histogram(nk,c)``, and
+k of them are paid for.
 
 The mechanism knows the declared answers and no others. A table that holds more people than
 declared, or values outside the declared ones, must still lead to a declared answer, because an
@@ -429,6 +431,11 @@ class Shape:
                 f"--column {column.name}:LOW..HIGH where there are none"
             )
         return column.bounds
+
+    @property
+    def step(self) -> Fraction:
+        """What a sum, a mean or a quantile is counted in."""
+        return Fraction(1) if self.column is None else self.column.step
 
     def _named(self) -> Column:
         if self.column is None:

@@ -74,29 +74,26 @@ def read_shapes(
     ...
     tightrope.errors.InputError: the question must be one SELECT, got DROP: nothing else is run
     """
-    if not isinstance(sql, str):
-        sql, dialect = _compiled(sql), "duckdb"
-    select = _one_select(sql, dialect)
+    select = one_select(sql, dialect)
     shapes = _Reader(facts).shapes(select, declared)
     # Last, because the reader's own refusals say more.
     check_pieces(select)
     return shapes
 
 
-def _compiled(expression: Any) -> str:
-    if not hasattr(expression, "op"):
-        raise InputError(
-            f"the question must be SQL or an Ibis expression, got {type(expression).__name__}"
-        )
-    import ibis
-
-    return str(ibis.to_sql(expression, dialect="duckdb"))
-
-
-def _one_select(sql: str, dialect: str, longest: int = 100_000) -> Any:
+def one_select(sql: Any, dialect: str, longest: int = 100_000) -> Any:
+    """Return the tree of one SELECT, from its text or from an Ibis expression."""
     import sqlglot
     from sqlglot import errors, exp
 
+    if not isinstance(sql, str):
+        if not hasattr(sql, "op"):
+            raise InputError(
+                f"the question must be SQL or an Ibis expression, got {type(sql).__name__}"
+            )
+        import ibis
+
+        sql, dialect = str(ibis.to_sql(sql, dialect="duckdb")), "duckdb"
     if len(sql) > longest:
         raise InputError(f"SQL has at most {longest} characters, got {len(sql)}")
     try:
@@ -307,7 +304,8 @@ class _Reader:
             first = found[0]
             if first is not None and first["kind"] in (Kind.SUM, Kind.MEAN, Kind.QUANTILE):
                 # A sum of any size has an answer graph of the user's own.
-                is_known = first["kind"] is Kind.SUM and first["column"].bounds is not None
+                column = first["column"]
+                is_known = first["kind"] is Kind.SUM and column.bounds and column.type == "integer"
                 found = [first if is_known and "condition" not in first else None]
             if found[0] is None:
                 value, column = value_of(_unaliased(targets[0]), reader)
@@ -495,7 +493,8 @@ def _tabulated(
     if column.type != "integer":
         raise InputError(
             f"column {column.name!r} ({column.type}) is grouped by in bins: CASE WHEN "
-            f"{column.name} < … THEN '…' ELSE '…' END"
+            f"{column.name} {'<' if column.type in ConditionReader.ordered else '='} … THEN '…' "
+            "ELSE '…' END"
         )
     if column.bounds is None and column.values is None:
         raise InputError(needs_values(column, table))

@@ -169,10 +169,40 @@ def test_public_data_tells_whole_numbers_from_others(tmp_path, monkeypatch, caps
     assert json.loads(capsys.readouterr().out)["table"] == "fair"
     fair = read_facts("tightrope.toml").table("fair")
     assert fair.population == 3
-    assert fair.column("age").type == "number"
+    age = fair.column("age")
+    assert (age.type, age.bounds, age.step) == ("number", (17, 27), 1)
     assert fair.column("educ").bounds == (9, 20)
     assert fair.column("educ").complete
     assert not fair.column("job").complete
+
+
+@pytest.mark.parametrize(
+    ("entry", "found"),
+    [
+        ("{ bounds = [17.5, 42], step = 0.5 }", ("number", (35, 84), Fraction(1, 2))),
+        ('{ type = "number", bounds = [0, 9] }', ("number", (0, 9), 1)),
+        ("{ bounds = [-200, 500], step = 100 }", ("number", (-2, 5), 100)),
+        ("{ bounds = [17.5, 42] }", "multiples of the step 1: set step"),
+        ("{ bounds = [0, 9], step = 0 }", "multiples of the step"),
+        ("{ bounds = [0, 9], step = -1 }", "multiples of the step"),
+        ("{ bounds = [0, 9], step = true }", "must be numbers"),
+        ("{ bounds = [0, 9], step = inf }", "must be numbers"),
+        ("{ bounds = [0, 9], step = 1e-999999999 }", "must be numbers"),
+        ('{ type = "integer", bounds = [0, 9], step = 3 }', "are for numbers"),
+        ("{ step = 3 }", "add tables.people.columns.x.bounds"),
+        ("{ bounds = [0, 9], step = 1e-9 }", "from -1000000000 to"),
+    ],
+)
+def test_numbers_with_bounds_are_rounded_to_a_step(entry, found):
+    text = f"[tables.people]\npopulation = 5\n[tables.people.columns]\nx = {entry}\n"
+    if isinstance(found, str):
+        with pytest.raises(InputError, match=found):
+            parse_facts(text)
+        return
+    table = parse_facts(text).table("people")
+    x = table.column("x")
+    assert (x.type, x.bounds, x.step) == found
+    assert parse_facts(facts_text(table)).table("people") == table
 
 
 def test_init_asks(tmp_path, monkeypatch, capsys):
