@@ -265,9 +265,8 @@ class Page:
             shown = ui.tab_panels(kinds, value="command").classes("w-full")
             with shown.style("background: transparent"):
                 self._texts = {name: self._build_text(name) for name in names}
-            ui.button("Close", on_click=self._dialog.close).props("flat no-caps").classes(
-                "self-end"
-            )
+            close = ui.button("Close", on_click=self._dialog.close)
+            close.props("flat no-caps").classes("self-end")
 
     def _build_text(self, name: str) -> ui.label:
         with ui.tab_panel(name).style("padding: 8px 0"):

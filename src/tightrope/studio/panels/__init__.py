@@ -54,6 +54,10 @@ class Panel:
         made = ui.select(options, label=label, **more).classes("w-full")
         return made.props("outlined dense options-dense stack-label")
 
+    def toggle(self, options: dict[str, str], **more: Any) -> ui.toggle:
+        """Make buttons of which one is pressed."""
+        return ui.toggle(options, **more).props("no-caps unelevated").classes("tr-toggle")
+
     def uploader(
         self,
         label: str,

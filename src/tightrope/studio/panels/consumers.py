@@ -70,14 +70,8 @@ class ConsumersPanel(Panel):
         with card("Consumers", "The mechanism is designed for the first."):
             self._tabs = ui.row().classes("w-full items-center").style("gap: 6px")
             self._name = self.input("name", "Name")
-            self._kind = (
-                ui.toggle(
-                    {"bayesian": "has a prior", "risk-averse": "fears the worst"},
-                    on_change=self._kinded,
-                )
-                .props("no-caps unelevated")
-                .classes("tr-toggle")
-            )
+            kinds = {"bayesian": "has a prior", "risk-averse": "fears the worst"}
+            self._kind = self.toggle(kinds, on_change=self._kinded)
             self._prior = self.input("prior", "Prior", "uniform, binomial(.3), 0.2,0.8")
             with ui.row().style("gap: 6px") as self._presets:
                 for text in (kind.example or kind.form for kind in PRIORS.values()):

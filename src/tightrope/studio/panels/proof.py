@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from nicegui import ui
@@ -38,9 +39,12 @@ class ProofPanel(Panel):
                       f"release {MECHANISM_FILE} --data people.csv --sql 'select …'"):  # fmt: skip
                 with ui.row().style("gap: 8px"):
                     self._downloads = [
-                        ui.button("Mechanism file", icon="download", on_click=self._save_file),
-                        ui.button("Matrix as CSV", icon="table_view", on_click=self._save_csv),
-                        ui.button("Report", icon="description", on_click=self._save_report),
+                        ui.button(words, icon=icon, on_click=lambda some=some: self._save(*some))
+                        for words, icon, *some in (
+                            ("Mechanism file", "download", MECHANISM_FILE, bytes, "mechanism"),
+                            ("Matrix as CSV", "table_view", "matrix.csv", matrix_csv, "mechanism"),
+                            ("Report", "description", "report.html", report_html, "design"),
+                        )
                     ]
                     for button in self._downloads:
                         button.props("outline no-caps")
@@ -107,17 +111,8 @@ class ProofPanel(Panel):
 
     # -- downloads ------------------------------------------------------------------------
 
-    def _save_file(self) -> None:
-        made = self.page.outcome
-        if made is not None:
-            ui.download.content(made.mechanism, MECHANISM_FILE)
-
-    def _save_csv(self) -> None:
-        made = self.page.outcome
-        if made is not None:
-            self.page.start(self.page.download("mechanism.csv", matrix_csv, made.mechanism))
-
-    def _save_report(self) -> None:
-        made = self.page.outcome
-        if made is not None:
-            self.page.start(self.page.download("report.html", report_html, made.design))
+    def _save(self, name: str, make: Callable[..., Any], part: str) -> None:
+        if self.page.outcome is not None:
+            self.page.forgive("csv")
+            subject = getattr(self.page.outcome, part)
+            self.page.start(self.page.download(name, make, subject))

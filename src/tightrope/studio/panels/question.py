@@ -42,10 +42,7 @@ class QuestionPanel(Panel):
 
         with card("Question"):
             ways = {"pick": "Pick a query", "draw": "Draw a graph", "upload": "Upload"}
-            self._way = ui.toggle(ways, value="pick", on_change=self._turn).props(
-                "no-caps unelevated"
-            )
-            self._way.classes("tr-toggle")
+            self._way = self.toggle(ways, value="pick", on_change=self._turn)
             with ui.column().classes("w-full q-gutter-none").style("gap: 6px") as self._pick:
                 self._text = self.input("query", "Query", "sum(150,5)", on_change=self._typed)
                 examples = {f.example: f"{f.signature}  {f.meaning}" for f in FAMILIES.values()}
