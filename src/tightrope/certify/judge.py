@@ -1897,9 +1897,9 @@ def _arc_debts(consumer: Consumer, prices: Array) -> Debts:
         np.add.at(owed, end[mine], value[mine] * (1 << 62))
         np.subtract.at(owed, start[mine], value[mine] * alpha[mine])
         cost = consumer.prior * consumer.losses(k) * (1 << (62 + consumer.bits))
-        short = -((cost - owed * consumer.scale) // (consumer.scale << 62))
-        i = np.flatnonzero(short > 0)
-        yield k, i, short[i]
+        room = cost - owed * consumer.scale
+        i = np.flatnonzero(room < 0)
+        yield k, i, -(room[i] // (consumer.scale << 62))
 
 
 def _tree_debts(consumer: Consumer, prices: Array) -> Debts:

@@ -416,8 +416,8 @@ def settled(consumer: Consumer, sections: Sections) -> Fraction:
     prices = sections["prices"]
     if kind == "line":
         sections["cut_steps"] = _cut_steps(consumer, prices)
-    # There one pass is enough, and the judge has the last word.
-    rounds = 1 if kind in ("line", "multipliers") else 64
+    # On a line and with multipliers one pass is enough, and the judge has the last word.
+    rounds = {"stairs": 8, "tree": 64}.get(kind, 1)
     prices = paid(prices, lambda some: debts(consumer, some), rounds)
     sections["prices"] = narrow(prices)
     return price_bound(consumer, prices)
