@@ -30,7 +30,7 @@ def answers(path):
         "count": ask("select count(*) from fair where affairs > 0").value,
         "table": [cell[0].value for _, cell in table.rows],
         "sum": ask("select sum(educ) from fair").value,
-        "median": ask("select median(educ) from fair").value,
+        "median": float(ask("select median(educ) from fair").value),
     }
 
 
