@@ -213,3 +213,66 @@ def test_no_sum_is_too_large() -> None:
         assert found.route == "stretched"
         assert found.gap < 1e-6
         assert float(verify(prove(found, asked)).optimal_within) < 1e-6 * found.expected_loss
+
+
+@pytest.mark.parametrize(
+    ("text", "relation", "chance", "loss", "gap"),
+    [
+        ("sum(1000000000,5)", "change-one", "binomial(.3)", "absolute", 2e-4),
+        ("sum(100000,5)", "either", "binomial(.3)", "squared", 0.04),
+        ("mean(10000000,3)", "change-one", "poisson(1000000)", "binary", 0.02),
+        ("sum(100000000,2)", "add-remove", "geometric(.001)", "absolute", 0.02),
+        ("count(100000000)", "add-remove", "poisson(100)", "absolute", 1e-9),
+        ("sum(100000,5)", "change-one", "people(.5,.1,.1,.1,.1,.1)", "absolute", 0.03),
+    ],
+)
+def test_priors_of_any_size_have_a_proved_gap(text, relation, chance, loss, gap) -> None:
+    asked = tr.query(text, relation)
+    found = design(asked, 1, Consumer.of(asked.graph, prior=chance, loss=loss))
+    made = prove(found, asked)
+    proof = verify(made)
+    assert proof.private_for_question
+    assert not proof.reasons
+    assert float(proof.optimal_within) <= gap * found.expected_loss
+    if not chance.startswith("people"):
+        assert proof.consumer["prior"].startswith(chance.partition("(")[0])
+
+
+@pytest.mark.parametrize("loss", ["absolute", "squared", "binary"])
+@pytest.mark.parametrize("width", [1, 3])
+def test_intervals_bracket_the_optimum_of_a_wide_prior(width, loss) -> None:
+    """A window that staircases solve, against the mixture of uniform priors on intervals."""
+    asked = tr.query(f"sum({600 // width},{width})")
+    prior = np.exp(-(((np.arange(601) - 300) / 110.0) ** 2))
+    consumer = Consumer.of(asked.graph, prior=prior / prior.sum(), loss=loss)
+    found = design(asked, 2, consumer, route="stretched")
+    best = design(asked, 2, consumer, route="geometric" if width == 1 else "staircases")
+    assert found.bound <= best.expected_loss * (1 + 1e-9)
+    assert best.bound <= found.expected_loss * (1 + 1e-9)
+    assert found.gap < 0.1
+    proof = verify(prove(found, asked))
+    assert proof.optimal_within == pytest.approx(found.expected_loss - found.bound, rel=1e-6)
+
+
+def test_damaged_priors_by_name_are_refused() -> None:
+    asked = tr.query("sum(1000000,5)")
+    consumer = Consumer.of(asked.graph, prior="binomial(.3)", loss="absolute")
+    made = prove(design(asked, 1, consumer), asked)
+    assert not verify(damaged(made)).reasons
+
+    def with_prior(**fields):
+        return lambda told: told | {"prior": fields}
+
+    for change in (
+        {"consumer": with_prior(kind="binomial", number="31/100")},
+        {"consumer": with_prior(kind="geometric", number="3/10")},
+        {"consumer": with_prior(kind="poisson", number="3/10")},
+        {"consumer": with_prior(kind="uniform")},
+        {"window": lambda told: told | {"start": told["start"] + 3000}},
+        {"window": lambda told: told | {"size": told["size"] // 2}},
+        {"window": lambda told: None},
+        {"bound": lambda told: "5"},
+    ):
+        refused = verify(damaged(made, **change))
+        assert refused.reasons, change
+        assert refused.optimal_within is None

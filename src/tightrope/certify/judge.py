@@ -255,7 +255,15 @@ _HEADER = record(
     window=maybe(record(start=whole(0, 1 << 62), size=whole(1, 1 << 31))),
     consumer=maybe(
         record(
-            prior=maybe(kinds(uniform={}, listed={"total": whole(1, 1 << 62)})),
+            prior=maybe(
+                kinds(
+                    uniform={},
+                    listed={"total": whole(1, 1 << 62)},
+                    binomial={"number": fraction(0, 60)},
+                    geometric={"number": fraction(0, 60)},
+                    poisson={"number": fraction(0, 60)},
+                )
+            ),
             support=maybe(kinds(all={}, listed={"count": whole(1, 1 << 31)})),
             loss=kinds(
                 binary={},
@@ -333,8 +341,9 @@ def check_header(told: Any) -> dict[str, Any]:
     )
     named = proof is None or (proof in ("unbounded", "stretched")) == (weights == "lattice")
     need(named, "noise on a lattice has certificates of its own")
-    sound = found["window"] is None or weights not in ("lattice", "scores")
-    need(sound, "a window is for weights of single answers")
+    ends = certificate is not None and certificate["kind"] == "stretched"
+    sound = found["window"] is None or weights not in ("lattice", "scores") or ends
+    need(sound, "a window is for weights of single answers, or for the prior of noise on a line")
     if weights == "scores":
         bare = consumer is None and found["outputs"] is None and not found["sections"]
         need(bare and own is None, "scores have a question, and neither lists nor a consumer")
@@ -345,9 +354,14 @@ def check_header(told: Any) -> dict[str, Any]:
         if found["window"] is not None:
             # Of answers outside nothing may be said but that they are impossible.
             prior, known = consumer["prior"], consumer["support"] is None and found["limit"] is None
-            sound = known and prior is not None and prior["kind"] == "listed"
+            sound = known and prior is not None and prior["kind"] != "uniform"
             named = consumer["loss"]["kind"] != "listed"
-            need(sound and named, "a window is for a listed prior and a loss with a name")
+            need(sound and named, "a window is for a prior of its own and a loss with a name")
+        prior = consumer["prior"] or {"kind": "uniform"}
+        need(
+            found["window"] is not None or prior["kind"] in ("uniform", "listed"),
+            "a prior by its name lies in a window",
+        )
     if certificate is not None:
         need(
             (certificate.get("weight") is not None) == (found["limit"] is not None),
@@ -377,12 +391,13 @@ def section_table(header: Mapping[str, Any], nodes: int) -> dict[str, tuple[int,
         proof.get("ends", 0),
     )
     wide, lengths = 1 << 511, len(own["lengths"])
+    rows = nodes if header["window"] is None else header["window"]["size"]
     table = {
         "edges": (2 * own["edges"], 0, nodes),
         "edge_lengths": (own["edges"] * (lengths > 1), 0, lengths),
         "weights": (nodes * outputs * (weights["kind"] == "dense"), 0, (1 << weights["bits"]) + 1),
         "factors": (nodes * (weights["kind"] == "levels"), 0, 1 << 100),
-        "prior": (nodes * listed(consumer["prior"]), 0, 1 << 62),
+        "prior": (rows * listed(consumer["prior"]), 0, 1 << 62),
         "support": (consumer["support"]["count"] if listed(consumer["support"]) else 0, 0, nodes),
         "loss": (nodes * guesses * listed(loss), -wide, wide),
         "guess_of": ((ends or outputs) * consumer.get("remapped", False), 0, guesses),
@@ -1631,7 +1646,7 @@ class Consumer:
         self.uniform = self.told["prior"] is not None and self.told["prior"]["kind"] == "uniform"
         self.prior_total = self.n if self.uniform else 1
         if self.told["prior"] is not None and not self.uniform:
-            self.prior_total = int(self.told["prior"]["total"])
+            self.prior_total = int(self.told["prior"].get("total", 1 << 61))
         if self.told["support"] is not None:
             inside = np.zeros(self.n, bool)
             inside[self.support] = True
@@ -1645,9 +1660,7 @@ class Consumer:
         need_work("the prior", 0, 0, 80 * self.n)
         if self.uniform:
             return np.ones(self.n, np.int64).astype(object)
-        found = self.file.whole("prior").astype(object)
-        need(sum(found.tolist()) == self.prior_total, "the prior does not sum to 1")
-        return found
+        return window_prior(self.file, self.weights.answers)[0]
 
     @cached_property
     def support(self) -> Array:
@@ -1736,7 +1749,11 @@ class Consumer:
         """Return in words whose loss was checked."""
         averse, prior = self.told["support"] is not None, None
         if self.told["prior"] is not None:
-            prior = "uniform" if self.uniform else _listed_words(self.prior, self.prior_total)
+            prior = (
+                "uniform"
+                if self.uniform
+                else window_prior(self.file, self.weights.answers)[1]
+            )
         words = {
             "kind": "risk-averse" if averse else "Bayesian",
             "prior": None if averse else prior,
@@ -1751,6 +1768,66 @@ class Consumer:
         if self.kind == "listed":
             words["loss"] = _listed_words(self._listed.ravel(), self.unit)
         return words
+
+
+def window_prior(file: Contents, nodes: int) -> tuple[Array, str]:
+    """Return a prior in units of its total, where it lies, and what it is in words.
+
+    Nodes are all answers of the question, of which a window may be a part.
+    """
+    told = file.header["consumer"]["prior"]
+    if told["kind"] == "listed":
+        found = file.whole("prior").astype(object)
+        need(sum(found.tolist()) == told["total"], "the prior does not sum to 1")
+        return found, _listed_words(found, told["total"])
+    window = file.header["window"]
+    found = named_prior(told["kind"], told["number"], nodes, window["start"], window["size"])
+    return found, f"{told['kind']}({told['number']})"
+
+
+@lru_cache(maxsize=2)
+def named_prior(kind: str, number: Fraction, nodes: int, start: int, size: int) -> Array:
+    """Return a law with a name on a window of the answers, in units of 2^-61.
+
+    ``π(k+1)/π(k)`` is a fraction that falls with k. From the largest value outwards every one is
+    computed to 2^-128; the window must hold all of the law but 2^-40.
+
+    >>> [x >> 57 for x in named_prior("geometric", Fraction(1, 2), 1000, 0, 90)[:3]]
+    [8, 4, 2]
+    """
+    p, q, end = number.numerator, number.denominator, start + size
+    need(kind == "poisson" or 0 < number < 1, f"the {kind} prior needs a number between 0 and 1")
+    need(end <= nodes, "the prior reaches beyond the answers")
+    need_work("the prior", size, 600, 200 * size)
+
+    def ratio(k: int) -> tuple[int, int]:
+        if kind == "binomial":
+            return (nodes - 1 - k) * p, (k + 1) * (q - p)
+        return (q - p, q) if kind == "geometric" else (p, q * (k + 1))
+
+    def falls(k: int) -> bool:
+        up, down = ratio(k)
+        return up < down
+
+    mode = bisect_left(range(start, end - 1), True, key=falls) + start
+    found = [1 << 128]
+    for k in range(mode - 1, start - 1, -1):
+        up, down = ratio(k)
+        found.append(found[-1] * down // up)
+    found.reverse()
+    for k in range(mode, end - 1):
+        up, down = ratio(k)
+        found.append(found[-1] * up // down)
+    total, rest = sum(found), 0
+    for edge, k, outside in ((found[0], start - 1, start > 0), (found[-1], end - 1, end < nodes)):
+        up, down = sorted(ratio(k)) if outside else (0, 1)
+        inwards = not outside or falls(k) == (k >= start)
+        need(inwards and up < down, "the prior does not lie in the window")
+        rest += (edge + 1) * up // (down - up) + 1
+    need(rest << 40 <= total, "the prior does not lie in the window")
+    units = [(x << 61) // total for x in found]
+    units[mode - start] += (1 << 61) - sum(units)
+    return np.array(units, object)
 
 
 def _listed_words(numbers: Array, unit: int) -> str:
@@ -1835,7 +1912,7 @@ def lower_bound(consumer: Consumer) -> Fraction:
         return envelope_bound(consumer)
     if kind == "phi":
         y = consumer.file.whole("phi")
-        for k in np.flatnonzero(phi_room(consumer, y)[0] < 0)[:1].tolist():
+        for k in np.flatnonzero(phi_room(consumer, y) < 0)[:1].tolist():
             need(False, f"certificate: y reaches too little of the prior at answer {k}")
         return phi_bound(consumer, y)
     prices = consumer.file.whole("prices").astype(object)
@@ -2011,8 +2088,8 @@ def line_numbers(consumer: Consumer, prices: Array) -> tuple[list[int], list[int
     return costs.tolist(), (prices * consumer.scale).tolist()
 
 
-def phi_room(consumer: Consumer, y: Array) -> tuple[Array, Array]:
-    """Return ``Σ_i y_i·α^d(i,k) - π_k`` for all k, and ``π_k``, both scaled.
+def phi_room(consumer: Consumer, y: Array) -> Array:
+    """Return ``Σ_i y_i·α^d(i,k) - π_k`` for all k, in units of 2^-62-bits of the prior's.
 
     Powers of α are rounded down to multiples of 2^-62, one after another, and a product is summed
     up coordinate by coordinate, rounded down each time. One number y stands for a constant; where
@@ -2052,8 +2129,7 @@ def phi_room(consumer: Consumer, y: Array) -> tuple[Array, Array]:
             powers.append(powers[-1] * alpha >> 62)
         reached = np.array(powers, object)[far] @ y.astype(object)
     prior = np.ones(1, object) if alike and consumer.uniform else consumer.prior
-    needed = prior * (1 << (62 + consumer.bits))
-    return np.asarray(reached * consumer.prior_total - needed), needed
+    return np.asarray(reached * consumer.prior_total - prior * (1 << (62 + consumer.bits)))
 
 
 def phi_bound(consumer: Consumer, y: Array) -> Fraction:
@@ -2786,12 +2862,14 @@ def _judge_lattice(weights: LatticeWeights, report: Verification) -> None:
     if worst:
         sound = consumer["support"]["kind"] == "all" and not consumer["remapped"] and not ends
     else:
-        sound = consumer["prior"]["kind"] == "uniform" and ends
+        uniform = consumer["prior"]["kind"] == "uniform"
+        sound = ends and uniform == (header["window"] is None)
+        prior = "uniform" if uniform or not sound else window_prior(file, lattice.nodes)[1]
     sound = sound and loss != "listed" and header["limit"] is None
-    need(sound, "noise on a lattice has a worst loss, or one for a uniform prior with prices")
+    need(sound, "noise on a lattice has a worst loss, or one for a prior with prices")
     report.consumer = {
         "kind": "risk-averse" if worst else "Bayesian",
-        "prior": None if worst else "uniform",
+        "prior": None if worst else prior,
         "support": "all" if worst else None,
         "loss": loss,
         "guesses": lattice.nodes,
@@ -2816,6 +2894,9 @@ def _judge_lattice(weights: LatticeWeights, report: Verification) -> None:
     stated = _agreed("bound: what is proved is", bound, header["bound"])
     report.holds(f"the {what} of no private mechanism on this question is below {stated}")
     report.optimal_within = value - bound
+    if not worst and not uniform:  # then the noise is the one for the worst answer
+        best = unbounded_bound(replace(lattice, core=0), loss, file.alphas[0])
+        report.unbounded_within = value - best * lattice.units(loss)
 
 
 def _agreed(what: str, found: Fraction, stated: Fraction) -> str:
@@ -2825,6 +2906,8 @@ def _agreed(what: str, found: Fraction, stated: Fraction) -> str:
     return told
 
 
+# A prior that rises once and falls once is a mixture of uniform ones on intervals, and to know
+# which one helps: the least loss is at least the mixture of theirs.
 # A line of N answers with a uniform prior looks the same everywhere but at its ends. A file lists
 # prices for the first answers, times N: the last one goes on, and the others are those of the last
 # answers too. Guesses whose staircases reach no listed answer but the last are all alike, so those
@@ -2846,14 +2929,30 @@ def distances(loss: str, far: Array) -> Array:
 
 def stretched_bound(weights: LatticeWeights, loss: str, prices: Array) -> Fraction:
     """Return the bound that prices for the ends prove, if nothing is owed for them."""
-    told, lattice = weights.file.header["certificate"], weights.lattice
-    stride, last = told["stride"], int(prices[-1])
-    ends = 2 * sum(prices.tolist()) - 2 * len(prices) * last
-    total = stride * ends + (lattice.inner + 1) * last
-    found = Fraction(total, lattice.nodes << told["bits"])
-    if stride > 1 and loss == "squared":
-        found -= Fraction(1, 4)
-    return max(found, Fraction(0)) * every_answer(lattice, stride).units(loss)
+    file, lattice = weights.file, weights.lattice
+    told = file.header["certificate"]
+    one, stride, last = 1 << told["bits"], told["stride"], int(prices[-1])
+    row = every_answer(lattice, stride)
+    ends = Fraction(2 * stride * (sum(prices.tolist()) - len(prices) * last), one)
+    middle = Fraction(last, one) - Fraction(int(stride > 1 and loss == "squared"), 4)
+    # Both ends of an interval must have room for what their guesses see.
+    least = (2 * len(prices) + 2 * told["layers"] * row.width + 2) * stride
+    least = max(least, ceil(-ends / middle)) if middle > 0 else lattice.nodes + 1
+    if file.header["consumer"]["prior"]["kind"] == "uniform":
+        high, total = int(lattice.inner + 1 >= least), lattice.nodes
+        mass = high * (lattice.inner + 1)
+    else:
+        window = file.header["window"]
+        inside = window["start"] + window["size"] <= lattice.inner + 1
+        need(inside, "the prior reaches answers between which edges are missing")
+        numbers = window_prior(file, lattice.nodes)[0]
+        # Lowered until it rises once and falls once, a prior is even on its so many largest values.
+        peak, total = int(np.argmax(numbers)), sum(numbers.tolist())
+        sides = np.minimum.accumulate(numbers[peak::-1]), np.minimum.accumulate(numbers[peak:])
+        heights = sorted(np.concatenate([sides[0], sides[1][1:]]).tolist(), reverse=True)
+        high = heights[least - 1] if least <= len(heights) else 0
+        mass = least * high + sum(heights[least:])
+    return (middle * mass + ends * high) / total * row.units(loss)
 
 
 def every_answer(lattice: Lattice, stride: int) -> Lattice:
@@ -2954,6 +3053,8 @@ def stretched_loss(weights: LatticeWeights, loss: str) -> Fraction:
     lattice, header = weights.lattice, weights.file.header
     if not header["consumer"]["remapped"]:
         return weights.expected(loss)  # the worst loss
+    uniform = header["consumer"]["prior"]["kind"] == "uniform"
+    need(uniform, "guesses near the ends are for a uniform prior")
     n, v, last = lattice.nodes, lattice.width, weights.levels[-1]
     far = lattice.core + (weights.reach - 1) * v
     need_work("the noise of outputs near the ends", 4 * far, 20_000, 800 * far)

@@ -169,7 +169,13 @@ def graph_fields(graph: Graph) -> tuple[dict[str, Any], Sections]:
 
 
 def consumer_fields(
-    consumer: Any, graph: AnswerGraph, mix: Any, guess_of: NDArray[np.int64] | None, listed: bool
+    consumer: Any,
+    graph: AnswerGraph,
+    mix: Any,
+    guess_of: NDArray[np.int64] | None,
+    listed: bool,
+    *,
+    window: bool = False,
 ) -> tuple[dict[str, Any], Sections]:
     """Return a consumer in exact integers.
 
@@ -189,6 +195,8 @@ def consumer_fields(
         For each output the guess that the consumer makes; the output itself by default.
     listed
         Whether a loss with a name is listed nevertheless.
+    window
+        Whether the answers are a window of those of the question.
     """
     sections: Sections = {}
     support = consumer.support if consumer.risk_averse else None
@@ -210,6 +218,9 @@ def consumer_fields(
         )
     elif consumer.prior.is_uniform:
         fields["prior"] = {"kind": "uniform"}
+    elif window:
+        fields["prior"], more = windowed_prior(consumer.prior, consumer.prior.probabilities)
+        sections |= more
     else:
         total, sections["prior"] = _whole_prior(list(consumer.prior.exact))
         fields["prior"] = {"kind": "listed", "total": total}
@@ -221,6 +232,15 @@ def consumer_fields(
     if guess_of is not None:
         sections["guess_of"] = guess_of
     return fields, sections
+
+
+def windowed_prior(prior: Any, inside: NDArray[np.float64]) -> tuple[dict[str, Any], Sections]:
+    """Return a prior in a window: by its name, where the judge knows its law, else listed."""
+    named = getattr(prior, "named", None)
+    if named is not None and len(str(named[1])) <= 60:
+        return {"kind": named[0], "number": str(named[1])}, {}
+    total, numbers = _dyadic(inside.tolist())
+    return {"kind": "listed", "total": total}, {"prior": numbers}
 
 
 def _has_name(loss: Any, graph: AnswerGraph) -> bool:
@@ -453,19 +473,15 @@ def _cut_steps(consumer: Consumer, prices: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _raised(consumer: Consumer, y: NDArray[Any]) -> NDArray[Any]:
-    """Raise y by one factor until it reaches the prior: the condition is homogeneous."""
+    """Raise y where it does not reach the prior: an answer is reached by itself first of all."""
     for _ in range(4):
-        room, needed = phi_room(consumer, y)
+        room = phi_room(consumer, y)
         if not (room < 0).any():
             return y
-        short = max(
-            Fraction(int(needed[k]), int(room[k] + needed[k]))
-            for k in np.flatnonzero(room < 0).tolist()
-            if room[k] + needed[k] > 0
-        )
-        if short > Fraction(11, 10):
+        short = -(np.minimum(room, 0) // (((1 << 62) - 1) * consumer.prior_total))
+        if 10 * short.max() > y.max():
             break
-        y = np.array([-(-c * short.numerator // short.denominator) for c in y], object)
+        y = y + (short.max() if len(y) == 1 else short)
     raise CheckFailed("y does not reach the prior, and not only by rounding")
 
 
@@ -480,7 +496,9 @@ def stretched(
     grown = min(given.layers, int(1 / (1 - alpha)) + 2)
     added = max((2 * row.width + 2) * grown, int((cores[:, 1] - cores[:, 0]).max()) + 1)
     bits = min(60, 61 - (most * added).bit_length())
-    prices = np.floor(np.ldexp(floats, bits)).astype(np.int64)
+    # Payments are rounded down in every layer: a few units less save most of the turns to come.
+    spare = 16 + int(16 / (1 - alpha))
+    prices = np.maximum(np.floor(np.ldexp(floats, bits)).astype(np.int64) - spare, 0)
     fields = {"kind": "stretched", "bits": bits, "ends": len(prices)}
     sections = {"prices": prices, "cores": cores.ravel()}
     return fields | {"layers": given.layers, "stride": given.stride}, sections
@@ -637,7 +655,7 @@ def _without_ends(
 ) -> Mechanism:
     """Return noise on a lattice as integers, with its worst loss and bounds by rule.
 
-    For a uniform prior on a line: with its expected loss and prices for the ends.
+    For a prior on a line: with its expected loss and prices for the ends of its intervals.
     """
     named = canonical_text(asked) is not None
     if not (isinstance(channel, UnboundedNoise) and channel.epsilon == level and named):
@@ -663,9 +681,14 @@ def _add_lattice(
     ends, loss = getattr(certificate, "kind", None) == "stretched", consumer.loss.name
     if not ends and not (consumer.risk_averse and consumer.all_answers):
         raise InputError("noise without ends is proved for a risk-averse consumer of all")
-    noise = LatticeWeights(Contents(header, sections))
+    noise, prior = LatticeWeights(Contents(header, sections)), {"kind": "uniform"}
+    if ends and not consumer.prior.is_uniform:
+        start, inside = consumer.prior.window
+        header["window"] = {"start": start, "size": len(inside)}
+        prior, more = windowed_prior(consumer.prior, inside)
+        sections |= more
     header["consumer"] = {
-        "prior": {"kind": "uniform"} if ends else None,
+        "prior": prior if ends else None,
         "support": None if ends else {"kind": "all"},
         "loss": {"kind": loss},
         "remapped": ends and guess_of is not None,
@@ -775,7 +798,10 @@ def _add_consumer(
     try:
         for listed in (False, True):
             mix = None if proof is None else proof.mix
-            fields, more = consumer_fields(consumer, answers, mix, guess_of, listed)
+            inside = header["window"] is not None
+            fields, more = consumer_fields(
+                consumer, answers, mix, guess_of, listed, window=inside
+            )
             header["consumer"] = fields
             sections |= more
             try:

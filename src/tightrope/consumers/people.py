@@ -19,7 +19,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.consumers.priors import Prior, ProductPrior
+from tightrope.consumers.priors import WINDOW_FROM, Prior, ProductPrior, WindowPrior
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 
@@ -68,12 +68,9 @@ def _total(graph: AnswerGraph, u: int, numbers: Sequence[str]) -> Prior:
     """Return the law of a sum, or of what it determines: a mean, a remainder."""
     one = Prior(numbers)
     last = u * (one.size - 1)
-    if last > 2**15:
-        raise TooLarge(
-            f"people(…) is computed for sums up to {2**15}, got {graph.name}: "
-            "with two values use binomial(p)"
-        )
     kind = graph.name.partition("(")[0]
+    if last > 2**15 and kind != "count_mod":
+        return WindowPrior(graph.size, partial(_total_window, u, np.array(one.probabilities)))
     labels: list[Hashable] = list(range(last + 1))
     if kind == "mean":
         labels = [Fraction(s, u) for s in range(last + 1)]
@@ -87,6 +84,36 @@ def _total(graph: AnswerGraph, u: int, numbers: Sequence[str]) -> Prior:
         rest //= 2
         square = np.convolve(square, square) if rest else square
     return _placed(graph, labels, power, partial(_total_exact, u, one.exact))
+
+
+def _total_window(u: int, one: NDArray[np.float64]) -> tuple[int, NDArray[np.float64]]:
+    """Return the window of a sum, by powers with fast Fourier transforms.
+
+    Their errors are about 1e-16 of the largest probability: smaller ones are left out.
+    """
+    from scipy.signal import fftconvolve
+
+    values = np.arange(len(one))
+    spread = math.sqrt(u * max(float(one @ values**2 - (one @ values) ** 2), 0.0))
+    if 20 * spread > WINDOW_FROM:
+        raise TooLarge(f"this prior lies in more than {WINDOW_FROM} answers: too many")
+
+    def times(
+        left: tuple[int, NDArray[np.float64]], right: tuple[int, NDArray[np.float64]]
+    ) -> tuple[int, NDArray[np.float64]]:
+        small = min(len(left[1]), len(right[1])) < 256
+        both = (np.convolve if small else fftconvolve)(left[1], right[1])
+        used = np.flatnonzero(both > 1e-15 * both.max())
+        kept = np.maximum(both[used[0] : used[-1] + 1], 0.0)
+        return left[0] + right[0] + int(used[0]), kept / kept.sum()
+
+    power, square = (0, np.ones(1)), (0, one)
+    while u:
+        if u % 2:
+            power = times(power, square)
+        u //= 2
+        square = times(square, square) if u else square
+    return power
 
 
 def _total_exact(u: int, chances: Chances) -> list[Fraction]:
@@ -123,6 +150,14 @@ def _median(graph: AnswerGraph, u: int, numbers: Sequence[str]) -> Prior:
 
 
 def _classes(graph: AnswerGraph, n: int, numbers: Sequence[str]) -> Prior:
+    """Return the multinomial law; a long one is listed when somebody asks for it."""
+    if graph.size <= WINDOW_FROM >> 4:
+        return _listed_classes(graph, n, numbers)
+    Prior(numbers)  # refused at once where they are no probabilities
+    return WindowPrior(graph.size, partial(_late_classes, graph, n, numbers))
+
+
+def _listed_classes(graph: AnswerGraph, n: int, numbers: Sequence[str]) -> Prior:
     r"""Return :math:`n! \prod_j p_j^{c_j} / c_j!` over histograms of all n people."""
     from scipy.special import gammaln, xlogy
 
@@ -134,6 +169,12 @@ def _classes(graph: AnswerGraph, n: int, numbers: Sequence[str]) -> Prior:
     logs = gammaln(n + 1) - gammaln(counts + 1).sum(axis=1)
     logs += xlogy(counts, one.probabilities).sum(axis=1)
     return _placed(graph, labels, np.exp(logs), partial(_classes_exact, labels, one.exact))
+
+
+def _late_classes(
+    graph: AnswerGraph, n: int, numbers: Sequence[str]
+) -> tuple[int, NDArray[np.float64]]:
+    return 0, _listed_classes(graph, n, numbers).probabilities
 
 
 def _classes_exact(labels: Sequence[tuple[int, ...]], chances: Chances) -> list[Fraction]:

@@ -31,6 +31,8 @@ from tightrope.texts import read_call, read_list
 
 #: How far the sum of the probabilities may lie from 1.
 PRIOR_SUM_TOLERANCE = 1e-9
+#: Beyond this number of nodes a family lists only the probabilities that count.
+WINDOW_FROM = 1 << 20
 #: Largest number of nodes for which the probabilities of a family are made as fractions.
 EXACT_LIMIT = 2048
 
@@ -65,6 +67,8 @@ class Prior:
     """
 
     size: int
+    #: The name of the law and its number, where it is one that has a name.
+    named: tuple[str, Fraction] | None = None
 
     def __init__(self, probabilities: ArrayLike | Iterable[float | str | Fraction]) -> None:
         given, values = _read(probabilities)
@@ -148,6 +152,17 @@ class Prior:
         """Let NumPy take the probabilities."""
         return np.array(self.probabilities, dtype=dtype)
 
+    @property
+    def window(self) -> tuple[int, NDArray[np.float64]]:
+        """The first node, and the probabilities from there on, that do not round to 0.
+
+        A mechanism file holds a prior in units of 2^-61.
+
+        >>> Prior([0.0, 0.25, 0.75, 1e-30]).window
+        (1, array([0.25, 0.75]))
+        """
+        return _not_negligible(0, self.probabilities)
+
     def factors(self, sizes: Sequence[int]) -> list[Prior] | None:
         """Return independent priors over coordinates of these sizes, or ``None`` if there are none.
 
@@ -207,8 +222,11 @@ class Prior:
         >>> Prior.point(3, 1).probabilities.tolist()
         [0.0, 1.0, 0.0]
         """
-        values = np.zeros(whole_number(size, "the number of answers"))
-        values[whole_number(node, "node", 0, size - 1)] = 1
+        whole_number(node, "node", 0, whole_number(size, "the number of answers") - 1)
+        if size > WINDOW_FROM:
+            return WindowPrior(size, partial(_not_negligible, node, np.ones(1)))
+        values = np.zeros(size)
+        values[node] = 1
         return Prior(values)
 
     @staticmethod
@@ -218,10 +236,13 @@ class Prior:
         >>> Prior.binomial(3, "1/3").exact
         (Fraction(4, 9), Fraction(4, 9), Fraction(1, 9))
         """
-        chance, last = _parameter(p, "binomial(p)", 1), _family_size(size) - 1
+        chance, last = (
+            _parameter(p, "binomial(p)", 1),
+            whole_number(size, "the number of answers") - 1,
+        )
         if chance in (0, 1):
             return Prior.point(size, last if chance == 1 else 0)
-        return _by_ratios(size, chance / (1 - chance), (last, -1), (1, 1))
+        return _by_ratios(("binomial", chance), size, chance / (1 - chance), (last, -1), (1, 1))
 
     @staticmethod
     def geometric(size: int, p: float | str | Fraction) -> Prior:
@@ -237,7 +258,7 @@ class Prior:
             )
         if chance == 1:
             return Prior.point(size, 0)
-        return _by_ratios(_family_size(size), 1 - chance, (1, 0), (1, 0))
+        return _by_ratios(("geometric", chance), size, 1 - chance, (1, 0), (1, 0))
 
     @staticmethod
     def poisson(size: int, mean: float | str | Fraction) -> Prior:
@@ -249,13 +270,7 @@ class Prior:
         rate = _parameter(mean, "poisson(mean)", 10**12)
         if rate == 0:
             return Prior.point(size, 0)
-        return _by_ratios(_family_size(size), rate, (1, 0), (1, 1))
-
-
-def _family_size(size: int) -> int:
-    if whole_number(size, "the number of answers") > LIMITS.row:
-        raise TooLarge(f"a family is made for at most {LIMITS.row} answers, got {size}")
-    return size
+        return _by_ratios(("poisson", rate), size, rate, (1, 0), (1, 1))
 
 
 def _parameter(value: float | str | Fraction, what: str, high: int) -> Fraction:
@@ -266,11 +281,22 @@ def _parameter(value: float | str | Fraction, what: str, high: int) -> Fraction:
     return to_exact(value)
 
 
-def _by_ratios(size: int, scale: Fraction, above: tuple[int, int], below: tuple[int, int]) -> Prior:
+def _by_ratios(
+    named: tuple[str, Fraction],
+    size: int,
+    scale: Fraction,
+    above: tuple[int, int],
+    below: tuple[int, int],
+) -> Prior:
     r"""Return the prior with :math:`\pi_{k+1}/\pi_k = c\,(a_0 + a_1 k)/(b_0 + b_1 k)`, which fall.
 
     Binomial, geometric and Poisson laws are of this form: Panjer's class.
     """
+    rule = size, scale, above, below
+    if whole_number(size, "the number of answers") > WINDOW_FROM:
+        made: Prior = WindowPrior(size, partial(_window_by_ratios, *rule))
+        made.named = named
+        return made
     k = np.arange(size - 1)
     ratios = (above[0] + above[1] * k) / (below[0] + below[1] * k) * float(scale)
     # Logarithms are summed outwards from the mode, where the probability is: there the partial
@@ -281,9 +307,35 @@ def _by_ratios(size: int, scale: Fraction, above: tuple[int, int], below: tuple[
     left = np.cumsum(-logs[:mode][::-1])[::-1]
     weights = np.exp(np.concatenate([left, [0.0], right]))
     # A function with a name, since a prior is sent to other processes with its rule.
-    return Prior.by_rule(
-        weights / weights.sum(), partial(_exact_by_ratios, size, scale, above, below)
-    )
+    made = Prior.by_rule(weights / weights.sum(), partial(_exact_by_ratios, *rule))
+    made.named = named
+    return made
+
+
+def _window_by_ratios(
+    size: int, scale: Fraction, above: tuple[int, int], below: tuple[int, int], depth: float = 80.0
+) -> tuple[int, NDArray[np.float64]]:
+    """Return the first node and the probabilities where they are above :math:`2^{-80}`."""
+    falls = below[1] - scale * above[1]
+    mode = 0 if falls == 0 else math.floor((scale * above[0] - below[0]) / falls) + 1
+    mode = min(max(mode, 0), size - 1)
+    sides = []
+    for ahead in (1, -1):
+        # From the mode on probabilities fall ever faster.
+        logs, count = np.zeros(1), 1 << 10
+        while logs[-1] > -depth * math.log(2):
+            if count > LIMITS.row:
+                raise TooLarge(f"this prior lies in more than {LIMITS.row} answers: too many")
+            k = np.arange(mode, min(mode + count, size - 1)) if ahead > 0 else None
+            k = np.arange(mode - 1, max(mode - 1 - count, -1), -1) if k is None else k
+            ratios = (above[0] + above[1] * k) / (below[0] + below[1] * k) * float(scale)
+            logs = np.concatenate([[0.0], np.cumsum(np.log(ratios) * ahead)])
+            if len(k) < count:
+                break
+            count *= 4
+        sides.append(np.exp(logs))
+    weights = np.concatenate([sides[1][:0:-1], sides[0]])
+    return mode - len(sides[1]) + 1, weights / weights.sum()
 
 
 def _exact_by_ratios(
@@ -352,6 +404,82 @@ class UniformPrior(Prior):
 
     def __repr__(self) -> str:
         return f"<UniformPrior over {self.size} answers: {self.maximum:.4g} each>"
+
+
+def _not_negligible(
+    start: int, chances: NDArray[np.float64], *, bits: int = 61
+) -> tuple[int, NDArray[np.float64]]:
+    used = np.flatnonzero(np.rint(np.ldexp(chances, bits)))
+    inside = chances[used[0] : used[-1] + 1]
+    return start + int(used[0]), inside / inside.sum()
+
+
+class WindowPrior(Prior):
+    """A prior over so many answers that only a window is listed: others have less than 2^-62.
+
+    Parameters
+    ----------
+    size
+        The number of nodes.
+    find
+        Returns the first node of the window and the probabilities in it; called when they are
+        asked for. It refuses what would be too many numbers.
+
+    Examples
+    --------
+    >>> known = Prior.binomial(5 * 10**9 + 1, 0.3)
+    >>> start, inside = known.window
+    >>> start, len(inside), round(known[1500000000] * 1e5, 6)
+    (1499742114, 515781, 1.231163)
+    """
+
+    def __init__(self, size: int, find: Callable[[], tuple[int, NDArray[np.float64]]]) -> None:
+        self.size, self._find = size, find
+
+    @functools.cached_property
+    def window(self) -> tuple[int, NDArray[np.float64]]:
+        """The first node, and the probabilities from there on, that do not round to 0."""
+        return _not_negligible(*self._find())
+
+    @functools.cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """All probabilities in node order (read-only); refused when they would not fit."""
+        self._check_row()
+        start, inside = self.window
+        values = np.zeros(self.size)
+        values[start : start + len(inside)] = inside
+        return _check_distribution(values)
+
+    @property
+    def exact(self) -> tuple[Fraction, ...]:
+        """Refused: fractions are not made for so many answers."""
+        raise TooLarge(f"fractions of a family are made for at most {EXACT_LIMIT} answers")
+
+    @property
+    def maximum(self) -> float:
+        """The largest probability."""
+        return float(self.window[1].max())
+
+    minimum = 0.0
+    is_uniform = False
+
+    @property
+    def support(self) -> NDArray[np.int64]:
+        """The nodes of the window."""
+        start, inside = self.window
+        return start + np.flatnonzero(inside > 0)
+
+    @property
+    def entropy(self) -> float:
+        """The Shannon entropy in bits."""
+        return Prior(self.window[1]).entropy
+
+    def __getitem__(self, node: int) -> float:
+        place = self._node(node) - self.window[0]
+        return float(self.window[1][place]) if 0 <= place < len(self.window[1]) else 0.0
+
+    def __repr__(self) -> str:
+        return f"<WindowPrior over {self.size} answers>"
 
 
 def kron(factors: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -47,6 +47,8 @@ ROUTES: Mapping[str, Callable[[Task], Plan | str]] = {
 }
 #: The routes that list no answers one by one: the only ones for the largest questions.
 BY_RULE = ("window", "stretched", "unbounded")
+#: The routes after which no other is tried: none would be better in less time.
+LAST = ("window", "stretched", "orbits", "rays", "unbounded")
 #: The routes that take time; the others are tried even when time is up.
 SEARCHES = ("window", "dual", "staircases", "stretched", "orbits", "rays", "plain")
 
@@ -185,14 +187,13 @@ def _routed(task: Task, name: str | None) -> Design:
     best: Design | None = None
     trouble: CheckFailed | None = None
     task.watch.say("looking for a closed form")
-    large = task.graph.size > task.settings.listed_answers
-    for name in [*BY_RULE, *(() if task.graph.size > LIMITS.row else ROUTES)] if large else ROUTES:
+    for name in _names(task):
         route = ROUTES[name]
         # Noise without ends is for the worst answer: its bound is none for another consumer.
         if name in ("unbounded", "plain") and best is not None:
             break
         if name in SEARCHES and task.watch.say(f"looking at the route {name}"):
-            return best or _without_search(task)
+            return best or _at_hand(task)
         plan = route(task)
         if isinstance(plan, str):
             continue
@@ -202,7 +203,12 @@ def _routed(task: Task, name: str | None) -> Design:
             trouble = failed
             continue
         best = found if best is None else _best_of(best, found)
-        if best.certified or found.stopped or name in ("window", "stretched", "orbits", "rays"):
+        small = (
+            name == "stretched"
+            and found.gap > 1e-3
+            and task.graph.size <= task.settings.window_answers
+        )
+        if best.certified or found.stopped or (name in LAST and not small):
             return best
     if best is not None:
         return best
@@ -213,20 +219,49 @@ def _routed(task: Task, name: str | None) -> Design:
     )
 
 
+def _names(task: Task) -> list[str]:
+    """Return the routes in the order in which they are tried for a question of this size."""
+    size, settings, consumer = task.graph.size, task.settings, task.consumer
+    if size > settings.listed_answers:
+        return [*BY_RULE, *(() if size > LIMITS.row else ROUTES)]
+    worst = consumer.risk_averse and consumer.all_answers and task.graph.unbounded is not None
+    if worst and size > settings.window_answers:
+        return [name for name in ROUTES if name not in SEARCHES]
+    return list(ROUTES)
+
+
 def _solved(task: Task, plan: Plan) -> Design:
-    """Follow a plan; where time is up before it has an answer, take simple noise."""
+    """Follow a plan; where time is up before its proof has closed, take what is at hand."""
     try:
         found = plan.solve()
     except Stopped:
-        return _without_search(task)
-    return _best_of(found, _without_search(task)) if found.stopped else found
+        return _at_hand(task)
+    return _at_hand(task, found) if found.stopped else found
 
 
-def _best_of(one: Design, other: Design) -> Design:
-    """Return the better mechanism with the better bound: a bound holds for every mechanism."""
+def _at_hand(task: Task, found: Design | None = None) -> Design:
+    """Return the best without a search: simple noise, or a rule that has the smaller gap."""
+    simple = _without_search(task)
+    found = simple if found is None else _best_of(found, simple)
+    for route in (sums.stretched_route, unbounded.unbounded_route):
+        plan = route(task)
+        if isinstance(plan, Plan):
+            found = _best_of(found, replace(plan.solve(), stopped=True))
+    return found
+
+
+def _best_of(one: Design, other: Design, *, close: float = 1.01) -> Design:
+    """Return the better mechanism with the better bound: a bound holds for every mechanism.
+
+    A certificate by rule stays with its noise: of two mechanisms with close losses the one with
+    the smaller gap is taken.
+    """
     best = min(one, other, key=lambda found: found.expected_loss)
-    proof = max(one, other, key=lambda found: found.bound)
     stopped = one.stopped or other.stopped
+    if not all(isinstance(found.certificate, Certificate) for found in (one, other)):
+        near = [x for x in (one, other) if x.expected_loss <= close * best.expected_loss]
+        return replace(min(near, key=lambda found: found.gap), stopped=stopped)
+    proof = max(one, other, key=lambda found: found.bound)
     bound = min(proof.bound, best.expected_loss)
     return replace(best, certificate=proof.certificate, bound=bound, stopped=stopped)
 

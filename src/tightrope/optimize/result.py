@@ -180,11 +180,11 @@ class Design:
         only = "among mechanisms that see only the true answer"
         if self.certified:
             return f"optimal {only}"
-        if self.bound <= 0:
-            return "private; how far from the best is not known"
-        gap = f"within {100 * (self.value / self.bound - 1):.3g} % of the best {only}"
+        gap = "how far from the best is not known"
+        if self.bound > 1e-12 * abs(self.value):
+            gap = f"within {100 * (self.value / self.bound - 1):.3g} % of the best {only}"
         if self.unbounded_bound is None:
-            return gap
+            return gap if self.bound > 0 else f"private; {gap}"
         far = relative_gap(self.value, self.unbounded_bound)
         best = "optimal" if far <= self.wanted_gap else f"within {100 * far:.3g} % of the best"
         return (

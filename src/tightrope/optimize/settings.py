@@ -38,16 +38,19 @@ class SolverSettings:
     engine_answers: int = 4000
     #: Most answers for which the prices of a closed form are priced again, although a theorem
     #: says that they are feasible.
-    checked_answers: int = 1500
+    checked_answers: int = 400
     #: Most answers times width for which the program over staircases is solved: above it the
     #: simplex method loses its digits.
     staircase_entries: int = 8_000
-    #: Largest step between neighbours for which every answer near the ends is priced; beyond it
-    #: every so many-th answer is.
-    stretched_width: int = 48
+    #: Largest step between neighbours, times ε below ε = 1, for which every answer near the ends
+    #: is priced; beyond it every so many-th answer is.
+    stretched_width: int = 80
+    #: Longest prior without a name that a file lists for noise on a line.
+    listed_prior: int = 130_000
     #: Beyond this many answers the routes that list none are tried before all others.
     listed_answers: int = 50_000
-    #: Up to this many answers no window is looked for: all answers are quick enough.
+    #: Up to this many answers no window is looked for, and the engine searches for the least worst
+    #: loss.
     window_answers: int = 1000
     #: Up to this many answers the engine follows in a window where staircases are not enough.
     window_engine: int = 100

@@ -319,7 +319,7 @@ def end_prices(
     middle: float,
     depths: tuple[int, int, int],
     *,
-    most_entries: int = 8000,
+    most_entries: int = 3000,
     widest: int = 8,
 ) -> Ends:
     r"""Return prices for the ends of a long line, proved up to rounding.
@@ -370,14 +370,19 @@ def end_prices(
     _, low, high = cheapest_cores(weights, width, alpha, shift)
     cores[near] = np.stack([low, high], axis=1)
     cores = np.maximum(cores, 0)
-    for _ in range(20):
-        lower = np.zeros(count)
-        for k, owed in _end_debts(loss, width, alpha, layers, prices, cores):
+    # A lower price raises no debt of another guess: only those that owe are looked at again. What a
+    # core owes for a part of it shrinks slowly, so what is taken off grows.
+    owing: Ints = np.arange(count + reach + 1)
+    for turn in range(100):
+        lower, still = np.zeros(count), [owing[:0]]
+        for k, owed in _end_debts(loss, width, alpha, layers, prices, cores, owing):
             i = np.clip(k[:, None] + np.arange(-reach, reach + 1), 0, count - 1)
             np.maximum.at(lower, i[owed > 0], owed[owed > 0])
-        if lower.max() <= 1e-12 * middle:
+            still.append(k[owed.max(axis=1) > 1e-13 * middle])
+        prices = np.maximum(prices - lower * (1 + turn / 2), 0.0)
+        owing = np.concatenate(still)
+        if not len(owing):
             break
-        prices = prices - lower
     return Ends(prices, cores, layers, float((prices - prices[-1]).sum()))
 
 
@@ -388,9 +393,10 @@ def _end_debts(
     layers: int,
     prices: Floats,
     cores: Ints,
+    guesses: Ints,
     together: int = 1 << 20,
 ) -> Iterator[tuple[Ints, Floats]]:
-    """Yield guesses near an end, and what each answer within reach owes to each of them.
+    """Yield some of the guesses, and what each answer within reach owes to each of them.
 
     Further answers pay for the one v nearer to the core; what every interval of the core owes must
     not be more than those have who may pay for one of its answers (Hall). What is missing is
@@ -402,8 +408,8 @@ def _end_debts(
     cost = loss(np.abs(away))
     low, high = (np.append(side, side[-1] + np.arange(1, reach + 2)) for side in cores.T)
     step = max(1, together // len(away))
-    for first in range(0, len(low), step):
-        k = np.arange(first, min(first + step, len(low)))
+    for first in range(0, len(guesses), step):
+        k = guesses[first : first + step]
         i = k[:, None] + away
         w = np.where(i >= 0, cost - prices[np.clip(i, 0, ends - 1)], 0.0)
         behind, before = w.copy(), w[:, ::-1].copy()

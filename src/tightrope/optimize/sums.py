@@ -5,13 +5,15 @@ Each route takes a task and returns a plan, or the reason why it does not fit.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tightrope.channels import ClampedChannel, UnboundedNoise
-from tightrope.consumers import Consumer
+from tightrope.consumers import Consumer, Prior
+from tightrope.errors import TooLarge
 from tightrope.graphs import AnswerGraph, PathPower
 from tightrope.optimize.certificate import StretchedCertificate
 from tightrope.optimize.closed_forms import geometric_route
@@ -88,7 +90,10 @@ def window_route(task: Task) -> Plan | str:
         return "a uniform prior has no window"
     if consumer.loss.guess_count != graph.size or not _by_distance(task):
         return "the loss does not grow with the distance along the line"
-    start, prior = prior_window(consumer)
+    try:
+        start, prior = consumer.prior.window
+    except TooLarge as refused:
+        return str(refused)
     inner = windowed(task, start, prior)
     if 2 * len(prior) > graph.size:
         return f"the prior lies in {len(prior)} of {graph.size} answers, no small window"
@@ -144,38 +149,74 @@ def stretched_route(task: Task) -> Plan | str:
     lattice = graph.unbounded
     if lattice is None or lattice.form != "line":
         return f"{graph.name} is no part of a line that looks alike everywhere"
-    if consumer.risk_averse or not consumer.prior.is_uniform:
-        return "stretched ends are for a uniform prior"
+    if consumer.risk_averse:
+        return "stretched ends are for a consumer with a prior"
     losses = {"absolute": 1, "squared": 2, "binary": 0}
     if consumer.loss.name not in losses:
         return f"the {consumer.loss.name} loss is not absolute, squared or binary"
+    whole = graph.size - (lattice.width if lattice.ends else 0)
+    reason = "under a uniform prior all is alike but at the ends: noise, and prices for both ends"
+    heights = None
+    if not consumer.prior.is_uniform:
+        try:
+            start, inside = consumer.prior.window
+        except TooLarge as refused:
+            return str(refused)
+        if start + len(inside) > whole:
+            return "the prior reaches answers between which edges are missing"
+        if consumer.prior.named is None and len(inside) > task.settings.listed_prior:
+            return f"a prior of {len(inside)} answers is too long for a file"
+        heights = _highest(inside)
+        reason = (
+            "a prior is a mixture of uniform ones on intervals: noise, and prices for their ends"
+        )
     noise = UnboundedNoise(graph, task.epsilon, best_core(graph, task.epsilon, consumer.loss.name))
-    stride = _stride(lattice.width, task.settings.stretched_width)
-    width = lattice.width // stride
-    inner = (graph.size - (lattice.width if lattice.ends else 0)) // stride
+    stride = _stride(lattice.width, float(task.epsilon), task.settings.stretched_width)
     step = float(task.epsilon)
-    wanted = np.array([14 / step + 4, 10 / step + 2, 24 / step + 1])
-    # Two ends, and whole staircases on both sides of a guess in the middle between them.
-    room = (inner - 5) / width / (2 * np.ceil(wanted).sum())
-    deep, spare, layers = (int(x) for x in np.ceil(wanted) * min(1.0, room))
+    wide = lattice.width // stride * stride
+    # Two ends, and whole staircases on both sides of a guess in the middle between them: an
+    # interval without room for that proves nothing.
+    if heights is None:
+        wanted = np.ceil([14 / step + 4, 10 / step + 2, 24 / step + 1])
+        wanted *= min(1.0, (whole - 5 * stride) / (2 * wanted.sum() * wide))
+    else:
+        # Measured on sum(100000,5): layers up to t/ε lose about 6·exp(-0.8t) of the bound.
+        t = np.linspace(3, 24, 43)
+        shares = np.array([0.75, 0.1, 1.0]) / step
+        places = np.minimum(2 * wide * shares.sum() * t, len(heights) - 1).astype(int)
+        lost = np.cumsum(heights)[places] - places * heights[places] + 6 * np.exp(-0.8 * t)
+        if lost.min() > 0.25:
+            return "the prior is too narrow beside the noise"
+        wanted = np.ceil(shares * t[np.argmin(lost)])
+    deep, spare, layers = (int(x) for x in wanted)
     if layers * step < 5:
         return f"the ends leave no middle of {graph.size} answers"
-    reason = "under a uniform prior all is alike but at the ends: noise, and prices for both ends"
     depths = deep, spare, layers
-    return Plan(reason, lambda: _stretched(task, noise, stride, reason, losses, depths))
+    return Plan(reason, lambda: _stretched(task, noise, stride, reason, losses, depths, heights))
 
 
-def _stride(width: int, most: int) -> int:
-    """Return how far apart answers may be whose prices are proved: steps lose little by it.
+def _highest(inside: np.ndarray) -> np.ndarray:
+    """Return a prior's values from the largest on, lowered until it rises once and falls once."""
+    peak = int(inside.argmax())
+    sides = np.minimum.accumulate(inside[peak::-1]), np.minimum.accumulate(inside[peak:])
+    return np.sort(np.concatenate([sides[0], sides[1][1:]]))[::-1]
 
-    Of ``v`` no more than its rest by division is lost, and about 1/12 of a squared step.
+
+def _stride(width: int, epsilon: float, most: int, lost: float = 1e-4) -> int:
+    """Return how far apart answers may be whose prices are proved: little is lost by it.
+
+    Of ``v`` that is its rest by division, and about 1/12 of a squared step beside the noise.
+
+    >>> _stride(5, 1.0, 80), _stride(120, 1.0, 80), _stride(3, 0.05, 80)
+    (1, 4, 1)
     """
-    if width <= most:
-        return 1
-    return min(
-        (width // narrow for narrow in range(most // 2, most + 1)),
-        key=lambda s: (width % s) / width + (s / width) ** 2 / 12,
-    )
+    widest = max(1, int(most * min(1.0, epsilon)))
+    worth = {
+        s: (width % s) / width + (s / width * min(1.0, epsilon)) ** 2 / 12
+        for s in range(-(-width // widest), min(width, 4 * most) + 1)
+    } or {-(-width // widest): 0.0}
+    cheap = [s for s, value in worth.items() if value <= lost]
+    return max(cheap) if cheap else min(worth, key=lambda s: worth[s])
 
 
 def _stretched(
@@ -185,6 +226,7 @@ def _stretched(
     reason: str,
     powers: dict[str, int],
     depths: tuple[int, int, int],
+    heights: np.ndarray | None,
 ) -> Design:
     graph, name, lattice = task.graph, task.consumer.loss.name, noise.lattice
     size, width, power = graph.size, lattice.width // stride, powers[name]
@@ -197,12 +239,19 @@ def _stretched(
     core = best_core(coarse, task.epsilon, name)
     middle = UnboundedNoise(coarse, task.epsilon, core).expected(name)
     ends = end_prices(loss, width, task.alpha, core, middle, depths)
-    whole = size - (lattice.width if lattice.ends else 0)
-    total = whole * float(ends.prices[-1]) + 2 * stride * ends.gained
-    bound = total / size - (0.25 if stride > 1 and power == 2 else 0.0)
+    even = float(ends.prices[-1]) - (0.25 if stride > 1 and power == 2 else 0.0)
+    lost = 2 * stride * ends.gained
+    least = (2 * len(ends.prices) + 2 * ends.layers * width + 2) * stride
+    if heights is None:
+        mass, high = (size - (lattice.width if lattice.ends else 0)) / size, 1 / size
+    else:
+        least = min(max(least, math.ceil(-lost / even)), len(heights))
+        high = float(heights[least - 1])
+        mass = least * high + float(heights[least:].sum())
+    bound = even * mass + lost * high
     unit = float(lattice.step) ** power
     guess, value = None, noise.expected(name)
-    if lattice.width <= task.settings.stretched_width * 4:
+    if heights is None and lattice.width <= task.settings.stretched_width * 4:
         listed = min(size // 2, 8 * lattice.width, len(ends.prices))
         guess, value = _end_guesses(noise, loss, power, listed)
         value *= unit
@@ -210,11 +259,13 @@ def _stretched(
         "stretched",
         reason,
         loss=value,
-        bound=min(bound * (stride**power) * unit, value),
+        bound=min(max(bound, 0.0) * (stride**power) * unit, value),
         channel=noise,
         general=noise,
         certificate=StretchedCertificate(ends.prices, ends.cores, ends.layers, stride),
         guess=guess,
+        # For a prior of one's own the noise is the same as for the worst answer.
+        unbounded_bound=None if heights is None else value,
     )
 
 
@@ -255,17 +306,6 @@ def _end_guesses(
     return guess, (2 * lost + rest * every - 2 * missing) / size
 
 
-def prior_window(consumer: Consumer, *, bits: int = 61) -> tuple[int, np.ndarray]:
-    """Return the first answer, and the probabilities, where they do not round to 0.
-
-    A mechanism file holds a prior in units of 2^-61; outside the window it is 0 there.
-    """
-    chances = consumer.prior.probabilities
-    used = np.flatnonzero(np.rint(np.ldexp(chances, bits)))
-    inside = chances[used[0] : used[-1] + 1]
-    return int(used[0]), inside / inside.sum()
-
-
 def windowed(task: Task, start: int, prior: np.ndarray) -> Task | None:
     """Return the task on a window, or nothing where it is no power of a path."""
     graph, size = task.graph, len(prior)
@@ -281,7 +321,9 @@ def windowed(task: Task, start: int, prior: np.ndarray) -> Task | None:
         label=lambda i: graph.label(i + start),
         index=lambda label: graph.index(label) - start,
     )
-    consumer = Consumer.of(inner, prior=prior, loss=task.consumer.loss.name)
+    known = Prior(prior)
+    known.named = task.consumer.prior.named
+    consumer = Consumer.of(inner, prior=known, loss=task.consumer.loss.name)
     return replace(task, graph=inner, consumer=consumer, faces=None)
 
 

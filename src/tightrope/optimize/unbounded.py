@@ -45,14 +45,15 @@ def unbounded_route(task: Task) -> Plan | str:
     lattice = task.graph.unbounded
     if lattice is None:
         return f"{task.graph.name} is no part of a lattice that looks alike everywhere"
-    if task.graph.size > task.settings.engine_answers:
+    reason = "the best noise of the unbounded question, held between the ends"
+    if task.graph.size > task.settings.engine_answers and not task.consumer.risk_averse:
         task = worst_case(task)
+        reason += ": for the worst answer, whatever the prior is"
     consumer = task.consumer
     if not (consumer.risk_averse and consumer.all_answers):
         return "noise without ends is for a risk-averse consumer who thinks all answers possible"
     if consumer.loss.name not in ("binary", "absolute", "squared", "distance"):
         return f"the {consumer.loss.name} loss does not follow from the distance of two answers"
-    reason = "the best noise of the unbounded question, held between the ends"
 
     def solve() -> Design:
         return _solved(task, lattice, reason)

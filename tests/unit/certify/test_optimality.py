@@ -233,7 +233,7 @@ def test_sums_of_phi_are_close_and_never_too_large(text):
     alpha = Fraction(judged.file.alphas[0], 1 << 62)
     far = np.asarray(graph.distance_matrix())
     for y in (rng.integers(0, 1 << 54, graph.size), np.array([12345 << 30])):
-        room, needed = phi_room(judged, y)
+        room, needed = phi_room(judged, y), 1 << (62 + judged.bits)  # of a uniform prior
         # Where all answers look alike and y is constant, one answer stands for all.
         found = np.broadcast_to(room + needed, graph.size)
         full = np.broadcast_to(y, graph.size).tolist()

@@ -92,5 +92,15 @@ def test_refusals(query: str, text: str, message: str) -> None:
 def test_a_graph_of_ones_own_has_no_people() -> None:
     with pytest.raises(InputError, match="needs a question about people"):
         prior("people(.5,.5)", ExplicitGraph([(0, 1)]))
-    with pytest.raises(TooLarge, match="sums up to 32768"):
-        prior("people(.5,.5)", tr.query("count(40000)").graph)
+
+
+def test_a_window_of_a_large_sum_is_the_binomial_one() -> None:
+    """Powers by Fourier transforms, and ratios outwards from the mode."""
+    graph = tr.query("count(2000000)").graph
+    (start, by_powers), (other, by_ratios) = (
+        prior(text, graph).window for text in ("people(.7,.3)", "binomial(.3)")
+    )
+    shared = by_ratios[start - other : start - other + len(by_powers)]
+    assert by_powers == pytest.approx(shared, rel=1e-9, abs=1e-16)
+    with pytest.raises(TooLarge, match="a multinomial prior"):
+        _ = prior("people(.5,.2,.2,.1)", tr.query("histogram(3000,4)").graph).window
