@@ -1749,11 +1749,7 @@ class Consumer:
         """Return in words whose loss was checked."""
         averse, prior = self.told["support"] is not None, None
         if self.told["prior"] is not None:
-            prior = (
-                "uniform"
-                if self.uniform
-                else window_prior(self.file, self.weights.answers)[1]
-            )
+            prior = "uniform" if self.uniform else window_prior(self.file, self.weights.answers)[1]
         words = {
             "kind": "risk-averse" if averse else "Bayesian",
             "prior": None if averse else prior,

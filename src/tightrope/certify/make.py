@@ -498,7 +498,7 @@ def stretched(
     bits = min(60, 61 - (most * added).bit_length())
     # Payments are rounded down in every layer: a few units less save most of the turns to come.
     spare = 16 + int(16 / (1 - alpha))
-    prices = np.maximum(np.floor(np.ldexp(floats, bits)).astype(np.int64) - spare, 0)
+    prices = np.floor(np.ldexp(floats, bits)).astype(np.int64) - spare
     fields = {"kind": "stretched", "bits": bits, "ends": len(prices)}
     sections = {"prices": prices, "cores": cores.ravel()}
     return fields | {"layers": given.layers, "stride": given.stride}, sections
@@ -641,7 +641,9 @@ def certify(
         guesses = chosen if guess_of is None else np.asarray(guess_of, np.int64)[chosen]
         same = np.array_equal(guesses, np.arange(len(chosen)))
         guessed = None if same else guesses
-        _add_consumer(header, sections, answers, graph, consumer, guessed, certificate)
+        _add_consumer(
+            header, sections, answers, graph, consumer, guessed, certificate, asked.graph.size
+        )
     return checked(Mechanism(encode(header, sections, graph.nodes), moved=moved))
 
 
@@ -781,6 +783,7 @@ def _add_consumer(
     consumer: Any,
     guess_of: NDArray[np.int64] | None,
     certificate: Proof | Limited | None,
+    whole: int,
 ) -> None:
     """Write the consumer, its exact loss and the certificate made exact."""
     limit = certificate if isinstance(certificate, Limited) else None
@@ -799,13 +802,11 @@ def _add_consumer(
         for listed in (False, True):
             mix = None if proof is None else proof.mix
             inside = header["window"] is not None
-            fields, more = consumer_fields(
-                consumer, answers, mix, guess_of, listed, window=inside
-            )
+            fields, more = consumer_fields(consumer, answers, mix, guess_of, listed, window=inside)
             header["consumer"] = fields
             sections |= more
             try:
-                costs = read = Consumer(Weights(Contents(header, sections), graph))
+                costs = read = Consumer(Weights(Contents(header, sections), graph, whole))
                 loss = read.expected()
                 break
             except Refused:  # a loss too dear to derive from its name may still be listed

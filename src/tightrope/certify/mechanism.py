@@ -209,11 +209,11 @@ class Mechanism(MechanismFile):
             self.noise = weights if isinstance(weights, LatticeWeights) else None
             if isinstance(weights, Weights):
                 self._listed_weights, self._graph = weights, weights.graph
+                if header["window"] is not None:
+                    self._start, self._nodes = header["window"]["start"], weights.answers
             else:
                 named = named_query(header["query"], header["neighbours"]).graph
                 self._graph = Graph("lattice", named.size, label=named.label)
-            if header["window"] is not None:
-                self._start, self._nodes = header["window"]["start"], self._listed_weights.answers
             self.epsilon = Epsilon(header["epsilon"]["multiple"], header["epsilon"]["base"])
         except Refused as refused:
             name = "the mechanism" if isinstance(source, bytes) else str(source)
