@@ -193,7 +193,7 @@ def _routed(task: Task, name: str | None) -> Design:
         if name in ("unbounded", "plain") and best is not None:
             break
         if name in SEARCHES and task.watch.say(f"looking at the route {name}"):
-            return best or _at_hand(task)
+            return _at_hand(task, best)
         plan = route(task)
         if isinstance(plan, str):
             continue
