@@ -172,7 +172,7 @@ def _facts(answers: list[Answer]) -> dict[str, str]:
 def _keys(keys: list[str]) -> str:
     """Say the keys of a job in short: its own, and the first and last number."""
     first, last = keys[0], keys[-1]
-    job = first.rpartition("/")[0]
+    job = first.rpartition("/")[0] or first.rpartition(".")[0]
     return f"{first} to {last.removeprefix(job)}" if len(keys) > 1 and job else ", ".join(keys)
 
 
