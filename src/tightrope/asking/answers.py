@@ -12,14 +12,19 @@ from typing import TYPE_CHECKING, Any
 from tightrope.certify import ScoreMechanism
 from tightrope.errors import InputError
 from tightrope.publish.accounts import shown
-from tightrope.publish.intervals import confidence_set, level_of, margin_text, score_error
+from tightrope.publish.intervals import (
+    Number,
+    confidence_set,
+    level_of,
+    margin_text,
+    score_error,
+    whole,
+)
 from tightrope.publish.releasing import Release
 from tightrope.publish.shapes import Kind, Shape
 
 if TYPE_CHECKING:
     from tightrope.certify import AnyMechanism
-
-Number = int | Fraction
 
 
 @dataclass(frozen=True)
@@ -294,7 +299,7 @@ def _in_steps(
             }
         pairs = [sorted(pair) for pair in zip(*answer, strict=True)]
         return {
-            name: (Estimate(_tidy(Fraction(low + high, 2)), low, high),)
+            name: (Estimate(whole(Fraction(low + high, 2)), low, high),)
             for name, (low, high) in zip(shape.cells, pairs, strict=True)
         }
     if shape.kind is Kind.MODULO:
@@ -355,7 +360,7 @@ def _each(mechanism: AnyMechanism, answer: Any, level: Fraction) -> list[Estimat
 def _scaled(one: Estimate, offset: int, scale: Number) -> Estimate:
     if one.low is None or one.high is None:
         return one
-    value, low, high = (_tidy((x + offset) * scale) for x in (one.value, one.low, one.high))
+    value, low, high = (whole((x + offset) * scale) for x in (one.value, one.low, one.high))
     return Estimate(value, low, high)
 
 
@@ -364,7 +369,7 @@ def _quotient(shape: Shape, total: Estimate, count: Estimate) -> Estimate:
     low, high = shape.bounds
 
     def mean(top: Any, bottom: Any) -> Number:
-        return _tidy(min(max(shape.centre + Fraction(top) / bottom, Fraction(low)), Fraction(high)))
+        return whole(min(max(shape.centre + Fraction(top) / bottom, Fraction(low)), Fraction(high)))
 
     value = mean(total.value, max(count.value, 1))
     if not count.low:  # it may be nobody at all: every mean within the bounds is possible
@@ -377,12 +382,8 @@ def _whole_sum(shape: Shape, total: Estimate, count: Estimate) -> Estimate:
     """Return a sum and its interval from those of the centred sum and of the count."""
     ends = (count.low, count.high) if shape.centre >= 0 else (count.high, count.low)
     pairs: Any = zip((total.value, total.low, total.high), (count.value, *ends), strict=True)
-    value, low, high = (_tidy(x + shape.centre * n) for x, n in pairs)
+    value, low, high = (whole(x + shape.centre * n) for x, n in pairs)
     return Estimate(value, low, high)
-
-
-def _tidy(number: Number) -> Number:
-    return int(number) if Fraction(number).denominator == 1 else Fraction(number)
 
 
 def _plain(value: Any) -> Any:

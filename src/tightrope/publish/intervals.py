@@ -305,10 +305,10 @@ def promised_error(
         lattice = mechanism.question.graph.unbounded
         assert lattice is not None
         shown = lattice.parts - lattice.hidden
-        return (_whole(_noise_width(mechanism, level) * Fraction(lattice.step)),) * shown
+        return (whole(_noise_width(mechanism, level) * Fraction(lattice.step)),) * shown
     if _by_window(mechanism):
         step = mechanism.graph.line[1] if mechanism.graph.line else Fraction(1)
-        return (_whole(_widest(mechanism, level) * step),)
+        return (whole(_widest(mechanism, level) * step),)
     rows, total, slack = _weights(mechanism)
     found: list[Number] = []
     for mine, values, marginal in _marginals(mechanism, rows):
@@ -324,7 +324,7 @@ def promised_error(
             order = np.argsort(abs(there - mark), kind="stable")
             reached = _enough(np.cumsum(row[order]), level, total, slack)
             worst = max(worst, int(abs(there - mark)[order[int(np.argmax(reached))]]))
-        found.append(_whole(Fraction(worst, unit)))
+        found.append(whole(Fraction(worst, unit)))
     return tuple(found)
 
 
@@ -462,7 +462,7 @@ def _inverted(
         if mechanism.window is not None:
             found += [_ends(mechanism)[0]] * (0 in rows_in)
             found += [_ends(mechanism)[1]] * (len(mine) - 1 in rows_in)
-        bounds.append((_whole(min(found)), _whole(max(found))))
+        bounds.append((whole(min(found)), whole(max(found))))
     return tuple(bounds), ()
 
 
@@ -490,7 +490,7 @@ def _window_bounds(mechanism: Mechanism, y: int, level: Fraction) -> tuple[Numbe
             if not _enough(before, level, 1.0, _ROUND_OFF):
                 last = x
                 break
-        ends.append(_whole(start_step[0] + last * start_step[1]))
+        ends.append(whole(start_step[0] + last * start_step[1]))
     return min(ends), max(ends)
 
 
@@ -573,7 +573,7 @@ def _lattice_bounds(
     step = Fraction(lattice.step)
     width, most = _noise_width(mechanism, level) * step, lattice.people * step
     return tuple(
-        (_whole(max(x - width, Fraction(0))), _whole(min(x + width, most))) for x in _parts(answer)
+        (whole(max(x - width, Fraction(0))), whole(min(x + width, most))) for x in _parts(answer)
     )
 
 
@@ -617,7 +617,7 @@ def _credible(
             value = _parts(label)[number]
             masses[value] = masses.get(value, 0) + mass
         low, high = _shortest_run(sorted(masses.items()), wanted)
-        bounds.append((_whole(low), _whole(high)))
+        bounds.append((whole(low), whole(high)))
     return tuple(bounds), (), Fraction(right, total)
 
 
@@ -662,5 +662,6 @@ def _parts(label: Hashable) -> tuple[Fraction, ...]:
     return tuple(Fraction(repr(x) if isinstance(x, float) else x) for x in parts)
 
 
-def _whole(number: Fraction | int) -> Number:
+def whole(number: Fraction | int) -> Number:
+    """Return a number as an integer where it is one."""
     return int(number) if Fraction(number).denominator == 1 else Fraction(number)
