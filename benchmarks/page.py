@@ -27,8 +27,8 @@ BEGIN = "<!-- numbers: written by python -m benchmarks.page -->\n"
 END = "<!-- end of numbers -->\n"
 
 #: Order of the sections.
-ORDER = ("job", "existence", "optimal", "remap", "derive", "leakage", "verification", "draws",
-         "cold_start", "release", "cluster")  # fmt: skip
+ORDER = ("job", "noise", "existence", "optimal", "remap", "derive", "leakage", "verification",
+         "draws", "cold_start", "release", "cluster")  # fmt: skip
 #: Comparisons whose time is that of another program for the most part.
 NOT_OURS = ("job", "release", "cluster", "cold_start")
 SLOWEST = 5
@@ -124,10 +124,9 @@ def comparison_section(found: Mapping[str, Any], results: Mapping[str, Mapping[s
     for figure in plots.FIGURES:
         if figure.comparison == found["comparison"] and plots.curves_of(figure, results):
             kind = "Memory" if figure.memory else "Time"
-            lines.append(
-                f"![{kind} against the number of {found['unit']}, logarithmic scales: "
-                f"{figure.title}](assets/benchmarks/{figure.name}.svg)\n"
-            )
+            told = f"{kind} against the number of {found['unit']}, logarithmic scales: "
+            told = "" if figure.fact else told
+            lines.append(f"![{told}{figure.title}](assets/benchmarks/{figure.name}.svg)\n")
     return "\n".join(lines)
 
 

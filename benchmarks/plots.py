@@ -19,7 +19,7 @@ POINTS = 2
 
 @dataclass(frozen=True)
 class Figure:
-    """One picture: some series of a comparison, by some ways."""
+    """One picture: some series of a comparison, by some ways; or a fact by ε, of every row."""
 
     name: str
     comparison: str
@@ -27,6 +27,7 @@ class Figure:
     series: tuple[str, ...]
     ways: tuple[str, ...]
     memory: bool = False
+    fact: str = ""
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Curve:
     """Points of one way on one series; ``over`` marks those that are lower bounds."""
 
     label: str
-    sizes: tuple[int, ...]
+    sizes: tuple[float, ...]
     values: tuple[float, ...]
     over: tuple[bool, ...]
 
@@ -61,6 +62,8 @@ FIGURES = (
     Figure("verification", "verification", "verification of a mechanism file",
            ("with certificate, path", "with certificate, band",
             "by rule, tight constraints on sums"), (OURS,)),
+    Figure("noise-error", "noise", "Absolute error of independent noise over ours, by ε", (), (),
+           fact="error ratio"),
 )  # fmt: skip
 
 
@@ -68,6 +71,12 @@ def curves_of(figure: Figure, results: Mapping[str, Mapping[str, Any]]) -> list[
     """Return the curves that the results give for a figure."""
     found = results.get(figure.comparison, {"rows": (), "by": "cpu"})
     curves = []
+    for row in found["rows"] if figure.fact else ():
+        by_level = row["results"][OURS].get("facts", {}).get(figure.fact, {})
+        if by_level:
+            levels = tuple(map(float, by_level))
+            name = row["what"].strip("`")
+            curves.append(Curve(name, levels, tuple(by_level.values()), (False,) * len(levels)))
     for series in figure.series:
         rows = sorted(
             (row for row in found["rows"] if row.get("series") == series),
@@ -121,13 +130,13 @@ def draw(figure: Figure, curves: list[Curve], unit: str, folder: Path = PICTURES
                   color=stroke.colour, linestyle="none", marker=stroke.marker, markersize=9,
                   markerfacecolor="white")  # fmt: skip
     axes.set_xscale("log")
-    axes.set_yscale("log")
+    axes.set_yscale("linear" if figure.fact else "log")
     sizes = sorted({size for curve in curves for size in curve.sizes})
     apart = [size for k, size in enumerate(sizes) if k == 0 or size > 1.3 * sizes[k - 1]]
     axes.set_xticks(apart, [f"{size:,}" for size in apart])
     axes.minorticks_off()
-    axes.set_xlabel(f"number of {unit}")
-    axes.set_ylabel("peak memory (MiB)" if figure.memory else "time (s)")
+    axes.set_xlabel("ε" if figure.fact else f"number of {unit}")
+    axes.set_ylabel(figure.fact or ("peak memory (MiB)" if figure.memory else "time (s)"))
     axes.set_title(figure.title)
     axes.grid(alpha=0.3)
     if any(over for curve in curves for over in curve.over):
