@@ -100,8 +100,9 @@ def run_engine(
     master: MasterSolution | None = None
     basis: MasterSolution | None = None
     inside: Interior | None = None
-    # What masters and pricing may take before the interior-point method is the better bet.
-    seconds, spent = np.inf, 0.0
+    # What masters and pricing may take for each tenth of the gap before the interior-point method
+    # is the better bet: near the end column generation gets faster.
+    seconds, spent, tenth = np.inf, 0.0, 0.0
     if isinstance(objective, ExpectedLoss):
         seconds = tuned.interior_wait * interior_effort(problem, guesses)
     idle, last, now, stopped, rounds = 0, np.inf, np.inf, False, 0
@@ -115,11 +116,14 @@ def run_engine(
                     problem, faces, basis, objective, watch, refine=refine, seconds=left
                 )
             except OutOfSteps:
-                for inside in interior_points(problem, guesses):
-                    best = _closer(best, inside, pricer, guesses, gap)
-                    now = relative_gap(min(last, inside.value), best.bound)
+                for point in interior_points(problem, guesses):
+                    best = _closer(best, point, pricer, guesses, gap)
+                    if inside is None or point.gap < inside.gap:
+                        inside = point
+                    reached = min(last, inside.value)
+                    now = max(relative_gap(reached, best.bound), inside.gap)
                     said = Progress(
-                        rounds, min(last, inside.value), best.bound, now, inside.columns.size,
+                        rounds, reached, best.bound, now, point.columns.size,
                         time.perf_counter() - clock, step=_INSIDE,
                     )  # fmt: skip
                     stopped = progress is not None and bool(progress(said))
@@ -146,6 +150,8 @@ def run_engine(
         last = min(last, solved.value)
         best = max(best, *tried, key=lambda one: one.bound)
         now = relative_gap(last, best.bound)
+        if now < tenth or rounds == 1:
+            tenth, spent, pricer.seconds = now / 10, 0.0, 0.0
         told = Progress(
             rounds, last, best.bound, now, solved.variables, time.perf_counter() - clock
         )
@@ -162,7 +168,7 @@ def run_engine(
             continue
         label_all(grown.values())
         faces = grown
-    within = inside is not None and inside.value <= last
+    within = inside is not None and inside.value * (1 + inside.gap) <= last
     if master is not None and not (master.refined or stopped or within):
         try:
             master = solve_master(

@@ -45,8 +45,8 @@ STEP = 0.95
 #: mean are left alone.
 CORRECTORS, REFINEMENTS = 6, 4
 CENTRAL = 0.1, 10.0
-#: Most steps; the method mostly takes fifty.
-MOST_STEPS = 150
+#: Most steps, and most of them without progress; the method mostly takes fifty.
+MOST_STEPS, PATIENCE = 150, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,8 @@ class Interior:
     value
         What the columns lose.
     gap
-        The part of it that slacks times multipliers are.
+        The part of it that slacks times multipliers are, and what columns that do not sum to 1
+        lose when they are made to.
     """
 
     columns: Floats
@@ -82,7 +83,7 @@ def interior_points(problem: Problem, guesses: Ints) -> Iterator[Interior]:
     ([0.5, 0.25, 0.25], np.float64(0.5))
     """
     with ThreadPoolExecutor(processors()) as pool:
-        path = _Path(problem, guesses, pool)
+        path, best, idle = _Path(problem, guesses, pool), np.inf, 0
         for _ in range(MOST_STEPS):
             try:
                 with np.errstate(all="ignore"):
@@ -93,7 +94,9 @@ def interior_points(problem: Problem, guesses: Ints) -> Iterator[Interior]:
             if not np.isfinite(found.gap):
                 return
             yield found
-            if found.gap < ROUND_OFF:
+            idle = 0 if found.gap < best else idle + 1
+            best = min(best, found.gap)
+            if best < ROUND_OFF or idle >= PATIENCE:
                 return
 
 
@@ -146,6 +149,8 @@ class _Path:
         push = np.bincount(self.net[1], 1 - fall, n).mean()
         self.y = (float(np.abs(self.costs).mean()) / push) / self.z * self.z.mean()
         self.prices = np.zeros(len(problem.class_sizes))
+        # What a unit of a row's sum is worth (see :func:`private_columns`).
+        self.blind = float(np.abs(self.costs).sum(axis=1).min()) / (1 - float(fall.max(initial=0)))
         self.band = np.empty((count, n, width))
         # What a step works with is kept: fresh memory would cost as much as the numbers in it.
         self.aims = np.empty_like(self.z), np.empty_like(self.z)
@@ -158,7 +163,8 @@ class _Path:
         columns[:, self.order] = self.x
         prices = self.unit * (self.prices / self.problem.class_sizes)[self.problem.classes]
         value = float(self.shares @ (self.costs * self.x).sum(axis=1))
-        return Interior(columns, prices, self.unit * value, self._ahead() / abs(value))
+        missing = self.blind * float(np.abs(1 - self._by_class(self.x)).max())
+        return Interior(columns, prices, self.unit * value, (self._ahead() + missing) / abs(value))
 
     def _each(self, kernel: Callable[..., Any], *arrays: Any) -> list[Any]:
         """Run a compiled loop on the guesses, so many at a time as there are processors."""
@@ -241,12 +247,16 @@ class _Path:
                 break
             dp, primal, dual = found, further, higher
             aim, other, move, trial = other, aim, trial, move
+        last = np.inf
         for _ in range(REFINEMENTS):
-            rest = self._lack(move[2], dp, lack)
-            if np.abs(rest).max(axis=0).sum() <= 0.01 * mean * pairs:
+            rest, short = self._lack(move[2], dp, lack), missing - self._by_class(move[0])
+            # What the sum of all prices is lowered by, and what is added to the loss.
+            error = np.abs(rest).max(axis=0).sum() + self.blind * np.abs(short).max()
+            if error <= 0.01 * mean * pairs or not error < last:
                 break
+            last = error
             other.fill(0.0)
-            dp += direction(trial, other, rest, missing - self._by_class(move[0]))[0]
+            dp += direction(trial, other, rest, short)[0]
             np.add(move[0], trial[0], out=move[0])
             primal, dual = _ends(self._each(_added, z, y, *move[1:], *trial[1:]))
         dx, dz, dy = move
@@ -269,7 +279,8 @@ def _factor(net, shares, x, y, z, band):
     ``band[k, i, t]`` is L[i + t, i], for t = 0 it is D[i]; of the sum the upper half is set. As
     H_k has no positive entries beside its diagonal, neither has L, and nothing cancels in the
     recursion for the inverse. A pivot is what is left of H_k x = G' y, which is known and as small
-    as what matters, not what is left of the huge diagonal; below its ``noise`` it is all round-off.
+    as what matters, not what is left of the huge diagonal. It is raised by what may be round-off:
+    with pivots that are too large refining converges, with small ones it does not.
     """
     first, end, _, _, fall = net
     count, n, width = band.shape
@@ -294,7 +305,7 @@ def _factor(net, shares, x, y, z, band):
             pivot = left[i]
             for t in range(1, most):
                 pivot -= low[i, t] * x[k, i + t]
-            pivot = max(pivot, noise[i]) / x[k, i]
+            pivot = (max(pivot, 0.0) + noise[i]) / x[k, i]
             low[i, 0] = pivot
             for t in range(1, most):
                 factor = low[i, t] / pivot

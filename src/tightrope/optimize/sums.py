@@ -84,7 +84,8 @@ def window_route(task: Task) -> Plan | str:
     graph, consumer = task.graph, task.consumer
     if consumer.risk_averse or not graph.is_line or graph.has_lengths:
         return "a window is for answers on a line and a consumer with a prior"
-    if graph.size <= task.settings.window_answers:
+    few, many = task.settings.window_engine, task.settings.window_answers
+    if graph.size <= min(few, many):
         return f"{graph.size} answers need no window"
     if consumer.prior.is_uniform:
         return "a uniform prior has no window"
@@ -95,7 +96,7 @@ def window_route(task: Task) -> Plan | str:
     except TooLarge as refused:
         return str(refused)
     inner = windowed(task, start, prior)
-    if 2 * len(prior) > graph.size:
+    if len(prior) > (few if graph.size <= many else graph.size // 2):
         return f"the prior lies in {len(prior)} of {graph.size} answers, no small window"
     if inner is None:
         return "the window reaches answers between which edges are missing"
@@ -109,9 +110,9 @@ def window_route(task: Task) -> Plan | str:
 
     def solve() -> Design:
         found = plan.solve()
-        # Rounding is left alone: the engine is for columns that are no staircases.
-        small = len(prior) <= task.settings.window_engine
-        if small and found.gap > max(task.gap, 1e-6) and not found.stopped:
+        # Of many answers rounding is left alone: the engine is for columns that are no staircases.
+        rough = found.gap > (task.gap if graph.size <= many else max(task.gap, 1e-6))
+        if len(prior) <= few and rough and not found.stopped:
             engine = rays_route(inner)
             assert isinstance(engine, Plan)
             found = min(found, engine.solve(), key=lambda one: one.gap)

@@ -233,7 +233,7 @@ def test_a_stopped_search_hands_out_nothing_worse_than_noise(loss, kept) -> None
 @pytest.mark.parametrize("seconds", [0, 0.3])
 @pytest.mark.parametrize("who", ["bayesian", "averse"])
 def test_a_time_limit_leaves_a_mechanism_and_a_bound_that_holds(seconds, who) -> None:
-    graph = query("sum(30,5)").graph
+    graph = query("sum(60,5)").graph
     prior = np.random.default_rng(3).dirichlet(np.ones(graph.size)).tolist()
     known = {"prior": prior} if who == "bayesian" else {"support": "0..90"}
     reader = Consumer.of(graph, loss="binary" if who == "bayesian" else "absolute", **known)
