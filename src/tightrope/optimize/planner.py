@@ -203,12 +203,7 @@ def _routed(task: Task, name: str | None) -> Design:
             trouble = failed
             continue
         best = found if best is None else _best_of(best, found)
-        small = (
-            name == "stretched"
-            and found.gap > 1e-3
-            and task.graph.size <= task.settings.window_answers
-        )
-        if best.certified or found.stopped or (name in LAST and not small):
+        if best.certified or found.stopped or name in LAST:
             return best
     if best is not None:
         return best
@@ -227,7 +222,9 @@ def _names(task: Task) -> list[str]:
     worst = consumer.risk_averse and consumer.all_answers and task.graph.unbounded is not None
     if worst and size > settings.window_answers:
         return [name for name in ROUTES if name not in SEARCHES]
-    return list(ROUTES)
+    # Intervals have a gap: the engine is quick enough here to close it.
+    search = size <= settings.window_answers and not task.is_even
+    return [name for name in ROUTES if not (search and name == "stretched")]
 
 
 def _solved(task: Task, plan: Plan) -> Design:
@@ -243,7 +240,8 @@ def _at_hand(task: Task, found: Design | None = None) -> Design:
     """Return the best without a search: simple noise, or a rule that has the smaller gap."""
     simple = _without_search(task)
     found = simple if found is None else _best_of(found, simple)
-    for route in (sums.stretched_route, unbounded.unbounded_route):
+    large = task.graph.size > task.settings.window_answers
+    for route in (sums.stretched_route, unbounded.unbounded_route) if large else ():
         plan = route(task)
         if isinstance(plan, Plan):
             found = _best_of(found, replace(plan.solve(), stopped=True))

@@ -100,6 +100,8 @@ def window_route(task: Task) -> Plan | str:
         return f"the prior lies in {len(prior)} of {graph.size} answers, no small window"
     if inner is None:
         return "the window reaches answers between which edges are missing"
+    if len(prior) > task.settings.proof_line:
+        return f"a proof for the {len(prior)} answers of the window would be too long"
     plan = (geometric_route if inner.graph.power == 1 else staircases_route)(inner)
     if isinstance(plan, str):
         return f"in the window of {len(prior)} answers {plan}"
