@@ -158,8 +158,11 @@ def run_engine(
         if progress is not None and progress(told):
             stopped = True
             break
-        if now <= gap / 2 or idle >= tuned.patience:
+        if now <= gap / 2 or (idle >= tuned.patience and seconds == np.inf):
             break
+        if idle >= tuned.patience:
+            # Rounds gain nothing any more: before giving up, the other method.
+            spent, idle = seconds, 0
         grown = _grown(aimed, faces, found, guesses, tuned)
         basis = master
         if all(grown[k] is faces.get(k) for k in grown):

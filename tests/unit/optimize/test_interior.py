@@ -91,3 +91,10 @@ def test_a_refinement_that_ends_undecided_starts_again() -> None:
     graph = query("sum(71,4)").graph
     consumer = Consumer.of(graph, prior=Prior.geometric(graph.size, 0.02), loss="binary")
     assert design(graph, "0.5", consumer).certified
+
+
+def test_rounds_that_gain_nothing_are_no_reason_to_give_up() -> None:
+    graph = query("median(2,56)").graph
+    consumer = Consumer.of(graph, prior=Prior.geometric(graph.size, 0.02), loss="distance")
+    # Column generation ends with a gap of 5e-4 here.
+    assert design(graph, "0.814", consumer).certified
