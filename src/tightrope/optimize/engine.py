@@ -93,18 +93,19 @@ def run_engine(
     # guesses, not only one for each orbit: prices must treat the answers of an orbit alike.
     weighed = objective.weighed(objective.first)
     best = _Proof(weighed, objective.first, weighed.costs.min(axis=1))
+    # What masters and pricing may take for each tenth of the gap before the interior-point method
+    # is the better bet: near the end column generation gets faster.
+    seconds = np.inf
+    if isinstance(objective, ExpectedLoss):
+        seconds = tuned.interior_wait * interior_effort(problem, guesses)
     if proved is not None:
         best = _Proof(objective.weighed(proved[0]), *proved)
     elif start is None and tuned.dinkelbach_steps:
-        best, faces = _dinkelbach(best, pricer, faces, guesses, tuned)
+        best, faces = _dinkelbach(best, pricer, faces, guesses, tuned, seconds)
     master: MasterSolution | None = None
     basis: MasterSolution | None = None
     inside: Interior | None = None
-    # What masters and pricing may take for each tenth of the gap before the interior-point method
-    # is the better bet: near the end column generation gets faster.
-    seconds, spent, tenth = np.inf, 0.0, 0.0
-    if isinstance(objective, ExpectedLoss):
-        seconds = tuned.interior_wait * interior_effort(problem, guesses)
+    spent, tenth = 0.0, 0.0
     idle, last, now, stopped, rounds = 0, np.inf, np.inf, False, 0
     for rounds in range(1, tuned.most_rounds + 1):
         try:
@@ -214,7 +215,12 @@ class _Proof:
 
 
 def _dinkelbach(
-    best: _Proof, pricer: Pricer, faces: dict[int, Face], guesses: Ints, tuned: SolverSettings
+    best: _Proof,
+    pricer: Pricer,
+    faces: dict[int, Face],
+    guesses: Ints,
+    tuned: SolverSettings,
+    seconds: float,
 ) -> tuple[_Proof, dict[int, Face]]:
     r"""Start from prices in proportion to what the exponential mechanism loses at each answer.
 
@@ -239,7 +245,7 @@ def _dinkelbach(
     level = ratio(np.array([faces[k].heights for k in guesses.tolist()]))
     grown = faces
     for _ in range(tuned.dinkelbach_steps):
-        if not np.isfinite(level):
+        if not np.isfinite(level) or pricer.seconds > seconds:
             break
         found, proved = _Proof(problem, best.multipliers, level * share).priced(pricer, guesses)
         best = max(best, proved, key=lambda one: one.bound)

@@ -134,7 +134,11 @@ class _Path:
     """The iterates: columns x, slacks z and multipliers y for each guess, and prices of classes."""
 
     def __init__(self, problem: Problem, guesses: Ints, pool: ThreadPoolExecutor) -> None:
-        """Start where all columns are equal, and all products of slack and multiplier too."""
+        r"""Start where both programs are feasible and products of slack and multiplier alike.
+
+        All columns are equal. With :math:`y = \beta + G (G^T G)^{-1} r` for a high :math:`\beta`
+        the multipliers prove low prices exactly, r being what is left of the costs.
+        """
         self.problem, self.pool = problem, pool
         self.order, place, width = _ordered(problem)
         edges = place[problem.edges]
@@ -143,15 +147,24 @@ class _Path:
         self.costs = np.ascontiguousarray(problem.costs[np.ix_(self.order, guesses)].T) / self.unit
         weight = dict(zip(problem.guesses.tolist(), problem.multiplicity.tolist(), strict=True))
         self.shares = np.array([weight[k] for k in guesses.tolist()], float)
-        count, n, fall = len(guesses), problem.size, self.net[4]
+        first, end, _, _, fall = self.net
+        count, n = len(guesses), problem.size
+        start = np.repeat(np.arange(n), np.diff(first))
         self.x = np.full((count, n), 1 / self.shares.sum())
         self.z = np.tile((1 - fall) * self.x[0, 0], (count, 1))
-        push = np.bincount(self.net[1], 1 - fall, n).mean()
-        self.y = (float(np.abs(self.costs).mean()) / push) / self.z * self.z.mean()
-        self.prices = np.zeros(len(problem.class_sizes))
+        self.band = np.empty((count, n, width))
+        _factor(self.net, self.shares[:1], self.x[:1], self.z[:1], self.z[:1], self.band[:1])
+        self.prices = self._by_class(self.costs) * problem.class_sizes / self.shares.sum()
+        rest = self.costs - self._by_node(self.prices)
+        for row in rest:
+            _solved(self.band[0], row)
+        self.y = rest[:, end] - fall * rest[:, start]
+        high = 2 * float(np.abs(self.y).max()) or 1.0
+        self.y += high
+        push = np.bincount(end, minlength=n) - np.bincount(start, fall, n)
+        self.prices -= high * np.bincount(problem.classes[self.order], push)
         # What a unit of a row's sum is worth (see :func:`private_columns`).
         self.blind = float(np.abs(self.costs).sum(axis=1).min()) / (1 - float(fall.max(initial=0)))
-        self.band = np.empty((count, n, width))
         # What a step works with is kept: fresh memory would cost as much as the numbers in it.
         self.aims = np.empty_like(self.z), np.empty_like(self.z)
         self.moves = [

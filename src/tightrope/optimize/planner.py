@@ -223,7 +223,7 @@ def _names(task: Task) -> list[str]:
     if worst and size > settings.window_answers:
         return [name for name in ROUTES if name not in SEARCHES]
     # Intervals have a gap: the engine is quick enough here to close it.
-    search = size <= settings.window_answers and not task.is_even
+    search = size <= settings.window_answers
     return [name for name in ROUTES if not (search and name == "stretched")]
 
 
