@@ -571,4 +571,6 @@ def test_a_window_on_a_lattice_is_refused():
     made = prove(design(asked, 1, Consumer.of(asked.graph, support="all", loss="absolute")), asked)
     assert made.kind == "lattice"
     said = verify(forged(made, {"window": {"start": 0, "size": 5}})).reasons
-    assert said == ("a window is for weights of single answers",)
+    assert said == (
+        "a window is for weights of single answers, or for the prior of noise on a line",
+    )

@@ -80,8 +80,9 @@ class SolverSettings:
     #: Below this gap a round without progress is repeated with refined master programs.
     refine_gap: float = 1e-5
     #: When masters and pricing have taken this part of the time that the interior-point method
-    #: would, the latter takes over: faces have grown too wide. Without it 9 of 200 random questions
-    #: do not end in 30 s: sum(60,4) with binary loss at ε = 0.106 takes 24 s, and 0.4 s with it.
+    #: would, the latter takes over: faces have grown too wide. sum(116,2) with a random prior and
+    #: binary loss at ε = 0.455 takes 2 s of processor time so, and over 50 s where the faces of
+    #: interior points were handed to the simplex method.
     interior_wait: float = 0.5
     #: Most rounds, and rounds without progress after which the search ends. With 4 of the latter
     #: six of 200 random questions ended uncertified: prices can need more rounds than that.
