@@ -102,6 +102,9 @@ class Tab:
         link = "" if state is None else f"&state={encode(state)}"
         self.page.goto(f"{self.studio}{link}")
         self.wait("[data-table]")
+        if panel == 1:
+            # The server fills the form once more when the page is there: typing waits for that.
+            self.rests()
         if panel > 1:
             self.turn(2)
             if wait:

@@ -167,9 +167,9 @@ def test_facts_fill_the_form_and_groups_are_found_by_clicking(tab, known, pictur
 def test_request_is_copied_and_asked_again_for_nothing(tab, known, python):
     ledger = known / "paid.db"
     tab.open(panel=1)
-    tab.fill("Ledger", str(ledger))
     tab.fill("Table", str(known / "people.csv"))
     tab.wait(".tr-column-name >> text=town")
+    tab.fill("Ledger", str(ledger))
     tab.fill("People, at most", "150")
     tab.fill("Budget (sum of all ε)", "2")
     tab.holds("Name in SQL", "people")
