@@ -261,32 +261,32 @@ def ring(answers: int | AnswerGraph, epsilon: Level) -> Channel:
     return exponential(cycle, epsilon)
 
 
-class _LabelledClique(Clique):
+class _LabelsOf(AnswerGraph):
+    """A graph with the answers of another one."""
+
+    _source: AnswerGraph
+
+    def label(self, i: int) -> Hashable:
+        return self._source.label(i)
+
+    def index(self, label: Hashable) -> int:
+        return self._source.index(label)
+
+
+class _LabelledClique(_LabelsOf, Clique):
     """A clique on the answers of another graph."""
 
     def __init__(self, source: AnswerGraph) -> None:
-        super().__init__(source.size, name=f"{source.name} as a clique")
+        Clique.__init__(self, source.size, name=f"{source.name} as a clique")
         self._source = source
 
-    def label(self, i: int) -> Hashable:
-        return self._source.label(i)
 
-    def index(self, label: Hashable) -> int:
-        return self._source.index(label)
-
-
-class _LabelledCycle(Cycle):
+class _LabelledCycle(_LabelsOf, Cycle):
     """A ring of the answers of another graph, in node order."""
 
     def __init__(self, source: AnswerGraph) -> None:
-        super().__init__(source.size, name=f"{source.name} as a ring")
+        Cycle.__init__(self, source.size, name=f"{source.name} as a ring")
         self._source = source
-
-    def label(self, i: int) -> Hashable:
-        return self._source.label(i)
-
-    def index(self, label: Hashable) -> int:
-        return self._source.index(label)
 
 
 def highest_leakage(individuals: int, values: int, epsilon: Level) -> KroneckerChannel:

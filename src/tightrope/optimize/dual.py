@@ -83,9 +83,8 @@ def solve_dual_program(problem: Problem, watch: Watch | None = None) -> DualSolu
     prices = unit * solved.values[many:][problem.classes]
     # Whatever y is: lowered by what the worst entry is short of, the prices are proved.
     prices = prices - max(float((covered.reshape(costs.shape) + prices - costs).max()), 0.0)
-    weight = dict(zip(problem.guesses.tolist(), problem.multiplicity.tolist(), strict=True))
     found = solved.duals.reshape(len(guesses), n)
-    columns = {k: x / weight[k] for k, x in zip(guesses.tolist(), found, strict=True)}
+    columns = {k: x / problem.copies[k] for k, x in zip(guesses.tolist(), found, strict=True)}
     return DualSolution(columns, prices)
 
 

@@ -281,8 +281,7 @@ def _heavy_columns(
 
     What they had goes to the best guess without an answer (see :func:`private_columns`).
     """
-    weight = dict(zip(problem.guesses.tolist(), problem.multiplicity.tolist(), strict=True))
-    heights = found.columns.max(axis=1) * [weight[k] for k in guesses.tolist()]
+    heights = found.columns.max(axis=1) * [problem.copies[k] for k in guesses.tolist()]
     least = problem.alpha ** float(problem.lengths.min(initial=1))
     blind = float(problem.costs.sum(axis=0).min())
     most = 0.1 * gap * (1 - least) * abs(found.value) / max(abs(blind), 1e-300)

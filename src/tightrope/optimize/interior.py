@@ -145,8 +145,7 @@ class _Path:
         self.net: Any = arcs(problem.size, edges, problem.lengths, problem.alpha)[1]
         self.unit = float(np.abs(problem.costs).mean()) or 1.0
         self.costs = np.ascontiguousarray(problem.costs[np.ix_(self.order, guesses)].T) / self.unit
-        weight = dict(zip(problem.guesses.tolist(), problem.multiplicity.tolist(), strict=True))
-        self.shares = np.array([weight[k] for k in guesses.tolist()], float)
+        self.shares = np.array([problem.copies[k] for k in guesses.tolist()], float)
         first, end, _, _, fall = self.net
         count, n = len(guesses), problem.size
         start = np.repeat(np.arange(n), np.diff(first))

@@ -150,7 +150,6 @@ def _assemble(
     from scipy.sparse import coo_array, vstack
 
     classes = len(problem.class_sizes)
-    weight = dict(zip(problem.guesses.tolist(), problem.multiplicity.tolist(), strict=True))
     entry_rows, entry_cols, entries, costs = [], [], [], []
     for q, (k, face) in enumerate(faces.items()):
         shape = face.shape
@@ -160,8 +159,8 @@ def _assemble(
         entry_rows += [problem.classes[big], number, number]
         entry_cols += [start[q] + face.component[big], start[q] + a, start[q] + b]
         size = problem.class_sizes[problem.classes[big]]
-        entries += [shape[big] * weight[k] / size, -less, more]
-        full = weight[k] * shape * side.costs[:, k]
+        entries += [shape[big] * problem.copies[k] / size, -less, more]
+        full = problem.copies[k] * shape * side.costs[:, k]
         costs.append(np.bincount(face.component, full.astype(float), face.dimension))
     whole = (classes + int(row_start[-1]), int(start[-1]) + len(side.extra))
     place = (np.concatenate(entry_rows), np.concatenate(entry_cols))

@@ -184,7 +184,6 @@ class MinimaxLoss:
         from scipy.sparse import coo_array
 
         problem, losses, support = self.problem, self.losses, self.support
-        many = dict(zip(problem.guesses.tolist(), problem.multiplicity.tolist(), strict=True))
         classes, row = np.unique(problem.classes[support], return_inverse=True)
         size = problem.class_sizes[classes].astype(float)
         unit = self._unit
@@ -193,7 +192,9 @@ class MinimaxLoss:
         for (k, face), begin in zip(faces.items(), start.tolist(), strict=False):
             at.append(row)
             column.append(begin + face.component[support])
-            value.append(-many[k] / unit * losses[support, k] * face.shape[support] / size[row])
+            value.append(
+                -problem.copies[k] / unit * losses[support, k] * face.shape[support] / size[row]
+            )
         shape = (len(classes), int(start[-1]) + 1)
         place = (np.concatenate(at), np.concatenate(column))
         rows = coo_array((np.concatenate(value), place), shape).tocsr()

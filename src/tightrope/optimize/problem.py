@@ -121,6 +121,11 @@ class Problem:
             other.__dict__.pop(own, None)
         return other
 
+    @functools.cached_property
+    def copies(self) -> dict[int, int]:
+        """For each of the guesses, how many it stands for."""
+        return dict(zip(self.guesses.tolist(), self.multiplicity.tolist(), strict=True))
+
     @property
     def size(self) -> int:
         """The number of answers."""
