@@ -30,7 +30,7 @@ ASK = ["ask", QUESTION, "--epsilon", "1", "--facts", FACTS, "--ledger", LEDGER]
 STEPS = [
     (
         "A survey of 6,366 people. First: what is public about it, without looking at a row.",
-        ["init", "--table", "fair", "--source", "fair.csv", "--population", "6366", "--budget", "2",
+        ["init", "fair.csv", "--population", "6366", "--budget", "2",
          *COLUMNS, "--out", FACTS],
     ),
     (

@@ -34,7 +34,6 @@ def test_half_a_command_is_a_mistake(run):
         (["design", "count(3)", "--epsilon", "ln(０.５)"], "ε must look like"),
         (["design", "databases(20,4)", "--epsilon", "1"], "has 1099511627776"),
         (["design", "cycle(1000000000000)", "--epsilon", "1"], "has 1000000000000"),
-        (["exists", "sum(4,3)", "--tolerance", "1e-4", "--step", "1e-12"], "larger step"),
         (["explain", "--min-utility", ".5"], "go together"),
         (["explain", "--epsilon", "1", "--query", "count(3)"], "go together"),
         (["explain", "--epsilon", "1", "--min-utility", ".5", "--query", "count(3)"], "got 2"),
@@ -45,11 +44,6 @@ def test_refused_in_one_line(run, words, says):
     assert refused.code == 2
     assert is_one_line(refused)
     assert says in refused.err
-
-
-def test_a_step_that_is_large_enough_is_taken(run):
-    found = run("exists", "sum(4,3)", "--tolerance", "1e-4", "--step", "0.05", "--json").data
-    assert found["minimum"] == pytest.approx(0.55)
 
 
 def test_a_wanted_utility_on_a_graph_without_a_closed_form(run):

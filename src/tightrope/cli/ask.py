@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tightrope.cli.output import facts_table, paragraphs, progress_bar, show
 from tightrope.cli.release import public_facts
 from tightrope.errors import InputError
+from tightrope.files import check_goals, read_text, write_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -83,7 +84,6 @@ def ask(
     """
     from tightrope.asking import ask_all, plan
     from tightrope.asking.planning import Wanted, positive, read_job
-    from tightrope.files import check_goals, read_text
     from tightrope.publish.receipts import write_receipt
 
     if (sql is None) == (file is None):
@@ -119,7 +119,6 @@ def ask(
 
 
 def _write_report(path: Path, asked: list[str], answers: list[Answer]) -> None:
-    from tightrope.files import write_text
     from tightrope.report.page import published_report
 
     tables = [(one.name, one.table(usual=True), one.notes) for one in answers]

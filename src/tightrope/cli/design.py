@@ -8,13 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import tightrope as tr
 from tightrope.cli.output import progress_bar, tell
 from tightrope.errors import InputError
+from tightrope.files import check_goals, write_text
+from tightrope.report.texts import about_query, design_rows, score_hint
 
 if TYPE_CHECKING:
-    from tightrope.optimize import Design, Progress
+    from tightrope.optimize import Progress
     from tightrope.optimize.progress import Callback
-    from tightrope.queries import Query
 
 
 def design(
@@ -71,12 +73,10 @@ def design(
     >>> design("choice(3)", epsilon="ln(2)", as_json=True)
     {"query": "choice(3)", "neighbours": "change-one", "route": "regular", ...}
     """
-    from tightrope.certify import is_by_score
-    from tightrope.consumers import Consumer, read_consumers
-    from tightrope.files import check_goals, write_text
-    from tightrope.optimize import design as design_one, design_limited, design_many
-    from tightrope.queries import query, usual_loss
-    from tightrope.report.texts import about_query, score_hint
+    from tightrope.certify import is_by_score, write
+    from tightrope.consumers import read_consumers
+    from tightrope.optimize import design_limited, design_many
+    from tightrope.queries import usual_loss
 
     if risk_averse is not None and prior != "uniform":
         raise InputError("a risk-averse consumer has no prior: leave out --prior or --risk-averse")
@@ -98,29 +98,33 @@ def design(
     if is_by_score(question):
         _by_score(question, level, neighbours, out, as_json)
         return
-    asked = query(question, neighbours=neighbours)
+    asked = tr.query(question, neighbours=neighbours)
     loss = loss or usual_loss(asked)
     with _searching(gap, as_json) as told:
         options: dict[str, Any] = {"gap": gap, "progress": told, "time_limit": time_limit}
         if limited:
             limits: dict[str, Any] = {"max_vulnerability": max_vulnerability, "max_loss": max_loss}
-            consumer = Consumer.of(asked.graph, prior=prior, loss=loss)
+            consumer = tr.Consumer.of(asked.graph, prior=prior, loss=loss)
             found = design_limited(asked, consumer, epsilon=epsilon, **limits, **options)
         elif consumers is not None:
             everybody = read_consumers(consumers, asked.graph)
             found = design_many(asked, level, everybody, **options)
         else:
             known = {"prior": prior} if risk_averse is None else {"support": risk_averse}
-            consumer = Consumer.of(asked.graph, loss=loss, **known)
-            found = design_one(asked, level, consumer, route=route, **options)
+            consumer = tr.Consumer.of(asked.graph, loss=loss, **known)
+            found = tr.design(asked, level, consumer, route=route, **options)
     data: dict[str, Any] = {**about_query(asked), **found.as_dict()}
+    rows = {**design_rows(found), "time": f"{found.seconds:.3g} s"}
     if out is not None:
-        data |= _written(found, asked, out, as_json)
+        with progress_bar("proving", as_json) as done:
+            made = tr.prove(found, asked, done)
+        data |= {"out": str(write(made, out)), "digest": made.digest}
+        rows["written to"] = _checked_by(out)
     if report is not None:
         from tightrope.report.page import html_report
 
         write_text(report, html_report(found))
-        data["report"] = str(report)
+        data["report"] = rows["report"] = str(report)
     level = "" if found.epsilon is None else f" at ε = {found.epsilon}"
     whose = f" for {len(found.consumers)} consumers of" if found.many else " for"
     kind = f"least {found.minimised}" if found.limit is not None else "best mechanism"
@@ -130,8 +134,7 @@ def design(
     if found.stopped:
         proved = [f"Stopped early. {proved[0]}"]
     title = f"{kind}{whose} {asked.text}{level}"
-    said = [*proved, *([f"{hint}."] if hint else [])]
-    tell(as_json, data, title, _rows(found, data), said)
+    tell(as_json, data, title, rows, [*proved, *([f"{hint}."] if hint else [])])
 
 
 def _by_score(question: str, level: str, near: str, out: Path | None, as_json: bool) -> None:
@@ -150,8 +153,12 @@ def _by_score(question: str, level: str, near: str, out: Path | None, as_json: b
     }
     if out is not None:
         data |= {"out": str(write(made, out)), "digest": made.digest}
-        rows["written to"] = f"{out}  (check it: tightrope verify {out})"
+        rows["written to"] = _checked_by(out)
     tell(as_json, data, f"mechanism by scores for {made.query} at ε = {made.epsilon}", rows)
+
+
+def _checked_by(out: Path) -> str:
+    return f"{out}  (check it: tightrope verify {out})"
 
 
 @contextmanager
@@ -166,56 +173,3 @@ def _searching(gap: float, as_json: bool) -> Iterator[Callback]:
             done(min(1.0, math.log(max(now.gap, gap)) / math.log(gap)), now.step)
 
         yield told
-
-
-def _written(found: Design, asked: Query, out: Path, as_json: bool) -> dict[str, str]:
-    """Prove what was found and write the file; say where and what it is."""
-    from tightrope.certify import write
-    from tightrope.proofs import prove
-
-    with progress_bar("proving", as_json) as done:
-        proved = prove(found, asked, done)
-    return {"out": str(write(proved, out)), "digest": proved.digest}
-
-
-def _rows(found: Design, data: dict[str, Any]) -> dict[str, str]:
-    """Return what was found for a person to read."""
-    rows = {}
-    if found.many:
-        rows["worst regret"] = f"{found.worst_regret:.9g}"
-        for one in data["consumers"]:
-            rows[f"consumer {one['name']}"] = (
-                f"loses {one['expected_loss']:.6g}, at best {one['optimum']:.6g}: "
-                f"regret {one['regret']:.3g}"
-            )
-    else:
-        whose = "loss, worst answer" if found.consumer.risk_averse else "expected loss"
-        rows[whose] = f"{found.expected_loss:.9g}"
-        if found.limit is not None:
-            rows["an attacker guesses"] = f"with probability {found.vulnerability:.9g}"
-        elif found.consumer.loss.is_binary:
-            rows["right answer"] = f"with probability {found.utility:.9g}"
-    # No loss is negative but a listed one; what rounding takes off a bound of 0 is in the gap.
-    rounding = 1e-12
-    bound = 0.0 if -rounding < found.bound < 0 <= found.value else found.bound
-    what = "mechanism" if found.limit is None else found.minimised
-    rows[f"no {what} below"] = f"{bound:.9g}  (gap {found.gap:.2g})"
-    rows |= {f"{name} noise": _compared(value, found) for name, value in found.baselines.items()}
-    rows["route"] = f"{found.route}: {found.reason}"
-    rows["time"] = f"{found.seconds:.3g} s"
-    if "out" in data:
-        rows["written to"] = f"{data['out']}  (check it: tightrope verify {data['out']})"
-    if "report" in data:
-        rows["report"] = data["report"]
-    return rows
-
-
-def _compared(value: float, found: Design) -> str:
-    """Say by how much simple noise is worse."""
-    lost, rounding = value - found.value, 1e-9
-    if abs(lost) <= rounding * max(abs(value), 1e-300):
-        return f"{value:.9g}  (as good)"
-    if found.value <= 0:
-        return f"{value:.9g}"
-    share = 100 * abs(lost) / found.value
-    return f"{value:.9g}  ({share:.3g} % {'worse' if lost > 0 else 'better'})"

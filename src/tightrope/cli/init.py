@@ -12,6 +12,7 @@ import typer
 
 from tightrope.cli.output import show
 from tightrope.errors import InputError
+from tightrope.files import read_text
 from tightrope.kinds import RELATIONS, listed
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ def init(
     file: str | None = None,
     *,
     table: str | None = None,
-    source: str | None = None,
     population: int | None = None,
     neighbours: str | None = None,
     budget: str | None = None,
@@ -45,8 +45,6 @@ def init(
         Where the table is: a file or an address.
     table : NAME
         The name of the table in SQL; that of a file by default.
-    source : URL
-        Another way to say where the table is.
     population : N
         The number of people: public knowledge. With --data-is-public, the rows by default.
     budget : E
@@ -76,7 +74,6 @@ def init(
     ...
     tightrope.errors.InputError: nobody is here to ask: give --table
     """
-    from tightrope.files import read_text
     from tightrope.publish.accounts import budget_of
     from tightrope.publish.facts import (
         Column,
@@ -89,9 +86,7 @@ def init(
     from tightrope.publish.sources import own_name
     from tightrope.queries import Neighbours
 
-    if file is not None and source is not None:
-        raise InputError(f"the table is at one place, got {file} and --source {source}")
-    source, talk = file or source, not as_json and sys.stdin.isatty()
+    source, talk = file, not as_json and sys.stdin.isatty()
     if talk and source is None:
         source = _ask("Where the table is (a file or an address; empty: said later)", "", talk)
     name = table or own_name(source) or _ask("The name of the table in SQL", "--table", talk)
@@ -99,7 +94,7 @@ def init(
     rows: int | None = None
     if data_is_public:
         if not source:
-            raise InputError("--data-is-public needs --source")
+            raise InputError("--data-is-public needs the FILE of the table")
         public, rows = columns_of_public_data(source, name)
     population = rows if population is None else population
     if population is None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import typer
 
+import tightrope as tr
 from tightrope.cli.output import tell
 
 
@@ -26,11 +27,11 @@ def show_ledger(url: str = "ledger.db", *, last: int = 20, as_json: bool = False
       tightrope ledger show ledger.db --last 100
     """
     from tightrope.publish.accounts import shown
-    from tightrope.publish.ledger import Ledger
 
-    ledger = Ledger(url)
+    ledger = tr.Ledger(url)
     head, accounts = ledger.head(), ledger.accounts()
     paid = [entry for entry in ledger.entries() if entry.body["kind"] == "answer"]
+    newest = paid[max(len(paid) - last, 0) :]
     listed = ("key", "query", "epsilon", "sql", "answer", "charges")
     data = {
         "ledger": ledger.id,
@@ -53,7 +54,7 @@ def show_ledger(url: str = "ledger.db", *, last: int = 20, as_json: bool = False
         "answers": [
             {"position": entry.position, "time": entry.time, "hash": entry.hash}
             | {word: entry.body.get(word) for word in listed}
-            for entry in paid[max(len(paid) - last, 0) :]
+            for entry in newest
         ],
     }
 
@@ -67,7 +68,7 @@ def show_ledger(url: str = "ledger.db", *, last: int = 20, as_json: bool = False
         rows |= {f"series {name}": str(series) for name, series in account.series.items()}
     rows |= {"entries": str(head.position), "head": head.hash, "last": head.time}
     rows["answers"] = f"{len(paid)} paid for" if paid else "none yet"
-    for entry in paid[max(len(paid) - last, 0) :]:
+    for entry in newest:
         body = entry.body
         told = str(body["answer"])
         asked = ", ".join(dict.fromkeys(str(body.get("query")).split(", ")))
@@ -103,10 +104,9 @@ def verify_ledger(
     Examples:
       tightrope ledger verify ledger.db --receipt answer.json
     """
-    from tightrope.publish.ledger import Ledger
     from tightrope.publish.receipts import anchors_of_receipts, read_anchor
 
-    ledger = Ledger(url)
+    ledger = tr.Ledger(url)
     seen = anchors_of_receipts(receipt, ledger.id) if receipt else []
     anchors = [*seen, *map(read_anchor, head or [])]
     report = ledger.verify(anchors)
@@ -127,13 +127,8 @@ def verify_ledger(
     }
     series = sum(len(account.series) for account in report.accounts.values())
     rows |= {"series": f"{series} composed again"} if series else {}
-    tell(
-        as_json,
-        data,
-        f"ledger {ledger.store.name}",
-        rows,
-        [f"FAILS: {reason}." for reason in report.reasons],
-    )
+    lines = [f"FAILS: {reason}." for reason in report.reasons]
+    tell(as_json, data, f"ledger {ledger.store.name}", rows, lines)
     if not report.intact:
         raise typer.Exit(1)
 
@@ -152,9 +147,8 @@ def export_ledger(
       tightrope ledger export ledger.db --out ledger.jsonl
     """
     from tightrope.files import write_text
-    from tightrope.publish.ledger import Ledger
 
-    ledger = Ledger(url)
+    ledger = tr.Ledger(url)
     if as_json:
         print(json.dumps({"entries": [entry.as_dict() for entry in ledger.entries()]}))
         return
@@ -246,7 +240,6 @@ def declare_series(
     """
     from tightrope.accounting.curves import delta_of
     from tightrope.publish.accounts import shown
-    from tightrope.publish.ledger import Ledger
     from tightrope.publish.series import read_steps, series_entry, series_of
 
     spare = delta_of(delta)
@@ -254,7 +247,7 @@ def declare_series(
     series = series_of(body["steps"], Fraction(body["epsilon"]), spare)
     left = None
     if not dry_run:
-        ledger = Ledger(url)
+        ledger = tr.Ledger(url)
         ledger.declare_series(body)
         left = ledger.remaining(account)
     data = {**body, "sum": str(series.total), "remaining": None if left is None else str(left)}
@@ -278,9 +271,7 @@ def init_ledger(url: str, *, as_json: bool = False) -> None:
     Examples:
       tightrope ledger init ledger.db
     """
-    from tightrope.publish.ledger import Ledger
-
-    ledger = Ledger.create(url)
+    ledger = tr.Ledger.create(url)
     data = {"ledger": ledger.id, "entries": ledger.head().position, "head": ledger.head().hash}
 
     tell(as_json, data, f"ledger {ledger.store.name}", {k: str(v) for k, v in data.items()})
@@ -302,10 +293,9 @@ def accept_facts(
       tightrope ledger facts ledger.db --facts tightrope.toml
     """
     from tightrope.publish.facts import FACTS_FILE, read_facts
-    from tightrope.publish.ledger import Ledger
     from tightrope.publish.releasing import facts_digest
 
-    ledger, known = Ledger(url), read_facts(facts or FACTS_FILE)
+    ledger, known = tr.Ledger(url), read_facts(facts or FACTS_FILE)
     digests = {f"table {name}": facts_digest(table) for name, table in known.tables.items()}
     changed = [name for name, number in digests.items() if ledger.accept_facts(name, number)]
 

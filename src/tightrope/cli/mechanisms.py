@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+import tightrope as tr
 from tightrope.cli.output import tell
 from tightrope.errors import InputError
-
-if TYPE_CHECKING:
-    from tightrope.channels import Channel
-    from tightrope.epsilon import Epsilon
-    from tightrope.queries import Query
+from tightrope.files import check_goals
 
 
 @dataclass(frozen=True)
@@ -26,9 +23,9 @@ class Loaded:
     """
 
     name: str
-    channel: Channel
-    query: Query
-    epsilon: Epsilon | None
+    channel: tr.Channel
+    query: tr.Query
+    epsilon: tr.Epsilon | None
     #: Whether the channel's numbers are integers that somebody rounded to.
     rounded: bool = False
 
@@ -50,17 +47,12 @@ def load(
     ...
     tightrope.errors.InputError: mine.json: No such file or directory
     """
-    from tightrope.epsilon import Epsilon
-    from tightrope.queries import query
-
-    level = None if epsilon is None else Epsilon.of(epsilon)
+    level = None if epsilon is None else tr.Epsilon.of(epsilon)
     if text.lower().endswith(".csv"):
-        from tightrope.channels import read_channel
-
         if question is None:
             raise InputError("a matrix does not say what it answers: add --query")
-        channel = read_channel(Path(text))
-        return Loaded(Path(text).name, channel, query(question, neighbours=neighbours), level)
+        asked = tr.query(question, neighbours=neighbours)
+        return Loaded(Path(text).name, _channel(text), asked, level)
     if ":" not in text or Path(text).is_file():
         from tightrope.certify import read
 
@@ -71,7 +63,7 @@ def load(
     named = mechanism(text)
     if level is None:
         raise InputError("a named mechanism needs its level: add --epsilon")
-    asked = query(named.question, neighbours=neighbours)
+    asked = tr.query(named.question, neighbours=neighbours)
     return Loaded(str(named), named.build(asked.graph, level), asked, level)
 
 
@@ -98,12 +90,8 @@ def analyse(
     from tightrope.leakage.analyse import analyse as measure
 
     loaded = load(mechanism, epsilon, query, neighbours)
-    found = measure(
-        loaded.channel,
-        loaded.query.graph,
-        read_prior(prior, loaded.query.graph),
-        epsilon=loaded.epsilon,
-    )
+    graph = loaded.query.graph
+    found = measure(loaded.channel, graph, read_prior(prior, graph), epsilon=loaded.epsilon)
     data = {"mechanism": loaded.name, "query": loaded.query.text, **found.as_dict()}
 
     general = {True: "yes", False: "no", None: "not defined"}[found.maximally_general]
@@ -207,12 +195,12 @@ def remap(
     >>> remap("geometric:count(2)", epsilon="ln(2)", **known, as_json=True)
     {"mechanism": "geometric:count(2)", "query": "count(2)", "remap": [1, 1, 1], ...}
     """
-    from tightrope.consumers import Consumer, best_remap
+    from tightrope.consumers import best_remap
     from tightrope.queries import usual_loss
 
     loaded = load(mechanism, epsilon, query, neighbours)
     loss = loss or usual_loss(loaded.query)
-    consumer = Consumer.of(loaded.query.graph, prior=prior, loss=loss)
+    consumer = tr.Consumer.of(loaded.query.graph, prior=prior, loss=loss)
     found = best_remap(loaded.channel, consumer)
     guesses = [consumer.loss.guess_label(int(k)) for k in found.guess]
     data: dict[str, Any] = {
@@ -325,7 +313,7 @@ def derive(
     tell(as_json, data, lines=lines)
 
 
-def _channel(text: str, epsilon: str | None) -> Channel:
+def _channel(text: str, epsilon: str | None = None) -> tr.Channel:
     if text.lower().endswith(".csv"):
         from tightrope.channels import read_channel
 
@@ -333,7 +321,7 @@ def _channel(text: str, epsilon: str | None) -> Channel:
     return load(text, epsilon).channel
 
 
-def _matrix(channel: Channel) -> list[list[Any]]:
+def _matrix(channel: tr.Channel) -> list[list[Any]]:
     from tightrope.channels import IntegerChannel
 
     if isinstance(channel, IntegerChannel):
@@ -374,9 +362,8 @@ def generalise(
     >>> generalise("response:count(2)", epsilon="ln(2)", as_json=True)
     {"query": "count(2)", "epsilon": "ln(2)", "exact": false, "outputs": 3, ..., "steps": [...
     """
-    from tightrope.channels import Channel
+    from tightrope.channels.files import write_channel
     from tightrope.channels.generality import make_maximally_general
-    from tightrope.files import check_goals
 
     check_goals(out)
     loaded = load(mechanism, epsilon, query, neighbours)
@@ -385,11 +372,9 @@ def generalise(
     channel = loaded.channel
     if loaded.rounded:
         # Exact splits of rounded weights would separate outputs by their rounding errors.
-        channel = Channel(channel.matrix(), inputs=channel.inputs, outputs=channel.outputs)
+        channel = tr.Channel(channel.matrix(), inputs=channel.inputs, outputs=channel.outputs)
     made = make_maximally_general(channel, loaded.query.graph, loaded.epsilon)
     if out is not None:
-        from tightrope.channels.files import write_channel
-
         write_channel(made.channel, out)
     steps = [str(step) for step in made.steps]
     data = {
@@ -440,7 +425,6 @@ def certify(
     tightrope.errors.InputError: a matrix does not say what it answers: add --query
     """
     from tightrope.certify import certify as prove, write
-    from tightrope.files import check_goals
 
     check_goals(out)
     loaded = load(mechanism, epsilon, query, neighbours)

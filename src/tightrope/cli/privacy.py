@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import tightrope as tr
 from tightrope.cli.output import progress_bar, tell
 
 if TYPE_CHECKING:
     from tightrope.channels import IntegerChannel
-    from tightrope.epsilon import Epsilon
-    from tightrope.graphs import AnswerGraph
 
 
 def explain(
@@ -53,32 +52,24 @@ def explain(
     ...
     """
     from tightrope.leakage.choose import explain as explain_level
-    from tightrope.queries import query as read_query
 
-    graph = None if query is None else read_query(query).graph
+    graph = None if query is None else tr.query(query).graph
     with progress_bar("designing", as_json):
         found = explain_level(
-            epsilon=epsilon,
-            individuals=individuals,
-            values=values,
-            max_bits=max_bits,
-            max_success=max_success,
-            min_utility=min_utility,
-            graph=graph,
+            epsilon=epsilon, individuals=individuals, values=values, max_bits=max_bits,
+            max_success=max_success, min_utility=min_utility, graph=graph,
             best=None if graph is None else _designed(graph),
-        )
+        )  # fmt: skip
     tell(as_json, found.as_dict(), lines=found.sentences)
 
 
-def _designed(graph: AnswerGraph) -> Callable[[Epsilon], float] | None:
+def _designed(graph: tr.AnswerGraph) -> Callable[[tr.Epsilon], float] | None:
     """Return how to find the best utility at an ε where no closed form gives it."""
     from tightrope.leakage.choose import best_utility
 
     if best_utility(graph) is not None:
         return None
-    from tightrope.optimize import design
-
-    return lambda level: design(graph, level).utility
+    return lambda level: tr.design(graph, level).utility
 
 
 def axioms(predicate: str, *, steps: int = 64, as_json: bool = False) -> None:

@@ -6,8 +6,10 @@ import math
 from pathlib import Path
 from typing import Any
 
+import tightrope as tr
 from tightrope.cli.output import progress_bar, tell
 from tightrope.errors import TooLarge
+from tightrope.report.texts import about_query, existence_data, interval_text, regularity_rows
 
 
 def graph(
@@ -33,10 +35,8 @@ def graph(
     {"query": "cycle(5)", "neighbours": "change-one", "nodes": 5, "edges": 5, ...}
     """
     from tightrope.graphs.symmetry import graph_facts
-    from tightrope.queries import query
-    from tightrope.report.texts import about_query
 
-    asked = query(question, neighbours=neighbours)
+    asked = tr.query(question, neighbours=neighbours)
     facts = graph_facts(asked.graph)
     if plot is not None:
         from tightrope.report.plots import plot_graph, save_plot
@@ -50,9 +50,6 @@ def exists(
     question: str,
     *,
     tolerance: float = 0.0,
-    step: float | None = None,
-    low: float | None = None,
-    high: float | None = None,
     neighbours: str = "change-one",
     as_json: bool = False,
 ) -> None:
@@ -62,12 +59,6 @@ def exists(
     ----------
     tolerance : T
         Allow entries of y down to -T, as the published thresholds do with 1e-4.
-    step : S
-        Look only at multiples of S (0.01 with a tolerance).
-    low : E
-        Where to start looking.
-    high : E
-        Where to stop looking.
 
     Examples:
       tightrope exists "sum(150,5)"
@@ -78,14 +69,10 @@ def exists(
     {"query": "star(3)", "intervals": [[0.6931471805599453, null]], ...}
     """
     from tightrope.phi import exists as existence
-    from tightrope.queries import query
-    from tightrope.report.texts import existence_data, interval_text
 
-    asked = query(question, neighbours=neighbours)
+    asked = tr.query(question, neighbours=neighbours)
     with progress_bar("looking", as_json) as done:
-        found = existence(
-            asked.graph, low=low, high=high, tolerance=tolerance, step=step, progress=done
-        )
+        found = existence(asked.graph, tolerance=tolerance, progress=done)
     data = existence_data(asked, found)
     sure = "nothing is missed" if found.exact else f"samples {found.resolution:.2g} apart"
     rows = {
@@ -117,12 +104,9 @@ def regular(
     {"query": "clique(4)", "epsilon": 0.693147..., "epsilon_text": "ln(2)", "regular": true, ...}
     """
     from tightrope.consumers.regular import regularity
-    from tightrope.epsilon import Epsilon
-    from tightrope.queries import query
-    from tightrope.report.texts import regularity_rows
 
-    asked = query(question, neighbours=neighbours)
-    level = Epsilon.of(epsilon)
+    asked = tr.query(question, neighbours=neighbours)
+    level = tr.Epsilon.of(epsilon)
     found = regularity(prior, asked.graph, level)
     sum_bits = math.log2(found.y_sum / found.maximum) if found.y_sum > 0 else None
     data: dict[str, Any] = {
@@ -188,10 +172,8 @@ def universal(
     {"query": "cycle(4)", ..., "verdict": "no", "reason": "the answers contain a shortest cycle...
     """
     from tightrope.axioms import universality
-    from tightrope.queries import query
-    from tightrope.report.texts import about_query
 
-    asked = query(question, neighbours=neighbours)
+    asked = tr.query(question, neighbours=neighbours)
     kind = "risk-averse" if risk_averse else "bayesian"
     found = universality(asked, epsilon, loss, kind=kind)
     data = {**about_query(asked), "epsilon": epsilon, "loss": loss, "kind": kind, **found.as_dict()}

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import tightrope as tr
 from tightrope.cli.output import tell
 from tightrope.errors import InputError
+from tightrope.files import check_goals, read_text
+from tightrope.report.texts import answer_text
 
 if TYPE_CHECKING:
     from tightrope.publish import Column
@@ -61,31 +64,19 @@ def release(
     ...
     tightrope.errors.InputError: no-such.tightrope: No such file or directory
     """
-    from tightrope.files import check_goals
     from tightrope.publish.accounts import shown
     from tightrope.publish.receipts import write_receipt
-    from tightrope.publish.releasing import release as do_release
-    from tightrope.report.texts import answer_text
 
     try:
         check_goals(receipt)
     except InputError as refused:
         raise InputError(f"{refused}; nothing was released") from None
     facts, columns = public_facts(facts, column)
-    done = do_release(
-        mechanism,
-        data=data,
-        sql=sql,
-        ledger=ledger,
-        facts=facts,
-        budget=budget,
-        columns=columns,
-        user=user,
-        key=key,
-        part=_part(part),
-        declared=_declared(query, answers, otherwise),
-        series=series,
-    )
+    done = tr.release(
+        mechanism, data=data, sql=sql, ledger=ledger, facts=facts, budget=budget,
+        columns=columns, user=user, key=key, part=_part(part),
+        declared=_declared(query, answers, otherwise), series=series,
+    )  # fmt: skip
 
     rows = {
         "answer": answer_text(done.answer, done.groups, done.interval),
@@ -136,7 +127,6 @@ def _declared(
         return None
     if answers is None or otherwise is None:
         raise InputError("--query needs --answers FILE and --otherwise ANSWER")
-    from tightrope.files import read_text
     from tightrope.publish.entries import read_json
     from tightrope.publish.releasing import DeclaredQuestion
     from tightrope.publish.shapes import read_label

@@ -80,16 +80,9 @@ def sweep(
     if loss is None and len(losses) > 1:
         raise InputError("these questions have no common loss: say which with --loss")
     study = Study.of(
-        questions,
-        epsilons,
-        priors=prior or ["uniform"],
-        losses=losses,
-        routes=route or [None],
-        neighbours=neighbours,
-        gap=gap,
-        chunk=chunk,
-        time_limit=time_limit,
-    )
+        questions, epsilons, priors=prior or ["uniform"], losses=losses, routes=route or [None],
+        neighbours=neighbours, gap=gap, chunk=chunk, time_limit=time_limit,
+    )  # fmt: skip
     with _progress(out, as_json) as told:
         outcome = run_study(study, out, workers=workers, scheduler=scheduler, progress=told)
     rows = list(outcome.rows()) if as_json or out is None else []

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import typer
 
+import tightrope as tr
 from tightrope.cli.output import tell
 from tightrope.errors import InputError
+from tightrope.report.texts import score_hint, verdict_rows
 
 
 def verify(
@@ -50,10 +52,7 @@ def verify(
         return
     if signer is not None:
         raise InputError(f"--signer goes with a receipt, and {file} is none")
-    from tightrope.certify import verify as judge
-    from tightrope.report.texts import score_hint, verdict_rows
-
-    found = judge(file)
+    found = tr.verify(file)
     data = found.as_dict()
     lines = [f"Holds: {line}." for line in found.checked]
     lines += [f"FAILS: {line}." for line in found.reasons]
@@ -81,24 +80,9 @@ def _show_receipt(file: Path, as_json: bool, signer: str | None = None) -> None:
 
     receipt = read_receipt(file)
     check = verify_receipt(receipt, signer)
-    names = (
-        "answer",
-        "interval",
-        "query",
-        "neighbours",
-        "epsilon",
-        "mechanism",
-        "ledger",
-        "position",
-        "time",
-    )
-    said = {name: receipt.get(name) for name in names}
-    data = {
-        "genuine": check.genuine,
-        "reasons": list(check.reasons),
-        "public_key": check.public_key,
-        **said,
-    }
+    names = "answer interval query neighbours epsilon mechanism ledger position time"
+    said = {name: receipt.get(name) for name in names.split()}
+    told = {"genuine": check.genuine, "reasons": check.reasons, "public_key": check.public_key}
 
     rows = {"genuine": "yes" if check.genuine else "no"}
     rows |= {name: str(value) for name, value in said.items() if value is not None}
@@ -108,6 +92,6 @@ def _show_receipt(file: Path, as_json: bool, signer: str | None = None) -> None:
         doubt = " (is it the publisher's? give theirs with --signer)" if signer is None else ""
         rows["public key"] = check.public_key + doubt
     lines = [f"FAILS: {reason}." for reason in check.reasons]
-    tell(as_json, data, f"receipt {file.name}", rows, lines)
+    tell(as_json, {**told, **said}, f"receipt {file.name}", rows, lines)
     if not check.genuine:
         raise typer.Exit(1)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tightrope.consumers import Regularity
+    from tightrope.optimize import Design
     from tightrope.phi import Existence
     from tightrope.queries import Query
 
@@ -76,6 +77,43 @@ def regularity_rows(found: Regularity) -> dict[str, str]:
         "utility of any mechanism": f"≤ {found.utility_bound:.9g}",
         "leakage of any mechanism": f"≤ {found.leakage_bound_bits:.9g} bits",
     }
+
+
+def design_rows(found: Design) -> dict[str, str]:
+    """Say what a design loses, how good that is beside a bound and beside usual noise, and why."""
+    rows = {}
+    if found.many:
+        rows["worst regret"] = f"{found.worst_regret:.9g}"
+        for one in found.as_dict()["consumers"]:
+            rows[f"consumer {one['name']}"] = (
+                f"loses {one['expected_loss']:.6g}, at best {one['optimum']:.6g}: "
+                f"regret {one['regret']:.3g}"
+            )
+    else:
+        whose = "loss, worst answer" if found.consumer.risk_averse else "expected loss"
+        rows[whose] = f"{found.expected_loss:.9g}"
+        if found.limit is not None:
+            rows["an attacker guesses"] = f"with probability {found.vulnerability:.9g}"
+        elif found.consumer.loss.is_binary:
+            rows["right answer"] = f"with probability {found.utility:.9g}"
+    # No loss is negative but a listed one; what rounding takes off a bound of 0 is in the gap.
+    rounding = 1e-12
+    bound = 0.0 if -rounding < found.bound < 0 <= found.value else found.bound
+    what = "mechanism" if found.limit is None else found.minimised
+    rows[f"no {what} below"] = f"{bound:.9g}  (gap {found.gap:.2g})"
+    rows |= {f"{name} noise": _compared(value, found) for name, value in found.baselines.items()}
+    return rows | {"route": f"{found.route}: {found.reason}"}
+
+
+def _compared(value: float, found: Design) -> str:
+    """Say by how much simple noise is worse."""
+    lost, rounding = value - found.value, 1e-9
+    if abs(lost) <= rounding * max(abs(value), 1e-300):
+        return f"{value:.9g}  (as good)"
+    if found.value <= 0:
+        return f"{value:.9g}"
+    share = 100 * abs(lost) / found.value
+    return f"{value:.9g}  ({share:.3g} % {'worse' if lost > 0 else 'better'})"
 
 
 def score_hint(text: str | None) -> str | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tightrope.studio.asking import Refused, people_of, safe_name
 from tightrope.studio.state import GRAPH_FILE, ConsumerText, State
@@ -19,6 +19,15 @@ PANELS = ("table", "question", "privacy", "consumers", "mechanism", "proof")
 MECHANISM_FILE = "mechanism.tightrope"
 #: The list of consumers that the commands write.
 CONSUMERS_FILE = "consumers.json"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that a panel shows: the command that prints it, and the same in Python."""
+
+    command: list[str]
+    python: list[str]
+    needs: str = ""
 
 
 def as_command(state: State, panel: str, asked: TableAsked | None = None) -> str:
@@ -42,12 +51,125 @@ def as_command(state: State, panel: str, asked: TableAsked | None = None) -> str
     """
     if panel == "table":
         return _ask_command(_needed(asked))
-    lines = [_line(words, state) for words in _commands(state, panel)]
+    files = {GRAPH_FILE: state.graph} if state.graph else {}
     if panel == "consumers" and len(state.consumers) > 1:
-        lines.insert(0, _written(CONSUMERS_FILE, json.dumps(_listed(state))))
-    if state.graph:
-        lines.insert(0, _written(GRAPH_FILE, state.graph))
+        files[CONSUMERS_FILE] = json.dumps(_listed(state))
+    lines = [_written(file, text) for file, text in files.items()]
+    near = ["--neighbours", state.neighbours] if state.neighbours != "change-one" else []
+    for step in _steps(state, panel):
+        about = near if step.command[0] not in ("explain", "verify") else []
+        lines.append(shlex.join(["tightrope", *step.command, *about, "--json"]))
     return "\n".join(lines)
+
+
+def as_python(state: State, panel: str, asked: TableAsked | None = None) -> str:
+    """Return a Python program that computes what a panel shows.
+
+    Parameters
+    ----------
+    state
+        What the page was told.
+    panel
+        One of ``PANELS``.
+    asked
+        What the first panel asks for; without it nothing is released.
+
+    Examples
+    --------
+    >>> print(as_python(State(question="cycle(5)"), "question"))
+    import tightrope as tr
+    from tightrope.graphs.symmetry import graph_facts
+    <BLANKLINE>
+    query = tr.query('cycle(5)', neighbours='change-one')
+    print(graph_facts(query.graph))
+    """
+    if panel == "table":
+        return _ask_program(_needed(asked))
+    steps = _steps(state, panel)
+    lines = ["import tightrope as tr", *(f"from {step.needs}" for step in steps if step.needs), ""]
+    if state.graph:
+        lines.insert(0, "from pathlib import Path\n")
+        lines.append(f"Path({GRAPH_FILE!r}).write_text({state.graph!r}, encoding='utf-8')")
+    lines.append(f"query = tr.query({state.asked!r}, neighbours={state.neighbours!r})")
+    return "\n".join([*lines, *(line for step in steps for line in step.python)])
+
+
+def _steps(state: State, panel: str) -> list[Step]:
+    """Return what a panel shows, step by step, in both languages."""
+    asked, level, prior = state.asked, state.epsilon, state.consumer.prior
+    at = [asked, "--epsilon", level]
+    if panel == "question":
+        needs = "tightrope.graphs.symmetry import graph_facts"
+        return [Step(["graph", asked], ["print(graph_facts(query.graph))"], needs)]
+    if panel == "privacy":
+        people, values = people_of(state)
+        return [
+            Step(["exists", asked], ["print(exists(query.graph))"], "tightrope.phi import exists"),
+            Step(
+                ["explain", *at[1:], "--individuals", str(people), "--values", str(values)],
+                [f"print(explain(epsilon={level!r}, individuals={people}, values={values}))"],
+                "tightrope.leakage.choose import explain",
+            ),
+        ]
+    if panel == "consumers":
+        regular = Step(
+            ["regular", *at, "--prior", prior],
+            [f"print(regularity({prior!r}, query.graph, {level!r}))"],
+            "tightrope.consumers import regularity",
+        )
+        everybody = [f"    {_consumer(state, one, name=one.name)}," for one in state.consumers]
+        common = Step(
+            ["design", *at, "--consumers", CONSUMERS_FILE],
+            [
+                *("consumers = [", *everybody, "]"),
+                f"print(design_many(query, {level!r}, consumers))",
+                f"first = tr.design(query, {level!r}, consumers[0]).general",
+                "print([expected_loss(first, consumer) for consumer in consumers])",
+            ],
+            "tightrope.consumers import expected_loss\nfrom tightrope.optimize import design_many",
+        )
+        return [regular, common] if len(state.consumers) > 1 else [regular]
+    words = {"risk-averse" if k == "support" else k: v for k, v in _told(state, state.consumer)}
+    words |= {"route": state.route} if state.route else {}
+    design = ["design", *at, *(part for k, v in words.items() for part in (f"--{k}", v))]
+    forced = f", route={state.route!r}" if state.route else ""
+    python = [
+        f"consumer = {_consumer(state, state.consumer)}",
+        f"found = tr.design(query, {level!r}, consumer{forced})",
+    ]
+    if panel == "mechanism":
+        return [Step(design, [*python, "print(found)"])]
+    return [
+        Step([*design, "--out", MECHANISM_FILE], [*python, "mechanism = tr.prove(found, query)"]),
+        Step(
+            ["verify", MECHANISM_FILE],
+            [f"print(tr.verify(write(mechanism, {MECHANISM_FILE!r})))"],
+            "tightrope.certify import write",
+        ),
+    ]
+
+
+def _told(state: State, consumer: ConsumerText) -> list[tuple[str, str]]:
+    known = "support" if consumer.is_risk_averse else "prior"
+    return [(known, getattr(consumer, known)), ("loss", state.loss_of(consumer))]
+
+
+def _consumer(state: State, consumer: ConsumerText, **more: str) -> str:
+    told = {**dict(_told(state, consumer)), **more}
+    return f"tr.Consumer.of(query.graph, {', '.join(f'{k}={v!r}' for k, v in told.items())})"
+
+
+def _listed(state: State) -> list[dict[str, str]]:
+    alike = len({consumer.name for consumer in state.consumers}) < len(state.consumers)
+    return [
+        {**({} if alike else {"name": one.name}), **dict(_told(state, one))}
+        for one in state.consumers
+    ]
+
+
+def _written(file: str, text: str) -> str:
+    """Write a file in the shell. A link may hold any text: quoted, none of it is a command."""
+    return f"printf '%s\\n' {shlex.quote(text)} > {file}"
 
 
 def _needed(asked: TableAsked | None) -> TableAsked:
@@ -80,142 +202,3 @@ def _ask_program(asked: TableAsked) -> str:
         f"facts = {known}",
         f"print(tr.ask({asked.sql!r}, facts=facts{words}))",
     ])  # fmt: skip
-
-
-def _written(file: str, text: str) -> str:
-    """Write a file in the shell. A link may hold any text: quoted, none of it is a command."""
-    return f"printf '%s\\n' {shlex.quote(text)} > {file}"
-
-
-def _listed(state: State) -> list[dict[str, str]]:
-    alike = len({consumer.name for consumer in state.consumers}) < len(state.consumers)
-    return [
-        {**({} if alike else {"name": one.name}), **_knows(one), "loss": state.loss_of(one)}
-        for one in state.consumers
-    ]
-
-
-def _knows(consumer: ConsumerText) -> dict[str, str]:
-    return {"support": consumer.support} if consumer.is_risk_averse else {"prior": consumer.prior}
-
-
-def _commands(state: State, panel: str) -> list[list[str]]:
-    level = ["--epsilon", state.epsilon]
-    people = "--individuals {} --values {}".format(*people_of(state)).split()
-    if panel == "question":
-        return [["graph", state.asked]]
-    if panel == "privacy":
-        return [["exists", state.asked], ["explain", *level, *people]]
-    if panel == "consumers":
-        one = ["regular", state.asked, *level, "--prior", state.consumer.prior]
-        many = ["design", state.asked, *level, "--consumers", CONSUMERS_FILE]
-        return [one, many] if len(state.consumers) > 1 else [one]
-    if panel == "mechanism":
-        return [["design", state.asked, *level, *_consumer_words(state)]]
-    return [
-        ["design", state.asked, *level, *_consumer_words(state), "--out", MECHANISM_FILE],
-        ["verify", MECHANISM_FILE],
-    ]
-
-
-def _consumer_words(state: State) -> list[str]:
-    consumer = state.consumer
-    knows = ["--prior", consumer.prior]
-    if consumer.is_risk_averse:
-        knows = ["--risk-averse", consumer.support]
-    forced = ["--route", state.route] if state.route else []
-    return [*knows, "--loss", state.loss_of(consumer), *forced]
-
-
-def _line(words: Sequence[str], state: State) -> str:
-    near = []
-    if words[0] in {"graph", "exists", "regular", "design"} and state.neighbours != "change-one":
-        near = ["--neighbours", state.neighbours]
-    return shlex.join(["tightrope", *words, *near, "--json"])
-
-
-def as_python(state: State, panel: str, asked: TableAsked | None = None) -> str:
-    """Return a Python program that computes what a panel shows.
-
-    Parameters
-    ----------
-    state
-        What the page was told.
-    panel
-        One of ``PANELS``.
-    asked
-        What the first panel asks for; without it nothing is released.
-
-    Examples
-    --------
-    >>> print(as_python(State(question="cycle(5)"), "question"))
-    import tightrope as tr
-    from tightrope.graphs.symmetry import graph_facts
-    <BLANKLINE>
-    query = tr.query('cycle(5)', neighbours='change-one')
-    print(graph_facts(query.graph))
-    """
-    if panel == "table":
-        return _ask_program(_needed(asked))
-    imports, body = _program(state, panel)
-    query = f"query = tr.query({state.asked!r}, neighbours={state.neighbours!r})"
-    lines = ["import tightrope as tr", *imports, ""]
-    if state.graph:
-        lines.insert(0, "from pathlib import Path\n")
-        lines.append(f"Path({GRAPH_FILE!r}).write_text({state.graph!r}, encoding='utf-8')")
-    return "\n".join([*lines, query, *body])
-
-
-def _program(state: State, panel: str) -> tuple[list[str], list[str]]:
-    level = repr(state.epsilon)
-    if panel == "question":
-        line = "from tightrope.graphs.symmetry import graph_facts"
-        return [line], ["print(graph_facts(query.graph))"]
-    if panel == "privacy":
-        people = "individuals={}, values={}".format(*people_of(state))
-        return (
-            ["from tightrope.leakage.choose import explain", "from tightrope.phi import exists"],
-            ["print(exists(query.graph))", f"print(explain(epsilon={level}, {people}))"],
-        )
-    if panel == "consumers":
-        return _consumers_program(state, level)
-    forced = f", route={state.route!r}" if state.route else ""
-    body = [
-        f"consumer = {_consumer_text(state, state.consumer)}",
-        f"found = tr.design(query, {level}, consumer{forced})",
-        "print(found)",
-    ]
-    if panel == "mechanism":
-        return [], body
-    body[-1:] = [
-        "mechanism = tr.prove(found, query)",
-        f"print(tr.verify(write(mechanism, {MECHANISM_FILE!r})))",
-    ]
-    return ["from tightrope.certify import write"], body
-
-
-def _consumer_text(state: State, consumer: ConsumerText, named: bool = False) -> str:
-    told = {**_knows(consumer), "loss": state.loss_of(consumer)}
-    told |= {"name": consumer.name} if named else {}
-    return f"tr.Consumer.of(query.graph, {', '.join(f'{k}={v!r}' for k, v in told.items())})"
-
-
-def _consumers_program(state: State, level: str) -> tuple[list[str], list[str]]:
-    regular = f"print(regularity({state.consumer.prior!r}, query.graph, {level}))"
-    if len(state.consumers) == 1:
-        return ["from tightrope.consumers import regularity"], [regular]
-    return (
-        [
-            "from tightrope.consumers import expected_loss, regularity",
-            "from tightrope.optimize import design_many",
-        ],
-        [
-            regular,
-            "consumers = [",
-            *(f"    {_consumer_text(state, one, named=True)}," for one in state.consumers),
-            "]",
-            f"print(design_many(query, {level}, consumers))",
-            f"first = tr.design(query, {level}, consumers[0]).general",
-            "print([expected_loss(first, consumer) for consumer in consumers])",
-        ],
-    )

@@ -129,6 +129,8 @@ def test_tolerance_is_on_the_uniform_prior_and_stepped() -> None:
     assert least(PathPower(751, 5), 0.8) / 751 >= -1e-4 > least(PathPower(751, 5), 0.79) / 751
     assert least(PathPower(751, 5), 0.8) < 0
     assert exists(PathPower(751, 5), step=0.05).minimum == 1.0
+    with pytest.raises(InputError, match="larger step"):
+        exists(PathPower(13, 3), tolerance=1e-4, step=1e-12)
 
 
 def test_dominance_level_is_safe() -> None:

@@ -141,7 +141,7 @@ def test_init_without_anybody_to_ask(tmp_path, monkeypatch, capsys):
 def test_init_looks_at_data_only_when_it_is_public(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     duckdb.sql("copy (select 3 as lanes, 'a' as kind) to 'roads.parquet'")
-    words = ["init", "--table", "roads", "--population", "5", "--source", "roads.parquet"]
+    words = ["init", "roads.parquet", "--table", "roads", "--population", "5"]
     assert main([*words, "--json"]) == 0
     assert not read_facts("tightrope.toml").table("roads").columns
     assert main([*words, "--json", "--replace", "--data-is-public"]) == 0
@@ -153,7 +153,7 @@ def test_init_takes_types_from_the_catalogue(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     with duckdb.connect("d.duckdb") as db:
         db.execute("create table people (age integer, height double, sex varchar, born date)")
-    words = ["init", "--table", "people", "--source", "d.duckdb", "--population", "9"]
+    words = ["init", "d.duckdb", "--table", "people", "--population", "9"]
     assert main([*words, "--column", "age:0..90", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["undeclared"] == ["height", "sex", "born"]

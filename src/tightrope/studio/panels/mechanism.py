@@ -9,7 +9,7 @@ from nicegui import ui
 
 from tightrope.optimize import ROUTES
 from tightrope.report.drawings import COLOURS, HeatMap, Window
-from tightrope.report.texts import score_hint
+from tightrope.report.texts import design_rows, score_hint
 from tightrope.studio.asking import Refused
 from tightrope.studio.jobs import Ended
 from tightrope.studio.panels import Panel, card, facts, plot, table
@@ -239,12 +239,7 @@ class MechanismPanel(Panel):
             "stopped early, the file proves privacy" if told["stopped"]
             else "the proof did not close")  # fmt: skip
         self._status.set_text(f"Done in {told['seconds']:.3g} s: {proved}.")
-        rows = {"route": told["route"], "why": told["reason"]}
-        if made.is_binary:
-            rows["right answer"] = f"with probability {told['utility']:.9g}"
-        rows["expected loss"] = f"{told['expected_loss']:.9g}"
-        rows["no mechanism below"] = f"{told['bound']:.9g} (gap {told['gap']:.2g})"
-        hint = score_hint(told["query"])
+        rows, hint = design_rows(made.design), score_hint(told["query"])
         if hint:
             rows["but"] = f"This is the best that sees only the true answer. {hint}."
         if made.unproved:
