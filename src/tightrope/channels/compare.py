@@ -102,11 +102,6 @@ class Reduction:
         Whether proportions were decided in integers.
     tolerance
         How far two scaled columns may differ and count as proportional; 0 when exact.
-    merged_difference
-        The largest difference of two columns that were merged.
-    kept_difference
-        A number that no difference of two columns kept apart is below: the margin by which
-        the decision might have been another. ``inf`` when exact or when nothing was kept apart.
 
     Examples
     --------
@@ -119,8 +114,6 @@ class Reduction:
     dropped: tuple[int, ...]
     exact: bool
     tolerance: float
-    merged_difference: float
-    kept_difference: float
 
 
 def reduced(channel: Channel, *, tolerance: float = 1e-10) -> Reduction:
@@ -144,24 +137,19 @@ def reduced(channel: Channel, *, tolerance: float = 1e-10) -> Reduction:
     """
     if not 0 <= tolerance < 1:
         raise InputError(f"the tolerance must be in [0, 1), got {tolerance}")
+    labels: dict[str, Any] = {"inputs": channel.inputs}
     if isinstance(channel, IntegerChannel):
         groups, dropped = _exact_groups(channel.weights)
-        weights = np.stack([channel.weights[:, g].sum(axis=1) for g in map(list, groups)], axis=1)
-        small: Channel = IntegerChannel(
-            weights,
-            channel.total,
-            inputs=channel.inputs,
-            outputs=[channel.output_label(g[0]) for g in groups],
-        )
-        return Reduction(small, groups, dropped, True, 0.0, 0.0, math.inf)
-    matrix = channel.matrix()
-    groups, dropped, merged, kept = _float_groups(matrix, tolerance)
-    small = Channel(
-        np.stack([matrix[:, list(g)].sum(axis=1) for g in groups], axis=1),
-        inputs=channel.inputs,
-        outputs=[channel.output_label(g[0]) for g in groups],
-    )
-    return Reduction(small, groups, dropped, False, tolerance, merged, kept)
+        source: NDArray[Any] = channel.weights
+    else:
+        source = channel.matrix()
+        groups, dropped = _float_groups(source, tolerance)
+    summed = np.stack([source[:, list(group)].sum(axis=1) for group in groups], axis=1)
+    labels["outputs"] = [channel.output_label(group[0]) for group in groups]
+    if isinstance(channel, IntegerChannel):
+        small: Channel = IntegerChannel(summed, channel.total, **labels)
+        return Reduction(small, groups, dropped, True, 0.0)
+    return Reduction(Channel(summed, **labels), groups, dropped, False, tolerance)
 
 
 Groups = tuple[tuple[int, ...], ...]
@@ -179,36 +167,27 @@ def _exact_groups(weights: NDArray[Any]) -> tuple[Groups, tuple[int, ...]]:
     return tuple(map(tuple, members.values())), tuple(dropped)
 
 
-def _float_groups(
-    matrix: NDArray[np.float64], tolerance: float
-) -> tuple[Groups, tuple[int, ...], float, float]:
+def _float_groups(matrix: NDArray[np.float64], tolerance: float) -> tuple[Groups, tuple[int, ...]]:
     tops = matrix.max(axis=0)
     live = np.flatnonzero(tops > 0)
     scaled = (matrix[:, live] / tops[live]).T
     # Columns within the tolerance have means within it: only those are compared.
     means = scaled.mean(axis=1)
-    order = np.argsort(means, kind="stable")
-    merged, kept = 0.0, math.inf
     leaders: list[int] = []
     members: dict[int, list[int]] = {}
     first = 0
-    for k in order:
+    for k in np.argsort(means, kind="stable").tolist():
         while first < len(leaders) and means[k] - means[leaders[first]] > tolerance:
-            kept = min(kept, float(means[k] - means[leaders[first]]))
             first += 1
         near = leaders[first:]
-        gaps = np.abs(scaled[near] - scaled[k]).max(axis=1) if near else np.empty(0)
-        if near and gaps.min() <= tolerance:
-            best = int(gaps.argmin())
-            members[near[best]].append(int(k))
-            merged = max(merged, float(gaps[best]))
-            gaps = np.delete(gaps, best)
+        gaps = np.abs(scaled[near] - scaled[k]).max(axis=1) if near else np.ones(1)
+        if gaps.min() <= tolerance:
+            members[near[int(gaps.argmin())]].append(k)
         else:
-            leaders.append(int(k))
-            members[int(k)] = [int(k)]
-        kept = min(kept, float(gaps.min())) if len(gaps) else kept
+            leaders.append(k)
+            members[k] = [k]
     groups = sorted(tuple(sorted(int(live[k]) for k in group)) for group in members.values())
-    return tuple(groups), tuple(map(int, np.flatnonzero(tops == 0))), merged, kept
+    return tuple(groups), tuple(map(int, np.flatnonzero(tops == 0)))
 
 
 @dataclass(frozen=True)

@@ -53,9 +53,9 @@ class ColumnGraph:
         The tight edges, the node with the larger probability first.
     parts
         For each node the number of its part, from 0.
-    loosest, nearest
-        The largest distance from equality that still counted as tight, and the smallest that
-        did not (``inf`` when all edges are tight).
+    nearest
+        The smallest distance from equality, in the logarithm, that did not count as tight
+        (``inf`` when all edges are tight).
     exact
         Whether equality was decided in integers, against the rational ratio of ε.
 
@@ -70,9 +70,8 @@ class ColumnGraph:
 
     edges: NDArray[np.int64]
     parts: NDArray[np.int64]
-    loosest: float
     nearest: float
-    exact: bool = False
+    exact: bool
 
     @property
     def connected(self) -> bool:
@@ -147,47 +146,51 @@ def column_graph(
     [[0, 1], [0, 2]]
     """
     check_sizes(channel, graph)
-    if isinstance(channel, IntegerChannel) and tolerance is None:
-        return _exact_column_graph(channel, graph, Epsilon.of(epsilon), output)
-    reach = TIGHT_TOLERANCE if tolerance is None else tolerance
-    values = np.asarray(channel.column(output), dtype=np.float64)
-    edges = graph.edge_array()
-    allowed = float(Epsilon.of(epsilon)) * graph.edge_lengths()
-    first, second = values[edges[:, 0]], values[edges[:, 1]]
-    both = (first > 0) & (second > 0)
-    logs = np.zeros(len(edges))
-    logs[both] = np.log(first[both] / second[both])
-    slack = np.where(both, np.abs(np.abs(logs) - allowed), np.inf)
-    tight = slack <= reach
-    ends = np.where((logs < 0)[:, None], edges[:, ::-1], edges)[tight]
-    loose = slack[~tight]
-    return ColumnGraph(
-        ends,
-        _parts(ends, graph.size),
-        float(slack[tight].max()) if tight.any() else 0.0,
-        float(loose.min()) if len(loose) else math.inf,
-    )
+    constraints = _Constraints(channel, graph, Epsilon.of(epsilon), tolerance)
+    return constraints.column_graph(constraints.column(output))
 
 
-def _exact_column_graph(
-    channel: IntegerChannel, graph: AnswerGraph, level: Epsilon, output: int
-) -> ColumnGraph:
-    channel._check_output(output)
-    values = channel.weights[:, output].tolist()
-    bounds = {float(length): allowed_ratio(level, float(length)) for length in graph.edge_lengths()}
-    tight: list[tuple[int, int]] = []
-    nearest = math.inf
-    for (i, h), length in zip(graph.edge_array().tolist(), graph.edge_lengths(), strict=True):
-        bound = bounds[float(length)]
-        p, q = bound.numerator, bound.denominator
-        high, low = (i, h) if values[i] >= values[h] else (h, i)
-        if values[high] * q == values[low] * p:
-            tight.append((high, low))
-        elif values[low]:
-            gap = log_ratio(Fraction(values[high] * q, values[low] * p))
-            nearest = min(nearest, abs(gap))
-    ends = np.array(tight, dtype=np.int64).reshape(-1, 2)
-    return ColumnGraph(ends, _parts(ends, graph.size), 0.0, nearest, True)
+class _Constraints:
+    """The constraints on the columns of a channel, in fractions where they decide exactly."""
+
+    def __init__(
+        self, channel: Channel, graph: AnswerGraph, level: Epsilon, tolerance: float | None = None
+    ) -> None:
+        self.channel, self.size, self.edges = channel, graph.size, graph.edge_array()
+        self.exact = isinstance(channel, IntegerChannel) and tolerance is None
+        self.tolerance = TIGHT_TOLERANCE if tolerance is None else tolerance
+        lengths, kinds = np.unique(graph.edge_lengths(), return_inverse=True)
+        bounds = [
+            allowed_ratio(level, length) if self.exact else math.exp(float(level) * length)
+            for length in lengths.tolist()
+        ]
+        self.bounds = np.array(bounds, object if self.exact else np.float64)[kinds, None]
+
+    def column(self, o: int) -> NDArray[Any]:
+        """Return the probabilities of an output."""
+        if isinstance(self.channel, IntegerChannel) and self.exact:
+            self.channel._check_output(o)
+            weights = self.channel.weights[:, o].tolist()
+            return np.array([Fraction(w, self.channel.total) for w in weights], object)
+        return self.channel.column(o)
+
+    def room(self, column: NDArray[Any]) -> NDArray[Any]:
+        """Return for each edge (i, h) by which factor x_i, and x_h, may still grow alone."""
+        ends = column[self.edges]
+        live = (ends > 0).all(axis=1, keepdims=True)
+        # An edge with a zero is never tight, and 1 stands for both of its ends.
+        ends = np.where(live, ends, 1)
+        return np.where(live, self.bounds * ends[:, ::-1] / ends, math.inf)
+
+    def column_graph(self, column: NDArray[Any]) -> ColumnGraph:
+        """Return the tight edges of a column, and the parts that they join."""
+        least = self.room(column).min(axis=1)
+        gaps = np.abs([log_ratio(factor) for factor in least] if self.exact else np.log(least))
+        tight = least == 1 if self.exact else gaps <= self.tolerance
+        edges, ends = self.edges[tight], column[self.edges[tight]]
+        edges = np.where((ends[:, 0] < ends[:, 1])[:, None], edges[:, ::-1], edges)
+        nearest = float(gaps[~tight].min(initial=math.inf))
+        return ColumnGraph(edges, _parts(edges, self.size), nearest, self.exact)
 
 
 def maximally_general(
@@ -232,11 +235,12 @@ def maximally_general(
             c.shape[0] == g.size for c, g in coordinates
         ):
             return _of_coordinates(coordinates, level, tolerance)
-    nearest = math.inf
+    nearest, constraints = math.inf, _Constraints(channel, graph, level, tolerance)
     for o in range(channel.shape[1]):
-        if not channel.column(o).any():
+        column = constraints.column(o)
+        if not column.any():
             continue
-        found = column_graph(channel, graph, level, o, tolerance=tolerance)
+        found = constraints.column_graph(column)
         nearest = min(nearest, found.nearest)
         if not found.connected:
             return Generality(False, o, found.parts, nearest)
@@ -384,15 +388,17 @@ def make_maximally_general(
     check = is_private(channel, graph, level)
     if not check:
         raise InputError(f"only a private mechanism can be made maximally general: {check}")
-    exact = isinstance(channel, IntegerChannel)
-    splitter = _Splitter(graph, level, exact, most_splits)
-    columns: list[tuple[Number, ...]] = []
-    sources: list[int] = []
-    for o in range(channel.shape[1]):
-        found = splitter.finish(o, _column(channel, o))
-        columns += found
-        sources += [o] * len(found)
-    made = _assembled(columns, sources, channel, exact)
+    splitter = _Splitter(_Constraints(channel, graph, level), most_splits)
+    exact = splitter.constraints.exact
+    found = [splitter.finish(o) for o in range(channel.shape[1])]
+    sources = [o for o, columns in enumerate(found) for _ in columns]
+    labels = [
+        (channel.output_label(o), k) for o, some in enumerate(found) for k in range(len(some))
+    ]
+    rows = np.stack(list(itertools.chain(*found)), axis=1)
+    made: Channel = (rational if exact else Channel)(
+        rows.tolist(), inputs=channel.inputs, outputs=labels
+    )
     remap = DeterministicChannel(sources, channel.outputs, inputs=made.outputs)
     if not equal(cascade(made, remap), channel, tolerance=0.0 if exact else tolerance):
         raise CheckFailed("the outputs split do not add up to the old ones: please report this")
@@ -404,98 +410,53 @@ def make_maximally_general(
     return Generalised(made, remap, tuple(splitter.steps), exact)
 
 
-def _column(channel: Channel, o: int) -> tuple[Number, ...]:
-    if isinstance(channel, IntegerChannel):
-        return tuple(Fraction(int(w), channel.total) for w in channel.weights[:, o])
-    return tuple(channel.column(o).tolist())
-
-
 class _Splitter:
-    """Splits columns of one graph and level, and remembers how."""
+    """Splits the columns of one channel, and remembers how."""
 
-    def __init__(self, graph: AnswerGraph, level: Epsilon, exact: bool, most: int) -> None:
-        self.exact, self.size, self.most = exact, graph.size, most
-        self.edges = graph.edge_array().tolist()
-        lengths = graph.edge_lengths().tolist()
-        self.bounds: list[Number] = [
-            allowed_ratio(level, length) if exact else math.exp(float(level) * length)
-            for length in lengths
-        ]
+    def __init__(self, constraints: _Constraints, most: int) -> None:
+        self.constraints, self.most = constraints, most
         self.steps: list[Split] = []
 
-    def finish(self, output: int, column: tuple[Number, ...]) -> list[tuple[Number, ...]]:
-        """Return connected columns that add up to the given one, proportional ones joined."""
-        if not any(column):
-            return [column]
-        waiting, done = [column], []
+    def finish(self, output: int) -> list[NDArray[Any]]:
+        """Return connected columns that add up to an output, proportional ones joined."""
+        waiting, done = [self.constraints.column(output)], []
+        if not waiting[0].any():
+            return waiting
         while waiting:
-            part = self._part(waiting[-1])
-            if part is None:
-                done.append(waiting.pop())
+            column = waiting.pop()
+            parts = self.constraints.column_graph(column).parts
+            if not parts.any():
+                done.append(column)
                 continue
             if len(self.steps) == self.most:
                 raise TooLarge(
                     f"this mechanism needs more than {self.most} splits: design one in rays "
                     "instead, which is maximally general from the start"
                 )
-            step = self._split(output, waiting.pop(), part)
-            self.steps.append(step)
-            waiting += step.columns
+            waiting += self._split(output, column, parts == np.bincount(parts).argmin())
         return self._joined(done)
 
-    def _slacks(self, column: tuple[Number, ...]) -> list[tuple[Number, Number]]:
-        """For each edge (i, h), how much x_i, and how much x_h, may still grow."""
-        return [
-            (bound * column[h] / column[i], bound * column[i] / column[h])
-            for (i, h), bound in zip(self.edges, self.bounds, strict=True)
-        ]
+    def _split(
+        self, output: int, column: NDArray[Any], inside: NDArray[np.bool_]
+    ) -> list[NDArray[Any]]:
+        sides = inside[self.constraints.edges]
+        crossing = sides[:, 0] != sides[:, 1]
+        room, sides = self.constraints.room(column)[crossing], sides[crossing]
+        up, down = room[sides].min(), room[~sides].min()
+        a, b = (down - 1) / (up * down - 1), (up - 1) / (up * down - 1)
+        made = [column * a * np.where(inside, up, 1), column * b * np.where(inside, 1, down)]
+        first, second = (tuple(new.tolist()) for new in made)
+        part = tuple(np.flatnonzero(inside).tolist())
+        step = Split(output, tuple(column.tolist()), part, up, down, (a, b), (first, second))
+        self.steps.append(step)
+        return made
 
-    def _tight(self, slack: Number) -> bool:
-        if self.exact:
-            return bool(slack == 1)
-        return abs(math.log(slack)) <= TIGHT_TOLERANCE
-
-    def _part(self, column: tuple[Number, ...]) -> frozenset[int] | None:
-        """Return the smallest part of the column graph, or ``None`` when it is connected."""
-        pairs = zip(self.edges, self._slacks(column), strict=True)
-        tight = [edge for edge, slacks in pairs if any(map(self._tight, slacks))]
-        parts = _parts(np.array(tight, dtype=np.int64).reshape(-1, 2), self.size)
-        if not parts.any():
-            return None
-        return frozenset(np.flatnonzero(parts == np.bincount(parts).argmin()).tolist())
-
-    def _split(self, output: int, column: tuple[Number, ...], part: frozenset[int]) -> Split:
-        up = down = None
-        for (i, h), (grow_i, grow_h) in zip(self.edges, self._slacks(column), strict=True):
-            if (i in part) == (h in part):
-                continue
-            inner, outer = (grow_i, grow_h) if i in part else (grow_h, grow_i)
-            up = inner if up is None else min(up, inner)
-            down = outer if down is None else min(down, outer)
-        a, b = (down - 1) / (up * down - 1), (up - 1) / (up * down - 1)  # type: ignore[operator]
-        first = tuple(x * a * up if i in part else x * a for i, x in enumerate(column))
-        second = tuple(x * b if i in part else x * b * down for i, x in enumerate(column))
-        return Split(output, column, tuple(sorted(part)), up, down, (a, b), (first, second))
-
-    def _joined(self, columns: list[tuple[Number, ...]]) -> list[tuple[Number, ...]]:
-        groups: dict[tuple[Number, ...], tuple[Number, ...]] = {}
+    def _joined(self, columns: list[NDArray[Any]]) -> list[NDArray[Any]]:
+        groups: dict[tuple[Number, ...], NDArray[Any]] = {}
         for column in columns:
-            top = max(column)
-            shape = tuple(x / top if self.exact else round(math.log(x / top), 6) for x in column)
-            known = groups.get(shape)
-            groups[shape] = (
-                column if known is None else tuple(map(sum, zip(known, column, strict=True)))
-            )
+            shape = column / column.max()
+            if not self.constraints.exact:
+                shape = np.log(shape).round(6)
+            key = tuple(shape.tolist())
+            groups[key] = groups[key] + column if key in groups else column
         return list(groups.values())
-
-
-def _assembled(
-    columns: list[tuple[Number, ...]], sources: list[int], channel: Channel, exact: bool
-) -> Channel:
-    """Return the channel of the new columns, each named by its old output and a number."""
-    counters = {o: itertools.count() for o in sources}
-    labels = [(channel.output_label(o), next(counters[o])) for o in sources]
-    if not exact:
-        return Channel(np.array(columns).T, inputs=channel.inputs, outputs=labels)
-    rows = list(zip(*columns, strict=True))
-    return rational(rows, inputs=channel.inputs, outputs=labels)

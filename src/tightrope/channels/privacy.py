@@ -204,7 +204,7 @@ def _quotient(large: Any, small: Any) -> Any:
 
 
 def _float_worst(channel: Channel, graph: AnswerGraph, block: int, held: int) -> Worst:
-    edges = None if graph.knows_maxima else graph.edge_array()
+    edges = None if graph.box is not None else graph.edge_array()
     lengths = graph.edge_lengths() if graph.has_lengths else None
     score, best = -math.inf, _nowhere()
     for start, values in _column_blocks(channel, block, held):
@@ -241,7 +241,7 @@ def _column_blocks(
 
 def _edge_groups(graph: AnswerGraph) -> Iterator[tuple[float, NDArray[np.int64] | None]]:
     """Yield the edges of each length; ``None`` for all edges of a graph with a rule."""
-    if graph.knows_maxima:
+    if graph.box is not None:
         yield 1.0, None
         return
     edges, lengths = graph.edge_array(), graph.edge_lengths()

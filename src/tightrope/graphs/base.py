@@ -187,8 +187,6 @@ class AnswerGraph(ABC):
     product: str = ""
     #: Whether node i is adjacent to the nodes i±1 modulo n and to no other: a cycle in its order.
     is_ring: bool = False
-    #: Whether :meth:`nearby_maxima` has a rule that needs no list of edges.
-    knows_maxima: bool = False
     #: Whether labels are tuples that run through a whole grid, the last coordinate fastest.
     fills_grid: bool = False
     #: No cycle is shorter than this, by rule: a search may stop at it.
@@ -254,7 +252,7 @@ class AnswerGraph(ABC):
         return int(edges[e, 0]), int(edges[e, 1]), float(lengths[e])
 
     def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
-        r"""Return for every node the largest value at the node itself or at a neighbour.
+        r"""Return for every node of a box the largest value at the node itself or at a neighbour.
 
         Where all edges have length 1, the worst ratio of a column x over the edges is
         :math:`\max_i \max_{h \sim i} x_h / x_i`; this is the inner maximum.
@@ -262,10 +260,24 @@ class AnswerGraph(ABC):
         Parameters
         ----------
         values
-            One row for each node, of numbers that can be compared (floats or integers); further
-            axes are taken one by one.
+            One row for each node, of numbers that can be compared: floats or integers of any
+            size.
         """
-        raise NotImplementedError(type(self).__name__)
+        box = self.box or ()
+        out = values.reshape(*(size for size, _ in box), *values.shape[1:])
+        for axis, (size, wide) in enumerate(box):
+            width = min(wide, size - 1)
+            ahead, reach = np.moveaxis(out, axis, 0), 1
+            # The maxima of ever longer windows that begin at a node, and at last end there too.
+            while reach < width + 1:
+                step = min(reach, width + 1 - reach)
+                ahead = np.concatenate([np.maximum(ahead[:-step], ahead[step:]), ahead[-step:]])
+                reach += step
+            if width:
+                ends = np.maximum(ahead[:width], ahead[0])
+                ahead = np.concatenate([ends, np.maximum(ahead[width:], ahead[:-width])])
+            out = np.moveaxis(ahead, 0, axis)
+        return out.reshape(values.shape)
 
     def transitive_rule(self) -> tuple[bool, str] | None:
         """Return whether automorphisms move any node to any other, and why, by rule."""
@@ -406,7 +418,7 @@ class AnswerGraph(ABC):
         if self.has_lengths or self.min_degree != self.max_degree:
             return None
         if self.is_clique:
-            return self.ball_sizes(0)
+            return (1, self.size - 1) if self.size > 1 else (1,)
         self._check_row("ball sizes")
         first = self.ball_sizes(0)
         same = all(self.ball_sizes(i) == first for i in range(1, self.size))

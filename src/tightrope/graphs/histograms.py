@@ -9,7 +9,6 @@ Nodes are numbered in lexicographic order; with r people left for the classes th
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from abc import abstractmethod
 from bisect import bisect_right
@@ -221,15 +220,6 @@ class Histograms(HistogramGraph):
         """Everybody moves."""
         return self.people if self._bins > 1 else 0
 
-    def ball_sizes(self, i: int) -> tuple[int, ...]:
-        """Return how many nodes lie at distance 0, 1, 2, … from a node."""
-        filled = [count for count in self.vector(i) if count]
-        self._check_length(self.people * len(filled) ** 2, "the table behind the ball sizes")
-        sizes = [0] * (self.people + 1)
-        for givers, moved, ways in _leaving(filled):
-            sizes[moved] += ways * _filling(moved, self._bins - givers)
-        return _trimmed(sizes)
-
 
 class AddRemoveHistograms(HistogramGraph):
     r"""Histograms of at most n people where one person comes or goes: :math:`d = \|x-y\|_1`.
@@ -289,17 +279,6 @@ class AddRemoveHistograms(HistogramGraph):
         """Everybody leaves and everybody comes; one class is a path."""
         return self.people * min(2, self.classes)
 
-    def ball_sizes(self, i: int) -> tuple[int, ...]:
-        """Return how many nodes lie at distance 0, 1, 2, … from a node."""
-        *counts, room = self.vector(i)
-        filled = [count for count in counts if count]
-        self._check_length(self.people**2 * (len(filled) + 1), "the table behind the ball sizes")
-        sizes = [0] * (2 * self.people + 1)
-        for givers, gone, ways in _leaving(filled):
-            for come in range(room + gone + 1):
-                sizes[gone + come] += ways * _filling(come, self.classes - givers)
-        return _trimmed(sizes)
-
 
 def _moved_people(gaps: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     """Return the distance of histograms from the differences in all classes but the last."""
@@ -311,35 +290,3 @@ def _moved_people(gaps: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
 def _smaller_first(ways: int, left: int, behind: int, count: int) -> int:
     """Return how many of the ways to place the people left begin with less than a count."""
     return ways - comb(left - count + behind, behind)
-
-
-def _leaving(counts: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Yield (classes that give people, people given, number of ways) for all such choices."""
-    table = [[1]]  # table[givers][given]
-    for count in counts:
-        grown = [*table, [0]]
-        for givers, ways in enumerate(table):
-            # Window sums: a class that gives, gives 1 … count people.
-            totals = [0, *itertools.accumulate([*ways, *[0] * count])]
-            more = [totals[given] - totals[max(0, given - count)] for given in range(len(totals))]
-            grown[givers + 1] = [
-                a + b for a, b in itertools.zip_longest(grown[givers + 1], more, fillvalue=0)
-            ]
-        table = grown
-    for givers, ways in enumerate(table):
-        for given, number in enumerate(ways):
-            if number:
-                yield givers, given, number
-
-
-def _filling(people: int, classes: int) -> int:
-    """Return the number of ways to spread people over classes."""
-    if classes == 0:
-        return int(people == 0)
-    return comb(people + classes - 1, classes - 1)
-
-
-def _trimmed(sizes: Sequence[int]) -> tuple[int, ...]:
-    """Return the sizes without the empty distances at the end."""
-    last = max(d for d, size in enumerate(sizes) if size)
-    return tuple(sizes[: last + 1])

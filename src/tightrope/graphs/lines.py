@@ -51,8 +51,6 @@ class PathPower(AnswerGraph):
     ((1, 5, 5), 150)
     """
 
-    knows_maxima = True
-
     def __init__(
         self,
         size: int,
@@ -99,23 +97,6 @@ class PathPower(AnswerGraph):
     def longest_edge(self) -> tuple[int, int, float]:
         """Return an edge that is as long as they get."""
         return 0, min(self.width, self.size - 1), 1.0
-
-    def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the largest value within ``width`` places, by doubling: log(width) passes."""
-        width = min(self.width, self.size - 1)
-        if width == 0:
-            return values
-        ahead, reach = values, 1
-        while reach < width + 1:
-            step = min(reach, width + 1 - reach)
-            longer = np.empty(ahead.shape, ahead.dtype)
-            np.maximum(ahead[:-step], ahead[step:], out=longer[:-step])
-            longer[-step:] = ahead[-step:]
-            ahead, reach = longer, reach + step
-        out = np.empty(ahead.shape, ahead.dtype)
-        np.maximum(ahead[width:], ahead[:-width], out=out[width:])
-        np.maximum(ahead[:width], ahead[0], out=out[:width])
-        return out
 
     def label(self, i: int) -> Hashable:
         """Return the answer that a node stands for."""
@@ -212,14 +193,6 @@ class CappedPathPower(PathPower):
         """The line without ends."""
         return NoiseLattice("line", 1, self.size - 1, self.width, ends=True)
 
-    def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return window maxima; above ``cap`` only answers up to it, and oneself, are seen."""
-        out = super().nearby_maxima(values)
-        below = np.maximum.accumulate(values[self.cap :: -1], axis=0)
-        for i in range(self.cap + 1, self.size):
-            out[i] = np.maximum(values[i], below[self.cap - max(0, i - self.width)])
-        return out
-
     def _far(self, i: int, j: Any) -> Any:
         full = (i != j) & (np.minimum(i, j) > self.cap)
         return np.where(full, 2, super()._far(i, j))
@@ -254,17 +227,8 @@ class CappedPathPower(PathPower):
         """The number of people, or 2 for one person with several values."""
         return max(self.people, min(2, self.width))
 
-    def ball_sizes(self, i: int) -> tuple[int, ...]:
-        """Return how many nodes lie at distance 0, 1, 2, … from a node."""
-        sizes = list(super().ball_sizes(i))
-        # The other answers of full databases are all within one step along the line.
-        full = self.width - 1 if i > self.cap else 0
-        if not full:
-            return tuple(sizes)
-        sizes += [0] * (3 - len(sizes))
-        sizes[1] -= full
-        sizes[2] += full
-        return tuple(sizes)
+    #: The rule of the line does not hold above ``cap``.
+    ball_sizes = AnswerGraph.ball_sizes
 
 
 @family(
@@ -281,7 +245,6 @@ class Cycle(RegularGraph):
 
     common_degree = 2
     is_ring = True
-    knows_maxima = True
 
     def __init__(self, size: int, *, name: str | None = None) -> None:
         self.size = whole_number(size, "the number of answers on a cycle", 3)
@@ -295,11 +258,6 @@ class Cycle(RegularGraph):
     def longest_edge(self) -> tuple[int, int, float]:
         """Return the edge that closes the ring."""
         return 0, self.size - 1, 1.0
-
-    def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the largest of three values."""
-        beside = np.maximum(np.roll(values, 1, axis=0), np.roll(values, -1, axis=0))
-        return np.asarray(np.maximum(beside, values))
 
     def _far(self, i: int, j: Any) -> Any:
         gap = abs(i - j)
@@ -350,8 +308,6 @@ class Clique(CompleteGraph):
     ((1, 5), 15)
     """
 
-    knows_maxima = True
-
     def __init__(self, size: int, *, name: str | None = None) -> None:
         self.size = whole_number(size, "the number of answers")
         self.name = name or f"clique({size})"
@@ -364,10 +320,6 @@ class Clique(CompleteGraph):
     def longest_edge(self) -> tuple[int, int, float]:
         """Return the edge between the first and the last node."""
         return 0, self.size - 1, 1.0
-
-    def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the largest value of all."""
-        return np.broadcast_to(values.max(axis=0), values.shape)
 
     def _far(self, i: int, j: Any) -> Any:
         return 1 * (i != j)
@@ -490,8 +442,6 @@ class Star(BalancedTree):
     (2, 3)
     """
 
-    knows_maxima = True
-
     def __init__(self, leaves: int, *, name: str | None = None) -> None:
         leaves = whole_number(leaves, "the number of leaves")
         super().__init__(leaves, 1, name=name or f"star({leaves})")
@@ -499,14 +449,3 @@ class Star(BalancedTree):
     def longest_edge(self) -> tuple[int, int, float]:
         """Return the edge to the last leaf."""
         return 0, self.size - 1, 1.0
-
-    def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the larger of a leaf's value and the middle's; the middle sees all."""
-        out = np.maximum(values, values[0])
-        out[0] = values.max(axis=0)
-        return np.asarray(out)
-
-    def ball_sizes(self, i: int) -> tuple[int, ...]:
-        """Return how many nodes lie at distance 0, 1, 2 from a node."""
-        self._check_node(i)
-        return (1, self.size - 1) if i == 0 or self.size == 2 else (1, 1, self.size - 2)

@@ -92,7 +92,6 @@ class ProductGraph(GridGraph):
         self.sides = tuple(factor.size for factor in factors)
         self.size = math.prod(self.sides)
         self.name = name or self._sign.join(factor.name for factor in factors)
-        self.knows_maxima = all(factor.knows_maxima for factor in self._different)
 
     @property
     def factors(self) -> tuple[AnswerGraph, ...]:
@@ -120,20 +119,6 @@ class ProductGraph(GridGraph):
         if any(factor.label_rule != ("steps", 0, 1) for factor in self.factors):
             return None
         return "grid", self.sides
-
-    def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return maxima along every factor.
-
-        In a strong product every coordinate may move at once, so the maxima nest; in a
-        Cartesian product only one does.
-        """
-        grid = values.reshape(*self.sides, *values.shape[1:])
-        out = grid
-        for axis, factor in enumerate(self.factors):
-            source = out if self.product == "strong" else grid
-            moved = np.moveaxis(factor.nearby_maxima(np.moveaxis(source, axis, 0)), 0, axis)
-            out = moved if self.product == "strong" else np.maximum(out, moved)
-        return out.reshape(values.shape)
 
     def label(self, i: int) -> Hashable:
         """Return the tuple of the factors' answers."""

@@ -57,8 +57,6 @@ def test_float_columns_are_merged_within_the_tolerance() -> None:
     assert made.groups == ((0, 1), (3,))
     assert made.dropped == (2,)
     assert made.tolerance == 1e-10
-    assert made.merged_difference < 1e-15
-    assert made.kept_difference > 0.01
     matrix[1] += [1e-6, 0, 0, -1e-6]
     assert reduced(Channel(matrix)).groups == ((0,), (1,), (3,))
     assert reduced(Channel(matrix), tolerance=1e-3).groups == ((0, 1), (3,))
@@ -68,7 +66,6 @@ def test_columns_with_equal_means_are_told_apart() -> None:
     matrix = np.array([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]])
     made = reduced(Channel(matrix))
     assert made.groups == ((0,), (1,), (2,))
-    assert made.kept_difference == pytest.approx(0.5)
 
 
 def test_reducing_undoes_a_split() -> None:

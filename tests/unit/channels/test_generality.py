@@ -29,7 +29,6 @@ def test_tight_edges_point_from_the_larger_to_the_smaller() -> None:
     assert found.edges.tolist() == [[1, 0], [2, 1], [3, 2], [3, 4]]
     assert found.connected
     assert found.nearest == math.inf
-    assert found.loosest < 1e-12
 
 
 def test_a_loose_edge_splits_the_column() -> None:

@@ -45,12 +45,10 @@ def test_huge_histograms_by_rule(graph: HistogramGraph) -> None:
 
 
 def test_ball_sizes_cover_the_graph() -> None:
-    graph = Histograms(200, 6)
-    assert sum(graph.ball_sizes(graph.index((20, 30, 50, 60, 39, 1)))) == comb(205, 5)
+    graph = Histograms(20, 4)
+    assert sum(graph.ball_sizes(graph.index((2, 3, 5, 10)))) == comb(23, 3)
     free = AddRemoveHistograms(60, 4)
     assert sum(free.ball_sizes(free.index((20, 3, 0, 17)))) == comb(64, 4)
-    with pytest.raises(TooLarge, match="ball sizes"):
-        AddRemoveHistograms(10**6, 3).ball_sizes(0)
 
 
 def test_one_person_is_a_clique_and_one_class_a_point() -> None:
