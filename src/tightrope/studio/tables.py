@@ -49,6 +49,20 @@ MEASURES = {
     "median": ("the median of", "MEDIAN({})", ("range",)),
     "commonest": ("the commonest", "MODE({})", ("values", "range", "boolean")),
 }
+#: The texts that the form asks for, under the names of ``TableAsked``: label, and an example.
+TEXTS = {
+    "data": ("Table", "people.csv, duckdb:///FILE, postgresql://…"),
+    "table": ("Name in SQL", "people"),
+    "population": ("People, at most", "5000"),
+    "budget": ("Budget (sum of all ε)", "2"),
+    "budget_delta": ("Budget of δ", "none"),
+    "ledger": ("Ledger", "ledger.db"),
+    "facts": ("Public facts (file)", "tightrope.toml"),
+    "sql": ("The question as SQL", "select count(*) from t"),
+    "epsilon": ("ε of this answer", "0.5"),
+    "delta": ("δ, for groups not declared", "none"),
+    "key": ("Request key", "new"),
+}
 #: What can be public about a column: its name on the page, and an example of what to write.
 KINDS = {
     "": ("not used", ""),
@@ -222,7 +236,7 @@ def declared(asked: TableAsked) -> Table:
         columns = {column.name: column for column in map(read_column, asked.columns)}
     with blame("table budget"):
         budget = budget_of(asked.budget) if asked.budget else None
-    with blame("table budget delta"):
+    with blame("table budget_delta"):
         delta = delta_of(asked.budget_delta) if asked.budget_delta else None
     with blame("table table"):
         return Table(
@@ -253,7 +267,7 @@ def _plan(asked: TableAsked, epsilon: str, told: Callable[..., Any] | None) -> P
         if told is not None:
             told(step if share is None else f"{step}: {share:.0%}")
 
-    with blame("table level"):
+    with blame("table epsilon"):
         level = Epsilon.of(epsilon)
     facts = Facts({table.name: table})
     with blame("table sql"):

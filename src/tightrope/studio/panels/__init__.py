@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -49,9 +50,11 @@ class Panel:
         self.page.field(field, lambda message: setattr(made, "error", message))
         return made
 
-    def select(self, options: Any, label: str, **more: Any) -> ui.select:
-        """Make a list to choose from."""
+    def select(self, options: Any, label: str, field: str = "", **more: Any) -> ui.select:
+        """Make a list to choose from, with the errors of a field below it."""
         made = ui.select(options, label=label, **more).classes("w-full")
+        if field:
+            self.page.field(field, lambda message: setattr(made, "error", message))
         return made.props("outlined dense options-dense stack-label")
 
     def toggle(self, options: dict[str, str], **more: Any) -> ui.toggle:
@@ -115,22 +118,29 @@ def facts(box: ui.element, rows: Mapping[str, str]) -> None:
             ui.label(value)
 
 
-def table(box: ui.element, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Fill a box with a table of texts."""
+def lines(box: ui.element, texts: Iterable[str], look: str = "tr-note") -> None:
+    """Fill a box with lines of text."""
+    box.clear()
+    with box:
+        for text in texts:
+            ui.label(text).classes(look)
+
+
+def table(
+    box: ui.element,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str | Callable[[], object]]],
+    marks: Iterable[str] = (),
+) -> None:
+    """Fill a box with a table of texts, or of what functions make; rows may be marked."""
     box.clear()
     with box, ui.element("table").classes("tr-table"):
-        with ui.element("tr"):
-            for head in heads:
-                _cell("th", head)
-        for row in rows:
-            with ui.element("tr"):
-                for text in row:
-                    _cell("td", text)
-
-
-def _cell(kind: str, text: str) -> None:
-    with ui.element(kind):
-        ui.label(text)
+        body = itertools.zip_longest(rows, marks, fillvalue="")
+        for number, (row, mark) in enumerate([(heads, ""), *body]):
+            with ui.element("tr").props(mark):
+                for cell in row:
+                    with ui.element("td" if number else "th"):
+                        ui.label(cell) if isinstance(cell, str) else cell()
 
 
 def plot(height: str, mark: str = "") -> ui.plotly:

@@ -13,7 +13,7 @@ from tightrope.queries import usual_loss
 from tightrope.report.texts import label_text
 from tightrope.studio import canvas
 from tightrope.studio.asking import Refused, prior_from_upload, query_in
-from tightrope.studio.panels import Panel, card, facts, plot, table
+from tightrope.studio.panels import Panel, card, facts, lines, plot, table
 from tightrope.studio.pictures import prior_picture
 from tightrope.studio.state import MOST_CONSUMERS, ConsumerText, State
 from tightrope.studio.work import Shown, check_consumer, corners, prior_facts, regrets
@@ -85,8 +85,8 @@ class ConsumersPanel(Panel):
                 ("name", self._name), ("prior", self._prior), ("support", self._support),
             ):  # fmt: skip
                 box.on_value_change(lambda event, name=name: self._typed(name, event.value))
-            self._loss = self.select({"": ""}, "Loss of a wrong guess", on_change=self._lost)
-            self.page.field("loss", lambda message: setattr(self._loss, "error", message))
+            self._loss = self.select({"": ""}, "Loss of a wrong guess", "loss",
+                                     on_change=self._lost)  # fmt: skip
 
     # -- events ---------------------------------------------------------------------------
 
@@ -176,9 +176,7 @@ class ConsumersPanel(Panel):
             self.page.results["consumers"] = [*told, found["common"]]
             self._show_regret(state, found)
         else:
-            self._regret.clear()
-            with self._regret:
-                ui.label("Add a second consumer to compare.").classes("tr-note")
+            lines(self._regret, ["Add a second consumer to compare."])
 
     def _show_nothing(self, refused: Refused) -> None:
         """Take away what belongs to another prior, and say why there is nothing."""

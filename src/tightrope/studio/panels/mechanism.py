@@ -12,7 +12,7 @@ from tightrope.report.drawings import COLOURS, HeatMap, Window
 from tightrope.report.texts import design_rows, score_hint
 from tightrope.studio.asking import Refused
 from tightrope.studio.jobs import Ended
-from tightrope.studio.panels import Panel, card, facts, plot, table
+from tightrope.studio.panels import Panel, card, facts, lines, plot, table
 from tightrope.studio.pictures import bars_picture, graph_picture, heat_picture, noise_picture
 from tightrope.studio.state import State
 from tightrope.studio.work import Outcome, Shown, heat_of, make, routes, universal
@@ -85,9 +85,8 @@ class MechanismPanel(Panel):
             self._button = ui.button("Design", icon="architecture", on_click=self.act)
             self._button.props('unelevated no-caps title="Ctrl+Enter"')
             names = {"": "planner's choice"} | {name: name for name in ROUTES}
-            self._route = self.select(names, "Route", value="", on_change=self._routed)
+            self._route = self.select(names, "Route", "route", value="", on_change=self._routed)
             self._route.style("max-width: 200px")
-            self.page.field("route", lambda message: setattr(self._route, "error", message))
             self._status = ui.label().classes("tr-note col").props("data-status")
             self._keep = ui.button("Keep best so far", on_click=self._stop).props("outline no-caps")
             self._cancel = ui.button("Cancel", on_click=self._end).props("outline no-caps")
@@ -246,11 +245,7 @@ class MechanismPanel(Panel):
             rows["no mechanism file"] = made.unproved
         facts(self._facts, rows)
         self._bars.update_figure(bars_picture(made.compared, made.is_binary))
-        self._notes.clear()
-        with self._notes:
-            for bar in made.compared:
-                if bar.note:
-                    ui.label(f"{bar.name}: {bar.note}").classes("tr-note")
+        lines(self._notes, [f"{bar.name}: {bar.note}" for bar in made.compared if bar.note])
         few = "" if made.columns else " (too many answers to draw)"
         self._general.set_text(f"This mechanism is {made.general}{few}.")
         names = {k: column.output for k, column in enumerate(made.columns)}

@@ -11,7 +11,7 @@ from nicegui import ui
 
 from tightrope.report.texts import interval_text
 from tightrope.studio.asking import Refused, people_of
-from tightrope.studio.panels import Panel, card, plot
+from tightrope.studio.panels import Panel, card, lines, plot
 from tightrope.studio.pictures import LAST_LEVEL, level_picture
 from tightrope.studio.state import State
 from tightrope.studio.work import Shown, existence, level_words
@@ -151,10 +151,7 @@ class PrivacyPanel(Panel):
         names = ("attacker_success", "individual_bits", "leakage_bound_bits")
         for label, name in zip(self._numbers, names, strict=True):
             label.set_text(f"{found.json[name]:.4g}")
-        self._words.clear()
-        with self._words:
-            for sentence in found.rows.values():
-                ui.label(sentence).style("line-height: 1.4")
+        lines(self._words, found.rows.values(), "tr-words")
         self._draw()
 
     def _draw(self) -> None:

@@ -10,6 +10,8 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +22,12 @@ from tightrope.publish.accounts import shown
 from tightrope.publish.facts import FACTS_FILE
 from tightrope.studio.asking import Refused, safe_name
 from tightrope.studio.jobs import Ended
-from tightrope.studio.panels import Panel, card, facts, plot, table
+from tightrope.studio.panels import Panel, card, facts, lines, plot, table
 from tightrope.studio.pictures import error_picture, noise_picture
 from tightrope.studio.tables import (
     KINDS,
     MEASURES,
+    TEXTS,
     Clicked,
     Forecast,
     LedgerView,
@@ -47,6 +50,7 @@ class TablePanel(Panel):
 
     def build(self) -> None:
         """Create the elements."""
+        self._boxes: dict[str, Any] = {}
         self._kinds: dict[str, tuple[ui.select, ui.input]] = {}
         self._wanted: TableAsked | None = None
         self._last: TableAsked | None = None
@@ -68,36 +72,37 @@ class TablePanel(Panel):
         self._confirm = Confirm(self._pay)
         self._show_columns({})
         start = self.page.settings
-        self._ledger.set_value(start.ledger or "ledger.db")
+        self._boxes["ledger"].set_value(start.ledger or "ledger.db")
         # As for the command ask, the file of this folder holds unless something else is named.
         usual = FACTS_FILE if Path(FACTS_FILE).is_file() and not start.data else ""
-        self._facts.set_value(start.facts or usual)
-        self._data.set_value(start.data)
+        self._boxes["facts"].set_value(start.facts or usual)
+        self._boxes["data"].set_value(start.data)
+
+    def _ask_for(
+        self, *names: str, then: Callable[[], None] | None = None, value: str = ""
+    ) -> None:
+        """Make fields for texts of the form; a change means another forecast, or something else."""
+        for name in names:
+            label, hint = TEXTS[name]
+            self._boxes[name] = self.input(
+                f"table {name}", label, hint, value=value, on_change=then or self._asked
+            )
 
     def _build_source(self) -> None:
         with card("Your table", "It stays where it is. Each person is one row."):
-            self._data = self.input("table data", "Table", "people.csv, duckdb:///FILE, postgresql://…",
-                                    on_change=self._named)  # fmt: skip
-            self._upload = self.uploader("or upload one (CSV, Parquet)", self._take,
-                                         ".csv,.tsv,.parquet", "people")  # fmt: skip
+            self._ask_for("data", then=self._named)
+            self.uploader("or upload one (CSV, Parquet)", self._take, ".csv,.tsv,.parquet",
+                          "people")  # fmt: skip
             with ui.element("div").classes("tr-fields w-full"):
-                self._table = self.input("table table", "Name in SQL", "people",
-                                         on_change=self._renamed)  # fmt: skip
-                self._population, self._budget, self._budget_delta = (
-                    self.input(f"table {name}", label, hint, on_change=self._asked)
-                    for name, label, hint in (
-                        ("population", "People, at most", "5000"),
-                        ("budget", "Budget (sum of all ε)", "2"),
-                        ("budget delta", "Budget of δ", "none"),
-                    )
-                )
-                self._ledger = self.input("table ledger", "Ledger", "ledger.db",
-                                          on_change=self._opened)  # fmt: skip
-                self._facts = self.input("table facts", "Public facts (file)", "tightrope.toml",
-                                         on_change=self._chosen)  # fmt: skip
+                self._ask_for("table", then=self._renamed)
+                self._ask_for("population", "budget", "budget_delta")
+                self._ask_for("ledger", then=self._opened)
+                self._ask_for("facts", then=self._chosen)
             near = {name: f"{name}: {about}" for name, about in RELATIONS.items()}
-            self._near = self.select(near, "Who is protected: tables that must look alike",
-                                     value="add-remove", on_change=self._asked)  # fmt: skip
+            words = "Who is protected: tables that must look alike"
+            self._boxes["neighbours"] = self.select(
+                near, words, value="add-remove", on_change=self._asked
+            )
 
     def _build_question(self) -> None:
         with card("Question"):
@@ -113,20 +118,13 @@ class TablePanel(Panel):
             for box in (self._measure, self._of, self._by, self._column, self._sign, self._value):
                 box.on_value_change(self._clicked)
             self.error_label("table of")
-            self._sql = self.input("table sql", "The question as SQL", "select count(*) from t",
-                                   on_change=self._asked)  # fmt: skip
+            self._ask_for("sql")
 
     def _build_price(self) -> None:
         with card("How exact it will be, and what it costs"):
             with ui.element("div").classes("tr-fields w-full"):
-                self._level, self._delta, self._key = (
-                    self.input(f"table {name}", label, hint, value=value, on_change=self._asked)
-                    for name, label, hint, value in (
-                        ("level", "ε of this answer", "0.5", "0.5"),
-                        ("delta", "δ, for groups not declared", "none", ""),
-                        ("key", "Request key", "new", ""),
-                    )
-                )
+                self._ask_for("epsilon", value="0.5")
+                self._ask_for("delta", "key")
             with ui.row().classes("w-full items-center no-wrap tr-row").style("gap: 12px"):
                 self._publish = ui.button("Publish …", icon="outbox", on_click=self.act)
                 self._publish.props("unelevated no-caps")
@@ -146,31 +144,17 @@ class TablePanel(Panel):
     def _text(self, box: Any) -> str:
         return str(box.value or "").strip()
 
+    def _said(self, name: str) -> str:
+        return self._text(self._boxes[name])
+
     def _form(self) -> TableAsked:
         """Return what the panel was told."""
         columns = []
         for name, (kind, text) in self._kinds.items():
             what = self._text(text if KINDS[str(kind.value or "")][1] else kind)
             columns += [f"{name}:{what}"] if what else []
-        asked = TableAsked(
-            data=self._text(self._data),
-            table=self._text(self._table),
-            facts=self._text(self._facts),
-            ledger=self._text(self._ledger),
-            sql=self._text(self._sql),
-            epsilon=self._text(self._level),
-            delta=self._text(self._delta),
-            key=self._text(self._key),
-        )
-        # What the facts say is theirs to say.
-        return asked if asked.facts else replace(
-            asked,
-            columns=tuple(columns),
-            population=self._text(self._population),
-            neighbours=str(self._near.value),
-            budget=self._text(self._budget),
-            budget_delta=self._text(self._budget_delta),
-        )  # fmt: skip
+        texts = {name: self._text(box) for name, box in self._boxes.items()}
+        return TableAsked(columns=tuple(columns), **texts)
 
     def released(self) -> TableAsked | None:
         """Return the request as it can be taken away, with the key of its answer if it has one."""
@@ -186,11 +170,11 @@ class TablePanel(Panel):
         path = Path("tables", safe_name(name, "table.csv"))
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(data)
-        self._data.set_value(str(path))
+        self._boxes["data"].set_value(str(path))
         await self._look()
 
     def _opened(self) -> None:
-        self.page.start(self._ledger_card.show(self._text(self._ledger)))
+        self.page.start(self._ledger_card.show(self._said("ledger")))
         self._asked()
 
     def _named(self) -> None:
@@ -198,26 +182,26 @@ class TablePanel(Panel):
             self.page.start(self._look())
 
     def _chosen(self) -> None:
-        self.page.start(self._fill(self._text(self._facts)))
+        self.page.start(self._fill(self._said("facts")))
 
     def _renamed(self) -> None:
         """Ask about another table; the facts may know several."""
-        if self._text(self._facts) and not self._filling:
+        if self._said("facts") and not self._filling:
             self._chosen()
         else:
             self._asked()
 
     async def _look(self) -> None:
         """Read the names of the columns, and offer a form for them."""
-        place = self._text(self._data)
-        if self._text(self._facts) or not place:
+        place = self._said("data")
+        if self._said("facts") or not place:
             self._asked()
             return
         self.page.forgive("table data")
         name = await self.page.slots.run("name", table_name, place)
         found = await self.page.slots.run("columns", columns_of, place, name)
         self._filling = True
-        self._table.set_value(name or self._table.value)
+        self._boxes["table"].set_value(name or self._said("table"))
         self._filling = False
         self._show_columns(found)
         self._asked()
@@ -225,18 +209,17 @@ class TablePanel(Panel):
     async def _fill(self, path: str) -> None:
         """Fill the form from a file of facts, which alone says what it says; or free the form."""
         columns = {n: (str(k.value or ""), self._text(t)) for n, (k, t) in self._kinds.items()}
-        fixed: tuple[Any, ...] = self._population, self._budget, self._budget_delta, self._near
+        fixed = ("population", "budget", "budget_delta", "neighbours")
         if path:
-            chosen = self._text(self._table)
+            chosen = self._said("table")
             form, columns = await self.page.slots.run("facts", facts_form, path, chosen)
+            form = replace(form, data=self.page.settings.data or form.data)
             self._filling = True
-            told = (form.population, form.budget, form.budget_delta, form.neighbours, form.table)
-            for box, text in zip((*fixed, self._table), told, strict=True):
-                box.set_value(text)
-            self._data.set_value(self.page.settings.data or form.data)
+            for name in (*fixed, "table", "data"):
+                self._boxes[name].set_value(getattr(form, name))
             self._filling = False
-        for box in fixed:
-            box.props("readonly" if path else "", remove="" if path else "readonly")
+        for name in fixed:
+            self._boxes[name].props("readonly" if path else "", remove="" if path else "readonly")
         self._show_columns(columns, fixed=bool(path))
         self._asked()
 
@@ -295,13 +278,13 @@ class TablePanel(Panel):
         if self._filling:
             return
         self._offer_columns()
-        if not self._text(self._table):
+        if not self._said("table"):
             return
         where = (self._text(self._column), str(self._sign.value), self._text(self._value))
         asked = Clicked(str(self._measure.value), self._text(self._of),
                         tuple(self._by.value or ()), where)  # fmt: skip
         try:
-            self._sql.set_value(asked.sql(self._text(self._table)))
+            self._boxes["sql"].set_value(asked.sql(self._said("table")))
         except Refused as refused:
             self.page.complain(refused.field, refused.message)
 
@@ -333,10 +316,7 @@ class TablePanel(Panel):
             raise
         self._status.set_text("Nothing is paid yet.")
         self._error.set_text(found.error)
-        self._notes.clear()
-        with self._notes:
-            for note in found.notes:
-                ui.label(note).classes("tr-note")
+        lines(self._notes, found.notes)
         self._plots.set_visibility(True)
         self._curve.set_visibility(False)
         self._noise.set_visibility(bool(found.noise))
@@ -419,11 +399,10 @@ class LedgerCard:
         found = LedgerView()
         if name:
             found = await self.panel.page.slots.run("ledger", ledger_view, name)
-        self._answers.clear()
-        self._accounts.clear()
+        heads = ("answer", "question", "ε", "when", "")
+        marks = [f'data-paid="{receipt["position"]}"' for _, receipt in found.answers]
+        table(self._answers, heads if marks else (), starmap(_paid, found.answers), marks)
         with self._answers:
-            if found.answers:
-                self._list(found.answers)
             for key in found.unanswered:
                 ui.label(
                     f"Paid and not answered yet: request key {key}. Ask the same question with "
@@ -434,40 +413,28 @@ class LedgerCard:
                                     (one.delta, one.spent_delta, one.delta - one.spent_delta)))
                     for one in found.accounts]  # fmt: skip
             table(self._accounts, ("account", "budget", "spent", "left"), rows)
-            return
-        with self._accounts:
+        else:
             words = "There is no ledger here yet: it is made with the first answer."
-            ui.label(words if name else "Name a ledger above.").classes("tr-note")
-
-    def _list(self, answers: tuple[tuple[str, dict[str, Any]], ...]) -> None:
-        with ui.element("table").classes("tr-table tr-answers"):
-            with ui.element("tr"):
-                for head in ("answer", "question", "ε", "when", ""):
-                    with ui.element("th"):
-                        ui.label(head)
-            for said, receipt in answers:
-                with ui.element("tr").props(f'data-paid="{receipt["position"]}"'):
-                    self._row(said, receipt)
-
-    def _row(self, said: str, receipt: dict[str, Any]) -> None:
-        paid = Fraction(receipt["charges"][0]["amount"])
-        for text in (said, receipt.get("sql", ""), shown(paid),
-                     f"{receipt['time'][:10]} {receipt['time'][11:16]}"):  # fmt: skip
-            with ui.element("td"):
-                ui.label(str(text))
-        with ui.element("td"):
-            ui.button(icon="download", on_click=lambda: _save(receipt)).props(
-                f'flat dense round size=11px aria-label="Receipt {receipt["position"]}"'
-            )
+            lines(self._accounts, [words if name else "Name a ledger above."])
 
 
 def _amount(epsilon: Fraction, delta: Fraction) -> str:
     return shown(epsilon) + (f", δ = {float(delta):g}" if delta else "")
 
 
-def _save(receipt: dict[str, Any]) -> None:
-    text = json.dumps(receipt, ensure_ascii=False, indent=1)
-    ui.download.content(text, f"receipt-{receipt['position']}.json")
+def _paid(said: str, receipt: dict[str, Any]) -> tuple[str | Callable[[], object], ...]:
+    """Return the row of an answer, with a button that saves its receipt."""
+    text, when = json.dumps(receipt, ensure_ascii=False, indent=1), receipt["time"]
+    number, price = receipt["position"], Fraction(receipt["charges"][0]["amount"])
+
+    def button() -> None:
+        save = partial(ui.download.content, text, f"receipt-{number}.json")
+        ui.button(icon="download", on_click=save).props(
+            f'flat dense round size=11px aria-label="Receipt {number}"'
+        )
+
+    sql = str(receipt.get("sql", ""))
+    return said, sql, shown(price), f"{when[:10]} {when[11:16]}", button
 
 
 class Confirm:
