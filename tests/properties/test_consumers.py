@@ -213,7 +213,3 @@ def test_monotone_is_the_definition(rows: list[list[int]]) -> None:
     ]
     assert found.result == (not triples)
     assert found.witness is None or found.witness in triples
-    mirrored = all(
-        rows[i][i - d] == rows[i][i + d] for i in range(4) for d in range(1, min(i, 3 - i) + 1)
-    )
-    assert found.symmetric == mirrored

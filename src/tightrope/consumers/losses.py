@@ -27,6 +27,8 @@ from tightrope.graphs import AnswerGraph, Clique
 from tightrope.kinds import LOSSES, forms
 from tightrope.texts import read_call
 
+Triple = tuple[int, int, int]
+
 
 class Monotone(NamedTuple):
     r"""Whether a loss is monotone, with the triple that shows it is not.
@@ -38,39 +40,22 @@ class Monotone(NamedTuple):
     witness
         ``(i, k, k')`` as nodes, with k between i and k' and :math:`\ell(i,k) > \ell(i,k')`;
         ``None`` when monotone.
-    symmetric
-        Whether it also depends on i and :math:`|i-k|` alone, as [C, §2.3] asks: guesses equally
-        far on either side cost the same.
-    unequal
-        ``(i, k, k')`` equally far from i on either side with different losses, or ``None``.
     """
 
     result: bool
-    witness: tuple[int, int, int] | None
-    symmetric: bool
-    unequal: tuple[int, int, int] | None
+    witness: Triple | None
 
 
-def _monotone(order: NDArray[np.int64], losses: Callable[[int], NDArray[Any]]) -> Monotone:
-    """Compare the losses of guesses in order, truth by truth; stop at the first witnesses."""
-    witness = unequal = None
+def _first_fall(order: NDArray[np.int64], losses: Callable[[int], NDArray[Any]]) -> Triple | None:
+    """Compare the losses of guesses in order, truth by truth; stop at the first that falls."""
     for place, i in enumerate(order.tolist()):
         line = losses(i)
-        right, left = line[place:], line[place::-1]
-        for way, side in ((1, right), (-1, left)):
+        for way, side in ((1, line[place:]), (-1, line[place::-1])):
             falls = np.flatnonzero(side[1:] < side[:-1])
-            if witness is None and len(falls):
-                step = int(falls[0])
-                near, far = place + way * step, place + way * (step + 1)
-                witness = (i, int(order[near]), int(order[far]))
-        both = min(len(right), len(left))
-        differ = np.flatnonzero(right[:both] != left[:both])
-        if unequal is None and len(differ):
-            step = int(differ[0])
-            unequal = (i, int(order[place - step]), int(order[place + step]))
-        if witness is not None and unequal is not None:
-            break
-    return Monotone(witness is None, witness, unequal is None, unequal)
+            if len(falls):
+                near = place + way * int(falls[0])
+                return i, int(order[near]), int(order[near + way])
+    return None
 
 
 class Loss(ABC):
@@ -155,13 +140,13 @@ class Loss(ABC):
         r"""(p, s) with :math:`\ell(i,k) = s\,|i-k|^p` for all nodes, p = 1 or 2, or ``None``."""
         return None
 
-    def monotone_along(self, order: NDArray[np.int64]) -> Monotone:
-        """Decide whether the loss never falls away from the truth, for answers in this order.
+    def falls_along(self, order: NDArray[np.int64]) -> Triple | None:
+        """Return nodes (i, k, k') in this order of which k' costs less than k, or ``None``.
 
         By comparing the numbers that the loss holds, without a tolerance.
         """
         self._check_matrix("deciding whether this loss is monotone")
-        return _monotone(order, lambda i: self.row(i)[order])
+        return _first_fall(order, lambda i: self.row(i)[order])
 
     def guess_label(self, k: int) -> Hashable:
         """Return what guess k says."""
@@ -403,9 +388,9 @@ class BinaryLoss(_GraphLoss):
         """Yes: an automorphism takes right guesses to right guesses."""
         return True
 
-    def monotone_along(self, order: NDArray[np.int64]) -> Monotone:
-        """Yes, in any order."""
-        return Monotone(True, None, True, None)
+    def falls_along(self, order: NDArray[np.int64]) -> Triple | None:
+        """Return ``None``: every wrong guess costs 1."""
+        return None
 
     def columns(self, guesses: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the columns of several guesses side by side."""
@@ -460,11 +445,11 @@ class DistanceLoss(_GraphLoss):
         """|i-k| on a path in node order."""
         return (1, Fraction(1)) if self.graph.power == 1 else None
 
-    def monotone_along(self, order: NDArray[np.int64]) -> Monotone:
-        """Decide from the graph where it is the power of a path, in node order."""
+    def falls_along(self, order: NDArray[np.int64]) -> Triple | None:
+        """Return a triple that shows it to fall; none on a power of a path in its own order."""
         if self.graph.power is not None and (np.diff(order) == 1).all():
-            return Monotone(True, None, True, None)
-        return super().monotone_along(order)
+            return None
+        return super().falls_along(order)
 
     def expected(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         r"""Return :math:`\sum_i w_{io}\,d(i,k)`; on a power of a path from sums."""
@@ -570,30 +555,21 @@ class CoordinateLoss(_GraphLoss):
         steps = np.diff(self._line)
         return (self.power, self.exact(0, 1)) if (steps == steps[0]).all() else None
 
-    def monotone_along(self, order: NDArray[np.int64]) -> Monotone:
-        """Decide from the numbers along the order, exactly.
-
-        Where the numbers turn at k, one of the two beside k is closer to the other than to k:
-        that is a witness. Where the steps to the two sides differ, so do the losses.
-        """
+    def falls_along(self, order: NDArray[np.int64]) -> Triple | None:
+        """Return a triple that shows it to fall: on a line, where the numbers turn."""
         if self.coordinates.shape[1] != 1:
             # Rounding in a rule must not decide: the fractions themselves are compared.
-            return _monotone(
+            return _first_fall(
                 order, lambda i: np.array([self.exact(i, int(k)) for k in order], dtype=object)
             )
         if self.step_rule is not None and (np.diff(order) == 1).all():
-            return Monotone(True, None, True, None)
+            return None
         steps = np.diff(self._line[order])
-        left, right = steps[:-1], steps[1:]
-        witness = unequal = None
-        for place in np.flatnonzero((left > 0) != (right > 0))[:1]:
+        for place in np.flatnonzero((steps[:-1] > 0) != (steps[1:] > 0))[:1]:
             before, here, after = map(int, order[place : place + 3])
-            closer = abs(left[place]) > abs(right[place])
-            witness = (before, here, after) if closer else (after, here, before)
-        for place in np.flatnonzero(np.abs(left) != np.abs(right))[:1]:
-            before, here, after = map(int, order[place : place + 3])
-            unequal = (here, before, after)
-        return Monotone(witness is None, witness, unequal is None, unequal)
+            closer = abs(steps[place]) > abs(steps[place + 1])
+            return (before, here, after) if closer else (after, here, before)
+        return None
 
     def expected(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         r"""Return :math:`\sum_i w_{io}\,\ell(i,k)` from sums and partial sums of the weights."""
@@ -689,7 +665,8 @@ def is_monotone(loss: Loss, graph: AnswerGraph) -> Monotone:
             f"a monotone loss has the {graph.size} answers of {graph.name} as truths and as "
             f"guesses, got {loss.size} and {loss.guess_count}"
         )
-    return loss.monotone_along(order)
+    witness = loss.falls_along(order)
+    return Monotone(witness is None, witness)
 
 
 def loss(value: Any, graph: AnswerGraph, *, folder: str | Path = ".") -> Loss:

@@ -142,6 +142,15 @@ class Prior:
         positive = self.probabilities[self.probabilities > 0]
         return float(-(positive * np.log2(positive)).sum()) + 0.0
 
+    @property
+    def guessing_entropy(self) -> float:
+        """The expected number of guesses until the right one, the likeliest first.
+
+        >>> Prior([0.5, 0.25, 0.25]).guessing_entropy
+        1.75
+        """
+        return float(np.sort(self.probabilities)[::-1] @ np.arange(1, self.size + 1))
+
     def __len__(self) -> int:
         return self.size
 

@@ -37,5 +37,4 @@ from tightrope.leakage.measures import (
     posterior_min_entropy as posterior_min_entropy,
     posterior_vulnerability as posterior_vulnerability,
     repeated_composition as repeated_composition,
-    vulnerability as vulnerability,
 )

@@ -3,7 +3,8 @@ r"""How uncertain a secret is, and what a channel tells about it [B, §2.1].
 A secret has a prior :math:`\pi`. Its *vulnerability* is the chance of guessing it in one try,
 its min-entropy the same in bits, its Shannon entropy the bits needed to write it down, its
 guessing entropy the expected number of guesses until the right one. Every measure of leakage
-compares this uncertainty before and after an output is seen. The matrix is read once, in blocks
+compares this uncertainty before (:class:`~tightrope.consumers.Prior` tells it) and after an output
+is seen. The matrix is read once, in blocks
 of rows. In all functions ``prior=None`` means the uniform prior.
 
 Structured channels are measured without a matrix: where coordinates are independent
@@ -16,6 +17,7 @@ output came, not by the order.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -33,6 +35,7 @@ from tightrope.consumers import Prior
 from tightrope.consumers.evaluate import parts, right_guess, small_blocks
 from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs import AnswerGraph, Histograms
+from tightrope.graphs.base import frozen
 from tightrope.queries import Query
 
 Array = NDArray[np.float64]
@@ -70,45 +73,6 @@ def as_prior(prior: PriorLike, count: int | None = None) -> Prior:
     return found
 
 
-def vulnerability(prior: PriorLike) -> float:
-    r"""Return :math:`V(\pi) = \max_i \pi_i`: the chance of a right guess in one try [B, §2.1].
-
-    >>> vulnerability([0.5, 0.25, 0.25])
-    0.5
-    """
-    return as_prior(prior).maximum
-
-
-def min_entropy(prior: PriorLike) -> float:
-    r"""Return :math:`H_\infty(\pi) = -\log_2 \max_i \pi_i` in bits [B, §2.1].
-
-    >>> min_entropy([0.5, 0.25, 0.25])
-    1.0
-    """
-    return as_prior(prior).min_entropy
-
-
-def shannon_entropy(prior: PriorLike) -> float:
-    r"""Return :math:`H(\pi) = -\sum_i \pi_i \log_2 \pi_i` in bits.
-
-    >>> shannon_entropy([0.5, 0.25, 0.25])
-    1.5
-    """
-    return as_prior(prior).entropy
-
-
-def guessing_entropy(prior: PriorLike) -> float:
-    r"""Return the expected number of guesses when the likeliest secrets are tried first.
-
-    :math:`G(\pi) = \sum_k k\,\pi_{(k)}` with :math:`\pi_{(1)} \ge \pi_{(2)} \ge \dots`
-
-    >>> guessing_entropy([0.5, 0.25, 0.25])
-    1.75
-    """
-    falling = np.sort(as_prior(prior).probabilities)[::-1]
-    return float(falling @ np.arange(1, len(falling) + 1))
-
-
 def gain_matrix(gain: ArrayLike, secrets: int) -> NDArray[np.float64]:
     r"""Return a gain matrix as an array: one row for each secret, one column for each guess.
 
@@ -143,16 +107,6 @@ def g_vulnerability(prior: PriorLike, gain: ArrayLike) -> float:
     """
     pi = as_prior(prior).probabilities
     return float((pi @ gain_matrix(gain, len(pi))).max())
-
-
-def bits_of(p: NDArray[np.float64]) -> float:
-    """Return the Shannon entropy in bits of an array of probabilities; 0 log 0 is 0.
-
-    >>> bits_of(np.array([0.5, 0.5, 0.0]))
-    1.0
-    """
-    seen = p[p > 0]
-    return -float(seen @ np.log2(seen)) + 0.0
 
 
 def posterior_vulnerability(channel: Channel, prior: PriorLike = None) -> float:
@@ -287,13 +241,15 @@ def mutual_information(channel: Channel, prior: PriorLike = None) -> float:
         found = symmetric_information(channel)
         if found is not None:
             return found
+    from scipy.special import entr
+
     pi = known.probabilities
     output, rows = np.zeros(channel.shape[1]), 0.0
     for start, block in small_blocks(channel):
         share = pi[start : start + len(block)]
         output += share @ block
-        rows += float(share @ _row_entropies(block))
-    return max(0.0, bits_of(output) - rows)
+        rows += float(share @ entr(block).sum(axis=1))
+    return max(0.0, float(entr(output).sum()) - rows) / math.log(2)
 
 
 def posterior_shannon_entropy(channel: Channel, prior: PriorLike = None) -> float:
@@ -318,11 +274,6 @@ def posterior_guessing_entropy(channel: Channel, prior: PriorLike = None) -> flo
     joint = channel.matrix() * pi[:, None]
     joint.sort(axis=0)
     return float((np.arange(len(pi), 0, -1) @ joint).sum())
-
-
-def _row_entropies(block: Array) -> Array:
-    logs = np.log2(block, out=np.zeros_like(block), where=block > 0)
-    return np.asarray(-np.einsum("ij,ij->i", block, logs))
 
 
 def symmetric_information(channel: Channel) -> float | None:
@@ -401,7 +352,7 @@ def posterior(channel: Channel, output: int, prior: PriorLike = None) -> Array:
     return np.asarray(joint / total)
 
 
-def hyper(channel: Channel, prior: PriorLike = None, *, decimals: int = 12) -> Hyper:
+def hyper(channel: Channel, prior: PriorLike = None) -> Hyper:
     """Return the hyper-distribution of a prior through a channel.
 
     Outputs that lead to the same posterior (proportional columns) are one, and outputs that
@@ -413,8 +364,6 @@ def hyper(channel: Channel, prior: PriorLike = None, *, decimals: int = 12) -> H
         Any channel whose matrix fits.
     prior
         Prior over the inputs; uniform by default.
-    decimals
-        Posteriors whose probabilities agree to this many decimals count as one.
 
     Examples
     --------
@@ -422,27 +371,17 @@ def hyper(channel: Channel, prior: PriorLike = None, *, decimals: int = 12) -> H
     >>> hyper(GeometricChannel(5, 1)).outer.round(4).tolist()
     [0.2297, 0.2297, 0.1854, 0.1775, 0.1775]
     """
-    pi = as_prior(prior, channel.shape[0]).probabilities
-    joint = channel.matrix() * pi[:, None]
-    mass = joint.sum(axis=0)
-    seen = np.flatnonzero(mass > 0)
-    beliefs = (joint[:, seen] / mass[seen]).T
-    _, group = np.unique(beliefs.round(decimals), axis=0, return_inverse=True)
-    group = group.ravel()
-    outer: Array = np.bincount(group, weights=mass[seen]).astype(np.float64)
-    rows = np.zeros((len(outer), len(pi)))
-    np.add.at(rows, group, joint[:, seen].T)
-    # Stable order: likeliest first, then by first output.
-    first = np.full(len(outer), channel.shape[1])
-    np.minimum.at(first, group, seen)
-    order = np.lexsort((first, -outer.round(decimals)))
-    members = tuple(tuple(int(o) for o in seen[group == k]) for k in order)
-    return Hyper(_frozen(outer[order]), _frozen(rows[order] / outer[order][:, None]), members)
-
-
-def _frozen(array: Array) -> Array:
-    array.flags.writeable = False
-    return array
+    known = as_prior(prior, channel.shape[0])
+    pi, possible = known.probabilities, known.support
+    groups = reduced(Channel(channel.matrix()[possible])).groups
+    joint = np.zeros((len(groups), len(pi)))
+    joint[:, possible] = [channel.matrix()[possible][:, list(g)].sum(axis=1) for g in groups]
+    joint *= pi
+    outer = joint.sum(axis=1)
+    # Likeliest first; of those that are equally likely, by their first output.
+    order = np.argsort(-outer.round(12), kind="stable")
+    found = frozen(outer[order]), frozen(joint[order] / outer[order, None])
+    return Hyper(*found, tuple(groups[k] for k in order))
 
 
 @dataclass(frozen=True)
@@ -571,13 +510,10 @@ def predicate_capacity(
     if len(classes) == 1:
         return PredicateCapacity(0.0, 0.0, True, (0,))
     exact = len(classes) == 2 or math.prod(map(len, rows)) <= choices
-    if len(classes) == 2:
-        best, chosen = _worst_pair(matrix, rows[0], rows[1])
-    elif exact:
-        best, chosen = max(
-            (float(matrix[list(choice)].max(axis=0).sum()), tuple(map(int, choice)))
-            for choice in itertools.product(*rows)
-        )
+    if exact:
+        *others, last = rows
+        tried = (_best_of(matrix, choice, last) for choice in itertools.product(*others))
+        best, chosen = max(tried, key=lambda found: found[0])
     else:
         best, chosen = _climb(matrix, rows)
     upper = best if exact else min(len(classes), float(matrix.max(axis=0).sum()))
@@ -601,17 +537,13 @@ def _classes(
     return tuple(places), member
 
 
-def _worst_pair(
-    matrix: Array, first: NDArray[np.int64], second: NDArray[np.int64]
+def _best_of(
+    matrix: Array, chosen: Sequence[Any], group: NDArray[np.int64]
 ) -> tuple[float, tuple[int, ...]]:
-    best = 0.0
-    chosen: tuple[int, ...] = (0, 0)
-    for i in first:
-        totals = np.maximum(matrix[second], matrix[i]).sum(axis=1)
-        place = int(totals.argmax())
-        if totals[place] > best:
-            best, chosen = float(totals[place]), (int(i), int(second[place]))
-    return best, chosen
+    """Add the secret of a group that tells most beside those chosen; the total comes first."""
+    totals = np.maximum(matrix[group], matrix[list(chosen)].max(axis=0)).sum(axis=1)
+    place = int(totals.argmax())
+    return float(totals[place]), (*map(int, chosen), int(group[place]))
 
 
 def _climb(matrix: Array, rows: list[NDArray[np.int64]]) -> tuple[float, tuple[int, ...]]:
@@ -621,17 +553,15 @@ def _climb(matrix: Array, rows: list[NDArray[np.int64]]) -> tuple[float, tuple[i
     while better:
         better = False
         for c, group in enumerate(rows):
-            others = matrix[[i for k, i in enumerate(chosen) if k != c]].max(axis=0)
-            totals = np.maximum(matrix[group], others).sum(axis=1)
-            place = int(totals.argmax())
-            if totals[place] > best * (1 + 1e-12):
-                best, chosen[c], better = float(totals[place]), int(group[place]), True
+            total, found = _best_of(matrix, chosen[:c] + chosen[c + 1 :], group)
+            if total > best * (1 + 1e-12):
+                best, chosen[c], better = total, found[-1], True
     return best, tuple(chosen)
 
 
 @dataclass(frozen=True)
 class Composition:
-    """What a composition leaks.
+    """What a mechanism leaks that is applied several times.
 
     Attributes
     ----------
@@ -654,46 +584,6 @@ class Composition:
     leakage_bits: float
     shannon_bits: float
     epsilon: float | None
-
-
-def composition(
-    channel: Channel, prior: PriorLike = None, *, graph: AnswerGraph | None = None
-) -> Composition:
-    r"""Measure mechanisms that were joined to one channel.
-
-    Two with independent noise on the same true answer are :func:`~tightrope.channels.parallel`:
-    their smallest ε can be less than the sum of the two, if they are worst in different places.
-    One after another, where the second sees only the output of the first, they are a
-    :func:`~tightrope.channels.cascade`, which leaks no more than either of the two.
-
-    Parameters
-    ----------
-    channel
-        The channel of all outputs.
-    prior
-        Prior over the inputs; uniform by default.
-    graph
-        The answer graph, when the smallest ε is wanted.
-
-    Examples
-    --------
-    >>> from tightrope.channels import Channel, cascade, parallel
-    >>> from tightrope.graphs import PathPower
-    >>> one, two = Channel([[0.5, 0.5], [0.25, 0.75]]), Channel([[0.5, 0.5], [0.75, 0.25]])
-    >>> found = composition(parallel(one, two), graph=PathPower(2))
-    >>> round(found.vulnerability, 6), round(math.exp(found.epsilon), 6)
-    (0.65625, 4.0)
-    >>> response = Channel([[0.75, 0.25], [0.25, 0.75]])
-    >>> composition(cascade(response, response)).vulnerability
-    0.625
-    """
-    known = as_prior(prior, channel.shape[0])
-    return Composition(
-        posterior_vulnerability(channel, known),
-        min_entropy_leakage(channel, known),
-        mutual_information(channel, known),
-        None if graph is None else smallest_epsilon(channel, graph).value,
-    )
 
 
 def repeated_composition(
@@ -742,7 +632,7 @@ def repeated_composition(
             sum(k * each.shannon_bits for k, each in found),
             epsilon,
         )
-    from scipy.special import gammaln
+    from scipy.special import gammaln, rel_entr
 
     matrix = reduced(channel).channel.matrix()
     cases = math.comb(times + matrix.shape[1] - 1, matrix.shape[1] - 1)
@@ -756,26 +646,16 @@ def repeated_composition(
         logs = np.maximum(np.log(matrix), -1e200).T
         start = np.log(known.probabilities)
     total, scattered = 0.0, 0.0
-    for types in _types(times, matrix.shape[1]):
+    # All ways to spread the repetitions over the outputs, some of them at once.
+    everything, at_once = Histograms(times, matrix.shape[1]).vectors, 50_000
+    for low in range(0, cases, at_once):
+        types = everything[low : low + at_once]
         ways = gammaln(times + 1) - gammaln(types + 1).sum(axis=1)
         joint = np.exp(types @ logs + start + ways[:, None])
         total += float(joint.max(axis=1).sum())
-        scattered += _scattered(joint.T)
+        scattered -= float(rel_entr(joint, joint.sum(axis=1, keepdims=True)).sum()) / math.log(2)
     bits = math.log2(total / known.maximum), known.entropy - scattered
     return Composition(total, max(0.0, bits[0]), max(0.0, bits[1]), epsilon)
-
-
-def _scattered(joint: Array) -> float:
-    """Return Σ_o p(o) H(A|o) in bits from joint probabilities, secrets × outputs."""
-    mass = np.broadcast_to(joint.sum(axis=0), joint.shape)
-    seen = joint > 0
-    return -float((joint[seen] * np.log2(joint[seen] / mass[seen])).sum())
-
-
-def _types(times: int, kinds: int, at_once: int = 50_000) -> list[NDArray[np.int64]]:
-    """Return all ways to write a number as an ordered sum of ``kinds`` non-negative ones."""
-    whole = Histograms(times, kinds).vectors
-    return [whole[low : low + at_once] for low in range(0, len(whole), at_once)]
 
 
 #: Largest number of databases that are gone through when a query has no rule.
@@ -845,7 +725,11 @@ def individual_leakage(channel: Channel, query: Query) -> IndividualLeakage:
         return _of_databases(channel, query)
     width = _window(query)
     if width is not None:
-        return _of_windows(channel, width)
+        starts = range(channel.shape[0] - width)
+        if isinstance(channel, GeometricChannel):
+            # In and beside a window the tops of the columns add up to the same wherever it lies.
+            starts = starts[:1]
+        return leakage_of_sets(channel, (range(i, i + width + 1) for i in starts))
     exact = _work(query) <= DATABASE_LIMIT
     return leakage_of_sets(channel, reachable(query) if exact else _cliques(query), exact=exact)
 
@@ -861,12 +745,9 @@ def leakage_of_sets(
     """
     best = 0.0
     where: tuple[int, ...] = (0,)
-    rows: dict[int, NDArray[np.float64]] = {}
+    row = functools.lru_cache(1024)(channel.row)
     for chosen in sets:
-        for i in chosen:
-            if i not in rows:
-                rows[i] = channel.row(i)
-        total = float(np.max([rows[i] for i in chosen], axis=0).sum())
+        total = float(np.max([row(i) for i in chosen], axis=0).sum())
         if total > best:
             best, where = total, tuple(int(i) for i in chosen)
     return IndividualLeakage(max(0.0, math.log2(best)) if best else 0.0, where, exact)
@@ -936,24 +817,6 @@ def _window(query: Query) -> int | None:
     values = query.values
     is_range = isinstance(values, range) and values.start == 0 and values.step == 1
     return len(values) - 1 if query.function is sum and is_range and values is not None else None
-
-
-def _of_windows(channel: Channel, width: int) -> IndividualLeakage:
-    first = tuple(range(width + 1))
-    if isinstance(channel, GeometricChannel):
-        # Inside the window every output keeps its diagonal, outside a tail of a/(1+a) is left
-        # on each side: the total is the same wherever the window lies.
-        a = channel.ratio
-        return IndividualLeakage(math.log2(1 + width * (1 - a) / (1 + a)), first, True)
-    from scipy.ndimage import maximum_filter1d
-
-    matrix = channel.matrix()
-    # The filter puts at each row the maximum of the rows around it; shift it to start there.
-    tops = maximum_filter1d(matrix, width + 1, axis=0, origin=-((width + 1) // 2), mode="nearest")
-    totals = tops[: len(matrix) - width].sum(axis=1)
-    place = int(totals.argmax())
-    bits = max(0.0, math.log2(totals[place]))
-    return IndividualLeakage(bits, tuple(range(place, place + width + 1)), True)
 
 
 def _of_databases(channel: KroneckerChannel, query: Query) -> IndividualLeakage:

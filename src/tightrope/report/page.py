@@ -20,7 +20,6 @@ from tightrope.leakage import (
     min_capacity,
     min_entropy_leakage,
     posterior_vulnerability,
-    vulnerability,
 )
 from tightrope.optimize import Design
 from tightrope.optimize.certificate import StretchedCertificate, UnboundedCertificate
@@ -196,7 +195,7 @@ def _leakage(design: Design) -> str:
     try:
         if not design.consumer.risk_averse:
             prior = design.consumer.prior
-            before = float(vulnerability(prior))
+            before = prior.maximum
             after = float(posterior_vulnerability(design.channel, prior))
             bits = float(min_entropy_leakage(design.channel, prior))
             lines.append(

@@ -4,28 +4,24 @@ import pytest
 
 from tightrope.consumers import Prior
 from tightrope.errors import InputError
-from tightrope.leakage import vulnerability
 from tightrope.leakage.measures import (
     as_prior,
     g_vulnerability,
     gain_matrix,
-    guessing_entropy,
-    min_entropy,
-    shannon_entropy,
 )
 
 
 def test_a_fair_die() -> None:
     die = Prior.uniform(6)
-    assert vulnerability(die) == pytest.approx(1 / 6)
-    assert min_entropy(die) == pytest.approx(math.log2(6))
-    assert shannon_entropy(die) == pytest.approx(math.log2(6))
-    assert guessing_entropy(die) == pytest.approx(3.5)
+    assert die.maximum == pytest.approx(1 / 6)
+    assert die.min_entropy == pytest.approx(math.log2(6))
+    assert die.entropy == pytest.approx(math.log2(6))
+    assert die.guessing_entropy == pytest.approx(3.5)
 
 
 def test_a_known_secret_has_no_entropy() -> None:
-    known = [0.0, 1.0, 0.0]
-    assert (min_entropy(known), shannon_entropy(known), guessing_entropy(known)) == (0, 0, 1)
+    known = Prior([0.0, 1.0, 0.0])
+    assert (known.min_entropy, known.entropy, known.guessing_entropy) == (0, 0, 1)
 
 
 def test_guesses_are_columns_of_the_gain() -> None:
