@@ -8,8 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 from tightrope.axioms import (
-    ApproximateBound,
-    TableBound,
+    PrivacyBound,
     check_axioms,
     dobrushin_optimum,
     is_generic_private,
@@ -33,7 +32,7 @@ from tightrope.graphs import Clique, Cycle, PathPower, Star, petersen
 def test_section_2_1_bounds():
     """ε-privacy is M(a) = min(e^ε a, 1 - e^-ε (1-a)); (ε,δ) adds δ."""
     e = math.exp(0.7)
-    pure, loose = ApproximateBound(0.7), ApproximateBound(0.7, "0.05")
+    pure, loose = PrivacyBound.approximate(0.7), PrivacyBound.approximate(0.7, "0.05")
     for a in np.linspace(0, 1, 11):
         assert pure(a) == pytest.approx(min(e * a, 1 - (1 - a) / e))
         assert loose(a) == pytest.approx(min(1, e * a + 0.05, 1 - (1 - a - 0.05) / e))
@@ -41,14 +40,19 @@ def test_section_2_1_bounds():
 
 def test_identity_is_allowed_by_the_laxest_definition_only():
     identity = IntegerChannel([[1, 0], [0, 1]])
-    assert is_generic_private(identity, PathPower(2), TableBound([(0, 1), (1, 1)]))
-    assert not is_generic_private(identity, PathPower(2), TableBound([(0, "999/1000"), (1, 1)]))
+    assert is_generic_private(identity, PathPower(2), PrivacyBound.table([(0, 1), (1, 1)]))
+    assert not is_generic_private(
+        identity, PathPower(2), PrivacyBound.table([(0, "999/1000"), (1, 1)])
+    )
 
 
 def test_prop_2_1_4():
     """The bound on log-odds is met with equality by randomised response."""
     channel, shift = IntegerChannel([[2, 1], [1, 2]]), math.log(2) - 1e-12
-    most, real = log_odds_bound(ApproximateBound("ln(2)"), shift), log_odds(channel, 0, 1, shift)
+    most, real = (
+        log_odds_bound(PrivacyBound.approximate("ln(2)"), shift),
+        log_odds(channel, 0, 1, shift),
+    )
     assert real.towards == pytest.approx(most.towards, abs=1e-9)
     assert real.away == pytest.approx(most.away, abs=1e-9)
 
@@ -79,7 +83,7 @@ def test_thm_2_2_5_item_v_for_m():
 
 
 def test_thm_2_3_1_any_concave_function_will_do():
-    table = TableBound([(0, "1/20"), ("1/4", "3/5"), ("3/4", "19/20"), (1, 1)])
+    table = PrivacyBound.table([(0, "1/20"), ("1/4", "3/5"), ("3/4", "19/20"), (1, 1)])
 
     def predicate(a, b):
         return b <= table.exact(a) and 1 - b <= table.exact(1 - a)

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tightrope.axioms import ApproximateBound, TableBound, is_generic_private
+from tightrope.axioms import PrivacyBound, is_generic_private
 from tightrope.axioms.generic import likelihood_curve
 from tightrope.axioms.predicates import _corners
 from tightrope.channels import cascade, hidden_choice, is_private, rational, smallest_epsilon
@@ -53,7 +53,7 @@ def tightest_table(*made):
                 _, below, above = likelihood_curve(channel, a, b)
                 for p, q in zip(below, above, strict=True):
                     points[p] = max(points.get(p, Fraction(0)), q)
-    return TableBound(_corners(sorted(points.items())))
+    return PrivacyBound.table(_corners(sorted(points.items())))
 
 
 remaps = channels(rows=4, columns=3)
@@ -75,14 +75,14 @@ def test_metric_privacy(one, two, remap, share):
     for made in (cascade(one, remap), hidden_choice([one, two], [share, 1 - share])):
         assert is_private(made, METRIC, level)
         assert is_generic_private(
-            made, METRIC, lambda i, h: ApproximateBound(level * METRIC.distance(i, h))
+            made, METRIC, lambda i, h: PrivacyBound.approximate(level * METRIC.distance(i, h))
         )
 
 
 @given(channels(), channels(), remaps, shares)
 def test_approximate_privacy(one, two, remap, share):
     delta = max(smallest_delta(c, UNIT, 2) for c in (one, two))
-    bound = ApproximateBound("ln(2)", delta)
+    bound = PrivacyBound.approximate("ln(2)", delta)
     for made in (one, cascade(one, remap), hidden_choice([one, two], [share, 1 - share])):
         found = is_generic_private(made, UNIT, bound)
         assert found.exact
@@ -110,7 +110,7 @@ def test_a_bound_for_each_pair(one, remap):
             points = {Fraction(0): Fraction(0), Fraction(1): Fraction(1)}
             for p, q in zip(below, above, strict=True):
                 points[p] = max(points.get(p, Fraction(0)), q)
-            bounds[a, b] = TableBound(_corners(sorted(points.items())))
+            bounds[a, b] = PrivacyBound.table(_corners(sorted(points.items())))
     assert is_generic_private(cascade(one, remap), UNIT, lambda a, b: bounds[a, b])
 
 
@@ -135,5 +135,5 @@ def test_a_definition_that_breaks_post_processing_is_caught():
 def test_what_is_not_private_stays_found_out(delta):
     """The checks above can fail: a sharper channel breaks the same bounds."""
     sharp = rational([["9/10", "1/10"], ["1/10", "9/10"], ["1/10", "9/10"]])
-    assert not is_generic_private(sharp, UNIT, ApproximateBound("ln(2)", delta))
+    assert not is_generic_private(sharp, UNIT, PrivacyBound.approximate("ln(2)", delta))
     assert not is_private(sharp, UNIT, "ln(8)")

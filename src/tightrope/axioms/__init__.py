@@ -1,14 +1,12 @@
 """Privacy definitions in general, their axioms, and universal optimality.
 
->>> from tightrope.axioms import ApproximateBound
->>> ApproximateBound("ln(2)")(0.25)
+>>> from tightrope.axioms import PrivacyBound
+>>> PrivacyBound.approximate("ln(2)")(0.25)
 0.5
 """
 
 from tightrope.axioms.generic import (
-    ApproximateBound as ApproximateBound,
-    FunctionBound as FunctionBound,
-    TableBound as TableBound,
+    PrivacyBound as PrivacyBound,
     is_generic_private as is_generic_private,
     log_odds as log_odds,
     log_odds_bound as log_odds_bound,

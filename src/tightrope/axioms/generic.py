@@ -19,7 +19,6 @@ An output moves the log-odds of a neighbouring answer h against the true answer 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -38,130 +37,8 @@ from tightrope.graphs import AnswerGraph
 GENERIC_TOLERANCE = 1e-9
 
 
-class PrivacyBound(ABC):
-    """A concave bound M with M(1) = 1.
-
-    Attributes
-    ----------
-    name
-        Text that describes the bound.
-
-    Examples
-    --------
-    >>> TableBound([(0, 0), (".5", ".75"), (1, 1)])(0.25)
-    0.375
-    """
-
-    name: str
-
-    @abstractmethod
-    def __call__(self, a: float) -> float:
-        """Return M(a)."""
-
-    def exact(self, a: Fraction) -> Fraction | None:
-        """Return M(a) in fractions, never above the real M(a), or ``None`` when not known."""
-        return None
-
-    def lower(self, a: float) -> float:
-        """Return m(a) = 1 - M(1-a) [D, Thm 2.2.5 (iii)]."""
-        return 1 - self(1 - a)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name}>"
-
-
-class ApproximateBound(PrivacyBound):
-    r"""(ε, δ)-privacy: :math:`M(a) = \min\{1,\; e^ε a + δ,\; 1 - e^{-ε}(1 - a - δ)\}`.
-
-    With δ = 0 it is ε-privacy, :math:`M(a) = \min\{e^ε a,\; 1 - e^{-ε}(1-a)\}` [D, §2.1].
-
-    Parameters
-    ----------
-    epsilon
-        The privacy level.
-    delta
-        δ in [0, 1]: a fraction, a text such as ``"1e-6"``, or a float read as it prints.
-
-    Examples
-    --------
-    >>> ApproximateBound("ln(2)").exact(Fraction(1, 4)), ApproximateBound("ln(2)", 0.1)(0.0)
-    (Fraction(1, 2), 0.1)
-    """
-
-    def __init__(self, epsilon: Level, delta: float | Fraction | str = 0) -> None:
-        self.epsilon = Epsilon.of(epsilon)
-        self.delta = _fraction(delta, "δ")
-        if not 0 <= self.delta <= 1:
-            raise InputError(f"δ must be in [0, 1], got {delta}")
-        self._growth = 1 / self.epsilon.alpha
-        tail = f", {float(self.delta):g}" if self.delta else ""
-        self.name = f"ε = {self.epsilon}{tail}"
-
-    def __call__(self, a: float) -> float:
-        """Return M(a)."""
-        delta = float(self.delta)
-        return min(1.0, self._growth * a + delta, 1 - (1 - a - delta) / self._growth)
-
-    def lower(self, a: float) -> float:
-        """Return m(a), without cancellation near 0."""
-        delta = float(self.delta)
-        return max(0.0, (a - delta) / self._growth, 1 - delta - self._growth * (1 - a))
-
-    def exact(self, a: Fraction) -> Fraction:
-        """Return M(a) with the rational ratio of ε, which is never above e^ε."""
-        ratio = self.epsilon.ratio
-        return min(Fraction(1), ratio * a + self.delta, 1 - (1 - a - self.delta) / ratio)
-
-
-class TableBound(PrivacyBound):
-    """A bound that is linear between given points, in fractions.
-
-    Parameters
-    ----------
-    points
-        Pairs (a, M(a)) with a increasing from 0 to 1 and M(1) = 1, concave.
-
-    Examples
-    --------
-    >>> TableBound([(0, "1/10"), (1, 1)]).exact(Fraction(1, 2))
-    Fraction(11, 20)
-    >>> TableBound([(0, 0), (".5", ".25"), (1, 1)])
-    Traceback (most recent call last):
-    ...
-    tightrope.errors.InputError: a bound must be concave, but its slope grows at a = 1/2
-    """
-
-    def __init__(self, points: Iterable[tuple[Any, Any]]) -> None:
-        self.points = tuple((_fraction(a, "a"), _fraction(b, "M(a)")) for a, b in points)
-        places = [a for a, _ in self.points]
-        if len(places) < 2 or places[0] != 0 or places[-1] != 1 or self.points[-1][1] != 1:
-            raise InputError("a table must go from a = 0 to a = 1 with M(1) = 1")
-        if any(a >= b for a, b in pairwise(places)):
-            raise InputError("a table must list its places in increasing order")
-        if any(not 0 <= b <= 1 for _, b in self.points):
-            raise InputError("M(a) must be in [0, 1]")
-        self._slopes = [(d - b) / (c - a) for (a, b), (c, d) in pairwise(self.points)]
-        for place, (before, after) in zip(places[1:], pairwise(self._slopes), strict=False):
-            if after > before:
-                raise InputError(f"a bound must be concave, but its slope grows at a = {place}")
-        self._floats = np.array([[float(a), float(b)] for a, b in self.points])
-        self.name = f"table of {len(places)} points"
-
-    def __call__(self, a: float) -> float:
-        """Return M(a)."""
-        return float(np.interp(a, self._floats[:, 0], self._floats[:, 1]))
-
-    def exact(self, a: Fraction) -> Fraction:
-        """Return M(a)."""
-        # A concave function is the least of the lines through its pieces.
-        return min(
-            b + slope * (a - place)
-            for (place, b), slope in zip(self.points, self._slopes, strict=False)
-        )
-
-
-class FunctionBound(PrivacyBound):
-    """A bound given as a Python function, tested at some points.
+class PrivacyBound:
+    """A concave bound M with M(1) = 1: a Python function, tested at some points.
 
     Parameters
     ----------
@@ -171,29 +48,39 @@ class FunctionBound(PrivacyBound):
         What it is called.
     samples
         At how many points it is tested.
+    lines
+        Slope and height at 0 of straight lines of which M is the least, where it is known exactly.
+
+    Attributes
+    ----------
+    points
+        The pairs (a, M(a)) of a table.
 
     Examples
     --------
-    >>> FunctionBound(lambda a: a**0.5, "root")(0.25)
+    >>> PrivacyBound(lambda a: a**0.5, "root")(0.25)
     0.5
-    >>> FunctionBound(lambda a: a * a)
+    >>> PrivacyBound(lambda a: a * a)
     Traceback (most recent call last):
     ...
     tightrope.errors.InputError: a bound must be concave, but M(0.00390625) = 1.52588e-05 lies ...
     """
 
     def __init__(
-        self, function: Callable[[float], float], name: str = "function", samples: int = 257
+        self,
+        function: Callable[[float], float],
+        name: str = "function",
+        *,
+        samples: int = 257,
+        lines: Iterable[tuple[Fraction, Fraction]] = (),
     ) -> None:
-        self._function = function
-        self.name = name
+        self._function, self.name, self.lines = function, name, tuple(lines)
+        self.points: tuple[tuple[Fraction, Fraction], ...] = ()
         grid = [k / (samples - 1) for k in range(samples)]
         values = [self(a) for a in grid]
         if abs(values[-1] - 1) > GENERIC_TOLERANCE:
             raise InputError(f"a bound must have M(1) = 1, got {values[-1]:g}")
-        for a, (low, here, high) in zip(
-            grid[1:], zip(values, values[1:], values[2:], strict=False), strict=False
-        ):
+        for a, low, here, high in zip(grid[1:], values, values[1:], values[2:], strict=False):
             if not math.isfinite(here) or not -GENERIC_TOLERANCE <= here <= 1 + GENERIC_TOLERANCE:
                 raise InputError(f"M(a) must be in [0, 1], got M({a:g}) = {here:g}")
             if here < (low + high) / 2 - GENERIC_TOLERANCE:
@@ -202,9 +89,93 @@ class FunctionBound(PrivacyBound):
                     "its neighbours"
                 )
 
+    @classmethod
+    def _least(cls, lines: list[tuple[Fraction, Fraction]], name: str) -> PrivacyBound:
+        floats = [(float(slope), float(height)) for slope, height in lines]
+        return cls(lambda a: min(slope * a + b for slope, b in floats), name, lines=lines)
+
+    @classmethod
+    def approximate(cls, epsilon: Level, delta: float | Fraction | str = 0) -> PrivacyBound:
+        r"""Return (ε, δ)-privacy, :math:`\min\{1,\; e^ε a + δ,\; 1 - e^{-ε}(1 - a - δ)\}`.
+
+        With δ = 0 it is ε-privacy, :math:`M(a) = \min\{e^ε a,\; 1 - e^{-ε}(1-a)\}` [D, §2.1].
+
+        Parameters
+        ----------
+        epsilon
+            The privacy level.
+        delta
+            δ in [0, 1]: a fraction, a text such as ``"1e-6"``, or a float read as it prints.
+
+        Examples
+        --------
+        >>> bound = PrivacyBound.approximate("ln(2)", 0.1)
+        >>> bound.exact(Fraction(1, 4)), bound(0.0)
+        (Fraction(3, 5), 0.1)
+        """
+        level, spared = Epsilon.of(epsilon), _fraction(delta, "δ")
+        if not 0 <= spared <= 1:
+            raise InputError(f"δ must be in [0, 1], got {delta}")
+        ratio, tail = level.ratio, f", {float(spared):g}" if spared else ""
+        lines = [
+            (Fraction(0), Fraction(1)),
+            (ratio, spared),
+            (1 / ratio, 1 - (1 - spared) / ratio),
+        ]
+        return cls._least(lines, f"ε = {level}{tail}")
+
+    @classmethod
+    def table(cls, points: Iterable[tuple[Any, Any]]) -> PrivacyBound:
+        """Return a bound that is linear between given points, in fractions.
+
+        Parameters
+        ----------
+        points
+            Pairs (a, M(a)) with a increasing from 0 to 1 and M(1) = 1, concave.
+
+        Examples
+        --------
+        >>> PrivacyBound.table([(0, "1/10"), (1, 1)]).exact(Fraction(1, 2))
+        Fraction(11, 20)
+        >>> PrivacyBound.table([(0, 0), (".5", ".25"), (1, 1)])
+        Traceback (most recent call last):
+        ...
+        tightrope.errors.InputError: a bound must be concave, but its slope grows at a = 1/2
+        """
+        given = tuple((_fraction(a, "a"), _fraction(b, "M(a)")) for a, b in points)
+        places = [a for a, _ in given]
+        if len(places) < 2 or places[0] != 0 or places[-1] != 1 or given[-1][1] != 1:
+            raise InputError("a table must go from a = 0 to a = 1 with M(1) = 1")
+        if any(a >= b for a, b in pairwise(places)):
+            raise InputError("a table must list its places in increasing order")
+        if any(not 0 <= b <= 1 for _, b in given):
+            raise InputError("M(a) must be in [0, 1]")
+        slopes = [(d - b) / (c - a) for (a, b), (c, d) in pairwise(given)]
+        for place, (before, after) in zip(places[1:], pairwise(slopes), strict=False):
+            if after > before:
+                raise InputError(f"a bound must be concave, but its slope grows at a = {place}")
+        # A concave function is the least of the lines through its pieces.
+        lines = [(slope, b - slope * a) for slope, (a, b) in zip(slopes, given, strict=False)]
+        made = cls._least(lines, f"table of {len(places)} points")
+        made.points = given
+        return made
+
     def __call__(self, a: float) -> float:
         """Return M(a)."""
         return float(self._function(a))
+
+    def exact(self, a: Fraction) -> Fraction | None:
+        """Return a bound on M(a) from below as a fraction, M(a) itself where it is one."""
+        return min((slope * a + height for slope, height in self.lines), default=None)
+
+    def lower(self, a: float) -> float:
+        """Return m(a) = 1 - M(1 - a)."""
+        if not self.lines:
+            return 1 - self(1 - a)
+        return max(float(1 - height - slope) + float(slope) * a for slope, height in self.lines)
+
+    def __repr__(self) -> str:
+        return f"<PrivacyBound {self.name}>"
 
 
 def _fraction(value: Any, what: str) -> Fraction:
@@ -288,9 +259,9 @@ def is_generic_private(
     --------
     >>> from tightrope.graphs import PathPower
     >>> leaky = IntegerChannel([[9, 0, 1], [0, 9, 1]])
-    >>> bool(is_generic_private(leaky, PathPower(2), ApproximateBound(1, "0.9")))
+    >>> bool(is_generic_private(leaky, PathPower(2), PrivacyBound.approximate(1, "0.9")))
     True
-    >>> bool(is_generic_private(leaky, PathPower(2), ApproximateBound(1, "0.89")))
+    >>> bool(is_generic_private(leaky, PathPower(2), PrivacyBound.approximate(1, "0.89")))
     False
     """
     check_sizes(channel, graph)
@@ -369,7 +340,7 @@ def _rule(bound: Rule | Level) -> Callable[[int, int], PrivacyBound]:
     if isinstance(bound, PrivacyBound):
         return lambda i, h: bound
     if isinstance(bound, Epsilon | int | float | str | Fraction):
-        one = ApproximateBound(bound)
+        one = PrivacyBound.approximate(bound)
         return lambda i, h: one
     return bound
 
@@ -406,10 +377,10 @@ def log_odds_bound(bound: PrivacyBound, shift: float) -> LogOdds:
 
     Examples
     --------
-    >>> sharp = log_odds_bound(ApproximateBound("ln(2)"), 0.6931471805)
+    >>> sharp = log_odds_bound(PrivacyBound.approximate("ln(2)"), 0.6931471805)
     >>> round(sharp.towards, 6), round(sharp.away, 6)
     (0.333333, 0.666667)
-    >>> log_odds_bound(ApproximateBound("ln(2)"), 0.7)
+    >>> log_odds_bound(PrivacyBound.approximate("ln(2)"), 0.7)
     LogOdds(towards=0.0, away=0.0)
     """
     if not (math.isfinite(shift) and shift > 0):

@@ -19,7 +19,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from tightrope.axioms.generic import TableBound
+from tightrope.axioms.generic import PrivacyBound
 from tightrope.channels import IntegerChannel, rational
 from tightrope.errors import TextError, whole_number
 
@@ -98,7 +98,7 @@ class PredicateReport:
     conditions: tuple[Condition, ...]
     upper: tuple[Point, ...]
     lower: tuple[Point, ...]
-    nearest: TableBound
+    nearest: PrivacyBound
     symmetric: bool
 
     @property
@@ -236,10 +236,10 @@ def _corners(points: list[Point]) -> list[Point]:
     return hull
 
 
-def _hull(points: tuple[Point, ...]) -> TableBound:
+def _hull(points: tuple[Point, ...]) -> PrivacyBound:
     lifted = [(a, max(a, b)) for a, b in points]
     lifted[-1] = (Fraction(1), Fraction(1))
-    return TableBound(_corners(lifted))
+    return PrivacyBound.table(_corners(lifted))
 
 
 #: What may stand between two terms of a predicate.

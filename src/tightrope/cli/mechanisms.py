@@ -58,13 +58,13 @@ def load(
 
         made = read(Path(text))
         return Loaded(Path(text).name, made.channel(), made.question, made.epsilon, True)
-    from tightrope.mechanisms import mechanism
+    from tightrope.mechanisms.named import KINDS, mechanism
 
     named = mechanism(text)
     if level is None:
         raise InputError("a named mechanism needs its level: add --epsilon")
-    asked = tr.query(named.question, neighbours=neighbours)
-    return Loaded(str(named), named.build(asked.graph, level), asked, level)
+    asked = tr.query(str(named.rest), neighbours=neighbours)
+    return Loaded(str(named), KINDS[named.name](asked.graph, level), asked, level)
 
 
 def analyse(

@@ -14,7 +14,6 @@ from tightrope.mechanisms.closed_forms import (
     randomized_response as randomized_response,
     ring as ring,
 )
-from tightrope.mechanisms.named import mechanism as mechanism
 from tightrope.mechanisms.tight import (
     NoTightConstraints as NoTightConstraints,
     tight_constraints as tight_constraints,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Hashable
 from fractions import Fraction
 
 import numpy as np
@@ -224,10 +223,9 @@ def randomized_response(answers: int | AnswerGraph, epsilon: Level) -> Channel:
             f"randomized response treats all answers as neighbours at distance 1, but "
             f"{answers.name} has shorter edges: use the exponential mechanism"
         )
-    return exponential(
-        answers if answers.is_clique and not answers.has_lengths else _LabelledClique(answers),
-        epsilon,
-    )
+    if answers.is_clique and not answers.has_lengths:
+        return exponential(answers, epsilon)
+    return _relabelled(exponential(Clique(answers.size), epsilon), answers)
 
 
 def ring(answers: int | AnswerGraph, epsilon: Level) -> Channel:
@@ -252,41 +250,19 @@ def ring(answers: int | AnswerGraph, epsilon: Level) -> Channel:
     """
     if not isinstance(answers, AnswerGraph):
         return exponential(Cycle(answers), epsilon)
-    cycle = answers if answers.is_ring else _LabelledCycle(answers)
+    cycle = Cycle(answers.size)
     if answers.has_lengths or any(cycle.distance(i, j) > 1 for i, j in answers.edges()):
         raise InputError(
             f"a ring needs answers whose neighbours follow each other in node order, which those "
             f"of {answers.name} do not: use the exponential mechanism"
         )
-    return exponential(cycle, epsilon)
+    return _relabelled(exponential(cycle, epsilon), answers)
 
 
-class _LabelsOf(AnswerGraph):
-    """A graph with the answers of another one."""
-
-    _source: AnswerGraph
-
-    def label(self, i: int) -> Hashable:
-        return self._source.label(i)
-
-    def index(self, label: Hashable) -> int:
-        return self._source.index(label)
-
-
-class _LabelledClique(_LabelsOf, Clique):
-    """A clique on the answers of another graph."""
-
-    def __init__(self, source: AnswerGraph) -> None:
-        Clique.__init__(self, source.size, name=f"{source.name} as a clique")
-        self._source = source
-
-
-class _LabelledCycle(_LabelsOf, Cycle):
-    """A ring of the answers of another graph, in node order."""
-
-    def __init__(self, source: AnswerGraph) -> None:
-        Cycle.__init__(self, source.size, name=f"{source.name} as a ring")
-        self._source = source
+def _relabelled(noise: Channel, answers: AnswerGraph) -> Channel:
+    """Let a channel that was just made on a clique or a ring speak of these answers."""
+    noise._inputs = noise._outputs = answers.label
+    return noise
 
 
 def highest_leakage(individuals: int, values: int, epsilon: Level) -> KroneckerChannel:

@@ -8,9 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from tightrope.axioms import (
-    ApproximateBound,
-    FunctionBound,
-    TableBound,
+    PrivacyBound,
     check_axioms,
     determinant_utility,
     dobrushin_optimum,
@@ -85,7 +83,7 @@ def _choice() -> Computed:
 @claim("Def 2.1.3, ε", by=is_generic_private)
 def _generic() -> Computed:
     """with M(a) = min(e^ε a, 1-e^{-ε}(1-a)) it is ε-privacy"""
-    bound = FunctionBound(lambda a: min(2 * a, 1 - (1 - a) / 2), "ε-privacy at ln 2")
+    bound = PrivacyBound(lambda a: min(2 * a, 1 - (1 - a) / 2), "ε-privacy at ln 2")
     agreed, private = 0, 0
     for seed in range(20):
         channel = _tried(seed, (0.0, 0.01, 0.2)[seed % 3])
@@ -105,7 +103,9 @@ def _approximate() -> Computed:
         chance = channel.matrix() @ sets.T
         direct = (chance[:-1] <= 2 * chance[1:] + delta + 1e-12).all()
         direct &= (chance[1:] <= 2 * chance[:-1] + delta + 1e-12).all()
-        found = is_generic_private(channel, PathPower(5), ApproximateBound("ln(2)", delta)).private
+        found = is_generic_private(
+            channel, PathPower(5), PrivacyBound.approximate("ln(2)", delta)
+        ).private
         agreed += bool(direct) == found
     return agreed == 20, f"as by all 32 sets of outputs, {agreed} of 20 channels"
 
@@ -113,7 +113,7 @@ def _approximate() -> Computed:
 @claim("§2.1, M = 1", by=is_generic_private)
 def _identity() -> Computed:
     """M = 1 allows the identity"""
-    lax = TableBound([(0, 1), (1, 1)])
+    lax = PrivacyBound.table([(0, 1), (1, 1)])
     return bool(is_generic_private(Channel(np.eye(4)), Clique(4), lax)), ""
 
 
@@ -122,7 +122,7 @@ def _log_odds() -> Computed:
     """a' and a'' bound the probability that the log-odds move by at least t"""
     gap = math.inf
     for t in (0.2, 0.4, math.log(2) - 1e-9, 0.7):
-        bound = log_odds_bound(ApproximateBound("ln(2)"), t)
+        bound = log_odds_bound(PrivacyBound.approximate("ln(2)"), t)
         channel = geometric(PathPower(5), "ln(2)")
         for i in range(4):
             moved = log_odds(channel, i, i + 1, t)
@@ -189,7 +189,7 @@ def _monotone() -> Computed:
     m(a) = 1 - M(1-a) with M nondecreasing is nondecreasing; it increases strictly wherever m(a) >
     0. Two signs are exchanged.
     """
-    bound = ApproximateBound("ln(2)")
+    bound = PrivacyBound.approximate("ln(2)")
     low, high = bound.lower(0.25), bound.lower(0.75)
     return high <= low, f"for ε = ln 2: m(1/4) = {low:.4g}, m(3/4) = {high:.4g}"
 
@@ -197,7 +197,7 @@ def _monotone() -> Computed:
 @claim("Thm 2.3.1", by=is_generic_private)
 def _sufficient() -> Computed:
     """a concave M makes a definition that keeps both axioms"""
-    bound = TableBound([(0, "1/20"), ("1/4", "1/2"), (1, 1)])
+    bound = PrivacyBound.table([(0, "1/20"), ("1/4", "1/2"), (1, 1)])
     rows = [[4, 3, 2], [3, 4, 2], [3, 3, 3]]
     first, second = IntegerChannel(rows), IntegerChannel([row[::-1] for row in rows])
     graph, random = Clique(3), np.random.default_rng(13)

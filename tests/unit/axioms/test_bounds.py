@@ -5,13 +5,14 @@ from fractions import Fraction
 
 import pytest
 
-from tightrope.axioms import ApproximateBound, FunctionBound, TableBound
+from tightrope.axioms import PrivacyBound
+from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 
 
 @pytest.mark.parametrize("delta", [0, "0.05"])
 def test_approximate_bound_follows_its_formula(delta):
-    bound = ApproximateBound("ln(2)", delta)
+    bound = PrivacyBound.approximate("ln(2)", delta)
     d = float(Fraction(delta))
     for k in range(21):
         a = k / 20
@@ -22,17 +23,17 @@ def test_approximate_bound_follows_its_formula(delta):
 
 
 def test_the_rational_bound_is_never_above_the_real_one():
-    bound = ApproximateBound("1/2")
+    bound = PrivacyBound.approximate("1/2")
     assert bound.exact(Fraction(1, 4)) <= Fraction(math.exp(0.5)) / 4 * (1 + Fraction(1, 10**15))
-    assert bound.exact(Fraction(1, 4)) == bound.epsilon.ratio / 4
+    assert bound.exact(Fraction(1, 4)) == Epsilon.of("1/2").ratio / 4
 
 
 def test_tables_interpolate():
-    table = TableBound([(0, "1/10"), ("1/5", "7/10"), (1, 1)])
+    table = PrivacyBound.table([(0, "1/10"), ("1/5", "7/10"), (1, 1)])
     assert table.exact(Fraction(1, 10)) == Fraction(2, 5)
     assert table(0.1) == pytest.approx(0.4)
     assert table.lower(0.8) == pytest.approx(0.3)
-    assert TableBound([(0, 1), (1, 1)]).exact(Fraction(1, 3)) == 1
+    assert PrivacyBound.table([(0, 1), (1, 1)]).exact(Fraction(1, 3)) == 1
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ def test_tables_interpolate():
 )
 def test_tables_are_checked(points, says):
     with pytest.raises(InputError, match=says):
-        TableBound(points)
+        PrivacyBound.table(points)
 
 
 @pytest.mark.parametrize(
@@ -61,11 +62,11 @@ def test_tables_are_checked(points, says):
 )
 def test_functions_are_checked(function, says):
     with pytest.raises(InputError, match=says):
-        FunctionBound(function)
+        PrivacyBound(function)
 
 
 def test_delta_is_checked():
     for delta in (-0.1, 1.5):
         with pytest.raises(InputError, match="δ must be in"):
-            ApproximateBound(1, delta)
-    assert repr(ApproximateBound(1, "1e-6")) == "<ApproximateBound ε = 1, 1e-06>"
+            PrivacyBound.approximate(1, delta)
+    assert repr(PrivacyBound.approximate(1, "1e-6")) == "<PrivacyBound ε = 1, 1e-06>"

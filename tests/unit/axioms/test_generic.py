@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tightrope.accounting import worst_curve
-from tightrope.axioms import ApproximateBound, FunctionBound, TableBound, is_generic_private
+from tightrope.axioms import PrivacyBound, is_generic_private
 from tightrope.axioms.generic import likelihood_curve
 from tightrope.channels import Channel, GeometricChannel, IntegerChannel, is_private
 from tightrope.errors import InputError
@@ -42,9 +42,9 @@ def random_channel(seed, rows=3, columns=6):
 @pytest.mark.parametrize(
     "bound",
     [
-        ApproximateBound("ln(2)"),
-        ApproximateBound("ln(2)", "1/10"),
-        TableBound([(0, "1/5"), ("1/2", "9/10"), (1, 1)]),
+        PrivacyBound.approximate("ln(2)"),
+        PrivacyBound.approximate("ln(2)", "1/10"),
+        PrivacyBound.table([(0, "1/5"), ("1/2", "9/10"), (1, 1)]),
     ],
 )
 def test_ratios_decide_about_all_sets(seed, bound):
@@ -72,12 +72,12 @@ def test_floats_need_a_tolerance():
     assert not found.exact
     assert abs(found.margin) < 1e-12
     assert not is_generic_private(geometric, PathPower(6), 0.999)
-    assert is_generic_private(geometric, PathPower(6), FunctionBound(lambda a: min(1, a + 0.5)))
+    assert is_generic_private(geometric, PathPower(6), PrivacyBound(lambda a: min(1, a + 0.5)))
 
 
 def test_each_pair_may_have_its_own_bound():
     channel = IntegerChannel([[2, 1], [1, 2], [1, 2]])
-    strict, lax = ApproximateBound("ln(1.5)"), ApproximateBound("ln(2)")
+    strict, lax = PrivacyBound.approximate("ln(1.5)"), PrivacyBound.approximate("ln(2)")
 
     def rule(i, h):
         return lax if {i, h} == {0, 1} else strict
@@ -93,7 +93,7 @@ def test_metric_privacy_is_generic_privacy_with_a_bound_for_each_edge():
     channel = IntegerChannel([[8, 1], [4, 5], [1, 8]])
 
     def rule(i, h):
-        return ApproximateBound(f"{graph.distance(i, h)}*ln(3)")
+        return PrivacyBound.approximate(f"{graph.distance(i, h)}*ln(3)")
 
     assert bool(is_generic_private(channel, graph, rule)) == bool(
         is_private(channel, graph, "ln(3)")
@@ -116,7 +116,7 @@ def test_the_curve_is_the_smallest_delta():
         if math.isfinite(level) and level > 0:
             assert float(curve.delta(level)) == pytest.approx(delta, abs=1e-9)
             assert curve.delta(level * 0.99) > delta
-            assert is_generic_private(channel, graph, ApproximateBound(level + 1e-9, delta))
+            assert is_generic_private(channel, graph, PrivacyBound.approximate(level + 1e-9, delta))
     assert curve.levels[0] == 0
     for low, high in pairwise(curve.levels):  # linear in e^ε between the places where it bends
         middle = math.log((math.exp(low) + math.exp(high)) / 2)

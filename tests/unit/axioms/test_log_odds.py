@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from tightrope.axioms import (
-    ApproximateBound,
-    FunctionBound,
-    TableBound,
+    PrivacyBound,
     is_generic_private,
     log_odds,
     log_odds_bound,
@@ -19,7 +17,7 @@ from tightrope.graphs import PathPower
 
 
 def test_a_pure_bound_is_sharp_at_its_level_and_empty_above():
-    bound = ApproximateBound("ln(3)")
+    bound = PrivacyBound.approximate("ln(3)")
     at, above = log_odds_bound(bound, math.log(3) - 1e-12), log_odds_bound(bound, math.log(3.001))
     assert at.towards == pytest.approx(0.25, abs=1e-9)
     assert at.away == pytest.approx(0.75, abs=1e-9)
@@ -27,7 +25,7 @@ def test_a_pure_bound_is_sharp_at_its_level_and_empty_above():
 
 
 def test_delta_leaves_a_tail():
-    bound = log_odds_bound(ApproximateBound(1, "0.01"), 2)
+    bound = log_odds_bound(PrivacyBound.approximate(1, "0.01"), 2)
     assert 0 < bound.towards <= 0.01 / (math.e**2 - math.e) + 1e-9
 
 
@@ -36,9 +34,9 @@ def test_the_bound_holds_for_channels(seed):
     rng = np.random.default_rng(seed)
     channel = Channel(rng.dirichlet(np.ones(5), 2))
     for bound in (
-        ApproximateBound(0.5, "0.2"),
-        TableBound([(0, "0.3"), ("0.4", "0.9"), (1, 1)]),
-        FunctionBound(lambda a: a**0.4),
+        PrivacyBound.approximate(0.5, "0.2"),
+        PrivacyBound.table([(0, "0.3"), ("0.4", "0.9"), (1, 1)]),
+        PrivacyBound(lambda a: a**0.4),
     ):
         if not is_generic_private(channel, PathPower(2), bound):
             continue
@@ -49,11 +47,11 @@ def test_the_bound_holds_for_channels(seed):
 
 
 def test_no_bound_says_nothing():
-    lax = log_odds_bound(TableBound([(0, 1), (1, 1)]), 1.0)
+    lax = log_odds_bound(PrivacyBound.table([(0, 1), (1, 1)]), 1.0)
     assert lax.towards == pytest.approx(math.exp(-1), abs=1e-9)
     assert lax.away == 1
 
 
 def test_refusals():
     with pytest.raises(InputError, match="positive"):
-        log_odds_bound(ApproximateBound(1), 0)
+        log_odds_bound(PrivacyBound.approximate(1), 0)

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from tightrope.axioms import ApproximateBound, check_axioms
+from tightrope.axioms import PrivacyBound, check_axioms
 from tightrope.channels import cascade, equal, hidden_choice
 from tightrope.errors import InputError
 
@@ -89,7 +89,7 @@ def test_the_nearest_definition_is_concave_and_above():
 
 def test_the_functions_of_pure_privacy_are_found():
     report = check_axioms(pure, steps=60)
-    bound = ApproximateBound("ln(2)")
+    bound = PrivacyBound.approximate("ln(2)")
     for a, top in report.upper:
         assert bound.exact(a) - Fraction(1, 60) < top <= bound.exact(a)
     for a, low in report.lower:

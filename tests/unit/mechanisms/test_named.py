@@ -3,7 +3,7 @@ import pytest
 from tightrope import query
 from tightrope.channels.privacy import is_private
 from tightrope.errors import TextError
-from tightrope.mechanisms import mechanism
+from tightrope.mechanisms.named import KINDS, mechanism
 
 
 @pytest.mark.parametrize(
@@ -18,10 +18,11 @@ from tightrope.mechanisms import mechanism
 )
 def test_named_mechanisms_are_private(text: str) -> None:
     named = mechanism(text)
-    graph = query(named.question).graph
+    graph = query(named.rest).graph
     assert str(named) == text
-    assert is_private(named.build(graph, "ln(2)"), graph, "ln(2)")
-    assert not is_private(named.build(graph, "ln(2)"), graph, 0.6)
+    made = KINDS[named.name](graph, "ln(2)")
+    assert is_private(made, graph, "ln(2)")
+    assert not is_private(made, graph, 0.6)
 
 
 @pytest.mark.parametrize("text", ["", "count(5)", "laplace:count(5)", ":count(5)"])
