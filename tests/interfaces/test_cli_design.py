@@ -141,7 +141,7 @@ def test_sweep_refuses_places(run, words, says):
 
 def test_sweep_says_how_long_it_will_take(run, monkeypatch):
     clock = itertools.count(0.0, 40.0)
-    monkeypatch.setattr("tightrope.cli.sweep.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("tightrope.cli.designs.time.monotonic", lambda: next(clock))
     lines = run("sweep", "path(4)", "--epsilons", "1,2,3").err.splitlines()
     assert len(lines) == 3
     for count, line in enumerate(lines, 1):

@@ -10,20 +10,24 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from tightrope import __version__
-from tightrope.cli.ask import ask
-from tightrope.cli.design import design
-from tightrope.cli.init import init
-from tightrope.cli.interval import interval
+from tightrope.cli.designs import design, sweep
 from tightrope.cli.ledger import COMMANDS as LEDGER_COMMANDS
-from tightrope.cli.mechanisms import analyse, audit, certify, curve, derive, generalise, remap
+from tightrope.cli.mechanisms import (
+    analyse,
+    audit,
+    certify,
+    curve,
+    derive,
+    generalise,
+    interval,
+    remap,
+    verify,
+)  # fmt: skip
 from tightrope.cli.output import shared_words
 from tightrope.cli.papers import papers
-from tightrope.cli.privacy import axioms, explain
-from tightrope.cli.questions import exists, graph, regular, universal
-from tightrope.cli.release import release
+from tightrope.cli.questions import axioms, exists, explain, graph, regular, universal
 from tightrope.cli.studio import studio
-from tightrope.cli.sweep import sweep
-from tightrope.cli.verify import verify
+from tightrope.cli.tables import ask, init, release
 
 app = typer.Typer(
     name="tightrope",

@@ -1,4 +1,4 @@
-"""Commands that take a mechanism, by name or in a file, and how they find it."""
+"""Commands that take a mechanism, by name or in a file: measure, change, verify, test."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import tightrope as tr
 from tightrope.cli.output import tell
 from tightrope.errors import InputError
 from tightrope.files import check_goals
+from tightrope.report.texts import score_hint, verdict_rows
 
 
 @dataclass(frozen=True)
@@ -501,3 +502,156 @@ def audit(
     tell(as_json, found.as_dict(), file.name, rows)
     if not found.passed:
         raise typer.Exit(1)
+
+
+def verify(
+    file: Path | None = None,
+    *,
+    script: bool = False,
+    signer: str | None = None,
+    as_json: bool = False,
+) -> None:
+    """Check a mechanism file: its question, privacy, rows, digest, loss and optimality.
+
+    The exit code is 1 when a check fails; then it is said what fails, where and by how much.
+
+    Parameters
+    ----------
+    file : FILE
+        A mechanism file (.tightrope) or a receipt (JSON).
+    script
+        Print the judge as one file that needs only NumPy.
+    signer : KEY
+        For a receipt: the public key of its publisher.
+
+    Examples:
+      tightrope verify cities.tightrope
+      tightrope verify --script > verify_mechanism.py
+
+    >>> verify(script=True)
+    #!/usr/bin/env python3
+    ...
+    """
+    if script:
+        from tightrope.certify import judge_script
+
+        print(judge_script(), end="")
+        return
+    if file is None:
+        raise InputError("name the mechanism file to verify")
+    if _is_receipt(file):
+        _show_receipt(file, as_json, signer)
+        return
+    if signer is not None:
+        raise InputError(f"--signer goes with a receipt, and {file} is none")
+    found = tr.verify(file)
+    data = found.as_dict()
+    lines = [f"Holds: {line}." for line in found.checked]
+    lines += [f"FAILS: {line}." for line in found.reasons]
+    hint = score_hint(found.question.get("query"))
+    lines += [f"{hint}."] if hint and found.optimal_within is not None else []
+    tell(as_json, data, file.name, verdict_rows(data), lines)
+    if found.reasons:
+        raise typer.Exit(1)
+
+
+def _is_receipt(file: Path) -> bool:
+    """Whether a file looks like a receipt: JSON, where mechanism files are binary."""
+    if not file.is_file():  # opening a pipe would block until something writes to it
+        return False
+    try:
+        with file.open("rb") as opened:
+            return opened.read(64).lstrip()[:1] == b"{"
+    except OSError:
+        return False
+
+
+def _show_receipt(file: Path, as_json: bool, signer: str | None = None) -> None:
+    """Check a receipt and show what it says; exit with 1 when it is not genuine."""
+    from tightrope.publish.receipts import read_receipt, verify_receipt
+
+    receipt = read_receipt(file)
+    check = verify_receipt(receipt, signer)
+    names = "answer interval query neighbours epsilon mechanism ledger position time"
+    said = {name: receipt.get(name) for name in names.split()}
+    told = {"genuine": check.genuine, "reasons": check.reasons, "public_key": check.public_key}
+
+    rows = {"genuine": "yes" if check.genuine else "no"}
+    rows |= {name: str(value) for name, value in said.items() if value is not None}
+    if isinstance(said["interval"], dict):
+        rows["interval"] = str(said["interval"].get("text"))
+    if check.public_key:
+        doubt = " (is it the publisher's? give theirs with --signer)" if signer is None else ""
+        rows["public key"] = check.public_key + doubt
+    lines = [f"FAILS: {reason}." for reason in check.reasons]
+    tell(as_json, {**told, **said}, f"receipt {file.name}", rows, lines)
+    if not check.genuine:
+        raise typer.Exit(1)
+
+
+def interval(
+    file: Path,
+    *,
+    answer: str,
+    confidence: str = "0.95",
+    prior: str | None = None,
+    simultaneous: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Show the error of a released answer: its confidence set, or with a prior the credible set.
+
+    Whatever the true answer is, the set holds it with at least the wanted probability: it is
+    computed from the mechanism's own rows, without a normal approximation.
+
+    Parameters
+    ----------
+    file : FILE
+        The mechanism file (.tightrope) that the answer was drawn from.
+    answer : ANSWER
+        The answer that was released, such as 17 or 3,5.
+    confidence : C
+        The probability with which the set holds the true answer.
+    prior : P
+        What is known of the true answer; the posterior decides then.
+    simultaneous
+        For several numbers: all of them at once, not each by itself.
+
+    Examples:
+      tightrope interval count.tightrope --answer 432
+      tightrope interval count.tightrope --answer 432 --confidence 0.9 --prior "binomial(.3)"
+
+    >>> interval(Path("no-such.tightrope"), answer="17")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: no-such.tightrope: No such file or directory
+    """
+    from tightrope.certify import ScoreMechanism, opened
+    from tightrope.consumers import prior as read_prior
+    from tightrope.consumers.numerals import find_answer
+    from tightrope.publish.intervals import confidence_set, promised_error, score_error
+
+    made = opened(file)
+    if isinstance(made, ScoreMechanism):
+        kept = score_error(made, confidence)
+        said = {"query": made.query, "answer": answer, **kept.as_dict()}
+        title = f"{made.query}, ε = {made.epsilon}"
+        tell(as_json, said, title, {"answer": answer, "error": str(kept)})
+        return
+    graph = made.question.graph
+    known = None if prior is None else read_prior(prior, graph).exact
+    given = graph.label(find_answer(graph, answer))
+    found = confidence_set(made, given, confidence, prior=known, simultaneous=simultaneous)
+    what = "the chance that the answer is exact" + ("" if prior else ", at least")
+    rows = {"answer": answer, "set": str(found), what: f"{float(found.exact):.4g}"}
+    data = {"query": made.query, "answer": answer, **found.as_dict()}
+    ends = [data.setdefault("low", None), data.setdefault("high", None)]
+    data["set"] = data.get("members") or ends
+    data["coverage"] = data["confidence"]
+    try:
+        errors = promised_error(made, confidence)
+        told = ", ".join(f"{float(error):.10g}" for error in errors)
+        data["error"] = [float(error) for error in errors]
+        rows["error of every answer, at most"] = f"{told} ({float(found.confidence * 100):.10g} %)"
+    except InputError:  # answers that are not numbers have no error
+        pass
+    tell(as_json, data, f"{made.query}, ε = {made.epsilon}", rows)

@@ -1,0 +1,465 @@
+"""Commands about a table of people: ``init``, ``ask`` and ``release``."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+import tightrope as tr
+from tightrope.cli.output import facts_table, paragraphs, progress_bar, show, tell
+from tightrope.errors import InputError
+from tightrope.files import check_goals, read_text, write_text
+from tightrope.kinds import RELATIONS, listed
+from tightrope.report.texts import answer_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tightrope.asking import Answer, Plan
+    from tightrope.publish import Column
+    from tightrope.publish.releasing import DeclaredQuestion
+
+
+def init(
+    file: str | None = None,
+    *,
+    table: str | None = None,
+    population: int | None = None,
+    neighbours: str | None = None,
+    budget: str | None = None,
+    person: str | None = None,
+    contributions: int = 1,
+    column: list[str] | None = None,
+    data_is_public: bool = False,
+    out: Path = Path("tightrope.toml"),
+    replace: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Write tightrope.toml, the public facts of a table, by asking for what is not given.
+
+    Names and types of columns come from the catalogue of the source, or the first line of a text
+    file. No row is looked at, unless --data-is-public says that everybody may know them.
+
+    Parameters
+    ----------
+    file : FILE
+        Where the table is: a file or an address.
+    table : NAME
+        The name of the table in SQL; that of a file by default.
+    population : N
+        The number of people: public knowledge. With --data-is-public, the rows by default.
+    budget : E
+        The budget of the table: 2, 1/3 or 3*ln(2).
+    person : COLUMN
+        Whose row it is, if people may have several.
+    contributions : K
+        With --person: how many rows of one person count.
+    column : NAME:WHAT
+        A column and its public facts, such as age:0..120, region:north,south or born:date; with
+        ':complete' behind it, everybody has such a value. May be given several times.
+    data_is_public
+        Read columns, bounds and values from the source. Only for data that is public.
+    out : FILE
+        The file to write.
+    replace
+        Replace a file.
+
+    Examples:
+      tightrope init
+      tightrope init people.csv --population 5000 --budget 2
+      tightrope init people.csv --population 5000 --budget 2 \\
+          --column age:0..120 --column region:north,south
+
+    >>> init(population=5, as_json=True)
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: nobody is here to ask: give --table
+    """
+    from tightrope.publish.accounts import budget_of
+    from tightrope.publish.facts import (
+        Column,
+        Table,
+        columns_of_catalogue,
+        columns_of_public_data,
+        read_column,
+        write_facts,
+    )
+    from tightrope.publish.sources import own_name
+    from tightrope.queries import Neighbours
+
+    source, talk = file, not as_json and sys.stdin.isatty()
+    if talk and source is None:
+        source = _ask("Where the table is (a file or an address; empty: said later)", "", talk)
+    name = table or own_name(source) or _ask("The name of the table in SQL", "--table", talk)
+    public: Mapping[str, Column] = {}
+    rows: int | None = None
+    if data_is_public:
+        if not source:
+            raise InputError("--data-is-public needs the FILE of the table")
+        public, rows = columns_of_public_data(source, name)
+    population = rows if population is None else population
+    if population is None:
+        given = _ask("How many people it is about (public knowledge)", "--population", talk)
+        if not given.isdigit():
+            raise InputError(f"the population must be a whole number, got {given[:40]!r}")
+        population = int(given)
+    if talk and neighbours is None:
+        neighbours = _ask(f"Neighbours: {listed(RELATIONS)} [change-one]", "", talk)
+    if talk and budget is None:
+        budget = _ask("The budget of the table, an ε (empty: said later)", "", talk)
+    catalogue: dict[str, str] = {}
+    if source and not data_is_public:
+        with contextlib.suppress(InputError):  # the table may come later
+            catalogue = columns_of_catalogue(source, name)
+    words = list(column or [])
+    while talk and column is None and not data_is_public:
+        there = f" (there are {', '.join(catalogue)})" if catalogue else ""
+        word = _ask(f"A column, such as age:0..120 or region:a,b{there}; empty: no more", "", talk)
+        if not word:
+            break
+        words.append(word)
+    declared = {one.name: one for one in map(read_column, words)}
+    typed = {one: Column(one, kind) for one, kind in catalogue.items() if kind}
+    columns = {**public, **typed, **declared}
+    undeclared = [one for one in catalogue if one not in declared and one != person]
+    facts = Table(
+        name=name,
+        population=population,
+        neighbours=Neighbours.of(neighbours or "change-one"),
+        columns=columns,
+        person=person,
+        contributions=contributions,
+        budget=budget_of(budget) if budget else None,
+        source=source or None,
+    )
+    write_facts(facts, out, [one for one in undeclared if one not in columns], replace=replace)
+
+    def draw(console: Console) -> None:
+        console.print(read_text(out), markup=False, end="", soft_wrap=True)
+        console.print(f"written: {out}", markup=False, soft_wrap=True)
+        if undeclared:
+            console.print(
+                f"Add what is public about {', '.join(undeclared)} there before you sum, group or "
+                "compare them.",
+                markup=False,
+            )
+
+    data = {"file": str(out), "table": name, "columns": list(columns), "undeclared": undeclared}
+    show(as_json, data, draw)
+
+
+def _ask(question: str, option: str, talk: bool) -> str:
+    if not talk:
+        raise InputError(f"nobody is here to ask: give {option}")
+    return str(typer.prompt(question, default="", show_default=False)).strip()
+
+
+def ask(
+    sql: str | None = None,
+    *,
+    epsilon: str | None = None,
+    error: str | None = None,
+    confidence: str = "0.95",
+    file: Path | None = None,
+    dry_run: bool = False,
+    simultaneous: bool = False,
+    data: str | None = None,
+    facts: Path | None = None,
+    ledger: str | None = None,
+    budget: str | None = None,
+    column: list[str] | None = None,
+    population: int | None = None,
+    neighbours: str = "change-one",
+    user: str | None = None,
+    key: str | None = None,
+    delta: str = "0",
+    series: str | None = None,
+    receipt: Path | None = None,
+    report: Path | None = None,
+    as_json: bool = False,
+) -> None:
+    """Publish numbers about a table: the best noise for the question, charged once, with errors.
+
+    Understands the SQL, designs the noise (or takes it from earlier), proves and verifies it,
+    charges the ledger, and draws. Every number comes with an interval that holds the true one.
+
+    Parameters
+    ----------
+    error : R
+        Instead of --epsilon: find the least ε at which every number is within R.
+    confidence : C
+        The probability of the intervals, and with which --error is kept.
+    file : FILE
+        Several SELECTs that share ε, each ended by a semicolon. Lines before one may say
+        '-- name: …', '-- weight: 2' or '-- error: 20'. Asked again, what is paid is not paid again.
+    dry_run
+        Show the errors, the cost and what is left; nothing is paid and no row is read.
+    simultaneous
+        Intervals that hold for all numbers of an answer at once, not for each.
+    ledger : URL
+        The ledger; ledger.db beside the facts by default.
+    report : FILE
+        Write one HTML page that opens with the numbers, beside what the usual noise would have.
+    delta : D
+        For groups by a column without declared values: the probability, such as 1e-6, with which
+        one person may be told of at all. The table's budget needs a δ too.
+    series : NAME
+        A declared series that has paid for the answer already; see 'tightrope ledger series'.
+
+    Examples:
+      tightrope ask "select count(*) from people" --epsilon 0.5
+      tightrope ask "select region, sex, count(*) from people group by region, sex" --error 20
+      tightrope ask "select city, count(*) from people group by city" --epsilon 1 --delta 1e-6
+      tightrope ask --file job.sql --epsilon 1 --dry-run
+      tightrope ask "select count(*) from people" --data people.csv --population 5000 \\
+          --epsilon 0.5 --budget 2
+
+    >>> ask()
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: give one SELECT, or --file FILE with several
+    """
+    from tightrope.asking import ask_all, plan
+    from tightrope.asking.planning import Wanted, positive, read_job
+    from tightrope.publish.receipts import write_receipt
+
+    if (sql is None) == (file is None):
+        raise InputError("give one SELECT, or --file FILE with several")
+    if error is not None and (epsilon is not None or file is not None):
+        raise InputError("--error stands instead of --epsilon; in a file, write -- error: 20")
+    check_goals(receipt, report)
+    known, columns = public_facts(facts, column)
+    if file is not None:
+        wanted = read_job(read_text(file))
+    else:
+        wanted = [Wanted(sql, error=None if error is None else positive(error, "--error"))]
+    with progress_bar("understanding", as_json) as told:
+        made = plan(
+            wanted, epsilon=epsilon, confidence=confidence, data=data, facts=known,
+            ledger=ledger, budget=budget, columns=columns, population=population,
+            neighbours=neighbours, user=user, delta=delta, series=series,
+            simultaneous=simultaneous, progress=told,
+        )  # fmt: skip
+    if dry_run:
+        show(as_json, made.as_dict(), lambda console: _draw_plan(console, made))
+        return
+    answers = ask_all(made, key=key)
+    data_of = {"answers": [one.as_dict() for one in answers]} if file else answers[0].as_dict()
+    show(as_json, data_of, lambda console: _draw_answers(console, answers))
+    receipts = [release.receipt for one in answers for release in one.releases]
+    if report is not None:
+        _write_report(report, [str(one.sql) for one in wanted], answers)
+    if receipt is not None:
+        for number, one in enumerate(receipts, 1):
+            several = receipt.with_name(f"{receipt.stem}-{number}{receipt.suffix}")
+            write_receipt(one, receipt if len(receipts) == 1 else several)
+
+
+def _write_report(path: Path, asked: list[str], answers: list[Answer]) -> None:
+    from tightrope.report.page import published_report
+
+    tables = [(one.name, one.table(usual=True), one.notes) for one in answers]
+    shown = [one for one in answers if any(e.low is not None for _, told in one.rows for e in told)]
+    told = {"asked": "; ".join(" ".join(sql.split()) for sql in asked), **_facts(answers)}
+    write_text(path, published_report(tables, told, [one.plot() for one in shown]))
+
+
+def _draw_answers(console: Console, answers: list[Answer]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    for answer in answers:
+        head, *lines = answer.table()
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title_justify="left")
+        for text in head:
+            table.add_column(Text(text), header_style="bold", overflow="fold")
+        for line in lines:
+            table.add_row(*map(Text, line))
+        if answer.name:
+            console.print(Text(answer.name, style="bold"))
+        console.print(table)
+        paragraphs(console, answer.notes)
+        console.print()
+    facts_table(console, "", _facts(answers))
+
+
+def _facts(answers: list[Answer]) -> dict[str, str]:
+    """Say how sure the numbers are, what was paid for all of them, and what is left."""
+    from tightrope.publish.accounts import shown
+
+    paid, last = sum((one.charged for one in answers if one.fresh), Fraction(0)), answers[-1]
+    again = "" if all(one.fresh for one in answers) else " (the rest was answered before)"
+    rows = {
+        "intervals": f"{float(last.confidence) * 100:.4g} % "
+        + ("for all of an answer at once" if last.simultaneous else "each"),
+        "paid": f"ε = {shown(paid)}{again}" if paid else "nothing: answered before",
+        "left": f"{shown(last.remaining)} of the budget of table "
+        f"{last.releases[-1].receipt['table']}",
+        "key": _keys([release.key for one in answers for release in one.releases]),
+    }
+    slack = sum((one.delta for one in answers if one.fresh), Fraction(0))
+    rows["paid"] += f", δ = {float(slack):g}" if slack else ""
+    by = last.releases[-1]
+    if by.series is not None:
+        rows["paid"] = f"by the series {by.series}, in which {by.left} releases are left"
+    return rows
+
+
+def _keys(keys: list[str]) -> str:
+    """Say the keys of a job in short: its own, and the first and last number."""
+    first, last = keys[0], keys[-1]
+    job = first.rpartition("/")[0] or first.rpartition(".")[0]
+    return f"{first} to {last.removeprefix(job)}" if len(keys) > 1 and job else ", ".join(keys)
+
+
+def _draw_plan(console: Console, made: Plan) -> None:
+    from tightrope.publish.accounts import shown
+
+    for one in made.questions:
+        title = f"{one.wanted.name or 'question'} at ε = {one.epsilon}"
+        facts_table(console, title, one.errors(made.level(one)))
+        paragraphs(console, one.notes(made.level(one)))
+        console.print()
+    left = made.remaining
+    rows = {"cost": f"ε = {shown(made.cost)}; nothing is paid yet"}
+    if left is not None:
+        short = "" if made.cost <= left else f" (short by {shown(made.cost - left)})"
+        rows["left now"] = f"{shown(left)}{short}"
+    facts_table(console, "", rows)
+
+
+def release(
+    mechanism: Path,
+    *,
+    sql: str,
+    ledger: str = "ledger.db",
+    data: str | None = None,
+    facts: Path | None = None,
+    budget: str | None = None,
+    column: list[str] | None = None,
+    user: str | None = None,
+    key: str | None = None,
+    part: str | None = None,
+    query: str | None = None,
+    answers: Path | None = None,
+    otherwise: str | None = None,
+    series: str | None = None,
+    receipt: Path | None = None,
+    as_json: bool = False,
+) -> None:
+    """Release one private answer from a real table, paid from the ledger.
+
+    The budget is charged before a row is read. With --key, asking again after a crash gives the
+    same answer and costs nothing. 'tightrope ask' designs the mechanism too.
+
+    Parameters
+    ----------
+    mechanism : FILE
+        The mechanism file (.tightrope).
+    part : PARTITION=PART
+        Ask about one part of a declared partition only.
+    query : QUERY
+        For SQL without a known shape: what it answers.
+    answers : FILE
+        With --query: a JSON object from the SQL's result to the answer.
+    otherwise : ANSWER
+        With --query: the answer for every other result.
+    series : NAME
+        A declared series that has paid for this release already; see 'tightrope ledger series'.
+
+    Examples:
+      tightrope release count.tightrope --data people.csv --sql "select count(*) from people" \\
+          --ledger ledger.db --budget 2
+
+    >>> release(Path("no-such.tightrope"), sql="select count(*) from t", ledger="ledger.db")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: no-such.tightrope: No such file or directory
+    """
+    from tightrope.publish.accounts import shown
+    from tightrope.publish.receipts import write_receipt
+
+    try:
+        check_goals(receipt)
+    except InputError as refused:
+        raise InputError(f"{refused}; nothing was released") from None
+    facts, columns = public_facts(facts, column)
+    done = tr.release(
+        mechanism, data=data, sql=sql, ledger=ledger, facts=facts, budget=budget,
+        columns=columns, user=user, key=key, part=_part(part),
+        declared=_declared(query, answers, otherwise), series=series,
+    )  # fmt: skip
+
+    rows = {
+        "answer": answer_text(done.answer, done.groups, done.interval),
+        **({} if done.guess == done.answer else {"best guess from it": str(done.guess)}),
+        "ε": str(done.epsilon),
+        **({} if series is None else {"series": f"{series}: {done.left} releases left"}),
+        "remaining": f"{shown(done.remaining)} of the budget of table {done.receipt['table']}",
+        "key": done.key if done.fresh else f"{done.key} (answered before: nothing charged)",
+        "entry": f"{done.receipt['position']} of ledger {ledger.rpartition('@')[2]}",
+    }
+    tell(as_json, done.as_dict(), f"{done.receipt['query']}  ({done.receipt['neighbours']})", rows)
+    if receipt is not None:
+        write_receipt(done.receipt, receipt)
+
+
+def public_facts(
+    facts: Path | None, column: list[str] | None
+) -> tuple[Path | None, dict[str, Column]]:
+    """Return the file of public facts, or the columns that are declared instead of one."""
+    from tightrope.publish.facts import FACTS_FILE, read_column
+
+    columns = {declared.name: declared for declared in map(read_column, column or [])}
+    if facts is None and Path(FACTS_FILE).exists():
+        if columns:
+            raise InputError(
+                f"there is a {FACTS_FILE} here, and columns are declared there: add "
+                f"{', '.join(columns)} to it and leave --column out"
+            )
+        facts = Path(FACTS_FILE)
+    return facts, columns
+
+
+def _part(text: str | None) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    partition, sign, part = text.partition("=")
+    if not sign:
+        raise InputError(f"a part looks like region=north, got {text[:60]!r}")
+    return partition, part
+
+
+def _declared(
+    query: str | None, answers: Path | None, otherwise: str | None
+) -> DeclaredQuestion | None:
+    if query is None:
+        if answers is not None or otherwise is not None:
+            raise InputError("--answers and --otherwise go with --query")
+        return None
+    if answers is None or otherwise is None:
+        raise InputError("--query needs --answers FILE and --otherwise ANSWER")
+    from tightrope.publish.entries import read_json
+    from tightrope.publish.releasing import DeclaredQuestion
+    from tightrope.publish.shapes import read_label
+
+    text = read_text(answers)
+    try:
+        mapping = read_json(text)
+    except InputError as wrong:
+        raise InputError(f"{answers}: {wrong}") from None
+    if not isinstance(mapping, dict):
+        raise InputError(f"{answers}: this must be a JSON object from results to answers")
+    try:
+        last = read_label(read_json(otherwise))
+    except InputError:
+        last = otherwise
+    return DeclaredQuestion(
+        query, {text: read_label(label) for text, label in mapping.items()}, last
+    )
