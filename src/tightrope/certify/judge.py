@@ -1341,6 +1341,14 @@ class Weights:
         steps = self.steps if self.kind == "levels" else None
         return np.minimum(self.graph.gaps(i, steps), len(self.levels) - 1)
 
+    def proved(self) -> str:
+        """Return what was checked, where nothing is wrong."""
+        excess = "W[i,o]·q <= W[h,o]·p"
+        if self.slack:
+            excess = f"Σ max(0, W[i,o]·q - W[h,o]·p) <= δ·q·2^{self.bits} with δ = {self.slack}"
+        nodes, outputs = self.graph.nodes, self.outputs
+        return f"{excess} for each of {outputs} outputs, on every edge of the {nodes} answers"
+
     def faults(self) -> Iterator[str]:
         """Yield what is wrong with rows and privacy."""
         yield from self._dense_faults() if self.kind == "dense" else self._rule_faults()
@@ -1620,6 +1628,7 @@ class Consumer:
         file, graph, outputs = weights.file, weights.graph, weights.outputs
         self.file, self.graph, self.told = file, graph, file.header["consumer"]
         self.n, self.outputs, self.weights = graph.nodes, outputs, weights
+        self.answers = weights.answers
         self.bits = int((file.header["certificate"] or {"bits": 0})["bits"])
         loss = self.told["loss"]
         self.kind = str(loss["kind"])
@@ -1660,7 +1669,7 @@ class Consumer:
         need_work("the prior", 0, 0, 80 * self.n)
         if self.uniform:
             return np.ones(self.n, np.int64).astype(object)
-        return window_prior(self.file, self.weights.answers)[0]
+        return window_prior(self.file, self.answers)[0]
 
     @cached_property
     def support(self) -> Array:
@@ -1745,11 +1754,25 @@ class Consumer:
         found = sum((each * self.prior).tolist())
         return Fraction(found, weights.total * self.scale)
 
+    def price_bound(self, prices: Array) -> Fraction:
+        """Return Σ λ_i, less α·δ times the sum over arcs of the largest multiplier of a guess."""
+        bound, slack = Fraction(sum(prices.tolist()), 1 << self.bits), self.file.header["delta"]
+        if slack is None:
+            return bound
+        need_work("the largest multiplier of each arc", len(self.arcs[0]), 2000)
+        each: dict[tuple[int, int, int], int] = {}
+        most: dict[tuple[int, int], int] = {}
+        for k, i, h, value in zip(*(part.tolist() for part in self.arcs), strict=True):
+            each[k, i, h] = each.get((k, i, h), 0) + value
+            most[i, h] = max(most.get((i, h), 0), each[k, i, h])
+        alpha = Fraction(self.file.alphas[0], 1 << 62)
+        return Fraction(bound - alpha * slack * sum(most.values()) / (1 << self.bits))
+
     def as_dict(self) -> dict[str, Any]:
         """Return in words whose loss was checked."""
         averse, prior = self.told["support"] is not None, None
         if self.told["prior"] is not None:
-            prior = "uniform" if self.uniform else window_prior(self.file, self.weights.answers)[1]
+            prior = "uniform" if self.uniform else window_prior(self.file, self.answers)[1]
         words = {
             "kind": "risk-averse" if averse else "Bayesian",
             "prior": None if averse else prior,
@@ -1904,6 +1927,8 @@ class LimitedCosts(Consumer):
 def lower_bound(consumer: Consumer) -> Fraction:
     """Return the bound that the certificate proves, or stop where it proves nothing."""
     kind = consumer.file.header["certificate"]["kind"]
+    if isinstance(consumer, LatticeConsumer) and kind == "unbounded":
+        return consumer.ended_bound()
     if kind == "envelope":
         return envelope_bound(consumer)
     if kind == "phi":
@@ -1912,24 +1937,10 @@ def lower_bound(consumer: Consumer) -> Fraction:
             need(False, f"certificate: y reaches too little of the prior at answer {k}")
         return phi_bound(consumer, y)
     prices = consumer.file.whole("prices").astype(object)
-    refuse_debts(debts(consumer, prices))
-    return price_bound(consumer, prices)
-
-
-def price_bound(consumer: Consumer, prices: Array) -> Fraction:
-    """Return Σ λ_i, less α·δ times the sum over arcs of the largest multiplier of a guess."""
-    bound = Fraction(sum(prices.tolist()), 1 << consumer.bits)
-    slack = consumer.file.header["delta"]
-    if slack is None:
-        return bound
-    need_work("the largest multiplier of each arc", len(consumer.arcs[0]), 2000)
-    each: dict[tuple[int, int, int], int] = {}
-    most: dict[tuple[int, int], int] = {}
-    for k, i, h, value in zip(*(part.tolist() for part in consumer.arcs), strict=True):
-        each[k, i, h] = each.get((k, i, h), 0) + value
-        most[i, h] = max(most.get((i, h), 0), each[k, i, h])
-    alpha = Fraction(consumer.file.alphas[0], 1 << 62)
-    return Fraction(bound - alpha * slack * sum(most.values()) / (1 << consumer.bits))
+    for k, answers, _ in debts(consumer, prices):
+        for i in answers[:1].tolist():
+            need(False, f"certificate: guess {k} is not priced at answer {i}")
+    return consumer.price_bound(prices)
 
 
 #: For a guess the answers whose prices are too high, and by how many units of a price.
@@ -1938,20 +1949,14 @@ Debts = Iterator[tuple[int, Array, Array]]
 
 def debts(consumer: Consumer, prices: Array) -> Debts:
     """Return what prices of any kind lack to prove a bound: nothing, if they prove it."""
-    found: dict[str, Callable[[Consumer, Array], Debts]] = {
+    found: dict[str, Callable[[Any, Array], Debts]] = {
         "multipliers": _arc_debts,
         "tree": _tree_debts,
         "line": _line_debts,
         "stairs": _stair_debts,
+        "stretched": _end_debts,
     }
     return found[consumer.file.header["certificate"]["kind"]](consumer, prices)
-
-
-def refuse_debts(found: Debts) -> None:
-    """Stop at the first price that is too high."""
-    for k, answers, _ in found:
-        for i in answers[:1].tolist():
-            need(False, f"certificate: guess {k} is not priced at answer {i}")
 
 
 def _arc_debts(consumer: Consumer, prices: Array) -> Debts:
@@ -2399,7 +2404,15 @@ class LatticeWeights:
         if not second <= first or (first + self.odd) * q > second * p:
             yield f"privacy: the first layers weigh {first} and {second}, not within {p}/{q}"
 
-    def expected(self, loss: str) -> Fraction:
+    def proved(self) -> str:
+        """Return what was checked, where nothing is wrong."""
+        many = self.lattice.nodes
+        return (
+            f"w_t·q <= w_(t+1)·p over the {self.reach} layers around each of "
+            f"{many if many < 10**15 else f'10^{len(str(many)) - 1}'} answers"
+        )
+
+    def worst(self, loss: str) -> Fraction:
         """Bound the worst loss: what lies beyond the ends is moved towards every answer."""
         lattice, last = self.lattice, self.levels[-1]
         lost = sum(
@@ -2629,6 +2642,224 @@ def _power_above(base: Fraction, power: int, places: int) -> Fraction:
     return Fraction(found, 1 << places)
 
 
+class LatticeConsumer(Consumer):
+    """Whose loss noise on a lattice has: the worst one, or on a line one for a prior.
+
+    A prior that rises once and falls once is a mixture of uniform ones on intervals, and to know
+    which one helps: the least loss is at least the mixture of theirs.
+    A line of N answers with a uniform prior looks the same everywhere but at its ends. A file lists
+    prices for the first answers, times N: the last one goes on, and the others are those of the
+    last answers too. Guesses whose staircases reach no listed answer but the last are all alike, so
+    those near one end and one more are all that there is to check. With a *stride* s the prices are
+    those of every s-th answer: a private column is private there, for steps of ⌊v/s⌋, and the
+    answers are s such rows, each with a uniform prior. For an absolute loss the best guess is one
+    of the row; for a squared one it loses at most 1/4 of a step squared to the best number.
+    """
+
+    def __init__(self, weights: LatticeWeights) -> None:
+        header = weights.file.header
+        self.file, self.noise, self.lattice = weights.file, weights, weights.lattice
+        self.told, self.proof = header["consumer"], header["certificate"]
+        self.kind, self.answers = str(self.told["loss"]["kind"]), self.lattice.nodes
+        self.guesses, self.bits = self.answers, int((self.proof or {}).get("bits", 0))
+        self.uniform = self.told["prior"] == {"kind": "uniform"}
+        ends = self.proof is not None and self.proof["kind"] == "stretched"
+        sound = ends and self.uniform == (header["window"] is None)
+        if self.told["support"] is not None:
+            all_of = self.told["support"]["kind"] == "all"
+            sound = all_of and not self.told["remapped"] and not ends
+        sound = sound and self.kind != "listed" and header["limit"] is None
+        need(sound, "noise on a lattice has a worst loss, or one for a prior with prices")
+
+    @cached_property
+    def unbounded(self) -> Fraction | None:
+        """The worst loss of no private mechanism on the unbounded question is below this."""
+        if self.uniform or self.proof is None:
+            return None
+        best = unbounded_bound(replace(self.lattice, core=0), self.kind, self.file.alphas[0])
+        return _floor(best * self.lattice.units(self.kind))
+
+    def ended_bound(self) -> Fraction:
+        """Return the bound by rule on the worst loss on the question itself."""
+        lattice, slope = self.lattice, self.proof["slope"]
+        need(slope < 1, "certificate: the slope must be below 1")
+        own = ended_bound(lattice, self.kind, self.file.alphas[0], slope)
+        assert self.unbounded is not None
+        return min(self.unbounded, _floor(max(Fraction(0), own) * lattice.units(self.kind)))
+
+    @cached_property
+    def row(self) -> Lattice:
+        """The row of every ``stride``-th answer of a line, the shortest there is."""
+        lattice, stride = self.lattice, self.proof["stride"]
+        need(stride <= lattice.width, "certificate: the stride is longer than the largest step")
+        last = (lattice.inner + 1) // stride - 1
+        step, width = lattice.step * stride, lattice.width // stride
+        return replace(lattice, width=width, inner=last, people=last, step=step)
+
+    def price_bound(self, prices: Array) -> Fraction:
+        """Return the bound that prices for the ends prove, if nothing is owed for them."""
+        lattice, row, told = self.lattice, self.row, self.proof
+        one, stride, last = 1 << self.bits, told["stride"], int(prices[-1])
+        ends = Fraction(2 * stride * (sum(prices.tolist()) - len(prices) * last), one)
+        middle = Fraction(last, one) - Fraction(int(stride > 1 and self.kind == "squared"), 4)
+        # Both ends of an interval must have room for what their guesses see.
+        least = (2 * len(prices) + 2 * told["layers"] * row.width + 2) * stride
+        least = max(least, ceil(-ends / middle)) if middle > 0 else lattice.nodes + 1
+        if self.uniform:
+            high, total = int(lattice.inner + 1 >= least), lattice.nodes
+            mass = high * (lattice.inner + 1)
+        else:
+            window = self.file.header["window"]
+            inside = window["start"] + window["size"] <= lattice.inner + 1
+            need(inside, "the prior reaches answers between which edges are missing")
+            numbers = window_prior(self.file, lattice.nodes)[0]
+            # Lowered until it rises once and falls once, a prior is even on its largest values.
+            peak, total = int(np.argmax(numbers)), sum(numbers.tolist())
+            sides = np.minimum.accumulate(numbers[peak::-1]), np.minimum.accumulate(numbers[peak:])
+            heights = sorted(np.concatenate([sides[0], sides[1][1:]]).tolist(), reverse=True)
+            high = heights[least - 1] if least <= len(heights) else 0
+            mass = least * high + sum(heights[least:])
+        return (middle * mass + ends * high) / total * row.units(self.kind)
+
+    def expected(self) -> Fraction:
+        """Bound the loss of noise on a line, with what is guessed near the ends.
+
+        Who takes the output itself loses no more than in the worst case. Else noise up to the last
+        layer but one is added up exactly, output by output where it reaches an end; of what is
+        beyond, at most 2^-64 of a unit of loss, the largest loss is taken.
+        """
+        weights, lattice, loss = self.noise, self.lattice, self.kind
+        if not self.told["remapped"]:
+            return weights.worst(loss)
+        need(self.uniform, "guesses near the ends are for a uniform prior")
+        n, v, last = lattice.nodes, lattice.width, weights.levels[-1]
+        far = lattice.core + (weights.reach - 1) * v
+        need_work("the noise of outputs near the ends", 4 * far, 20_000, 800 * far)
+        half = [w - last for w in weights.levels[: weights.reach]]
+        noise = [half[-(-max(z - lattice.core, 0) // v)] for z in range(far + 1)]
+        excess = [*noise[:0:-1], noise[0] + weights.odd, *noise[1:]]
+        away, powers = range(-far, far + 1), range(3 if loss == "squared" else 2)
+        sums = [[0, *accumulate(map(mul, excess, (z**p for z in away)))] for p in powers]
+        ends = self.file.whole("guess_of").tolist()
+        need(2 * len(ends) <= n, "the guesses of the two ends overlap")
+
+        def lost(y: int) -> int:
+            """Add up what output y costs over the answers within reach."""
+            o = min(max(y, 0), n - 1)
+            guess = ends[o] if o < len(ends) else o
+            guess = n - 1 - ends[n - 1 - o] if n - 1 - o < len(ends) else guess
+            a, b = max(0, far - y), min(2 * far + 1, far + n - y)  # answers' places in ``excess``
+            if a >= b:
+                return 0
+            s = guess - y
+            all_of: list[int] = [side[b] - side[a] for side in sums]
+            if loss == "binary":
+                return all_of[0] - int(excess[s + far] if a <= s + far < b else 0)
+            if loss == "squared":
+                return all_of[2] - 2 * s * all_of[1] + s * s * all_of[0]
+            cut = min(max(s + far, a), b)
+            before: list[int] = [side[cut] - side[a] for side in sums]
+            return all_of[1] - s * all_of[0] - 2 * (before[1] - s * before[0])
+
+        # Between the two ends all outputs cost the same.
+        edge = min(max(far, len(ends)), n // 2)
+        total = sum(map(lost, range(-far, edge))) + sum(map(lost, range(n - edge, n + far)))
+        total += (n - 2 * edge) * lost(edge)
+        found = Fraction(total, weights.total * n)
+        found += Fraction(weights.floor * lattice.largest(loss, weights.reach), weights.total)
+        return found * lattice.units(loss)
+
+
+def _floor(bound: Fraction) -> Fraction:
+    """Round a bound down to 80 binary places."""
+    return Fraction(int(bound * (1 << 80)), 1 << 80)
+
+
+def distances(loss: str, far: Array) -> Array:
+    """Return a loss by name at a distance on a line.
+
+    >>> distances("squared", np.array([3])).tolist()
+    [9]
+    """
+    need(loss in ("absolute", "squared", "binary"), f"the {loss} loss has no ends by rule")
+    return far**2 if loss == "squared" else far if loss == "absolute" else np.minimum(far, 1)
+
+
+def _end_debts(consumer: LatticeConsumer, prices: Array) -> Debts:
+    """Yield for guesses near an end what their cores and the answers outside them owe.
+
+    With weights w(i) = loss - price, an answer i behind the core has ``R(i) = w(i) + α·R(i+v)``
+    when all further ones pay for the one v nearer, and no R may be negative. In the core an
+    answer a may be paid by those from a-v on before it and those up to a+v behind it: by Hall's
+    theorem that can be done when every interval of the core owes no more than all who may pay for
+    one of its answers have. Answers beyond ``layers`` times v pay nothing.
+    """
+    told, alpha, ends = consumer.proof, consumer.file.alphas[0], len(prices)
+    lattice, prices = consumer.row, prices.astype(np.int64)
+    v, reach = lattice.width, told["layers"] * lattice.width
+    count, cores = ends + reach + 1, consumer.file.whole("cores").reshape(-1, 2)
+    need(lattice.form == "line" and 0 < alpha < 1 << 62, "certificate: ends are those of a line")
+    apart = lattice.inner >= count + reach + ends  # none of these guesses sees the other end
+    need(apart, "certificate: the ends are too close to each other")
+    away = np.arange(-reach, reach + 1)
+    cost = distances(consumer.kind, abs(away).astype(object)) * (1 << consumer.bits)
+    need(int(min(cost[0], cost[-1])) >= int(max(prices)), "certificate: there are too few layers")
+    need_work("the guesses near an end", count * len(away), 250)
+    step = max(1, (1 << 19) // len(away))
+    low, high = (np.append(side, side[-1] + np.arange(1, reach + 2)) for side in cores.T)
+    guess = np.arange(count)
+    near = (low <= high) & (guess - low < reach - v) & (high - guess < reach - v)
+    need(bool(near.all()), "certificate: a core is empty or too far from its guess")
+    # No weight is larger than ``most``, so R is at most ``grown`` + 1 times that; v of them, or all
+    # the debts of a core, are added up.
+    most = int(max(cost)) + int(max(abs(prices)))
+    grown = min(told["layers"], (1 << 62) // ((1 << 62) - alpha) + 1)
+    added = max((2 * v + 2) * grown, int((high - low).max()) + 1)
+    need(most * added < 1 << 61, "certificate: the prices are too wide")
+    cost = cost.astype(np.int64)
+    for first in range(0, count, step):
+        k = np.arange(first, min(first + step, count))
+        i = k[:, None] + away
+        w = np.where(i >= 0, cost - prices[np.clip(i, 0, ends - 1)], 0)
+        behind, before = w.copy(), w.copy()
+        for at in range(len(away) - 2 * v, -v, -v):
+            one, other = slice(max(at, 0), at + v), slice(max(at, 0) + v, at + 2 * v)
+            behind[:, one] += _part(behind[:, other], alpha)
+            mirror = slice(len(away) - at - v, len(away) - max(at, 0))
+            nearer = slice(len(away) - at - 2 * v, len(away) - max(at, 0) - v)
+            before[:, mirror] += _part(before[:, nearer], alpha)
+        a, b = low[k][:, None], high[k][:, None]
+        core, left, right = (i >= a) & (i <= b), (i < a) & (i >= 0), i > b
+        owed = np.where(left, np.maximum(-before, 0), np.where(right, np.maximum(-behind, 0), 0))
+        has = np.where(right & (i <= b + v), _part(behind, alpha), 0)
+        had = np.where(left & (i >= a - v), _part(before, alpha), 0)
+        due = np.cumsum(np.where(core, np.maximum(-w, 0), 0), axis=1)
+        reached = np.cumsum(has, axis=1)
+        reached = np.concatenate([reached[:, v:], np.repeat(reached[:, -1:], v, axis=1)], axis=1)
+        earlier = np.cumsum(had, axis=1)
+        # Those from a-v on: all but the ones before that.
+        lost = np.concatenate([np.zeros((len(k), v + 1), np.int64), earlier[:, : -v - 1]], axis=1)
+        paid = earlier[:, -1:] - lost
+        opened = np.where(core, np.roll(due, 1, axis=1) + paid, 1 << 62)
+        short = np.where(core, due - reached - np.minimum.accumulate(opened, axis=1), 0)
+        # What the worst interval of a core lacks is shared by its answers that owe something.
+        for at in np.flatnonzero((short > 0).any(axis=1)).tolist():
+            last = int(short[at].argmax())
+            start = int(opened[at, : last + 1].argmin())
+            some = start + np.flatnonzero(w[at, start : last + 1] < 0)
+            owed[at, some] = -(-short[at, last] // len(some))
+        for at in np.flatnonzero((owed > 0).any(axis=1)).tolist():
+            some = np.flatnonzero(owed[at])
+            yield int(k[at]), np.clip(i[at, some], 0, ends - 1), owed[at, some]
+
+
+def _part(x: Array, alpha: int) -> Array:
+    """Return at most α·x where x is positive, else 0, for integers below 2^61."""
+    some, high, low = np.maximum(x, 0), alpha >> 31, alpha & MASK
+    top, rest = some >> 31, some & MASK
+    return np.asarray(top * high + (top * low >> 31) + (rest * high >> 31))
+
+
 # -- the verdict --------------------------------------------------------------------------
 
 
@@ -2761,7 +2992,7 @@ def check(
 
 
 def _judge(file: File, derive: Callable[[str, str], Graph], report: Verification) -> None:
-    header = file.header
+    header, told = file.header, file.told
     report.digest, stated = file.digest()
     need(
         report.digest == stated,
@@ -2770,56 +3001,46 @@ def _judge(file: File, derive: Callable[[str, str], Graph], report: Verification
     alphas, ratio = file.alphas, header["ratios"][0]
     report.ratio = f"{ratio.numerator}/{ratio.denominator}"
     report.named = header["query"] is not None
-    told = file.told
     named = ("query", "neighbours", "epsilon", *(("delta",) if told["delta"] is not None else ()))
     report.question = {name: told[name] for name in named}
+    whose = f"{header['query']} under {header['neighbours']}"
     if header["weights"]["kind"] == "scores":
         _, values, steps = score_question(header["query"], header["neighbours"])
         report.private = True
-        report.checked += (
-            f"p/q = {_short(ratio)}, and (p/q)^{steps} is at most exp(ε)",
-            f"one person moves two of the {values} scores of {header['query']} under "
-            f"{header['neighbours']} apart by at most {steps} steps, each worth p/q",
+        report.holds(f"p/q = {_short(ratio)}, and (p/q)^{steps} is at most exp(ε)")
+        report.holds(
+            f"one person moves two of the {values} scores of {whose} apart by at most {steps} "
+            "steps, each worth p/q"
         )
         return
     others = f", and so are {len(alphas) - 1} for other lengths" if len(alphas) > 1 else ""
     report.holds(f"p/q = {_short(ratio)} is at most exp(ε) for edges of length 1{others}")
     weights = read_weights(file, derive)
-    if isinstance(weights, LatticeWeights):
-        _judge_lattice(weights, report)
-        return
-    graph = weights.graph
-    if header["window"] is not None:
+    if header["window"] is not None and isinstance(weights, Weights):
         start, size = header["window"]["start"], header["window"]["size"]
         report.holds(f"answers count as the nearest of {start} … {start + size - 1}")
     report.reasons += tuple(weights.faults())
     report.private = not report.reasons
     if report.private:
-        whose = f"a graph of its own with {graph.nodes} answers"
-        if report.named:
-            whose = f"the {graph.nodes} answers of {header['query']} under {header['neighbours']}"
-        excess = "W[i,o]·q <= W[h,o]·p"
-        if weights.slack:
-            excess = (
-                f"Σ max(0, W[i,o]·q - W[h,o]·p) <= δ·q·2^{weights.bits} with δ = {told['delta']}"
-            )
-        report.holds(
-            f"{excess} on every edge of {whose} "
-            f"for each of {weights.outputs} outputs; rows sum to 2^{weights.bits}"
-        )
+        whose = whose if report.named else "a graph of the file's own"
+        report.holds(f"{weights.proved()} of {whose}; rows sum to 2^{weights.bits}")
     if header["consumer"] is not None:
         _judge_loss(weights, report)
 
 
-def _judge_loss(weights: Weights, report: Verification) -> None:
+def _judge_loss(weights: Weights | LatticeWeights, report: Verification) -> None:
     """Check the stated loss, limit and bound; what it is above the bound goes into the report."""
     header = weights.file.header
-    consumer = costs = Consumer(weights)
-    report.consumer = consumer.as_dict()
+    consumer: Consumer
+    if isinstance(weights, LatticeWeights):
+        consumer, about = LatticeConsumer(weights), "at most "
+    else:
+        consumer, about = Consumer(weights), ""
+    costs, report.consumer = consumer, consumer.as_dict()
     value = consumer.expected()
     what = "expected loss" if header["consumer"]["support"] is None else "worst loss"
     stated = _agreed("loss: the weights have", value, header["expected_loss"])
-    report.holds(f"the {what} is {stated}")
+    report.holds(f"the {what} is {about}{stated}")
     counted, others = Fraction(0), "no private mechanism that sees only the true answer"
     if header["limit"] is not None:
         costs = limited = LimitedCosts(consumer)
@@ -2837,62 +3058,12 @@ def _judge_loss(weights: Weights, report: Verification) -> None:
     stated = _agreed("bound: what is proved is", bound, header["bound"])
     report.holds(f"the {what} of {others} is below {stated}")
     report.optimal_within = value - bound
-
-
-def _judge_lattice(weights: LatticeWeights, report: Verification) -> None:
-    """Check noise on a lattice: privacy, the worst loss, or on a line that for a uniform prior."""
-    file, header = weights.file, weights.file.header
-    report.reasons += tuple(weights.faults())
-    report.private = not report.reasons
-    lattice, consumer, told = weights.lattice, header["consumer"], header["certificate"]
-    if report.private:
-        report.holds(
-            f"w_t·q <= w_(t+1)·p over the {weights.reach} layers around each of "
-            f"{_count(lattice.nodes)} answers of {header['query']} under {header['neighbours']}; "
-            f"rows sum to 2^{weights.bits}"
-        )
-    if consumer is None:
-        return
-    loss, worst = str(consumer["loss"]["kind"]), consumer["support"] is not None
-    ends = told is not None and told["kind"] == "stretched"
-    if worst:
-        sound = consumer["support"]["kind"] == "all" and not consumer["remapped"] and not ends
-    else:
-        uniform = consumer["prior"]["kind"] == "uniform"
-        sound = ends and uniform == (header["window"] is None)
-        prior = "uniform" if uniform or not sound else window_prior(file, lattice.nodes)[1]
-    sound = sound and loss != "listed" and header["limit"] is None
-    need(sound, "noise on a lattice has a worst loss, or one for a prior with prices")
-    report.consumer = {
-        "kind": "risk-averse" if worst else "Bayesian",
-        "prior": None if worst else prior,
-        "support": "all" if worst else None,
-        "loss": loss,
-        "guesses": lattice.nodes,
-    }
-    what = "worst loss" if worst else "expected loss"
-    value = weights.expected(loss) if worst else stretched_loss(weights, loss)
-    stated = _agreed("loss: the weights have", value, header["expected_loss"])
-    report.holds(f"the {what} is at most {stated}")
-    if told is None:
-        return
-    if worst:
-        whole, bound = lattice_bounds(lattice, loss, file.alphas[0], told["slope"])
-        report.unbounded_within = value - whole
+    if isinstance(consumer, LatticeConsumer) and (best := consumer.unbounded) is not None:
+        report.unbounded_within = value - best
         report.holds(
             "the worst loss of no private mechanism on the unbounded question is below "
-            f"{float(whole):.12g}"
+            f"{float(best):.12g}"
         )
-    else:
-        prices = file.whole("prices")
-        refuse_debts(stretched_debts(weights, loss, prices))
-        bound = stretched_bound(weights, loss, prices)
-    stated = _agreed("bound: what is proved is", bound, header["bound"])
-    report.holds(f"the {what} of no private mechanism on this question is below {stated}")
-    report.optimal_within = value - bound
-    if not worst and not uniform:  # then the noise is the one for the worst answer
-        best = unbounded_bound(replace(lattice, core=0), loss, file.alphas[0])
-        report.unbounded_within = value - best * lattice.units(loss)
 
 
 def _agreed(what: str, found: Fraction, stated: Fraction) -> str:
@@ -2900,216 +3071,6 @@ def _agreed(what: str, found: Fraction, stated: Fraction) -> str:
     told = f"{float(found):.12g}"
     need(found == stated, f"{what} {told}, {float(found - stated):+.3g} from the stated")
     return told
-
-
-# A prior that rises once and falls once is a mixture of uniform ones on intervals, and to know
-# which one helps: the least loss is at least the mixture of theirs.
-# A line of N answers with a uniform prior looks the same everywhere but at its ends. A file lists
-# prices for the first answers, times N: the last one goes on, and the others are those of the last
-# answers too. Guesses whose staircases reach no listed answer but the last are all alike, so those
-# near one end and one more are all that there is to check. With a *stride* s the prices are those
-# of every s-th answer: a private column is private there, for steps of ⌊v/s⌋, and the answers are s
-# such rows, each with a uniform prior. For an absolute loss the best guess is one of the row; for a
-# squared one it loses at most 1/4 of a step squared to the best number.
-
-
-def distances(loss: str, far: Array) -> Array:
-    """Return a loss by name at a distance on a line.
-
-    >>> distances("squared", np.array([3])).tolist()
-    [9]
-    """
-    need(loss in ("absolute", "squared", "binary"), f"the {loss} loss has no ends by rule")
-    return far**2 if loss == "squared" else far if loss == "absolute" else np.minimum(far, 1)
-
-
-def stretched_bound(weights: LatticeWeights, loss: str, prices: Array) -> Fraction:
-    """Return the bound that prices for the ends prove, if nothing is owed for them."""
-    file, lattice = weights.file, weights.lattice
-    told = file.header["certificate"]
-    one, stride, last = 1 << told["bits"], told["stride"], int(prices[-1])
-    row = every_answer(lattice, stride)
-    ends = Fraction(2 * stride * (sum(prices.tolist()) - len(prices) * last), one)
-    middle = Fraction(last, one) - Fraction(int(stride > 1 and loss == "squared"), 4)
-    # Both ends of an interval must have room for what their guesses see.
-    least = (2 * len(prices) + 2 * told["layers"] * row.width + 2) * stride
-    least = max(least, ceil(-ends / middle)) if middle > 0 else lattice.nodes + 1
-    if file.header["consumer"]["prior"]["kind"] == "uniform":
-        high, total = int(lattice.inner + 1 >= least), lattice.nodes
-        mass = high * (lattice.inner + 1)
-    else:
-        window = file.header["window"]
-        inside = window["start"] + window["size"] <= lattice.inner + 1
-        need(inside, "the prior reaches answers between which edges are missing")
-        numbers = window_prior(file, lattice.nodes)[0]
-        # Lowered until it rises once and falls once, a prior is even on its so many largest values.
-        peak, total = int(np.argmax(numbers)), sum(numbers.tolist())
-        sides = np.minimum.accumulate(numbers[peak::-1]), np.minimum.accumulate(numbers[peak:])
-        heights = sorted(np.concatenate([sides[0], sides[1][1:]]).tolist(), reverse=True)
-        high = heights[least - 1] if least <= len(heights) else 0
-        mass = least * high + sum(heights[least:])
-    return (middle * mass + ends * high) / total * row.units(loss)
-
-
-def every_answer(lattice: Lattice, stride: int) -> Lattice:
-    """Return a row of every ``stride``-th answer of a line, the shortest there is.
-
-    >>> every_answer(Lattice("line", 1, 600, 12, inner=600), 5).width
-    2
-    """
-    need(stride <= lattice.width, "certificate: the stride is longer than the largest step")
-    last = (lattice.inner + 1) // stride - 1
-    step = lattice.step * stride
-    return replace(lattice, width=lattice.width // stride, inner=last, people=last, step=step)
-
-
-def stretched_debts(weights: LatticeWeights, loss: str, prices: Array) -> Debts:
-    """Yield for guesses near an end what their cores and the answers outside them owe.
-
-    With weights w(i) = loss - price, an answer i behind the core has ``R(i) = w(i) + α·R(i+v)``
-    when all further ones pay for the one v nearer, and no R may be negative. In the core an
-    answer a may be paid by those from a-v on before it and those up to a+v behind it: by Hall's
-    theorem that can be done when every interval of the core owes no more than all who may pay for
-    one of its answers have. Answers beyond ``layers`` times v pay nothing.
-    """
-    told, alpha, ends = weights.file.header["certificate"], weights.file.alphas[0], len(prices)
-    lattice, bits = every_answer(weights.lattice, told["stride"]), told["bits"]
-    v, reach = lattice.width, told["layers"] * lattice.width
-    count, cores = ends + reach + 1, weights.file.whole("cores").reshape(-1, 2)
-    need(lattice.form == "line" and 0 < alpha < 1 << 62, "certificate: ends are those of a line")
-    apart = lattice.inner >= count + reach + ends  # none of these guesses sees the other end
-    need(apart, "certificate: the ends are too close to each other")
-    away = np.arange(-reach, reach + 1)
-    cost = distances(loss, abs(away).astype(object)) * (1 << bits)
-    need(int(min(cost[0], cost[-1])) >= int(max(prices)), "certificate: there are too few layers")
-    need_work("the guesses near an end", count * len(away), 250)
-    step = max(1, (1 << 19) // len(away))
-    low, high = (np.append(side, side[-1] + np.arange(1, reach + 2)) for side in cores.T)
-    near = (
-        (low <= high) & (np.arange(count) - low < reach - v) & (high - np.arange(count) < reach - v)
-    )
-    need(bool(near.all()), "certificate: a core is empty or too far from its guess")
-    # No weight is larger than ``most``, so R is at most ``grown`` + 1 times that; v of them, or all
-    # the debts of a core, are added up.
-    most = int(max(cost)) + int(max(abs(prices)))
-    grown = min(told["layers"], (1 << 62) // ((1 << 62) - alpha) + 1)
-    added = max((2 * v + 2) * grown, int((high - low).max()) + 1)
-    need(most * added < 1 << 61, "certificate: the prices are too wide")
-    cost = cost.astype(np.int64)
-    for first in range(0, count, step):
-        k = np.arange(first, min(first + step, count))
-        i = k[:, None] + away
-        w = np.where(i >= 0, cost - prices[np.clip(i, 0, ends - 1)], 0)
-        behind, before = w.copy(), w.copy()
-        for at in range(len(away) - 2 * v, -v, -v):
-            one, other = slice(max(at, 0), at + v), slice(max(at, 0) + v, at + 2 * v)
-            behind[:, one] += _part(behind[:, other], alpha)
-            mirror = slice(len(away) - at - v, len(away) - max(at, 0))
-            nearer = slice(len(away) - at - 2 * v, len(away) - max(at, 0) - v)
-            before[:, mirror] += _part(before[:, nearer], alpha)
-        a, b = low[k][:, None], high[k][:, None]
-        core, left, right = (i >= a) & (i <= b), (i < a) & (i >= 0), i > b
-        owed = np.where(left, np.maximum(-before, 0), np.where(right, np.maximum(-behind, 0), 0))
-        has = np.where(right & (i <= b + v), _part(behind, alpha), 0)
-        had = np.where(left & (i >= a - v), _part(before, alpha), 0)
-        due = np.cumsum(np.where(core, np.maximum(-w, 0), 0), axis=1)
-        reached = np.cumsum(has, axis=1)
-        reached = np.concatenate([reached[:, v:], np.repeat(reached[:, -1:], v, axis=1)], axis=1)
-        earlier = np.cumsum(had, axis=1)
-        # Those from a-v on: all but the ones before that.
-        lost = np.concatenate([np.zeros((len(k), v + 1), np.int64), earlier[:, : -v - 1]], axis=1)
-        paid = earlier[:, -1:] - lost
-        opened = np.where(core, np.roll(due, 1, axis=1) + paid, 1 << 62)
-        short = np.where(core, due - reached - np.minimum.accumulate(opened, axis=1), 0)
-        # What the worst interval of a core lacks is shared by its answers that owe something.
-        for at in np.flatnonzero((short > 0).any(axis=1)).tolist():
-            last = int(short[at].argmax())
-            start = int(opened[at, : last + 1].argmin())
-            some = start + np.flatnonzero(w[at, start : last + 1] < 0)
-            owed[at, some] = -(-short[at, last] // len(some))
-        for at in np.flatnonzero((owed > 0).any(axis=1)).tolist():
-            some = np.flatnonzero(owed[at])
-            yield int(k[at]), np.clip(i[at, some], 0, ends - 1), owed[at, some]
-
-
-def _part(x: Array, alpha: int) -> Array:
-    """Return at most α·x where x is positive, else 0, for integers below 2^61."""
-    some, high, low = np.maximum(x, 0), alpha >> 31, alpha & MASK
-    top, rest = some >> 31, some & MASK
-    return np.asarray(top * high + (top * low >> 31) + (rest * high >> 31))
-
-
-def stretched_loss(weights: LatticeWeights, loss: str) -> Fraction:
-    """Bound the expected loss of noise on a line, with what is guessed near the ends.
-
-    Who takes the output itself loses no more than in the worst case. Else noise up to the last
-    layer but one is added up exactly, output by output where it reaches an end; of what is beyond,
-    at most 2^-64 of a unit of loss, the largest loss is taken.
-    """
-    lattice, header = weights.lattice, weights.file.header
-    if not header["consumer"]["remapped"]:
-        return weights.expected(loss)  # the worst loss
-    uniform = header["consumer"]["prior"]["kind"] == "uniform"
-    need(uniform, "guesses near the ends are for a uniform prior")
-    n, v, last = lattice.nodes, lattice.width, weights.levels[-1]
-    far = lattice.core + (weights.reach - 1) * v
-    need_work("the noise of outputs near the ends", 4 * far, 20_000, 800 * far)
-    half = [w - last for w in weights.levels[: weights.reach]]
-    noise = [half[-(-max(z - lattice.core, 0) // v)] for z in range(far + 1)]
-    excess = [*noise[:0:-1], noise[0] + weights.odd, *noise[1:]]
-    power = 2 if loss == "squared" else 1
-    away = range(-far, far + 1)
-    sums = [
-        [0, *accumulate(w * z**p for w, z in zip(excess, away, strict=True))]
-        for p in range(power + 1)
-    ]
-    ends = weights.file.whole("guess_of").tolist()
-    need(2 * len(ends) <= n, "the guesses of the two ends overlap")
-
-    def lost(y: int) -> int:
-        """Add up what output y costs over the answers within reach."""
-        o = min(max(y, 0), n - 1)
-        guess = ends[o] if o < len(ends) else o
-        guess = n - 1 - ends[n - 1 - o] if n - 1 - o < len(ends) else guess
-        a, b = max(0, far - y), min(2 * far + 1, far + n - y)  # places of the answers in ``excess``
-        if a >= b:
-            return 0
-        s = guess - y
-        all_of: list[int] = [side[b] - side[a] for side in sums]
-        if loss == "binary":
-            return all_of[0] - int(excess[s + far] if a <= s + far < b else 0)
-        if loss == "squared":
-            return all_of[2] - 2 * s * all_of[1] + s * s * all_of[0]
-        cut = min(max(s + far, a), b)
-        before: list[int] = [side[cut] - side[a] for side in sums]
-        return all_of[1] - s * all_of[0] - 2 * (before[1] - s * before[0])
-
-    edge = max(far, len(ends))
-    inside = max(0, n - 2 * edge)
-    total = inside * lost(edge) if inside else 0
-    total += sum(map(lost, range(-far, edge if inside else n + far)))
-    if inside:
-        total += sum(map(lost, range(n - edge, n + far)))
-    found = Fraction(total, weights.total * n)
-    found += Fraction(weights.floor * lattice.largest(loss, weights.reach), weights.total)
-    return found * lattice.units(loss)
-
-
-def lattice_bounds(
-    lattice: Lattice, loss: str, alpha: int, slope: Fraction
-) -> tuple[Fraction, Fraction]:
-    """Return the bounds on the unbounded question and on the question itself, rounded down."""
-    need(slope < 1, "certificate: the slope must be below 1")
-    scale, whole = lattice.units(loss), unbounded_bound(replace(lattice, core=0), loss, alpha)
-    own = max(Fraction(0), ended_bound(lattice, loss, alpha, slope))
-    first, second = (
-        Fraction(int(x * scale * (1 << 80)), 1 << 80) for x in (whole, min(own, whole))
-    )
-    return first, second
-
-
-def _count(number: int) -> str:
-    return str(number) if number < 10**15 else f"10^{len(str(number)) - 1}"
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -15,7 +15,7 @@ import hashlib
 import json
 import math
 import zlib
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -29,9 +29,8 @@ from tightrope.certify.judge import (
     VERSION,
     Consumer,
     Contents,
-    Debts,
     Graph,
-    Lattice,
+    LatticeConsumer,
     LatticeWeights,
     LimitedCosts,
     Refused,
@@ -39,22 +38,23 @@ from tightrope.certify.judge import (
     Weights,
     debts,
     distances,
-    envelope_bound,
-    every_answer,
-    lattice_bounds,
     line_numbers,
+    lower_bound,
     phi_bound,
     phi_room,
-    price_bound,
+    question_lattice,
     section_chunk,
-    stretched_bound,
-    stretched_debts,
-    stretched_loss,
     window_graph,
 )
 from tightrope.certify.mechanism import Mechanism, canonical_text, checked, judged_graph
-from tightrope.certify.weights import LISTED_WEIGHTS, lattice_weights, round_channel, rule_weights
-from tightrope.channels import Channel, IntegerChannel, UnboundedNoise
+from tightrope.certify.weights import (
+    LISTED_WEIGHTS,
+    as_they_are,
+    lattice_weights,
+    round_channel,
+    rule_weights,
+)
+from tightrope.channels import Channel, UnboundedNoise
 from tightrope.channels.privacy import allowed_ratio
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TooLarge
@@ -173,9 +173,9 @@ def consumer_fields(
     graph: AnswerGraph,
     mix: Any,
     guess_of: NDArray[np.int64] | None,
-    listed: bool,
+    inside: NDArray[np.float64] | None,
     *,
-    window: bool = False,
+    listed: bool,
 ) -> tuple[dict[str, Any], Sections]:
     """Return a consumer in exact integers.
 
@@ -193,38 +193,38 @@ def consumer_fields(
         For a consumer with a support: the prior over it that proves a bound.
     guess_of
         For each output the guess that the consumer makes; the output itself by default.
+    inside
+        Where the prior lies in a window: its probabilities there.
     listed
         Whether a loss with a name is listed nevertheless.
-    window
-        Whether the answers are a window of those of the question.
     """
     sections: Sections = {}
-    support = consumer.support if consumer.risk_averse else None
     fields: dict[str, Any] = {"prior": None, "support": None, "remapped": guess_of is not None}
-    if support is not None:
-        chosen = np.asarray(support, np.int64)
-        every = np.array_equal(chosen, np.arange(graph.size))
-        fields["support"] = {"kind": "all"} if every else {"kind": "listed", "count": len(chosen)}
-        if not every:
-            sections["support"] = chosen
+    if consumer.risk_averse:
+        fields["support"] = {"kind": "all"}
+        if not consumer.all_answers:
+            sections["support"] = np.asarray(consumer.support, np.int64)
+            fields["support"] = {"kind": "listed", "count": len(sections["support"])}
         if mix is not None:
+            chosen = np.asarray(consumer.support, np.int64)
             weights = np.zeros(graph.size)
             weights[chosen] = np.maximum(np.asarray(mix, float), 0)[chosen]
-            total, sections["prior"] = _dyadic((weights / weights.sum()).tolist())
-            fields["prior"] = {"kind": "listed", "total": total}
+            fields["prior"], sections["prior"] = _dyadic((weights / weights.sum()).tolist())
     elif consumer.prior.size != graph.size:
         raise InputError(
             f"the consumer speaks of {consumer.prior.size} answers, the mechanism has {graph.size}"
         )
     elif consumer.prior.is_uniform:
         fields["prior"] = {"kind": "uniform"}
-    elif window:
-        fields["prior"], more = windowed_prior(consumer.prior, consumer.prior.probabilities)
-        sections |= more
+    elif inside is None:
+        fields["prior"], sections["prior"] = _whole_prior(list(consumer.prior.exact))
     else:
-        total, sections["prior"] = _whole_prior(list(consumer.prior.exact))
-        fields["prior"] = {"kind": "listed", "total": total}
-    fields["loss"] = {"kind": "binary"} if consumer.loss.is_binary else {"kind": consumer.loss.name}
+        named = getattr(consumer.prior, "named", None)
+        if named is not None and len(str(named[1])) <= 60:
+            fields["prior"] = {"kind": named[0], "number": str(named[1])}
+        else:
+            fields["prior"], sections["prior"] = _dyadic(inside.tolist())
+    fields["loss"] = {"kind": "binary" if consumer.loss.is_binary else consumer.loss.name}
     if not consumer.loss.is_binary and (listed or not _has_name(consumer.loss, graph)):
         unit, sections["loss"] = _losses(consumer.loss, graph.size)
         guesses = int(consumer.loss.guess_count)
@@ -234,15 +234,6 @@ def consumer_fields(
     return fields, sections
 
 
-def windowed_prior(prior: Any, inside: NDArray[np.float64]) -> tuple[dict[str, Any], Sections]:
-    """Return a prior in a window: by its name, where the judge knows its law, else listed."""
-    named = getattr(prior, "named", None)
-    if named is not None and len(str(named[1])) <= 60:
-        return {"kind": named[0], "number": str(named[1])}, {}
-    total, numbers = _dyadic(inside.tolist())
-    return {"kind": "listed", "total": total}, {"prior": numbers}
-
-
 def _has_name(loss: Any, graph: AnswerGraph) -> bool:
     """Whether the judge knows this loss by its name, on the same graph."""
     if loss.name not in ("absolute", "squared", "distance") or not hasattr(loss, "graph"):
@@ -250,23 +241,30 @@ def _has_name(loss: Any, graph: AnswerGraph) -> bool:
     return loss.graph.difference(graph) is None
 
 
-def _whole_prior(exact: list[Fraction]) -> tuple[int, NDArray[Any]]:
-    unit = 1
-    for value in exact:
-        unit = math.lcm(unit, value.denominator)
-        if unit >> 61:
-            return _dyadic(exact)
-    if sum(exact) != 1:
+def _whole_prior(exact: list[Fraction]) -> tuple[dict[str, Any], NDArray[Any]]:
+    unit = _common_unit(exact, 61)
+    if unit is None or sum(exact) != 1:
         return _dyadic(exact)
-    return unit, np.array([int(value * unit) for value in exact], np.int64)
+    found = np.array([int(value * unit) for value in exact], np.int64)
+    return {"kind": "listed", "total": unit}, found
 
 
-def _dyadic(values: list[Any]) -> tuple[int, NDArray[Any]]:
+def _dyadic(values: list[Any]) -> tuple[dict[str, Any], NDArray[Any]]:
     one = 1 << 61
     ratios = (value.as_integer_ratio() for value in values)
     counts = np.array([(2 * p * one + q) // (2 * q) for p, q in ratios], object)
     counts[int(counts.argmax())] += one - sum(counts.tolist())
-    return one, counts.astype(np.int64)
+    return {"kind": "listed", "total": one}, counts.astype(np.int64)
+
+
+def _common_unit(exact: list[Fraction], bits: int) -> int | None:
+    """Return the common denominator of some numbers, if it has no more than so many bits."""
+    unit = 1
+    for value in exact:
+        unit = math.lcm(unit, value.denominator)
+        if unit >> bits:
+            return None
+    return unit
 
 
 def _losses(loss: Any, size: int) -> tuple[int, NDArray[Any]]:
@@ -279,13 +277,10 @@ def _losses(loss: Any, size: int) -> tuple[int, NDArray[Any]]:
     if (floats == np.rint(floats)).all() and abs(floats).max() < 2**53:
         return 1, floats.astype(np.int64)
     exact = [loss.exact(i, k) for k in range(loss.guess_count) for i in range(size)]
-    unit = 1
-    for value in exact:
-        unit = math.lcm(unit, value.denominator)
-        if unit.bit_length() > 400:
-            raise InputError("the losses have no common denominator of less than 400 bits")
-    whole = np.array([int(value * unit) for value in exact], object)
-    return unit, narrow(whole)
+    unit = _common_unit(exact, 400)
+    if unit is None:
+        raise InputError("the losses have no common denominator of less than 400 bits")
+    return unit, narrow(np.array([int(value * unit) for value in exact], object))
 
 
 def narrow(values: NDArray[Any]) -> NDArray[Any]:
@@ -388,11 +383,15 @@ class Limited:
     attack: ArrayLike | None = None
 
 
-def proposed(given: Proof, graph: Graph) -> tuple[dict[str, Any], Sections]:
+def proposed(given: Proof, draft: Draft, loss: str) -> tuple[dict[str, Any], Sections]:
     """Return header fields and sections of a proof as it is proposed, in dyadic numbers."""
-    fields: dict[str, Any] = {"kind": given.kind, "bits": PRICE_BITS}
+    graph, fields = draft.graph, {"kind": given.kind, "bits": PRICE_BITS}
+    if given.kind == "unbounded":
+        return {"kind": given.kind, "slope": str(Fraction(round(given.slope * 2**40), 2**40))}, {}
     if given.kind == "envelope":
         return fields, {}
+    if graph is None:
+        return stretched(given, draft.asked, loss, draft.level.alpha)
     prices = dyadic(given.prices, "prices")
     if len(prices) != graph.nodes:
         raise InputError(f"there must be {graph.nodes} prices, got {len(prices)}")
@@ -428,33 +427,28 @@ def proposed(given: Proof, graph: Graph) -> tuple[dict[str, Any], Sections]:
 def settled(consumer: Consumer, sections: Sections) -> Fraction:
     """Make the proposed numbers exact, where they stand; return the bound that they prove."""
     kind = consumer.file.header["certificate"]["kind"]
-    if kind == "envelope":
-        return envelope_bound(consumer)
     if kind == "phi":
         y = sections["phi"] = narrow(_raised(consumer, sections["phi"]))
         return phi_bound(consumer, y)
+    if "prices" not in sections:
+        return lower_bound(consumer)
     prices = sections["prices"]
     if kind == "line":
         sections["cut_steps"] = _cut_steps(consumer, prices)
     # On a line and with multipliers one pass is enough, and the judge has the last word.
-    rounds = {"stairs": 8, "tree": 64}.get(kind, 1)
-    prices = paid(prices, lambda some: debts(consumer, some), rounds)
-    sections["prices"] = narrow(prices)
-    return price_bound(consumer, prices)
-
-
-def paid(prices: NDArray[Any], owed: Callable[[NDArray[Any]], Debts], rounds: int) -> NDArray[Any]:
-    """Lower prices by what is owed for them, until nothing is."""
+    rounds = {"stairs": 8, "stretched": 16, "tree": 64}.get(kind, 1)
     for _ in range(rounds):
         short = prices * 0
-        for _, places, debt in owed(prices):
+        for _, places, debt in debts(consumer, prices):
             np.maximum.at(short, places, debt)
-        if not short.any():
-            return prices
         prices = prices - short
-    if rounds > 1:
-        raise CheckFailed("the prices are not paid for, and not only by rounding")
-    return prices
+        if not short.any():
+            break
+    else:
+        if rounds > 1:
+            raise CheckFailed("the prices are not paid for, and not only by rounding")
+    sections["prices"] = narrow(prices)
+    return consumer.price_bound(prices)
 
 
 def _cut_steps(consumer: Consumer, prices: NDArray[Any]) -> NDArray[np.int64]:
@@ -486,15 +480,16 @@ def _raised(consumer: Consumer, y: NDArray[Any]) -> NDArray[Any]:
 
 
 def stretched(
-    given: Proof, lattice: Lattice, loss: str, alpha: float
+    given: Proof, asked: Query, loss: str, alpha: float
 ) -> tuple[dict[str, Any], Sections]:
     """Return header fields and sections of prices for the ends as they are proposed."""
-    row, floats = every_answer(lattice, given.stride), np.asarray(given.prices, np.float64)
-    reach, cores = np.array([given.layers * row.width], object), np.asarray(given.places, np.int64)
-    most = int(distances(loss, reach)[0]) + int(abs(floats).max()) + 2
-    # What the judge adds up has 61 bits: see its ``stretched_debts``.
+    width = question_lattice(asked.text, asked.neighbours.value).width // given.stride
+    floats, cores = np.asarray(given.prices, np.float64), np.asarray(given.places, np.int64)
+    most = int(distances(loss, np.array([given.layers * width], object))[0])
+    most += int(abs(floats).max()) + 2
+    # What the judge adds up has 61 bits: see its ``_end_debts``.
     grown = min(given.layers, int(1 / (1 - alpha)) + 2)
-    added = max((2 * row.width + 2) * grown, int((cores[:, 1] - cores[:, 0]).max()) + 1)
+    added = max((2 * width + 2) * grown, int((cores[:, 1] - cores[:, 0]).max()) + 1)
     bits = min(60, 61 - (most * added).bit_length())
     # Payments are rounded down in every layer: a few units less save most of the turns to come.
     spare = 16 + int(16 / (1 - alpha))
@@ -607,7 +602,7 @@ def certify(
     (True, True)
     """
     level, asked = Epsilon.of(epsilon), query(question, neighbours)
-    answers = asked.graph if window is None else window[1]
+    text, answers = canonical_text(asked), asked.graph if window is None else window[1]
     if channel.shape[0] != answers.size:
         raise InputError(
             f"a mechanism needs one row for each of the {answers.size} answers of "
@@ -615,209 +610,155 @@ def certify(
         )
     if certificate is not None and consumer is None:
         raise InputError("a certificate of optimality needs its consumer")
-    kind = getattr(certificate, "kind", None)
-    if isinstance(channel, UnboundedNoise) or kind in ("stretched", "unbounded"):
-        return _without_ends(channel, asked, level, consumer, certificate, guess_of)
+    noise = channel if isinstance(channel, UnboundedNoise) else None
+    by_rule = noise is not None and noise.epsilon == level and text is not None
+    ends = getattr(certificate, "kind", None) in ("stretched", "unbounded")
+    if (ends or noise is not None) and not by_rule:
+        raise InputError("bounds without ends are for noise at its ε, on a named question")
     try:
-        graph = judged_graph(asked.graph, by_rule=canonical_text(asked) is not None)
+        graph, moved = None, None
+        if noise is None:
+            graph = judged_graph(asked.graph, by_rule=text is not None)
+            if window is not None:
+                graph = window_graph(graph, window[0], answers.size)
+        lengths = [Fraction(1)] if graph is None else graph.lengths
+        ratios = [allowed_ratio(level, float(length)) for length in lengths]
+        header = plain_header(text, asked.neighbours.value, level, ratios)
+        draft = Draft(asked, level, answers, graph, header, {})
+        if graph is not None and text is None:
+            draft.add("graph", graph_fields(graph))
         if window is not None:
-            graph = window_graph(graph, window[0], answers.size)
-    except Refused as refused:
-        raise TooLarge(str(refused)) from None
-    header, sections = _question(asked, level, graph)
-    if window is not None:
-        header["window"] = {"start": window[0], "size": answers.size}
-    kept: NDArray[np.int64] | range
-    if delta is None:
-        kept, moved = _add_weights(header, sections, channel, graph, level, consumer, guess_of)
-    else:
-        kept, moved = _add_exact(header, sections, channel, delta), 0.0
-    if not (len(kept) == graph.nodes and _answers(channel, kept, graph)):
-        if len(kept) >= 1 << 20:
-            raise TooLarge(f"{len(kept)} outputs that are not the answers do not fit into a file")
-        header["outputs"] = [encode_label(channel.output_label(int(o))) for o in kept]
-    if consumer is not None:
-        chosen = np.arange(len(kept)) if isinstance(kept, range) else kept
-        guesses = chosen if guess_of is None else np.asarray(guess_of, np.int64)[chosen]
-        same = np.array_equal(guesses, np.arange(len(chosen)))
-        guessed = None if same else guesses
-        _add_consumer(
-            header, sections, answers, graph, consumer, guessed, certificate, asked.graph.size
-        )
-    return checked(Mechanism(encode(header, sections, graph.nodes), moved=moved))
-
-
-def _without_ends(
-    channel: Channel,
-    asked: Query,
-    level: Epsilon,
-    consumer: Any,
-    certificate: Proof | Limited | None,
-    guess_of: ArrayLike | None,
-) -> Mechanism:
-    """Return noise on a lattice as integers, with its worst loss and bounds by rule.
-
-    For a prior on a line: with its expected loss and prices for the ends of its intervals.
-    """
-    named = canonical_text(asked) is not None
-    if not (isinstance(channel, UnboundedNoise) and channel.epsilon == level and named):
-        raise InputError("bounds without ends are for such noise, at its ε, on a named question")
-    header, sections = _question(asked, level, None)
-    try:
-        header["weights"] = lattice_weights(asked, level.ratio, channel.core)
+            header["window"] = {"start": window[0], "size": answers.size}
+        guesses = None if guess_of is None else np.asarray(guess_of, np.int64)
+        if noise is not None:
+            header["weights"] = lattice_weights(asked, level.ratio, noise.core)
+        else:
+            guesses, moved = _add_weights(draft, channel, consumer, guesses, delta)
         if consumer is not None:
-            _add_lattice(header, sections, consumer, certificate, guess_of)
+            _add_consumer(draft, consumer, guesses, certificate)
     except Refused as refused:
-        raise TooLarge(str(refused)) from None
-    return checked(Mechanism(encode(header, sections, 1)))
+        large = str(refused).startswith("too large")
+        raise (TooLarge if large else CheckFailed)(str(refused)) from None
+    nodes = 1 if graph is None else graph.nodes
+    return checked(Mechanism(encode(draft.header, draft.sections, nodes), moved=moved))
 
 
-def _add_lattice(
-    header: dict[str, Any],
-    sections: Sections,
-    consumer: Any,
-    certificate: Any,
-    guess_of: ArrayLike | None,
-) -> None:
-    """Write the loss of noise on a lattice, and its bounds by rule or prices for its ends."""
-    ends, loss = getattr(certificate, "kind", None) == "stretched", consumer.loss.name
-    if not ends and not (consumer.risk_averse and consumer.all_answers):
-        raise InputError("noise without ends is proved for a risk-averse consumer of all")
-    noise, prior = LatticeWeights(Contents(header, sections)), {"kind": "uniform"}
-    if ends and not consumer.prior.is_uniform:
-        start, inside = consumer.prior.window
-        header["window"] = {"start": start, "size": len(inside)}
-        prior, more = windowed_prior(consumer.prior, inside)
-        sections |= more
-    header["consumer"] = {
-        "prior": prior if ends else None,
-        "support": None if ends else {"kind": "all"},
-        "loss": {"kind": loss},
-        "remapped": ends and guess_of is not None,
-    }
-    if ends:
-        fields, more = stretched(certificate, noise.lattice, loss, noise.file.alphas[0] / 2**62)
-        sections |= more
-        if guess_of is not None:
-            sections["guess_of"] = np.arange(fields["ends"])
-            sections["guess_of"][: len(np.asarray(guess_of))] = guess_of
-        header |= {"certificate": fields, "bound": "0", "expected_loss": "0"}
-        noise = LatticeWeights(Contents(header, sections))
-        prices = paid(sections["prices"], lambda some: stretched_debts(noise, loss, some), 16)
-        sections["prices"] = prices
-        header["bound"] = str(stretched_bound(noise, loss, prices))
-        header["expected_loss"] = str(stretched_loss(noise, loss))
-        return
-    header["expected_loss"] = str(noise.expected(loss))
-    if certificate is not None:
-        slope = Fraction(round(certificate.slope * 2**40), 2**40)
-        header["certificate"] = {"kind": "unbounded", "slope": str(slope)}
-        bounds = lattice_bounds(noise.lattice, loss, noise.file.alphas[0], slope)
-        header["bound"] = str(bounds[1])
+@dataclass(frozen=True)
+class Draft:
+    """A mechanism file in the making.
 
+    Attributes
+    ----------
+    asked, level
+        The question and ε.
+    answers
+        Those that have rows: all of the question, or a window.
+    graph
+        These as the judge reads them; ``None`` for noise on a lattice, which has no rows.
+    header, sections
+        What the file says so far.
+    """
 
-def _question(asked: Query, level: Epsilon, graph: Graph | None) -> tuple[dict[str, Any], Sections]:
-    """Return the header as far as the question goes, and the sections of its graph."""
-    text = canonical_text(asked)
-    own, sections = (None, Sections())
-    if text is None and graph is not None:
-        own, sections = graph_fields(graph)
-    lengths = [Fraction(1)] if graph is None else graph.lengths
-    ratios = [allowed_ratio(level, float(length)) for length in lengths]
-    return plain_header(text, asked.neighbours.value, level, ratios) | {"graph": own}, sections
+    asked: Query
+    level: Epsilon
+    answers: AnswerGraph
+    graph: Graph | None
+    header: dict[str, Any]
+    sections: Sections
+
+    def add(self, name: str, told: tuple[dict[str, Any], Sections]) -> None:
+        """Write a part of the header, and the sections that belong to it."""
+        self.header[name] = told[0]
+        self.sections.update(told[1])
+
+    def consumer(self) -> Consumer:
+        """Return the consumer as the judge reads it."""
+        contents = Contents(self.header, self.sections)
+        if self.graph is None:
+            return LatticeConsumer(LatticeWeights(contents))
+        return Consumer(Weights(contents, self.graph, self.asked.graph.size))
 
 
 def _add_weights(
-    header: dict[str, Any],
-    sections: Sections,
+    draft: Draft,
     channel: Channel,
-    graph: Graph,
-    level: Epsilon,
     consumer: Any,
-    guess_of: ArrayLike | None,
-) -> tuple[NDArray[np.int64] | range, float]:
-    """Write the weights; return the columns that are outputs, and how much rounding moved."""
-    rule = None
-    listed = guess_of is not None and (
-        graph.form != "box" or graph.nodes * channel.shape[1] <= LISTED_WEIGHTS
-    )
-    if graph.form != "list" and graph.nodes >= RULE_FROM and not listed:
-        power = {"absolute": 1, "squared": 2}.get("" if consumer is None else consumer.loss.name, 0)
-        rule = rule_weights(channel, graph, level, power if graph.line is not None else 0)
-    if rule is None:
-        rounded = round_channel(channel, graph, [Fraction(told) for told in header["ratios"]])
-        sections["weights"] = rounded.weights.T
-        header["weights"] = {"kind": "dense", "bits": rounded.bits, "outputs": len(rounded.kept)}
-        return rounded.kept, rounded.moved
-    header["weights"] = rule.fields
-    if rule.factors is not None:
-        sections["factors"] = rule.factors
-    return range(graph.nodes), rule.moved
-
-
-def _add_exact(
-    header: dict[str, Any], sections: Sections, channel: Channel, delta: Fraction
-) -> range:
-    """Write weights that are private with a δ as they stand."""
-    if not isinstance(channel, IntegerChannel) or channel.total & (channel.total - 1):
-        raise InputError("with δ the weights are taken as they are: integers with rows of sum 2^b")
-    sections["weights"] = channel.weights.T
-    bits, outputs = channel.total.bit_length() - 1, channel.shape[1]
-    header["weights"] = {"kind": "dense", "bits": bits, "outputs": outputs}
-    header["delta"] = str(delta)
-    return range(outputs)
-
-
-def _answers(channel: Channel, kept: NDArray[np.int64] | range, graph: Graph) -> bool:
-    """Whether output o is answer o; a rule of more than 2^20 answers has no other outputs."""
-    if graph.nodes > 1 << 20:
-        return isinstance(kept, range)
-    return all(channel.output_label(int(o)) == graph.label(i) for i, o in enumerate(kept))
+    guess_of: NDArray[np.int64] | None,
+    delta: Fraction | None,
+) -> tuple[NDArray[np.int64] | None, float]:
+    """Write the weights; return the guesses that are not their outputs, and what rounding moved."""
+    graph, header = draft.graph, draft.header
+    assert graph is not None
+    found, many = None, graph.nodes * channel.shape[1]
+    listed = guess_of is not None and (graph.form != "box" or many <= LISTED_WEIGHTS)
+    if delta is not None:
+        found, header["delta"] = as_they_are(channel), str(delta)
+    elif graph.form != "list" and graph.nodes >= RULE_FROM and not listed:
+        name = "" if consumer is None or graph.line is None else consumer.loss.name
+        power = {"absolute": 1, "squared": 2}.get(name, 0)
+        found = rule_weights(channel, graph, draft.level, power)
+    if found is None:
+        found = round_channel(channel, graph, [Fraction(told) for told in header["ratios"]])
+    draft.add("weights", (found.fields, found.sections))
+    kept = range(graph.nodes) if found.kept is None else found.kept.tolist()
+    same = len(kept) == graph.nodes
+    if same and graph.nodes <= 1 << 20:  # a rule of more answers has no other outputs
+        same = all(channel.output_label(o) == graph.label(i) for i, o in enumerate(kept))
+    if not same:
+        if len(kept) >= 1 << 20:
+            raise TooLarge(f"{len(kept)} outputs that are not the answers do not fit into a file")
+        header["outputs"] = [encode_label(channel.output_label(o)) for o in kept]
+    if found.kept is not None:
+        guess_of = found.kept if guess_of is None else guess_of[found.kept]
+    own = guess_of is None or np.array_equal(guess_of, np.arange(len(guess_of)))
+    return None if own else guess_of, found.moved
 
 
 def _add_consumer(
-    header: dict[str, Any],
-    sections: Sections,
-    answers: AnswerGraph,
-    graph: Graph,
+    draft: Draft,
     consumer: Any,
     guess_of: NDArray[np.int64] | None,
     certificate: Proof | Limited | None,
-    whole: int,
 ) -> None:
     """Write the consumer, its exact loss and the certificate made exact."""
+    header, sections = draft.header, draft.sections
     limit = certificate if isinstance(certificate, Limited) else None
     proof = certificate.proof if isinstance(certificate, Limited) else certificate
-    header["expected_loss"] = "0"
+    header["expected_loss"], inside = "0", None
     if proof is not None:
-        header["certificate"], more = proposed(proof, graph)
+        draft.add("certificate", proposed(proof, draft, consumer.loss.name))
         header["bound"] = "0"
-        sections |= more
     if limit is not None:
         header["limit"], weight, more = limit_fields(limit)
         sections |= more
         if proof is not None:
             header["certificate"]["weight"] = weight
-    try:
-        for listed in (False, True):
-            mix = None if proof is None else proof.mix
-            inside = header["window"] is not None
-            fields, more = consumer_fields(consumer, answers, mix, guess_of, listed, window=inside)
-            header["consumer"] = fields
-            sections |= more
-            try:
-                costs = read = Consumer(Weights(Contents(header, sections), graph, whole))
-                loss = read.expected()
-                break
-            except Refused:  # a loss too dear to derive from its name may still be listed
-                if listed or fields["loss"]["kind"] in ("binary", "listed"):
-                    raise
-        header["expected_loss"], counted = str(loss), Fraction(0)
-        if limit is not None:
-            costs = limited = stated_limit(limit, read, loss)
-            header["limit"] |= {k: str(limited.limit[k]) for k in ("most", "vulnerability")}
-            counted = Fraction(0) if proof is None else limited.weigh()
-        if proof is not None:
-            header["bound"] = str(settled(costs, sections) - counted)
-    except Refused as refused:
-        raise CheckFailed(str(refused)) from None
+    if draft.graph is None:
+        # Guesses are said for the outputs that have prices of their own; the others are their own.
+        ends = (header["certificate"] or {}).get("ends")
+        if guess_of is not None:
+            guess_of = None if ends is None else np.append(guess_of, np.arange(len(guess_of), ends))
+        if not consumer.risk_averse and not consumer.prior.is_uniform:
+            start, inside = consumer.prior.window
+            header["window"] = {"start": start, "size": len(inside)}
+    elif header["window"] is not None:
+        inside = consumer.prior.probabilities
+    mix = None if proof is None else proof.mix
+    for listed in (False, True):
+        fields = consumer_fields(consumer, draft.answers, mix, guess_of, inside, listed=listed)
+        draft.add("consumer", fields)
+        try:
+            costs = read = draft.consumer()
+            loss = read.expected()
+            break
+        except Refused:  # a loss too dear to derive from its name may still be listed
+            known = header["consumer"]["loss"]["kind"] in ("binary", "listed")
+            if listed or known or draft.graph is None:
+                raise
+    header["expected_loss"], counted = str(loss), Fraction(0)
+    if limit is not None:
+        costs = limited = stated_limit(limit, read, loss)
+        header["limit"] |= {k: str(limited.limit[k]) for k in ("most", "vulnerability")}
+        counted = Fraction(0) if proof is None else limited.weigh()
+    if proof is not None:
+        header["bound"] = str(settled(costs, sections) - counted)

@@ -60,7 +60,7 @@ from tightrope.certify.judge import (
 from tightrope.certify.mechanism import graph_sides
 from tightrope.channels import Channel, GeometricChannel, IntegerChannel, ScaledPhi
 from tightrope.epsilon import Epsilon
-from tightrope.errors import CheckFailed, TooLarge
+from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.queries import Query
 
 #: Largest share of probability that rounding may move in a row.
@@ -70,35 +70,38 @@ LISTED_WEIGHTS = 16_000_000
 
 
 @dataclass(frozen=True)
-class Rounded:
-    """Integer weights and what they cost.
+class WholeWeights:
+    """Integer weights as a file has them, and what they cost.
 
     Attributes
     ----------
-    weights
-        One row for each answer; every row sums to ``2**bits``.
-    bits
-        Logarithm of the total.
-    kept
-        The columns of the channel that are outputs; those that never occur are left out.
+    fields
+        What the header says of the weights.
+    sections
+        The lists that belong to it: ``weights``, column by column, or ``factors`` of a rule.
     moved
         The largest share of probability that moved in a row.
-
-    Examples
-    --------
-    >>> Rounded(np.array([[1, 3]]), 2, np.array([0, 1]), 0.0).bits
-    2
+    kept
+        The columns of the channel that are outputs, ``None`` for all; those that never occur are
+        left out.
     """
 
-    weights: NDArray[Any]
-    bits: int
-    kept: NDArray[np.int64]
+    fields: dict[str, Any]
+    sections: dict[str, NDArray[Any]]
     moved: float
+    kept: NDArray[np.int64] | None = None
+
+
+def _listed(
+    weights: NDArray[Any], bits: int, kept: NDArray[np.int64], moved: float
+) -> WholeWeights:
+    fields = {"kind": "dense", "bits": bits, "outputs": len(kept)}
+    return WholeWeights(fields, {"weights": weights.T}, moved, kept)
 
 
 def round_channel(
     channel: Channel, graph: Graph, ratios: list[Fraction], *, bits: int = 62
-) -> Rounded:
+) -> WholeWeights:
     """Return integer weights with ``W[i,o]·q <= W[h,o]·p`` on every edge.
 
     Parameters
@@ -117,7 +120,7 @@ def round_channel(
     >>> half = Channel([[2 / 3, 1 / 3], [1 / 3, 2 / 3]])
     >>> pair = Graph("list", 2, (), np.array([[0, 1]]), np.zeros(1, int))
     >>> found = round_channel(half, pair, [Fraction(2)])
-    >>> found.weights.sum(axis=1).tolist() == [2**62] * 2, found.moved < 1e-14
+    >>> found.sections["weights"].sum(axis=0).tolist() == [2**62] * 2, found.moved < 1e-14
     (True, True)
     >>> round_channel(Channel([[1.0, 0.0], [0.5, 0.5]]), pair, [Fraction(2)])
     Traceback (most recent call last):
@@ -134,10 +137,8 @@ def round_channel(
         breach = _worst(channel.weights, graph, ratios, channel.total)
         if breach:
             raise CheckFailed(breach)
-        if channel.total & (channel.total - 1) == 0:
-            kept = np.flatnonzero((channel.weights > 0).any(axis=0))
-            bits = channel.total.bit_length() - 1
-            return Rounded(channel.weights[:, kept], bits, kept, 0.0)
+        if channel.total.bit_count() == 1:
+            return as_they_are(channel)
     wanted = channel.matrix()
     kept = np.flatnonzero(wanted.max(axis=0) > 0)
     wanted = wanted[:, kept]
@@ -171,7 +172,15 @@ def round_channel(
             or f"rounding to integers would move {moved:.3g} of the probability, more than "
             f"{MOVED_LIMIT:g}"
         )
-    return Rounded(weights, bits, kept, moved)
+    return _listed(weights, bits, kept, moved)
+
+
+def as_they_are(channel: Channel) -> WholeWeights:
+    """Return the weights of a channel that has integers with rows of sum 2^b."""
+    if not isinstance(channel, IntegerChannel) or channel.total.bit_count() != 1:
+        raise InputError("with δ the weights are taken as they are: integers with rows of sum 2^b")
+    kept = np.flatnonzero((channel.weights > 0).any(axis=0))
+    return _listed(channel.weights[:, kept], channel.total.bit_length() - 1, kept, 0.0)
 
 
 def _floor(wanted: NDArray[np.float64], total: int, constant: int) -> NDArray[np.int64]:
@@ -254,25 +263,6 @@ def _worst(weights: NDArray[Any], graph: Graph, ratios: list[Fraction], total: i
 LEVEL_BITS = 60
 
 
-@dataclass(frozen=True)
-class RuleWeights:
-    """The weights of a rule.
-
-    Attributes
-    ----------
-    fields
-        What the header says of the weights.
-    factors
-        One for each output; ``None`` for a radial rule.
-    moved
-        The largest share of probability that is not where the floats had it.
-    """
-
-    fields: dict[str, Any]
-    factors: NDArray[Any] | None
-    moved: float
-
-
 def level_table(
     ratio: Fraction, reach: int, alpha: float, most: int, bits: int = LEVEL_BITS
 ) -> tuple[int, ...]:
@@ -308,7 +298,7 @@ def level_table(
 
 def rule_weights(
     channel: Channel, graph: Graph, epsilon: Epsilon, power: int = 0
-) -> RuleWeights | None:
+) -> WholeWeights | None:
     """Return the rule of a channel on a graph, or ``None`` when it has none.
 
     Losses may grow with this power of the distance: rounding then counts that much more, and the
@@ -335,7 +325,7 @@ def rule_weights(
     return None
 
 
-def _levels(channel: Channel, graph: Graph, epsilon: Epsilon, power: int) -> RuleWeights | None:
+def _levels(channel: Channel, graph: Graph, epsilon: Epsilon, power: int) -> WholeWeights | None:
     sides = graph.sides
     if channel.shape[0] > 1 << 23:
         raise TooLarge(f"{channel.shape[0]} answers are more than a mechanism file can prove")
@@ -392,7 +382,7 @@ def _fill(
     mass: float,
     ratio: Fraction,
     units: float,
-) -> RuleWeights:
+) -> WholeWeights:
     """Choose the factors so that the rest, of some units at first, is positive and flat."""
     first = table[0].bit_length() - 1
     bits = first + 1 - int(np.ceil(np.log2(mass + 1)))
@@ -413,7 +403,7 @@ def _fill(
                 "steps": steps,
                 "rest": int(factors.argmax()),
             }
-            return RuleWeights(fields, factors, moved)
+            return WholeWeights(fields, {"factors": factors}, moved)
         slack = float(1 - 1 / ratio)
         reserve += max(0.0, -low / total) + 3 * ((high - low) / total + 2.0**-bits) / slack
         if reserve > 4 * MOVED_LIMIT:
@@ -424,7 +414,7 @@ def _fill(
     )
 
 
-def _radial(channel: ScaledPhi, graph: Graph, epsilon: Epsilon) -> RuleWeights | None:
+def _radial(channel: ScaledPhi, graph: Graph, epsilon: Epsilon) -> WholeWeights | None:
     """Return the rule of a scaled Φ with one scale where all answers look alike."""
     assert channel.constant_scale is not None
     p, q = epsilon.ratio.numerator, epsilon.ratio.denominator
@@ -442,7 +432,7 @@ def _radial(channel: ScaledPhi, graph: Graph, epsilon: Epsilon) -> RuleWeights |
     wanted = channel.constant_scale
     moved = abs(table[0] / total - wanted) * len(spheres) if last else 0.0
     fields = {"kind": "radial", "bits": bits, "levels": table}
-    return RuleWeights(fields, None, moved) if moved <= MOVED_LIMIT else None
+    return WholeWeights(fields, {}, moved) if moved <= MOVED_LIMIT else None
 
 
 def lattice_weights(asked: Query, ratio: Fraction, core: int) -> dict[str, Any]:

@@ -36,8 +36,9 @@ def test_the_smallest_private_columns_above(graph):
 def test_both_descriptions_of_a_graph_round_alike(graph):
     found = round_channel(GeometricChannel(4, "ln(2)"), graph, [Fraction(2)])
     other = round_channel(GeometricChannel(4, "ln(2)"), LINE, [Fraction(2)])
-    assert found.weights.tolist() == other.weights.tolist()
-    assert (found.weights.sum(axis=1) == 2**62).all()
+    weights = found.sections["weights"]
+    assert weights.tolist() == other.sections["weights"].tolist()
+    assert (weights.sum(axis=0) == 2**62).all()
 
 
 @pytest.mark.parametrize("graph", [LINE, LISTED], ids=["box", "listed"])
