@@ -1,6 +1,6 @@
 """The main path through each panel, an error beside its field, and the pictures of the docs."""
 
-from tightrope.studio.canvas import SKETCH_SIZE
+from tightrope.studio.pictures import SKETCH_SIZE
 from tightrope.studio.state import ConsumerText, State
 
 

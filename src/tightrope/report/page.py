@@ -14,13 +14,8 @@ import numpy as np
 
 from tightrope.channels import UnboundedNoise
 from tightrope.errors import TightropeError, TooLarge
-from tightrope.leakage import (
-    attacker_success,
-    individual_bound,
-    min_capacity,
-    min_entropy_leakage,
-    posterior_vulnerability,
-)
+from tightrope.leakage.analyse import analyse
+from tightrope.leakage.choose import explain
 from tightrope.optimize import Design
 from tightrope.optimize.certificate import StretchedCertificate, UnboundedCertificate
 from tightrope.report.plots import plot_channel, plot_graph
@@ -151,7 +146,7 @@ def _consumer(design: Design) -> str:
     consumer = design.consumer
     if not consumer.risk_averse:
         likely = consumer.prior.maximum
-        knows = f"a prior over the {design.nodes} answers; the likeliest has {_brief(likely)}"
+        knows = f"a prior over the {design.nodes} answers; the likeliest has {likely:.4g}"
         lost = "expected loss"
     else:
         possible = design.nodes if consumer.all_answers else len(consumer.support)
@@ -185,30 +180,14 @@ def _comparison(design: Design) -> str:
 
 
 def _leakage(design: Design) -> str:
-    epsilon = design.level
-    lines = [
-        "Somebody who knows everyone else, and would guess a yes-or-no value of one person rightly "
-        f"in half of all cases, guesses it rightly in at most "
-        f"{100 * attacker_success(2, epsilon):.4g} % of cases after seeing the output. That is at "
-        f"most {_brief(individual_bound(2, epsilon).bits)} bits about that person."
-    ]
-    try:
-        if not design.consumer.risk_averse:
-            prior = design.consumer.prior
-            before = prior.maximum
-            after = float(posterior_vulnerability(design.channel, prior))
-            bits = float(min_entropy_leakage(design.channel, prior))
-            lines.append(
-                f"This consumer guesses the answer itself rightly with probability "
-                f"{_brief(before)} beforehand and {_brief(after)} afterwards: the output tells "
-                f"{_brief(bits)} bits about the answer (min-entropy leakage)."
-            )
-        lines.append(
-            f"Whatever a consumer knows, it tells at most "
-            f"{_brief(float(min_capacity(design.channel)))} bits about the answer (min-capacity)."
-        )
-    except TooLarge:
-        lines.append("The mechanism is too large to add up what it tells about the answer.")
+    # The page has said before what ε is.
+    lines = [*explain(epsilon=design.level).sentences[1:]]
+    if not design.consumer.risk_averse:
+        prior, level = design.consumer.prior, design.level
+        try:
+            lines += analyse(design.channel, design.graph, prior, epsilon=level).sentences
+        except TooLarge as refused:
+            lines.append(f"What it tells about the answer is not measured: {refused}.")
     return "<h2>What it leaks</h2>" + "".join(f"<p>{escape(line)}</p>" for line in lines)
 
 
@@ -253,10 +232,6 @@ def _table(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
 def _number(value: Any) -> str:
     # Added to 0, minus zero is zero.
     return str(np.format_float_positional(0.0 + float(value), 9, fractional=False, trim="-"))
-
-
-def _brief(value: float) -> str:
-    return f"{value:.4g}"
 
 
 def _svg(draw: Callable[[], Axes], caption: str) -> str:

@@ -46,11 +46,9 @@ if TYPE_CHECKING:
 
 def new_axes(width: float = 6.4, height: float = 4.8) -> Axes:
     """Return fresh axes on a figure of their own, without touching any global state."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError("pictures need Matplotlib: pip install 'tightrope[plot]'") from None
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     axes: Axes = figure.add_subplot()
@@ -623,13 +621,11 @@ def plot_regret(many: Design, ax: Axes | None = None) -> Axes:
     names = [consumer.name or f"consumer {k + 1}" for k, consumer in enumerate(many.consumers)]
     places = np.arange(len(names))
     own, shared = strokes(2)
-    axes.bar(
-        places - 0.2, many.optima, 0.4, color=own.colour, edgecolor="white", label="own mechanism"
-    )
-    axes.bar(
-        places + 0.2, many.losses, 0.4, color=shared.colour, edgecolor="white",
-        hatch=shared.hatch, label="shared mechanism",
-    )  # fmt: skip
+    for side, losses, stroke, whose in (
+        (-0.2, many.optima, own, "own mechanism"), (0.2, many.losses, shared, "shared mechanism"),
+    ):  # fmt: skip
+        axes.bar(places + side, losses, 0.4, color=stroke.colour, edgecolor="white",
+                 hatch=stroke.hatch, label=whose)  # fmt: skip
     for place, lost, regret in zip(places, many.losses, many.regrets, strict=True):
         axes.annotate(
             f"+{round(max(regret, 0.0), 9):.2g}", (float(place) + 0.2, lost), ha="center",

@@ -402,12 +402,8 @@ def _why(problem: Exception, chunk: Chunk, where: str) -> str:
 def _client(scheduler: str) -> Iterator[Any]:
     if not scheduler.startswith(("tcp://", "tls://")):
         raise InputError(f"a scheduler must look like tcp://host:8786, got {scheduler[:80]!r}")
-    try:
-        from distributed import Client
-    except ImportError:
-        raise InputError(
-            "a scheduler needs Dask, which is not installed: pip install 'tightrope[cluster]'"
-        ) from None
+    from distributed import Client
+
     with contextlib.ExitStack() as open_ones:
         client = None
         with contextlib.suppress(Exception):  # whatever listens there may answer anything

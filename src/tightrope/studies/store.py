@@ -86,28 +86,15 @@ SECONDS = Column("seconds", "double", "how long the design took")
 _BASELINE = "baseline_"
 
 
-def arrow() -> tuple[Any, Any]:
-    """Return the modules ``pyarrow`` and ``pyarrow.parquet``, or say what to install."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise InputError(
-            "Parquet needs pyarrow, which is not installed: pip install 'tightrope[cluster]'"
-        ) from None
-    return pyarrow, pyarrow.parquet
-
-
 def schema(columns: Iterable[Column] = COLUMNS, metadata: dict[str, str] | None = None) -> Any:
     """Return the columns as an Arrow schema.
 
     >>> schema().field("gap").type
     DataType(double)
     """
-    pyarrow, _ = arrow()
-    fields = [
-        pyarrow.field(column.name, column.type, nullable=not column.always) for column in columns
-    ]
+    import pyarrow
+
+    fields = [pyarrow.field(one.name, one.type, nullable=not one.always) for one in columns]
     return pyarrow.schema(fields, metadata=metadata)
 
 
@@ -118,11 +105,12 @@ def table(rows: Iterable[Row], metadata: dict[str, str] | None = None) -> Any:
     >>> table(sweep(Study.of("path(4)", "ln(2)")))["route"].to_pylist()
     ['geometric']
     """
-    pyarrow, _ = arrow()
-    flat = []
-    for row in rows:
-        baselines = row.get("baselines", {})
-        flat.append(row | {f"{_BASELINE}{name}": value for name, value in baselines.items()})
+    import pyarrow
+
+    flat = [
+        row | {f"{_BASELINE}{name}": value for name, value in row.get("baselines", {}).items()}
+        for row in rows
+    ]
     return pyarrow.Table.from_pylist(flat, schema=schema((*COLUMNS, SECONDS), metadata))
 
 
@@ -135,19 +123,11 @@ def rows_from(batch: Any) -> Iterator[Row]:
     True
     """
     for flat in batch.to_pylist():
-        row: Row = {}
-        baselines: dict[str, float] = {}
-        for name, value in flat.items():
-            if name.startswith(_BASELINE):
-                if value is not None:
-                    baselines[name.removeprefix(_BASELINE)] = value
-            elif value is not None:
-                row[name] = value
-        if "error" in row:
-            # The route that was asked for stands in the row even when none was.
-            yield row | {"route": flat["route"]}
-        else:
-            yield row | {"baselines": baselines}
+        row: Row = {name: value for name, value in flat.items() if value is not None}
+        names = [name for name in row if name.startswith(_BASELINE)]
+        baselines = {name.removeprefix(_BASELINE): row.pop(name) for name in names}
+        # The route that was asked for stands in a refused row even when none was.
+        yield row | ({"route": flat["route"]} if "error" in row else {"baselines": baselines})
 
 
 class Store:
@@ -181,7 +161,9 @@ class Store:
         self.out = Path(out)
         self.parts = self.out.with_name(self.out.name + ".parts")
         self._lock: int | None = None
-        arrow()
+        from pyarrow import parquet
+
+        self._parquet = parquet
         if self.out.suffix.lower() not in (".parquet", ".pq"):
             raise InputError(f"the output must be a .parquet file, got {str(out)[:80]!r}")
         if not self.out.parent.is_dir():
@@ -238,12 +220,11 @@ class Store:
             raise CheckFailed(
                 f"chunk {number} must have {self.study.rows_in(number)} rows, got {len(rows)}"
             )
-        _, parquet = arrow()
         metadata = {_FINGERPRINT: self.study.fingerprint, _CHUNK: str(number)}
         content = table(rows, metadata)
         _replace(
             self._part(number),
-            lambda file: parquet.write_table(
+            lambda file: self._parquet.write_table(
                 content, file, compression="zstd", write_page_checksum=True
             ),
         )
@@ -260,8 +241,7 @@ class Store:
 
     def tally(self) -> tuple[int, int]:
         """Return how many designs of the output are certified, and how many were refused."""
-        _, parquet = arrow()
-        with parquet.ParquetFile(self.out) as file:
+        with self._parquet.ParquetFile(self.out) as file:
             told = file.read(columns=["certified", "error"])
         return sum(told["certified"].drop_null().to_pylist()), len(told["error"].drop_null())
 
@@ -275,11 +255,10 @@ class Store:
         return self.parts / f"{number:08d}.parquet"
 
     def _tables(self) -> Iterator[Any]:
-        _, parquet = arrow()
         for number in range(self.study.chunk_count):
             path = self._part(number)
             try:
-                with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+                with self._parquet.ParquetFile(path, page_checksum_verification=True) as file:
                     part = file.read(use_threads=False)
             except (OSError, ValueError):
                 path.unlink(missing_ok=True)
@@ -290,7 +269,8 @@ class Store:
 
     def _merge(self, file: Any) -> None:
         """Write the table, and beside it the timings: they are there before the table is."""
-        pyarrow, parquet = arrow()
+        import pyarrow
+
         described = {
             _FINGERPRINT: self.study.fingerprint,
             _STUDY: json.dumps(self.study.as_dict(), ensure_ascii=False),
@@ -299,7 +279,7 @@ class Store:
         waiting: list[Any] = []
         seconds = array("d")
         count = 0
-        with parquet.ParquetWriter(
+        with self._parquet.ParquetWriter(
             file, shape, compression="zstd", write_page_checksum=True
         ) as writer:
 
@@ -327,10 +307,9 @@ class Store:
         _replace(self.timings, write_timings, self.parts)
 
     def _is_whole(self, path: Path) -> bool:
-        _, parquet = arrow()
         try:
             number = int(path.stem)
-            footer = parquet.read_metadata(path)
+            footer = self._parquet.read_metadata(path)
         except (OSError, ValueError):
             return False
         known = footer.metadata or {}
@@ -400,7 +379,8 @@ def described_in(path: str | Path) -> dict[str, Any]:
     ...
     tightrope.errors.InputError: no-such-file.parquet is not a Parquet file of a study
     """
-    _, parquet = arrow()
+    from pyarrow import parquet
+
     try:
         known = parquet.read_metadata(path).metadata or {}
         study: dict[str, Any] = json.loads(known[_STUDY.encode()])
@@ -417,7 +397,8 @@ def read_rows(path: str | Path) -> Iterator[Row]:
     ...
     tightrope.errors.InputError: no-such-file.parquet is not a Parquet file of a study
     """
-    _, parquet = arrow()
+    from pyarrow import parquet
+
     described_in(path)
     with parquet.ParquetFile(path, page_checksum_verification=True) as file:
         for batch in file.iter_batches():

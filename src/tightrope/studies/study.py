@@ -301,17 +301,44 @@ class Study:
         ['cycle(5)']
         """
         done = frozenset(without)
-        read = _Reader(self)
+        self._check_files()
+
+        # Hours may lie between one file and the next: whenever one is read, all are checked again.
+        @functools.cache
+        def graph_of(query: str) -> AnswerGraph:
+            graph = read_query(query, neighbours=self.neighbours).graph
+            self._check_files()
+            return graph
+
+        @functools.cache
+        def value_of(text: str, query: str, read: Callable[..., Any]) -> Any:
+            if not _names_a_file(text):
+                return text
+            try:
+                found = read(text, graph_of(query))
+            except TightropeError as refused:
+                # The refusal travels instead of the value: it becomes the row's error.
+                found = refused
+            self._check_files()
+            return found
+
         firsts = range(0, len(self.epsilons), self.chunk)
         cases = itertools.product(self.queries, self.priors, self.losses, self.routes, firsts)
         for number, (query, prior, loss, route, first) in enumerate(cases):
             if number not in done:
                 place = number // self._pieces * len(self.epsilons) + first
                 yield Chunk(
-                    number, place, query, prior, loss, *read.values(query, prior, loss),
+                    number, place, query, prior, loss,
+                    graph_of(query) if _names_a_file(query) else query,
+                    value_of(prior, query, read_prior), value_of(loss, query, read_loss),
                     self.neighbours, route, self.gap, self.time_limit,
                     self.epsilons[first : first + self.chunk],
                 )  # fmt: skip
+
+    def _check_files(self) -> None:
+        for text, digest in self.files:
+            if _digest(text) != digest:
+                raise InputError(f"the file of {text} has changed since the study was described")
 
     @property
     def _kinds(self) -> int:
@@ -320,46 +347,6 @@ class Study:
     @property
     def _pieces(self) -> int:
         return -(-len(self.epsilons) // self.chunk)
-
-
-class _Reader:
-    """Turns texts that name files into values, once each, and leaves the other texts alone."""
-
-    def __init__(self, study: Study) -> None:
-        self.study = study
-        self.known: dict[tuple[str, ...], Any] = {}
-        self._check_files()
-
-    def _check_files(self) -> None:
-        for text, digest in self.study.files:
-            if _digest(text) != digest:
-                raise InputError(f"the file of {text} has changed since the study was described")
-
-    def values(self, query: str, prior: str, loss: str) -> tuple[Any, Any, Any]:
-        before = len(self.known)
-        question = self._graph(query) if _names_a_file(query) else query
-        known, cost = self._value(prior, query, read_prior), self._value(loss, query, read_loss)
-        if len(self.known) > before:
-            # Hours may lie between the first question and this one.
-            self._check_files()
-        return question, known, cost
-
-    def _graph(self, text: str) -> AnswerGraph:
-        if (text,) not in self.known:
-            self.known[text,] = read_query(text, neighbours=self.study.neighbours).graph
-        graph: AnswerGraph = self.known[text,]
-        return graph
-
-    def _value(self, text: str, query: str, read: Callable[..., Any]) -> Any:
-        if not _names_a_file(text):
-            return text
-        if (text, query) not in self.known:
-            try:
-                self.known[text, query] = read(text, self._graph(query))
-            except TightropeError as refused:
-                # The refusal travels instead of the value: it becomes the row's error.
-                self.known[text, query] = refused
-        return self.known[text, query]
 
 
 def _several(given: str | Sequence[str]) -> tuple[str, ...]:

@@ -109,8 +109,6 @@ class Job:
 
     def _read(self, theirs: Connection) -> None:
         """Start the process and pass on what it says; runs in a thread, as both may wait."""
-        kind: str = "broken"
-        value: Any = "the work ended without a result"
         try:
             self._process.start()
             theirs.close()
@@ -122,7 +120,7 @@ class Job:
                     break
                 self._tell(self._report, value)
         except (EOFError, OSError):
-            kind, value = "broken", "the work ended without a result (out of memory?)"
+            kind, value = "refused", ("page", "the work ended without a result (out of memory?)")
         self._tell(self._finish, kind, value)
         self._process.join()
         self._process.close()
@@ -142,10 +140,8 @@ class Job:
             return
         if kind == "done":
             self._future.set_result(value)
-        elif kind == "refused":
-            self._future.set_exception(Refused(*value))
         else:
-            self._future.set_exception(Refused("page", value))
+            self._future.set_exception(Refused(*value))
 
 
 def _work(
@@ -176,11 +172,12 @@ def _work(
     except TightropeError as refused:
         theirs.send(("refused", ("page", str(refused))))
     except MemoryError:
-        theirs.send(("broken", "not enough memory for this request"))
+        theirs.send(("refused", ("page", "not enough memory for this request")))
     except OSError as lost:
-        theirs.send(("broken", f"{lost.strerror or lost}"))
+        theirs.send(("refused", ("page", f"{lost.strerror or lost}")))
     except Exception as problem:
-        theirs.send(("broken", f"unexpected {type(problem).__name__}: {problem} (a defect)"))
+        words = f"unexpected {type(problem).__name__}: {problem} (a defect)"
+        theirs.send(("refused", ("page", words)))
 
 
 class Slots:

@@ -1,4 +1,4 @@
-"""Pictures for the browser, as plain Plotly figures.
+"""Pictures for the browser: plain Plotly figures, and two SVG ones that a hand changes.
 
 Text colours come from the page's style sheet, so that one figure serves light and dark.
 """
@@ -6,14 +6,19 @@ Text colours come from the page's style sheet, so that one figure serves light a
 from __future__ import annotations
 
 import html
+import json
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.report.drawings import COLOURS, GraphDrawing, HeatMap
+from tightrope.report.drawings import COLOURS, TRIANGLE, GraphDrawing, HeatMap, around
+from tightrope.studio.asking import Refused
 from tightrope.studio.work import Compared
 
 TEAL, GREY = "#0f9d8a", "#8a94a0"
@@ -37,12 +42,17 @@ def _figure(data: list[dict[str, Any]], **layout: Any) -> Figure:
     return {"data": data, "layout": {**plain, **layout}, "config": settings}
 
 
-def _axis(**more: Any) -> dict[str, Any]:
-    return {"zeroline": False, "gridcolor": "rgba(138,148,160,.25)", **more}
+def _axis(title: str = "", **more: Any) -> dict[str, Any]:
+    look = {"zeroline": False, "gridcolor": "rgba(138,148,160,.25)", "fixedrange": True}
+    return {**look, "title": {"text": title}, **more}
 
 
 def _hidden() -> dict[str, Any]:
     return {"visible": False, "fixedrange": True}
+
+
+def _bars(xs: Iterable[Any], ys: Iterable[Any], colour: Any = TEAL, **more: Any) -> dict[str, Any]:
+    return {"type": "bar", "x": list(xs), "y": list(ys), "marker": {"color": colour}, **more}
 
 
 def safe(text: str) -> str:
@@ -129,10 +139,9 @@ def graph_picture(
     return _figure(data, xaxis=wide, yaxis=high, margin={"l": 4, "r": 4, "t": 4, "b": 4})
 
 
-def graph_layout() -> dict[str, Any]:
+def blank_graph() -> Figure:
     """Return the paper of a graph without a graph on it."""
-    layout: dict[str, Any] = _figure([], xaxis=_hidden(), yaxis=_hidden())["layout"]
-    return layout
+    return _figure([], xaxis=_hidden(), yaxis=_hidden())
 
 
 def _dots(drawing: GraphDrawing, chosen: Sequence[int], marker: dict[str, Any]) -> dict[str, Any]:
@@ -199,10 +208,9 @@ def level_picture(intervals: Sequence[Sequence[float | None]], level: float | No
          "yanchor": "bottom"}
         for edge in ends
     ]  # fmt: skip
-    axis = _axis(range=[0, end], title={"text": "ε"}, fixedrange=True)
     return _figure(
         [{"type": "scatter", "x": [0], "y": [0], "mode": "none", "hoverinfo": "skip"}],
-        shapes=shapes, annotations=note, xaxis=axis, yaxis=_hidden(),
+        shapes=shapes, annotations=note, xaxis=_axis("ε", range=[0, end]), yaxis=_hidden(),
         margin={"l": 12, "r": 12, "t": 22, "b": 40},
     )  # fmt: skip
 
@@ -218,16 +226,15 @@ def bars_picture(bars: Sequence[Compared], is_binary: bool) -> Figure:
     values = [1 - bar.loss if is_binary else bar.loss for bar in drawn if bar.loss is not None]
     known = {"bound": GREY, "optimum": TEAL}
     colours = [known.get(bar.name, COLOURS[0]) for bar in drawn]
-    trace = {
-        "type": "bar", "orientation": "h", "x": values, "y": [bar.name for bar in drawn],
-        "text": [f"{value:.6g}" for value in values], "textposition": "outside",
-        "cliponaxis": False, "marker": {"color": colours},
-        "hovertemplate": "%{y}: %{x:.12g}<extra></extra>",
-    }  # fmt: skip
+    trace = _bars(
+        values, [bar.name for bar in drawn], colours, orientation="h", textposition="outside",
+        text=[f"{value:.6g}" for value in values], cliponaxis=False,
+        hovertemplate="%{y}: %{x:.12g}<extra></extra>",
+    )  # fmt: skip
     words = "chance of a right answer" if is_binary else "expected loss"
     return _figure(
         [trace],
-        xaxis=_axis(title={"text": words}, range=[0, 1.18 * max(values) or 1], fixedrange=True),
+        xaxis=_axis(words, range=[0, 1.18 * max(values) or 1]),
         yaxis={"autorange": "reversed", "automargin": True, "fixedrange": True, "ticksuffix": " "},
         bargap=0.35,
     )
@@ -291,13 +298,11 @@ def prior_picture(shares: Sequence[float], names: Sequence[str]) -> Figure:
     >>> prior_picture([0.5, 0.5], ["no", "yes"])["data"][0]["y"]
     [0.5, 0.5]
     """
-    trace = {"type": "bar", "x": list(range(len(shares))), "y": list(shares),
-             "marker": {"color": TEAL}, "hovertext": [safe(name) for name in names],
-             "hovertemplate": "%{hovertext}: %{y:.6g}<extra></extra>"}  # fmt: skip
+    hover = "%{hovertext}: %{y:.6g}<extra></extra>"
     return _figure(
-        [trace],
+        [_bars(range(len(shares)), shares, hovertext=list(map(safe, names)), hovertemplate=hover)],
         xaxis=_ticks(names, "answer", 8) | {"fixedrange": True, "tickangle": 0},
-        yaxis=_axis(rangemode="tozero", fixedrange=True, automargin=True),
+        yaxis=_axis(rangemode="tozero", automargin=True),
         bargap=0.15,
     )
 
@@ -309,8 +314,7 @@ def error_picture(points: Sequence[tuple[float, float, float]], chosen: float) -
     >>> [trace["name"] for trace in drawn["data"]]
     ['usual noise', 'this noise', 'chosen']
     """
-    levels = [level for level, _, _ in points]
-    ours, usual = [error for _, error, _ in points], [error for _, _, error in points]
+    levels, ours, usual = (list(column) for column in zip(*points, strict=True))
     hover = "%{y:.4g} at ε = %{x:.4g}<extra>%{fullData.name}</extra>"
     lines = [
         {"type": "scatter", "mode": "lines+markers", "x": levels, "y": errors, "name": name,
@@ -318,17 +322,17 @@ def error_picture(points: Sequence[tuple[float, float, float]], chosen: float) -
         for name, errors, colour, dash in (
             ("usual noise", usual, GREY, "dot"), ("this noise", ours, TEAL, "solid"))
     ]  # fmt: skip
-    here = [(level, error) for level, error, _ in points if level == chosen]
-    lines.append({"type": "scatter", "mode": "markers", "x": [x for x, _ in here],
-                  "y": [y for _, y in here], "name": "chosen", "hovertemplate": hover,
+    here = [error for level, error, _ in points if level == chosen]
+    lines.append({"type": "scatter", "mode": "markers", "x": [chosen] * len(here), "y": here,
+                  "name": "chosen", "hovertemplate": hover,
                   "marker": {"color": COLOURS[1], "size": 11}})  # fmt: skip
     round_ones = [digit * 10.0**power for power in range(-4, 10) for digit in (1, 2, 5)]
-    ticks = {"type": "log", "fixedrange": True, "tickvals": round_ones,
-             "ticktext": [f"{one:.9g}" for one in round_ones]}  # fmt: skip
+    words = [f"{one:.9g}" for one in round_ones]
+    ticks: dict[str, Any] = {"type": "log", "tickvals": round_ones, "ticktext": words}
     return _figure(
         lines, showlegend=True, legend={"orientation": "h", "y": 1.18, "x": 0},
-        xaxis=_axis(title={"text": "ε (paid)"}, **ticks),
-        yaxis=_axis(title={"text": "error (95 %)"}, automargin=True, **ticks),
+        xaxis=_axis("ε (paid)", **ticks),
+        yaxis=_axis("error (95 %)", automargin=True, **ticks),
     )  # fmt: skip
 
 
@@ -338,12 +342,207 @@ def noise_picture(noise: Sequence[tuple[float, float]]) -> Figure:
     >>> noise_picture([(-1.0, 0.25), (0.0, 0.5), (1.0, 0.25)])["data"][0]["y"]
     [0.25, 0.5, 0.25]
     """
-    trace = {"type": "bar", "x": [by for by, _ in noise], "y": [share for _, share in noise],
-             "marker": {"color": TEAL},
-             "hovertemplate": "off by %{x:g}: %{y:.3%}<extra></extra>"}  # fmt: skip
+    trace = _bars(
+        (by for by, _ in noise), (share for _, share in noise),
+        hovertemplate="off by %{x:g}: %{y:.3%}<extra></extra>",
+    )  # fmt: skip
     return _figure(
         [trace],
-        xaxis=_axis(title={"text": "published number less the true one"}, fixedrange=True),
-        yaxis=_axis(title={"text": "probability"}, fixedrange=True, automargin=True),
+        xaxis=_axis("published number less the true one"),
+        yaxis=_axis("probability", automargin=True),
         bargap=0.1,
+    )
+
+
+# -- a graph drawn by clicks --------------------------------------------------------------
+
+#: Width and height of the papers, in pixels.
+SKETCH_SIZE, SIMPLEX_SIZE = (440, 240), (420, 370)
+#: Most nodes that are drawn by hand.
+MOST_NODES = 60
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A drawing: places of nodes by number, edges, and the node that waits for its partner.
+
+    Examples
+    --------
+    >>> two = Sketch().click(50, 50).click(150, 50)
+    >>> two.click(50, 50).click(150, 50).edge_text()
+    '0-1'
+    """
+
+    places: dict[int, tuple[float, float]] = field(default_factory=dict)
+    edges: tuple[tuple[int, int], ...] = ()
+    waiting: int | None = None
+
+    def click(self, x: float, y: float, remove: bool = False) -> Sketch:
+        """Return the drawing after a click: a new node, a chosen one, or an edge."""
+        hit = self._at(x, y)
+        if remove:
+            return self if hit is None else self._without(hit)
+        if hit is None:
+            if len(self.places) >= MOST_NODES:
+                return self
+            new = max(self.places, default=-1) + 1
+            return replace(self, places={**self.places, new: (x, y)}, waiting=None)
+        if self.waiting is None or self.waiting == hit:
+            return replace(self, waiting=hit if self.waiting is None else None)
+        edge = (min(hit, self.waiting), max(hit, self.waiting))
+        kept = tuple(e for e in self.edges if e != edge)
+        edges = kept if edge in self.edges else (*self.edges, edge)
+        return replace(self, edges=edges, waiting=None)
+
+    def _at(self, x: float, y: float, reach: float = 16) -> int | None:
+        near = [(math.hypot(x - a, y - b), node) for node, (a, b) in self.places.items()]
+        distance, node = min(near, default=(math.inf, -1))
+        return node if distance <= reach else None
+
+    def _without(self, node: int) -> Sketch:
+        places = {n: spot for n, spot in self.places.items() if n != node}
+        return Sketch(places, tuple(e for e in self.edges if node not in e))
+
+    def with_edges(self, text: str) -> Sketch:
+        """Return the drawing whose edges are listed as text; new nodes stand on a circle."""
+        edges: dict[tuple[int, int], None] = {}
+        for part in filter(str.strip, text.split(",")):
+            found = re.fullmatch(r"\s*(\d{1,4})\s*-\s*(\d{1,4})\s*", part)
+            if found is None or found[1] == found[2]:
+                raise Refused("question", f"an edge is written 0-1, got {part.strip()[:30]!r}")
+            a, b = sorted((int(found[1]), int(found[2])))
+            edges[a, b] = None
+        nodes = sorted({node for edge in edges for node in edge})
+        if len(nodes) > MOST_NODES:
+            raise Refused("question", f"at most {MOST_NODES} answers are drawn, got {len(nodes)}")
+        return Sketch(_places(nodes, self.places), tuple(edges))
+
+    def edge_text(self) -> str:
+        """Return the edges as text."""
+        return ", ".join(f"{a}-{b}" for a, b in self.edges)
+
+    def json(self) -> str:
+        """Return the graph as the text of a JSON file."""
+        edges = [list(edge) for edge in self.edges]
+        return json.dumps({"name": "drawn", "nodes": sorted(self.places), "edges": edges})
+
+    def svg(self) -> str:
+        """Return the picture."""
+        parts = []
+        for a, b in self.edges:
+            (x1, y1), (x2, y2) = self.places[a], self.places[b]
+            parts.append(
+                f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
+                f'stroke="{GREY}" stroke-width="2"/>'
+            )
+        for node, (x, y) in self.places.items():
+            colour = COLOURS[1] if node == self.waiting else TEAL
+            parts.append(
+                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="9" fill="{colour}"/>'
+                f'<text x="{x + 11:.1f}" y="{y - 8:.1f}">{html.escape(str(node))}</text>'
+            )
+        return "".join(parts)
+
+
+def _places(
+    nodes: list[int], known: dict[int, tuple[float, float]]
+) -> dict[int, tuple[float, float]]:
+    """Return where nodes stand: where they are known to, else on a circle."""
+    width, height = SKETCH_SIZE
+    circle = around(max(len(nodes), 1)) * [95, -90] + [width / 2, height / 2]
+    return {
+        node: known.get(node, (x, y)) for node, (x, y) in zip(nodes, circle.tolist(), strict=False)
+    }
+
+
+def sketch_of(text: str, known: dict[int, tuple[float, float]] | None = None) -> Sketch:
+    """Return the drawing of a graph's JSON text; empty when it was not drawn by hand.
+
+    Nodes stay at the places that are known for them.
+
+    >>> sketch_of(Sketch().with_edges("0-1, 1-2").json()).edge_text()
+    '0-1, 1-2'
+    >>> sketch_of('{"edges": [["a", "b"]]}').edges
+    ()
+    """
+    try:
+        data = json.loads(text)
+        edges = tuple((a, b) for a, b in data["edges"])
+        nodes = list(data.get("nodes", []))
+    except (ValueError, KeyError, TypeError, RecursionError, AttributeError):
+        return Sketch()
+    numbers = [*nodes, *(node for edge in edges for node in edge)]
+    if data.get("name") != "drawn" or not all(type(node) is int for node in numbers):
+        return Sketch()
+    if len(set(numbers)) > MOST_NODES or not set(numbers) <= set(nodes):
+        return Sketch()
+    return Sketch(_places(sorted(nodes), known or {}), edges)
+
+
+# -- the triangle of priors ---------------------------------------------------------------
+
+#: The corners of the triangle on its paper, one for each answer.
+CORNERS = np.array([30.0, 340.0]) + TRIANGLE * [360.0, -360.0]
+
+
+def place_of(shares: Sequence[float]) -> tuple[float, float]:
+    """Return the point of a prior.
+
+    >>> place_of([1, 0, 0])
+    (30.0, 340.0)
+    """
+    x, y = np.asarray(shares) @ CORNERS
+    return float(x), float(y)
+
+
+def prior_at(x: float, y: float, parts: int = 100) -> str:
+    """Return the prior at a point as text, on a grid of hundredths; at the border when outside.
+
+    >>> prior_at(*place_of([1, 0, 0])), prior_at(210, 236), prior_at(0, 1000)
+    ('1,0,0', '33/100,33/100,17/50', '1,0,0')
+    """
+    shares = np.linalg.solve(np.vstack([CORNERS.T, np.ones(3)]), [x, y, 1.0])
+    one = min(max(round(parts * shares[0]), 0), parts)
+    two = min(max(round(parts * shares[1]), 0), parts - one)
+    return weights_text([one, two, parts - one - two])
+
+
+def weights_text(weights: Sequence[int]) -> str:
+    """Return whole weights as probabilities; empty when there is no weight at all.
+
+    >>> weights_text([1, 3]), weights_text([0, 0])
+    ('1/4,3/4', '')
+    """
+    total = sum(weights)
+    return ",".join(str(Fraction(weight, total)) for weight in weights) if total else ""
+
+
+def simplex_svg(
+    shares: Sequence[float], corners: Sequence[Sequence[float]], names: Sequence[str]
+) -> str:
+    """Return the picture: the simplex, the regular region, and the prior as a point.
+
+    Parameters
+    ----------
+    shares
+        The prior.
+    corners
+        The corner priors, between which the regular priors lie.
+    names
+        The answers.
+    """
+    outer = " ".join(f"{x:.1f},{y:.1f}" for x, y in CORNERS)
+    inner = " ".join("{:.1f},{:.1f}".format(*place_of(corner)) for corner in corners)
+    x, y = place_of(shares)
+    texts = "".join(
+        f'<text x="{a:.0f}" y="{b + below}" text-anchor="{anchor}">{html.escape(name[:18])}</text>'
+        for (a, b), below, anchor, name in zip(
+            CORNERS, (22, 22, -10), ("start", "end", "middle"), names, strict=True
+        )
+    )
+    return (
+        f'<polygon points="{outer}" fill="rgba(138,148,160,.12)" stroke="{GREY}"/>'
+        f'<polygon points="{inner}" fill="rgba(15,157,138,.35)" stroke="{TEAL}"/>'
+        f'{texts}<circle cx="{x:.1f}" cy="{y:.1f}" r="9" fill="{COLOURS[1]}" stroke="white" '
+        'stroke-width="2"/>'
     )

@@ -74,8 +74,8 @@ def test_numbers_are_those_of_the_design() -> None:
     text = read(html_report(found)).text
     assert "in 50 % of cases" in text
     assert "is certified" in text
-    assert "66.67 %" in text
-    assert "0.415 bits" in text
+    assert "at most 0.666667 after" in text
+    assert "at most 0.415038 of 1 bits" in text
 
 
 def test_a_risk_averse_reader() -> None:

@@ -182,12 +182,6 @@ def test_what_is_no_address(text: str) -> None:
         run_study(STUDY, scheduler=text)
 
 
-def test_without_dask_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InputError, match=r"pip install 'tightrope\[cluster\]'"):
-        run_study(STUDY, scheduler="tcp://127.0.0.1:1")
-
-
 class Deadly:
     def __hash__(self) -> int:
         os._exit(1)

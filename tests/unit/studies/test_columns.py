@@ -4,9 +4,11 @@ import re
 import sys
 from pathlib import Path
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
-from tightrope import InputError
+from tightrope.cli import main
 from tightrope.studies import Study, store, sweep
 from tightrope.studies.store import COLUMNS
 
@@ -35,12 +37,24 @@ def test_every_number_of_a_design_has_a_column() -> None:
 def test_a_row_without_its_question_is_not_written(tmp_path: Path) -> None:
     [row] = sweep(Study.of("path(4)", "1"))
     del row["query"]
-    pyarrow, parquet = store.arrow()
     with pytest.raises(pyarrow.ArrowInvalid, match="query"):
         parquet.write_table(store.table([row]), tmp_path / "study.parquet")
 
 
-def test_without_arrow_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(InputError, match=r"pip install 'tightrope\[cluster\]'"):
-        store.arrow()
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [
+        ("pyarrow", ["--out", "study.parquet"]),
+        ("distributed", ["--scheduler", "tcp://127.0.0.1:1"]),
+    ],
+)
+def test_one_line_says_what_to_install(
+    missing: str,
+    words: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    assert main(["sweep", "path(4)", "--epsilons", "1", *words]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert f"this needs {missing}: pip install 'tightrope[" in line

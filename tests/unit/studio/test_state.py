@@ -10,7 +10,14 @@ from hypothesis import given, strategies as st
 
 from tightrope.errors import InputError
 from tightrope.studio.asking import Refused, consumer_of, query_in, safe_name
-from tightrope.studio.canvas import MOST_NODES, Sketch, place_of, prior_at, sketch_of, weights_text
+from tightrope.studio.pictures import (
+    MOST_NODES,
+    Sketch,
+    place_of,
+    prior_at,
+    sketch_of,
+    weights_text,
+)
 from tightrope.studio.state import MOST_CONSUMERS, ConsumerText, History, State, decode, encode
 from tightrope.studio.tables import Clicked, TableAsked
 from tightrope.studio.takeaway import PANELS, as_command, as_python

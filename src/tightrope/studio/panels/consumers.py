@@ -11,10 +11,9 @@ from nicegui import ui
 from tightrope.kinds import LOSSES, PRIORS
 from tightrope.queries import usual_loss
 from tightrope.report.texts import label_text
-from tightrope.studio import canvas
+from tightrope.studio import pictures
 from tightrope.studio.asking import Refused, prior_from_upload, query_in
 from tightrope.studio.panels import Panel, card, facts, lines, plot, table
-from tightrope.studio.pictures import prior_picture
 from tightrope.studio.state import MOST_CONSUMERS, ConsumerText, State
 from tightrope.studio.work import Shown, check_consumer, corners, prior_facts, regrets
 
@@ -47,7 +46,7 @@ class ConsumersPanel(Panel):
                     ).classes("tr-note")
                     with ui.column().classes("w-full").style("gap: 4px"):
                         self._simplex = ui.interactive_image(
-                            size=canvas.SIMPLEX_SIZE, on_mouse=self._dragged,
+                            size=pictures.SIMPLEX_SIZE, on_mouse=self._dragged,
                             events=["mousedown", "mousemove", "mouseup"], sanitize=False,
                         ).classes("tr-simplex").props("data-simplex")  # fmt: skip
                         self._plot = plot("250px")
@@ -134,12 +133,12 @@ class ConsumersPanel(Panel):
     def _dragged(self, event: Any) -> None:
         pressed = event.type == "mousedown" or (event.type == "mousemove" and event.buttons & 1)
         if pressed:
-            self._set(prior=canvas.prior_at(event.image_x, event.image_y), support="")
+            self._set(prior=pictures.prior_at(event.image_x, event.image_y), support="")
 
     def _weighted(self) -> None:
         if self._setting:
             return
-        text = canvas.weights_text([int(s.value or 0) for s in self._weights])
+        text = pictures.weights_text([int(s.value or 0) for s in self._weights])
         if not text:
             self.page.complain("prior", "at least one weight must be above 0")
         else:
@@ -252,9 +251,9 @@ class ConsumersPanel(Panel):
         self._hint.set_visibility(three)
         self._plot.set_visibility(not three and bool(shares))
         if three:
-            self._simplex.set_content(canvas.simplex_svg(shares, self._corners, names))
+            self._simplex.set_content(pictures.simplex_svg(shares, self._corners, names))
         elif shares:
-            self._plot.update_figure(prior_picture(shares, names))
+            self._plot.update_figure(pictures.prior_picture(shares, names))
         self._show_sliders(shares if len(shares) <= 8 else [], names)
 
     def _show_sliders(self, shares: list[float], names: list[str]) -> None:
@@ -264,7 +263,7 @@ class ConsumersPanel(Panel):
             self._shown_names = names
         for label, share in zip(self._shares, shares, strict=True):
             label.set_text(f"{100 * share:.3g} %")
-        if canvas.weights_text([int(s.value) for s in self._weights]) == self._consumer.prior:
+        if pictures.weights_text([int(s.value) for s in self._weights]) == self._consumer.prior:
             return  # this change came from the sliders
         self._setting = True
         for slider, weight in zip(self._weights, weights, strict=True):

@@ -10,9 +10,8 @@ from nicegui import ui
 
 from tightrope.kinds import RELATIONS
 from tightrope.studio.asking import Refused, graph_from_upload
-from tightrope.studio.canvas import SKETCH_SIZE, Sketch, sketch_of
 from tightrope.studio.panels import Panel, card, facts, plot
-from tightrope.studio.pictures import graph_layout, graph_picture
+from tightrope.studio.pictures import SKETCH_SIZE, Sketch, blank_graph, graph_picture, sketch_of
 from tightrope.studio.state import State
 from tightrope.studio.work import Shown, question_facts
 
@@ -150,7 +149,7 @@ class QuestionPanel(Panel):
         except Refused:
             self._facts.clear()
             self._note.set_text("")
-            self._plot.update_figure({"data": [], "layout": graph_layout()})
+            self._plot.update_figure(blank_graph())
             raise
         finally:
             self._waiting.set_visibility(False)
