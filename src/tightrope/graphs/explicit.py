@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import itertools
 import numbers
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components, dijkstra
+from scipy.sparse.csgraph import connected_components, dijkstra
 
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs.base import LIMITS, AnswerGraph, frozen
@@ -77,95 +77,27 @@ def different_labels(labels: Sequence[Hashable] | None) -> tuple[Hashable, ...] 
     return tuple(labels)
 
 
-def distance_row(adjacency: csr_array, start: int, lengths: bool) -> NDArray[Any]:
-    """Return the distances from one node: integers unless edges carry lengths.
+def distances(adjacency: csr_array, lengths: bool, start: int | None = None) -> NDArray[Any]:
+    """Return the distances from one node, or between every two: integers without lengths.
 
     Examples
     --------
     >>> from tightrope.graphs import Cycle
-    >>> distance_row(Cycle(5).explicit().adjacency, 0, lengths=False)
+    >>> distances(Cycle(5).explicit().adjacency, lengths=False, start=0)
     array([0, 1, 2, 2, 1])
     """
-    if lengths:
-        # The adjacency is symmetric: as a directed graph it gives the same paths in half the time.
-        return frozen(dijkstra(adjacency, directed=True, indices=start))
-    # Layer by layer: who was reached from within the last layer is the next one.
-    order, before = breadth_first_order(adjacency, start)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    origin = place[before[order[1:]]]
-    row = np.empty(len(order), np.int64)
-    first, last, steps = 0, 1, 0
-    while first < last:
-        row[order[first:last]] = steps
-        first, last, steps = last, 1 + int(np.searchsorted(origin, last)), steps + 1
-    return frozen(row)
+    # The adjacency is symmetric: as a directed graph it gives the same paths in half the time.
+    found = dijkstra(adjacency, directed=True, indices=start, unweighted=not lengths)
+    return frozen(found if lengths else found.astype(np.int64))
 
 
-def all_distances(adjacency: csr_array, lengths: bool, reach: int = 40) -> NDArray[Any]:
-    """Return the distances between every two nodes.
-
-    Without lengths all nodes are flooded at once where a node reaches every other within
-    ``reach`` steps: the balls of radius d+1 are unions of balls of radius d, held as bits.
-
-    Examples
-    --------
-    >>> from tightrope.graphs import Cycle
-    >>> all_distances(Cycle(4).explicit().adjacency, lengths=False)[1]
-    array([1, 0, 1, 2])
-    """
-    if lengths or distance_row(adjacency, 0, False).max() > reach:
-        matrix = dijkstra(adjacency, directed=True, unweighted=not lengths)
-        return frozen(matrix if lengths else matrix.astype(np.int64))
-    size = adjacency.shape[0]
-    distances = np.zeros((size, size), np.int64)
-    for steps, fresh in enumerate(_layers(adjacency, np.arange(size)), 1):
-        rows, columns = np.nonzero(fresh)
-        place, bit = np.nonzero(np.unpackbits(fresh[rows, columns][:, None], axis=1))
-        distances[rows[place], 8 * columns[place] + bit] = steps
-    return frozen(distances)
-
-
-def _layers(adjacency: csr_array, sources: NDArray[np.int64]) -> Iterator[NDArray[np.uint8]]:
-    """Yield step by step which sources reach which nodes just now: for each node a row of bits."""
-    ball = np.zeros((adjacency.shape[0], -(-len(sources) // 64) * 8), np.uint8)
-    ball[sources, np.arange(len(sources)) // 8] = 128 >> np.arange(len(sources)) % 8
-    while True:
-        grown = ball.copy()
-        words, wide = ball.view(np.uint64), grown.view(np.uint64)
-        for block in _row_blocks(adjacency, ball.shape[1]):
-            ends = adjacency.indices[adjacency.indptr[block.start] : adjacency.indptr[block.stop]]
-            starts = adjacency.indptr[block.start : block.stop] - adjacency.indptr[block.start]
-            # A node of a connected graph has a neighbour, unless it is the only one.
-            if len(ends):
-                wide[block] |= np.bitwise_or.reduceat(words[ends], starts, axis=0)
-        fresh = np.bitwise_xor(grown, ball)
-        if not fresh.any():
-            return
-        yield fresh
-        ball = grown
-
-
-def _row_blocks(adjacency: csr_array, width: int) -> list[slice]:
-    """Cut the rows so that the gathered balls of one block stay near 64 MB."""
-    most = max(1, (1 << 26) // max(1, width))
-    cuts, size = [0], adjacency.shape[0]
-    while cuts[-1] < size:
-        reach = int(np.searchsorted(adjacency.indptr, adjacency.indptr[cuts[-1]] + most, "right"))
-        cuts.append(min(size, max(cuts[-1] + 1, reach - 1)))
-    return [slice(a, b) for a, b in itertools.pairwise(cuts)]
-
-
-def largest_distance(
-    adjacency: csr_array, lengths: bool, *, single: int = 64, deepest: int = 64
-) -> float:
+def largest_distance(adjacency: csr_array, lengths: bool) -> float:
     """Return the diameter, by searches only from nodes that could still be an end of it.
 
     A search from x bounds the reach of every node y: ``ecc(y) ≤ ecc(x) + d(x, y)``. Two nodes
     within r of a centre are within 2r of each other, so the nodes farthest from it come first and
     those within half of what was found need no search (Crescenzi et al., *On computing the
-    diameter of real-world undirected graphs*, 2013). What is left after ``single``
-    searches is searched in blocks, where no node is farther than ``deepest`` from the centre.
+    diameter of real-world undirected graphs*, 2013).
 
     Examples
     --------
@@ -178,7 +110,7 @@ def largest_distance(
 
     def search(node: int) -> NDArray[Any]:
         nonlocal best, reach
-        row = distance_row(adjacency, node, lengths)
+        row = distances(adjacency, lengths, node)
         best = max(best, float(row.max()))
         reach = np.minimum(reach, row.max() + row)
         reach[node] = 0
@@ -189,17 +121,8 @@ def largest_distance(
     end = search(int(hub.argmax()))
     middle = search(int(np.maximum(end, search(int(end.argmax()))).argmin()))
     centre = min(hub, middle, key=lambda row: float(row.max()))
-    order = np.argsort(-centre, kind="stable")
-    for place, node in enumerate(order.tolist()):
+    for node in np.argsort(-centre, kind="stable").tolist():
         if 2 * centre[node] <= best:
-            break
-        if place >= single and not lengths and centre.max() <= deepest:
-            # Many nodes are still in question, few steps apart: search from many at once.
-            rest = order[place:]
-            rest = rest[(2 * centre[rest] > best) & (reach[rest] > best)]
-            for start in range(0, len(rest), 1024):
-                layers = _layers(adjacency, rest[start : start + 1024])
-                best = max(best, sum(1 for _ in layers))
             break
         if reach[node] > best:
             search(node)
@@ -312,12 +235,12 @@ class ExplicitGraph(LabelledGraph):
             row: NDArray[Any] = self._distances[i]
             return row
         if self._last_row is None or self._last_row[0] != i:
-            self._last_row = int(i), distance_row(self.adjacency, int(i), self.has_lengths)
+            self._last_row = int(i), distances(self.adjacency, self.has_lengths, int(i))
         return self._last_row[1]
 
     @functools.cached_property
     def _distances(self) -> NDArray[Any]:
-        return all_distances(self.adjacency, self.has_lengths)
+        return distances(self.adjacency, self.has_lengths)
 
     def distance_matrix(self) -> NDArray[Any]:
         """Return all distances as an n × n array (read-only)."""

@@ -14,7 +14,7 @@ import pytest
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph, Cycle, ExplicitGraph, PathPower
 from tightrope.graphs.base import LIMITS
-from tightrope.graphs.explicit import all_distances, largest_distance
+from tightrope.graphs.explicit import distances, largest_distance
 from tightrope.graphs.points import PointsGraph
 from tightrope.graphs.products import grid
 
@@ -146,11 +146,9 @@ def test_all_three_ways_to_distances_agree(name: str) -> None:
     graph = ExplicitGraph.from_networkx(SHAPES[name])
     rows = dict(nx.all_pairs_shortest_path_length(SHAPES[name]))
     expected = np.array([[rows[a][b] for b in graph.labels] for a in graph.labels])
-    assert np.array_equal(all_distances(graph.adjacency, lengths=False), expected)
+    assert np.array_equal(distances(graph.adjacency, lengths=False), expected)
     assert np.array_equal(graph.distances_from(7), expected[7])
-    for single in (0, 2, 10**6):  # all in blocks, the rest in blocks, or one after the other
-        found = largest_distance(graph.adjacency, lengths=False, single=single, deepest=10**6)
-        assert found == expected.max() == graph.diameter
+    assert largest_distance(graph.adjacency, lengths=False) == expected.max() == graph.diameter
 
 
 def test_beyond_the_kept_matrix() -> None:
