@@ -82,8 +82,10 @@ def check_goals(*paths: str | Path | None) -> None:
             raise InputError(f"the folder {str(place.parent)!r} cannot be written to")
 
 
-def read_json(path: str | Path) -> Any:
+def read_json(path: str | Path, *, typed: bool = False) -> Any:
     """Return what a JSON file holds; numbers stay texts, so that they can be read exactly.
+
+    With ``typed`` they are numbers.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
@@ -95,14 +97,30 @@ def read_json(path: str | Path) -> Any:
     def refuse(word: str) -> Any:
         raise InputError(f"{path}: numbers must be finite, got {word}")
 
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise InputError(f"{path}: a key of an object occurs twice")
+        return found
+
+    number = None if typed else str
     try:
-        return json.loads(read_text(path), parse_float=str, parse_int=str, parse_constant=refuse)
+        return json.loads(
+            read_text(path),
+            parse_float=number,
+            parse_int=number,
+            parse_constant=refuse,
+            object_pairs_hook=once,
+        )
     except json.JSONDecodeError as wrong:
         raise InputError(
             f"{path}:{wrong.lineno}: this is not JSON: {wrong.msg} at column {wrong.colno}"
         ) from None
     except RecursionError:
-        raise InputError(f"{path}: the JSON is nested too deeply") from None
+        raise InputError(f"{path}: this JSON is nested too deeply") from None
+    except ValueError as wrong:
+        # An integer of thousands of digits.
+        raise (wrong if isinstance(wrong, InputError) else InputError(f"{path}: {wrong}")) from None
 
 
 def read_rows(path: str | Path, *, strict: bool = False) -> list[tuple[int, list[str]]]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
+
+import numpy as np
 
 from tightrope.channels.base import Channel, IntegerChannel, rational
 from tightrope.errors import InputError
 from tightrope.files import read_rows, write_text
+from tightrope.graphs.files import typed_labels
 
 
 def read_channel(path: str | Path) -> Channel:
@@ -41,60 +43,46 @@ def read_channel(path: str | Path) -> Channel:
     outputs = inputs = None
     # A label may look like a number (an answer 0, 1, 2 …): a corner that is empty says so.
     corner = rows[0][0] == ""
-    if corner or not any(_is_number(cell) for cell in rows[0][1:] or rows[0]):
+    if corner or all(_number(cell) is None for cell in rows[0][1:] or rows[0]):
         outputs, rows = rows[0], rows[1:]
     if not rows:
         raise InputError(f"{name}: there are no rows of numbers")
-    if corner or not any(_is_number(row[0]) for row in rows):
+    if corner or all(_number(row[0]) is None for row in rows):
         inputs, rows = [row[0] for row in rows], [row[1:] for row in rows]
     columns = len(rows[0])
     if outputs is not None and inputs is not None and len(outputs) == columns + 1:
         outputs = outputs[1:]
     if outputs is not None and len(outputs) != columns:
         raise InputError(f"{name}: {columns} numbers in a row, but {len(outputs)} outputs named")
+    floats = [[_number(cell) for cell in row] for row in rows]
     for line, row in enumerate(rows, 1):
         if len(row) != columns or not columns:
             raise InputError(
                 f"{name}: every row must hold {columns} numbers, but row {line} holds {len(row)}"
             )
-        for place, cell in enumerate(row, 1):
-            if not _is_number(cell):
-                raise InputError(
-                    f"{name}: {cell[:40]!r} in row {line}, column {place} is not a number"
-                )
+        if None in floats[line - 1]:
+            place = floats[line - 1].index(None)
+            raise InputError(
+                f"{name}: {row[place][:40]!r} in row {line}, column {place + 1} is not a number"
+            )
     exact = all("/" in cell or cell in ("0", "1") for row in rows for cell in row)
+    named = {"inputs": inputs, "outputs": outputs}
+    labels = {side: typed_labels(cells) for side, cells in named.items() if cells is not None}
     try:
-        if exact:
-            return rational(rows, inputs=_labels(inputs), outputs=_labels(outputs))
-        floats = [[_float(cell) for cell in row] for row in rows]
-        return Channel(floats, inputs=_labels(inputs), outputs=_labels(outputs))
+        return rational(rows, **labels) if exact else Channel(np.array(floats), **labels)
     except InputError as problem:
         raise InputError(f"{name}: {problem}") from None
 
 
-def _is_number(cell: str, digits: int = 400) -> bool:
-    if len(cell) > digits or "_" in cell:
-        return False
+def _number(cell: str, digits: int = 400) -> float | None:
+    """Return the finite number that a cell holds, if it holds one."""
     try:
-        if "/" in cell:
-            Fraction(cell)
-            return True
-        return math.isfinite(float(cell))
-    except (ValueError, ZeroDivisionError):
-        return False
-
-
-def _float(cell: str) -> float:
-    return float(Fraction(cell)) if "/" in cell else float(cell)
-
-
-def _labels(cells: Sequence[str] | None) -> list[int | str] | None:
-    """Labels that are all whole numbers stand for these numbers."""
-    if cells is None:
+        if len(cell) > digits or "_" in cell:
+            return None
+        value = float(Fraction(cell)) if "/" in cell else float(cell)
+    except (ArithmeticError, ValueError):
         return None
-    if all(cell.isdecimal() and len(cell) < 19 for cell in cells):
-        return [int(cell) for cell in cells]
-    return list(cells)
+    return value if math.isfinite(value) else None
 
 
 def write_channel(channel: Channel, path: str | Path) -> Path:

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from xml.parsers import expat
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.files import read_rows, read_text, write_text
+from tightrope.files import read_json, read_rows, read_text, write_text
 from tightrope.graphs.base import LIMITS, AnswerGraph
 from tightrope.graphs.explicit import ExplicitGraph
 from tightrope.graphs.points import METRICS, PointsGraph
@@ -210,16 +210,7 @@ def _csv_text(graph: ExplicitGraph, path: str | Path) -> str:
 
 
 def _read_json(path: str | Path) -> ExplicitGraph:
-    try:
-        data = json.loads(
-            read_text(path), parse_constant=_no_constant, object_pairs_hook=_no_repeats
-        )
-    except json.JSONDecodeError as wrong:
-        raise InputError(f"{path}:{wrong.lineno}: this is not JSON: {wrong.msg}") from None
-    except RecursionError:
-        raise InputError(f"{path}: this JSON is nested too deeply") from None
-    except ValueError as wrong:
-        raise InputError(f"{path}: {str(wrong)[:100]}") from None
+    data = read_json(path, typed=True)
     if not isinstance(data, dict) or not isinstance(data.get("edges"), list):
         raise InputError(f'{path}: expected {{"nodes": [...], "edges": [[from, to], ...]}}')
     unknown = sorted(set(data) - {"name", "nodes", "edges"})
@@ -240,17 +231,6 @@ def _read_json(path: str | Path) -> ExplicitGraph:
         ends = (_json_label(edge[0], place), _json_label(edge[1], place))
         listing.edge(*ends, _as_float(length, place), place)
     return listing.graph(typed=True)
-
-
-def _no_constant(text: str) -> float:
-    raise ValueError(f"numbers must be finite, got {text}")
-
-
-def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key of an object occurs twice")
-    return found
 
 
 def _as_float(value: int | float, place: str) -> float:

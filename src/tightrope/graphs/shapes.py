@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.csgraph import breadth_first_order, depth_first_order
+from scipy.sparse.csgraph import depth_first_order
 
 from tightrope.errors import InputError
 from tightrope.graphs.base import LIMITS, AnswerGraph, frozen
@@ -48,7 +47,7 @@ def shortest_cycle(graph: AnswerGraph) -> tuple[int, ...] | None:
         return None
     if graph.is_cycle:
         graph._check_row("the list of nodes")
-        return tuple(cycle_order(graph).tolist())
+        return tuple(range(graph.size) if graph.is_ring else _walk(graph, 0).tolist())
     if graph.is_clique:
         return 0, 1, 2
     least = graph.least_girth
@@ -122,67 +121,13 @@ def path_order(graph: AnswerGraph) -> NDArray[np.int64]:
         raise InputError(f"the order along a path needs a path, but {graph.name} is none")
     if graph.power == 1:
         return frozen(np.arange(graph.size))
-    return tree_order(graph, int(np.flatnonzero(graph.degrees <= 1)[0])).order
+    return _walk(graph, int(np.flatnonzero(graph.degrees <= 1)[0]))
 
 
-def cycle_order(graph: AnswerGraph) -> NDArray[np.int64]:
-    """Return the nodes of a cycle graph in order from node 0 towards its smaller neighbour.
-
-    Examples
-    --------
-    >>> from tightrope.graphs import ExplicitGraph
-    >>> cycle_order(ExplicitGraph([(0, 2), (2, 1), (1, 3), (3, 0)])).tolist()
-    [0, 2, 1, 3]
-    """
-    if not graph.is_cycle:
-        raise InputError(f"the order round a cycle needs a cycle, but {graph.name} is none")
-    if graph.is_ring:
-        return frozen(np.arange(graph.size))
+def _walk(graph: AnswerGraph, start: int) -> NDArray[np.int64]:
+    """Return the nodes of a path from one end, or of a cycle, in the order of their edges."""
     adjacency = graph.explicit().adjacency
-    return frozen(depth_first_order(adjacency, 0, return_predecessors=False).astype(np.int64))
-
-
-@dataclass(frozen=True)
-class TreeOrder:
-    """A rooted tree, ready for dynamic programming.
-
-    Parameters
-    ----------
-    root
-        The root.
-    order
-        All nodes, each after its parent; backwards, each after its children.
-    parent
-        The parent of each node, -1 for the root.
-
-    Examples
-    --------
-    >>> from tightrope.graphs import Star
-    >>> tree_order(Star(3), 1).parent.tolist()
-    [1, -1, 0, 0]
-    """
-
-    root: int
-    order: NDArray[np.int64]
-    parent: NDArray[np.int64]
-
-
-def tree_order(graph: AnswerGraph, root: int = 0) -> TreeOrder:
-    """Return an order of the nodes of a tree from the root outwards, and each node's parent.
-
-    Examples
-    --------
-    >>> from tightrope.graphs import PathPower
-    >>> tree_order(PathPower(4), 2).order.tolist()
-    [2, 1, 3, 0]
-    """
-    graph._check_node(root)
-    if not graph.is_tree:
-        raise InputError(f"an order from a root needs a tree, but {graph.name} has a cycle")
-    graph._check_row("the order")
-    order, before = breadth_first_order(graph.explicit().adjacency, root)
-    parent = np.maximum(before, -1)
-    return TreeOrder(int(root), frozen(order.astype(np.int64)), frozen(parent.astype(np.int64)))
+    return frozen(depth_first_order(adjacency, start, return_predecessors=False).astype(np.int64))
 
 
 def add_adjacencies(

@@ -34,36 +34,17 @@ class IntersectionNumbers:
 
     Examples
     --------
-    >>> numbers = IntersectionNumbers(b=(3, 2, 0), c=(0, 1, 1))       # the Petersen graph
-    >>> numbers.degree, numbers.a, numbers.ball_sizes
-    (3, (0, 0, 2), (1, 3, 6))
+    >>> IntersectionNumbers(b=(3, 2, 0), c=(0, 1, 1)).diameter       # the Petersen graph
+    2
     """
 
     b: tuple[int, ...]
     c: tuple[int, ...]
 
     @property
-    def degree(self) -> int:
-        """The degree of every node."""
-        return self.b[0]
-
-    @property
-    def a(self) -> tuple[int, ...]:
-        """Neighbours at the same distance: the rest of the degree."""
-        return tuple(self.degree - b - c for b, c in zip(self.b, self.c, strict=True))
-
-    @property
     def diameter(self) -> int:
         """The largest distance D."""
         return len(self.b) - 1
-
-    @property
-    def ball_sizes(self) -> tuple[int, ...]:
-        r"""How many nodes lie at distance d: :math:`n_{d+1} = n_d b_d / c_{d+1}` [B, Prop 5]."""
-        sizes = [1]
-        for b, c in zip(self.b, self.c[1:], strict=False):
-            sizes.append(sizes[-1] * b // c)
-        return tuple(sizes)
 
 
 def intersection_numbers(

@@ -33,7 +33,7 @@ from tightrope.leakage.measures import PriorLike, as_prior, min_entropy_leakage
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound in bits with the theorem it comes from and what must hold for it.
+    """A bound in bits with the theorem it comes from.
 
     Examples
     --------
@@ -43,7 +43,6 @@ class Bound:
 
     bits: float
     theorem: str
-    conditions: str
 
     def __float__(self) -> float:
         return self.bits
@@ -70,12 +69,10 @@ def individual_bound(values: int, epsilon: Level) -> Bound:
     >>> round(individual_bound(3, 1.35).bits, 4)
     0.9823
     """
-    v = _values(values)
-    return Bound(
-        _person_bits(v, float(Epsilon.of(epsilon))),
-        "B, Prop 21",
-        "ε-private for databases that differ in one person's value",
-    )
+    v, eps = _values(values), float(Epsilon.of(epsilon))
+    # v e^ε / (v-1+e^ε) = 1 + (v-1)(e^ε - 1)/(v-1+e^ε), divided through by e^ε.
+    grown = (v - 1) * -math.expm1(-eps) / ((v - 1) * math.exp(-eps) + 1)
+    return Bound(math.log1p(grown) / math.log(2), "B, Prop 21")
 
 
 def plain_individual_bound(epsilon: Level) -> Bound:
@@ -84,7 +81,7 @@ def plain_individual_bound(epsilon: Level) -> Bound:
     >>> round(plain_individual_bound(1.35).bits, 4)
     1.9476
     """
-    return Bound(float(Epsilon.of(epsilon)) / math.log(2), "B, (10)", "ε-private")
+    return Bound(float(Epsilon.of(epsilon)) / math.log(2), "B, (10)")
 
 
 def database_bound(individuals: int, values: int, epsilon: Level) -> Bound:
@@ -107,9 +104,8 @@ def database_bound(individuals: int, values: int, epsilon: Level) -> Bound:
     >>> round(database_bound(100, 2, 5).bits, 2), round(database_bound(5, 4, 0.5).bits, 4)
     (99.03, 2.5226)
     """
-    u = _individuals(individuals)
     each = individual_bound(values, epsilon).bits
-    return Bound(u * each, "B, Thm 15", "ε-private for databases that differ in one person's value")
+    return Bound(_individuals(individuals) * each, "B, Thm 15")
 
 
 def few_outputs_bound(individuals: int, values: int, epsilon: Level, outputs: int) -> Bound:
@@ -139,10 +135,9 @@ def few_outputs_bound(individuals: int, values: int, epsilon: Level, outputs: in
     u, v = _individuals(individuals), _values(values)
     r = whole_number(outputs, "the number of outputs")
     eps = float(Epsilon.of(epsilon))
-    condition = f"ε-private, at most {r} outputs"
-    found = [database_bound(u, v, epsilon), Bound(math.log2(r), "the number of outputs", condition)]
+    found = [database_bound(u, v, epsilon), Bound(math.log2(r), "the number of outputs")]
     if r < v**u:
-        found.append(Bound(_proposition_20(u, v, eps, r), "B, Prop 20", condition))
+        found.append(Bound(_proposition_20(u, v, eps, r), "B, Prop 20"))
     return min(found, key=float)
 
 
@@ -172,11 +167,7 @@ def graph_bound(graph: AnswerGraph, epsilon: Level) -> Bound:
     tightrope.errors.InputError: this bound needs every answer to see the same ball sizes (as in
     distance-regular and vertex-transitive graphs), which path(6) does not: add edges ...
     """
-    return Bound(
-        math.log2(graph.size) + math.log2(utility_bound(graph, epsilon)),
-        "B, Thm 12",
-        "ε-private on a graph whose ball sizes are the same at every node",
-    )
+    return Bound(math.log2(graph.size) + math.log2(utility_bound(graph, epsilon)), "B, Thm 12")
 
 
 def utility_bound(graph: AnswerGraph, epsilon: Level) -> float:
@@ -251,14 +242,7 @@ def regular_prior_bound(
         )
     # Factor by factor, in logarithms: the product over many people would underflow.
     bits = math.fsum(math.log2(math.fsum(y)) for y in found.y_factors) + known.min_entropy
-    return Bound(bits, "A, Prop 6", f"ε-private, ε-regular prior (coordinates ≥ -{tolerance:g})")
-
-
-def _person_bits(v: int, eps: float) -> float:
-    """Return log2(v e^ε / (v-1+e^ε)) without overflow and without loss near ε = 0."""
-    # v e^ε / (v-1+e^ε) = 1 + (v-1)(e^ε - 1)/(v-1+e^ε), divided through by e^ε.
-    shrink = -math.expm1(-eps)
-    return math.log1p((v - 1) * shrink / ((v - 1) * math.exp(-eps) + 1)) / math.log(2)
+    return Bound(bits, "A, Prop 6")
 
 
 def _proposition_20(u: int, v: int, eps: float, r: int) -> float:

@@ -28,11 +28,9 @@ from tightrope.graphs.lines import BalancedTree
 from tightrope.graphs.products import grid
 from tightrope.graphs.shapes import (
     add_adjacencies,
-    cycle_order,
     girth,
     path_order,
     shortest_cycle,
-    tree_order,
 )
 
 
@@ -77,7 +75,7 @@ def test_girth(graph: AnswerGraph, expected: int | None) -> None:
 def test_lengths_do_not_matter_for_shapes() -> None:
     ring = ExplicitGraph(Cycle(5).edge_array(), lengths=[1, 2, 3, 4, 5])
     assert girth(ring) == 5
-    assert cycle_order(ring).tolist() == [0, 1, 2, 3, 4]
+    assert shortest_cycle(ring) == (0, 1, 2, 3, 4)
 
 
 def test_a_large_graph_without_a_rule_is_refused() -> None:
@@ -87,23 +85,14 @@ def test_a_large_graph_without_a_rule_is_refused() -> None:
         girth(ExplicitGraph.from_networkx(spokes))
 
 
-def test_orders_need_their_shape() -> None:
+def test_the_order_along_a_path_needs_a_path() -> None:
     with pytest.raises(InputError, match="needs a path"):
         path_order(Star(3))
-    with pytest.raises(InputError, match="needs a cycle"):
-        cycle_order(PathPower(3))
-    with pytest.raises(InputError, match="needs a tree"):
-        tree_order(Cycle(3))
-    with pytest.raises(InputError, match="node must be in"):
-        tree_order(PathPower(3), 3)
 
 
 def test_orders_of_small_graphs() -> None:
     assert path_order(Clique(1)).tolist() == [0]
     assert path_order(ExplicitGraph([(0, 3), (3, 1), (1, 2)])).tolist() == [0, 3, 1, 2]
-    star = tree_order(Star(3), 2)
-    assert star.order.tolist() == [2, 0, 1, 3]
-    assert star.parent.tolist() == [2, 0, -1, 0]
 
 
 # -- artificial adjacencies [B, Rem 29] ---------------------------------------------------

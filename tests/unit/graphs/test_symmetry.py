@@ -102,7 +102,6 @@ def test_databases_of_twenty_people_by_rule() -> None:
     assert found.vertex_transitive
     assert found.distance_regular is not None
     assert found.distance_regular.b[:2] == (60, 57)
-    assert sum(found.distance_regular.ball_sizes) == 4**20
     slots = symmetry(Databases(20, range(4), change=False, absent=True))
     assert not slots.vertex_transitive
     assert slots.distance_regular is None
@@ -121,8 +120,6 @@ def test_cliques(size: int) -> None:
     numbers = intersection_numbers(Clique(size))
     assert numbers == from_distances(Clique(size).explicit())
     assert is_vertex_transitive(Clique(size))
-    assert numbers is not None
-    assert numbers.ball_sizes == Clique(size).ball_sizes(0)
 
 
 @pytest.mark.parametrize("dimension", range(3, 9))
