@@ -30,8 +30,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -39,8 +40,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope import exact
-from tightrope.channels.base import Channel, IntegerChannel, as_integers, check_same_inputs
+from tightrope.channels.base import (
+    Channel,
+    DeterministicChannel,
+    IntegerChannel,
+    as_integers,
+    check_same_inputs,
+    rational,
+)
 from tightrope.channels.compare import Groups, reduced
+from tightrope.channels.compose import cascade
 from tightrope.errors import CheckFailed, InputError, TooLarge
 
 Floats = NDArray[np.float64]
@@ -61,15 +70,12 @@ class SearchResult:
         The matrix A of gains times prior, one column for each output of X.
     value
         The optimum; above 0 when X cannot be derived.
-    room
-        How far the large entries of a remap may fall in a correction, in its units.
     """
 
     remap: Floats
     slack: Floats
     gains: Floats
     value: float
-    room: float = 0.0
 
 
 def search_remap(first: Floats, second: Floats) -> SearchResult:
@@ -86,19 +92,21 @@ def search_remap(first: Floats, second: Floats) -> SearchResult:
     >>> search_remap(np.eye(2), y).value > 0.1
     True
     """
-    tops_x, tops_y = first.max(axis=0), second.max(axis=0)
-    program = _Program(first / tops_x, second / tops_y, tops_x, tops_y)
+    return _search(first, second, np.ones(second.shape[1]))
+
+
+def _search(first: Floats, second: Floats, sums: Floats) -> SearchResult:
+    """Look for T with given sums of rows, in a program whose columns have a maximum of 1."""
+    tops_x, tops_y = np.abs(first).max(axis=0), second.max(axis=0)
+    program = _Program(first / tops_x, second / tops_y, tops_x, tops_y * sums)
     program.solve()
-    return SearchResult(
-        program.t / tops_y[:, None] * tops_x,
-        program.slack_t * tops_y[:, None] / tops_x,
-        program.a / tops_x,
-        program.value,
-    )
+    scale = tops_x / tops_y[:, None]
+    t, slack = (program._parts(stacked)[0] for stacked in (program.z, program.slack))
+    return SearchResult(t * scale, slack / scale, program.a / tops_x, program.value)
 
 
 def search_correction(
-    rest: Floats, second: Floats, big: NDArray[np.bool_], room: float = 1024.0
+    rest: Floats, second: Floats, big: NDArray[np.bool_], room: float
 ) -> SearchResult:
     """Look for D with ``rest ≈ second @ D``, rows summing to 0, at most negative where ``big``.
 
@@ -119,23 +127,13 @@ def search_correction(
     Examples
     --------
     >>> y = np.array([[0.6, 0.4], [0.4, 0.6]])
-    >>> found = search_correction(np.array([[-0.2, 0.2], [0.2, -0.2]]), y, np.eye(2) > 0)
+    >>> found = search_correction(np.array([[-0.2, 0.2], [0.2, -0.2]]), y, np.eye(2) > 0, 1024)
     >>> found.remap.round(6).tolist()
     [[-1.0, 1.0], [1.0, -1.0]]
     """
-    lifted = rest + second @ (room * big)
-    tops_x, tops_y = np.abs(lifted).max(axis=0), second.max(axis=0)
-    sums = room * big.sum(axis=1)
-    program = _Program(lifted / tops_x, second / tops_y, tops_x, tops_y * sums)
-    program.solve()
-    moved = program.t / tops_y[:, None] * tops_x
-    return SearchResult(
-        moved - room * big,
-        np.where(big, -np.inf, program.slack_t * tops_y[:, None] / tops_x),
-        program.a / tops_x,
-        program.value,
-        room,
-    )
+    found = _search(rest + second @ (room * big), second, room * big.sum(axis=1))
+    slack = np.where(big, -np.inf, found.slack)
+    return replace(found, remap=found.remap - room * big, slack=slack)
 
 
 class _Program:
@@ -151,16 +149,6 @@ class _Program:
         self.slack = np.vstack([np.repeat(weights[None, :], m, axis=0), np.ones((2 * n, k))])
         self.a, self.s = np.zeros((n, k)), -np.ones(m)
         self.value = float("inf")
-
-    @property
-    def t(self) -> Floats:
-        """The remap."""
-        return self._parts(self.z)[0]
-
-    @property
-    def slack_t(self) -> Floats:
-        """The dual slacks of the remap's entries."""
-        return self._parts(self.slack)[0]
 
     def _parts(self, stacked: Floats) -> list[Floats]:
         m = self.y.shape[1]
@@ -436,7 +424,8 @@ def _in_integers(x: IntegerChannel, y: IntegerChannel) -> Derivation:
         if _Pair(x, y).distance(remap.weights, remap.total):
             raise CheckFailed("the remap found does not pass its own check: please report this")
         return Derivation(True, remap, None, True, 0.0, 0.0, route)
-    witness = _exact_witness(decided, x, y)
+    first, second = ((c.weights.astype(object), c.total) for c in (x, y))
+    witness = _witness(decided, first, second, Fraction)
     if witness.margin <= 0:
         raise CheckFailed("the witness found does not pass its own check: please report this")
     return Derivation(False, None, witness, True, float(witness.margin), 0.0, route)
@@ -569,47 +558,43 @@ def _whole(values: Floats, bits: int) -> Integers:
 def _expanded(
     small: Remap, x: IntegerChannel, y: IntegerChannel, x_groups: Groups, y_groups: Groups
 ) -> IntegerChannel:
-    """Spread a remap between reduced channels over all outputs."""
-    weights, total = small
-    shares: list[list[Fraction]] = []
-    for group in x_groups:
-        i = next(i for i in range(x.shape[0]) if x.weights[i, group[0]])
-        row = [int(x.weights[i, o]) for o in group]
-        shares.append([Fraction(value, sum(row)) for value in row])
-    below = math.lcm(*(share.denominator for group in shares for share in group))
-    wide = np.zeros((y.shape[1], x.shape[1]), dtype=object)
+    """Return the remap of all outputs from that of the groups that tell the same."""
     # An output that never occurs may be mapped anywhere.
-    wide[:, x_groups[0][0]] = total * below
+    group = np.zeros(y.shape[1], np.int64)
     for g, members in enumerate(y_groups):
-        line = np.zeros(x.shape[1], dtype=object)
-        for w, group in enumerate(x_groups):
-            for o, share in zip(group, shares[w], strict=True):
-                line[o] = weights[g, w] * share.numerator * (below // share.denominator)
-        wide[list(members)] = line
-    shared = math.gcd(total * below, *wide.ravel().tolist())
-    return IntegerChannel(
-        wide // shared, total * below // shared, inputs=y.outputs, outputs=x.outputs
-    )
+        group[list(members)] = g
+    rows = [[Fraction(0)] * x.shape[1] for _ in x_groups]
+    for row, members in zip(rows, x_groups, strict=True):
+        weights = next(line for line in x.weights[:, list(members)].tolist() if any(line))
+        for o, weight in zip(members, weights, strict=True):
+            row[o] = Fraction(weight, sum(weights))
+    merged = DeterministicChannel(group, len(y_groups), inputs=y.outputs)
+    remap = cascade(cascade(merged, IntegerChannel(*small)), rational(rows, outputs=x.outputs))
+    assert isinstance(remap, IntegerChannel)
+    return remap
 
 
-def _exact_witness(gains: Integers, x: IntegerChannel, y: IntegerChannel) -> Witness:
-    shared = math.gcd(*gains.ravel().tolist())
+def _witness(
+    gains: NDArray[Any],
+    x: tuple[NDArray[Any], Any],
+    y: tuple[NDArray[Any], Any],
+    ratio: Callable[[Any, Any], Any],
+) -> Witness:
+    """Return the consumer of these gains times prior; channels are weights over a total."""
     # What every guess gains alike changes nothing, and equal guesses count once.
-    lifted = [[(value - min(row)) // shared for value in row] for row in gains.tolist()]
-    guesses = list(dict.fromkeys(zip(*lifted, strict=True)))
-    tops = [max(guess[i] for guess in guesses) for i in range(len(lifted))]
+    lifted = (gains - gains.min(axis=1, keepdims=True)).T.tolist()
+    guesses = list(dict.fromkeys(map(tuple, lifted)))
+    tops = [max(row) for row in zip(*guesses, strict=True)]
     whole = sum(tops)
-    prior = tuple(Fraction(top, whole) for top in tops)
     gain = tuple(
-        tuple(Fraction(guess[i], tops[i]) if tops[i] else Fraction(0) for guess in guesses)
-        for i in range(len(tops))
+        tuple(ratio(won, top) if top else ratio(0, 1) for won in row)
+        for top, row in zip(tops, zip(*guesses, strict=True), strict=True)
     )
-    rows = np.array(guesses, dtype=object)
+    table = np.array(guesses, dtype=gains.dtype)
     first, second = (
-        Fraction(sum((rows @ c.weights.astype(object)).max(axis=0).tolist()), whole * c.total)
-        for c in (x, y)
+        ratio((table @ weights).max(axis=0).sum(), whole * total) for weights, total in (x, y)
     )
-    return Witness(prior, gain, first, second)
+    return Witness(tuple(ratio(top, whole) for top in tops), gain, first, second)
 
 
 # -- integers: from a proposal in floats to an exact remap --------------------------------
@@ -636,7 +621,12 @@ def proposed(pair: _Pair, found: SearchResult, bits: int = 60) -> Proposal:
 
 
 def refined(
-    pair: _Pair, found: SearchResult, big: float = 2.0**-12, bits: int = 220, first_bits: int = 40
+    pair: _Pair,
+    found: SearchResult,
+    big: float = 2.0**-12,
+    bits: int = 220,
+    first_bits: int = 40,
+    room: float = 1024.0,
 ) -> tuple[Proposal, Integers] | None:
     """Improve a proposal whose small entries were lost in rounding, by iterative refinement.
 
@@ -653,16 +643,14 @@ def refined(
     large = found.remap >= big
     if not large.any(axis=1).all():
         return None
-    one = 1 << first_bits
-    rounded = _whole(np.where(large, found.remap, 0.0), first_bits)
-    rounded[np.arange(len(rounded)), found.remap.argmax(axis=1)] += one - rounded.sum(axis=1)
+    rounded, one = _in_bits(np.where(large, found.remap, 0.0), first_bits)
     left = pair.x * (pair.total_y * one) - pair.y @ rounded * pair.total_x
     size = np.abs(left).max()
     if size == 0:
         return None
     unit = Fraction(size, pair.total_x * pair.total_y * one)
-    more = search_correction(np.array(left / size, dtype=np.float64), pair.float_y, large)
-    if unit * Fraction(more.room) > Fraction(big) / 2:
+    more = search_correction(np.array(left / size, dtype=np.float64), pair.float_y, large, room)
+    if unit * Fraction(room) > Fraction(big) / 2:
         return None
     scale = unit * (1 << bits)
     corrections = [[round(Fraction(v) * scale) for v in row] for row in more.remap.tolist()]
@@ -818,22 +806,22 @@ def _in_floats(first: Channel, second: Channel, tolerance: float) -> Derivation:
     remap, gains = _solved_remap(x, y)
     route = "independent columns: one remap at most"
     near = remap is not None and _distance(x, y, remap) <= tolerance
+    shown = None if gains is None else _witness(gains, (x, 1.0), (y, 1.0), operator.truediv)
     # No remap is nearer to X than the margin of a witness.
-    far = gains is not None and _float_witness(gains, x, y).margin > tolerance
+    far = shown is not None and shown.margin > tolerance
     if remap is None or not (near or far):
         found = search_remap(x, y)
         remap = found.remap / found.remap.sum(axis=1, keepdims=True)
-        gains = found.gains
+        shown = _witness(found.gains, (x, 1.0), (y, 1.0), operator.truediv)
         route = "interior-point search in floats"
     distance = _distance(x, y, remap)
-    if gains is None or distance <= tolerance:
+    if shown is None or distance <= tolerance:
         wide = np.zeros((y_all.shape[1], x_all.shape[1]))
         wide[:, np.flatnonzero(x_live)[0]] = 1.0
         wide[np.ix_(y_live, x_live)] = remap
         channel = Channel(wide, inputs=second.outputs, outputs=first.outputs)
         return Derivation(True, channel, None, False, distance, tolerance, route)
-    witness = _float_witness(gains, x, y)
-    return Derivation(False, None, witness, False, distance, tolerance, route)
+    return Derivation(False, None, shown, False, distance, tolerance, route)
 
 
 def _solved_remap(x: Floats, y: Floats) -> tuple[Floats | None, Floats | None]:
@@ -868,15 +856,6 @@ def _stochastic(entries: NDArray[Any]) -> Floats:
 
 def _distance(x: Floats, y: Floats, remap: Floats) -> float:
     return float(np.abs(x - y @ remap).sum(axis=1).max()) / 2
-
-
-def _float_witness(gains: Floats, x: Floats, y: Floats) -> Witness:
-    lifted = gains - gains.min(axis=1, keepdims=True)
-    lifted /= lifted.max(axis=1).sum()
-    tops = lifted.max(axis=1)
-    gain = np.divide(lifted, tops[:, None], out=np.zeros_like(lifted), where=tops[:, None] > 0)
-    first, second = (float((lifted.T @ c).max(axis=0).sum()) for c in (x, y))
-    return Witness(tuple(tops.tolist()), tuple(tuple(row) for row in gain.tolist()), first, second)
 
 
 # -- how near a remap comes ---------------------------------------------------------------
