@@ -1,9 +1,8 @@
 """The automorphisms of a graph, exactly: generators, order and orbits.
 
 First the easy symmetry is folded away. Twins (nodes that look the same from everywhere else) can be
-permuted at will, and a tree that hangs from a node has the automorphisms of a rooted tree. Both are
-replaced by a colour, again and again, until a core is left that has neither. Cliques, stars, trees,
-complete multipartite graphs and everything built from them by these steps need no search.
+permuted at will. They are replaced by one of them with a colour, again and again, until a core is
+left that has none. Cliques, stars and complete multipartite graphs need no search.
 
 On the core, nodes are given colours of their own one after the other until refinement tells all of
 them apart; this *base* makes a chain of stabilisers. From the last base node back to the first, a
@@ -296,7 +295,7 @@ def individualised(colours: Hashes, node: int) -> Hashes:
 
 
 class Collapsed:
-    """A core without hanging trees and twins, and what was folded into it.
+    """A core without twins, and what was folded into it.
 
     Attributes
     ----------
@@ -315,7 +314,7 @@ class Collapsed:
     >>> from tightrope.graphs import Clique, Cycle, Star
     >>> folded = Collapsed(coloured_graph(Star(4)))
     >>> folded.core.size, folded.order, folded.blocks
-    (1, 24, [[0, 1, 2, 3, 4]])
+    (2, 24, [[0], [1, 2, 3, 4]])
     >>> Collapsed(coloured_graph(Clique(5))).order, Collapsed(coloured_graph(Cycle(5))).order
     (120, 1)
     """
@@ -327,73 +326,8 @@ class Collapsed:
         self.order = 1
         self._numbers: dict[Hashable, int] = {}
         self._first_free = int(graph.colours.max(initial=0)) + 1
-        while self._trees() or self._twins(adjacent=False) or self._twins(adjacent=True):
+        while self._twins(adjacent=False) or self._twins(adjacent=True):
             pass
-
-    def _colour(self, look: Hashable) -> int:
-        """Return one colour for each look, different from all colours in use."""
-        return self._first_free + self._numbers.setdefault(look, len(self._numbers))
-
-    def _permutable(self, blocks: Sequence[list[int]]) -> None:
-        """Note that these isomorphic blocks can be permuted in every way."""
-        self.order *= math.factorial(len(blocks))
-        cycles = [blocks[:2]] if len(blocks) == 2 else [blocks[:2], blocks]
-        for cycle in cycles:
-            shifted = [*cycle[1:], cycle[0]]
-            self.moves.append((_flat(cycle), _flat(shifted)))
-
-    def _keep(self, nodes: NDArray[np.int64], colours: NDArray[np.int64]) -> None:
-        self.core = self.core.restricted(nodes, colours[nodes])
-        self.blocks = [self.blocks[i] for i in nodes]
-
-    # -- trees ----------------------------------------------------------------------------
-
-    def _trees(self) -> bool:
-        """Fold every leaf into its neighbour, layer by layer; say whether there was one."""
-        graph = self.core
-        degree = np.diff(graph.starts)
-        alive = np.ones(graph.size, bool)
-        colours = graph.colours.copy()
-        hanging: dict[int, list[tuple[int, int, int]]] = {}
-        layer = [int(x) for x in np.flatnonzero(degree == 1)]
-        while layer:
-            found = []
-            for leaf in layer:
-                ends, kinds = graph.row(leaf)
-                (place,) = np.flatnonzero(alive[ends])
-                if degree[ends[place]] > 1:
-                    found.append((leaf, int(ends[place]), int(kinds[place])))
-            for leaf, stem, kind in found:
-                colours[leaf] = self._grown(leaf, colours, hanging)
-                hanging.setdefault(stem, []).append((int(colours[leaf]), kind, leaf))
-                alive[leaf] = False
-            for _, stem, _ in found:
-                degree[stem] -= 1
-            layer = sorted({stem for _, stem, _ in found if degree[stem] == 1})
-        if alive.all():
-            return False
-        nodes = np.flatnonzero(alive)
-        for node in nodes:
-            colours[node] = self._grown(int(node), colours, hanging)
-        self._keep(nodes, colours)
-        return True
-
-    def _grown(
-        self, node: int, colours: NDArray[np.int64], hanging: dict[int, list[tuple[int, int, int]]]
-    ) -> int:
-        """Fold what hangs from a node into its block; return its new colour."""
-        if node not in hanging:
-            return int(colours[node])
-        below = sorted(hanging[node])
-        for _, alike in itertools.groupby(below, key=lambda item: item[:2]):
-            blocks = [self.blocks[leaf] for *_, leaf in alike]
-            if len(blocks) > 1:
-                self._permutable(blocks)
-        for *_, leaf in below:
-            self.blocks[node] = self.blocks[node] + self.blocks[leaf]
-        return self._colour(("tree", int(colours[node]), tuple(item[:2] for item in below)))
-
-    # -- twins ----------------------------------------------------------------------------
 
     def _twins(self, adjacent: bool) -> bool:
         """Fold twins of one sort into one node each; say whether there were any."""
@@ -403,13 +337,19 @@ class Collapsed:
         colours, alive = self.core.colours.copy(), np.ones(self.core.size, bool)
         for kind, members in classes:
             blocks = [self.blocks[i] for i in members]
-            self._permutable(blocks)
+            # Blocks can be permuted in every way: a swap and a cycle make all of these.
+            self.order *= math.factorial(len(blocks))
+            for cycle in [blocks[:2], blocks][: len(blocks) - 1]:
+                self.moves.append((_flat(cycle), _flat([*cycle[1:], cycle[0]])))
             first = members[0]
             self.blocks[first] = list(itertools.chain.from_iterable(blocks))
-            look = ("twins", kind, int(colours[first]), len(members))
-            colours[first] = self._colour(look)
+            look = kind, int(colours[first]), len(members)
+            # One colour for each look, different from all colours in use.
+            colours[first] = self._first_free + self._numbers.setdefault(look, len(self._numbers))
             alive[members[1:]] = False
-        self._keep(np.flatnonzero(alive), colours)
+        nodes = np.flatnonzero(alive)
+        self.core = self.core.restricted(nodes, colours[nodes])
+        self.blocks = [self.blocks[i] for i in nodes]
         return True
 
     def _sums(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
