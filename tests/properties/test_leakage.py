@@ -24,6 +24,7 @@ from tightrope.graphs import (
     petersen,
     truncated_tetrahedron,
 )
+from tightrope.graphs.products import number_of
 from tightrope.leakage import (
     database_bound,
     individual_bound,
@@ -180,7 +181,7 @@ def test_theorem_15_and_proposition_21(case: tuple[Channel, AnswerGraph, float])
     u, v = len(graph.factors), graph.factors[0].size
     assert min_capacity(channel) <= database_bound(u, v, epsilon).bits + CLOSE
     lines = [
-        [graph.node([*rest[:place], value, *rest[place:]]) for value in range(v)]
+        [number_of([*rest[:place], value, *rest[place:]], graph.sides) for value in range(v)]
         for place in range(u)
         for rest in np.ndindex(*[v] * (u - 1))
     ]

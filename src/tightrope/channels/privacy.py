@@ -41,6 +41,7 @@ from tightrope.channels.structured import (
 from tightrope.epsilon import LARGEST, SMALLEST, Epsilon, Level
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
+from tightrope.graphs.products import number_of
 
 Values = NDArray[Any]
 
@@ -384,7 +385,7 @@ def _likely_output(channel: Channel) -> int:
 
 
 def _cartesian(channel: KroneckerChannel, graph: AnswerGraph) -> list[Worst]:
-    places = _factor_places(channel, graph)
+    places, (inputs, outputs) = _factor_places(channel, graph), channel.sides
     zeros, others = [0] * len(places), [_likely_output(part) for part in channel.factors]
     # Equal factors have the same places: the first of them stands for all.
     different = {id(mine): k for k, mine in reversed(list(enumerate(places)))}
@@ -393,8 +394,8 @@ def _cartesian(channel: KroneckerChannel, graph: AnswerGraph) -> list[Worst]:
         for worst in places[k]:
             if worst.edge is None or worst.output is None:
                 continue
-            i, h = (channel.input_index([*zeros[:k], end, *zeros[k + 1 :]]) for end in worst.edge)
-            o = channel.output_index([*others[:k], worst.output, *others[k + 1 :]])
+            i, h = (number_of([*zeros[:k], end, *zeros[k + 1 :]], inputs) for end in worst.edge)
+            o = number_of([*others[:k], worst.output, *others[k + 1 :]], outputs)
             found.append(replace(worst, edge=(i, h), output=o))
     return found or [_nowhere()]
 
@@ -406,16 +407,13 @@ def _strong(channel: KroneckerChannel, graph: AnswerGraph) -> Worst:
         _likely_output(part) if worst.output is None else worst.output
         for part, worst in zip(channel.factors, chosen, strict=True)
     ]
-    edge = (
-        channel.input_index([end[0] for end in ends]),
-        channel.input_index([end[1] for end in ends]),
-    )
+    i, h = (number_of([end[side] for end in ends], channel.sides[0]) for side in (0, 1))
     ratios = [worst.ratio for worst in chosen]
     if all(isinstance(ratio, Fraction) for ratio in ratios):
         ratio: Fraction | float = math.prod(ratios, start=Fraction(1))
     else:
         ratio = _exp(math.fsum(worst.value for worst in chosen))
-    return Worst(edge, channel.output_index(outputs), ratio, 1.0, _sum_rule(chosen))
+    return Worst((i, h), number_of(outputs, channel.sides[1]), ratio, 1.0, _sum_rule(chosen))
 
 
 def _sum_rule(chosen: list[Worst]) -> tuple[Fraction, Epsilon] | None:

@@ -24,6 +24,7 @@ from tightrope.channels.base import ROW_SUM_TOLERANCE, Channel, RuleChannel
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs import AnswerGraph
+from tightrope.graphs.products import digits_of
 
 
 def alpha_powers(epsilon: Epsilon, distances: ArrayLike, *, parts: int = 1) -> NDArray[np.float64]:
@@ -423,28 +424,19 @@ class KroneckerChannel(RuleChannel):
         for k, factor in enumerate(self.factors):
             if not isinstance(factor, Channel):
                 raise InputError(f"factor {k} must be a channel, got {type(factor).__name__}")
-        self.shape = (
-            math.prod(factor.shape[0] for factor in self.factors),
-            math.prod(factor.shape[1] for factor in self.factors),
-        )
+        #: How many inputs, and how many outputs, the factors have.
+        self.sides = tuple(zip(*(factor.shape for factor in self.factors), strict=True))
+        self.shape = (math.prod(self.sides[0]), math.prod(self.sides[1]))
 
     def input_digits(self, i: int) -> tuple[int, ...]:
         """Return the input of each factor that an input consists of."""
         self._check_input(i)
-        return _digits(i, [factor.shape[0] for factor in self.factors])
+        return digits_of(i, self.sides[0])
 
     def output_digits(self, o: int) -> tuple[int, ...]:
         """Return the output of each factor that an output consists of."""
         self._check_output(o)
-        return _digits(o, [factor.shape[1] for factor in self.factors])
-
-    def input_index(self, digits: Sequence[int]) -> int:
-        """Return the input from one input for each factor."""
-        return _index(digits, [factor.shape[0] for factor in self.factors])
-
-    def output_index(self, digits: Sequence[int]) -> int:
-        """Return the output from one output for each factor."""
-        return _index(digits, [factor.shape[1] for factor in self.factors])
+        return digits_of(o, self.sides[1])
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Return row i, the outer product of the factors' rows."""
@@ -498,25 +490,6 @@ class KroneckerChannel(RuleChannel):
 
 def _outer(rows: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
     return functools.reduce(lambda left, right: np.multiply.outer(left, right).ravel(), rows)
-
-
-def _digits(number: int, sizes: Sequence[int]) -> tuple[int, ...]:
-    rest, found = int(number), []
-    for size in reversed(sizes):
-        rest, digit = divmod(rest, size)
-        found.append(digit)
-    return tuple(reversed(found))
-
-
-def _index(digits: Sequence[int], sizes: Sequence[int]) -> int:
-    if len(digits) != len(sizes):
-        raise InputError(f"one index for each of the {len(sizes)} factors, got {len(digits)}")
-    number = 0
-    for k, (digit, size) in enumerate(zip(digits, sizes, strict=True)):
-        if not 0 <= digit < size:
-            raise InputError(f"index {k} must be in 0 … {size - 1}, got {digit}")
-        number = number * size + int(digit)
-    return number
 
 
 class UnboundedNoise(RuleChannel):

@@ -26,6 +26,7 @@ from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.files import is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import LIMITS
+from tightrope.graphs.products import digits_of
 from tightrope.kinds import PRIORS, forms
 from tightrope.texts import read_call, read_list
 
@@ -577,11 +578,8 @@ class ProductPrior(Prior):
         return list(self.parts) if [part.size for part in self.parts] == list(sizes) else None
 
     def __getitem__(self, node: int) -> float:
-        rest, value = self._node(node), 1.0
-        for part in reversed(self.parts):
-            rest, digit = divmod(rest, part.size)
-            value *= part[digit]
-        return value
+        digits = digits_of(self._node(node), [part.size for part in self.parts])
+        return math.prod(part[digit] for part, digit in zip(self.parts, digits, strict=True))
 
     def __repr__(self) -> str:
         sizes = [part.size for part in self.parts]

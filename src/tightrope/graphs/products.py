@@ -12,7 +12,7 @@ import itertools
 import math
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -26,6 +26,27 @@ from tightrope.graphs.registry import Parameter, family
 from tightrope.graphs.unbounded import NoiseLattice
 
 
+def digits_of(number: int, sides: Sequence[int]) -> tuple[int, ...]:
+    """Return the coordinates of a place in a grid, the last one fastest.
+
+    >>> digits_of(7, (2, 3, 4)), number_of((0, 1, 3), (2, 3, 4))
+    ((0, 1, 3), 7)
+    """
+    rest, found = int(number), []
+    for side in reversed(sides):
+        rest, digit = divmod(rest, side)
+        found.append(digit)
+    return tuple(reversed(found))
+
+
+def number_of(digits: Iterable[int], sides: Sequence[int]) -> int:
+    """Return the place in a grid from its coordinates: the reverse of :func:`digits_of`."""
+    number = 0
+    for side, digit in zip(sides, digits, strict=True):
+        number = number * side + int(digit)
+    return number
+
+
 class GridGraph(AnswerGraph):
     """A graph on the tuples of a grid, numbered in row-major order: the last side runs fastest."""
 
@@ -36,18 +57,7 @@ class GridGraph(AnswerGraph):
     def digits(self, i: int) -> tuple[int, ...]:
         """Return the coordinates of a node."""
         self._check_node(i)
-        rest, found = int(i), []
-        for side in reversed(self.sides):
-            rest, digit = divmod(rest, side)
-            found.append(digit)
-        return tuple(reversed(found))
-
-    def node(self, digits: Sequence[int]) -> int:
-        """Return the node with these coordinates."""
-        number = 0
-        for side, digit in zip(self.sides, digits, strict=True):
-            number = number * side + int(digit)
-        return number
+        return digits_of(i, self.sides)
 
     @property
     def label_rule(self) -> tuple[Any, ...] | None:
@@ -64,7 +74,7 @@ class GridGraph(AnswerGraph):
             raise InputError(
                 f"an answer of {self.name} is a tuple of {len(self.sides)}, got {label!r}"
             )
-        return self.node([self._digit(k, part) for k, part in enumerate(label)])
+        return number_of([self._digit(k, part) for k, part in enumerate(label)], self.sides)
 
     def _digit(self, k: int, part: Any) -> int:
         """Return one coordinate of a node from that of a label."""

@@ -207,8 +207,8 @@ def test_it_is_the_kronecker_product() -> None:
     assert channel.column_maxima_sum() == pytest.approx(expected.max(axis=0).sum())
     assert channel.input_label(5) == ("b", 0, "b")
     assert channel.output_label(7) == (1, "x", 1)
-    assert channel.input_index(channel.input_digits(6)) == 6
-    assert channel.output_index(channel.output_digits(11)) == 11
+    assert channel.input_digits(6) == (1, 1, 0)
+    assert channel.output_digits(11) == (1, 2, 1)
 
 
 def test_diagonals_multiply_also_when_only_the_product_is_square() -> None:
@@ -243,7 +243,3 @@ def test_what_is_not_a_product_is_refused() -> None:
         KroneckerChannel([])
     with pytest.raises(InputError, match="factor 1 must be a channel"):
         KroneckerChannel([X, [[1.0]]])  # type: ignore[list-item]
-    with pytest.raises(InputError, match="index 1 must be in 0 … 1"):
-        KroneckerChannel([X, X]).input_index([0, 2])
-    with pytest.raises(InputError, match="2 factors"):
-        KroneckerChannel([X, X]).input_index([0])

@@ -12,6 +12,7 @@ from tightrope.graphs import (
     PathPower,
     StrongProduct,
 )
+from tightrope.graphs.products import number_of
 
 
 def test_databases_of_five_people_with_four_values() -> None:
@@ -51,7 +52,7 @@ def test_numbering_runs_fastest_in_the_last_factor() -> None:
     graph = CartesianProduct([PathPower(2), PathPower(3)])
     assert graph.labels == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
     assert graph.digits(4) == (1, 1)
-    assert graph.node((1, 1)) == 4
+    assert number_of((1, 1), graph.sides) == 4
 
 
 @pytest.mark.parametrize("label", [(0,), (0, 1, 2), 3, (0, 9), "ab"])
