@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels.base import LIMITS, Channel, DeterministicChannel, RuleChannel
+from tightrope.channels.compose import cascade
 from tightrope.channels.structured import (
     GeometricChannel,
     KroneckerChannel,
@@ -154,18 +155,11 @@ def expected_loss(
         if bayesian.loss.is_binary:
             return 1 - right_guess(channel, bayesian.prior)
         return best_remap(channel, consumer).expected_loss
-    loss = bayesian.loss
-    _check_channel(channel, loss.size)
-    rule = _remap_channel(remap, channel.shape[1], loss)
-    total = 0.0
-    for start, weights in _weighted_columns(channel, bayesian):
-        outputs = np.arange(start, start + weights.shape[1])
-        if isinstance(rule, DeterministicChannel):
-            total += float((loss.columns(rule.targets[outputs]) * weights).sum())
-        else:
-            chances = np.stack([rule.row(int(o)) for o in outputs])
-            total += float((loss.expected(weights).T * chances).sum())
-    return total
+    _check_channel(channel, bayesian.loss.size)
+    guesses, prior = _guessed(channel, remap, bayesian.loss), bayesian.prior
+    return math.fsum(
+        prior[i] * float(guesses.row(i) @ bayesian.loss.row(i)) for i in prior.support.tolist()
+    )
 
 
 def utility(
@@ -219,24 +213,14 @@ def worst_loss(
         raise InputError("the worst loss needs a risk-averse consumer: use expected_loss")
     loss = consumer.loss
     _check_inputs(channel, loss.size)
-    outputs = channel.shape[1]
-    rule = None if remap is None else _remap_channel(remap, outputs, loss)
-    if rule is None and outputs != loss.guess_count:
+    guesses = channel if remap is None else _guessed(channel, remap, loss)
+    if guesses.shape[1] != loss.guess_count:
         raise InputError(
-            f"outputs must be the {loss.guess_count} guesses of the loss, got {outputs} outputs: "
-            "give a remap"
+            f"outputs must be the {loss.guess_count} guesses of the loss, got {guesses.shape[1]} "
+            "outputs: give a remap"
         )
-    chances = None if rule is None or isinstance(rule, DeterministicChannel) else rule.matrix()
-
-    def lost(node: int) -> float:
-        costs = loss.row(node)
-        if isinstance(rule, DeterministicChannel):
-            costs = costs[rule.targets]
-        elif chances is not None:
-            costs = chances @ costs
-        return float(channel.row(node) @ costs)
-
-    return max((WorstLoss(lost(i), i) for i in consumer.support.tolist()), key=lambda w: w.loss)
+    lost = (WorstLoss(float(guesses.row(i) @ loss.row(i)), i) for i in consumer.support.tolist())
+    return max(lost, key=lambda worst: worst.loss)
 
 
 def _bayesian(consumer: Consumer) -> Consumer:
@@ -389,7 +373,8 @@ def _weighted_columns(channel: Channel, consumer: Consumer) -> Iterator[tuple[in
             yield start, np.stack([channel.column(o) for o in range(start, stop)], axis=1) * prior
 
 
-def _remap_channel(remap: Remap | Channel | ArrayLike, outputs: int, loss: Loss) -> Channel:
+def _guessed(channel: Channel, remap: Remap | Channel | ArrayLike, loss: Loss) -> Channel:
+    """Return the channel from answers to guesses."""
     if isinstance(remap, Remap):
         rule: Channel = remap.channel
     elif isinstance(remap, Channel):
@@ -400,12 +385,13 @@ def _remap_channel(remap: Remap | Channel | ArrayLike, outputs: int, loss: Loss)
         except ValueError:
             raise InputError("a remap must be a list of guesses or a matrix") from None
         rule = Channel(given) if given.ndim == 2 else DeterministicChannel(given, loss.guess_count)
+    outputs = channel.shape[1]
     if rule.shape != (outputs, loss.guess_count):
         raise InputError(
             f"a remap must lead from {outputs} outputs to {loss.guess_count} guesses, "
             f"got {rule.shape[0]} and {rule.shape[1]}"
         )
-    return rule
+    return cascade(channel, rule)
 
 
 def _result(guess: NDArray[np.int64], total: float, loss: Loss) -> Remap:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import InputError, whole_number
-from tightrope.graphs.base import LIMITS, AnswerGraph, Lattice, box_rule, check_written, frozen
+from tightrope.graphs.base import LIMITS, AnswerGraph, Lattice, box_rule, check_written
 from tightrope.graphs.unbounded import NoiseLattice
 
 
@@ -114,14 +114,8 @@ class HistogramGraph(AnswerGraph):
     def _degree_of(self, vectors: NDArray[Any]) -> Any:
         """Return the degrees of vectors."""
 
-    def degree(self, i: int) -> int:
-        """Return the number of neighbours of a node."""
-        return int(self._degree_of(np.array(self.vector(i))))
-
-    @functools.cached_property
-    def degrees(self) -> NDArray[np.int64]:
-        """The degree of every node."""
-        return frozen(self._degree_of(self.vectors))
+    def _degree(self, i: Any) -> Any:
+        return self._degree_of(np.array(self.vector(i)) if isinstance(i, int) else self.vectors)
 
     def _moves(self, here: Sequence[int], sources: Iterator[tuple[int, int]]) -> NDArray[np.int64]:
         """Return the nodes after moving one person from one class to another."""

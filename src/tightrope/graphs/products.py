@@ -550,21 +550,11 @@ class CappedCounts(GridGraph):
         near = below if max(here) == self.people else np.concatenate([below, above])
         return np.setdiff1d(near, [i])
 
-    def degree(self, i: int) -> int:
-        """Return the number of neighbours of a node."""
-        here = self.digits(i)
-        below = math.prod(1 if count in (0, self.people) else 2 for count in here)
-        full = max(here) == self.people
-        return below if full else below - 1 + 2**self.counts - 1
-
-    @functools.cached_property
-    def degrees(self) -> NDArray[np.int64]:
-        """The degree of every node."""
-        table = self._table
-        below = np.where((table == 0) | (table == self.people), 1, 2).prod(axis=1)
-        full = table.max(axis=1) == self.people
-        degrees: NDArray[np.int64] = np.where(full, below, below + 2**self.counts - 2)
-        return degrees
+    def _degree(self, i: Any) -> Any:
+        here = np.array(self.digits(i)) if isinstance(i, int) else self._table
+        below = np.where((here == 0) | (here == self.people), 1, 2).prod(axis=-1)
+        full = here.max(axis=-1) == self.people
+        return np.where(full, below, below + (2**self.counts - 2))
 
     @property
     def degree_range(self) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +30,7 @@ from tightrope.channels import Channel
 from tightrope.consumers import Prior
 from tightrope.consumers.evaluate import Part, parts
 from tightrope.errors import InputError
+from tightrope.graphs.base import frozen
 from tightrope.leakage.measures import symmetric_information
 
 Array = NDArray[np.float64]
@@ -112,23 +113,22 @@ def maximise(
     >>> round(found.value, 4), found.converged
     (2.0, True)
     """
-    point = np.full(size, 1 / size)
-    best = _look(function, point, 0)
-    for steps in range(1, warm_steps + 1):
+    best = _climb(function, _look(function, np.full(size, 1 / size), 0), gap, warm_steps)
+    if best.gap > gap:
+        best = _newton(function, best, gap, newton_steps)
+    best = _climb(function, best, gap, limit)
+    return replace(best, point=frozen(best.point), converged=best.gap <= gap)
+
+
+def _climb(function: ConcaveFunction, best: Maximum, gap: float, limit: int) -> Maximum:
+    """Take multiplicative steps until the gap is closed, up to a number of steps in all."""
+    point = best.point
+    for steps in range(best.steps + 1, limit + 1):
         if best.gap <= gap:
             break
         point = function.step(point)
         best = _better(best, _look(function, point, steps))
-    if best.gap > gap:
-        best = _newton(function, best, gap, newton_steps)
-    steps, point = best.steps, best.point
-    while best.gap > gap and steps < limit:
-        point = function.step(point)
-        steps += 1
-        best = _better(best, _look(function, point, steps))
-    point = best.point
-    point.flags.writeable = False
-    return Maximum(point, best.value, best.gap, best.steps, best.gap <= gap)
+    return best
 
 
 def _look(function: ConcaveFunction, point: Array, steps: int) -> Maximum:
@@ -138,8 +138,7 @@ def _look(function: ConcaveFunction, point: Array, steps: int) -> Maximum:
 
 
 def _better(old: Maximum, new: Maximum) -> Maximum:
-    chosen = new if new.gap < old.gap else old
-    return Maximum(chosen.point, chosen.value, chosen.gap, new.steps, False)
+    return replace(new if new.gap < old.gap else old, steps=new.steps)
 
 
 def _newton(function: ConcaveFunction, start: Maximum, gap: float, most: int) -> Maximum:
