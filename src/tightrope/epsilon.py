@@ -263,12 +263,11 @@ def enclosed(
 
 def _integer_root(number: int, degree: int) -> int:
     """Return the largest integer whose degree-th power is at most the number."""
-    guess = 1 << -(-number.bit_length() // degree)
-    while True:
-        better = ((degree - 1) * guess + number // guess ** (degree - 1)) // degree
-        if better >= guess:
-            return guess
-        guess = better
+    if degree == 1:
+        return number
+    from flint import fmpz  # takes 60 ms to import
+
+    return int(fmpz(number).root(degree))
 
 
 def simplest_between(low: Fraction, high: Fraction) -> Fraction:

@@ -63,15 +63,6 @@ def determinant(matrix: Integers) -> int:
     return int(_flint(matrix).det())
 
 
-def rank(matrix: Integers) -> int:
-    """Return the rank of an integer matrix.
-
-    >>> rank(np.array([[1, 2], [2, 4]]))
-    1
-    """
-    return int(_flint(matrix).rank())
-
-
 def independent_rows(matrix: Integers) -> list[int]:
     """Return row indices, increasing, of a basis of the space that the rows span.
 

@@ -14,7 +14,6 @@ from tightrope.exact import (
     independent_rows,
     null_space,
     primitive,
-    rank,
     sign_at,
     solve,
     unit_roots,
@@ -74,13 +73,12 @@ def test_determinant():
     assert determinant(matrix[[1, 0, *range(2, 7)]]) == -determinant(matrix)
 
 
-def test_rank_and_null_space():
+def test_independent_rows_and_null_space():
     rng = np.random.default_rng(1)
     matrix = rng.integers(-3, 4, (6, 2)) @ rng.integers(-3, 4, (2, 5))
     found = null_space(matrix)
-    assert rank(matrix) == 2
     assert len(independent_rows(matrix)) == 2
-    assert rank(matrix[independent_rows(matrix)]) == 2
+    assert np.linalg.matrix_rank(matrix[independent_rows(matrix)]) == 2
     assert len(found) == 3
     assert not (matrix @ np.array(found, dtype=object).T).any()
     assert null_space(np.eye(3, dtype=int)) == []

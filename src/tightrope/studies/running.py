@@ -90,8 +90,10 @@ def sweep(study: Study, progress: Callback | None = None) -> Iterator[Row]:
     ln(2) geometric 0.5
     ln(3) geometric 0.375
     """
-    for _, rows in _here(study, study.chunks(), 0, progress or _untold):
-        yield from rows
+    told = progress or _untold
+    for done, row in enumerate((row for chunk in study.chunks() for row in chunk.rows()), 1):
+        told(done, study.size)
+        yield row
 
 
 def run_study(
@@ -168,29 +170,18 @@ def _parts(
     if done == study.size:
         return
     chunks = study.chunks(without=there)
-    if workers is None and scheduler is None:
-        for chunk, parts in _here(study, chunks, done, told):
-            yield chunk.number, list(parts)
+    if workers is not None or scheduler is not None:
+        for chunk, rows in compute(chunks, workers=workers, scheduler=scheduler):
+            yield chunk.number, rows
+            done += len(rows)
+            told(done, study.size)
         return
-    for chunk, rows in compute(chunks, workers=workers, scheduler=scheduler):
-        yield chunk.number, rows
-        done += len(rows)
-        told(done, study.size)
-
-
-def _here(
-    study: Study, chunks: Iterable[Chunk], done: int, told: Callback
-) -> Iterator[tuple[Chunk, Iterator[Row]]]:
-    """Yield chunks with their rows, which are computed while they are read."""
-
-    def rows(chunk: Chunk, before: int) -> Iterator[Row]:
-        for step, row in enumerate(chunk.rows(), 1):
-            told(before + step, study.size)
-            yield row
-
     for chunk in chunks:
-        yield chunk, rows(chunk, done)
-        done += len(chunk.epsilons)
+        rows = []
+        for row in chunk.rows():
+            rows.append(row)
+            told(done := done + 1, study.size)
+        yield chunk.number, rows
 
 
 def _untold(done: int, size: int) -> None:

@@ -10,17 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nicegui import background_tasks, ui
-from nicegui.client import Client
 
 from tightrope.errors import TightropeError
 from tightrope.studio.asking import Refused
 from tightrope.studio.jobs import Ended, Slots
 from tightrope.studio.panels import Panel
 from tightrope.studio.panels.consumers import ConsumersPanel
-from tightrope.studio.panels.mechanism import MechanismPanel
-from tightrope.studio.panels.privacy import PrivacyPanel
-from tightrope.studio.panels.proof import ProofPanel
-from tightrope.studio.panels.question import QuestionPanel
+from tightrope.studio.panels.mechanism import MechanismPanel, ProofPanel
+from tightrope.studio.panels.question import PrivacyPanel, QuestionPanel
 from tightrope.studio.panels.your_table import TablePanel
 from tightrope.studio.state import History, State, decode, differences, encode
 from tightrope.studio.takeaway import PANELS, as_command, as_python
@@ -47,12 +44,6 @@ class Page:
         What the studio was started with.
     link
         The state in the address, or nothing.
-
-    Examples
-    --------
-    >>> from tightrope.studio.server import Settings
-    >>> Page(Settings(token="secret"), "").state.question
-    'count(5)'
     """
 
     #: Changes of the same field within this many seconds are one step of undo.
@@ -63,7 +54,7 @@ class Page:
         self.slots = Slots()
         self.outcome: Outcome | None = None
         self.results: dict[str, list[dict[str, Any]]] = {}
-        self.client: Client | None = None
+        self.client = ui.context.client
         self.panels: dict[str, Panel] = {}
         self._fields: dict[str, tuple[Callable[[str | None], None], str]] = {}
         self._wrong: set[str] = set()
@@ -84,7 +75,6 @@ class Page:
 
     def build(self) -> None:
         """Create the elements."""
-        self.client = ui.context.client
         ui.add_css(_beside("style.css"))
         ui.colors(primary="#0f766e", secondary="#0072B2", negative="#b42318")
         self._dark = ui.dark_mode(None)
@@ -187,7 +177,8 @@ class Page:
         link = "" if state == State() else encode(state)
         self.run_script(f"showState({json.dumps(link)})")
         for panel in self.panels.values():
-            self.start(panel.show(state, changed))
+            if changed & panel.fields:
+                self.start(panel.show(state, changed))
 
     # -- work -----------------------------------------------------------------------------
 
@@ -208,8 +199,7 @@ class Page:
 
     def run_script(self, code: str) -> None:
         """Run JavaScript in the page."""
-        if self.client is not None:
-            self.client.run_javascript(code)
+        self.client.run_javascript(code)
 
     # -- errors beside their fields -------------------------------------------------------
 
@@ -223,7 +213,7 @@ class Page:
             self._fields[name][0](message)
             self._wrong.add(name)
             self._mark()
-        elif self.client is not None:
+        else:
             with self.client:
                 ui.notify(message, type="negative", multi_line=True, close_button=True)
 
@@ -249,9 +239,8 @@ class Page:
     async def download(self, name: str, make: Callable[..., Any], *subject: Any) -> None:
         """Let the browser save what a function makes, under a name."""
         content = await self.slots.run("download", make, *subject)
-        if self.client is not None:
-            with self.client:
-                ui.download.content(content, name)
+        with self.client:
+            ui.download.content(content, name)
 
     def _build_dialog(self) -> None:
         with (

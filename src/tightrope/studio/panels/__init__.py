@@ -26,6 +26,8 @@ class Panel:
     """
 
     name = ""
+    #: The fields of a state that the panel shows.
+    fields: frozenset[str] = frozenset()
 
     def __init__(self, page: Page) -> None:
         self.page = page

@@ -1,4 +1,4 @@
-"""Panel 3: who reads the answer: priors, losses, the regular region, and regret."""
+"""Panel 4: who reads the answer: priors, losses, the regular region, and regret."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class ConsumersPanel(Panel):
     """Several consumers; the mechanism is designed for the first."""
 
     name = "consumers"
+    fields = frozenset({"question", "graph", "neighbours", "epsilon", "consumers"})
 
     def build(self) -> None:
         """Create the elements."""
@@ -153,8 +154,6 @@ class ConsumersPanel(Panel):
 
     async def show(self, state: State, changed: frozenset[str]) -> None:
         """Show a state of which these fields changed."""
-        if not changed & {"question", "graph", "neighbours", "epsilon", "consumers"}:
-            return
         self._place = min(self._place, len(state.consumers) - 1)
         if changed & {"consumers", "question", "graph"}:
             self._show_form(state)

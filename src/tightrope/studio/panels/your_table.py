@@ -52,7 +52,6 @@ class TablePanel(Panel):
         """Create the elements."""
         self._boxes: dict[str, Any] = {}
         self._kinds: dict[str, tuple[ui.select, ui.input]] = {}
-        self._wanted: TableAsked | None = None
         self._last: TableAsked | None = None
         self._filling = False
         self._ledger_card = LedgerCard(self)
@@ -69,7 +68,7 @@ class TablePanel(Panel):
                 self._build_question()
                 self._build_price()
                 self._ledger_card.build()
-        self._confirm = Confirm(self._pay)
+        self._build_confirmation()
         self._show_columns({})
         start = self.page.settings
         self._boxes["ledger"].set_value(start.ledger or "ledger.db")
@@ -138,6 +137,19 @@ class TablePanel(Panel):
                 self._curve = plot("230px", "data-errors")
                 self._noise = plot("230px", "data-noise")
             self._plots.set_visibility(False)
+
+    def _build_confirmation(self) -> None:
+        """Make the dialog that names the price before anything is paid."""
+        with ui.dialog() as self._confirm, ui.card().classes("tr-card tr-confirm"):
+            ui.label("Pay for this answer?").classes("tr-title").props("role=heading aria-level=2")
+            self._price = ui.element("div").classes("tr-facts w-full").props("data-price")
+            ui.label("What is paid is spent for good, and the answer stays on this page.").classes(
+                "tr-note"
+            )
+            with ui.row().classes("self-end").style("gap: 8px"):
+                no, yes = (partial(self._confirm.submit, agreed) for agreed in (False, True))
+                ui.button("Not now", on_click=no).props("flat no-caps")
+                ui.button("Pay and release", on_click=yes).props("unelevated no-caps")
 
     # -- what the fields say --------------------------------------------------------------
 
@@ -350,13 +362,10 @@ class TablePanel(Panel):
             raise Refused(
                 "table publish", f"the budget is too small: {found.price['left now']} is left"
             )
-        self._wanted = form
-        self._confirm.ask(found.price)
-
-    def _pay(self) -> None:
-        if self._wanted is not None:
-            wanted, self._wanted = self._wanted, None
-            self.page.start(self._give(wanted))
+        facts(self._price, found.price)
+        # One opening pays at most once: nobody waits for the second click of a double click.
+        if await self._confirm:
+            await self._give(form)
 
     async def _give(self, asked: TableAsked) -> None:
         self._publish.set_enabled(False)
@@ -435,40 +444,3 @@ def _paid(said: str, receipt: dict[str, Any]) -> tuple[str | Callable[[], object
 
     sql = str(receipt.get("sql", ""))
     return said, sql, shown(price), f"{when[:10]} {when[11:16]}", button
-
-
-class Confirm:
-    """A dialog that names the price before anything is paid. One opening pays at most once."""
-
-    def __init__(self, pay: Callable[[], None]) -> None:
-        self._pay = pay
-        self._open = False
-        with ui.dialog() as self._dialog, ui.card().classes("tr-card tr-confirm"):
-            ui.label("Pay for this answer?").classes("tr-title").props("role=heading aria-level=2")
-            self._told = ui.element("div").classes("tr-facts w-full").props("data-price")
-            ui.label("What is paid is spent for good, and the answer stays on this page.").classes(
-                "tr-note"
-            )
-            with ui.row().classes("self-end").style("gap: 8px"):
-                ui.button("Not now", on_click=self._close).props("flat no-caps")
-                ui.button("Pay and release", on_click=self._agreed).props("unelevated no-caps")
-        self._dialog.on_value_change(self._turned)
-
-    def ask(self, told: Mapping[str, str]) -> None:
-        """Open the dialog with a price."""
-        facts(self._told, told)
-        self._open = True
-        self._dialog.open()
-
-    def _turned(self) -> None:
-        self._open = bool(self._dialog.value) and self._open
-
-    def _close(self) -> None:
-        self._open = False
-        self._dialog.close()
-
-    def _agreed(self) -> None:
-        # The second click of a double click finds the dialog closed.
-        if self._open:
-            self._close()
-            self._pay()
