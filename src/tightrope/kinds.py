@@ -71,37 +71,17 @@ LOSSES = _table(
 #: Priors by name; each is made from the answer graph and the numbers in the brackets.
 PRIORS = _table(
     Kind("uniform", "every answer equally likely", "priors:uniform"),
-    Kind(
-        "binomial(p)",
-        "the number of heads in n-1 tosses, over n answers on a line",
-        "priors:binomial",
-        "binomial(.3)",
-    ),
-    Kind(
-        "geometric(p)",
-        "the failures before the first success, for answers on a line",
-        "priors:geometric",
-        "geometric(.5)",
-    ),
-    Kind(
-        "poisson(mean)",
-        "arrivals, conditioned on the answers of a line",
-        "priors:poisson",
-        "poisson(4)",
-    ),
-    Kind(
-        "people(p0,p1,…)",
-        "each person independently has value j with probability pj",
-        "people:people",
-        "people(.7,.2,.1)",
-    ),
-    Kind(
-        "product(p,…)",
-        "for databases(u,v): the same independent prior in every coordinate",
-        "priors:product",
-        "product(.3,.7)",
-    ),
-)
+    Kind("binomial(p)", "the number of heads in n-1 tosses, over n answers on a line",
+         "priors:binomial", "binomial(.3)"),
+    Kind("geometric(p)", "the failures before the first success, for answers on a line",
+         "priors:geometric", "geometric(.5)"),
+    Kind("poisson(mean)", "arrivals, conditioned on the answers of a line",
+         "priors:poisson", "poisson(4)"),
+    Kind("people(p0,p1,…)", "each person independently has value j with probability pj",
+         "people:people", "people(.7,.2,.1)"),
+    Kind("product(p,…)", "for databases(u,v): the same independent prior in every coordinate",
+         "priors:product", "product(.3,.7)"),
+)  # fmt: skip
 
 #: Neighbour relations by name: which two databases differ by one person.
 RELATIONS = {

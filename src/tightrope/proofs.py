@@ -167,11 +167,7 @@ def _certificate(
         return None
     if isinstance(proof, StretchedCertificate):
         return Proof(
-            "stretched",
-            proof.prices,
-            places=proof.cores,
-            layers=proof.layers,
-            stride=proof.stride,
+            "stretched", proof.prices, places=proof.cores, layers=proof.layers, stride=proof.stride
         )
     if isinstance(proof, UnboundedCertificate):
         return Proof("unbounded", slope=proof.slope)

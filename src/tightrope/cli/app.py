@@ -10,8 +10,8 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from tightrope import __version__
+from tightrope.cli import ledger as book
 from tightrope.cli.designs import design, sweep
-from tightrope.cli.ledger import COMMANDS as LEDGER_COMMANDS
 from tightrope.cli.mechanisms import (
     analyse,
     audit,
@@ -81,7 +81,7 @@ def help_text(command: Callable[..., None]) -> tuple[str, dict[str, tuple[str, s
     return shown, words
 
 
-def _register(group: typer.Typer, command: Callable[..., None], name: str | None = None) -> None:
+def _register(group: typer.Typer, command: Callable[..., None]) -> None:
     """Add a command: parameters before ``*`` are arguments, those behind it options.
 
     Each of them has a meaning, in the command's docstring or among the shared words.
@@ -100,7 +100,7 @@ def _register(group: typer.Typer, command: Callable[..., None], name: str | None
             described = typer.Option(*names, metavar=metavar or None, help=meaning)
         hints[word] = Annotated[hints[word], described]
     command.__annotations__ = hints
-    group.command(name, help=text)(command)
+    group.command(help=text)(command)
 
 
 for command in (
@@ -112,6 +112,8 @@ for command in (
 ledger = typer.Typer(
     help="Show, verify and export the ledger of spent budget.", no_args_is_help=True
 )
-for word, step in LEDGER_COMMANDS.items():
-    _register(ledger, step, word)
+for step in (
+    book.init, book.show, book.verify, book.export, book.budget, book.series, book.facts,
+):  # fmt: skip
+    _register(ledger, step)
 app.add_typer(ledger, name="ledger")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tightrope as tr
-from tightrope.cli.output import progress_bar, show, tell
+from tightrope.cli.output import grid, progress_bar, show, tell
 from tightrope.errors import InputError
 from tightrope.files import check_goals, write_text
 from tightrope.report.texts import about_query, design_rows, score_hint
@@ -313,23 +313,18 @@ def _draw(console: Console, outcome: Outcome, rows: list[dict[str, Any]]) -> Non
             soft_wrap=True,
         )
         return
-    from rich.table import Table
-
     baselines = sorted({name for row in rows for name in row.get("baselines", {})})
     # A column that says the same in every row is left out.
     names = ("query", "prior", "loss", "route")
     kinds = [name for name in names if len({row[name] for row in rows}) > 1]
-    table = Table(box=None)
-    for heading in ("ε", *kinds):
-        table.add_column(heading)
-    for heading in ("expected loss", "gap", *baselines, "s"):
-        table.add_column(heading, justify="right")
-    for row in rows:
-        start = [row["epsilon_text"], *(row[name] or "" for name in kinds)]
-        if "error" in row:
-            table.add_row(*start, row["error"])
-            continue
-        numbers = [f"{row['expected_loss']:.6g}", f"{row['gap']:.1g}"]
-        others = [f"{row['baselines'].get(name, float('nan')):.6g}" for name in baselines]
-        table.add_row(*start, *numbers, *others, f"{row['seconds']:.2g}")
-    console.print(table)
+    numbers = ("expected loss", "gap", *baselines, "s")
+    grid(console, ("ε", *kinds, *numbers), [_cells(row, kinds, baselines) for row in rows], numbers)
+
+
+def _cells(row: dict[str, Any], kinds: list[str], baselines: list[str]) -> list[str]:
+    start = [row["epsilon_text"], *(row[name] or "" for name in kinds)]
+    if "error" in row:
+        return [*start, row["error"]]
+    others = [f"{row['baselines'].get(name, math.nan):.6g}" for name in baselines]
+    loss, gap, seconds = f"{row['expected_loss']:.6g}", f"{row['gap']:.1g}", f"{row['seconds']:.2g}"
+    return [*start, loss, gap, *others, seconds]

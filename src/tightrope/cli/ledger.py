@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import tightrope as tr
 from tightrope.cli.output import tell
 
 
-def show_ledger(url: str = "ledger.db", *, last: int = 20, as_json: bool = False) -> None:
+def show(url: str = "ledger.db", *, last: int = 20, as_json: bool = False) -> None:
     """Show the budgets of a ledger, what is left of them, and the answers that were paid for.
 
     Parameters
@@ -79,7 +78,7 @@ def show_ledger(url: str = "ledger.db", *, last: int = 20, as_json: bool = False
     tell(as_json, data, f"ledger {ledger.store.name}", rows)
 
 
-def verify_ledger(
+def verify(
     url: str = "ledger.db",
     *,
     receipt: list[Path] | None = None,
@@ -133,9 +132,7 @@ def verify_ledger(
         raise typer.Exit(1)
 
 
-def export_ledger(
-    url: str = "ledger.db", *, out: Path | None = None, as_json: bool = False
-) -> None:
+def export(url: str = "ledger.db", *, out: Path | None = None, as_json: bool = False) -> None:
     """Export every entry of a ledger as JSON lines; with --json, as one JSON object.
 
     Parameters
@@ -159,7 +156,7 @@ def export_ledger(
     write_text(out, "".join(json.dumps(entry.as_dict()) + "\n" for entry in ledger.entries()))
 
 
-def set_budget(
+def budget(
     url: str, account: str, amount: str, *, delta: str | None = None, as_json: bool = False
 ) -> None:
     """Set the budget of a table or a user; the change is an entry of the ledger.
@@ -179,7 +176,7 @@ def set_budget(
       tightrope ledger budget ledger.db "table people" 2
       tightrope ledger budget ledger.db "table people" 1 --delta 1e-6
 
-    >>> set_budget("ledger.db", "people", "lots")
+    >>> budget("ledger.db", "people", "lots")
     Traceback (most recent call last):
     ...
     tightrope.errors.InputError: a budget must be an ε such as 2, 0.5, 1/3 or 3*ln(2), at most ...
@@ -187,20 +184,20 @@ def set_budget(
     from tightrope.publish.accounts import budget_of, shown
     from tightrope.publish.releasing import open_ledger
 
-    budget = budget_of(amount)
-    ledger = open_ledger(url, {account: budget})
-    ledger.set_budget(account, budget, delta)
+    level = budget_of(amount)
+    ledger = open_ledger(url, {account: level})
+    ledger.set_budget(account, level, delta)
     known = ledger.account(account)
-    left, slack = (known.remaining, known.delta) if known else (budget, Fraction(0))
-    data = {"account": account, "budget": str(budget), "remaining": str(left)}
+    left, slack = (known.remaining, known.delta) if known else (level, Fraction(0))
+    data = {"account": account, "budget": str(level), "remaining": str(left)}
 
-    rows = {"budget": shown(budget), "remaining": shown(left)}
+    rows = {"budget": shown(level), "remaining": shown(left)}
     if slack:
         data["delta"], rows["δ"] = str(slack), f"{float(slack):g}"
     tell(as_json, data, account, rows)
 
 
-def declare_series(
+def series(
     url: str,
     account: str,
     name: str,
@@ -244,25 +241,25 @@ def declare_series(
 
     spare = delta_of(delta)
     body = series_entry(account, name, read_steps(step, epsilon, spare), spare, epsilon)
-    series = series_of(body["steps"], Fraction(body["epsilon"]), spare)
+    made = series_of(body["steps"], Fraction(body["epsilon"]), spare)
     left = None
     if not dry_run:
         ledger = tr.Ledger(url)
         ledger.declare_series(body)
         left = ledger.remaining(account)
-    data = {**body, "sum": str(series.total), "remaining": None if left is None else str(left)}
+    data = {**body, "sum": str(made.total), "remaining": None if left is None else str(left)}
     for one in data["steps"]:
         one.pop("curve", None)
 
     rows = {
-        "costs": f"ε = {shown(series.epsilon)} with δ = {float(spare):g}",
-        "instead of": f"{shown(series.total)}, the sum of {series.left} releases",
+        "costs": f"ε = {shown(made.epsilon)} with δ = {float(spare):g}",
+        "instead of": f"{shown(made.total)}, the sum of {made.left} releases",
         "remaining": "nothing is paid yet" if left is None else shown(left),
     }
     tell(as_json, data, f"series {name} of {account}", rows)
 
 
-def init_ledger(url: str, *, as_json: bool = False) -> None:
+def init(url: str, *, as_json: bool = False) -> None:
     """Make an empty ledger; one that is there already is refused.
 
     A release makes a missing ledger by itself when it knows a budget, unless TIGHTROPE_KEY names
@@ -277,9 +274,7 @@ def init_ledger(url: str, *, as_json: bool = False) -> None:
     tell(as_json, data, f"ledger {ledger.store.name}", {k: str(v) for k, v in data.items()})
 
 
-def accept_facts(
-    url: str = "ledger.db", *, facts: Path | None = None, as_json: bool = False
-) -> None:
+def facts(url: str = "ledger.db", *, facts: Path | None = None, as_json: bool = False) -> None:
     """Record that the public facts have changed: the population, or which partitions are fixed.
 
     An account is bound to these at its first use, so that nobody who asks can bring other facts.
@@ -301,15 +296,3 @@ def accept_facts(
 
     rows = {"recorded for": ", ".join(changed) or "none, nothing changed"}
     tell(as_json, {"accounts": changed}, f"ledger {ledger.store.name}", rows)
-
-
-#: The words after ``tightrope ledger``.
-COMMANDS: dict[str, Callable[..., None]] = {
-    "init": init_ledger,
-    "show": show_ledger,
-    "verify": verify_ledger,
-    "export": export_ledger,
-    "budget": set_budget,
-    "series": declare_series,
-    "facts": accept_facts,
-}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -131,6 +131,31 @@ def facts_table(console: Console, title: str, rows: Mapping[str, str]) -> None:
         table.add_row(Text(f" {name}"), Text(value))
     if title:
         console.print(Text(title, style="bold"))
+    console.print(table)
+
+
+def grid(
+    console: Console,
+    heads: Iterable[str],
+    rows: Iterable[Iterable[str]],
+    numbers: Collection[str] = (),
+) -> None:
+    """Draw a table below titles; columns of numbers stand at the right.
+
+    >>> from rich.console import Console
+    >>> grid(Console(width=40, color_system=None), ["ε", "loss"], [["1", "0.5"]], ["loss"])
+    ε  loss
+    1   0.5
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for head in heads:
+        justify: Any = "right" if head in numbers else "left"
+        table.add_column(Text(head), overflow="fold", justify=justify)
+    for row in rows:
+        table.add_row(*map(Text, row))
     console.print(table)
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tightrope.cli.output import progress_bar, show
+from tightrope.cli.output import grid, paragraphs, progress_bar, show
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,22 +58,12 @@ def papers(*, out: Path | None = None, only: str = "ABCD", as_json: bool = False
 
 
 def _draw(console: Console, rows: tuple[Row, ...], drawn: list[Path]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, padding=(0, 1), show_edge=False)
-    for heading in ("", "result", "statement", "claimed", "computed", "verdict"):
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        style = "bold" if row.verdict != "match" else ""
-        cells = (row.paper, row.result, row.statement, row.claimed, row.computed, row.verdict)
-        table.add_row(*(Text(cell, style=style) for cell in cells))
-    console.print(table)
+    names = ("paper", "result", "statement", "claimed", "computed", "verdict")
+    grid(console, ("", *names[1:]), [[getattr(row, name) for name in names] for row in rows])
     corrected = [row for row in rows if row.verdict == "corrected"]
     if corrected:
-        console.print(Text("\nCorrected", style="bold"))
-    for row in corrected:
-        console.print(Text(f"{row.paper} {row.result}: {row.explanation}"))
+        console.print("\nCorrected", style="bold")
+    paragraphs(console, [f"{row.paper} {row.result}: {row.explanation}" for row in corrected])
     seconds = sum(row.seconds for row in rows)
     matched = sum(row.verdict == "match" for row in rows)
     console.print(

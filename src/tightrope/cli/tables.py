@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 import tightrope as tr
-from tightrope.cli.output import facts_table, paragraphs, progress_bar, show, tell
+from tightrope.cli.output import facts_table, grid, paragraphs, progress_bar, show, tell
 from tightrope.errors import InputError
 from tightrope.files import check_goals, read_text, write_text
 from tightrope.kinds import RELATIONS, listed
@@ -271,19 +271,11 @@ def _write_report(path: Path, asked: list[str], answers: list[Answer]) -> None:
 
 
 def _draw_answers(console: Console, answers: list[Answer]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     for answer in answers:
         head, *lines = answer.table()
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title_justify="left")
-        for text in head:
-            table.add_column(Text(text), header_style="bold", overflow="fold")
-        for line in lines:
-            table.add_row(*map(Text, line))
         if answer.name:
-            console.print(Text(answer.name, style="bold"))
-        console.print(table)
+            console.print(answer.name, style="bold", markup=False)
+        grid(console, head, lines)
         paragraphs(console, answer.notes)
         console.print()
     facts_table(console, "", _facts(answers))
