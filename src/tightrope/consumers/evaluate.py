@@ -114,15 +114,11 @@ def best_remap(channel: Channel, consumer: Consumer) -> Remap:
     _check_channel(channel, loss.size)
     guess = np.zeros(channel.shape[1], np.int64)
     total = 0.0
-    if loss.is_binary:
-        guess, best = _likeliest(channel, bayesian.prior.probabilities)
-        total = float(bayesian.prior.probabilities.sum() - best.sum())
-    else:
-        for start, weights in _weighted_columns(channel, bayesian):
-            found = loss.expected(weights).argmin(axis=0)
-            guess[start : start + len(found)] = found
-            # Sums over rules may cancel; the value reported is summed term by term.
-            total += float((loss.columns(found) * weights).sum())
+    for start, weights in _weighted_columns(channel, bayesian):
+        found = loss.expected(weights).argmin(axis=0)
+        guess[start : start + len(found)] = found
+        # Sums over rules may cancel; the value reported is summed term by term.
+        total += float((loss.columns(found) * weights).sum())
     return _result(guess, total, loss)
 
 
@@ -343,20 +339,6 @@ def small_blocks(channel: Channel, entries: int = 1 << 15) -> Iterator[tuple[int
     for start, block in channel.row_blocks():
         for low in range(0, len(block), step):
             yield start + low, block[low : low + step]
-
-
-def _likeliest(channel: Channel, prior: Floats) -> tuple[NDArray[np.int64], Floats]:
-    r"""Return :math:`\arg\max_i \pi_i X_{io}` and the maxima, block by block of rows."""
-    guess = np.zeros(channel.shape[1], np.int64)
-    best = np.zeros(channel.shape[1])
-    for start, rows in small_blocks(channel, LIMITS.block):
-        joint = rows * prior[start : start + len(rows), None]
-        place = joint.argmax(axis=0)
-        value = np.take_along_axis(joint, place[None], axis=0)[0]
-        better = value > best
-        guess[better] = start + place[better]
-        best[better] = value[better]
-    return guess, best
 
 
 def _weighted_columns(channel: Channel, consumer: Consumer) -> Iterator[tuple[int, Floats]]:
