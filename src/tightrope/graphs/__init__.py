@@ -6,11 +6,6 @@
 """
 
 from tightrope.graphs.automorphisms import automorphism_group as automorphism_group
-from tightrope.graphs.averages import (
-    AddRemoveMedians as AddRemoveMedians,
-    EitherMedians as EitherMedians,
-    Means as Means,
-)
 from tightrope.graphs.base import AnswerGraph as AnswerGraph
 from tightrope.graphs.explicit import ExplicitGraph as ExplicitGraph
 from tightrope.graphs.files import (
@@ -18,12 +13,8 @@ from tightrope.graphs.files import (
     read_points as read_points,
     write_graph as write_graph,
 )
-from tightrope.graphs.histograms import (
-    AddRemoveHistograms as AddRemoveHistograms,
-    Histograms as Histograms,
-)
+from tightrope.graphs.histograms import Histograms as Histograms
 from tightrope.graphs.lines import (
-    CappedPathPower as CappedPathPower,
     Clique as Clique,
     Cycle as Cycle,
     PathPower as PathPower,
@@ -36,13 +27,11 @@ from tightrope.graphs.named import (
     truncated_tetrahedron as truncated_tetrahedron,
 )
 from tightrope.graphs.products import (
-    CappedCounts as CappedCounts,
     CartesianProduct as CartesianProduct,
     Databases as Databases,
     StrongProduct as StrongProduct,
     hypercube as hypercube,
 )
-from tightrope.graphs.registry import Family as Family, Parameter as Parameter
 from tightrope.graphs.shapes import (
     close_ring as close_ring,
     path_order as path_order,

@@ -551,8 +551,10 @@ class CappedCounts(GridGraph):
         return np.setdiff1d(near, [i])
 
     def _degree(self, i: Any) -> Any:
-        here = np.array(self.digits(i)) if isinstance(i, int) else self._table
-        below = np.where((here == 0) | (here == self.people), 1, 2).prod(axis=-1)
+        # A single degree may be longer than 64 bits.
+        here = np.array(self.digits(i), object) if isinstance(i, int) else self._table
+        inside = (here > 0) & (here < self.people)
+        below = (inside.astype(here.dtype) + 1).prod(axis=-1)
         full = here.max(axis=-1) == self.people
         return np.where(full, below, below + (2**self.counts - 2))
 

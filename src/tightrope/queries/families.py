@@ -12,25 +12,21 @@ from typing import Any
 
 from tightrope.errors import InputError
 from tightrope.graphs import (
-    AddRemoveHistograms,
-    AddRemoveMedians,
     AnswerGraph,
-    CappedCounts,
-    CappedPathPower,
     Clique,
     Cycle,
     Databases,
-    EitherMedians,
-    Family,
     Histograms,
-    Means,
-    Parameter,
     PathPower,
     Star,
     StrongProduct,
 )
+from tightrope.graphs.averages import AddRemoveMedians, EitherMedians, Means
 from tightrope.graphs.base import check_written
-from tightrope.graphs.registry import FAMILIES as GRAPH_FAMILIES
+from tightrope.graphs.histograms import AddRemoveHistograms
+from tightrope.graphs.lines import CappedPathPower
+from tightrope.graphs.products import CappedCounts
+from tightrope.graphs.registry import FAMILIES as GRAPH_FAMILIES, Family, Parameter
 from tightrope.queries.query import Neighbours, Query
 
 Build = Callable[..., Query]
@@ -50,7 +46,7 @@ def question(
 
     The function takes the text, the neighbour relation and the parameters. Its docstring says what
     is asked and, in a second paragraph, how far apart two answers are. Further keywords are fields
-    of :class:`~tightrope.graphs.Family`.
+    of :class:`~tightrope.graphs.registry.Family`.
     """
 
     def register(build: Build) -> Build:

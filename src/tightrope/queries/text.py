@@ -10,7 +10,8 @@ import re
 from typing import Any
 
 from tightrope.errors import InputError
-from tightrope.graphs import AnswerGraph, ExplicitGraph, Family, read_graph, read_points
+from tightrope.graphs import AnswerGraph, ExplicitGraph, read_graph, read_points
+from tightrope.graphs.registry import Family
 from tightrope.queries.families import FAMILIES, build
 from tightrope.queries.query import Neighbours, Query
 from tightrope.texts import Call, read_call

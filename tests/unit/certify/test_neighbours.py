@@ -8,7 +8,6 @@ import pytest
 from tightrope.certify.judge import Refused, box_sums
 from tightrope.certify.mechanism import graph_sides, judged_graph
 from tightrope.graphs import (
-    CappedPathPower,
     CartesianProduct,
     Clique,
     Cycle,
@@ -17,6 +16,7 @@ from tightrope.graphs import (
     StrongProduct,
     petersen,
 )
+from tightrope.graphs.lines import CappedPathPower
 from tightrope.queries import query
 
 BOXES = [

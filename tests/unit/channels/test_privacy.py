@@ -21,7 +21,6 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import (
     AnswerGraph,
-    CappedPathPower,
     CartesianProduct,
     Clique,
     Cycle,
@@ -30,6 +29,7 @@ from tightrope.graphs import (
     Star,
     StrongProduct,
 )
+from tightrope.graphs.lines import CappedPathPower
 
 # -- integers -----------------------------------------------------------------------------
 

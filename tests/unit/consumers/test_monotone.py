@@ -87,7 +87,7 @@ def test_the_line_counts_and_not_the_numbering() -> None:
 
 
 def test_distances_are_compared_where_no_rule_holds() -> None:
-    from tightrope.graphs import CappedPathPower
+    from tightrope.graphs.lines import CappedPathPower
 
     graph = CappedPathPower(3, 3)
     made = loss("distance", graph)

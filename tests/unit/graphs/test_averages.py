@@ -6,8 +6,7 @@ from math import gcd
 import pytest
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import AddRemoveMedians, EitherMedians, Means
-from tightrope.graphs.averages import MedianGraph
+from tightrope.graphs.averages import AddRemoveMedians, EitherMedians, Means, MedianGraph
 from tightrope.graphs.symmetry import symmetry
 
 

@@ -7,16 +7,11 @@ import pytest
 
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import (
-    AddRemoveHistograms,
-    AddRemoveMedians,
     AnswerGraph,
-    CappedCounts,
-    CappedPathPower,
     CartesianProduct,
     Clique,
     Cycle,
     Databases,
-    EitherMedians,
     ExplicitGraph,
     Histograms,
     PathPower,
@@ -27,9 +22,11 @@ from tightrope.graphs import (
     petersen,
 )
 from tightrope.graphs.automorphisms import acts_transitively
+from tightrope.graphs.averages import AddRemoveMedians, EitherMedians
 from tightrope.graphs.base import LIMITS
-from tightrope.graphs.lines import BalancedTree
-from tightrope.graphs.products import grid
+from tightrope.graphs.histograms import AddRemoveHistograms
+from tightrope.graphs.lines import BalancedTree, CappedPathPower
+from tightrope.graphs.products import CappedCounts, grid
 from tightrope.graphs.shapes import girth, shortest_cycle
 from tightrope.graphs.symmetry import from_distances, intersection_numbers, is_vertex_transitive
 from tightrope.queries import FAMILIES, Neighbours, query

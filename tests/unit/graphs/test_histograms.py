@@ -5,8 +5,8 @@ from math import comb
 import pytest
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import AddRemoveHistograms, Histograms
-from tightrope.graphs.histograms import HistogramGraph
+from tightrope.graphs import Histograms
+from tightrope.graphs.histograms import AddRemoveHistograms, HistogramGraph
 from tightrope.graphs.shapes import girth
 
 

@@ -4,17 +4,10 @@ import numpy as np
 import pytest
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import (
-    AnswerGraph,
-    CappedCounts,
-    CappedPathPower,
-    Clique,
-    Cycle,
-    PathPower,
-    Star,
-)
-from tightrope.graphs.lines import CompleteGraph
+from tightrope.graphs import AnswerGraph, Clique, Cycle, PathPower, Star
+from tightrope.graphs.lines import CappedPathPower, CompleteGraph
 from tightrope.graphs.points import PointsGraph
+from tightrope.graphs.products import CappedCounts
 
 
 def test_a_sum_of_150_values_up_to_5() -> None:

@@ -5,7 +5,6 @@ import pytest
 
 from tightrope.errors import TooLarge
 from tightrope.graphs import (
-    AddRemoveHistograms,
     AnswerGraph,
     CartesianProduct,
     Clique,
@@ -23,6 +22,7 @@ from tightrope.graphs import (
     truncated_tetrahedron,
 )
 from tightrope.graphs.base import LIMITS
+from tightrope.graphs.histograms import AddRemoveHistograms
 from tightrope.graphs.products import grid
 from tightrope.graphs.symmetry import (
     IntersectionNumbers,

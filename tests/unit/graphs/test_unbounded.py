@@ -7,15 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tightrope.graphs import (
-    AddRemoveHistograms,
-    AnswerGraph,
-    CappedCounts,
-    Cycle,
-    Histograms,
-    PathPower,
-    StrongProduct,
-)
+from tightrope.graphs import AnswerGraph, Cycle, Histograms, PathPower, StrongProduct
+from tightrope.graphs.histograms import AddRemoveHistograms
+from tightrope.graphs.products import CappedCounts
 from tightrope.graphs.unbounded import NoiseLattice
 from tightrope.queries import query
 

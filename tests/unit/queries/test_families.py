@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tightrope.errors import InputError
-from tightrope.graphs import Clique, Cycle, Family, PathPower
+from tightrope.graphs import Clique, Cycle, PathPower
+from tightrope.graphs.registry import Family
 from tightrope.queries import FAMILIES, Neighbours, query
 from tightrope.queries.families import histogram_of, median_of, most_frequent
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from tightrope.errors import InputError
-from tightrope.graphs import Family
+from tightrope.graphs.registry import Family
 from tightrope.queries import FAMILIES, Neighbours, query
 
 

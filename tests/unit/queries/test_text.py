@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tightrope.errors import InputError, TextError, TooLarge
-from tightrope.graphs import ExplicitGraph, Family, PathPower
+from tightrope.graphs import ExplicitGraph, PathPower
+from tightrope.graphs.registry import Family
 from tightrope.queries import FAMILIES, Neighbours, query
 from tightrope.queries.text import named
 
