@@ -10,7 +10,8 @@ import math
 from collections.abc import Hashable
 from pathlib import Path
 
-from tightrope.graphs import AnswerGraph, Family
+from tightrope.graphs import AnswerGraph
+from tightrope.graphs.registry import Family
 from tightrope.queries import FAMILIES, Neighbours, query
 
 PAGE = Path(__file__).parent.parent / "docs" / "concepts" / "queries.md"

@@ -555,8 +555,8 @@ class CappedCounts(GridGraph):
         here = np.array(self.digits(i), object) if isinstance(i, int) else self._table
         inside = (here > 0) & (here < self.people)
         below = (inside.astype(here.dtype) + 1).prod(axis=-1)
-        full = here.max(axis=-1) == self.people
-        return np.where(full, below, below + (2**self.counts - 2))
+        full = np.asarray(here.max(axis=-1) == self.people)
+        return below + (2**self.counts - 2) * (1 - full.astype(here.dtype))
 
     @property
     def degree_range(self) -> tuple[int, int]:
