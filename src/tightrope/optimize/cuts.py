@@ -295,6 +295,27 @@ def cheapest_ray(net, alpha, weights, floor, anchor, heights, flow, left, slight
 
 
 @njit(cache=True, nogil=True)
+def _call_back(net, heights, anchor, flow, left, slight):
+    """Take back what nodes have received beyond doubt of round-off, from the lowest of the ray on.
+
+    Where a ray is low a weight may be huge, and so is its round-off. What a node lacks is a small
+    part of it where the flow comes from: there the prices are lowered by much less.
+    """
+    first, end, back, _, fall = net
+    for i in np.argsort(-heights):
+        lack = slight[i] - left[i]
+        if i == anchor or lack <= 0.0:
+            continue
+        for e in range(first[i], first[i + 1]):
+            b = back[e]
+            taken = min(lack, flow[b] / fall[e])
+            flow[b] -= taken * fall[e]
+            left[i] += taken
+            left[end[e]] -= taken * fall[e]
+            lack -= taken
+
+
+@njit(cache=True, nogil=True)
 def cheapest_rays(net, alpha, weights, places, heights, values, noise, short, most):
     """Find the cheapest ray of each guess (row of weights), starting from the given heights.
 
@@ -330,6 +351,7 @@ def cheapest_rays(net, alpha, weights, places, heights, values, noise, short, mo
             values[k] = left[place]
             noise[k] = slight[place]
             heights[k] = ray - ray[place]
+            _call_back(net, ray, place, flow, left, slight)
             lacks[:] = slight - left
             # A ray is a large multiple of its entry far from the peak, and so is its round-off:
             # where it is highest a guess lacks least.

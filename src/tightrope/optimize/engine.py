@@ -7,7 +7,7 @@ program with few variables; pricing says which faces must grow, and proves the b
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,8 +82,7 @@ def run_engine(
     >>> found.value - found.bound < 1e-9
     True
     """
-    clock = time.perf_counter()
-    watch = progress if isinstance(progress, Watch) else None
+    watch = Watch.of(progress)
     tuned = settings or SolverSettings()
     objective: Objective = ExpectedLoss(aim) if isinstance(aim, Problem) else aim
     problem, guesses = objective.problem, objective.guesses
@@ -103,38 +102,32 @@ def run_engine(
     elif start is None and tuned.dinkelbach_steps:
         best, faces = _dinkelbach(best, pricer, faces, guesses, tuned, seconds)
     master: MasterSolution | None = None
-    basis: MasterSolution | None = None
     inside: Interior | None = None
-    spent, tenth = 0.0, 0.0
+    spent, tenth = pricer.seconds, np.inf
     idle, last, now, stopped, rounds = 0, np.inf, np.inf, False, 0
     for rounds in range(1, tuned.most_rounds + 1):
+        pricer.seconds = 0.0
         try:
             # Where a round gained nothing, the solver's tolerance may be in the way.
             refine = idle > 0 and now < tuned.refine_gap
             try:
-                left = max(seconds - spent - pricer.seconds, 0.0)
+                left = max(seconds - spent, 0.0)
                 solved = solve_master(
-                    problem, faces, basis, objective, watch, refine=refine, seconds=left
+                    problem, faces, master, objective, watch, refine=refine, seconds=left
                 )
             except OutOfSteps:
-                for point in interior_points(problem, guesses):
-                    best = _closer(best, point, pricer, guesses, gap)
-                    if inside is None or point.gap < inside.gap:
-                        inside = point
-                    reached = min(last, inside.value)
-                    now = max(relative_gap(reached, best.bound), inside.gap)
-                    said = Progress(
-                        rounds, reached, best.bound, now, point.columns.size,
-                        time.perf_counter() - clock, step=_INSIDE,
-                    )  # fmt: skip
-                    stopped = progress is not None and bool(progress(said))
+                seconds = np.inf
+                for point in _inside(problem, guesses, best, pricer, gap, last):
+                    best, inside, now = point
+                    value, size = min(last, inside.value), inside.columns.size
+                    stopped = watch(
+                        Progress(rounds, value, best.bound, now, size, watch.seconds, _INSIDE)
+                    )
                     if stopped or now <= gap / 2:
                         break
-                seconds = np.inf
                 if stopped or now <= gap / 2:
                     break
-                solved = solve_master(problem, faces, basis, objective, watch)
-            spent += solved.seconds
+                solved = solve_master(problem, faces, master, objective, watch)
             halvings = tuned.halvings if now > tuned.smoothing_gap or idle else 0
             margin = tuned.price_margin * min(now, 1.0)
             aimed, found, tried = _separate(
@@ -151,21 +144,14 @@ def run_engine(
         last = min(last, solved.value)
         best = max(best, *tried, key=lambda one: one.bound)
         now = relative_gap(last, best.bound)
-        if now < tenth or rounds == 1:
-            tenth, spent, pricer.seconds = now / 10, 0.0, 0.0
-        told = Progress(
-            rounds, last, best.bound, now, solved.variables, time.perf_counter() - clock
-        )
-        if progress is not None and progress(told):
-            stopped = True
+        # Rounds that gain nothing count the more, the longer it lasts.
+        spent += (1 + idle) * (solved.seconds + pricer.seconds)
+        if now < tenth:
+            tenth, spent = now / 10, 0.0 if np.isfinite(tenth) else spent
+        stopped = watch(Progress(rounds, last, best.bound, now, solved.variables, watch.seconds))
+        if stopped or now <= gap / 2 or (idle >= tuned.patience and seconds == np.inf):
             break
-        if now <= gap / 2 or (idle >= tuned.patience and seconds == np.inf):
-            break
-        if idle >= tuned.patience:
-            # Rounds gain nothing any more: before giving up, the other method.
-            spent, idle = seconds, 0
         grown = _grown(aimed, faces, found, guesses, tuned)
-        basis = master
         if all(grown[k] is faces.get(k) for k in grown):
             # Nothing is cheap: with a smaller margin the bound comes closer yet.
             idle += now > 2 * margin
@@ -260,6 +246,19 @@ def _dinkelbach(
 
 #: What is said while all columns are solved for at once.
 _INSIDE = "solving for all columns at once by an interior-point method"
+
+
+def _inside(
+    problem: Problem, guesses: Ints, best: _Proof, pricer: Pricer, gap: float, last: float
+) -> Iterator[tuple[_Proof, Interior, float]]:
+    """Solve for all columns at once; yield the best prices, the best point, and their gap."""
+    inside: Interior | None = None
+    for point in interior_points(problem, guesses):
+        best = _closer(best, point, pricer, guesses, gap)
+        if inside is None or point.gap < inside.gap:
+            inside = point
+        value = min(last, inside.value)
+        yield best, inside, max(relative_gap(value, best.bound), inside.gap)
 
 
 def _closer(best: _Proof, found: Interior, pricer: Pricer, guesses: Ints, gap: float) -> _Proof:

@@ -221,8 +221,9 @@ class _Path:
         mean = csr_array((1 / problem.class_sizes[classes], (classes, np.arange(n))), (count, n))
         whole = mean @ (mean @ whole).T
         root = 1 / np.sqrt(np.diag(whole))
-        # By Gauss and not by Cholesky: in the last steps round-off makes it indefinite.
-        factored = lu_factor(whole * root * root[:, None] + 2.0**-52 * np.eye(count))
+        # Where the optimum is degenerate it tends to a singular matrix. As much as its round-off is
+        # added, which refining takes out again [M. Friedlander and D. Orban, 2012].
+        factored = lu_factor(whole * root * root[:, None] + count * 2.0**-52 * np.eye(count))
         return lambda side: np.asarray(root * lu_solve(factored, root * side))
 
     def advance(self) -> None:
@@ -259,18 +260,23 @@ class _Path:
                 break
             dp, primal, dual = found, further, higher
             aim, other, move, trial = other, aim, trial, move
-        last = np.inf
+        rest, short = self._lack(move[2], dp, lack), missing - self._by_class(move[0])
         for _ in range(REFINEMENTS):
-            rest, short = self._lack(move[2], dp, lack), missing - self._by_class(move[0])
             # What the sum of all prices is lowered by, and what is added to the loss.
             error = np.abs(rest).max(axis=0).sum() + self.blind * np.abs(short).max()
-            if error <= 0.01 * mean * pairs or not error < last:
+            if error <= 0.01 * mean * pairs:
                 break
-            last = error
             other.fill(0.0)
-            dp += direction(trial, other, rest, short)[0]
-            np.add(move[0], trial[0], out=move[0])
-            primal, dual = _ends(self._each(_added, z, y, *move[1:], *trial[1:]))
+            found = direction(trial, other, rest, short)[0]
+            less, more = rest - self._lack(trial[2], found, rest), self._by_class(trial[0])
+            # So much of the correction as leaves the least: in the last steps it may be astray.
+            part = (less * rest).sum() + self.blind**2 * more @ short
+            part /= (less * less).sum() + self.blind**2 * more @ more
+            dp += part * found
+            np.add(move[0], part * trial[0], out=move[0])
+            primal, dual = _ends(self._each(_added, z, y, *move[1:], *trial[1:], part))
+            rest -= part * less
+            short -= part * more
         dx, dz, dy = move
         a, b = (min(1.0, STEP * end) for end in (primal, dual))
         self.x += a * dx
@@ -442,13 +448,13 @@ def _moved(net, shares, aim, y, z, band, price, dx, dz, dy):
 
 
 @njit(cache=True, nogil=True)
-def _added(net, shares, z, y, dz, dy, ez, ey):
+def _added(net, shares, z, y, dz, dy, ez, ey, part):
     """Add a correction to a direction; return by how much slack and y fall at most."""
     lower, less = 0.0, 0.0
     for k in range(len(z)):
         for e in range(z.shape[1]):
-            dz[k, e] += ez[k, e]
-            dy[k, e] += ey[k, e]
+            dz[k, e] += part * ez[k, e]
+            dy[k, e] += part * ey[k, e]
             lower = max(lower, -dz[k, e] / z[k, e])
             less = max(less, -dy[k, e] / y[k, e])
     return lower, less

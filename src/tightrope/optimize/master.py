@@ -17,7 +17,7 @@ from tightrope.optimize.faces import Face, label_all
 from tightrope.optimize.objective import ExpectedLoss, Objective, Side
 from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.progress import Watch
-from tightrope.optimize.simplex import SMALLEST_ENTRY, STEP_SECONDS, Solved, minimise
+from tightrope.optimize.simplex import SMALLEST_ENTRY, Solved, minimise
 
 _LOWER, _BASIC = 0, 1
 
@@ -41,20 +41,13 @@ class MasterSolution:
     multipliers: Floats
     columns: dict[int, Floats]
     variables: int
-    rows: int
-    iterations: int
+    seconds: float
     col_status: dict[int, Ints]
     row_status: dict[int, Ints]
     sum_status: Ints
     side_status: Ints
     extra_status: Ints
     refined: bool = False
-
-    @property
-    def seconds(self) -> float:
-        """About how many seconds of a processor the simplex method took."""
-        sides = self.variables + self.rows + len(self.sum_status) + len(self.side_status)
-        return STEP_SECONDS * self.iterations * sides
 
 
 def solve_master(
@@ -133,8 +126,7 @@ def _read(
         multipliers=multipliers,
         columns=columns,
         variables=int(start[-1]),
-        rows=int(row_start[-1]),
-        iterations=solved.iterations,
+        seconds=solved.seconds,
         col_status=col_status,
         row_status=row_status,
         sum_status=status[:classes],

@@ -210,7 +210,7 @@ class Priced:
     >>> from tightrope.graphs import PathPower
     >>> problem = Problem(PathPower(2), Epsilon.of("ln(2)"), np.array([[0.0, 0.5], [0.5, 0.0]]))
     >>> price(problem, Pricer(problem), np.array([0.1, 0.1]), problem.guesses).bound
-    0.199999...
+    0.2
     """
 
     rays: CheapestRays

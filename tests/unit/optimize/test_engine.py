@@ -39,10 +39,10 @@ def test_a_carried_basis_is_the_same_solution_in_larger_faces(graph: AnswerGraph
     large = {k: face.joined_with(np.zeros(n, int)) for k, face in small.items()}
     again = solve_master(problem, dict(small), before)
     cold, warm = solve_master(problem, large), solve_master(problem, large, before)
-    assert again.iterations == 0
+    assert again.seconds == 0
     assert warm.value == pytest.approx(cold.value, rel=1e-9)
     assert warm.value < before.value
-    assert warm.iterations < cold.iterations
+    assert warm.seconds < cold.seconds
 
 
 def test_a_variable_is_as_large_as_what_it_stands_for() -> None:

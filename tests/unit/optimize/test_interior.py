@@ -56,6 +56,13 @@ def test_it_keeps_its_digits_where_normal_equations_lose_them() -> None:
     assert best > 1 - 1e-10
 
 
+def test_it_keeps_its_digits_where_the_optimum_is_degenerate() -> None:
+    # The system for the prices tends to a singular one.
+    prior = np.random.default_rng(3).dirichlet(np.ones(81))
+    problem = Problem(PathPower(81, 4), Epsilon.of(1), prior[:, None] * (1 - np.eye(81)))
+    assert min(found.gap for found in interior_points(problem, problem.guesses)) < 1e-12
+
+
 @pytest.mark.parametrize("name", GRAPHS)
 def test_the_engine_ends_with_it(name: str) -> None:
     graph = GRAPHS[name]

@@ -163,6 +163,15 @@ def test_levels_beyond_the_range_of_floats_are_priced() -> None:
     assert found.values[0] == pytest.approx(-2 + 1 / (np.exp(20) - 1), rel=1e-9)
 
 
+def test_round_off_of_large_weights_far_away_does_not_lower_a_bound() -> None:
+    # Squared losses of 40,000 beside a bound of 0.01: a proof uses them up to the last digit, and
+    # what it may lack there is next to nothing where the ray is high.
+    graph = PathPower(215)
+    prior = 1 / np.sqrt(np.arange(1, 216))
+    consumer = Consumer.of(graph, prior=prior / prior.sum(), loss="squared")
+    assert design(graph, 4.89, consumer, route="geometric").gap < 2e-10
+
+
 def test_a_bound_never_passes_the_optimum() -> None:
     problem = Problem(Clique(3), Epsilon.of("ln(2)"), (np.ones((3, 3)) - np.eye(3)) / 3)
     for height in (0.1, 1 / 6, 0.2, 1.0):
