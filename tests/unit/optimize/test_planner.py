@@ -13,6 +13,7 @@ from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star
 from tightrope.optimize import ROUTES, design, engine, explain_routes, task as task_module
 from tightrope.optimize.planner import _best_of, _without_search
+from tightrope.optimize.settings import SolverSettings
 from tightrope.optimize.task import Plan, Task
 from tightrope.phi import Phi
 from tightrope.queries import query
