@@ -18,7 +18,7 @@ from tightrope.certify import Limited, Mechanism, Proof, certify
 from tightrope.certify.weights import LISTED_WEIGHTS
 from tightrope.channels import Channel, GeometricChannel, UnboundedNoise
 from tightrope.consumers import Consumer
-from tightrope.consumers.line import line_remap
+from tightrope.consumers.evaluate import line_remap
 from tightrope.consumers.losses import MatrixLoss
 from tightrope.epsilon import Level
 from tightrope.errors import InputError

@@ -88,7 +88,7 @@ def analyse(
     {"mechanism": "geometric:count(5)", "query": "count(5)", "utility": 0.4444444...}
     """
     from tightrope.consumers import prior as read_prior
-    from tightrope.leakage.analyse import analyse as measure
+    from tightrope.leakage.measures import analyse as measure
 
     loaded = load(mechanism, epsilon, query, neighbours)
     graph = loaded.query.graph

@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels.base import LIMITS, check_labels
-from tightrope.consumers.line import line_order
 from tightrope.consumers.numerals import blamed, to_exact, to_float
 from tightrope.errors import InputError, TooLarge
 from tightrope.files import is_json, read_json, read_rows
-from tightrope.graphs import AnswerGraph, Clique
+from tightrope.graphs import AnswerGraph, Clique, path_order
 from tightrope.kinds import LOSSES, forms
 from tightrope.texts import read_call
 
@@ -659,13 +658,16 @@ def is_monotone(loss: Loss, graph: AnswerGraph) -> Monotone:
     >>> is_monotone(MatrixLoss([[0, 2, 1], [1, 0, 1], [2, 1, 0]]), PathPower(3)).witness
     (0, 1, 2)
     """
-    order = line_order(graph)
+    if not (graph.is_line or graph.is_path):
+        raise InputError(
+            f"this needs answers on a line, such as a count, a sum or a path, got {graph.name}"
+        )
     if loss.size != graph.size or loss.guess_count != graph.size:
         raise InputError(
             f"a monotone loss has the {graph.size} answers of {graph.name} as truths and as "
             f"guesses, got {loss.size} and {loss.guess_count}"
         )
-    witness = loss.falls_along(order)
+    witness = loss.falls_along(np.arange(graph.size) if graph.is_line else path_order(graph))
     return Monotone(witness is None, witness)
 
 

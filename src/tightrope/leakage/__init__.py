@@ -6,7 +6,6 @@
 0.585
 """
 
-from tightrope.leakage.analyse import analyse as analyse
 from tightrope.leakage.bounds import (
     average_over_automorphisms as average_over_automorphisms,
     average_over_distances as average_over_distances,
@@ -30,6 +29,7 @@ from tightrope.leakage.choose import (
     explain as explain,
 )
 from tightrope.leakage.measures import (
+    analyse as analyse,
     individual_leakage as individual_leakage,
     min_capacity as min_capacity,
     min_entropy_leakage as min_entropy_leakage,

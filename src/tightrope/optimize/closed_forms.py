@@ -11,7 +11,7 @@ import numpy as np
 
 from tightrope.channels import Channel, DeterministicChannel, remap
 from tightrope.consumers import best_remap, is_monotone
-from tightrope.consumers.line import line_remap
+from tightrope.consumers.evaluate import line_remap
 from tightrope.errors import TightropeError
 from tightrope.graphs import PathPower, path_order
 from tightrope.mechanisms import exponential, geometric

@@ -14,8 +14,8 @@ import numpy as np
 
 from tightrope.channels import UnboundedNoise
 from tightrope.errors import TightropeError, TooLarge
-from tightrope.leakage.analyse import analyse
 from tightrope.leakage.choose import explain
+from tightrope.leakage.measures import analyse
 from tightrope.optimize import Design
 from tightrope.optimize.certificate import StretchedCertificate, UnboundedCertificate
 from tightrope.report.plots import plot_channel, plot_graph

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from tightrope.consumers import Loss, MatrixLoss, is_monotone, loss
-from tightrope.consumers.line import line_order
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import AnswerGraph, Clique, Cycle, ExplicitGraph, PathPower
+from tightrope.graphs import AnswerGraph, Clique, Cycle, ExplicitGraph, PathPower, path_order
 
 SHUFFLED = ExplicitGraph([(0, 2), (2, 1), (1, 3)], name="shuffled")
 
@@ -76,7 +75,7 @@ def test_one_sided_losses_are_monotone() -> None:
 
 def test_the_line_counts_and_not_the_numbering() -> None:
     order = [0, 2, 1, 3]
-    assert line_order(SHUFFLED).tolist() == order
+    assert path_order(SHUFFLED).tolist() == order
     assert is_monotone(loss("distance", SHUFFLED), SHUFFLED).result
     by_number = loss("absolute", SHUFFLED)
     found = is_monotone(by_number, SHUFFLED)

@@ -5,7 +5,7 @@ import pytest
 
 from tightrope import Epsilon
 from tightrope.consumers import Consumer
-from tightrope.consumers.line import line_remap
+from tightrope.consumers.evaluate import line_remap
 from tightrope.errors import InputError
 from tightrope.graphs import Cycle, PathPower, Star
 from tightrope.optimize import Certificate, design
