@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tightrope.axioms import cycle_labelling, universality
-from tightrope.axioms.refutation import (
+from tightrope.axioms.universality import (
     all_rays,
     neighbours_differ_by_one,
     refute_by_star,

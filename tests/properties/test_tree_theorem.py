@@ -14,7 +14,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from tightrope.axioms.refutation import all_rays, star_optimum
+from tightrope.axioms.universality import all_rays, star_optimum
 from tightrope.consumers import Consumer, utility
 from tightrope.graphs import ExplicitGraph
 from tightrope.mechanisms import tight_constraints

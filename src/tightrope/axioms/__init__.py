@@ -16,5 +16,8 @@ from tightrope.axioms.measures import (
     dobrushin_optimum as dobrushin_optimum,
 )
 from tightrope.axioms.predicates import check_axioms as check_axioms
-from tightrope.axioms.refutation import Refutation as Refutation, cycle_labelling as cycle_labelling
-from tightrope.axioms.universality import universality as universality
+from tightrope.axioms.universality import (
+    Refutation as Refutation,
+    cycle_labelling as cycle_labelling,
+    universality as universality,
+)

@@ -3,6 +3,22 @@ r"""Universal optimality: one mechanism from which every consumer gets an optima
 For Bayesian and risk-averse consumers of a count there is: the geometric mechanism [C, Thm 2.7,
 2.8]. Under binary loss trees are settled by one number, cycles exclude it [C, Thm 4.2, 4.3]. Every
 answer comes with its proof.
+
+*Cycles* [C, Thm 4.2]. On a shortest cycle :math:`C_m` two consumers with binary loss force
+incompatible mechanisms. The first, uniform on the cycle, needs :math:`X_{io} = δα^{d(i,o)}`, which
+is maximally general there. The second, uniform on three neighbours (two when m = 3), needs every
+column tight along them. Whatever derives X is derived from X on the cycle, so it is enough that
+the second mechanism, whose rows there are forced, is not derivable from X restricted to the same
+rows.
+
+*Stars* [C, Thm 4.3]. On a tree the tight-constraints mechanism exists and is optimal for every
+prior iff :math:`α \le 1/(Δ-1)`; above, three or more consumers on a node and its neighbours show
+that nothing is. The proof stands in the page on universality.
+
+*Rays of small graphs.* Every column of an ε-private mechanism is a sum of rays :math:`α^{h}` with
+integer heights h that differ by at most 1 on edges and whose tight edges connect all nodes. A
+mechanism is a choice of weights :math:`w_r \ge 0` with :math:`\sum_r w_r r = 1`, and a consumer who
+sees ray r gains :math:`w_r \max_k \sum_i π_i g(i,k) r_i` from it.
 """
 
 from __future__ import annotations
@@ -10,27 +26,24 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
+from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tightrope.axioms.refutation import (
-    Refutation,
-    Universal,
-    all_rays,
-    refute_by_cycle,
-    refute_by_star,
-    together,
-)
-from tightrope.channels import Channel, ScaledPhi
-from tightrope.consumers import Loss, is_monotone, loss as read_loss
+from tightrope.channels import Channel, IntegerChannel, ScaledPhi, is_private, rational
+from tightrope.channels.derive import Derivation, derivable
+from tightrope.consumers import Consumer, Loss, Prior, is_monotone, loss as read_loss
 from tightrope.epsilon import Epsilon, Level
-from tightrope.errors import InputError
+from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import AnswerGraph, ExplicitGraph
 from tightrope.graphs.shapes import shortest_cycle
 from tightrope.mechanisms import geometric
 from tightrope.phi import Phi
 from tightrope.queries import Query, query
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -369,3 +382,530 @@ def side_of(epsilon: Epsilon, threshold: Fraction | int) -> Side:
         unit = 1 if epsilon.base is None else number(epsilon.base).log()
         margin = number(epsilon.multiple) * unit - number(threshold).log()
         return Side(1 if margin > 0 else -1, float(margin))
+
+
+# -- proofs that there is none ------------------------------------------------------------
+
+
+def all_rays(graph: AnswerGraph, alpha: float, *, most_nodes: int = 9) -> Floats:
+    """Return every ray of a small graph as a row, its largest entry 1.
+
+    Parameters
+    ----------
+    graph
+        A small graph with edges of length 1.
+    alpha
+        α in (0, 1).
+    most_nodes
+        Largest number of nodes: the rays of more are too many.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Clique, Star
+    >>> all_rays(Star(3), 0.5).shape, all_rays(Clique(3), 0.5).shape
+    ((8, 4), (6, 3))
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+    graph._check_unit("rays")
+    if graph.size > most_nodes:
+        raise TooLarge(f"the rays of {graph.size} answers are too many: at most {most_nodes} fit")
+    n, edges = graph.size, graph.edge_array()
+
+    def network(some: NDArray[np.int64]) -> Any:
+        return csr_array((np.ones(len(some)), (some[:, 0], some[:, 1])), shape=(n, n))
+
+    order, parent = breadth_first_order(network(edges), 0, directed=False)
+    heights = np.zeros((1, n), dtype=np.int64)
+    for place, node in enumerate(order[1:], start=1):
+        change = np.tile([-1, 0, 1], len(heights))
+        heights = np.repeat(heights, 3, axis=0)
+        heights[:, node] = heights[:, parent[node]] + change
+        for other in np.intersect1d(graph.neighbours(int(node)), order[:place]):
+            heights = heights[np.abs(heights[:, node] - heights[:, other]) <= 1]
+    apart = heights[:, edges[:, 0]] != heights[:, edges[:, 1]]
+    whole = [connected_components(network(edges[tight]), directed=False)[0] == 1 for tight in apart]
+    heights = heights[whole]
+    return np.asarray(alpha ** (heights - heights.min(axis=1, keepdims=True)).astype(float))
+
+
+@dataclass(frozen=True)
+class Together:
+    """What consumers lose under one mechanism chosen for all of them, and under their own.
+
+    Attributes
+    ----------
+    own
+        The least loss of each consumer under a mechanism of its own.
+    regret
+        The least possible largest regret under one mechanism.
+    active
+        The consumers that stand in the way of a smaller one.
+
+    Examples
+    --------
+    >>> Together((0.5, 0.25), 0.0, ()).regret
+    0.0
+    """
+
+    own: tuple[float, ...]
+    regret: float
+    active: tuple[int, ...]
+
+
+def together(rays: Floats, consumers: list[Consumer]) -> Together:
+    """Return the least largest regret of several consumers under one mechanism.
+
+    Parameters
+    ----------
+    rays
+        The rays of the graph.
+    consumers
+        Bayesian or risk-averse consumers.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Clique
+    >>> people = [Consumer.of(Clique(3)), Consumer.of(Clique(3), prior="0.5,0.5,0")]
+    >>> round(together(all_rays(Clique(3), 0.5), people).regret, 6)
+    0.02381
+    """
+    own = tuple(_least(rays, [consumer], None)[0] for consumer in consumers)
+    regret, active = _least(rays, consumers, own)
+    return Together(own, max(0.0, regret), active)
+
+
+def _least(
+    rays: Floats, consumers: list[Consumer], own: tuple[float, ...] | None, positive: float = 1e-9
+) -> tuple[float, tuple[int, ...]]:
+    """Solve for the least t with loss_c ≤ own_c + t; without own losses, for the least loss.
+
+    The variables are the weights of the rays, for each risk-averse consumer the shares of these
+    weights among the guesses, and t. A multiplier above ``positive`` counts as positive.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import block_array, csr_array, eye_array, kron
+
+    count, n = rays.shape
+    averse = [c for c, consumer in enumerate(consumers) if consumer.risk_averse]
+    last = 1 + len(averse)
+
+    def line(blocks: dict[int, Any]) -> list[Any]:
+        return [blocks.get(place) for place in range(last + 1)]
+
+    below, limits, owners = [], [], []
+    equal, right = [line({0: csr_array(rays.T), last: csr_array((n, 1))})], [np.ones(n)]
+    for c, consumer in enumerate(consumers):
+        losses = consumer.loss.matrix()
+        if consumer.risk_averse:
+            rows = np.stack([np.kron(rays[:, i], losses[i]) for i in consumer.support])
+            place = 1 + averse.index(c)
+            blocks = {0: csr_array((len(rows), count)), place: csr_array(rows)}
+            shares = kron(eye_array(count), np.ones((1, losses.shape[1])))
+            equal.append(line({0: eye_array(count), place: -shares}))
+            right.append(np.zeros(count))
+        else:
+            rows = (rays @ (consumer.prior.probabilities[:, None] * losses)).min(axis=1)[None]
+            blocks = {0: csr_array(rows)}
+        below.append(line({**blocks, last: csr_array(-np.ones((len(rows), 1)))}))
+        limits += [0.0 if own is None else own[c]] * len(rows)
+        owners += [c] * len(rows)
+    above = block_array(below, format="csr")
+    costs = np.zeros(above.shape[1])
+    costs[-1] = 1.0
+    solved = linprog(
+        costs,
+        A_ub=above,
+        b_ub=np.array(limits),
+        A_eq=block_array(equal, format="csr"),
+        b_eq=np.concatenate(right),
+        bounds=[(0, None)] * (len(costs) - 1) + [(None, None)],
+        method="highs",
+    )
+    if solved.status != 0:
+        raise CheckFailed(f"the linear program over rays was not solved: {solved.message}")
+    active = np.array(owners)[np.abs(solved.ineqlin.marginals) > positive]
+    return float(solved.fun), tuple(np.unique(active).tolist())
+
+
+#: Largest number of entries of a mechanism that is written out for the whole graph.
+EXTENSION_LIMIT = 20_000
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """Consumers whose optimal mechanisms no single mechanism derives.
+
+    Attributes
+    ----------
+    graph
+        The answer graph.
+    supports
+        The nodes that each consumer believes possible: all equally likely for a Bayesian
+        consumer, the worst of them for a risk-averse one.
+    kind
+        ``"bayesian"`` or ``"risk-averse"``.
+    loss
+        The loss of all consumers.
+    optimal_losses
+        What each consumer loses under a mechanism of its own.
+    mechanisms
+        An optimal mechanism for each consumer, one row for each of ``rows``; what it does
+        there is forced. Empty when a linear program in floats found the losses.
+    rows
+        The rows that the mechanisms are given on: all nodes, or those that matter.
+    labellings
+        For each consumer a label for every node by which the mechanism extends to the whole
+        graph: a node gets the row of the supported node with its label [C, Claim 4.5].
+    derivation
+        The derivation that fails: of what the last consumer needs from what the first forces.
+    together, apart
+        The most that the consumers' probabilities of a right guess (or their gains) can add up
+        to under one mechanism, and what they add up to under their own: ``together < apart``.
+    exact
+        Whether all numbers are fractions and were checked as such.
+    priors
+        The prior of each Bayesian consumer where it is not uniform on its support.
+
+    Examples
+    --------
+    >>> from tightrope.axioms import universality
+    >>> universality("cycle(5)", "ln(2)").witness.supports
+    ((0, 1, 2, 3, 4), (0, 1, 2))
+    """
+
+    graph: AnswerGraph
+    supports: tuple[tuple[int, ...], ...]
+    kind: str
+    loss: Loss
+    optimal_losses: tuple[Fraction | float, ...]
+    mechanisms: tuple[IntegerChannel, ...] = ()
+    rows: tuple[int, ...] = ()
+    labellings: tuple[tuple[int, ...], ...] = ()
+    derivation: Derivation | None = None
+    together: Fraction | float | None = None
+    apart: Fraction | float | None = None
+    exact: bool = True
+    priors: tuple[tuple[Fraction, ...], ...] = ()
+
+    def consumers(self) -> tuple[Consumer, ...]:
+        """Return the consumers."""
+        made = []
+        for c, support in enumerate(self.supports):
+            if self.kind == "risk-averse":
+                made.append(Consumer(support=support, loss=self.loss))
+                continue
+            share = Fraction(1, len(support))
+            inside = set(support)
+            weights = [share if i in inside else Fraction(0) for i in range(self.graph.size)]
+            if self.priors:
+                weights = list(self.priors[c])
+            made.append(Consumer(prior=Prior(weights), loss=self.loss))
+        return tuple(made)
+
+    def as_dict(self, most_rows: int = 200) -> dict[str, Any]:
+        """Return the proof under its public names, ready for JSON; long tables are left out."""
+        told: dict[str, Any] = {
+            "consumers": [
+                {
+                    "kind": self.kind,
+                    "loss": self.loss.name,
+                    "support": [self.graph.label(i) for i in support],
+                    "optimal_loss": lost,
+                }
+                for support, lost in zip(self.supports, self.optimal_losses, strict=True)
+            ],
+            "exact": self.exact,
+        }
+        if self.priors:
+            for entry, prior in zip(told["consumers"], self.priors, strict=True):
+                entry["prior"] = list(prior)
+        if self.mechanisms and len(self.rows) <= most_rows:
+            told["rows"] = [self.graph.label(i) for i in self.rows]
+            told["mechanisms"] = [_fractions(channel) for channel in self.mechanisms]
+        if self.labellings and self.graph.size <= most_rows:
+            told["labellings"] = [list(labels) for labels in self.labellings]
+        if self.derivation is not None and self.derivation.witness is not None:
+            told["failing_derivation"] = self.derivation.witness.as_dict()
+        if self.together is not None:
+            told["together"], told["apart"] = self.together, self.apart
+        return told
+
+
+@dataclass(frozen=True)
+class Universal:
+    """A mechanism from which every consumer gets an optimal one by a remap.
+
+    Attributes
+    ----------
+    name
+        Which mechanism.
+    channel
+        The mechanism itself.
+
+    Examples
+    --------
+    >>> from tightrope.axioms import universality
+    >>> universality("count(5)", 1).witness.name
+    'geometric'
+    """
+
+    name: str
+    channel: Channel
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the mechanism under its public names, ready for JSON; its matrix if small."""
+        told: dict[str, Any] = {"mechanism": self.name}
+        if max(self.channel.shape) <= 20:
+            told["matrix"] = self.channel.matrix()
+        return told
+
+
+def _fractions(channel: IntegerChannel) -> list[list[Fraction]]:
+    rows, columns = channel.shape
+    return [[channel.fraction(i, o) for o in range(columns)] for i in range(rows)]
+
+
+def cycle_labelling(graph: AnswerGraph, cycle: tuple[int, ...]) -> tuple[int, ...]:
+    """Label all nodes so that neighbours differ by at most 1 modulo the length [C, Claim 4.5].
+
+    Parameters
+    ----------
+    graph
+        The answer graph.
+    cycle
+        The nodes of a shortest cycle in order; node k of it gets label k.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import ExplicitGraph
+    >>> kite = ExplicitGraph([(0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (4, 5)])
+    >>> cycle_labelling(kite, (0, 1, 2, 3))
+    (0, 1, 2, 3, 1, 2)
+    """
+    length = len(cycle)
+    labels = np.full(graph.size, -1)
+    labels[list(cycle)] = range(length)
+    layer = [cycle[0]]
+    left = graph.size - length
+    for label in range(1, length):
+        if not left:
+            break
+        following = {int(u) for node in layer for u in graph.neighbours(node) if labels[u] < 0}
+        labels[list(following)] = label
+        left -= len(following)
+        layer = [cycle[label], *sorted(following)]
+    labels[labels < 0] = length - 1
+    return tuple(labels.tolist())
+
+
+def neighbours_differ_by_one(
+    graph: AnswerGraph, labels: tuple[int, ...], modulus: int | None = None
+) -> bool:
+    """Whether labels of neighbours differ by at most 1, modulo a number if one is given.
+
+    >>> from tightrope.graphs import Cycle
+    >>> neighbours_differ_by_one(Cycle(4), (0, 1, 2, 3), 4)
+    True
+    """
+    edges, values = graph.edge_array(), np.asarray(labels)
+    apart = np.abs(values[edges[:, 0]] - values[edges[:, 1]])
+    if modulus is not None:
+        apart = np.minimum(apart, modulus - apart)
+    return bool((apart <= 1).all())
+
+
+def refute_by_cycle(
+    graph: AnswerGraph,
+    cycle: tuple[int, ...],
+    epsilon: Level,
+    *,
+    kind: str = "bayesian",
+    loss: Loss | None = None,
+) -> Refutation:
+    r"""Prove that no mechanism is universally optimal on a graph with this shortest cycle.
+
+    Everything is computed in fractions for the rational ratio of ε and checked: the labels, the
+    privacy of both extended mechanisms, and the derivation that fails.
+
+    Parameters
+    ----------
+    graph
+        The answer graph, with edges of one length.
+    cycle
+        The nodes of a shortest cycle in order.
+    epsilon
+        The privacy level of one edge.
+    kind
+        ``"bayesian"`` [C, Thm 4.2]; ``"risk-averse"`` needs an odd cycle [C, Thm 3.4-3.6 for
+        triangles]: there two neighbours are enough for the second consumer.
+    loss
+        A loss that is binary on the cycle; binary by default.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Cycle
+    >>> proof = refute_by_cycle(Cycle(4), (0, 1, 2, 3), "ln(2)")
+    >>> proof.optimal_losses, proof.derivation.derivable
+    ((Fraction(5, 9), Fraction(4, 9)), False)
+    """
+    level, m = Epsilon.of(epsilon), len(cycle)
+    if kind == "risk-averse" and m % 2 == 0:
+        raise InputError(f"an even cycle refutes nothing for risk-averse consumers, got {m} nodes")
+    alpha = 1 / level.ratio
+    bits = alpha.numerator.bit_length() + alpha.denominator.bit_length()
+    if m * m * bits > 200_000_000:  # half a minute
+        raise TooLarge(
+            f"a proof in fractions on a shortest cycle of {m} nodes would take too long at ε = "
+            f"{level}: ask for a shorter cycle, or a level such as ln(2)"
+        )
+    ring = [min(k, m - k) for k in range(m)]
+    whole = sum((alpha**d for d in ring), Fraction(0))
+    around = [alpha**d / whole for d in ring]
+    few = 2 if m == 3 or kind == "risk-averse" else 3
+    # The other rows are needed only where the mechanism is extended to the whole graph.
+    rows_made = m if graph.size * m <= EXTENSION_LIMIT else few
+    first = [[around[(o - i) % m] for o in range(m)] for i in range(rows_made)]
+    second = _line_rows(alpha, few)
+    failed = derivable(rational(second), rational(first[:few]))
+    if failed:
+        raise CheckFailed("the derivation that must fail succeeded: please report this")
+    # Two neighbours lose the same, so their worst loss is their average loss too.
+    right = sum((second[i][i] for i in range(few)), Fraction(0))
+    losses = (1 - 1 / whole, 1 - right / few)
+    rows, mechanisms, labellings = _extended(graph, cycle, level, first, second)
+    return Refutation(
+        graph,
+        (cycle, cycle[:few]),
+        kind,
+        Loss.binary(graph.size) if loss is None else loss,
+        losses,
+        mechanisms,
+        rows,
+        labellings,
+        failed,
+    )
+
+
+def _line_rows(alpha: Fraction, nodes: int) -> list[list[Fraction]]:
+    """Return the truncated geometric mechanism on two or three answers, outputs as guesses."""
+    outer, inner = 1 / (1 + alpha), (1 - alpha) / (1 + alpha)
+    tops = [outer, outer] if nodes == 2 else [outer, inner, outer]
+    return [[tops[o] * alpha ** abs(i - o) for o in range(nodes)] for i in range(nodes)]
+
+
+def _extended(
+    graph: AnswerGraph,
+    cycle: tuple[int, ...],
+    level: Epsilon,
+    first: list[list[Fraction]],
+    second: list[list[Fraction]],
+) -> tuple[tuple[int, ...], tuple[IntegerChannel, ...], tuple[tuple[int, ...], ...]]:
+    """Extend both mechanisms to the whole graph by labels and check them there."""
+    m = len(cycle)
+    if graph.size > 200_000:  # the labellings alone would take seconds
+        return (), (), ()
+    round_labels = cycle_labelling(graph, cycle)
+    short = np.full(graph.size, 1)
+    short[cycle[0]] = 0
+    if len(second) == 3:
+        short[cycle[2]] = 2
+    line_labels = tuple(short.tolist())
+    if not neighbours_differ_by_one(graph, round_labels, m) or not neighbours_differ_by_one(
+        graph, line_labels
+    ):
+        raise CheckFailed(f"the nodes {cycle} are not a shortest cycle of {graph.name}")
+    labellings = (round_labels, line_labels)
+    if graph.size * m > EXTENSION_LIMIT:
+        return (), (), labellings
+    mechanisms = []
+    for rows, labels in ((first, round_labels), (second, line_labels)):
+        outputs = [graph.label(node) for node in cycle[: len(rows)]]
+        made = rational([rows[k] for k in labels], inputs=graph.labels, outputs=outputs)
+        # One level for an edge, whatever its length: the caller has scaled it.
+        if not is_private(made, ExplicitGraph(graph.edge_array(), size=graph.size), level):
+            raise CheckFailed("an extended mechanism is not private: please report this")
+        mechanisms.append(made)
+    return tuple(range(graph.size)), tuple(mechanisms), labellings
+
+
+def refute_by_star(graph: AnswerGraph, epsilon: Level, *, loss: Loss | None = None) -> Refutation:
+    r"""Prove that no mechanism is universally optimal where :math:`e^ε < Δ - 1` [C, Thm 4.3].
+
+    Takes the fewest neighbours k of a node of largest degree with :math:`α > 1/(k-1)`. For each
+    two of them one consumer is uniform on the node and the two. Their own optima are those of a
+    path of three. What one mechanism gives all of them together is a linear program over the
+    :math:`2^k` rays of the star, by symmetry over the number of raised leaves; it is solved in
+    fractions and its optimum lies strictly below.
+
+    Parameters
+    ----------
+    graph
+        A tree with edges of length 1.
+    epsilon
+        The privacy level.
+    loss
+        A loss that is binary on the star; binary by default.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Star
+    >>> proof = refute_by_star(Star(3), "ln(3/2)")
+    >>> proof.supports, proof.together < proof.apart
+    (((0, 1, 2), (0, 1, 3), (0, 2, 3)), True)
+    """
+    level = Epsilon.of(epsilon)
+    alpha = 1 / level.ratio
+    centre = int(graph.degrees.argmax())
+    leaves = [int(i) for i in graph.neighbours(centre)]
+    k = int(level.ratio) + 2
+    if k > len(leaves):
+        raise InputError(
+            f"a star refutes nothing where e^ε ≥ Δ - 1: here Δ = {len(leaves)} and ε = {level}"
+        )
+    own = (3 - alpha) / (3 * (1 + alpha))
+    together, apart = star_optimum(alpha, k), comb(k, 2) * own
+    if together >= apart:
+        raise CheckFailed("the consumers can be served together: please report this")
+    # The node stands between its two neighbours on a line of three.
+    made, order = _line_rows(alpha, 3), (1, 0, 2)
+    line = [[made[i][o] for o in order] for i in order]
+    pairs = list(combinations(leaves[:k], 2))
+    return Refutation(
+        graph,
+        tuple((centre, *pair) for pair in pairs),
+        "bayesian",
+        Loss.binary(graph.size) if loss is None else loss,
+        tuple([1 - own] * len(pairs)),
+        # One mechanism for all: the rows of the node and the two neighbours of each consumer.
+        (rational(line, outputs=["centre", "first", "second"]),),
+        (centre, *pairs[0]),
+        (),
+        None,
+        together,
+        apart,
+    )
+
+
+def star_optimum(alpha: Fraction, leaves: int) -> Fraction:
+    r"""Return what one mechanism gives all consumers on a star's centre and two leaves, in sum.
+
+    A ray with j raised leaves is 1 at the centre, 1/α there and α at the other leaves. Weights
+    :math:`w_j \ge 0` must satisfy :math:`\sum_j w_j = 1` and
+    :math:`\sum_j w_j (j/α + (k-j)α) = k`; two of them are enough.
+
+    Examples
+    --------
+    >>> star_optimum(Fraction(1, 2), 3), 3 * Fraction(5, 9)
+    (Fraction(5, 3), Fraction(5, 3))
+    """
+    k = leaves
+    gains = [((comb(k, 2) - comb(k - j, 2)) / alpha + comb(k - j, 2)) / 3 for j in range(k + 1)]
+    sums = [(j / alpha + (k - j) * alpha) for j in range(k + 1)]
+    best = Fraction(0)
+    for i, j in combinations(range(k + 1), 2):
+        share = (sums[j] - k) / (sums[j] - sums[i])
+        if 0 <= share <= 1:
+            best = max(best, share * gains[i] + (1 - share) * gains[j])
+    return best

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from tightrope.axioms import cycle_labelling, universality
-from tightrope.axioms.refutation import Refutation
+from tightrope.axioms.universality import Refutation
 from tightrope.channels import Channel, IntegerChannel, equal, is_private, rational
 from tightrope.channels.derive import derivable
 from tightrope.channels.generality import maximally_general

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from tightrope.axioms import cycle_labelling
-from tightrope.axioms.refutation import neighbours_differ_by_one, refute_by_cycle
+from tightrope.axioms.universality import neighbours_differ_by_one, refute_by_cycle
 from tightrope.channels import is_private
 from tightrope.consumers import expected_loss
 from tightrope.errors import CheckFailed, InputError, TooLarge

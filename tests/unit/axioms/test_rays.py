@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from tightrope.axioms.refutation import all_rays, together
+from tightrope.axioms.universality import all_rays, together
 from tightrope.channels import GeometricChannel
 from tightrope.consumers import Consumer, expected_loss
 from tightrope.errors import TooLarge

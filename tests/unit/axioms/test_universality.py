@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tightrope.axioms import Refutation, universality
-from tightrope.axioms.refutation import Universal
+from tightrope.axioms.universality import Universal
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError
