@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from tightrope.channels.base import LIMITS, Channel, IntegerChannel, RuleChannel
 from tightrope.channels.compose import CascadeChannel
@@ -557,6 +558,20 @@ def allowed_ratio(epsilon: Epsilon, length: float) -> Fraction:
     if reach > LARGEST:
         return Epsilon(Fraction(LARGEST)).ratio
     return Epsilon(epsilon.multiple * Fraction(repr(float(length))), epsilon.base).ratio
+
+
+def constraint_rows(graph: AnswerGraph, epsilon: float) -> csr_array:
+    r"""Return the rows :math:`\alpha^\ell x_i - x_h \le 0` of a column x, edges both ways.
+
+    >>> from tightrope.graphs import PathPower
+    >>> constraint_rows(PathPower(2), math.log(2)).toarray().tolist()
+    [[0.5, -1.0], [-1.0, 0.5]]
+    """
+    ends, count = graph.edge_array(), 2 * graph.edge_count
+    both = np.concatenate([ends, ends[:, ::-1]])
+    alpha = np.exp(-epsilon * np.tile(graph.edge_lengths(), 2))
+    places = np.tile(np.arange(count), 2), both.T.ravel()
+    return csr_array((np.r_[alpha, -np.ones(count)], places), shape=(count, graph.size))
 
 
 def _judge(worst: Worst, epsilon: Epsilon, tolerance: float) -> PrivacyCheck:

@@ -442,13 +442,13 @@ class KroneckerChannel(RuleChannel):
         """Return row i, the outer product of the factors' rows."""
         digits = self.input_digits(i)
         self._check_row("a row", self.shape[1])
-        return _outer(map(functools.cache(lambda f, d: f.row(d)), self.factors, digits))
+        return outer(map(functools.cache(lambda f, d: f.row(d)), self.factors, digits))
 
     def column(self, o: int) -> NDArray[np.float64]:
         """Return column o, the outer product of the factors' columns."""
         digits = self.output_digits(o)
         self._check_row("a column", self.shape[0])
-        return _outer(map(functools.cache(lambda f, d: f.column(d)), self.factors, digits))
+        return outer(map(functools.cache(lambda f, d: f.column(d)), self.factors, digits))
 
     def entry(self, i: int, o: int) -> float:
         """Return one probability, the product of one entry of each factor."""
@@ -461,12 +461,12 @@ class KroneckerChannel(RuleChannel):
         self._check_row("the diagonal", self.shape[0])
         if any(factor.shape[0] != factor.shape[1] for factor in self.factors):
             return super().diagonal()
-        return _outer(map(functools.cache(lambda f: f.diagonal()), self.factors))
+        return outer(map(functools.cache(lambda f: f.diagonal()), self.factors))
 
     def column_maxima(self) -> NDArray[np.float64]:
         """Return the outer product of the factors' column maxima."""
         self._check_row("the column maxima", self.shape[1])
-        return _outer(map(functools.cache(lambda f: f.column_maxima()), self.factors))
+        return outer(map(functools.cache(lambda f: f.column_maxima()), self.factors))
 
     def column_maxima_sum(self) -> float:
         """Return the product of the factors' sums of column maxima."""
@@ -488,7 +488,8 @@ class KroneckerChannel(RuleChannel):
         return f"<KroneckerChannel of {len(shapes)}: {inside}>"
 
 
-def _outer(rows: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+def outer(rows: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the Kronecker product of vectors."""
     return functools.reduce(lambda left, right: np.multiply.outer(left, right).ravel(), rows)
 
 

@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tightrope.channels.structured import outer
 from tightrope.consumers.numerals import blamed, find_answer, to_exact, to_float
 from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.files import is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph
-from tightrope.graphs.base import LIMITS
+from tightrope.graphs.base import LIMITS, frozen
 from tightrope.graphs.products import digits_of
 from tightrope.kinds import PRIORS, forms
 from tightrope.texts import read_call, read_list
@@ -501,11 +502,7 @@ def kron(factors: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     size = math.prod(len(factor) for factor in factors)
     if size > LIMITS.row:
         raise TooLarge(f"this vector would hold {size} numbers, more than {LIMITS.row}")
-    out: NDArray[np.float64] = np.ones(1)
-    for factor in factors:
-        out = np.multiply.outer(out, factor).ravel()
-    out.flags.writeable = False
-    return out
+    return frozen(outer([np.ones(1), *factors]))
 
 
 class ProductPrior(Prior):
@@ -626,8 +623,7 @@ def _check_distribution(values: NDArray[np.float64]) -> NDArray[np.float64]:
             f"probabilities must sum to 1 (within {PRIOR_SUM_TOLERANCE:g}), "
             f"got the sum {total:.12g}"
         )
-    values.flags.writeable = False
-    return values
+    return frozen(values)
 
 
 def prior(value: Any, graph: AnswerGraph, *, folder: str | Path = ".") -> Prior:

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.channels import Channel
+from tightrope.channels.privacy import constraint_rows
 from tightrope.channels.structured import log_alpha_sum
 from tightrope.consumers import Prior, regularity
 from tightrope.epsilon import Epsilon, Level
@@ -349,24 +350,16 @@ def _program(
 ) -> tuple[float, NDArray[np.float64]]:
     """Maximise Σ_o X[rows[o], o] over ε-private channels with these outputs."""
     from scipy.optimize import linprog
-    from scipy.sparse import coo_array, eye_array, kron
+    from scipy.sparse import eye_array, kron
 
     n, r = graph.size, len(rows)
-    edges = graph.edge_array()
-    both = np.concatenate([edges, edges[:, ::-1]])
-    lengths = np.tile(graph.edge_lengths(), 2)
-    count = len(both)
-    # α^ℓ X[i,o] - X[h,o] ≤ 0 for every ordered edge; entries are numbered row by row.
-    alpha = np.exp(-float(level) * lengths)
-    places = np.tile(np.arange(count), 2), both.T.ravel()
-    one = coo_array((np.concatenate([alpha, -np.ones(count)]), places), shape=(count, n))
-    private = kron(one, eye_array(r))
+    # Entries are numbered row by row.
+    private = kron(constraint_rows(graph, float(level)), eye_array(r))
     sums = kron(eye_array(n), np.ones((1, r)))
     goal = np.zeros(n * r)
     goal[np.array(rows) * r + np.arange(r)] = -1
-    solved = linprog(
-        goal, A_ub=private, b_ub=np.zeros(count * r), A_eq=sums, b_eq=np.ones(n), method="highs"
-    )
+    below = np.zeros(private.shape[0])
+    solved = linprog(goal, A_ub=private, b_ub=below, A_eq=sums, b_eq=np.ones(n), method="highs")
     if solved.status != 0:
         raise CheckFailed(f"the linear program for rows {rows} was not solved: {solved.message}")
     matrix = np.maximum(solved.x.reshape(n, r), 0)

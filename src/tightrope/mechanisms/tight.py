@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels import ScaledPhi
+from tightrope.channels.privacy import constraint_rows
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
@@ -328,7 +329,7 @@ def candidate_test(
     if graph.is_tree:
         reason = "on a tree the candidate is a certificate for every prior"
         return Optimality("yes", certificate, utility, 0.0, None, reason)
-    margin, witness = _worst(graph, phi.alpha, certificate, pi)
+    margin, witness = _worst(graph, float(epsilon), certificate, pi)
     if margin >= -CERTIFICATE_TOLERANCE:
         reason = "the candidate is a certificate"
         return Optimality("yes", certificate, utility, margin, None, reason)
@@ -340,19 +341,12 @@ def candidate_test(
 
 
 def _worst(
-    graph: AnswerGraph, alpha: float, certificate: NDArray[np.float64], prior: NDArray[np.float64]
+    graph: AnswerGraph, epsilon: float, certificate: NDArray[np.float64], prior: NDArray[np.float64]
 ) -> tuple[float, tuple[int, NDArray[np.float64]] | None]:
     """Return the least λ·r - π_i r_i over privacy columns with sum 1, and where it is reached."""
     from scipy.optimize import linprog
-    from scipy.sparse import csr_array
 
-    ends = graph.edge_array()
-    rate = alpha ** graph.edge_lengths()
-    count = len(ends)
-    rows = np.concatenate([np.arange(2 * count)] * 2)
-    columns = np.concatenate([ends[:, 0], ends[:, 1], ends[:, 1], ends[:, 0]])
-    values = np.concatenate([np.tile(rate, 2), -np.ones(2 * count)])
-    private = csr_array((values, (rows, columns)), shape=(2 * count, graph.size))
+    private = constraint_rows(graph, epsilon)
     least, where = np.inf, None
     for i in np.flatnonzero(prior > 0):
         cost = certificate.copy()
@@ -360,7 +354,7 @@ def _worst(
         found = linprog(
             cost,
             A_ub=private,
-            b_ub=np.zeros(2 * count),
+            b_ub=np.zeros(private.shape[0]),
             A_eq=np.ones((1, graph.size)),
             b_eq=[1.0],
             method="highs",
