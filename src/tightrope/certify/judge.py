@@ -318,55 +318,44 @@ _HEADER = record(
 def check_header(told: Any) -> dict[str, Any]:
     """Return the header with its numbers read; whatever does not belong together is refused."""
     found: dict[str, Any] = _HEADER(told, "header")
-    own, consumer, certificate = found["graph"], found["consumer"], found["certificate"]
+    own, window, delta, limit = (found[name] for name in ("graph", "window", "delta", "limit"))
+    consumer, certificate = found["consumer"], found["certificate"]
     weights, proof = found["weights"]["kind"], certificate and certificate["kind"]
-    need(
-        (found["query"] is None) == (own is not None),
-        "a file names a question or holds a graph of its own, one of the two",
-    )
+    one = (found["query"] is None) == (own is not None)
+    need(one, "a file names a question or holds a graph of its own, one of the two")
     lengths = [Fraction(1)] if own is None else own["lengths"]
     need(len(lengths) == len(found["ratios"]), "there must be one ratio for each edge length")
-    sound = (
-        lengths[0] == 1 and all(a < b for a, b in pairwise(lengths[1:])) and 1 not in lengths[1:]
-    )
-    need(sound, "lengths are 1 and then the others in increasing order")
-    if found["delta"] is not None:
-        plain = weights == "dense" and found["limit"] is None and proof in (None, "multipliers")
-        need(plain and found["delta"] < 1, "δ < 1 goes with listed weights and with multipliers")
+    rising = lengths[0] == 1 and lengths[1:] == sorted(set(lengths[1:]) - {1})
+    need(rising, "lengths are 1 and then the others in increasing order")
+    plain = weights == "dense" and limit is None and proof in (None, "multipliers")
+    sound = delta is None or (plain and delta < 1)
+    need(sound, "δ < 1 goes with listed weights and with multipliers")
     need((consumer is None) == (found["expected_loss"] is None), "a loss belongs to a consumer")
     need((certificate is None) == (found["bound"] is None), "a bound belongs to a certificate")
-    need(
-        consumer is not None or (certificate is None and found["limit"] is None),
-        "a certificate or a limit needs the consumer whose loss it is about",
-    )
+    whose = consumer is not None or (certificate is None and limit is None)
+    need(whose, "a certificate or a limit needs the consumer whose loss it is about")
     named = proof is None or (proof in ("unbounded", "stretched")) == (weights == "lattice")
     need(named, "noise on a lattice has certificates of its own")
-    ends = certificate is not None and certificate["kind"] == "stretched"
-    sound = found["window"] is None or weights not in ("lattice", "scores") or ends
-    need(sound, "a window is for weights of single answers, or for the prior of noise on a line")
-    if weights == "scores":
-        bare = consumer is None and found["outputs"] is None and not found["sections"]
-        need(bare and own is None, "scores have a question, and neither lists nor a consumer")
+    single = window is None or weights not in ("lattice", "scores") or proof == "stretched"
+    need(single, "a window is for weights of single answers, or for the prior of noise on a line")
+    parts = (consumer, found["outputs"], own, found["sections"] or None)
+    bare = weights != "scores" or all(part is None for part in parts)
+    need(bare, "scores have a question, and neither lists nor a consumer")
+    weighed = certificate is not None and certificate.get("weight") is not None
+    sound = certificate is None or weighed == (limit is not None)
+    need(sound, "the weight of a limit belongs to a limit, with multipliers or a tree")
     if consumer is not None:
-        known = proof not in (None, "unbounded") or consumer["support"] is None
-        need((consumer["prior"] is not None) == known, "the consumer needs a prior")
-        need(found["limit"] is None or consumer["support"] is None, "a limit is for a prior")
-        if found["window"] is not None:
-            # Of answers outside nothing may be said but that they are impossible.
-            prior, known = consumer["prior"], consumer["support"] is None and found["limit"] is None
-            sound = known and prior is not None and prior["kind"] != "uniform"
-            named = consumer["loss"]["kind"] != "listed"
-            need(sound and named, "a window is for a prior of its own and a loss with a name")
-        prior = consumer["prior"] or {"kind": "uniform"}
-        need(
-            found["window"] is not None or prior["kind"] in ("uniform", "listed"),
-            "a prior by its name lies in a window",
-        )
-    if certificate is not None:
-        need(
-            (certificate.get("weight") is not None) == (found["limit"] is not None),
-            "the weight of a limit belongs to a limit, with multipliers or a tree",
-        )
+        prior, averse = consumer["prior"], consumer["support"] is not None
+        law = None if prior is None else prior["kind"]
+        known = proof not in (None, "unbounded") or not averse
+        need((prior is not None) == known, "the consumer needs a prior")
+        need(limit is None or not averse, "a limit is for a prior")
+        # Of answers outside a window nothing may be said but that they are impossible.
+        alone = law not in (None, "uniform") and not averse and limit is None
+        sound = window is None or (alone and consumer["loss"]["kind"] != "listed")
+        need(sound, "a window is for a prior of its own and a loss with a name")
+        inside = window is not None or law in (None, "uniform", "listed")
+        need(inside, "a prior by its name lies in a window")
     return found
 
 
@@ -377,33 +366,28 @@ def section_table(header: Mapping[str, Any], nodes: int) -> dict[str, tuple[int,
         return part is not None and part["kind"] == "listed"
 
     own = header["graph"] or {"edges": 0, "lengths": [1]}
-    weights, limit, proof = header["weights"], header["limit"], header["certificate"] or {}
+    weights, limit, proof = header["weights"], header["limit"] or {}, header["certificate"] or {}
     consumer = header["consumer"] or {"prior": None, "support": None, "loss": {"kind": "binary"}}
-    loss, attacker = consumer["loss"], None if limit is None else limit["attacker"]
-    kind, outputs, guesses = (
-        proof.get("kind"),
-        weights.get("outputs", nodes),
-        loss.get("guesses", nodes),
-    )
-    actions, arcs, ends = (
-        (attacker or {}).get("actions", nodes),
-        proof.get("arcs", 0),
-        proof.get("ends", 0),
-    )
-    wide, lengths = 1 << 511, len(own["lengths"])
+    loss, support, attacker = consumer["loss"], consumer["support"], limit.get("attacker")
+    kind, arcs, ends = proof.get("kind"), proof.get("arcs", 0), proof.get("ends", 0)
+    outputs, guesses = weights.get("outputs", nodes), loss.get("guesses", nodes)
+    actions, lengths, wide = (attacker or {}).get("actions", nodes), len(own["lengths"]), 1 << 511
     rows = nodes if header["window"] is None else header["window"]["size"]
+    priced = ends or nodes * (kind in ("multipliers", "tree", "line", "stairs"))
+    price, place = (1 << 61, 2 * nodes) if ends else (wide, nodes)
     table = {
         "edges": (2 * own["edges"], 0, nodes),
         "edge_lengths": (own["edges"] * (lengths > 1), 0, lengths),
         "weights": (nodes * outputs * (weights["kind"] == "dense"), 0, (1 << weights["bits"]) + 1),
         "factors": (nodes * (weights["kind"] == "levels"), 0, 1 << 100),
         "prior": (rows * listed(consumer["prior"]), 0, 1 << 62),
-        "support": (consumer["support"]["count"] if listed(consumer["support"]) else 0, 0, nodes),
+        "support": (support["count"] if listed(support) else 0, 0, nodes),
         "loss": (nodes * guesses * listed(loss), -wide, wide),
         "guess_of": ((ends or outputs) * consumer.get("remapped", False), 0, guesses),
         "attack": (actions * nodes * listed(attacker), -wide, wide),
-        "choices": (guesses * actions * (limit is not None and kind is not None), 0, wide),
-        "cores": (2 * guesses * (kind == "stairs"), 0, nodes),
+        "choices": (guesses * actions * (attacker is not None and kind is not None), 0, wide),
+        "prices": (priced, -price, price),
+        "cores": (2 * (ends or guesses * (kind == "stairs")), 0, place),
         "roots": (guesses * (kind == "tree"), 0, nodes),
         "cut_steps": ((nodes - 1) * (kind == "line"), 0, nodes + 1),
         "arc_guess": (arcs, 0, guesses),
@@ -412,10 +396,6 @@ def section_table(header: Mapping[str, Any], nodes: int) -> dict[str, tuple[int,
         "arc_value": (arcs, 0, wide),
         "phi": ((1 if proof.get("constant") else nodes) * (kind == "phi"), 0, 1 << 62),
     }
-    if kind in ("multipliers", "tree", "line", "stairs"):
-        table["prices"] = nodes, -wide, wide
-    if kind == "stretched":
-        table |= {"prices": (ends, -1 << 61, 1 << 61), "cores": (2 * ends, 0, 2 * nodes)}
     return {name: part for name, part in table.items() if part[0]}
 
 
@@ -1165,28 +1145,33 @@ def _block_sums(
 
 
 def convolved(kernel: Array, values: Array) -> Array:
-    """Return the middle of a convolution, from limbs so short that sums stay below 2^62.
+    """Return the middle of a convolution, as the product of two long integers.
+
+    Every number gets as many bytes as the largest sum needs (Kronecker's substitution).
 
     >>> convolved(np.array([1, 0, -1], object), np.array([1 << 70, 2, 3], object)).tolist()
     [2, -1180591620717411303421, -2]
     """
-    limb, n = (58 - len(kernel).bit_length()) // 2, len(values)
-    pieces = []
-    for array in (values, kernel):
-        sign, size = np.sign(array).astype(np.int64), np.asarray(abs(array), object)
-        count = -(-int(size.max()).bit_length() // limb)
-        need(count <= 16, "the weights are too wide to be added up")
-        cuts = (size >> limb * a & (1 << limb) - 1 for a in range(count))
-        pieces.append([cut.astype(np.int64) * sign for cut in cuts])
-    one, other = pieces
-    work = len(one) * len(other) * len(kernel) * n
-    need_work("a convolution of levels (a larger ε has fewer)", work, 1.5, 250 * n)
-    total, start = np.zeros(n, np.int64).astype(object), len(kernel) // 2
-    for place in range(len(one) + len(other) - 1 if work else 0):
-        pairs = range(max(0, place - len(other) + 1), min(place + 1, len(one)))
-        parts = (np.convolve(one[a], other[place - a])[start : start + n] for a in pairs)
-        total += sum(parts, np.zeros(n, np.int64)).astype(object) * (1 << limb * place)
-    return total
+    sizes = [len(kernel), len(values)]
+    bits = sum(int(abs(array).max()).bit_length() for array in (kernel, values))
+    width, count = (bits + min(sizes).bit_length()) // 8 + 1, sum(sizes) - 1
+    # Karatsuba's method, on digits of 30 bits; the other sums of a file take about as long each.
+    steps = max(sizes) / min(sizes) * (min(sizes) * width / 3.75) ** 1.585
+    work = "a convolution of levels (a larger ε has fewer)"
+    need_work(work, int(steps), 25, 40 * width * count)
+
+    def packed(array: Array) -> int:
+        signs = np.maximum(array, 0).tolist(), np.maximum(-array, 0).tolist()
+        more, less = (b"".join([x.to_bytes(width, "little") for x in some]) for some in signs)
+        return int.from_bytes(more, "little") - int.from_bytes(less, "little")
+
+    half = 1 << 8 * width - 1  # added to every sum, which makes it positive
+    shift = int.from_bytes(half.to_bytes(width, "little") * count, "little")
+    found = (packed(kernel) * packed(values) + shift).to_bytes(width * count, "little")
+    first = len(kernel) // 2 * width
+    places = range(first, first + len(values) * width, width)
+    sums = (int.from_bytes(found[at : at + width], "little") - half for at in places)
+    return np.array([*sums], object)
 
 
 def far_sums(levels: Sequence[int], step: int, z: Array, shift: Array, power: int) -> Array:
@@ -2099,35 +2084,30 @@ def phi_room(consumer: Consumer, y: Array) -> Array:
     graph, alpha, n = consumer.graph, consumer.file.alphas[0], consumer.n
     one = consumer.binary and len(graph.lengths) == 1
     need(one, "certificate: phi is for binary loss and edges of length 1")
-    constant, powers = len(y) == 1, [1 << 62]
-    alike = constant and graph.looks_alike
-    spheres = graph.spheres() if alike else []
-    most = len(spheres)
-    if not alike:
-        y = np.full(n, int(y[0])) if constant else y
-        most = {"ring": n // 2, "box": max(size for size, _ in graph.sides or ((0, 0),))}.get(
-            graph.form, 0
-        )
-    while len(powers) <= most and (powers[-1] or graph.form == "ring"):
+    alike, powers = len(y) == 1 and graph.looks_alike, [1 << 62]
+    if len(y) == 1 and not alike:
+        y = np.full(n, int(y[0]))
+    # No distance is longer than this: the last power goes on, if it is 0.
+    longest = max(len(graph.sides), *(size for size, _ in graph.sides)) if graph.sides else n
+    while powers[-1] and len(powers) <= longest:
         powers.append(powers[-1] * alpha >> 62)
     reached: Any
     if alike:
-        reached = int(y[0]) * sum(n_d * power for n_d, power in zip(spheres, powers, strict=False))
+        reached = int(y[0]) * sum(map(mul, graph.spheres(), powers))
     elif graph.form == "box":
         powers = [powers[0] - 1, *powers[1:], 0]  # differences stay below 2^62
         reached = box_sums(graph.sides, [width for _, width in graph.sides], powers, y)
     elif graph.form == "product":
         reached = _product_sums(graph, alpha, y)
     elif graph.form == "ring":
-        kernel = np.array([*powers[:0:-1], *powers], object)
+        half = [*powers, *[0] * n][: n // 2 + 1]
+        kernel = np.array([*half[:0:-1], *half], object)
         kernel[0] *= n % 2  # the opposite answer of an even ring is reached once
         around = np.concatenate([y[-(n // 2) :], y, y[: n // 2]]).astype(object)
         reached = convolved(kernel, around)[n // 2 : n // 2 + n]
     else:
-        far = graph.all_distances
-        need_work("the sums of phi", n * n, 150, 16 * n * n)
-        for _ in range(int(far.max())):
-            powers.append(powers[-1] * alpha >> 62)
+        far = np.minimum(graph.all_distances, len(powers) - 1)
+        need_work("the sums of phi", n * n, 150, 24 * n * n)
         reached = np.array(powers, object)[far] @ y.astype(object)
     prior = np.ones(1, object) if alike and consumer.uniform else consumer.prior
     return np.asarray(reached * consumer.prior_total - prior * (1 << (62 + consumer.bits)))
