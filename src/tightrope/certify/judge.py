@@ -856,6 +856,13 @@ class Graph:
         return np.array([[int(x * unit) for x in row] for row in rows], object), unit
 
 
+def need_names(labels: list[Hashable] | None, count: int, what: str) -> None:
+    """Stop unless labels, where there are any, name so many different things."""
+    if labels is not None:
+        need(len(labels) == count, f"labels: {len(labels)} {what} are named, not {count}")
+        need(len(set(labels)) == count, f"labels: two {what} have the same name")
+
+
 def own_graph(file: Contents) -> Graph:
     """Read the graph that a file holds: edges in order that connect all answers."""
     told = file.header["graph"]
@@ -868,9 +875,7 @@ def own_graph(file: Contents) -> Graph:
         used = np.bincount(length, minlength=len(told["lengths"]))[1:]
         need(bool((used > 0).all()), "no edge has one of the lengths")
     labels = told["labels"]
-    if labels is not None:
-        need(len(labels) == nodes, f"labels: {len(labels)} answers are named, not {nodes}")
-        need(len(set(labels)) == nodes, "labels: two answers have the same name")
+    need_names(labels, nodes, "answers")
     named = int if labels is None else labels.__getitem__
     return listed_graph(nodes, edges, length, told["lengths"], named)
 
@@ -1245,16 +1250,10 @@ class Weights:
         told = file.header["weights"]
         self.kind, self.bits = str(told["kind"]), int(told["bits"])
         self.total, self.slack = 1 << self.bits, file.header["delta"]
-        self.outputs = int(told.get("outputs", graph.nodes))
-        named = file.header["outputs"]
-        if named is None:
-            need(self.outputs == graph.nodes, "outputs without names are the answers")
-        else:
-            need(
-                len(named) == self.outputs,
-                f"labels: {len(named)} outputs are named, not {self.outputs}",
-            )
-            need(len(set(named)) == self.outputs, "labels: two outputs have the same name")
+        self.outputs, named = int(told.get("outputs", graph.nodes)), file.header["outputs"]
+        own = named is not None or self.outputs == graph.nodes
+        need(own, "outputs without names are the answers")
+        need_names(named, self.outputs, "outputs")
         if self.kind == "dense":
             return
         self.levels: list[int] = told["levels"]
@@ -1262,13 +1261,11 @@ class Weights:
         if self.kind == "radial":
             need(graph.looks_alike, "radial weights need a ring or a Hamming graph")
             return
-        need(
-            graph.form == "box" and graph.nodes <= 1 << 23,
-            "levels need a box of at most 2^23 answers",
-        )
+        box = graph.form == "box" and graph.nodes <= 1 << 23
+        need(box, "levels need a box of at most 2^23 answers")
         self.steps: list[int] = told["steps"]
-        need(len(self.steps) == len(graph.sides), "there must be one step for each side")
         self.rest_at: int = told["rest"]
+        need(len(self.steps) == len(graph.sides), "there must be one step for each side")
         need(self.rest_at < self.outputs, "the output of the rest does not exist")
 
     @cached_property
@@ -1279,10 +1276,8 @@ class Weights:
     @cached_property
     def rest(self) -> Array:
         """What each row of a rule lacks to the total."""
-        lacks: Array = self.total - box_sums(
-            self.graph.sides, self.steps, self.levels, self.factors
-        )
-        return lacks
+        held = box_sums(self.graph.sides, self.steps, self.levels, self.factors)
+        return np.asarray(self.total - held)
 
     def by_line(self) -> bool:
         """Whether the weights are a rule for answers on one line."""
@@ -1297,24 +1292,25 @@ class Weights:
                 start += block.shape[1]
             return
         need_work("listing the columns of a rule", n * n, 100)
-        for o in range(n):
-            yield o, self.column_by_rule(o)[:, None]
+        yield from ((o, self.column(o)[:, None]) for o in range(n))
 
-    def column_by_rule(self, o: int) -> Array:
-        """Return one column of a rule."""
-        if self.kind == "radial":
-            return self.by_distance(o)
-        column: Array = self.by_distance(o) * int(self.factors[o])
-        return column + self.rest if o == self.rest_at else column
+    def column(self, o: int) -> Array:
+        """Return one column, without computing any other by a rule."""
+        if self.kind == "dense":
+            return next(b[:, o - s] for s, b in self.columns() if s <= o < s + b.shape[1])
+        column = self.by_distance(o)
+        if self.kind == "levels":
+            column = column * int(self.factors[o])
+        return column + self.rest if self.kind == "levels" and o == self.rest_at else column
 
     def row(self, i: int) -> Array:
         """Return one row, without computing any other by a rule."""
         if self.kind == "dense":
             return np.concatenate([block[i] for _, block in self.columns()])
-        if self.kind == "radial":
-            return self.by_distance(i)  # distances are symmetric
-        row: Array = self.by_distance(i) * self.factors.astype(object)
-        row[self.rest_at] += self.total - sum(row.tolist())
+        row = self.by_distance(i)  # distances are symmetric
+        if self.kind == "levels":
+            row = row * self.factors.astype(object)
+            row[self.rest_at] += self.total - sum(row.tolist())
         return row
 
     def by_distance(self, i: int) -> Array:
@@ -1615,32 +1611,28 @@ class Consumer:
         self.n, self.outputs, self.weights = graph.nodes, outputs, weights
         self.answers = weights.answers
         self.bits = int((file.header["certificate"] or {"bits": 0})["bits"])
-        loss = self.told["loss"]
-        self.kind = str(loss["kind"])
-        self.binary, self.power, self.unit, self.factor = self.kind == "binary", 0, 1, 1
+        loss, prior = self.told["loss"], self.told["prior"] or {}
+        self.kind, self.guesses = str(loss["kind"]), int(loss.get("guesses", self.n))
+        self.binary = self.kind == "binary"
+        # Where ``power`` is not 0, the loss is ``factor/unit`` times that power of the distance.
+        self.power, self.unit, self.factor = 0, 1, 1
         self.effort = 1  # how much longer a loss takes than to look it up
-        self.guesses = int(loss.get("guesses", self.n))
+        degree = {"absolute": 1, "squared": 2}.get(self.kind, 0)
         if self.kind == "listed":
             self.unit = int(loss["denominator"])
             need_work("the listed losses", 0, 0, 90 * self.n * self.guesses)
         elif self.kind == "distance":
             self.power, self.unit = int(graph.is_path), graph.unit
-        elif not self.binary:
-            power = 1 if self.kind == "absolute" else 2
-            if graph.line is not None:
-                step = abs(graph.line[1]) ** power
-                self.power, self.factor, self.unit = power, step.numerator, step.denominator
-            else:
-                self.unit, self.effort = (
-                    graph.coordinates[1] ** power,
-                    1 + graph.coordinates[0].shape[1],
-                )
+        elif degree and graph.line is not None:
+            step = abs(graph.line[1]) ** degree
+            self.power, self.factor, self.unit = degree, step.numerator, step.denominator
+        elif degree:
+            numbers, unit = graph.coordinates
+            self.unit, self.effort = unit**degree, 1 + numbers.shape[1]
         self.remapped = bool(self.told["remapped"])
         need(self.remapped or outputs <= self.guesses, "an output has no guess")
-        self.uniform = self.told["prior"] is not None and self.told["prior"]["kind"] == "uniform"
-        self.prior_total = self.n if self.uniform else 1
-        if self.told["prior"] is not None and not self.uniform:
-            self.prior_total = int(self.told["prior"].get("total", 1 << 61))
+        self.uniform = prior.get("kind") == "uniform"
+        self.prior_total = self.n if self.uniform else int(prior.get("total", 1 << 61))
         if self.told["support"] is not None:
             inside = np.zeros(self.n, bool)
             inside[self.support] = True
@@ -1708,15 +1700,14 @@ class Consumer:
         weights = self.weights
         if weights.kind == "radial" and self.binary and not self.remapped:
             return 1 - Fraction(weights.levels[0], weights.total)
-        each = np.zeros(self.n, np.int64).astype(object)
+        each = np.full(self.n, weights.total if self.binary else 0, object)
         if self.binary and weights.kind == "levels" and (weights.by_line() or not self.remapped):
             shift = self.guess_of - np.arange(weights.outputs)
             depth = np.minimum(-(-abs(shift) // weights.steps[0]), len(weights.levels) - 1)
             right = np.array(weights.levels, object)[depth] * weights.factors
-            np.add.at(each, self.guess_of, right)
+            np.subtract.at(each, self.guess_of, right)
             last = int(self.guess_of[weights.rest_at])
-            each[last] += weights.rest[last]
-            each = weights.total - each
+            each[last] -= weights.rest[last]
         elif self.power and weights.by_line():
             shift = self.guess_of - np.arange(weights.outputs)
             sums = far_sums(weights.levels, weights.steps[0], weights.factors, shift, self.power)
@@ -1726,14 +1717,13 @@ class Consumer:
             work = 1 if self.binary else self.n * weights.outputs * self.effort
             need_work("adding up the losses", work, 150)
             for start, block in weights.columns():
-                for o in range(block.shape[1]):
-                    guess = int(self.guess_of[start + o])
-                    if self.binary:
-                        each[guess] += int(block[guess, o])
-                    else:
-                        each += self.losses(guess) * block[:, o].astype(object)
-            if self.binary:
-                each = weights.total - each
+                guesses = self.guess_of[start : start + block.shape[1]]
+                if self.binary:
+                    right = block[guesses, np.arange(len(guesses))]
+                    np.subtract.at(each, guesses, right.astype(object))
+                    continue
+                for o, guess in enumerate(guesses.tolist()):
+                    each += self.losses(guess) * block[:, o].astype(object)
         if self.told["support"] is not None:
             return Fraction(max(each[self.support].tolist()), weights.total * self.unit)
         found = sum((each * self.prior).tolist())
@@ -1850,9 +1840,7 @@ class LimitedCosts(Consumer):
     """
 
     def __init__(self, consumer: Consumer) -> None:
-        self.file, self.graph, self.weights = consumer.file, consumer.graph, consumer.weights
-        self.n, self.guesses, self.bits = consumer.n, consumer.guesses, consumer.bits
-        self.effort = consumer.effort
+        vars(self).update(vars(consumer))  # but for the costs, all is the consumer's
         self.consumer, self.limit = consumer, self.file.header["limit"]
         self.prior_total, self.binary, self.power = 1, False, 0
         self.attack, self.parts = consumer.prior, consumer.prior_total

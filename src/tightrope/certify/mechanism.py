@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tightrope.certify.judge import (
     File,
@@ -152,9 +152,40 @@ Made = TypeVar("Made", bound="MechanismFile")
 
 
 class MechanismFile:
-    """The bytes of a mechanism, of whatever kind."""
+    """The bytes of a mechanism, of whatever kind.
 
-    _file: File
+    Parameters
+    ----------
+    source
+        The path of a file, or its bytes.
+
+    Attributes
+    ----------
+    neighbours
+        The neighbour relation.
+    epsilon, ratio, delta
+        The privacy level, and the p/q that stands for it.
+    kind, bits, total
+        The kind of weights, and the sum :math:`2^{bits}` of every row.
+    """
+
+    def __init__(self, source: str | os.PathLike[str] | bytes) -> None:
+        try:
+            self._file = File(source)
+            header = self._file.header
+            self.kind, self.bits = str(header["weights"]["kind"]), int(header["weights"]["bits"])
+            self.neighbours, self.total = str(header["neighbours"]), 1 << self.bits
+            self._read(header)
+            self.epsilon = Epsilon(header["epsilon"]["multiple"], header["epsilon"]["base"])
+        except Refused as refused:
+            name = "the mechanism" if isinstance(source, bytes) else str(source)
+            raise InputError(f"{name}: {refused}") from None
+        self.ratio: Fraction = header["ratios"][0]
+        self.delta: Fraction = header["delta"] or Fraction(0)
+
+    def _read(self, header: dict[str, Any]) -> None:
+        """Read what a header says about this kind of mechanism."""
+        raise NotImplementedError
 
     @functools.cached_property
     def digest(self) -> str:
@@ -176,10 +207,25 @@ class Mechanism(MechanismFile):
     Nothing but the header is read before it is asked for. Reading is not checking: use
     :func:`~tightrope.certify.verify`.
 
-    Parameters
+    Attributes
     ----------
-    source
-        The path of a file, or its bytes.
+    header
+        The header as it stands in the file.
+    is_named
+        Whether the file names a question; else it holds a graph of its own.
+    expected_loss, bound
+        What the file states of its loss, and of the loss (or what else is least) of every such
+        mechanism.
+    graph
+        Who is whose neighbour, as the judge reads it; the part in the window where one is.
+    shape
+        Number of answers and number of outputs.
+    window
+        The nodes that have rows of their own, where others count as the nearest of them.
+    noise
+        The layers of noise on a lattice, ``None`` for other mechanisms.
+    moved
+        The largest share of probability that rounding moved, where this was just made.
 
     Examples
     --------
@@ -194,61 +240,41 @@ class Mechanism(MechanismFile):
     def __init__(
         self, source: str | os.PathLike[str] | bytes, *, moved: float | None = None
     ) -> None:
-        #: The largest share of probability that rounding moved, where this was just made.
         self.moved = moved
-        self._start, self._nodes = 0, 0
-        try:
-            self._file = File(source)
-            header = self._file.header
-            need(
-                header["weights"]["kind"] != "scores",
-                "this mechanism answers from the scores of a whole table: it has no rows",
-            )
-            weights = read_weights(self._file, derived_graph)
-            #: The layers of noise on a lattice, ``None`` for other mechanisms.
-            self.noise = weights if isinstance(weights, LatticeWeights) else None
-            if isinstance(weights, Weights):
-                self._listed_weights, self._graph = weights, weights.graph
-                if header["window"] is not None:
-                    self._start, self._nodes = header["window"]["start"], weights.answers
-            else:
-                named = named_query(header["query"], header["neighbours"]).graph
-                self._graph = Graph("lattice", named.size, label=named.label)
-            self.epsilon = Epsilon(header["epsilon"]["multiple"], header["epsilon"]["base"])
-        except Refused as refused:
-            name = "the mechanism" if isinstance(source, bytes) else str(source)
-            raise InputError(f"{name}: {refused}") from None
-        self.ratio: Fraction = header["ratios"][0]
-        self.delta: Fraction = header["delta"] or Fraction(0)
+        super().__init__(source)
 
-    # -- what the header says -------------------------------------------------------------
+    def _read(self, header: dict[str, Any]) -> None:
+        whole = "this mechanism answers from the scores of a whole table: it has no rows"
+        need(self.kind != "scores", whole)
+        self.header, self.is_named = self._file.told, header["query"] is not None
+        self.expected_loss: Fraction | None = header["expected_loss"]
+        self.bound: Fraction | None = header["bound"]
+        weights = read_weights(self._file, derived_graph)
+        self.noise, self.window, self._start = None, None, 0
+        if isinstance(weights, LatticeWeights):
+            named = named_query(header["query"], self.neighbours).graph
+            self.noise, self.graph = weights, Graph("lattice", named.size, label=named.label)
+            self.shape = named.size, named.size
+            return
+        self._listed_weights, self.graph = weights, weights.graph
+        self.shape = weights.answers, weights.outputs
+        if header["window"] is not None:
+            self._start = header["window"]["start"]
+            self.window = range(self._start, self._start + self.graph.nodes)
 
-    @property
-    def header(self) -> dict[str, Any]:
-        """The header as it stands in the file."""
-        return self._file.told
-
-    @property
-    def is_named(self) -> bool:
-        """Whether the file names a question; else it holds a graph of its own."""
-        return self._file.header["query"] is not None
+    # -- the question ---------------------------------------------------------------------
 
     @property
     def query(self) -> str:
         """The canonical text of the question, or what a graph of one's own is called."""
         return self.question.text
 
-    @property
-    def neighbours(self) -> str:
-        """The neighbour relation."""
-        return str(self._file.header["neighbours"])
-
     @functools.cached_property
     def question(self) -> Query:
         """The question that the file names, or the graph that it holds."""
         if self.is_named:
             return named_query(self._file.header["query"], self.neighbours)
-        graph = self._graph
+        graph = self.graph
         own = ExplicitGraph(
             graph.edges,
             lengths=[float(graph.lengths[which]) for which in graph.length.tolist()],
@@ -272,43 +298,6 @@ class Mechanism(MechanismFile):
             return self.is_named and canonical_text(question) == self.query
         return self.question.graph.difference(question.graph) is None
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of answers and number of outputs."""
-        nodes = self._nodes or self._graph.nodes
-        return nodes, nodes if self.noise is not None else self._weights.outputs
-
-    @property
-    def window(self) -> range | None:
-        """The nodes that have rows of their own; others count as the nearest of them."""
-        last = self._start + self._graph.nodes
-        return range(self._start, last) if self._nodes else None
-
-    @property
-    def kind(self) -> str:
-        """``dense`` for listed weights, ``levels``, ``radial`` or ``lattice`` for a rule."""
-        return self.noise.kind if self.noise is not None else self._weights.kind
-
-    @property
-    def bits(self) -> int:
-        """Logarithm of the total of a row."""
-        return int(self._file.header["weights"]["bits"])
-
-    @property
-    def total(self) -> int:
-        """The sum of every row."""
-        return 1 << self.bits
-
-    @property
-    def expected_loss(self) -> Fraction | None:
-        """The stated expected loss."""
-        return self._file.header["expected_loss"]  # type: ignore[no-any-return]
-
-    @property
-    def bound(self) -> Fraction | None:
-        """The stated lower bound of the loss (or what else is least) of every such mechanism."""
-        return self._file.header["bound"]  # type: ignore[no-any-return]
-
     # -- weights and labels ---------------------------------------------------------------
 
     @property
@@ -319,22 +308,25 @@ class Mechanism(MechanismFile):
             )
         return self._listed_weights
 
-    @property
-    def graph(self) -> Graph:
-        """Who is whose neighbour, as the judge reads it; the part in the window where one is."""
-        return self._graph
-
     def row_weights(self, i: int) -> NDArray[Any]:
         """Return the integer weights of the outputs when the true answer is node i."""
         if not 0 <= i < self.shape[0]:
             raise InputError(f"row must be in 0 … {self.shape[0] - 1}, got {i}")
-        row = min(max(int(i) - self._start, 0), self._graph.nodes - 1)
+        row = int(self._rows([i])[0])
         try:
             if self._listed is None:
                 return self._weights.row(row)
             return np.concatenate([block[row] for block in self._listed])
         except Refused as refused:
             raise InputError(f"the mechanism: {refused}") from None
+
+    def _rows(self, nodes: ArrayLike) -> NDArray[np.int64]:
+        """Return the rows of some answers: those outside a window count as the nearest in it."""
+        return np.asarray(np.clip(np.asarray(nodes) - self._start, 0, self.graph.nodes - 1))
+
+    def column_weights(self, o: int) -> NDArray[Any]:
+        """Return the integer weights of output o, in a window one for each of its answers."""
+        return self._weights.column(o)
 
     @functools.cached_property
     def _listed(self) -> list[NDArray[Any]] | None:
@@ -358,13 +350,13 @@ class Mechanism(MechanismFile):
     def input_label(self, i: int) -> Hashable:
         """Return the answer that row i stands for."""
         self._check_place(i, self.shape[0])
-        return self._graph.label(int(i) - self._start)
+        return self.graph.label(int(i) - self._start)
 
     def output_label(self, o: int) -> Hashable:
         """Return what is reported for output o."""
         self._check_place(o, self.shape[1])
         listed: list[Hashable] | None = self._file.header["outputs"]
-        return self._graph.label(int(o)) if listed is None else listed[int(o)]
+        return self.graph.label(int(o)) if listed is None else listed[int(o)]
 
     def guess(self, answer: Hashable) -> Hashable:
         """Return what the consumer for whom the file is made takes a released answer for.
@@ -408,7 +400,7 @@ class Mechanism(MechanismFile):
             return UnboundedNoise(self.question.graph, self.epsilon, self.noise.lattice.core)
         # Rules have wide integers, which take their time in a matrix.
         most = LIMITS.matrix // 10 if self.kind == "dense" else 1 << 16
-        if self._nodes or self.shape[0] * self.shape[1] > most:
+        if self.window is not None or self.shape[0] * self.shape[1] > most:
             return _RuleChannel(self)
         weights = np.concatenate([block for _, block in self.column_blocks()], axis=1)
         inputs = [self.input_label(i) for i in range(self.shape[0])]
@@ -440,29 +432,26 @@ class _RuleChannel(RuleChannel):
     def row(self, i: int) -> NDArray[np.float64]:
         """Return row i in floats."""
         self._check_input(i)
-        rule = self.mechanism._weights
-        if rule.kind == "levels":
-            levels, factors, rest = self._rule
-            row = levels[rule.depths(int(i))] * factors
-            row[rule.rest_at] += rest[i]
-            return row
-        return (self.mechanism.row_weights(i).astype(object) / self.mechanism.total).astype(float)
+        rule, own = self.mechanism._weights, self.mechanism
+        if rule.kind != "levels":
+            return (own.row_weights(i).astype(object) / own.total).astype(float)
+        (levels, factors, rest), at = self._rule, int(own._rows([i])[0])
+        row = levels[rule.depths(at)] * factors
+        row[rule.rest_at] += rest[at]
+        return row
 
     def column(self, o: int) -> NDArray[np.float64]:
         """Return column o in floats."""
         self._check_output(o)
-        weights = self.mechanism._weights
-        if weights.kind == "levels":
+        self._check_row("a column", self.shape[0])
+        rule, own = self.mechanism._weights, self.mechanism
+        if rule.kind == "levels":
             levels, factors, rest = self._rule
-            column: NDArray[np.float64] = levels[weights.depths(int(o))] * factors[o]
-            return column + rest if o == weights.rest_at else column
-        blocks = self.mechanism.column_blocks()
-        found = next(b[:, o - s] for s, b in blocks if s <= o < s + b.shape[1])
-        window = self.mechanism.window
-        if window is not None:
-            self._check_row("a column", self.shape[0])
-            found = found[np.clip(np.arange(self.shape[0]) - window.start, 0, len(window) - 1)]
-        return (found.astype(object) / self.mechanism.total).astype(float)
+            column = levels[rule.depths(int(o))] * factors[o]
+            column = column + rest if o == rule.rest_at else column
+        else:
+            column = (own.column_weights(o).astype(object) / own.total).astype(float)
+        return np.asarray(column[own._rows(np.arange(self.shape[0]))])
 
     def input_label(self, i: int) -> Hashable:
         """Return the answer that row i stands for."""

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.certify.judge import File, Refused, falling_levels, score_question
+from tightrope.certify.judge import File, Refused, falling_levels, need, score_question
 from tightrope.certify.make import encode, plain_header
 from tightrope.certify.mechanism import Mechanism, MechanismFile, checked
 from tightrope.epsilon import Epsilon, Level
@@ -57,21 +57,10 @@ class ScoreMechanism(MechanismFile):
     (2, Fraction(2, 1), True)
     """
 
-    def __init__(self, source: str | os.PathLike[str] | bytes) -> None:
-        try:
-            self._file = File(source)
-            header = self._file.header
-            if header["weights"]["kind"] != "scores":
-                raise Refused("this is not a mechanism by scores")
-            self.query, self.neighbours = str(header["query"]), str(header["neighbours"])
-            self.rank, self.values, self.steps = score_question(self.query, self.neighbours)
-            self.epsilon = Epsilon(header["epsilon"]["multiple"], header["epsilon"]["base"])
-        except Refused as refused:
-            name = "the mechanism" if isinstance(source, bytes) else str(source)
-            raise InputError(f"{name}: {refused}") from None
-        self.ratio: Fraction = header["ratios"][0]
-        self.bits = int(header["weights"]["bits"])
-        self.delta = Fraction(0)
+    def _read(self, header: dict[str, Any]) -> None:
+        need(self.kind == "scores", "this is not a mechanism by scores")
+        self.query = str(header["query"])
+        self.rank, self.values, self.steps = score_question(self.query, self.neighbours)
 
     def guess(self, answer: Hashable) -> Hashable:
         """Return the answer: there is no remap."""

@@ -591,7 +591,7 @@ def _credible(
             f"{len(chances)}"
         )
     unit = math.lcm(*(chance.denominator for chance in chances))
-    column = _column(mechanism, place)
+    column = mechanism.column_weights(place).tolist()
     if mechanism.window is not None:
         start, last = mechanism.window[0], len(column) - 1
         column = [column[min(max(i - start, 0), last)] for i in range(len(chances))]
@@ -634,13 +634,6 @@ def _shortest_run(masses: list[tuple[Fraction, int]], wanted: Fraction) -> tuple
             best = this if best is None else min(best, this)
     assert best is not None
     return best[2], best[3]
-
-
-def _column(mechanism: Mechanism, o: int) -> list[int]:
-    if mechanism.kind != "dense":
-        return list(mechanism._weights.column_by_rule(o).tolist())
-    blocks = mechanism.column_blocks()
-    return next(b[:, o - s].tolist() for s, b in blocks if s <= o < s + b.shape[1])
 
 
 # -- labels -----------------------------------------------------------------------------------
