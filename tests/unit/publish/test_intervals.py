@@ -14,7 +14,7 @@ from tightrope.certify import Mechanism, by_score, certify
 from tightrope.channels import Channel, GeometricChannel, ScaledPhi, UnboundedNoise
 from tightrope.errors import InputError
 from tightrope.graphs import Clique, Cycle
-from tightrope.mechanisms import mechanism as named
+from tightrope.mechanisms import geometric as geometric_channel
 from tightrope.publish.intervals import (
     confidence_set,
     exact_chance,
@@ -26,8 +26,7 @@ from tightrope.publish.intervals import (
 
 
 def geometric(text: str, epsilon: str) -> Mechanism:
-    return certify(named(f"geometric:{text}").build(tr.query(text).graph, tr.Epsilon.of(epsilon)),
-                   text, epsilon)  # fmt: skip
+    return certify(geometric_channel(tr.query(text).graph, epsilon), text, epsilon)
 
 
 def designed(text: str, epsilon: str, **consumer: str) -> Mechanism:
