@@ -74,7 +74,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import accumulate, combinations, pairwise
+from itertools import accumulate, combinations, pairwise, permutations
 from math import ceil, comb, factorial, inf, lcm, log2, nextafter, prod
 from operator import mul
 from typing import Any, BinaryIO
@@ -1056,23 +1056,18 @@ def histogram_graph(people: int, classes: int, change: bool, absent: bool) -> Gr
         "question: this histogram is too large",
     )
 
-    def filled(left: int, parts: int) -> Iterator[tuple[int, ...]]:
-        if parts == 1:
-            yield (left,)
-        else:
-            for first in range(left + 1):
-                yield from ((first, *rest) for rest in filled(left - first, parts - 1))
-
-    vectors = list(filled(people, bins))
+    # Bars between the people: the places of the bars and the counts have the same order.
+    places = combinations(range(people + bins - 1), bins - 1)
+    bars = ((-1, *some, people + bins - 1) for some in places)
+    vectors = [tuple(b - a - 1 for a, b in pairwise(ends)) for ends in bars]
     place = {vector: i for i, vector in enumerate(vectors)}
-    pairs = [move for move in combinations(range(bins), 2) if change or bins - 1 in move]
-    found = set()
+    moves = [move for move in permutations(range(bins), 2) if change or bins - 1 in move]
+    found = []
     for i, vector in enumerate(vectors):
-        for give, take in [*pairs, *(pair[::-1] for pair in pairs)]:
+        for give, take in moves:
             moved = list(vector)
-            moved[give] -= 1
-            moved[take] += 1
-            found.add((i, place.get(tuple(moved), i)))
+            moved[give], moved[take] = moved[give] - 1, moved[take] + 1
+            found.append((i, place.get(tuple(moved), i)))
     edges = np.array(sorted(pair for pair in found if pair[0] < pair[1]), np.int64).reshape(-1, 2)
     label = [vector[:classes] for vector in vectors].__getitem__
     return listed_graph(len(vectors), edges, edges[:, 0] * 0, [Fraction(1)], label)
@@ -1407,7 +1402,11 @@ class Weights:
         for first, ends, a, b, which in compared(self.graph, block):
             p, q = self.ratios[which]
             for k, o in np.argwhere(exceeds(a, b, p, q))[:1].tolist():
-                i, h = breach_ends(self.graph, ends, k, a[:, o])
+                i, h = (k, -1) if ends is None else ends[k].tolist()
+                if ends is None:  # the smallest of its neighbours
+                    nodes = np.arange(self.graph.nodes)
+                    near = np.flatnonzero(self.graph.ratio_of(nodes * 0 + k, nodes) >= 0)
+                    h = int(near[a[near, o].argmin()])
                 one, other = int(block[i, first + o]), int(block[h, first + o])
                 return (
                     f"privacy: output {start + first + o} weighs {one} in row {i} and {other} in "
@@ -1438,15 +1437,6 @@ def compared(graph: Graph, block: Array) -> Iterator[tuple[int, Array | None, Ar
         for at in range(0, len(mine), step):
             for ends in (mine[at : at + step], mine[at : at + step, ::-1]):
                 yield 0, ends, block[ends[:, 0]], block[ends[:, 1]], which
-
-
-def breach_ends(graph: Graph, ends: Array | None, k: int, column: Array) -> tuple[int, int]:
-    """Return the two answers of row k of a comparison: by rule, its smallest neighbour."""
-    if ends is not None:
-        return int(ends[k, 0]), int(ends[k, 1])
-    nodes = np.arange(graph.nodes)
-    near = np.flatnonzero(graph.ratio_of(np.full(graph.nodes, k), nodes) >= 0)
-    return k, int(near[column[near].argmin()])
 
 
 # -- prices on trees and lines ------------------------------------------------------------

@@ -55,7 +55,7 @@ from tightrope.certify.weights import (
     rule_weights,
 )
 from tightrope.channels import Channel, UnboundedNoise
-from tightrope.channels.privacy import allowed_ratio
+from tightrope.channels.privacy import allowed_ratio, is_private
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import AnswerGraph
@@ -698,7 +698,12 @@ def _add_weights(
         power = {"absolute": 1, "squared": 2}.get(name, 0)
         found = rule_weights(channel, graph, draft.level, power)
     if found is None:
-        found = round_channel(channel, graph, [Fraction(told) for told in header["ratios"]])
+        ratios = [Fraction(told) for told in header["ratios"]]
+        try:
+            found = round_channel(channel, graph, ratios)
+        except CheckFailed as failed:
+            proof = is_private(channel, draft.answers, draft.level, tolerance=0)
+            raise CheckFailed(str(failed if proof else proof)) from None
     draft.add("weights", (found.fields, found.sections))
     kept = range(graph.nodes) if found.kept is None else found.kept.tolist()
     same = len(kept) == graph.nodes

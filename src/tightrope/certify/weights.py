@@ -11,8 +11,7 @@ r"""Integer weights that are exactly private: a matrix of floats rounded, or a r
 3. What a row then lacks to T goes to one output. T' is chosen so small that this rest hardly
    varies between rows, so it is a private column itself, and a sum of private columns is private.
 
-How much probability moved is measured; more than ``MOVED_LIMIT`` is a refusal that names the
-pair of rows that makes it necessary.
+How much probability moved is measured; more than ``MOVED_LIMIT`` is a refusal.
 
 Mechanisms too large to list have a rule.
 
@@ -51,7 +50,6 @@ from tightrope.certify.judge import (
     Graph,
     Refused,
     box_sums,
-    breach_ends,
     compared,
     exceeds,
     falling_levels,
@@ -125,8 +123,8 @@ def round_channel(
     >>> round_channel(Channel([[1.0, 0.0], [0.5, 0.5]]), pair, [Fraction(2)])
     Traceback (most recent call last):
     ...
-    tightrope.errors.CheckFailed: not private: output 1 has probability 0.5 in row 1 and 0 in the
-    neighbouring row 0, a ratio of inf where 2 is allowed
+    tightrope.errors.CheckFailed: rounding to integers would move 0.25 of the probability, more
+    than 1e-09
     """
     if channel.shape[0] * channel.shape[1] > LISTED_WEIGHTS:
         raise TooLarge(
@@ -134,9 +132,8 @@ def round_channel(
             "only mechanisms with a rule can be this large"
         )
     if isinstance(channel, IntegerChannel):
-        breach = _worst(channel.weights, graph, ratios, channel.total)
-        if breach:
-            raise CheckFailed(breach)
+        if not _private(channel.weights, graph, ratios):
+            raise CheckFailed("the integers are not private as they stand")
         if channel.total.bit_count() == 1:
             return as_they_are(channel)
     wanted = channel.matrix()
@@ -153,7 +150,8 @@ def round_channel(
         _close(weights, graph, ratios)
         sums = weights.sum(axis=1, dtype=object)
         spread = int(sums.max() - sums.min())
-        if reserve and _flat_enough(total - sums, graph, ratios):
+        rest = total - sums
+        if reserve and rest.min() >= 0 and _private(rest[:, None], graph, ratios):
             break
         # ρ may vary by (p-q)/q of itself; twice that and more, because the next rounding differs.
         noise = 16 * 4**attempt * len(kept)
@@ -166,11 +164,10 @@ def round_channel(
     weights[:, at] += np.where(rest > 0, rest, 0).astype(np.int64)
     moved = float(np.maximum(weights / total - wanted, 0).sum(axis=1).max())
     fits = moved <= MOVED_LIMIT and (weights.sum(axis=1, dtype=object) == total).all()
-    if not fits or _worst(weights, graph, ratios, total):
+    if not (fits and _private(weights, graph, ratios)):
+        limit = f"more than {MOVED_LIMIT:g}"
         raise CheckFailed(
-            _worst(wanted, graph, ratios, 1)
-            or f"rounding to integers would move {moved:.3g} of the probability, more than "
-            f"{MOVED_LIMIT:g}"
+            f"rounding to integers would move {moved:.3g} of the probability, {limit}"
         )
     return _listed(weights, bits, kept, moved)
 
@@ -185,10 +182,6 @@ def as_they_are(channel: Channel) -> WholeWeights:
 
 def _floor(wanted: NDArray[np.float64], total: int, constant: int) -> NDArray[np.int64]:
     return np.floor(wanted * float(total)).astype(np.int64) + constant
-
-
-def _flat_enough(rest: NDArray[Any], graph: Graph, ratios: list[Fraction]) -> bool:
-    return bool(rest.min() >= 0) and _worst(rest[:, None], graph, ratios, 1) is None
 
 
 def _times(w: NDArray[np.int64], p: Any, q: Any) -> NDArray[np.int64]:
@@ -234,29 +227,9 @@ def _close(
         columns = np.concatenate(changed)
 
 
-def _worst(weights: NDArray[Any], graph: Graph, ratios: list[Fraction], total: int) -> str | None:
-    """Describe the breach with the largest excess, or return nothing."""
-    worst, said = 0.0, None
-    for first, ends, a, b, which in compared(graph, weights):
-        ratio = ratios[which]
-        over = np.asarray(a, np.float64) - np.asarray(b, np.float64) * float(ratio)
-        if a.dtype == np.float64:
-            over[over <= 1e-15] = 0  # the rounding of floats
-        else:
-            bad = exceeds(a, b, ratio.numerator, ratio.denominator)
-            over = np.where(bad, np.maximum(over, 1e-9), 0.0)
-        k, o = map(int, np.unravel_index(int(over.argmax()), over.shape))
-        if over[k, o] > worst:
-            worst = float(over[k, o])
-            i, h = breach_ends(graph, ends, k, a[:, o])
-            one, other = (float(Fraction(weights[row, first + o]) / total) for row in (i, h))
-            times = f"{one / other:.9g}" if other else "inf"
-            said = (
-                f"not private: output {first + o} has probability {one:.9g} in row {i} and "
-                f"{other:.9g} in the neighbouring row {h}, a ratio of {times} where "
-                f"{float(ratio):.9g} is allowed"
-            )
-    return said
+def _private(weights: NDArray[Any], graph: Graph, ratios: list[Fraction]) -> bool:
+    sides = ((a, b, ratios[which]) for _, _, a, b, which in compared(graph, weights))
+    return not any(exceeds(a, b, r.numerator, r.denominator).any() for a, b, r in sides)
 
 
 #: Logarithm of the first level; the sum of all factors stays below twice that power.
