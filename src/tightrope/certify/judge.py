@@ -109,15 +109,20 @@ def need_work(what: str, steps: int, nanoseconds: float = 10, size: int = 0) -> 
 # -- the header: what may stand in it -----------------------------------------------------
 
 
-def whole(low: int, high: int) -> Rule:
-    """Take a whole number in ``low <= x < high``."""
+def taken(what: str, sound: Callable[[Any], bool]) -> Rule:
+    """Take what a condition holds for, and say of anything else what it must be."""
 
-    def rule(value: Any, where: str) -> int:
-        sound = type(value) is int and low <= value < high
-        need(sound, f"{where} must be a whole number from {low} to below 2^{high.bit_length()}")
-        return int(value)
+    def rule(value: Any, where: str) -> Any:
+        need(sound(value), f"{where} must be {what}")
+        return value
 
     return rule
+
+
+def whole(low: int, high: int) -> Rule:
+    """Take a whole number in ``low <= x < high``."""
+    what = f"a whole number from {low} to below 2^{high.bit_length()}"
+    return taken(what, lambda value: type(value) is int and low <= value < high)
 
 
 def fraction(above: int | None = None, digits: int = 1300) -> Rule:
@@ -137,24 +142,11 @@ def fraction(above: int | None = None, digits: int = 1300) -> Rule:
 
 def word(*allowed: str) -> Rule:
     """Take one of several words."""
-
-    def rule(value: Any, where: str) -> str:
-        need(value in allowed, f"{where} must be {' or '.join(allowed)}")
-        return str(value)
-
-    return rule
+    return taken(" or ".join(allowed), lambda value: value in allowed)
 
 
-def text(value: Any, where: str) -> str:
-    """Take a text of 1 to 1000 characters."""
-    need(isinstance(value, str) and 0 < len(value) <= 1000, f"{where} must be a short text")
-    return str(value)
-
-
-def flag(value: Any, where: str) -> bool:
-    """Take true or false."""
-    need(isinstance(value, bool), f"{where} must be true or false")
-    return bool(value)
+text = taken("a short text", lambda value: isinstance(value, str) and 0 < len(value) <= 1000)
+flag = taken("true or false", lambda value: isinstance(value, bool))
 
 
 def listing(rule: Rule, least: int, most: int) -> Rule:
@@ -698,11 +690,6 @@ class Graph:
             need(self.connected(), "the graph is not connected")
 
     @property
-    def box(self) -> tuple[tuple[int, int], ...] | None:
-        """The sides of a box, ``None`` for other graphs."""
-        return self.sides if self.form == "box" else None
-
-    @property
     def is_path(self) -> bool:
         """Whether the answers stand in a row."""
         return self.form == "box" and len(self.sides) == 1 and self.sides[0][1] == 1
@@ -752,8 +739,13 @@ class Graph:
             found = [a + b for a, b in zip([*found, 0], more, strict=True)]
         return found
 
-    def gaps(self, i: int, steps: Sequence[int] | None = None) -> Array:
-        """Return ``max ⌈|i_k - o_k| / step_k⌉`` (a sum in products) from node i to all o."""
+    def distances_from(self, i: int, steps: Sequence[int] | None = None) -> Array:
+        """Return the distances from node i to all o, in listed graphs over :attr:`unit`.
+
+        These are ``max ⌈|i_k - o_k| / step_k⌉`` (a sum in products), with the widths as steps.
+        """
+        if self.form == "list":
+            return np.asarray(self.all_distances[i])
         need_work("one row of distances", 0, 0, 16 * self.nodes)
         if self.form == "ring":
             away = abs(np.arange(self.nodes) - i)
@@ -765,10 +757,6 @@ class Graph:
             joined = np.maximum if self.form == "box" else np.add
             far = joined(far[:, None], gap[None, :]).ravel()
         return far
-
-    def distances_from(self, i: int) -> Array:
-        """Return the distances from node i, over :attr:`unit`."""
-        return np.asarray(self.all_distances[i]) if self.form == "list" else self.gaps(i)
 
     @cached_property
     def unit(self) -> int:
@@ -1315,7 +1303,7 @@ class Weights:
     def depths(self, i: int) -> Array:
         """Return for every node which level it has seen from node i."""
         steps = self.steps if self.kind == "levels" else None
-        return np.minimum(self.graph.gaps(i, steps), len(self.levels) - 1)
+        return np.minimum(self.graph.distances_from(i, steps), len(self.levels) - 1)
 
     def proved(self) -> str:
         """Return what was checked, where nothing is wrong."""
@@ -2197,42 +2185,31 @@ class Lattice:
         k, each = self.parts, self.layers(count)
         if loss == "binary":
             return [each[0] - 1, *each[1:]]
-        shown, line = k - self.hidden, self.form == "line"
-        if loss == "distance" and not line:
+        if loss == "distance" and self.form != "line":
             return [t * n for t, n in enumerate(each)]
-        if line:
-            balls = [0, *(self.core_sums(loss, self.core + t * self.width) for t in range(count))]
-        elif self.form == "cube":
-            ones = ((2 * t + 1) ** (k - 1) * t * (t + 1) * k for t in range(count))
-            both = [one * (2 * t + 1) // 3 for t, one in enumerate(ones)]
-            balls = [
-                0,
-                *(3 * x // (2 * t + 1) if loss == "absolute" else x for t, x in enumerate(both)),
-            ]
-        elif self.form == "range":
-
-            def cube(m: int) -> int:
-                return int(k * m**k * (m * m - 1) * (2 if loss == "absolute" else m) // 6)
-
-            balls = [0, *(cube(t + 1) - cube(t) for t in range(count))]
-        elif loss == "absolute":
+        if self.form in ("line", "cube", "range"):
+            balls = [0, *(self.lost_within(loss, t) for t in range(count))]
+            return [b - a for a, b in pairwise(balls)]
+        shown = k - self.hidden
+        if loss == "absolute":
             return [shown * ((2 - (self.form == "cross")) * t * n // k) for t, n in enumerate(each)]
-        elif self.form == "cross":
-            top = [0, *(2 * k * comb(k, j) for j in range(k + 1))]
-            return _series(top, k + 2, count)
-        else:
-            need_work("the losses of a lattice", count * k, 4000)
-            return [shown * _square_sum(k, t) for t in range(count)]
-        return [b - a for a, b in pairwise(balls)]
+        if self.form == "cross":
+            return _series([0, *(2 * k * comb(k, j) for j in range(k + 1))], k + 2, count)
+        need_work("the losses of a lattice", count * k, 4000)
+        return [shown * _square_sum(k, t) for t in range(count)]
 
-    def core_sums(self, loss: str, reach: int) -> int:
-        """Return the sum of a loss over the points -reach … reach of a line."""
-        if loss == "squared":
-            return reach * (reach + 1) * (2 * reach + 1) // 3
-        whole, rest = divmod(reach, self.width if loss == "distance" else 1)
-        return (self.width if loss == "distance" else 1) * whole * (whole + 1) + 2 * rest * (
-            whole + 1
-        )
+    def lost_within(self, loss: str, t: int) -> int:
+        """Return the sum of a loss over all points of a line, cube or range up to distance t."""
+        k, r = self.parts, self.core + t * self.width
+        if self.form == "range":
+            ends = ((m, 2 if loss == "absolute" else m) for m in (t, t + 1))
+            less, more = (k * m**k * (m * m - 1) * times // 6 for m, times in ends)
+            return int(more - less)
+        if loss == "distance":
+            whole, rest = divmod(r, self.width)
+            return (self.width * whole + 2 * rest) * (whole + 1)
+        side = r * (r + 1) if loss == "absolute" else r * (r + 1) * (2 * r + 1) // 3
+        return int(k * (2 * r + 1) ** (k - 1) * side)
 
     def units(self, loss: str) -> Fraction:
         """Return what a loss by steps counts in units of the answers."""

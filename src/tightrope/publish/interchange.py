@@ -78,7 +78,7 @@ def privacy_map(mechanism: Mechanism, distance: float) -> float:
         raise InputError(f"a distance must be at least 0, got {distance}")
     if distance == 0:
         return 0.0
-    box = mechanism.graph.box
+    box = mechanism.graph.sides if mechanism.graph.form == "box" else None
     if box is None or len(box) > 1:
         raise InputError(
             f"{mechanism.query} has no distances on a line: only such mechanisms become OpenDP "
