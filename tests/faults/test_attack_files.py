@@ -363,7 +363,7 @@ def test_integers_of_the_wrong_width_are_refused(proved):
             assert found.reasons, name
             seen.add(name)
     assert {"edges", "edge_lengths", "support", "guess_of", "weights", "prior", "loss"} <= seen
-    assert {"arc_from", "arc_to", "arc_guess", "arc_value", "prices", "cut_steps"} <= seen
+    assert {"arc_from", "arc_to", "arc_guess", "arc_value", "prices", "places"} <= seen
 
 
 def test_thousands_of_changed_fields_end_in_a_reason(proved):
@@ -462,8 +462,8 @@ header["consumer"] = {
 }
 header |= {"expected_loss": str(Fraction(n - 1, n)), "bound": "0"}
 header["certificate"] = {"kind": "phi", "bits": 60, "constant": False}
-phi = np.ones(n, np.int64) << 48
-data = encode(header, {"edges": edges, "weights": np.ones(n, np.int64), "phi": phi}, n)
+prices = -(np.ones(n, np.int64) << 48)
+data = encode(header, {"edges": edges, "weights": np.ones(n, np.int64), "prices": prices}, n)
 """,
         False,
     ),
@@ -495,7 +495,7 @@ header |= {"expected_loss": str(Fraction(int(losses.sum()), n * n)), "bound": "4
 header["certificate"] = {"kind": "tree", "bits": 60, "weight": None}
 prices = np.zeros(n, np.int64)
 prices[0] = 1 << 62
-sections = {"factors": np.ones(n, np.int64), "prices": prices, "roots": np.full(n, n - 1)}
+sections = {"factors": np.ones(n, np.int64), "prices": prices, "places": np.full(n, n - 1)}
 data = encode(header, sections, n)
 """,
         False,

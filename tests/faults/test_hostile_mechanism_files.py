@@ -276,7 +276,7 @@ def test_random_damages_of_prices_end_in_a_reason_or_in_a_proof(text, loss):
     made = proved(text, loss)
     header, sections = parts(made)
     rng = np.random.default_rng(4)
-    names = [n for n in ("prices", "roots", "cut_steps") if n in sections]
+    names = [n for n in ("prices", "places") if n in sections]
     reported = 0
     for _ in range(500):
         changed = {name: array.copy() for name, array in sections.items()}

@@ -213,7 +213,7 @@ class Mutation:
         return self.packed(), None
 
     def edit_the_certificate(self):
-        parts = ("prices", "phi", "arc_value", "prior", "roots", "cut_steps")
+        parts = ("prices", "arc_value", "prior", "places")
         names = [n for n in parts if n in self.sections]
         if not names:
             return self.state_another_query()
@@ -221,7 +221,7 @@ class Mutation:
         array = self.sections[name].copy()
         array[int(self.rng.integers(len(array)))] += int(self.rng.choice([-1, 1]))
         self.sections[name] = array
-        if name in ("arc_value", "roots", "cut_steps"):
+        if name in ("arc_value", "places"):
             return self.packed(), None  # what has room to spare may change
         said = ("certificate", "bound", "the section", "the prior", "loss")
         return self.packed(), said

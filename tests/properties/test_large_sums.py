@@ -141,7 +141,7 @@ def test_damaged_proofs_of_ends_are_refused() -> None:
     assert not verify(damaged(made)).reasons
     for change in (
         {"prices": raised},
-        {"cores": lambda cores: cores[::-1].copy()},
+        {"places": lambda cores: cores[::-1].copy()},
         {"guess_of": lambda guesses: guesses[::-1].copy()},
         {"bound": lambda told: "5"},
         {"expected_loss": lambda told: "1"},

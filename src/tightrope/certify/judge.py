@@ -15,7 +15,8 @@ r"""Check a mechanism file in integers: whose question it answers, privacy, loss
   summed over the columns of a mechanism its loss is at least ``Σ λ_i``. On a *tree* the
   multipliers need not be listed: from the leaves on, every answer hands what it has left to the
   next one towards a root; on a *line* this is summed up for all guesses at once. For binary loss
-  y >= 0 with ``Σ_i y_i·α^d(i,k) >= π_k`` (*phi*) does the same: ``π_k·x_k <= Σ_i y_i·x_i``.
+  y >= 0 with ``Σ_i y_i·α^d(i,k) >= π_k`` (*phi*) does the same: ``π_k·x_k <= Σ_i y_i·x_i``. There
+  the prices are -y, and the bound is 1 more than their sum.
   On a tree so does the *envelope* v, the least v >= π with ``v_h >= α·v_i`` on edges: with
   Φ[i,h] = α^d(i,h) and y = Φ⁻¹v, seen from any k,
   ``Σ_i y_i·x_i = v_k·x_k + Σ (v_c - α·v_p)·(x_c - α·x_p)/(1 - α²)`` over children c and parents p,
@@ -83,7 +84,7 @@ import numpy as np
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Rule = Callable[[Any, str], Any]
-MAGIC, VERSION = b"\x89tightrope", 2
+MAGIC, VERSION = b"\x89tightrope", 3
 MASK = (1 << 31) - 1  # the lower limb of a product
 CHUNK = 1 << 20  # integers in one compressed chunk; of weights, whole columns up to this
 
@@ -361,12 +362,19 @@ def section_table(header: Mapping[str, Any], nodes: int) -> dict[str, tuple[int,
     weights, limit, proof = header["weights"], header["limit"] or {}, header["certificate"] or {}
     consumer = header["consumer"] or {"prior": None, "support": None, "loss": {"kind": "binary"}}
     loss, support, attacker = consumer["loss"], consumer["support"], limit.get("attacker")
-    kind, arcs, ends = proof.get("kind"), proof.get("arcs", 0), proof.get("ends", 0)
+    kind, arcs, ends = proof.get("kind", ""), proof.get("arcs", 0), proof.get("ends", 0)
     outputs, guesses = weights.get("outputs", nodes), loss.get("guesses", nodes)
     actions, lengths, wide = (attacker or {}).get("actions", nodes), len(own["lengths"]), 1 << 511
     rows = nodes if header["window"] is None else header["window"]["size"]
-    priced = ends or nodes * (kind in ("multipliers", "tree", "line", "stairs"))
-    price, place = (1 << 61, 2 * nodes) if ends else (wide, nodes)
+    priced = {"envelope": 0, "unbounded": 0, "": 0, "stretched": ends}.get(kind, nodes)
+    priced = 1 if proof.get("constant") else priced
+    price = {"phi": (-1 << 62, 1), "stretched": (-1 << 61, 1 << 61)}.get(kind, (-wide, wide))
+    places = {
+        "tree": (guesses, 0, nodes),
+        "line": (nodes - 1, 0, nodes + 1),
+        "stairs": (2 * guesses, 0, nodes),
+        "stretched": (2 * ends, 0, 2 * nodes),
+    }
     table = {
         "edges": (2 * own["edges"], 0, nodes),
         "edge_lengths": (own["edges"] * (lengths > 1), 0, lengths),
@@ -377,16 +385,13 @@ def section_table(header: Mapping[str, Any], nodes: int) -> dict[str, tuple[int,
         "loss": (nodes * guesses * listed(loss), -wide, wide),
         "guess_of": ((ends or outputs) * consumer.get("remapped", False), 0, guesses),
         "attack": (actions * nodes * listed(attacker), -wide, wide),
-        "choices": (guesses * actions * (attacker is not None and kind is not None), 0, wide),
-        "prices": (priced, -price, price),
-        "cores": (2 * (ends or guesses * (kind == "stairs")), 0, place),
-        "roots": (guesses * (kind == "tree"), 0, nodes),
-        "cut_steps": ((nodes - 1) * (kind == "line"), 0, nodes + 1),
+        "choices": (guesses * actions * (attacker is not None and kind != ""), 0, wide),
+        "prices": (priced, *price),
+        "places": places.get(kind, (0, 0, 0)),
         "arc_guess": (arcs, 0, guesses),
         "arc_from": (arcs, 0, nodes),
         "arc_to": (arcs, 0, nodes),
         "arc_value": (arcs, 0, wide),
-        "phi": ((1 if proof.get("constant") else nodes) * (kind == "phi"), 0, 1 << 62),
     }
     return {name: part for name, part in table.items() if part[0]}
 
@@ -1708,8 +1713,13 @@ class Consumer:
         return Fraction(found, weights.total * self.scale)
 
     def price_bound(self, prices: Array) -> Fraction:
-        """Return Σ λ_i, less α·δ times the sum over arcs of the largest multiplier of a guess."""
+        """Return Σ λ_i, less α·δ times the sum over arcs of the largest multiplier of a guess.
+
+        With *phi* it is 1 - Σ y_i, where one number stands for a constant.
+        """
         bound, slack = Fraction(sum(prices.tolist()), 1 << self.bits), self.file.header["delta"]
+        if self.file.header["certificate"]["kind"] == "phi":
+            return 1 + bound * (self.n if len(prices) == 1 else 1)
         if slack is None:
             return bound
         need_work("the largest multiplier of each arc", len(self.arcs[0]), 2000)
@@ -1882,11 +1892,6 @@ def lower_bound(consumer: Consumer) -> Fraction:
         return consumer.ended_bound()
     if kind == "envelope":
         return envelope_bound(consumer)
-    if kind == "phi":
-        y = consumer.file.whole("phi")
-        for k in np.flatnonzero(phi_room(consumer, y) < 0)[:1].tolist():
-            need(False, f"certificate: y reaches too little of the prior at answer {k}")
-        return phi_bound(consumer, y)
     prices = consumer.file.whole("prices").astype(object)
     for k, answers, _ in debts(consumer, prices):
         for i in answers[:1].tolist():
@@ -1902,6 +1907,7 @@ def debts(consumer: Consumer, prices: Array) -> Debts:
     """Return what prices of any kind lack to prove a bound: nothing, if they prove it."""
     found: dict[str, Callable[[Any, Array], Debts]] = {
         "multipliers": _arc_debts,
+        "phi": _phi_debts,
         "tree": _tree_debts,
         "line": _line_debts,
         "stairs": _stair_debts,
@@ -1936,7 +1942,7 @@ def _tree_debts(consumer: Consumer, prices: Array) -> Debts:
     work = consumer.n * consumer.guesses * consumer.effort
     need_work("the conditions on a tree", work, 900)
     tree, owed = Tree(consumer.graph), prices * consumer.scale
-    for k, root in enumerate(consumer.file.whole("roots").tolist()):
+    for k, root in enumerate(consumer.file.whole("places").tolist()):
         cost = consumer.prior * consumer.losses(k) * (1 << consumer.bits)
         left = tree.left_at(root, (cost - owed).tolist(), consumer.file.alphas)
         if left < 0:
@@ -1958,7 +1964,7 @@ def _stair_debts(consumer: Consumer, prices: Array, digits: int = 48) -> Debts:
     work = consumer.guesses * min(consumer.n, 2 * reach) * consumer.effort
     need_work("the conditions of all guesses", work, 1500)
     owed = prices * consumer.scale
-    for k, (low, high) in enumerate(consumer.file.whole("cores").reshape(-1, 2).tolist()):
+    for k, (low, high) in enumerate(consumer.file.whole("places").reshape(-1, 2).tolist()):
         need(low <= high, f"certificate: the core of guess {k} has no answers")
         first, last = max(0, low - reach), min(consumer.n, high + reach + 1)
         costs = consumer.prior[first:last] * consumer.losses(k)[first:last]
@@ -2017,7 +2023,7 @@ def _line_debts(consumer: Consumer, prices: Array) -> Debts:
     costs, owed = line_numbers(consumer, prices)
     narrow = max(consumer.factor, consumer.unit) < 1 << 128 and max(abs(prices)) < 1 << 192
     need(narrow and consumer.bits <= 128, "the certificate is too wide for a line")
-    cuts = (np.cumsum(consumer.file.whole("cut_steps")) - 1).tolist()
+    cuts = (np.cumsum(consumer.file.whole("places")) - 1).tolist()
     need(cuts[-1] < consumer.n, "certificate: a cut lies behind the last guess")
     rooms = line_rooms(costs, owed, consumer.file.alphas[0], consumer.power, cuts)
     roots = np.searchsorted(cuts, np.arange(consumer.n)).tolist()
@@ -2038,6 +2044,15 @@ def line_numbers(consumer: Consumer, prices: Array) -> tuple[list[int], list[int
     need_work("the conditions on a line", consumer.n, 60_000, 3000 * consumer.n)
     costs = consumer.prior * (consumer.factor << consumer.bits)
     return costs.tolist(), (prices * consumer.scale).tolist()
+
+
+def _phi_debts(consumer: Consumer, prices: Array) -> Debts:
+    """Raise y = -prices where it does not reach the prior: an answer first of all by itself."""
+    room = phi_room(consumer, (-prices).astype(np.int64))
+    k = np.flatnonzero(room < 0)
+    if len(k):
+        short = -(room[k] // (((1 << 62) - 1) * consumer.prior_total))
+        yield int(k[0]), k if len(prices) > 1 else k * 0, short
 
 
 def phi_room(consumer: Consumer, y: Array) -> Array:
@@ -2077,12 +2092,6 @@ def phi_room(consumer: Consumer, y: Array) -> Array:
         reached = np.array(powers, object)[far] @ y.astype(object)
     prior = np.ones(1, object) if alike and consumer.uniform else consumer.prior
     return np.asarray(reached * consumer.prior_total - prior * (1 << (62 + consumer.bits)))
-
-
-def phi_bound(consumer: Consumer, y: Array) -> Fraction:
-    """Return 1 less the sum of y, where one number stands for a constant."""
-    times = consumer.n if len(y) == 1 else 1
-    return 1 - Fraction(times * sum(y.tolist()), 1 << consumer.bits)
 
 
 def _product_sums(graph: Graph, alpha: int, y: Array) -> Array:
@@ -2732,7 +2741,7 @@ def _end_debts(consumer: LatticeConsumer, prices: Array) -> Debts:
     told, alpha, ends = consumer.proof, consumer.file.alphas[0], len(prices)
     lattice, prices = consumer.row, prices.astype(np.int64)
     v, reach = lattice.width, told["layers"] * lattice.width
-    count, cores = ends + reach + 1, consumer.file.whole("cores").reshape(-1, 2)
+    count, cores = ends + reach + 1, consumer.file.whole("places").reshape(-1, 2)
     need(lattice.form == "line" and 0 < alpha < 1 << 62, "certificate: ends are those of a line")
     apart = lattice.inner >= count + reach + ends  # none of these guesses sees the other end
     need(apart, "certificate: the ends are too close to each other")

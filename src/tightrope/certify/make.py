@@ -5,8 +5,8 @@ or where it was written.
 
 A solver proposes prices :math:`\lambda` and multipliers, or a vector y; they miss the exact
 conditions by rounding. Here they become dyadic numbers that satisfy the conditions exactly: a
-price is lowered by what the judge finds owed for it, or y raised, by the largest violation. That
-costs about as much of the bound as the floats were wrong.
+price is lowered by what the judge finds owed for it (y is a price of -y). That costs about as much
+of the bound as the floats were wrong.
 """
 
 from __future__ import annotations
@@ -40,8 +40,6 @@ from tightrope.certify.judge import (
     distances,
     line_numbers,
     lower_bound,
-    phi_bound,
-    phi_room,
     question_lattice,
     section_chunk,
     window_graph,
@@ -319,7 +317,7 @@ class Proof:
           answers, in units of a step; in between the last one goes on.
         * ``unbounded``: the bounds by rule of noise on a lattice.
     prices
-        :math:`\lambda`, or y: one number for each answer.
+        :math:`\lambda`, or y for ``phi``: one number for each answer.
     arcs
         The multipliers that are not 0: guesses, starts and ends of their arcs, and values.
     places
@@ -400,13 +398,10 @@ def proposed(given: Proof, draft: Draft, loss: str) -> tuple[dict[str, Any], Sec
         y = np.maximum(prices, 0)
         # Where all answers look alike y is constant, but for the rounding of floats.
         constant = bool(y.max() - y.min() <= y.max() >> 30) and graph.looks_alike
-        return fields | {"constant": constant}, {"phi": y[[y.argmax()]] if constant else y}
-    if given.kind == "tree":
-        return fields | {"weight": None}, {"prices": prices, "roots": places}
-    if given.kind == "stairs":
-        return fields, {"prices": prices, "cores": places}
-    if given.kind == "line":
-        return fields, {"prices": prices}
+        return fields | {"constant": constant}, {"prices": -(y[[y.argmax()]] if constant else y)}
+    if given.kind != "multipliers":
+        fields |= {"weight": None} if given.kind == "tree" else {}
+        return fields, {"prices": prices, "places": places}
     value = dyadic(given.arcs[3], "multipliers")
     guess, start, end = (np.asarray(part, np.int64).ravel() for part in given.arcs[:3])
     if not len(value) == len(guess) == len(start) == len(end):
@@ -427,16 +422,13 @@ def proposed(given: Proof, draft: Draft, loss: str) -> tuple[dict[str, Any], Sec
 def settled(consumer: Consumer, sections: Sections) -> Fraction:
     """Make the proposed numbers exact, where they stand; return the bound that they prove."""
     kind = consumer.file.header["certificate"]["kind"]
-    if kind == "phi":
-        y = sections["phi"] = narrow(_raised(consumer, sections["phi"]))
-        return phi_bound(consumer, y)
     if "prices" not in sections:
         return lower_bound(consumer)
     prices = sections["prices"]
     if kind == "line":
-        sections["cut_steps"] = _cut_steps(consumer, prices)
+        sections["places"] = _cut_steps(consumer, prices)
     # On a line and with multipliers one pass is enough, and the judge has the last word.
-    rounds = {"stairs": 8, "stretched": 16, "tree": 64}.get(kind, 1)
+    rounds = {"phi": 4, "stairs": 8, "stretched": 16, "tree": 64}.get(kind, 1)
     for _ in range(rounds):
         short = prices * 0
         for _, places, debt in debts(consumer, prices):
@@ -466,19 +458,6 @@ def _cut_steps(consumer: Consumer, prices: NDArray[Any]) -> NDArray[np.int64]:
     return np.array([b - a for a, b in pairwise(cuts)], np.int64)
 
 
-def _raised(consumer: Consumer, y: NDArray[Any]) -> NDArray[Any]:
-    """Raise y where it does not reach the prior: an answer is reached by itself first of all."""
-    for _ in range(4):
-        room = phi_room(consumer, y)
-        if not (room < 0).any():
-            return y
-        short = -(np.minimum(room, 0) // (((1 << 62) - 1) * consumer.prior_total))
-        if 10 * short.max() > y.max():
-            break
-        y = y + (short.max() if len(y) == 1 else short)
-    raise CheckFailed("y does not reach the prior, and not only by rounding")
-
-
 def stretched(
     given: Proof, asked: Query, loss: str, alpha: float
 ) -> tuple[dict[str, Any], Sections]:
@@ -495,7 +474,7 @@ def stretched(
     spare = 16 + int(16 / (1 - alpha))
     prices = np.floor(np.ldexp(floats, bits)).astype(np.int64) - spare
     fields = {"kind": "stretched", "bits": bits, "ends": len(prices)}
-    sections = {"prices": prices, "cores": cores.ravel()}
+    sections = {"prices": prices, "places": cores.ravel()}
     return fields | {"layers": given.layers, "stride": given.stride}, sections
 
 

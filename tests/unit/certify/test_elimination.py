@@ -135,8 +135,8 @@ def test_a_tree_certificate_needs_a_tree_and_roots_in_it():
     made = prove(design("star(3)", 0.7, Consumer.of(query("star(3)").graph, loss="distance")))
     header, sections = parts(made)
     for roots in ([0, 0, 0, 4], [0, 0, 0, -1], [0, 0, 0]):
-        sections["roots"] = np.array(roots)
-        assert "the section 'roots'" in verify(packed(header, sections)).reasons[0]
+        sections["places"] = np.array(roots)
+        assert "the section 'places'" in verify(packed(header, sections)).reasons[0]
 
 
 # -- lines --------------------------------------------------------------------------------
@@ -256,9 +256,9 @@ def test_cuts_and_powers_that_make_no_sense():
     made = prove(design("count(5)", 1, Consumer.of(query("count(5)").graph, loss="absolute")))
     header, sections = parts(made)
     for steps in ([-1, 0, 0, 0, 0], [7, 0, 0, 0, 0], [1, 1, 1, 1], [3, 3, 1, 0, 0]):
-        changed = {**sections, "cut_steps": np.array(steps)}
+        changed = {**sections, "places": np.array(steps)}
         said = verify(packed(header, changed)).reasons[0]
-        assert said.startswith(("the section 'cut_steps'", "certificate: a cut")), said
+        assert said.startswith(("the section 'places'", "certificate: a cut")), said
     wide = {**sections, "prices": np.array([1 << 200] * 6, object)}
     assert "too wide" in verify(packed(header, wide)).reasons[0]
     told = {**header, "certificate": {**header["certificate"], "kind": "lines"}}

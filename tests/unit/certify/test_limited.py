@@ -115,9 +115,9 @@ def test_every_changed_number_is_noticed(made):
     negative = guesses.copy()
     negative[0, :2] += np.array([-(1 << 61), 1 << 61])
     assert verify(changed(mechanism, sections={"choices": negative.ravel()})).reasons
-    for name in set(arrays) & {"arc_guess", "arc_from", "arc_to", "arc_value", "roots"}:
+    for name in set(arrays) & {"arc_guess", "arc_from", "arc_to", "arc_value", "places"}:
         # Any root that works is a proof, so only one that does not exist is wrong.
-        wrong = {"arc_value": arrays[name] // 2, "roots": arrays[name] + 6}.get(
+        wrong = {"arc_value": arrays[name] // 2, "places": arrays[name] + 6}.get(
             name, 0 * arrays[name]
         )
         assert verify(changed(mechanism, sections={name: wrong})).reasons, name

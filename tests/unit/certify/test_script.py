@@ -64,7 +64,7 @@ def test_it_judges_as_the_package_does(tmp_path, text, loss):
     assert done.returncode == 0, done.stderr
     assert all(f"holds: {line}" in done.stdout for line in verify(path).checked)
     # The weights, the certificate and the stated numbers, changed one after another.
-    for name in ("weights", "prices", "phi", "prior"):
+    for name in ("weights", "prices", "prior"):
         if name in made._file.places:
             wrong = made._file.whole(name) if name != "weights" else made.row_weights(0)
             if name == "weights":
