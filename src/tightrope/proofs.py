@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,9 +167,8 @@ def _certificate(
     if proof is None:
         return None
     if isinstance(proof, StretchedCertificate):
-        return Proof(
-            "stretched", proof.prices, places=proof.cores, layers=proof.layers, stride=proof.stride
-        )
+        layers, stride = proof.layers, proof.stride
+        return Proof("stretched", proof.prices, places=proof.cores, layers=layers, stride=stride)
     if isinstance(proof, UnboundedCertificate):
         return Proof("unbounded", slope=proof.slope)
     if isinstance(proof, LimitCertificate):
@@ -259,19 +259,14 @@ def _listed(
 ) -> Proof:
     """List the multipliers of every guess as arcs, but for those that are negligible."""
     ends = proof.graph.edge_array()
-    parts: list[tuple[NDArray[np.int64], ...]] = []
-    values: list[NDArray[np.float64]] = []
+    arcs = np.concatenate([ends, ends[:, ::-1]])
+    found: list[tuple[NDArray[Any], ...]] = []
     for k in range(guesses):
-        found = proof.multipliers(k)
-        for start, end, value in (
-            (ends[:, 0], ends[:, 1], found.forward),
-            (ends[:, 1], ends[:, 0], found.backward),
-        ):
-            used = value > negligible
-            parts.append((np.full(int(used.sum()), k), start[used], end[used]))
-            values.append(value[used])
+        told = proof.multipliers(k)
+        value = np.concatenate([told.forward, told.backward])
+        used = np.flatnonzero(value > negligible)
+        found.append((np.full(len(used), k), *arcs[used].T, value[used]))
         if progress is not None:
             progress((k + 1) / guesses)
-    guess, start, end = (np.concatenate(column) for column in zip(*parts, strict=True))
-    arcs = (guess, start, end, np.concatenate(values))
-    return Proof("multipliers", proof.prices, arcs, mix=mix)
+    columns = [np.concatenate(column) for column in zip(*found, strict=True)]
+    return Proof("multipliers", proof.prices, columns, mix=mix)

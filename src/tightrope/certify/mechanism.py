@@ -100,21 +100,9 @@ def judged_graph(graph: AnswerGraph, by_rule: bool = True) -> Graph:
         elif rule is None:
             found.line = even_line(found)
         return found
-    # More answers than that no solver lists: there a mechanism is for a window.
-    if (
-        by_rule
-        and graph.power is None
-        and isinstance(graph, CappedPathPower)
-        and graph.size > 1 << 12
-    ):
-        found = Graph("capped", graph.size, ((graph.size, graph.longest_edge()[1]),), label=label)
-        found.line = Fraction(0), Fraction(1)
-        return found
-    large = graph.size >= 1 << 20 or graph.edge_count >= 1 << 22
-    need(
-        not large,
-        f"too large: {graph.name} has {graph.size} answers that no rule of the judge describes",
-    )
+    if graph.size >= 1 << 20 or graph.edge_count >= 1 << 22:
+        has = f"{graph.name} has {graph.size} answers"
+        raise Refused(f"too large: {has} that no rule of the judge describes")
     edges = np.sort(graph.edge_array(), axis=1)
     order = np.lexsort((edges[:, 1], edges[:, 0]))
     measured = graph.edge_lengths()[order].tolist()
@@ -138,6 +126,9 @@ def graph_sides(graph: AnswerGraph) -> tuple[str, tuple[tuple[int, int], ...]] |
         )
     if graph.is_ring:
         return "ring", ((graph.size, 1),)
+    # More answers than that no solver lists: there a mechanism is for a window.
+    if isinstance(graph, CappedPathPower) and graph.size > 1 << 12:
+        return "capped", ((graph.size, graph.width),)
     if graph.product == "cartesian" and len(graph.factors) <= 64:
         boxes = [factor.box for factor in graph.factors]
         # The judge sums Φ up along paths and cliques; sides of one answer say nothing.
