@@ -64,7 +64,6 @@ This file needs Python 3.11 and NumPy, nothing else: ``python verify_mechanism.p
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import re
@@ -78,7 +77,7 @@ from functools import cached_property, lru_cache
 from itertools import accumulate, combinations, pairwise, permutations
 from math import ceil, comb, factorial, inf, lcm, log2, nextafter, prod
 from operator import mul
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -424,22 +423,23 @@ class File(Contents):
     """The bytes: magic, version, header, compressed sections of integers, SHA-256 digest."""
 
     def __init__(self, source: str | os.PathLike[str] | bytes) -> None:
-        self.stream: BinaryIO
         if isinstance(source, bytes):
-            self.stream = io.BytesIO(source)
+            self.data = source
         else:
             if os.path.exists(source) and not os.path.isfile(source):  # a pipe would be waited for
                 raise OSError(22, "this is not a regular file", os.fspath(source))
-            self.stream = open(source, "rb")  # noqa: SIM115 - open as long as this lives
-        self.size = self.stream.seek(0, os.SEEK_END)
-        need(self.size >= 48, f"not a mechanism file: it is only {self.size} bytes long")
-        start = self.read(0, 16)
-        need(start[:10] == MAGIC, "not a mechanism file: it does not start with its mark")
-        need(int.from_bytes(start[10:12], "little") == VERSION, "unknown version of the format")
-        length = int.from_bytes(start[12:16], "little")
-        fits = length <= min(1 << 24, self.size - 48)
-        need(fits, "the header is longer than the file allows")
-        written = self.read(16, length)
+            with open(source, "rb") as stream:  # at once: what is hashed is what is checked
+                self.data = stream.read((1 << 30) + 1)
+        size = len(self.data)
+        need(size <= 1 << 30, "too large: a mechanism file has at most 2^30 bytes")
+        need(size >= 48, f"not a mechanism file: it is only {size} bytes long")
+        need(self.data[:10] == MAGIC, "not a mechanism file: it does not start with its mark")
+        version, length = (
+            int.from_bytes(self.data[a:b], "little") for a, b in ((10, 12), (12, 16))
+        )
+        need(version == VERSION, "unknown version of the format")
+        need(length <= min(1 << 24, size - 48), "the header is longer than the file allows")
+        written = self.data[16 : 16 + length]
         try:
             self.told = json.loads(written, parse_float=_no_float, parse_constant=_no_float)
             again = json.dumps(self.told, sort_keys=True, separators=(",", ":")).encode()
@@ -455,26 +455,13 @@ class File(Contents):
             need(part["name"] not in self.places, f"the section {part['name']!r} comes twice")
             self.places[part["name"]] = (part, place)
             place += sum(part["bytes"])
-        lacks = place + 32 - self.size
+        lacks = place + 32 - size
         need(lacks <= 0, f"the file is truncated: {lacks} bytes are missing")
         need(lacks == 0, f"the file has {-lacks} bytes too many")
 
-    def __del__(self) -> None:
-        stream = getattr(self, "stream", None)
-        if stream is not None:
-            stream.close()
-
-    def read(self, place: int, length: int) -> bytes:
-        """Read bytes from a place."""
-        self.stream.seek(place)
-        return self.stream.read(length)
-
     def digest(self) -> tuple[str, str]:
         """Return the digest of the bytes and the digest that the file states."""
-        found = hashlib.sha256()
-        for place in range(0, self.size - 32, 1 << 20):
-            found.update(self.read(place, min(1 << 20, self.size - 32 - place)))
-        return found.hexdigest(), self.read(self.size - 32, 32).hex()
+        return hashlib.sha256(memoryview(self.data)[:-32]).hexdigest(), self.data[-32:].hex()
 
     def expect(self, nodes: int) -> None:
         """Check that the sections are those the header calls for, of the right lengths."""
@@ -505,7 +492,7 @@ class File(Contents):
             need(size <= 1100 * packed + 1100, f"the section {name!r} cannot hold what it claims")
             worker = zlib.decompressobj()
             try:
-                raw = worker.decompress(self.read(place, packed), size + 1)
+                raw = worker.decompress(self.data[place : place + packed], size + 1)
             except zlib.error:
                 raise Refused(f"the section {name!r} is damaged") from None
             whole = len(raw) == size and worker.eof and not worker.unused_data
@@ -2414,17 +2401,17 @@ def unbounded_bound(lattice: Lattice, loss: str, gamma: int) -> Fraction:
         if lattice.form != "cube":
             return found
 
+    roots, shown = lattice.form == "roots", k - lattice.hidden
+    # The numbers that are shown of a root at distance t have absolute values of this sum.
+    each = 2 - lattice.hidden if roots and loss != "distance" else 1
+
     def least(t: int) -> int:
         """Bound the loss of the points at distance t from below."""
         if loss == "binary":
             return int(t > 0)
-        if loss == "squared" and lattice.form == "cube":
-            return t * t
         if loss == "squared":
-            split = k - 1 if lattice.hidden else k
-            several = -(-t * t * (1 if lattice.hidden else 4) // split)
-            return max(several, t if lattice.hidden else 2 * t)
-        return 2 * t if loss == "absolute" and lattice.form == "roots" and not lattice.hidden else t
+            return max(-(-((each * t) ** 2) // (shown if roots else 1)), each * t)
+        return each * t
 
     powers, sizes = _powers(lattice, gamma)
     mass = [g * n for g, n in zip(powers, sizes, strict=True)]
@@ -2869,11 +2856,9 @@ class Verification:
         names += " reasons checked digest under question"
         found = {name: getattr(self, name) for name in names.split()}
         for name in ("optimal_within", "unbounded_within"):
-            gap = found[name]
-            if gap is not None and Fraction(float(gap)) < gap:
-                found[name] = nextafter(float(gap), inf)
-            elif gap is not None:
-                found[name] = float(gap)
+            if (gap := found[name]) is not None:
+                near = float(gap)
+                found[name] = near if Fraction(near) >= gap else nextafter(near, inf)
         return found | {"reasons": list(self.reasons), "checked": list(self.checked)}
 
     def __str__(self) -> str:
@@ -2921,9 +2906,7 @@ def check(
     """
     report = Verification()
     try:
-        file = File(source)
-        with file.stream:
-            _judge(file, derive, report)
+        _judge(File(source), derive, report)
     except Refused as refused:
         report.reasons += (str(refused),)
     except OverflowError:

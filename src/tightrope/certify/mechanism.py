@@ -185,7 +185,7 @@ class MechanismFile:
 
     def to_bytes(self) -> bytes:
         """Return the bytes of the file."""
-        return self._file.read(0, self._file.size)
+        return self._file.data
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the mechanism file and return its path; see :func:`write`."""
@@ -195,7 +195,7 @@ class MechanismFile:
 class Mechanism(MechanismFile):
     """A proof-carrying mechanism: what a ``.tightrope`` file holds.
 
-    Nothing but the header is read before it is asked for. Reading is not checking: use
+    Sections are unpacked when they are asked for. Reading is not checking: use
     :func:`~tightrope.certify.verify`.
 
     Attributes
@@ -454,7 +454,7 @@ class _RuleChannel(RuleChannel):
 
 
 def read(path: str | os.PathLike[str]) -> Mechanism:
-    """Open a mechanism file; only its header is read.
+    """Open a mechanism file; its sections are unpacked when they are asked for.
 
     Examples
     --------
