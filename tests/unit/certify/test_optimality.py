@@ -108,16 +108,6 @@ def test_a_certificate_that_proves_less_states_less():
     # Without multipliers a price can be no more than the least cost, which is 0 at the guess.
     assert made.bound == 0
     assert verify(made).optimal_within == Fraction(1, 2)
-    low = certify(
-        rational(RESPONSE),
-        Clique(3),
-        "ln(2)",
-        consumer=Consumer.of(Clique(3)),
-        certificate=Proof("phi", [0.01] * 3),
-    )
-    # y is raised until it reaches the prior: each answer by itself.
-    assert verify(low).reasons == ()
-    assert float(low.bound) < 0.5 - 0.3
 
 
 def test_what_makes_no_certificate():
@@ -132,6 +122,8 @@ def test_what_makes_no_certificate():
         made("multipliers", [0.1], **asked)
     with pytest.raises(InputError, match="finite"):
         made("multipliers", [np.nan] * 3, **asked)
+    with pytest.raises(CheckFailed, match="not only by rounding"):
+        made("phi", [0.01] * 3, **asked)
     line = Consumer.of(PathPower(4))
     with pytest.raises(InputError, match="multipliers join neighbours"):
         certify(
