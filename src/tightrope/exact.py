@@ -15,11 +15,11 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,19 @@ if TYPE_CHECKING:
     from flint import arb, fmpz_mat, fmpz_poly
 
 Integers = NDArray[Any]
+Factor = TypeVar("Factor")
+
+
+def power(value: Factor, count: int, times: Callable[[Factor, Factor], Factor]) -> Factor:
+    """Return a product of so many equal factors, at least one, by repeated squaring.
+
+    >>> power("ab", 5, str.__add__)
+    'ababababab'
+    """
+    if count == 1:
+        return value
+    square = power(times(value, value), count // 2, times)
+    return times(square, value) if count % 2 else square
 
 
 # -- matrices -----------------------------------------------------------------------------

@@ -78,7 +78,7 @@ PRIORS = _table(
     Kind("poisson(mean)", "arrivals, conditioned on the answers of a line",
          "priors:poisson", "poisson(4)"),
     Kind("people(p0,p1,…)", "each person independently has value j with probability pj",
-         "people:people", "people(.7,.2,.1)"),
+         "priors:people", "people(.7,.2,.1)"),
     Kind("product(p,…)", "for databases(u,v): the same independent prior in every coordinate",
          "priors:product", "product(.3,.7)"),
 )  # fmt: skip

@@ -38,6 +38,7 @@ from itertools import accumulate
 from tightrope.accounting.curves import TradeOff, delta_of
 from tightrope.epsilon import Epsilon, Level, enclosed
 from tightrope.errors import InputError, whole_number
+from tightrope.exact import power
 
 #: Binary places of a probability, and of the tails that are moved outward.
 PLACES, TAIL = 192, 100
@@ -144,16 +145,7 @@ class PrivacyLoss:
 
     def times(self, count: int) -> PrivacyLoss:
         """Return the losses of so many releases, by repeated squaring."""
-        count = whole_number(count, "the number of releases")
-        found: PrivacyLoss | None = None
-        power = self
-        while True:
-            if count & 1:
-                found = power if found is None else found.compose(power)
-            count >>= 1
-            if not count:
-                return found if found is not None else self
-            power = power.compose(power)
+        return power(self, whole_number(count, "the number of releases"), PrivacyLoss.compose)
 
     def delta(self, epsilon: Level) -> Fraction:
         r"""Return a :math:`\delta` at which the composition is private for a level."""
