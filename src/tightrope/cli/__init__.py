@@ -87,7 +87,7 @@ def extra_of(module: str) -> str | None:
     extras = {
         "data": "ibis duckdb sqlalchemy psycopg sqlglot polars pyarrow cryptography pyspark pandas",
         "plot": "matplotlib",
-        "studio": "nicegui plotly fastapi uvicorn starlette",
+        "studio": "nicegui plotly fastapi uvicorn starlette pydantic annotated_types",
         "cluster": "dask distributed",
     }
     name = module.partition(".")[0]

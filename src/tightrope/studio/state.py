@@ -7,11 +7,12 @@ kind, and what the fields mean is left to the library.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import zlib
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Annotated
+
+from annotated_types import Len
 
 from tightrope.errors import InputError
 
@@ -41,6 +42,9 @@ class ConsumerText:
     >>> ConsumerText("press", support="0..2").is_risk_averse
     True
     """
+
+    #: How pydantic reads one: every field of its own kind, and no other fields.
+    __pydantic_config__ = {"strict": True, "extra": "forbid"}  # noqa: RUF012
 
     name: str = "consumer 1"
     prior: str = "uniform"
@@ -81,13 +85,15 @@ class State:
     ('count(5)', 'absolute')
     """
 
+    __pydantic_config__ = ConsumerText.__pydantic_config__
+
     question: str = "count(5)"
     graph: str = ""
     neighbours: str = "change-one"
     epsilon: str = "ln(2)"
     individuals: int = 0
     values: int = 0
-    consumers: tuple[ConsumerText, ...] = field(default=(ConsumerText(),))
+    consumers: Annotated[tuple[ConsumerText, ...], Len(1, MOST_CONSUMERS)] = (ConsumerText(),)
     route: str = ""
 
     @property
@@ -131,9 +137,8 @@ def encode(state: State, longest: int = 6_000) -> str:
     >>> decode(encode(State(question="sum(3,2)"))).question
     'sum(3,2)'
     """
-    plain = {
-        name: value for name, value in asdict(state).items() if value != _DEFAULTS.get(name, "")
-    }
+    usual = asdict(State())
+    plain = {name: value for name, value in asdict(state).items() if value != usual[name]}
     packed = zlib.compress(json.dumps(plain, separators=(",", ":")).encode(), 9)
     text = base64.urlsafe_b64encode(packed).decode().rstrip("=")
     return text if len(text) <= longest else ""
@@ -147,6 +152,8 @@ def decode(text: str, longest: int = 2_000_000) -> State:
     ...
     tightrope.errors.InputError: the link holds no state of the studio: it was cut or changed
     """
+    from pydantic import TypeAdapter
+
     if not text:
         return State()
     try:
@@ -155,37 +162,9 @@ def decode(text: str, longest: int = 2_000_000) -> State:
         plain = unpacker.decompress(packed, longest)
         if unpacker.unconsumed_tail or not unpacker.eof:
             raise ValueError("too long, or cut")
-        data = json.loads(plain)
-        if not isinstance(data, dict) or not data.keys() <= _DEFAULTS.keys():
-            raise ValueError("other fields")
-        listed = data.pop("consumers", None)
-        state = replace(State(), **{name: _like(name, value) for name, value in data.items()})
-        if listed is None:
-            return state
-        if not isinstance(listed, list) or not 1 <= len(listed) <= MOST_CONSUMERS:
-            raise ValueError("consumers")
-        return replace(state, consumers=tuple(_consumer(entry) for entry in listed))
-    except (ValueError, TypeError, binascii.Error, zlib.error, RecursionError):
+        return TypeAdapter(State).validate_json(plain)
+    except (ValueError, zlib.error):
         raise InputError("the link holds no state of the studio: it was cut or changed") from None
-
-
-def _like(name: str, value: Any) -> Any:
-    """Return a value if it is of the kind that the field has."""
-    if type(value) is not type(_DEFAULTS[name]):
-        raise ValueError(name)
-    return value
-
-
-def _consumer(entry: Any) -> ConsumerText:
-    known = {f.name for f in fields(ConsumerText)}
-    if not isinstance(entry, dict) or not entry.keys() <= known:
-        raise ValueError("consumer")
-    if not all(isinstance(value, str) for value in entry.values()):
-        raise ValueError("consumer")
-    return ConsumerText(**entry)
-
-
-_DEFAULTS: dict[str, Any] = asdict(State())
 
 
 @dataclass(frozen=True)

@@ -293,7 +293,7 @@ class PrivacyPanel(Panel):
         self.page.forgive("epsilon", "people")
         self._blank = False
         try:
-            found: Shown = level_words(state)
+            found = level_words(state)
         except Refused as refused:
             self.page.complain(refused.field, refused.message)
             # Clear the numbers: those of the last valid level would be mistaken for these.
@@ -303,14 +303,14 @@ class PrivacyPanel(Panel):
             self._level = None
             self._draw()
             return
-        self._level = found.json
-        value = min(max(round(float(found.json["epsilon"]), 2), 0.01), LAST_LEVEL)
+        self._level = found
+        value = min(max(round(float(found["epsilon"]), 2), 0.01), LAST_LEVEL)
         self._slider_text = f"{value:g}"
         self._slider.set_value(value)
         names = ("attacker_success", "individual_bits", "leakage_bound_bits")
         for label, name in zip(self._numbers, names, strict=True):
-            label.set_text(f"{found.json[name]:.4g}")
-        lines(self._words, found.rows.values(), "tr-words")
+            label.set_text(f"{found[name]:.4g}")
+        lines(self._words, found["sentences"], "tr-words")
         self._draw()
 
     def _draw(self) -> None:
