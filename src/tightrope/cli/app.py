@@ -22,7 +22,7 @@ from tightrope.cli.mechanisms import (
     interval,
     remap,
     verify,
-)  # fmt: skip
+)
 from tightrope.cli.output import shared_words
 from tightrope.cli.papers import papers
 from tightrope.cli.questions import axioms, exists, explain, graph, regular, universal

@@ -10,40 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tightrope import graphs
 from tightrope.channels import Channel
 from tightrope.consumers.regular import leakage_curves, regular_levels
 from tightrope.errors import InputError
-from tightrope.graphs import (
-    AnswerGraph,
-    Clique,
-    Cycle,
-    Databases,
-    ExplicitGraph,
-    PathPower,
-    chang,
-    folded_cube,
-    hypercube,
-    petersen,
-    shortest_cycle,
-    truncated_tetrahedron,
-)
 from tightrope.mechanisms import exponential, geometric, highest_leakage, randomized_response, ring
 from tightrope.mechanisms.tight import utility_curve
 from tightrope.phi import exists
 from tightrope.queries import query
+from tightrope.report import plots
 from tightrope.report.drawings import around
-from tightrope.report.plots import (
-    new_axes,
-    plot_channel,
-    plot_column_graph,
-    plot_database_bound,
-    plot_graph,
-    plot_leakage,
-    plot_region,
-    plot_utility,
-    save_plot,
-    shade_existence,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,7 +64,7 @@ def draw_figures(
         raise InputError(f"the folder {str(target)!r} cannot be made: {refused}") from None
     written = []
     for number, (name, make) in enumerate(chosen.items(), start=1):
-        written.append(save_plot(_grid, make(), target / f"{name}.{ending}"))
+        written.append(plots.save_plot(_grid, make(), target / f"{name}.{ending}"))
         if progress is not None:
             progress(number / len(chosen))
     return written
@@ -98,7 +74,7 @@ def _grid(panels: Sequence[Panel], ax: Axes | None = None) -> Axes:
     """Draw panels beside and below each other on one figure."""
     columns = {1: 1, 6: 3}.get(len(panels), 2)
     rows = math.ceil(len(panels) / columns)
-    first = new_axes(5.2 * columns, 4.2 * rows)
+    first = plots.new_axes(5.2 * columns, 4.2 * rows)
     figure = first.figure
     first.remove()
     for number, panel in enumerate(panels, start=1):
@@ -106,21 +82,21 @@ def _grid(panels: Sequence[Panel], ax: Axes | None = None) -> Axes:
     return figure.axes[0]
 
 
-def _graph(graph: AnswerGraph | str, title: str, **options: Any) -> Panel:
+def _graph(graph: graphs.AnswerGraph | str, title: str, **options: Any) -> Panel:
     def draw(ax: Axes) -> Axes:
         shown = query(graph).graph if isinstance(graph, str) else graph
-        plot_graph(shown, ax, **options).set_title(title)
+        plots.plot_graph(shown, ax, **options).set_title(title)
         return ax
 
     return draw
 
 
 def _matrix(channel: Channel, title: str, *, fractions: bool = True) -> Panel:
-    return lambda ax: plot_channel(channel, ax, title=title, fractions=fractions)
+    return lambda ax: plots.plot_channel(channel, ax, title=title, fractions=fractions)
 
 
-def _region(graph: AnswerGraph, *epsilons: str) -> Panel:
-    return lambda ax: plot_region(graph, ax, epsilons=epsilons)
+def _region(graph: graphs.AnswerGraph, *epsilons: str) -> Panel:
+    return lambda ax: plots.plot_region(graph, ax, epsilons=epsilons)
 
 
 def _published(ax: Axes, level: float, height: float) -> Axes:
@@ -134,7 +110,7 @@ def _published(ax: Axes, level: float, height: float) -> Axes:
 def _leakage(ax: Axes) -> Axes:
     people, prior = query("databases(5,4)").graph, "product(.3,.27,.23,.2)"
     curves = leakage_curves(prior, people, np.arange(0.4, 1.0001, 0.02).tolist())
-    plot_leakage(curves, ax, existence=regular_levels(prior, people))
+    plots.plot_leakage(curves, ax, existence=regular_levels(prior, people))
     ax.set_title("5 people with 4 values; the prior is regular from ln 2 on")
     return _published(ax, 0.48, 0.4)
 
@@ -143,9 +119,9 @@ def _utility(text: str, published: float, title: str) -> Panel:
     def draw(ax: Axes) -> Axes:
         graph = query(text).graph
         levels = exists(graph)
-        plot_utility(utility_curve(graph, np.arange(0.8, 1.3001, 0.02).round(3).tolist()), ax)
+        plots.plot_utility(utility_curve(graph, np.arange(0.8, 1.3001, 0.02).round(3).tolist()), ax)
         ax.set_xlim(0.78, 1.31)
-        shade_existence(levels, ax)
+        plots.shade_existence(levels, ax)
         ax.set_title(f"{title}: exists from {levels.minimum:.6f} on")
         return _published(ax, published, 0.02)
 
@@ -155,24 +131,24 @@ def _utility(text: str, published: float, title: str) -> Panel:
 def _symmetric() -> list[Panel]:
     """Draw graphs as they are known: the Petersen graph with its star in a pentagon."""
     rim = [(i, (i + 1) % 14) for i in range(14)]
-    cage = ExplicitGraph(rim + [(i, (i + 5) % 14) for i in range(0, 14, 2)], name="cage")
-    star, outside = petersen(), shortest_cycle(petersen()) or ()
+    cage = graphs.ExplicitGraph(rim + [(i, (i + 5) % 14) for i in range(0, 14, 2)], name="cage")
+    star, outside = graphs.petersen(), graphs.shortest_cycle(graphs.petersen()) or ()
     points = np.zeros((star.size, 2))
     for node, spot in zip(outside, around(5), strict=True):
         inner = next(int(j) for j in star.neighbours(node) if int(j) not in outside)
         points[node], points[inner] = spot, spot / 2
     return [
-        _graph(Clique(4), "(a) tetrahedron"),
-        _graph(hypercube(3), "(b) cube"),
+        _graph(graphs.Clique(4), "(a) tetrahedron"),
+        _graph(graphs.hypercube(3), "(b) cube"),
         _graph(star, "(c) Petersen graph", places=points),
-        _graph(Cycle(8), "(d) a cycle"),
+        _graph(graphs.Cycle(8), "(d) a cycle"),
         _graph(cage, "(e) a cage: the Heawood graph", places=around(14)),
-        _graph(Clique(6), "(f) a clique"),
+        _graph(graphs.Clique(6), "(f) a clique"),
     ]
 
 
 def _worst() -> list[Panel]:
-    people = Databases(2, "abc")
+    people = graphs.Databases(2, "abc")
     names = ["".join(map(str, people.label(i))) for i in range(people.size)]
     shown = Channel(highest_leakage(2, 3, "ln(2)").matrix(), inputs=names, outputs=names)
     return [
@@ -207,19 +183,19 @@ def _generality() -> list[Panel]:
     weights = np.array([float(centre), *[float(leaf)] * 3])
     universal = Channel(float(alpha) ** query("star(3)").graph.distance_matrix() * weights)
     return [
-        _matrix(randomized_response(Clique(3), "ln(2)"), "X of Obs 3.1, α = 1/2"),
+        _matrix(randomized_response(graphs.Clique(3), "ln(2)"), "X of Obs 3.1, α = 1/2"),
         _matrix(second, "a Y of Obs 3.1, α = 1/2"),
-        _matrix(exponential(Cycle(6), "ln(2)"), "X of (14), six answers, α = 1/2"),
+        _matrix(exponential(graphs.Cycle(6), "ln(2)"), "X of (14), six answers, α = 1/2"),
         _matrix(universal, "U of Thm 4.3, star(3), α = 1/3"),
     ]
 
 
 def _row_graphs() -> list[Panel]:
-    line, wide = query("path(5)").graph, query("sum(3,2)").graph
+    line, wide, star = (query(text).graph for text in ("path(5)", "sum(3,2)", "petersen"))
 
-    def panel(channel: Channel, graph: AnswerGraph, output: int, title: str) -> Panel:
+    def panel(channel: Channel, graph: graphs.AnswerGraph, output: int, title: str) -> Panel:
         def draw(ax: Axes) -> Axes:
-            plot_column_graph(channel, ax, graph=graph, epsilon="ln(2)", output=output)
+            plots.plot_column_graph(channel, ax, graph=graph, epsilon="ln(2)", output=output)
             ax.set_title(f"{title}\n{ax.get_title()}", fontsize=10)
             return ax
 
@@ -229,7 +205,7 @@ def _row_graphs() -> list[Panel]:
         panel(geometric(line, "ln(2)"), line, 2, "geometric noise on a count"),
         panel(exponential(line, "ln(2)"), line, 2, "exponential noise on a count"),
         panel(geometric(wide, "ln(2)"), wide, 3, "geometric noise on sum(3,2)"),
-        panel(exponential(petersen(), "ln(2)"), petersen(), 0, "exponential noise, Petersen graph"),
+        panel(exponential(star, "ln(2)"), star, 0, "exponential noise, Petersen graph"),
     ]
 
 
@@ -241,7 +217,9 @@ FIGURES: dict[str, Callable[[], list[Panel]]] = {
         _graph("grid(4,4)", "(c) two counts as drawn in the figure"),
         _graph("counts(3,2)", "(d) two counts as computed with, n = 3"),
     ],
-    "A-figure-2": lambda: [_region(graph, "ln(5)", "ln(2)") for graph in (PathPower(3), Cycle(3))],
+    "A-figure-2": lambda: [
+        _region(graph, "ln(5)", "ln(2)") for graph in (graphs.PathPower(3), graphs.Cycle(3))
+    ],
     "A-figure-3": lambda: [_region(query("counts(1,2)").graph, "ln(20)", "ln(5)", "ln(2)")],
     "A-figure-4": lambda: [_leakage],
     "A-figure-5": lambda: [
@@ -253,19 +231,19 @@ FIGURES: dict[str, Callable[[], list[Panel]]] = {
         _utility("counts(30,2)", 0.9, "(b) counts(30,2)"),
     ],
     "A-figure-7": lambda: [
-        _graph(folded_cube(4), "cube with antipodal edges: Φ is singular at α = 1/3")
+        _graph(graphs.folded_cube(4), "cube with antipodal edges: Φ is singular at α = 1/3")
     ],
     "B-figure-1": _symmetric,
     "B-figure-2": lambda: [
-        _graph(chang(), "(a) a Chang graph: distance-regular only"),
-        _graph(truncated_tetrahedron(), "(b) truncated tetrahedron: vertex-transitive only"),
+        _graph(graphs.chang(), "(a) a Chang graph: distance-regular only"),
+        _graph(graphs.truncated_tetrahedron(), "(b) truncated tetrahedron: vertex-transitive only"),
     ],
     "B-figure-7": lambda: [
-        _graph(Databases(4, "ab"), "(a) 4 people, 2 values"),
-        _graph(Databases(3, "abc"), "(b) 3 people, 3 values"),
+        _graph(graphs.Databases(4, "ab"), "(a) 4 people, 2 values"),
+        _graph(graphs.Databases(3, "abc"), "(b) 3 people, 3 values"),
     ],
     "B-figure-8": lambda: [
-        lambda ax: plot_database_bound([(100, 10), (100, 2), (10, 10), (10, 2), (1, 2)], ax)
+        lambda ax: plots.plot_database_bound([(100, 10), (100, 2), (10, 10), (10, 2), (1, 2)], ax)
     ],
     "B-figure-9": _worst,
     "B-table-1": _cities,

@@ -163,27 +163,18 @@ class TableAsked:
     delta: str = ""
 
 
-def table_name(place: str) -> str:
-    """Return what a table is called that is named after its file.
+def columns_of(place: str) -> tuple[str, dict[str, tuple[str, str]]]:
+    """Return what a table is called, and its columns with what the form says; no row is read.
 
-    >>> table_name("data/people.csv.gz"), table_name("postgresql://db/registry")
-    ('people', '')
-    """
-    with blame("table data"):
-        return own_name(place) or ""
-
-
-def columns_of(place: str, table: str) -> dict[str, tuple[str, str]]:
-    """Return the columns of a table and what the form says of them; no row is read.
-
-    >>> columns_of("no-such-file.csv", "people")
+    >>> columns_of("no-such-file.csv")
     Traceback (most recent call last):
     ...
     tightrope.studio.asking.Refused: ...
     """
     with blame("table data"):
-        found = columns_of_catalogue(place, table or "table")
-    return {name: (kind, "") for name, kind in found.items()}
+        name = own_name(place) or ""
+        found = columns_of_catalogue(place, name or "table")
+    return name, {column: (kind, "") for column, kind in found.items()}
 
 
 def column_form(column: Column) -> tuple[str, str]:

@@ -30,7 +30,7 @@ class Panel:
     fields: frozenset[str] = frozenset()
 
     def __init__(self, page: Page) -> None:
-        self.page = page
+        self.page, self.run, self.start = page, page.slots.run, page.start
 
     def build(self) -> None:
         """Create the elements."""
@@ -75,7 +75,7 @@ class Panel:
         async def uploaded(event: Any) -> None:
             data = await event.file.read()
             event.sender.reset()
-            self.page.start(take(event.file.name, data))
+            self.start(take(event.file.name, data))
 
         made = ui.upload(auto_upload=True, max_file_size=50_000_000, on_upload=uploaded)
         # One labelled button instead of Quasar's unlabelled icon: it has a name for screen readers.

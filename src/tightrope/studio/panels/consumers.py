@@ -112,7 +112,7 @@ class ConsumersPanel(Panel):
 
     def _choose(self, place: int) -> None:
         self._place = place
-        self.page.start(self.show(self.page.state, frozenset({"consumers"})))
+        self.start(self.show(self.page.state, frozenset({"consumers"})))
 
     def _add(self) -> None:
         state = self.page.state
@@ -147,7 +147,7 @@ class ConsumersPanel(Panel):
 
     async def _take(self, name: str, data: bytes) -> None:
         state = self.page.state
-        text = await self.page.slots.run("upload", prior_from_upload, state, name, data)
+        text = await self.run("upload", prior_from_upload, state, name, data)
         self._set(prior=text, support="")
 
     # -- showing --------------------------------------------------------------------------
@@ -162,14 +162,14 @@ class ConsumersPanel(Panel):
         try:
             if self._consumer.is_risk_averse:
                 alone = replace(state, consumers=(self._consumer,))
-                await self.page.slots.run("prior", check_consumer, alone)
+                await self.run("prior", check_consumer, alone)
             else:
                 await self._show_prior(state)
         except Refused as refused:
             self._show_nothing(refused)
             raise
         if len(state.consumers) > 1:
-            found = await self.page.slots.run("regret", regrets, state)
+            found = await self.run("regret", regrets, state)
             told = self.page.results.get("consumers", [])[:1]
             self.page.results["consumers"] = [*told, found["common"]]
             self._show_regret(state, found)
@@ -240,7 +240,7 @@ class ConsumersPanel(Panel):
             found: Shown = prior_facts(alone)
             self._corners = corners(state)
         else:
-            found = await self.page.slots.run("prior", prior_facts, alone)
+            found = await self.run("prior", prior_facts, alone)
         if self._place == 0:
             self.page.results["consumers"] = [found.json]
         facts(self._facts, found.rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from nicegui import ui
@@ -11,23 +12,13 @@ from nicegui import ui
 from tightrope.optimize import ROUTES
 from tightrope.report.drawings import COLOURS, HeatMap, Window
 from tightrope.report.texts import design_rows, score_hint, verdict_rows
+from tightrope.studio import work
 from tightrope.studio.asking import Refused
 from tightrope.studio.jobs import Ended
 from tightrope.studio.panels import Panel, card, facts, lines, plot, table
 from tightrope.studio.pictures import bars_picture, graph_picture, heat_picture, noise_picture
 from tightrope.studio.state import State
 from tightrope.studio.takeaway import MECHANISM_FILE
-from tightrope.studio.work import (
-    Outcome,
-    Shown,
-    heat_of,
-    judge,
-    make,
-    matrix_csv,
-    report_html,
-    routes,
-    universal,
-)  # fmt: skip
 
 
 class MechanismPanel(Panel):
@@ -55,7 +46,7 @@ class MechanismPanel(Panel):
                 self._plot.on("plotly_relayout", self._zoomed)
                 with ui.row().classes("w-full items-center").style("gap: 14px"):
                     self._log = ui.switch("logarithmic colours", on_change=self._draw_heat)
-                    ui.button("Whole mechanism", on_click=lambda: self.page.start(
+                    ui.button("Whole mechanism", on_click=lambda: self.start(
                         self._load_heat(None))).props("flat dense no-caps")  # fmt: skip
                     self._heat_note = ui.label().classes("tr-note").props("data-heat-note")
                 self._noise = plot("210px", "data-noise-around")
@@ -99,7 +90,8 @@ class MechanismPanel(Panel):
             self._route.style("max-width: 200px")
             self._status = ui.label().classes("tr-note col").props("data-status")
             self._keep = ui.button("Keep best so far", on_click=self._stop).props("outline no-caps")
-            self._cancel = ui.button("Cancel", on_click=self._end).props("outline no-caps")
+            end = partial(self.page.slots.end, "design")
+            self._cancel = ui.button("Cancel", on_click=end).props("outline no-caps")
         self._bar = ui.linear_progress(show_value=False).props("indeterminate")
         self.error_label("design")
         self._busy(False)
@@ -123,21 +115,18 @@ class MechanismPanel(Panel):
     def act(self) -> None:
         """Design the mechanism."""
         if self._button.enabled:
-            self.page.start(self._design(self.page.state))
+            self.start(self._design(self.page.state))
 
     def _stop(self) -> None:
         self._status.set_text("stopping with the best found so far …")
         self.page.slots.stop("design")
-
-    def _end(self) -> None:
-        self.page.slots.end("design")
 
     async def _design(self, state: State) -> None:
         self.page.forgive("design", "route", "universal", "page")
         self._busy(True)
         self._say("designing …")
         try:
-            made: Outcome = await self.page.slots.run("design", make, state, progress=self._told)
+            made: work.Outcome = await self.run("design", work.make, state, progress=self._told)
         except Ended:
             self._status.set_text("Cancelled.")
             return
@@ -149,10 +138,10 @@ class MechanismPanel(Panel):
         self.page.outcome = made
         self.page.results["mechanism"] = [made.json]
         self._show_outcome(made)
-        self.page.start(self.page.panels["proof"].show(state, frozenset()))
+        self.start(self.page.panels["proof"].show(state, frozenset()))
         if made.mechanism:
-            self.page.start(self._load_heat(None))
-        self.page.start(self._judge(state))
+            self.start(self._load_heat(None))
+        self.start(self._judge(state))
 
     def _told(self, now: Any) -> None:
         if isinstance(now, float):
@@ -168,7 +157,7 @@ class MechanismPanel(Panel):
     async def _judge(self, state: State) -> None:
         self._verdict.set_text("deciding …")
         self._supports.clear()
-        found: Shown = await self.page.slots.run("universal", universal, state)
+        found: work.Shown = await self.run("universal", work.universal, state)
         told = found.json
         self._verdict.set_text(f"{told['verdict']}: {told['reason']} [{told['theorem']}]")
         supports = told.get("supports", [])
@@ -189,7 +178,7 @@ class MechanismPanel(Panel):
     async def _load_heat(self, window: Window | None) -> None:
         made = self.page.outcome
         if made is not None and made.mechanism:
-            found = await self.page.slots.run("heat", heat_of, made.mechanism, window)
+            found = await self.run("heat", work.heat_of, made.mechanism, window)
             self._heat, self._exact, noise = found
             self._draw_heat()
             if window is None:
@@ -205,16 +194,16 @@ class MechanismPanel(Panel):
             return
         rows = _places(sorted(ends[:2]), len(heat.rows), *heat.window[:2])
         outputs = _places(sorted(ends[2:]), len(heat.outputs), *heat.window[2:])
-        self.page.start(self._load_heat((*rows, *outputs)))
+        self.start(self._load_heat((*rows, *outputs)))
 
     async def _load_routes(self) -> None:
-        found = await self.page.slots.run("routes", routes, self.page.state)
+        found = await self.run("routes", work.routes, self.page.state)
         rows = [(name, "fits" if fits else "no", why) for name, fits, why in found]
         table(self._routes, ("route", "", "why"), rows)
 
     def _others(self, event: Any) -> None:
         if event.value:
-            self.page.start(self._load_routes())
+            self.start(self._load_routes())
 
     # -- showing --------------------------------------------------------------------------
 
@@ -237,7 +226,7 @@ class MechanismPanel(Panel):
         for box in (self._body, self._more):
             box.style("opacity: .55" if old else "opacity: 1")
 
-    def _show_outcome(self, made: Outcome) -> None:
+    def _show_outcome(self, made: work.Outcome) -> None:
         told = made.json
         self._empty.set_visibility(False)
         for box in (self._body, self._more):
@@ -314,12 +303,13 @@ class ProofPanel(Panel):
                       "question there. To draw an answer from this file instead: tightrope "
                       f"release {MECHANISM_FILE} --data people.csv --sql 'select …'"):  # fmt: skip
                 with ui.row().style("gap: 8px"):
+                    csv, page = work.matrix_csv, work.report_html
                     self._downloads = [
                         ui.button(words, icon=icon, on_click=lambda some=some: self._save(*some))
                         for words, icon, *some in (
                             ("Mechanism file", "download", MECHANISM_FILE, bytes, "mechanism"),
-                            ("Matrix as CSV", "table_view", "matrix.csv", matrix_csv, "mechanism"),
-                            ("Report", "description", "report.html", report_html, "design"),
+                            ("Matrix as CSV", "table_view", "matrix.csv", csv, "mechanism"),
+                            ("Report", "description", "report.html", page, "design"),
                         )
                     ]
                     for button in self._downloads:
@@ -353,7 +343,7 @@ class ProofPanel(Panel):
 
     def act(self) -> None:
         """Verify the mechanism of the page."""
-        self.page.start(self._check())
+        self.start(self._check())
 
     async def _check(self) -> None:
         made = self.page.outcome
@@ -361,13 +351,13 @@ class ProofPanel(Panel):
             self.page.forgive("verify")
             self._verdict.set_text("checking …")
             self._verdict.classes(replace="tr-note")
-            found = await self.page.slots.run("verify", judge, made.mechanism)
+            found = await self.run("verify", work.judge, made.mechanism)
             self.page.results["proof"] = [made.json, found]
             self._show_verdict("this mechanism", found)
 
     async def _open(self, name: str, data: bytes) -> None:
         self.page.forgive("verify")
-        found = await self.page.slots.run("verify", judge, data)
+        found = await self.run("verify", work.judge, data)
         self._show_verdict(name[:80], found)
         if found["reasons"]:
             raise Refused("verify", f"{name[:80]}: {found['reasons'][0]}")
@@ -390,4 +380,4 @@ class ProofPanel(Panel):
         if self.page.outcome is not None:
             self.page.forgive("csv")
             subject = getattr(self.page.outcome, part)
-            self.page.start(self.page.download(name, make, subject))
+            self.start(self.page.download(name, make, subject))

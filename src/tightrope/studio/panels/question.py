@@ -13,17 +13,9 @@ from nicegui import ui
 from tightrope.kinds import RELATIONS
 from tightrope.queries import FAMILIES
 from tightrope.report.texts import interval_text
+from tightrope.studio import pictures
 from tightrope.studio.asking import Refused, graph_from_upload, people_of
 from tightrope.studio.panels import Panel, card, facts, lines, plot
-from tightrope.studio.pictures import (
-    LAST_LEVEL,
-    SKETCH_SIZE,
-    Sketch,
-    blank_graph,
-    graph_picture,
-    level_picture,
-    sketch_of,
-)  # fmt: skip
 from tightrope.studio.state import State
 from tightrope.studio.work import Shown, existence, level_words, question_facts
 
@@ -36,7 +28,7 @@ class QuestionPanel(Panel):
 
     def build(self) -> None:
         """Create the elements."""
-        self._sketch = Sketch()
+        self._sketch = pictures.Sketch()
         self._blank = False
         with ui.element("div").classes("tr-columns tr-two"):
             with ui.element("div").classes("tr-stack"):
@@ -75,7 +67,7 @@ class QuestionPanel(Panel):
             "(again to remove it), Shift+click to remove an answer."
         ).classes("tr-note")
         self._canvas = ui.interactive_image(
-            size=SKETCH_SIZE, on_mouse=self._clicked, events=["click"], sanitize=False
+            size=pictures.SKETCH_SIZE, on_mouse=self._clicked, events=["click"], sanitize=False
         ).classes("tr-draw")
         self._canvas.props("data-canvas")
         self._edges = self.input("edges", "Edges", "0-1, 1-2, 2-0", on_change=self._listed)
@@ -99,7 +91,7 @@ class QuestionPanel(Panel):
         elif text and (text != state.question or state.graph):
             self.page.change(replace(state, question=text, graph=""))
         elif text and self._blank:
-            self.page.start(self.show(state, frozenset({"question"})))
+            self.start(self.show(state, frozenset({"question"})))
 
     def _picked(self) -> None:
         if self._family.value:
@@ -122,9 +114,9 @@ class QuestionPanel(Panel):
             self.page.complain("question", refused.message)
 
     def _cleared(self) -> None:
-        self._drawn(Sketch())
+        self._drawn(pictures.Sketch())
 
-    def _drawn(self, sketch: Sketch) -> None:
+    def _drawn(self, sketch: pictures.Sketch) -> None:
         self._sketch = sketch
         self._canvas.set_content(sketch.svg())
         self._edges.set_value(sketch.edge_text())
@@ -133,7 +125,7 @@ class QuestionPanel(Panel):
 
     async def _take(self, name: str, data: bytes) -> None:
         kind = str(self._kind.value)
-        text = await self.page.slots.run("upload", graph_from_upload, name, data, kind)
+        text = await self.run("upload", graph_from_upload, name, data, kind)
         self.page.change(replace(self.page.state, graph=text))
 
     # -- showing --------------------------------------------------------------------------
@@ -143,7 +135,7 @@ class QuestionPanel(Panel):
         self._text.set_value("" if state.graph else state.question)
         self._near.set_value(state.neighbours)
         if state.graph and state.graph != self._sketch.json():
-            self._sketch = sketch_of(state.graph, self._sketch.places)
+            self._sketch = pictures.sketch_of(state.graph, self._sketch.places)
             self._edges.set_value(self._sketch.edge_text())
             self._canvas.set_content(self._sketch.svg())
         if state.graph and self._way.value == "pick":
@@ -154,11 +146,11 @@ class QuestionPanel(Panel):
         self._blank = False
         self._waiting.set_visibility(True)
         try:
-            found: Shown = await self.page.slots.run("facts", question_facts, state)
+            found: Shown = await self.run("facts", question_facts, state)
         except Refused:
             self._facts.clear()
             self._note.set_text("")
-            self._plot.update_figure(blank_graph())
+            self._plot.update_figure(pictures.blank_graph())
             raise
         finally:
             self._waiting.set_visibility(False)
@@ -168,7 +160,7 @@ class QuestionPanel(Panel):
         if drawing is not None:
             tall = "height: min(540px, calc(100vh - 200px)); min-height: 320px"
             self._plot.style("height: 240px; min-height: 0" if drawing.is_flat else tall)
-            self._plot.update_figure(graph_picture(drawing))
+            self._plot.update_figure(pictures.graph_picture(drawing))
             shown = len(drawing.nodes)
             some = f"the {shown} nearest to {drawing.names[0]} of {drawing.total:,} answers"
             title = json.loads(state.graph).get("name", "graph") if state.graph else state.question
@@ -192,7 +184,9 @@ class PrivacyPanel(Panel):
         with ui.element("div").classes("tr-columns tr-two"):
             with card("Privacy level"):
                 self._text = self.input("epsilon", "ε", "0.5 or ln(2)", on_change=self._typed)
-                self._slider = ui.slider(min=0.01, max=LAST_LEVEL, step=0.01, on_change=self._slid)
+                self._slider = ui.slider(
+                    min=0.01, max=pictures.LAST_LEVEL, step=0.01, on_change=self._slid
+                )
                 self._slider.props('label aria-label="ε" throttle=40').classes("q-px-sm")
                 with ui.row().classes("w-full no-wrap").style("gap: 10px"):
                     self._people = ui.number("people in the table", min=1, precision=0)
@@ -238,11 +232,11 @@ class PrivacyPanel(Panel):
         text = str(self._text.value or "").strip()
         if not text:
             self._blank = True
-            self.page.start(self._refuse_blank())
+            self.start(self._refuse_blank())
         elif text != self.page.state.epsilon:
             self.page.change(replace(self.page.state, epsilon=text))
         elif self._blank:
-            self.page.start(self.show(self.page.state, frozenset({"epsilon"})))
+            self.start(self.show(self.page.state, frozenset({"epsilon"})))
 
     async def _refuse_blank(self) -> None:
         # Runs after the change event, which clears the error of the field.
@@ -275,7 +269,7 @@ class PrivacyPanel(Panel):
             self._waiting.set_visibility(True)
             try:
                 self._exists = None
-                self._exists = await self.page.slots.run("exists", existence, state)
+                self._exists = await self.run("exists", existence, state)
                 self._draw()
             except Refused as refused:
                 self._draw()
@@ -304,7 +298,7 @@ class PrivacyPanel(Panel):
             self._draw()
             return
         self._level = found
-        value = min(max(round(float(found["epsilon"]), 2), 0.01), LAST_LEVEL)
+        value = min(max(round(float(found["epsilon"]), 2), 0.01), pictures.LAST_LEVEL)
         self._slider_text = f"{value:g}"
         self._slider.set_value(value)
         names = ("attacker_success", "individual_bits", "leakage_bound_bits")
@@ -316,7 +310,7 @@ class PrivacyPanel(Panel):
     def _draw(self) -> None:
         found = self._exists
         level = None if self._level is None else float(self._level["epsilon"])
-        self._plot.update_figure(level_picture(found["intervals"] if found else [], level))
+        self._plot.update_figure(pictures.level_picture(found["intervals"] if found else [], level))
         self.page.results["privacy"] = [told for told in (found, self._level) if told]
         if found is None:
             self._note.set_text("")

@@ -20,27 +20,12 @@ from nicegui import ui
 from tightrope.kinds import RELATIONS
 from tightrope.publish.accounts import shown
 from tightrope.publish.facts import FACTS_FILE
+from tightrope.studio import tables
 from tightrope.studio.asking import Refused, safe_name
 from tightrope.studio.jobs import Ended
 from tightrope.studio.panels import Panel, card, facts, lines, plot, table
 from tightrope.studio.pictures import error_picture, noise_picture
-from tightrope.studio.tables import (
-    KINDS,
-    MEASURES,
-    TEXTS,
-    Clicked,
-    Forecast,
-    LedgerView,
-    TableAsked,
-    columns_of,
-    error_at,
-    facts_file,
-    facts_form,
-    forecast,
-    ledger_view,
-    publish_answer,
-    table_name,
-)
+from tightrope.studio.tables import KINDS, MEASURES, TEXTS, TableAsked
 
 
 class TablePanel(Panel):
@@ -54,7 +39,6 @@ class TablePanel(Panel):
         self._kinds: dict[str, tuple[ui.select, ui.input]] = {}
         self._last: TableAsked | None = None
         self._filling = False
-        self._ledger_card = LedgerCard(self)
         with ui.element("div").classes("tr-columns tr-two").props("data-table"):
             with ui.element("div").classes("tr-stack"):
                 self._build_source()
@@ -67,7 +51,7 @@ class TablePanel(Panel):
             with ui.element("div").classes("tr-stack"):
                 self._build_question()
                 self._build_price()
-                self._ledger_card.build()
+                self._build_ledger()
         self._build_confirmation()
         self._show_columns({})
         start = self.page.settings
@@ -138,6 +122,12 @@ class TablePanel(Panel):
                 self._noise = plot("230px", "data-noise")
             self._plots.set_visibility(False)
 
+    def _build_ledger(self) -> None:
+        with card("Answers of this ledger", "Every answer that was paid for, with its receipt: a "
+                  "signed statement that anybody can check."):  # fmt: skip
+            self._answers = ui.element("div").classes("w-full tr-scroll").props("data-answers")
+            self._accounts = ui.element("div").classes("w-full").props("data-ledger")
+
     def _build_confirmation(self) -> None:
         """Make the dialog that names the price before anything is paid."""
         with ui.dialog() as self._confirm, ui.card().classes("tr-card tr-confirm"):
@@ -186,15 +176,15 @@ class TablePanel(Panel):
         await self._look()
 
     def _opened(self) -> None:
-        self.page.start(self._ledger_card.show(self._said("ledger")))
+        self.start(self._show_ledger(self._said("ledger")))
         self._asked()
 
     def _named(self) -> None:
         if not self._filling:
-            self.page.start(self._look())
+            self.start(self._look())
 
     def _chosen(self) -> None:
-        self.page.start(self._fill(self._said("facts")))
+        self.start(self._fill(self._said("facts")))
 
     def _renamed(self) -> None:
         """Ask about another table; the facts may know several."""
@@ -210,8 +200,7 @@ class TablePanel(Panel):
             self._asked()
             return
         self.page.forgive("table data")
-        name = await self.page.slots.run("name", table_name, place)
-        found = await self.page.slots.run("columns", columns_of, place, name)
+        name, found = await self.run("columns", tables.columns_of, place)
         self._filling = True
         self._boxes["table"].set_value(name or self._said("table"))
         self._filling = False
@@ -224,7 +213,7 @@ class TablePanel(Panel):
         fixed = ("population", "budget", "budget_delta", "neighbours")
         if path:
             chosen = self._said("table")
-            form, columns = await self.page.slots.run("facts", facts_form, path, chosen)
+            form, columns = await self.run("facts", tables.facts_form, path, chosen)
             form = replace(form, data=self.page.settings.data or form.data)
             self._filling = True
             for name in (*fixed, "table", "data"):
@@ -293,7 +282,7 @@ class TablePanel(Panel):
         if not self._said("table"):
             return
         where = (self._text(self._column), str(self._sign.value), self._text(self._value))
-        asked = Clicked(str(self._measure.value), self._text(self._of),
+        asked = tables.Clicked(str(self._measure.value), self._text(self._of),
                         tuple(self._by.value or ()), where)  # fmt: skip
         try:
             self._boxes["sql"].set_value(asked.sql(self._said("table")))
@@ -310,7 +299,7 @@ class TablePanel(Panel):
         self._notes.clear()
         self._plots.set_visibility(False)
         if form.sql and form.data:
-            self.page.start(self._forecast(form))
+            self.start(self._forecast(form))
 
     async def _forecast(
         self, form: TableAsked, levels: tuple[str, ...] = ("0.1", "0.2", "0.5", "1", "2")
@@ -318,8 +307,8 @@ class TablePanel(Panel):
         """Show the error at the chosen level, then at these."""
         self._status.set_text("looking how exact it will be …")
         try:
-            found: Forecast = await self.page.slots.run(
-                "forecast", forecast, form, progress=self._say
+            found: tables.Forecast = await self.run(
+                "forecast", tables.forecast, form, progress=self._say
             )
         except Ended:
             return
@@ -336,7 +325,7 @@ class TablePanel(Panel):
             self._noise.update_figure(noise_picture(found.noise))
         points: list[tuple[float, float, float]] = []
         for level in dict.fromkeys((form.epsilon, *levels)):
-            one = await self.page.slots.run("errors", error_at, form, level)
+            one = await self.run("errors", tables.error_at, form, level)
             points += [] if one is None else [one]
             self._curve.set_visibility(bool(points))
             if points:
@@ -349,7 +338,7 @@ class TablePanel(Panel):
 
     def act(self) -> None:
         """Offer to publish."""
-        self.page.start(self._offer())
+        self.start(self._offer())
 
     async def _offer(self) -> None:
         """Ask what the answer would cost, then ask whether to pay that."""
@@ -357,7 +346,7 @@ class TablePanel(Panel):
         form = self._form()
         # The key is fixed before the question: whatever is clicked, the ledger charges it once.
         form = replace(form, key=form.key or secrets.token_hex(16))
-        found: Forecast = await self.page.slots.run("price", forecast, form)
+        found: tables.Forecast = await self.run("price", tables.forecast, form)
         if not found.affordable:
             raise Refused(
                 "table publish", f"the budget is too small: {found.price['left now']} is left"
@@ -371,11 +360,11 @@ class TablePanel(Panel):
         self._publish.set_enabled(False)
         self._status.set_text("the ledger is charged, then the table is read …")
         try:
-            found = await self.page.slots.run("release", publish_answer, asked, progress=self._say)
+            found = await self.run("release", tables.publish_answer, asked, progress=self._say)
         finally:
             self._publish.set_enabled(True)
             self._status.set_text("")
-            self.page.start(self._ledger_card.show(asked.ledger))
+            self.start(self._show_ledger(asked.ledger))
         self._last = asked
         self.page.results["table"] = [found["json"]]
         table(self._answer, found["head"], found["rows"])
@@ -384,30 +373,18 @@ class TablePanel(Panel):
         self._status.set_text(f"Published{what}. It stays below, with its receipt.")
 
     def _save(self) -> None:
-        self.page.start(self.page.download("tightrope.toml", facts_file, self._form()))
+        self.start(self.page.download("tightrope.toml", tables.facts_file, self._form()))
 
+    # -- what was paid for ----------------------------------------------------------------
 
-class LedgerCard:
-    """The accounts of a ledger and every answer that it paid for, each with its receipt.
+    async def _show_ledger(self, name: str) -> None:
+        """Show a ledger, or say that there is none.
 
-    The list is read from the ledger: nothing that happens on the page takes an answer away.
-    """
-
-    def __init__(self, panel: Panel) -> None:
-        self.panel = panel
-
-    def build(self) -> None:
-        """Create the elements."""
-        with card("Answers of this ledger", "Every answer that was paid for, with its receipt: a "
-                  "signed statement that anybody can check."):  # fmt: skip
-            self._answers = ui.element("div").classes("w-full tr-scroll").props("data-answers")
-            self._accounts = ui.element("div").classes("w-full").props("data-ledger")
-
-    async def show(self, name: str) -> None:
-        """Show a ledger, or say that there is none."""
-        found = LedgerView()
+        The list is read from the ledger: nothing that happens on the page takes an answer away.
+        """
+        found = tables.LedgerView()
         if name:
-            found = await self.panel.page.slots.run("ledger", ledger_view, name)
+            found = await self.run("ledger", tables.ledger_view, name)
         heads = ("answer", "question", "ε", "when", "")
         marks = [f'data-paid="{receipt["position"]}"' for _, receipt in found.answers]
         table(self._answers, heads if marks else (), starmap(_paid, found.answers), marks)
