@@ -82,14 +82,7 @@ def init(
     tightrope.errors.InputError: nobody is here to ask: give --table
     """
     from tightrope.publish.accounts import budget_of
-    from tightrope.publish.facts import (
-        Column,
-        Table,
-        columns_of_catalogue,
-        columns_of_public_data,
-        read_column,
-        write_facts,
-    )
+    from tightrope.publish import facts
     from tightrope.publish.sources import own_name
     from tightrope.queries import Neighbours
 
@@ -97,12 +90,12 @@ def init(
     if talk and source is None:
         source = _ask("Where the table is (a file or an address; empty: said later)", "", talk)
     name = table or own_name(source) or _ask("The name of the table in SQL", "--table", talk)
-    public: Mapping[str, Column] = {}
+    public: Mapping[str, facts.Column] = {}
     rows: int | None = None
     if data_is_public:
         if not source:
             raise InputError("--data-is-public needs the FILE of the table")
-        public, rows = columns_of_public_data(source, name)
+        public, rows = facts.columns_of_public_data(source, name)
     population = rows if population is None else population
     if population is None:
         given = _ask("How many people it is about (public knowledge)", "--population", talk)
@@ -116,7 +109,7 @@ def init(
     catalogue: dict[str, str] = {}
     if source and not data_is_public:
         with contextlib.suppress(InputError):  # the table may come later
-            catalogue = columns_of_catalogue(source, name)
+            catalogue = facts.columns_of_catalogue(source, name)
     words = list(column or [])
     while talk and column is None and not data_is_public:
         there = f" (there are {', '.join(catalogue)})" if catalogue else ""
@@ -124,21 +117,16 @@ def init(
         if not word:
             break
         words.append(word)
-    declared = {one.name: one for one in map(read_column, words)}
-    typed = {one: Column(one, kind) for one, kind in catalogue.items() if kind}
+    declared = {one.name: one for one in map(facts.read_column, words)}
+    typed = {one: facts.Column(one, kind) for one, kind in catalogue.items() if kind}
     columns = {**public, **typed, **declared}
     undeclared = [one for one in catalogue if one not in declared and one != person]
-    facts = Table(
-        name=name,
-        population=population,
-        neighbours=Neighbours.of(neighbours or "change-one"),
-        columns=columns,
-        person=person,
-        contributions=contributions,
-        budget=budget_of(budget) if budget else None,
-        source=source or None,
-    )
-    write_facts(facts, out, [one for one in undeclared if one not in columns], replace=replace)
+    told = facts.Table(
+        name=name, population=population, neighbours=Neighbours.of(neighbours or "change-one"),
+        columns=columns, person=person, contributions=contributions,
+        budget=budget_of(budget) if budget else None, source=source or None,
+    )  # fmt: skip
+    facts.write_facts(told, out, [one for one in undeclared if one not in columns], replace=replace)
 
     def draw(console: Console) -> None:
         console.print(read_text(out), markup=False, end="", soft_wrap=True)
@@ -431,12 +419,12 @@ def _part(text: str | None) -> tuple[str, str] | None:
 def _declared(
     query: str | None, answers: Path | None, otherwise: str | None
 ) -> DeclaredQuestion | None:
-    if query is None:
-        if answers is not None or otherwise is not None:
-            raise InputError("--answers and --otherwise go with --query")
+    if (query, answers, otherwise) == (None, None, None):
         return None
-    if answers is None or otherwise is None:
-        raise InputError("--query needs --answers FILE and --otherwise ANSWER")
+    if query is None or answers is None or otherwise is None:
+        raise InputError(
+            "--query needs --answers FILE and --otherwise ANSWER, and these go with --query"
+        )
     from tightrope.publish.entries import read_json
     from tightrope.publish.releasing import DeclaredQuestion
     from tightrope.publish.shapes import read_label

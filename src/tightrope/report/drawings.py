@@ -169,13 +169,8 @@ def nearest_part(
                 queue.append(int(j))
     nodes = sorted(found)
     place = {node: k for k, node in enumerate(nodes)}
-    edges = [
-        (place[i], place[int(j)])
-        for i in nodes
-        for j in graph.neighbours(i)
-        if int(j) in place and i < j
-    ]
-    return nodes, edges
+    pairs = [(i, int(j)) for i in nodes for j in graph.neighbours(i) if i < j]
+    return nodes, [(place[i], place[j]) for i, j in pairs if j in place]
 
 
 def layout(
@@ -188,7 +183,8 @@ def layout(
         return np.array([(i, 0.0) for i in nodes])
     # Directions of the coordinates with two values: an oblique projection of the cube.
     steps = np.array([(1.0, 0.0), (0.0, 1.0), (0.44, 0.3), (1.75, -0.55), (0.2, -0.14)])
-    if _is_counts(graph):
+    if graph.product and len(graph.factors) in (2, 3) and all(f.is_line for f in graph.factors):
+        # Pairs or triples of numbers.
         sides = [factor.size for factor in graph.factors]
         digits = np.array(np.unravel_index(nodes, sides), dtype=float).T
         return np.asarray(digits @ steps[: len(graph.factors)])
@@ -217,15 +213,6 @@ def around(count: int) -> NDArray[np.float64]:
     [[0.0, 1.0], [1.0, 0.0], [0.0, -1.0], [-1.0, -0.0]]
     """
     return _round(2 * math.pi / count * np.arange(count))
-
-
-def _is_counts(graph: AnswerGraph) -> bool:
-    """Whether the answers are pairs or triples of numbers."""
-    return (
-        bool(graph.product)
-        and len(graph.factors) in (2, 3)
-        and all(factor.is_line for factor in graph.factors)
-    )
 
 
 def _coordinates(graph: AnswerGraph, nodes: list[int]) -> NDArray[np.int64] | None:

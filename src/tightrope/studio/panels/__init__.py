@@ -99,53 +99,70 @@ class Panel:
         self.page.field(field, tell)
         return line
 
+    # -- small pieces to build from -------------------------------------------------------
 
-@contextmanager
-def card(title: str, note: str = "") -> Iterator[ui.card]:
-    """Make a card with a title."""
-    with ui.card().classes("tr-card w-full") as made:
-        if title:
-            ui.label(title).classes("tr-title").props("role=heading aria-level=2")
-        if note:
-            ui.label(note).classes("tr-note")
-        yield made
+    @contextmanager
+    def card(self, title: str, about: str = "") -> Iterator[ui.card]:
+        """Make a card with a title."""
+        with ui.card().classes("tr-card w-full") as made:
+            if title:
+                ui.label(title).classes("tr-title").props("role=heading aria-level=2")
+            if about:
+                self.note(about)
+            yield made
 
+    def div(self, look: str, mark: str = "") -> ui.element:
+        """Make an empty box, found by its mark."""
+        return ui.element("div").classes(look).props(mark)
 
-def facts(box: ui.element, rows: Mapping[str, str]) -> None:
-    """Fill a box with names and values."""
-    box.clear()
-    with box:
-        for name, value in rows.items():
-            ui.label(name)
-            ui.label(value)
+    def note(self, text: str = "", mark: str = "") -> ui.label:
+        """Make a line of small text, found by its mark."""
+        return ui.label(text).classes("tr-note").props(mark)
 
+    def button(
+        self, words: str, action: Callable[[], object], look: str, icon: str | None = None
+    ) -> ui.button:
+        """Make a button."""
+        return ui.button(words, icon=icon, on_click=action).props(f"{look} no-caps")
 
-def lines(box: ui.element, texts: Iterable[str], look: str = "tr-note") -> None:
-    """Fill a box with lines of text."""
-    box.clear()
-    with box:
-        for text in texts:
-            ui.label(text).classes(look)
+    def icon_button(self, icon: str, words: str, action: Callable[[], object]) -> ui.button:
+        """Make a small round button; the words are its name for screen readers."""
+        made = ui.button(icon=icon, on_click=action)
+        return made.props(f'flat dense round size=12px aria-label="{words}"')
 
+    def facts(self, box: ui.element, rows: Mapping[str, str]) -> None:
+        """Fill a box with names and values."""
+        box.clear()
+        with box:
+            for name, value in rows.items():
+                ui.label(name)
+                ui.label(value)
 
-def table(
-    box: ui.element,
-    heads: Sequence[str],
-    rows: Iterable[Sequence[str | Callable[[], object]]],
-    marks: Iterable[str] = (),
-) -> None:
-    """Fill a box with a table of texts, or of what functions make; rows may be marked."""
-    box.clear()
-    with box, ui.element("table").classes("tr-table"):
-        body = itertools.zip_longest(rows, marks, fillvalue="")
-        for number, (row, mark) in enumerate([(heads, ""), *body]):
-            with ui.element("tr").props(mark):
-                for cell in row:
-                    with ui.element("td" if number else "th"):
-                        ui.label(cell) if isinstance(cell, str) else cell()
+    def lines(self, box: ui.element, texts: Iterable[str], look: str = "tr-note") -> None:
+        """Fill a box with lines of text."""
+        box.clear()
+        with box:
+            for text in texts:
+                ui.label(text).classes(look)
 
+    def table(
+        self,
+        box: ui.element,
+        heads: Sequence[str],
+        rows: Iterable[Sequence[str | Callable[[], object]]],
+        marks: Iterable[str] = (),
+    ) -> None:
+        """Fill a box with a table of texts, or of what functions make; rows may be marked."""
+        box.clear()
+        with box, ui.element("table").classes("tr-table"):
+            body = itertools.zip_longest(rows, marks, fillvalue="")
+            for number, (row, mark) in enumerate([(heads, ""), *body]):
+                with ui.element("tr").props(mark):
+                    for cell in row:
+                        with ui.element("td" if number else "th"):
+                            ui.label(cell) if isinstance(cell, str) else cell()
 
-def plot(height: str, mark: str = "") -> ui.plotly:
-    """Make a place for a picture, so high, found by its mark."""
-    made = ui.plotly({"data": [], "layout": {}}).classes("w-full").style(f"height: {height}")
-    return made.props(mark) if mark else made
+    def plot(self, height: str, mark: str = "") -> ui.plotly:
+        """Make a place for a picture, so high, found by its mark."""
+        made = ui.plotly({"data": [], "layout": {}}).classes("w-full").style(f"height: {height}")
+        return made.props(mark) if mark else made

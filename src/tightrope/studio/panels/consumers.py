@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from nicegui import ui
@@ -13,7 +14,7 @@ from tightrope.queries import usual_loss
 from tightrope.report.texts import label_text
 from tightrope.studio import pictures
 from tightrope.studio.asking import Refused, prior_from_upload, query_in
-from tightrope.studio.panels import Panel, card, facts, lines, plot, table
+from tightrope.studio.panels import Panel
 from tightrope.studio.state import MOST_CONSUMERS, ConsumerText, State
 from tightrope.studio.work import Shown, check_consumer, corners, prior_facts, regrets
 
@@ -33,57 +34,52 @@ class ConsumersPanel(Panel):
         self._shown_names: list[str] = []
         self._setting = False
         self._chips: tuple[Any, ...] = ()
-        with ui.element("div").classes("tr-columns tr-two"):
-            with ui.element("div").classes("tr-stack"):
+        with self.div("tr-columns tr-two"):
+            with self.div("tr-stack"):
                 self._build_form()
-            with ui.element("div").classes("tr-stack"):
-                with (
-                    card("What this consumer knows"),
-                    ui.element("div").classes("tr-columns tr-even"),
-                ):
-                    self._list = ui.label(
+            with self.div("tr-stack"):
+                with self.card("What this consumer knows"), self.div("tr-columns tr-even"):
+                    self._list = self.note(
                         "No prior: any of the answers thought possible may be true, and the worst "
                         "of them counts."
-                    ).classes("tr-note")
+                    )
                     with ui.column().classes("w-full").style("gap: 4px"):
                         self._simplex = ui.interactive_image(
                             size=pictures.SIMPLEX_SIZE, on_mouse=self._dragged,
                             events=["mousedown", "mousemove", "mouseup"], sanitize=False,
                         ).classes("tr-simplex").props("data-simplex")  # fmt: skip
-                        self._plot = plot("250px")
-                        self._hint = ui.label(
+                        self._plot = self.plot("250px")
+                        self._hint = self.note(
                             "Drag the point. Shaded: the regular priors at this ε, those "
                             "not too uneven for it; for them the best mechanism has a closed form."
-                        ).classes("tr-note")
+                        )
                     with ui.column().classes("w-full").style("gap: 8px"):
-                        self._facts = ui.element("div").classes("tr-facts").props("data-regular")
+                        self._facts = self.div("tr-facts", "data-regular")
                         self._sliders = ui.column().classes("w-full").style("gap: 0")
                 about = (
                     "What each consumer loses beyond an own optimal mechanism: with that of the "
                     "first, and with the best common one."
                 )
-                with card("Regret", about):
-                    self._regret = ui.element("div").classes("w-full").props("data-regret")
+                with self.card("Regret", about):
+                    self._regret = self.div("w-full", "data-regret")
                     self.error_label("regret")
 
     def _build_form(self) -> None:
-        with card("Consumers", "The mechanism is designed for the first."):
+        with self.card("Consumers", "The mechanism is designed for the first."):
             self._tabs = ui.row().classes("w-full items-center").style("gap: 6px")
-            self._name = self.input("name", "Name")
+            self._texts = {"name": self.input("name", "Name")}
             kinds = {"bayesian": "has a prior", "risk-averse": "fears the worst"}
             self._kind = self.toggle(kinds, on_change=self._kinded)
-            self._prior = self.input("prior", "Prior", "uniform, binomial(.3), 0.2,0.8")
+            hint = "uniform, binomial(.3), 0.2,0.8"
+            self._texts["prior"] = self.input("prior", "Prior", hint)
             with ui.row().style("gap: 6px") as self._presets:
                 for text in (kind.example or kind.form for kind in PRIORS.values()):
-                    ui.button(text, on_click=lambda text=text: self._set(prior=text)).props(
-                        "outline dense no-caps size=12px"
-                    )
+                    self.button(text, partial(self._set, prior=text), "outline dense size=12px")
             self._file = self.uploader("Prior from a file (CSV or JSON)", self._take, ".csv,.json",
                                        "prior")  # fmt: skip
-            self._support = self.input("support", "Answers thought possible", "all or 0,3..5")
-            for name, box in (
-                ("name", self._name), ("prior", self._prior), ("support", self._support),
-            ):  # fmt: skip
+            words = "Answers thought possible"
+            self._texts["support"] = self.input("support", words, "all or 0,3..5")
+            for name, box in self._texts.items():
                 box.on_value_change(lambda event, name=name: self._typed(name, event.value))
             self._loss = self.select({"": ""}, "Loss of a wrong guess", "loss",
                                      on_change=self._lost)  # fmt: skip
@@ -174,7 +170,7 @@ class ConsumersPanel(Panel):
             self.page.results["consumers"] = [*told, found["common"]]
             self._show_regret(state, found)
         else:
-            lines(self._regret, ["Add a second consumer to compare."])
+            self.lines(self._regret, ["Add a second consumer to compare."])
 
     def _show_nothing(self, refused: Refused) -> None:
         """Take away what belongs to another prior, and say why there is nothing."""
@@ -183,7 +179,7 @@ class ConsumersPanel(Panel):
             box.set_visibility(False)
         self._regret.clear()
         self._show_sliders([], [])
-        facts(self._facts, {"not known": refused.message})
+        self.facts(self._facts, {"not known": refused.message})
 
     def _show_form(self, state: State) -> None:
         consumer = self._consumer
@@ -192,9 +188,8 @@ class ConsumersPanel(Panel):
         if chips != self._chips:
             self._chips = chips
             self._show_chips(state)
-        self._name.set_value(consumer.name)
-        self._prior.set_value(consumer.prior)
-        self._support.set_value(consumer.support)
+        for name, box in self._texts.items():
+            box.set_value(getattr(consumer, name))
         names = {"": f"as usual for this question: {usual_loss(state.asked)}"}
         names |= {name: f"{name}: {kind.about}" for name, kind in LOSSES.items()}
         self._loss.set_options({**names, consumer.loss: names.get(consumer.loss, consumer.loss)},
@@ -206,26 +201,20 @@ class ConsumersPanel(Panel):
         with self._tabs:
             for place, one in enumerate(state.consumers):
                 look = "unelevated" if place == self._place else "outline"
-                ui.button(one.name, on_click=lambda place=place: self._choose(place)).props(
-                    f"{look} dense no-caps size=12px"
-                )
-            ui.button(icon="add", on_click=self._add).props(
-                'flat dense round size=12px aria-label="Add a consumer"'
-            )
+                self.button(one.name, partial(self._choose, place), f"{look} dense size=12px")
+            self.icon_button("add", "Add a consumer", self._add)
             if len(state.consumers) > 1:
-                ui.button(icon="delete", on_click=self._remove).props(
-                    'flat dense round size=12px aria-label="Remove this consumer"'
-                )
+                self.icon_button("delete", "Remove this consumer", self._remove)
             if self._place:
-                ui.button("design for this one", on_click=lambda: self._remove(first=True)).props(
-                    "flat dense no-caps size=12px"
-                )
+                first = partial(self._remove, first=True)
+                self.button("design for this one", first, "flat dense size=12px")
 
     def _show_kind(self) -> None:
         averse = self._consumer.is_risk_averse
-        for box in (self._prior, self._presets, self._file, self._facts, self._sliders):
+        prior = self._texts["prior"]
+        for box in (prior, self._presets, self._file, self._facts, self._sliders):
             box.set_visibility(not averse)
-        self._support.set_visibility(averse)
+        self._texts["support"].set_visibility(averse)
         self._list.set_visibility(averse)
         if averse:
             for box in (self._simplex, self._plot, self._hint):
@@ -243,7 +232,7 @@ class ConsumersPanel(Panel):
             found = await self.run("prior", prior_facts, alone)
         if self._place == 0:
             self.page.results["consumers"] = [found.json]
-        facts(self._facts, found.rows)
+        self.facts(self._facts, found.rows)
         shares = found.json["probabilities"]
         names = [label_text(graph.label(i)) for i in range(len(shares))]
         self._simplex.set_visibility(three)
@@ -275,12 +264,12 @@ class ConsumersPanel(Panel):
         with self._sliders:
             for number, name in enumerate(names):
                 with ui.row().classes("w-full items-center no-wrap").style("gap: 10px"):
-                    ui.label(name).classes("tr-note").style("width: 48px; overflow: hidden")
+                    self.note(name).style("width: 48px; overflow: hidden")
                     slider = ui.slider(min=0, max=100, step=1, value=0).classes("col")
                     slider.props(f'dense aria-label="weight {number}" throttle=60')
                     slider.on_value_change(self._weighted)
                     self._weights.append(slider)
-                    share = ui.label().classes("tr-note").style("width: 52px; text-align: right")
+                    share = self.note().style("width: 52px; text-align: right")
                     self._shares.append(share)
 
     def _show_regret(self, state: State, found: dict[str, Any]) -> None:
@@ -291,7 +280,7 @@ class ConsumersPanel(Panel):
             for entry, first in zip(common["consumers"], found["first"], strict=True)
         ]  # fmt: skip
         heads = ("consumer", "own optimum", f"with {state.consumer.name}'s", "with the common one")
-        table(self._regret, heads, rows)
+        self.table(self._regret, heads, rows)
         with self._regret:
             ui.label(
                 f"No mechanism keeps the worst regret below {_small(common['bound'])}. "

@@ -15,7 +15,7 @@ from tightrope.report.texts import design_rows, score_hint, verdict_rows
 from tightrope.studio import work
 from tightrope.studio.asking import Refused
 from tightrope.studio.jobs import Ended
-from tightrope.studio.panels import Panel, card, facts, lines, plot, table
+from tightrope.studio.panels import Panel
 from tightrope.studio.pictures import bars_picture, graph_picture, heat_picture, noise_picture
 from tightrope.studio.state import State
 from tightrope.studio.takeaway import MECHANISM_FILE
@@ -31,51 +31,47 @@ class MechanismPanel(Panel):
         """Create the elements."""
         self._heat: HeatMap | None = None
         self._exact: tuple[tuple[str, ...], ...] = ()
-        with card(""):
+        with self.card(""):
             self._build_controls()
-        with card("No mechanism yet") as self._empty:
+        with self.card("No mechanism yet") as self._empty:
             self._plan = ui.label().props("data-plan")
-            ui.label(
+            self.note(
                 "Then: its probabilities, how it compares with known mechanisms, why none is "
                 "better, and whether it serves every consumer."
-            ).classes("tr-note")
-        with ui.element("div").classes("tr-columns tr-even") as self._body:
-            with card("Mechanism", "Each row is a true answer; colour is the probability of the "
-                      "reported output. Hover for exact values; drag to zoom."):  # fmt: skip
-                self._plot = plot("max(300px, min(430px, 100vh - 330px))", "data-heat")
+            )
+        with self.div("tr-columns tr-even") as self._body:
+            with self.card("Mechanism", "Rows are true answers; colour is the probability of the "
+                           "reported output. Hover for exact values; drag to zoom."):  # fmt: skip
+                self._plot = self.plot("max(300px, min(430px, 100vh - 330px))", "data-heat")
                 self._plot.on("plotly_relayout", self._zoomed)
                 with ui.row().classes("w-full items-center").style("gap: 14px"):
                     self._log = ui.switch("logarithmic colours", on_change=self._draw_heat)
-                    ui.button("Whole mechanism", on_click=lambda: self.start(
-                        self._load_heat(None))).props("flat dense no-caps")  # fmt: skip
-                    self._heat_note = ui.label().classes("tr-note").props("data-heat-note")
-                self._noise = plot("210px", "data-noise-around")
+                    self.button("Whole mechanism", self._whole, "flat dense")
+                    self._heat_note = self.note(mark="data-heat-note")
+                self._noise = self.plot("210px", "data-noise-around")
                 self._noise.set_visibility(False)
-            with ui.element("div").classes("tr-stack"):
-                with card("Comparison"):
-                    self._bars = plot("220px", "data-bars")
+            with self.div("tr-stack"):
+                with self.card("Comparison"):
+                    self._bars = self.plot("220px", "data-bars")
                     self._notes = ui.column().classes("w-full").style("gap: 2px")
-                with card("Route", "How the mechanism was found: by a closed form, a theorem or a "
-                          "search. Each ends with the same proof."):  # fmt: skip
-                    self._facts = ui.element("div").classes("tr-facts w-full").props("data-design")
-                    with (
-                        ui.expansion("Why not the others?", on_value_change=self._others)
-                        .props("dense")
-                        .classes("w-full")
-                    ):
-                        self._routes = ui.element("div").classes("w-full").props("data-routes")
-        with ui.element("div").classes("tr-columns tr-even") as self._more:
-            with card("Does it tell as much as it may?", "For one output, the edges on which "
-                      "privacy holds with equality. Where they connect all answers, for "
-                      "every output, no mechanism with this ε tells every consumer as much and "
-                      "some more: it is maximally general."):  # fmt: skip
+                with self.card("Route", "How the mechanism was found: by a closed form, a "
+                               "theorem or a search. Each ends with the same proof."):  # fmt: skip
+                    self._facts = self.div("tr-facts w-full", "data-design")
+                    others = ui.expansion("Why not the others?", on_value_change=self._others)
+                    with others.props("dense").classes("w-full"):
+                        self._routes = self.div("w-full", "data-routes")
+        with self.div("tr-columns tr-even") as self._more:
+            with self.card("Does it tell as much as it may?", "For one output, the edges on "
+                           "which privacy holds with equality. Where they connect all answers, "
+                           "for every output, no mechanism with this ε tells every consumer as "
+                           "much and some more: it is maximally general."):  # fmt: skip
                 self._general = ui.label().props("data-general")
                 self._output = self.select([], "Output", on_change=self._draw_column)
                 self._output.style("max-width: 160px")
-                self._column = plot("260px")
-            with card("One mechanism for everybody?"):
+                self._column = self.plot("260px")
+            with self.card("One mechanism for everybody?"):
                 self._verdict = ui.label().props("data-verdict")
-                self._witness = plot("260px")
+                self._witness = self.plot("260px")
                 self._supports = ui.column().classes("w-full").style("gap: 2px")
                 self.error_label("universal")
         self._body.set_visibility(False)
@@ -83,15 +79,15 @@ class MechanismPanel(Panel):
 
     def _build_controls(self) -> None:
         with ui.row().classes("w-full items-center no-wrap tr-row").style("gap: 14px"):
-            self._button = ui.button("Design", icon="architecture", on_click=self.act)
-            self._button.props('unelevated no-caps title="Ctrl+Enter"')
+            look = 'unelevated title="Ctrl+Enter"'
+            self._button = self.button("Design", self.act, look, "architecture")
             names = {"": "planner's choice"} | {name: name for name in ROUTES}
             self._route = self.select(names, "Route", "route", value="", on_change=self._routed)
             self._route.style("max-width: 200px")
             self._status = ui.label().classes("tr-note col").props("data-status")
-            self._keep = ui.button("Keep best so far", on_click=self._stop).props("outline no-caps")
+            self._keep = self.button("Keep best so far", self._stop, "outline")
             end = partial(self.page.slots.end, "design")
-            self._cancel = ui.button("Cancel", on_click=end).props("outline no-caps")
+            self._cancel = self.button("Cancel", end, "outline")
         self._bar = ui.linear_progress(show_value=False).props("indeterminate")
         self.error_label("design")
         self._busy(False)
@@ -169,7 +165,7 @@ class MechanismPanel(Panel):
                     f"{told['losses'][number]:.6g} with an own mechanism"
                 ).style(f"border-left: 4px solid {colour}; padding-left: 8px; font-size: 13px")
             if "mechanism" in told:
-                ui.label(f"It is the {told['mechanism']} mechanism.").classes("tr-note")
+                self.note(f"It is the {told['mechanism']} mechanism.")
         if found.drawing is not None:
             self._witness.style(f"height: {150 if found.drawing.is_flat else 260}px")
             figure = graph_picture(found.drawing, groups=supports, most_names=20)
@@ -185,6 +181,9 @@ class MechanismPanel(Panel):
                 self._noise.set_visibility(bool(noise))
                 self._noise.update_figure(noise_picture(noise))
 
+    def _whole(self) -> None:
+        self.start(self._load_heat(None))
+
     def _zoomed(self, event: Any) -> None:
         heat, now = self._heat, event.args
         if heat is None or not heat.is_reduced or "xaxis.range[0]" not in now:
@@ -199,7 +198,7 @@ class MechanismPanel(Panel):
     async def _load_routes(self) -> None:
         found = await self.run("routes", work.routes, self.page.state)
         rows = [(name, "fits" if fits else "no", why) for name, fits, why in found]
-        table(self._routes, ("route", "", "why"), rows)
+        self.table(self._routes, ("route", "", "why"), rows)
 
     def _others(self, event: Any) -> None:
         if event.value:
@@ -240,9 +239,9 @@ class MechanismPanel(Panel):
             rows["but"] = f"This is the best that sees only the true answer. {hint}."
         if made.unproved:
             rows["no mechanism file"] = made.unproved
-        facts(self._facts, rows)
+        self.facts(self._facts, rows)
         self._bars.update_figure(bars_picture(made.compared, made.is_binary))
-        lines(self._notes, [f"{bar.name}: {bar.note}" for bar in made.compared if bar.note])
+        self.lines(self._notes, [f"{bar.name}: {bar.note}" for bar in made.compared if bar.note])
         few = "" if made.columns else " (too many answers to draw)"
         self._general.set_text(f"This mechanism is {made.general}{few}.")
         names = {k: column.output for k, column in enumerate(made.columns)}
@@ -287,41 +286,39 @@ class ProofPanel(Panel):
 
     def build(self) -> None:
         """Create the elements."""
-        with ui.element("div").classes("tr-columns tr-even"):
-            with card("Proof", "The checker knows no solver: it multiplies integers."):
+        with self.div("tr-columns tr-even"):
+            with self.card("Proof", "The checker knows no solver: it multiplies integers."):
                 with ui.row().classes("items-center").style("gap: 10px"):
-                    self._verify = ui.button("Verify", icon="verified", on_click=self.act)
-                    self._verify.props("unelevated no-caps")
-                    self._state = ui.label().classes("tr-note").props("data-file")
+                    self._verify = self.button("Verify", self.act, "unelevated", "verified")
+                    self._state = self.note(mark="data-file")
                 self._verdict = ui.label().props("data-verified")
-                self._facts = ui.element("div").classes("tr-facts w-full")
+                self._facts = self.div("tr-facts w-full")
                 self._lines = ui.column().classes("w-full").style("gap: 2px")
                 self.uploader("Verify another mechanism file", self._open, ".tightrope",
                               "mechanism")  # fmt: skip
                 self.error_label("verify")
-            with card("Take away", "Panel 1 publishes numbers with noise that is designed for the "
-                      "question there. To draw an answer from this file instead: tightrope "
-                      f"release {MECHANISM_FILE} --data people.csv --sql 'select …'"):  # fmt: skip
+            with self.card("Take away", "Panel 1 publishes numbers with noise that is designed "
+                           "for the question there. To draw an answer from this file instead: "
+                           f"tightrope release {MECHANISM_FILE} --data people.csv --sql "
+                           "'select …'"):  # fmt: skip
                 with ui.row().style("gap: 8px"):
                     csv, page = work.matrix_csv, work.report_html
                     self._downloads = [
-                        ui.button(words, icon=icon, on_click=lambda some=some: self._save(*some))
-                        for words, icon, *some in (
+                        self.button(words, partial(self._save, name, make, part), "outline", icon)
+                        for words, icon, name, make, part in (
                             ("Mechanism file", "download", MECHANISM_FILE, bytes, "mechanism"),
                             ("Matrix as CSV", "table_view", "matrix.csv", csv, "mechanism"),
                             ("Report", "description", "report.html", page, "design"),
                         )
                     ]
-                    for button in self._downloads:
-                        button.props("outline no-caps")
                 self.error_label("csv")
         self._show_ready()
 
     def _show_ready(self) -> None:
         made = self.page.outcome
         ready = made is not None and bool(made.mechanism)
-        for button in (self._verify, *self._downloads):
-            button.set_enabled(ready)
+        for one in (self._verify, *self._downloads):
+            one.set_enabled(ready)
         if made is None:
             self._state.set_text("Design a mechanism first (panel 5).")
         elif not made.mechanism:
@@ -366,11 +363,11 @@ class ProofPanel(Panel):
         good = found["private"] and not found["reasons"]
         self._verdict.set_text(f"{name}: {'everything holds' if good else 'NOT to be trusted'}")
         self._verdict.classes(replace="tr-good" if good else "tr-bad")
-        facts(self._facts, verdict_rows(found))
+        self.facts(self._facts, verdict_rows(found))
         self._lines.clear()
         with self._lines:
             for line in found["checked"]:
-                ui.label(f"✓ {line}").classes("tr-note")
+                self.note(f"✓ {line}")
             for line in found["reasons"]:
                 ui.label(f"✗ {line}").classes("tr-error")
 

@@ -15,7 +15,7 @@ from tightrope.queries import FAMILIES
 from tightrope.report.texts import interval_text
 from tightrope.studio import pictures
 from tightrope.studio.asking import Refused, graph_from_upload, people_of
-from tightrope.studio.panels import Panel, card, facts, lines, plot
+from tightrope.studio.panels import Panel
 from tightrope.studio.state import State
 from tightrope.studio.work import Shown, existence, level_words, question_facts
 
@@ -30,19 +30,19 @@ class QuestionPanel(Panel):
         """Create the elements."""
         self._sketch = pictures.Sketch()
         self._blank = False
-        with ui.element("div").classes("tr-columns tr-two"):
-            with ui.element("div").classes("tr-stack"):
+        with self.div("tr-columns tr-two"):
+            with self.div("tr-stack"):
                 self._build_form()
-                with card("Facts"):
-                    self._facts = ui.element("div").classes("tr-facts w-full").props("data-facts")
-            with card("Answer graph", "Nodes are answers; an edge joins two answers that "
-                      "neighbouring tables can give."):  # fmt: skip
+                with self.card("Facts"):
+                    self._facts = self.div("tr-facts w-full", "data-facts")
+            with self.card("Answer graph", "Nodes are answers; an edge joins two answers that "
+                           "neighbouring tables can give."):  # fmt: skip
                 self._waiting = ui.linear_progress(show_value=False).props("indeterminate")
-                self._plot = plot("320px")
-                self._note = ui.label().classes("tr-note")
+                self._plot = self.plot("320px")
+                self._note = self.note()
 
     def _build_form(self) -> None:
-        with card("Question"):
+        with self.card("Question"):
             ways = {"pick": "Pick a query", "draw": "Draw a graph", "upload": "Upload"}
             self._way = self.toggle(ways, value="pick", on_change=self._turn)
             with ui.column().classes("w-full q-gutter-none").style("gap: 6px") as self._pick:
@@ -62,18 +62,18 @@ class QuestionPanel(Panel):
         self._turn()
 
     def _build_drawing(self) -> None:
-        ui.label(
+        self.note(
             "Click on free space for a new answer, on two answers one after the other for an edge "
             "(again to remove it), Shift+click to remove an answer."
-        ).classes("tr-note")
+        )
         self._canvas = ui.interactive_image(
             size=pictures.SKETCH_SIZE, on_mouse=self._clicked, events=["click"], sanitize=False
         ).classes("tr-draw")
         self._canvas.props("data-canvas")
         self._edges = self.input("edges", "Edges", "0-1, 1-2, 2-0", on_change=self._listed)
         with ui.row().style("gap: 6px"):
-            ui.button("Clear", on_click=self._cleared).props("flat dense no-caps")
-            ui.label("or type the edges above").classes("tr-note self-center")
+            self.button("Clear", self._cleared, "flat dense")
+            self.note("or type the edges above").classes("self-center")
 
     # -- events ---------------------------------------------------------------------------
 
@@ -155,7 +155,7 @@ class QuestionPanel(Panel):
         finally:
             self._waiting.set_visibility(False)
         self.page.results["question"] = [found.json]
-        facts(self._facts, found.rows)
+        self.facts(self._facts, found.rows)
         drawing = found.drawing
         if drawing is not None:
             tall = "height: min(540px, calc(100vh - 200px)); min-height: 320px"
@@ -181,8 +181,8 @@ class PrivacyPanel(Panel):
         self._slider_text = ""
         self._setting = False
         self._blank = False
-        with ui.element("div").classes("tr-columns tr-two"):
-            with card("Privacy level"):
+        with self.div("tr-columns tr-two"):
+            with self.card("Privacy level"):
                 self._text = self.input("epsilon", "ε", "0.5 or ln(2)", on_change=self._typed)
                 self._slider = ui.slider(
                     min=0.01, max=pictures.LAST_LEVEL, step=0.01, on_change=self._slid
@@ -195,11 +195,11 @@ class PrivacyPanel(Panel):
                     box.props("outlined dense debounce=350").classes("col")
                     box.on_value_change(self._counted)
                 self.error_label("people")
-                ui.label(
+                self.note(
                     'As the question says, until you say otherwise. "Absent" counts as a value '
                     "where people may be missing."
-                ).classes("tr-note")
-            with card("What it means"):
+                )
+            with self.card("What it means"):
                 with ui.row().classes("w-full").style("gap: 28px"):
                     self._numbers = [self._number(*words) for words in (
                         ("attacker's success", "success"),
@@ -207,23 +207,19 @@ class PrivacyPanel(Panel):
                         ("bits about everybody", "all"),
                     )]  # fmt: skip
                 self._words = ui.column().classes("w-full").style("gap: 6px")
-        with (
-            ui.element("div").classes("w-full"),
-            card(
-                "Where the tight-constraints mechanism exists",
-                "The mechanism whose privacy holds "
-                "with equality towards every reported answer. Where it exists it is the best one "
-                "for many priors; elsewhere a search finds the best.",
-            ),
-        ):
+        with self.div("w-full"), self.card(
+            "Where the tight-constraints mechanism exists",
+            "The mechanism whose privacy holds with equality towards every reported answer. Where "
+            "it exists it is the best one for many priors; elsewhere a search finds the best.",
+        ):  # fmt: skip
             self._waiting = ui.linear_progress(show_value=False).props("indeterminate")
-            self._plot = plot("150px")
-            self._note = ui.label().classes("tr-note").props("data-exists")
+            self._plot = self.plot("150px")
+            self._note = self.note(mark="data-exists")
 
     def _number(self, title: str, name: str) -> ui.label:
         with ui.column().style("gap: 0"):
             made = ui.label("…").classes("tr-big").props(f'data-number="{name}"')
-            ui.label(title).classes("tr-note")
+            self.note(title)
         return made
 
     # -- events ---------------------------------------------------------------------------
@@ -304,7 +300,7 @@ class PrivacyPanel(Panel):
         names = ("attacker_success", "individual_bits", "leakage_bound_bits")
         for label, name in zip(self._numbers, names, strict=True):
             label.set_text(f"{found[name]:.4g}")
-        lines(self._words, found["sentences"], "tr-words")
+        self.lines(self._words, found["sentences"], "tr-words")
         self._draw()
 
     def _draw(self) -> None:

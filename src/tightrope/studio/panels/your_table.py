@@ -23,7 +23,7 @@ from tightrope.publish.facts import FACTS_FILE
 from tightrope.studio import tables
 from tightrope.studio.asking import Refused, safe_name
 from tightrope.studio.jobs import Ended
-from tightrope.studio.panels import Panel, card, facts, lines, plot, table
+from tightrope.studio.panels import Panel
 from tightrope.studio.pictures import error_picture, noise_picture
 from tightrope.studio.tables import KINDS, MEASURES, TEXTS, TableAsked
 
@@ -39,16 +39,16 @@ class TablePanel(Panel):
         self._kinds: dict[str, tuple[ui.select, ui.input]] = {}
         self._last: TableAsked | None = None
         self._filling = False
-        with ui.element("div").classes("tr-columns tr-two").props("data-table"):
-            with ui.element("div").classes("tr-stack"):
+        with self.div("tr-columns tr-two", "data-table"):
+            with self.div("tr-stack"):
                 self._build_source()
-                with card("Columns", "What everybody may know about them. The rows are not looked "
-                          "at; a column that no question uses can stay as it is."):  # fmt: skip
-                    self._columns = ui.element("div").classes("tr-columns-form w-full")
+                with self.card("Columns", "What everybody may know about them. The rows are "
+                               "not looked at; a column that no question uses can stay as it "
+                               "is."):  # fmt: skip
+                    self._columns = self.div("tr-columns-form w-full")
                     self.error_label("table columns")
-                    ui.button("Facts as tightrope.toml", icon="download",
-                              on_click=self._save).props("flat dense no-caps")  # fmt: skip
-            with ui.element("div").classes("tr-stack"):
+                    self.button("Facts as tightrope.toml", self._save, "flat dense", "download")
+            with self.div("tr-stack"):
                 self._build_question()
                 self._build_price()
                 self._build_ledger()
@@ -72,11 +72,11 @@ class TablePanel(Panel):
             )
 
     def _build_source(self) -> None:
-        with card("Your table", "It stays where it is. Each person is one row."):
+        with self.card("Your table", "It stays where it is. Each person is one row."):
             self._ask_for("data", then=self._named)
             self.uploader("or upload one (CSV, Parquet)", self._take, ".csv,.tsv,.parquet",
                           "people")  # fmt: skip
-            with ui.element("div").classes("tr-fields w-full"):
+            with self.div("tr-fields w-full"):
                 self._ask_for("table", then=self._renamed)
                 self._ask_for("population", "budget", "budget_delta")
                 self._ask_for("ledger", then=self._opened)
@@ -88,13 +88,13 @@ class TablePanel(Panel):
             )
 
     def _build_question(self) -> None:
-        with card("Question"):
-            with ui.element("div").classes("tr-fields w-full"):
+        with self.card("Question"):
+            with self.div("tr-fields w-full"):
                 words = {name: said for name, (said, _, _) in MEASURES.items()}
                 self._measure = self.select(words, "Publish", value="count")
                 self._of = self.select([], "of the column")
                 self._by = self.select([], "for each", multiple=True, value=[])
-            with ui.element("div").classes("tr-fields w-full"):
+            with self.div("tr-fields w-full"):
                 self._column = self.select([], "only where", clearable=True)
                 self._sign = self.select(["=", "<", "<=", ">", ">="], "is", value="=")
                 self._value = self.input("table value", "value", "30")
@@ -104,42 +104,39 @@ class TablePanel(Panel):
             self._ask_for("sql")
 
     def _build_price(self) -> None:
-        with card("How exact it will be, and what it costs"):
-            with ui.element("div").classes("tr-fields w-full"):
+        with self.card("How exact it will be, and what it costs"):
+            with self.div("tr-fields w-full"):
                 self._ask_for("epsilon", value="0.5")
                 self._ask_for("delta", "key")
             with ui.row().classes("w-full items-center no-wrap tr-row").style("gap: 12px"):
-                self._publish = ui.button("Publish …", icon="outbox", on_click=self.act)
-                self._publish.props("unelevated no-caps")
+                self._publish = self.button("Publish …", self.act, "unelevated", "outbox")
                 self._status = ui.label().classes("tr-note col").props("data-ask-status")
             self.error_label("table publish")
-            self._answer = ui.element("div").classes("w-full tr-scroll").props("data-published")
-            self._told = ui.element("div").classes("tr-facts w-full")
+            self._answer = self.div("w-full tr-scroll", "data-published")
+            self._told = self.div("tr-facts w-full")
             self._error = ui.label().classes("tr-big").props("data-forecast")
             self._notes = ui.column().classes("w-full").style("gap: 2px")
-            with ui.element("div").classes("tr-columns tr-even") as self._plots:
-                self._curve = plot("230px", "data-errors")
-                self._noise = plot("230px", "data-noise")
+            with self.div("tr-columns tr-even") as self._plots:
+                self._curve = self.plot("230px", "data-errors")
+                self._noise = self.plot("230px", "data-noise")
             self._plots.set_visibility(False)
 
     def _build_ledger(self) -> None:
-        with card("Answers of this ledger", "Every answer that was paid for, with its receipt: a "
-                  "signed statement that anybody can check."):  # fmt: skip
-            self._answers = ui.element("div").classes("w-full tr-scroll").props("data-answers")
-            self._accounts = ui.element("div").classes("w-full").props("data-ledger")
+        with self.card("Answers of this ledger", "Every answer that was paid for, with its "
+                       "receipt: a signed statement that anybody can check."):  # fmt: skip
+            self._answers = self.div("w-full tr-scroll", "data-answers")
+            self._accounts = self.div("w-full", "data-ledger")
 
     def _build_confirmation(self) -> None:
         """Make the dialog that names the price before anything is paid."""
         with ui.dialog() as self._confirm, ui.card().classes("tr-card tr-confirm"):
             ui.label("Pay for this answer?").classes("tr-title").props("role=heading aria-level=2")
-            self._price = ui.element("div").classes("tr-facts w-full").props("data-price")
-            ui.label("What is paid is spent for good, and the answer stays on this page.").classes(
-                "tr-note"
-            )
+            self._price = self.div("tr-facts w-full", "data-price")
+            self.note("What is paid is spent for good, and the answer stays on this page.")
             with ui.row().classes("self-end").style("gap: 8px"):
                 no, yes = (partial(self._confirm.submit, agreed) for agreed in (False, True))
-                ui.button("Not now", on_click=no).props("flat no-caps")
-                ui.button("Pay and release", on_click=yes).props("unelevated no-caps")
+                self.button("Not now", no, "flat")
+                self.button("Pay and release", yes, "unelevated")
 
     # -- what the fields say --------------------------------------------------------------
 
@@ -229,7 +226,7 @@ class TablePanel(Panel):
         self._columns.clear()
         with self._columns:
             if not found:
-                ui.label("Name a table or upload one: its columns appear here.").classes("tr-note")
+                self.note("Name a table or upload one: its columns appear here.")
             for name, (said, what) in found.items():
                 ui.label(name).classes("tr-column-name")
                 words = {kind: about for kind, (about, _) in KINDS.items()}
@@ -317,7 +314,7 @@ class TablePanel(Panel):
             raise
         self._status.set_text("Nothing is paid yet.")
         self._error.set_text(found.error)
-        lines(self._notes, found.notes)
+        self.lines(self._notes, found.notes)
         self._plots.set_visibility(True)
         self._curve.set_visibility(False)
         self._noise.set_visibility(bool(found.noise))
@@ -351,7 +348,7 @@ class TablePanel(Panel):
             raise Refused(
                 "table publish", f"the budget is too small: {found.price['left now']} is left"
             )
-        facts(self._price, found.price)
+        self.facts(self._price, found.price)
         # One opening pays at most once: nobody waits for the second click of a double click.
         if await self._confirm:
             await self._give(form)
@@ -367,8 +364,8 @@ class TablePanel(Panel):
             self.start(self._show_ledger(asked.ledger))
         self._last = asked
         self.page.results["table"] = [found["json"]]
-        table(self._answer, found["head"], found["rows"])
-        facts(self._told, found["facts"])
+        self.table(self._answer, found["head"], found["rows"])
+        self.facts(self._told, found["facts"])
         what = "" if found["rows"] else ": no group was large enough to be shown"
         self._status.set_text(f"Published{what}. It stays below, with its receipt.")
 
@@ -387,37 +384,32 @@ class TablePanel(Panel):
             found = await self.run("ledger", tables.ledger_view, name)
         heads = ("answer", "question", "ε", "when", "")
         marks = [f'data-paid="{receipt["position"]}"' for _, receipt in found.answers]
-        table(self._answers, heads if marks else (), starmap(_paid, found.answers), marks)
+        self.table(self._answers, heads if marks else (), starmap(self._paid, found.answers), marks)
         with self._answers:
             for key in found.unanswered:
-                ui.label(
+                self.note(
                     f"Paid and not answered yet: request key {key}. Ask the same question with "
                     "this key: it costs nothing more."
-                ).classes("tr-note")
+                )
         if found.accounts:
             rows = [(one.name, *map(_amount, (one.budget, one.spent, one.remaining),
                                     (one.delta, one.spent_delta, one.delta - one.spent_delta)))
                     for one in found.accounts]  # fmt: skip
-            table(self._accounts, ("account", "budget", "spent", "left"), rows)
+            self.table(self._accounts, ("account", "budget", "spent", "left"), rows)
         else:
             words = "There is no ledger here yet: it is made with the first answer."
-            lines(self._accounts, [words if name else "Name a ledger above."])
+            self.lines(self._accounts, [words if name else "Name a ledger above."])
+
+    def _paid(self, said: str, receipt: dict[str, Any]) -> tuple[str | Callable[[], object], ...]:
+        """Return the row of an answer, with a button that saves its receipt."""
+        text, when = json.dumps(receipt, ensure_ascii=False, indent=1), receipt["time"]
+        number, price = receipt["position"], Fraction(receipt["charges"][0]["amount"])
+
+        save = partial(ui.download.content, text, f"receipt-{number}.json")
+        made = partial(self.icon_button, "download", f"Receipt {number}", save)
+        sql = str(receipt.get("sql", ""))
+        return said, sql, shown(price), f"{when[:10]} {when[11:16]}", made
 
 
 def _amount(epsilon: Fraction, delta: Fraction) -> str:
     return shown(epsilon) + (f", δ = {float(delta):g}" if delta else "")
-
-
-def _paid(said: str, receipt: dict[str, Any]) -> tuple[str | Callable[[], object], ...]:
-    """Return the row of an answer, with a button that saves its receipt."""
-    text, when = json.dumps(receipt, ensure_ascii=False, indent=1), receipt["time"]
-    number, price = receipt["position"], Fraction(receipt["charges"][0]["amount"])
-
-    def button() -> None:
-        save = partial(ui.download.content, text, f"receipt-{number}.json")
-        ui.button(icon="download", on_click=save).props(
-            f'flat dense round size=11px aria-label="Receipt {number}"'
-        )
-
-    sql = str(receipt.get("sql", ""))
-    return said, sql, shown(price), f"{when[:10]} {when[11:16]}", button
