@@ -26,9 +26,12 @@ def fair(tmp_path_factory):
 
 
 def choose(tab, label, words):
-    """Choose from a list."""
-    tab.page.get_by_label(label, exact=True).first.click()
+    """Choose from a list, and wait until the choice is shown: the server has it then."""
+    field = tab.page.get_by_label(label, exact=True).first
+    field.click()
     tab.page.get_by_role("option", name=words, exact=True).click()
+    shown = tab.page.locator(".q-select").filter(has=field)
+    expect(shown).to_contain_text(words, timeout=PATIENCE)
 
 
 def fill_in(tab, path, ledger):
