@@ -81,8 +81,8 @@ def init(
     ...
     tightrope.errors.InputError: nobody is here to ask: give --table
     """
-    from tightrope.publish.accounts import budget_of
     from tightrope.publish import facts
+    from tightrope.publish.accounts import budget_of
     from tightrope.publish.sources import own_name
     from tightrope.queries import Neighbours
 
