@@ -113,7 +113,8 @@ def read_call(
     start = _skip(text, 0)
     found = re.compile(r"[A-Za-z][A-Za-z0-9_]*").match(text, start)
     if found is None:
-        raise TextError(f"expected the name of a {kind}, such as {_example(known)},", text, start)
+        example = next((one for one in known.values() if "(" in one), next(iter(known.values())))
+        raise TextError(f"expected the name of a {kind}, such as {example},", text, start)
     name, place = found[0], _skip(text, found.end())
     if name not in known:
         raise TextError(f"unknown {kind} {name[:40]!r}{_suggestion(name, known)}", text, start)
@@ -179,10 +180,6 @@ def _skip(text: str, place: int) -> int:
     while place < len(text) and text[place].isspace():
         place += 1
     return place
-
-
-def _example(known: dict[str, str]) -> str:
-    return next((form for form in known.values() if "(" in form), next(iter(known.values())))
 
 
 def _suggestion(name: str, known: dict[str, str]) -> str:

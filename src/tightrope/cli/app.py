@@ -10,24 +10,8 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from tightrope import __version__
-from tightrope.cli import ledger as book
-from tightrope.cli.designs import design, sweep
-from tightrope.cli.mechanisms import (
-    analyse,
-    audit,
-    certify,
-    curve,
-    derive,
-    generalise,
-    interval,
-    remap,
-    verify,
-)
+from tightrope.cli import designs, ledger, mechanisms, papers, questions, studio, tables
 from tightrope.cli.output import shared_words
-from tightrope.cli.papers import papers
-from tightrope.cli.questions import axioms, exists, explain, graph, regular, universal
-from tightrope.cli.studio import studio
-from tightrope.cli.tables import ask, init, release
 
 app = typer.Typer(
     name="tightrope",
@@ -64,7 +48,7 @@ def help_text(command: Callable[..., None]) -> tuple[str, dict[str, tuple[str, s
     The docstring is the help: its doctest is left out, examples are kept as lines, and the
     section of parameters describes the words of the command line (``epsilon : E``).
 
-    >>> help_text(graph)[1]["plot"]
+    >>> help_text(questions.graph)[1]["plot"]
     ('FILE', 'Draw the graph into a PNG, SVG or PDF file.')
     """
     text = (inspect.getdoc(command) or "").split(">>>")[0]
@@ -104,16 +88,18 @@ def _register(group: typer.Typer, command: Callable[..., None]) -> None:
 
 
 for command in (
-    ask, graph, exists, regular, design, sweep, remap, explain, analyse, certify, verify, audit,
-    interval, derive, generalise, universal, curve, axioms, init, release, papers, studio,
+    tables.ask, questions.graph, questions.exists, questions.regular, designs.design,
+    designs.sweep, mechanisms.remap, questions.explain, mechanisms.analyse, mechanisms.certify,
+    mechanisms.verify, mechanisms.audit, mechanisms.interval, mechanisms.derive,
+    mechanisms.generalise, questions.universal, mechanisms.curve, questions.axioms, tables.init,
+    tables.release, papers.papers, studio.studio,
 ):  # fmt: skip
     _register(app, command)
 
-ledger = typer.Typer(
-    help="Show, verify and export the ledger of spent budget.", no_args_is_help=True
-)
+book = typer.Typer(help="Show, verify and export the ledger of spent budget.", no_args_is_help=True)
 for step in (
-    book.init, book.show, book.verify, book.export, book.budget, book.series, book.facts,
+    ledger.init, ledger.show, ledger.verify, ledger.export, ledger.budget, ledger.series,
+    ledger.facts,
 ):  # fmt: skip
-    _register(ledger, step)
-app.add_typer(ledger, name="ledger")
+    _register(book, step)
+app.add_typer(book, name="ledger")

@@ -18,8 +18,9 @@ import shutil
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from tightrope.errors import CheckFailed, InputError
 from tightrope.studies.study import Row, Study
@@ -156,6 +157,8 @@ class Store:
     ([0, 1], 'a.parquet', [0, 1])
     """
 
+    written_with: ClassVar[dict[str, Any]] = {"compression": "zstd", "write_page_checksum": True}
+
     def __init__(self, study: Study, out: str | Path, group: int = 50_000) -> None:
         self.study, self.group = study, group
         self.out = Path(out)
@@ -222,12 +225,8 @@ class Store:
             )
         metadata = {_FINGERPRINT: self.study.fingerprint, _CHUNK: str(number)}
         content = table(rows, metadata)
-        _replace(
-            self._part(number),
-            lambda file: self._parquet.write_table(
-                content, file, compression="zstd", write_page_checksum=True
-            ),
-        )
+        write = partial(self._parquet.write_table, content, **self.written_with)
+        _replace(self._part(number), write)
 
     def finish(self) -> Path:
         """Merge all chunks, in the order of the study, into the output; remove the parts."""
@@ -279,9 +278,7 @@ class Store:
         waiting: list[Any] = []
         seconds = array("d")
         count = 0
-        with self._parquet.ParquetWriter(
-            file, shape, compression="zstd", write_page_checksum=True
-        ) as writer:
+        with self._parquet.ParquetWriter(file, shape, **self.written_with) as writer:
 
             def write() -> None:
                 whole = pyarrow.concat_tables(waiting).combine_chunks()

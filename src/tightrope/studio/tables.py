@@ -21,17 +21,8 @@ from tightrope.certify import AnyMechanism, Mechanism
 from tightrope.channels import UnboundedNoise
 from tightrope.epsilon import Epsilon
 from tightrope.errors import TightropeError
-from tightrope.publish import Ledger
+from tightrope.publish import Ledger, facts as public
 from tightrope.publish.accounts import Account, budget_of, shown
-from tightrope.publish.facts import (
-    Column,
-    Facts,
-    Table,
-    columns_of_catalogue,
-    facts_text,
-    read_column,
-    read_facts,
-)
 from tightrope.publish.intervals import interval_of
 from tightrope.publish.receipts import SigningKey, key_path, receipt_of
 from tightrope.publish.shapes import Kind, read_label
@@ -173,11 +164,11 @@ def columns_of(place: str) -> tuple[str, dict[str, tuple[str, str]]]:
     """
     with blame("table data"):
         name = own_name(place) or ""
-        found = columns_of_catalogue(place, name or "table")
+        found = public.columns_of_catalogue(place, name or "table")
     return name, {column: (kind, "") for column, kind in found.items()}
 
 
-def column_form(column: Column) -> tuple[str, str]:
+def column_form(column: public.Column) -> tuple[str, str]:
     """Return what the form says of a declared column.
 
     >>> from tightrope.publish.facts import read_column
@@ -197,7 +188,7 @@ def facts_form(path: str, table: str) -> tuple[TableAsked, dict[str, tuple[str, 
     Of several tables it is the named one, or the first.
     """
     with blame("table facts"):
-        tables = read_facts(path).tables
+        tables = public.read_facts(path).tables
     one = tables.get(table) or next(iter(tables.values()))
     form = TableAsked(
         one.source or "", one.name, (), str(one.population or ""), one.neighbours.value,
@@ -206,7 +197,7 @@ def facts_form(path: str, table: str) -> tuple[TableAsked, dict[str, tuple[str, 
     return form, {name: column_form(column) for name, column in one.columns.items()}
 
 
-def declared(asked: TableAsked) -> Table:
+def declared(asked: TableAsked) -> public.Table:
     """Return the public facts that the form states, or the file that it names.
 
     >>> form = TableAsked("people.csv", "people", ("age:0..120",), "500", budget="2")
@@ -215,7 +206,7 @@ def declared(asked: TableAsked) -> Table:
     """
     if asked.facts:
         with blame("table facts"):
-            table = read_facts(asked.facts).table(asked.table)
+            table = public.read_facts(asked.facts).table(asked.table)
             return replace(table, source=asked.data or table.source)
     if not asked.data:
         raise Refused("table data", "upload a table or name one")
@@ -224,13 +215,13 @@ def declared(asked: TableAsked) -> Table:
             "table population", "how many people can the table hold? Everybody may know it"
         )
     with blame("table columns"):
-        columns = {column.name: column for column in map(read_column, asked.columns)}
+        columns = {column.name: column for column in map(public.read_column, asked.columns)}
     with blame("table budget"):
         budget = budget_of(asked.budget) if asked.budget else None
     with blame("table budget_delta"):
         delta = delta_of(asked.budget_delta) if asked.budget_delta else None
     with blame("table table"):
-        return Table(
+        return public.Table(
             name=asked.table,
             population=int(asked.population),
             neighbours=Neighbours.of(asked.neighbours),
@@ -243,7 +234,7 @@ def declared(asked: TableAsked) -> Table:
 
 def facts_file(asked: TableAsked) -> str:
     """Return the form as ``tightrope.toml``."""
-    return facts_text(declared(asked))
+    return public.facts_text(declared(asked))
 
 
 def _plan(asked: TableAsked, epsilon: str, told: Callable[..., Any] | None) -> Plan:
@@ -260,7 +251,7 @@ def _plan(asked: TableAsked, epsilon: str, told: Callable[..., Any] | None) -> P
 
     with blame("table epsilon"):
         level = Epsilon.of(epsilon)
-    facts = Facts({table.name: table})
+    facts = public.Facts({table.name: table})
     with blame("table sql"):
         shapes = read_shapes(asked.sql, facts, dialect_of(table.source))
     if any(shape.kind is Kind.FOUND for shape in shapes) != bool(asked.delta):

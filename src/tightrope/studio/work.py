@@ -295,11 +295,9 @@ def _columns(channel: Any, graph: AnswerGraph, level: Any, most: int = 40) -> tu
         return ()
     made = []
     for output in range(channel.shape[1]):
-        found = column_graph(channel, graph, level, output)
+        found, name = column_graph(channel, graph, level, output), channel.output_label(output)
         ends = tuple((int(i), int(j)) for i, j in found.edges)
-        made.append(
-            Column(label_text(channel.output_label(output)), ends, tuple(found.parts.tolist()))
-        )
+        made.append(Column(label_text(name), ends, tuple(found.parts.tolist())))
     return tuple(made)
 
 

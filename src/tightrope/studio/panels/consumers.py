@@ -29,9 +29,7 @@ class ConsumersPanel(Panel):
         """Create the elements."""
         self._place = 0
         self._corners: list[list[float]] = []
-        self._weights: list[ui.slider] = []
-        self._shares: list[ui.label] = []
-        self._shown_names: list[str] = []
+        self._weights: list[tuple[str, ui.slider, ui.label]] = []
         self._setting = False
         self._chips: tuple[Any, ...] = ()
         with self.div("tr-columns tr-two"):
@@ -135,7 +133,7 @@ class ConsumersPanel(Panel):
     def _weighted(self) -> None:
         if self._setting:
             return
-        text = pictures.weights_text([int(s.value or 0) for s in self._weights])
+        text = pictures.weights_text([int(s.value or 0) for _, s, _ in self._weights])
         if not text:
             self.page.complain("prior", "at least one weight must be above 0")
         else:
@@ -245,21 +243,20 @@ class ConsumersPanel(Panel):
         self._show_sliders(shares if len(shares) <= 8 else [], names)
 
     def _show_sliders(self, shares: list[float], names: list[str]) -> None:
-        weights = [round(100 * share) for share in shares]
-        if len(self._weights) != len(weights) or self._shown_names != names:
-            self._make_sliders(names if weights else [])
-            self._shown_names = names
-        for label, share in zip(self._shares, shares, strict=True):
+        if [name for name, _, _ in self._weights] != (names if shares else []):
+            self._make_sliders(names if shares else [])
+        rows = list(zip(self._weights, shares, strict=True))
+        for (_, _, label), share in rows:
             label.set_text(f"{100 * share:.3g} %")
-        if pictures.weights_text([int(s.value) for s in self._weights]) == self._consumer.prior:
+        if pictures.weights_text([int(s.value) for (_, s, _), _ in rows]) == self._consumer.prior:
             return  # this change came from the sliders
         self._setting = True
-        for slider, weight in zip(self._weights, weights, strict=True):
-            slider.set_value(weight)
+        for (_, slider, _), share in rows:
+            slider.set_value(round(100 * share))
         self._setting = False
 
     def _make_sliders(self, names: list[str]) -> None:
-        self._weights, self._shares = [], []
+        self._weights = []
         self._sliders.clear()
         with self._sliders:
             for number, name in enumerate(names):
@@ -268,9 +265,8 @@ class ConsumersPanel(Panel):
                     slider = ui.slider(min=0, max=100, step=1, value=0).classes("col")
                     slider.props(f'dense aria-label="weight {number}" throttle=60')
                     slider.on_value_change(self._weighted)
-                    self._weights.append(slider)
                     share = self.note().style("width: 52px; text-align: right")
-                    self._shares.append(share)
+                    self._weights.append((name, slider, share))
 
     def _show_regret(self, state: State, found: dict[str, Any]) -> None:
         common = found["common"]
