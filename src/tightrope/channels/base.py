@@ -75,6 +75,8 @@ class Channel:
     """
 
     shape: tuple[int, int]
+    #: Up to how many entries the matrix is made where columns are asked for one after the other.
+    _held = LIMITS.matrix
     #: Labels of rows and columns, or what gives the label of an index; else the indices.
     _inputs: tuple[Hashable, ...] | Callable[[int], Hashable] | None = None
     _outputs: tuple[Hashable, ...] | Callable[[int], Hashable] | None = None
@@ -107,6 +109,28 @@ class Channel:
     def row_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """Yield the matrix as consecutive blocks of rows, each with its first row's index."""
         yield 0, self._matrix
+
+    def column_blocks(
+        self, entries: int, held: int | None = None
+    ) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Yield all rows of a few columns at a time, with the first column's index.
+
+        Parameters
+        ----------
+        entries
+            How many entries a block has, about.
+        held
+            Up to how many entries the matrix is made first.
+        """
+        rows, columns = self.shape
+        step = max(1, entries // rows)
+        whole = self.matrix() if rows * columns <= (self._held if held is None else held) else None
+        for start in range(0, columns, step):
+            if whole is not None:
+                yield start, whole[:, start : start + step]
+            else:
+                some = range(start, min(columns, start + step))
+                yield start, np.stack([self.column(o) for o in some], axis=1)
 
     def entry(self, i: int, o: int) -> float:
         """Return the probability of output o when the true answer is node i."""
@@ -250,6 +274,8 @@ class RuleChannel(Channel, ABC):
     A kind sets ``shape`` and gives :meth:`row` and :meth:`column`; the rest follows from them,
     and may be given by rule too where that is faster.
     """
+
+    _held = 16_000_000
 
     @abstractmethod
     def row(self, i: int) -> NDArray[np.float64]:

@@ -251,6 +251,9 @@ class CascadeChannel(RuleChannel):
     [0.6667, 0.3333]
     """
 
+    #: A column of a matrix product costs as much as many.
+    _held = LIMITS.matrix
+
     def __init__(self, first: Channel, second: Channel) -> None:
         self.first, self.second = first, second
         self.shape = (first.shape[0], second.shape[1])

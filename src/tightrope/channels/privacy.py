@@ -31,8 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from tightrope.channels.base import LIMITS, Channel, IntegerChannel, RuleChannel
-from tightrope.channels.compose import CascadeChannel
+from tightrope.channels.base import Channel, IntegerChannel
 from tightrope.channels.structured import (
     GeometricChannel,
     KroneckerChannel,
@@ -109,7 +108,7 @@ def search(
     graph: AnswerGraph,
     *,
     block: int = 500_000,
-    held: int = 16_000_000,
+    held: int | None = None,
     limit: int = 5_000_000_000,
 ) -> list[Worst]:
     """Return the worst place for every length of edge by looking at all entries.
@@ -205,11 +204,11 @@ def _quotient(large: Any, small: Any) -> Any:
         return math.inf
 
 
-def _float_worst(channel: Channel, graph: AnswerGraph, block: int, held: int) -> Worst:
+def _float_worst(channel: Channel, graph: AnswerGraph, block: int, held: int | None) -> Worst:
     edges = None if graph.box is not None else graph.edge_array()
     lengths = graph.edge_lengths() if graph.has_lengths else None
     score, best = -math.inf, _nowhere()
-    for start, values in _column_blocks(channel, block, held):
+    for start, values in channel.column_blocks(block, held):
         for first, large, small, edge in _sides(graph, values, edges, block):
             ratios = _quotients(large, small)
             tops = scores = ratios.max(axis=1)
@@ -221,24 +220,6 @@ def _float_worst(channel: Channel, graph: AnswerGraph, block: int, held: int) ->
                 length = 1.0 if lengths is None else float(lengths[first + e])
                 best = Worst(edge(e, o), start + o, float(tops[e]), length)
     return best
-
-
-def _column_blocks(
-    channel: Channel, block: int, held: int
-) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Yield all rows of a few columns at a time, with the first column's index."""
-    rows, columns = channel.shape
-    step = max(1, block // rows)
-    # A column of a matrix product costs as much as many: make the matrix while it fits.
-    product = not isinstance(channel, RuleChannel) or isinstance(channel, CascadeChannel)
-    wanted = LIMITS.matrix if product else held
-    matrix = channel.matrix() if rows * columns <= wanted else None
-    for start in range(0, columns, step):
-        stop = min(columns, start + step)
-        if matrix is not None:
-            yield start, matrix[:, start:stop]
-        else:
-            yield start, np.stack([channel.column(o) for o in range(start, stop)], axis=1)
 
 
 def _edge_groups(graph: AnswerGraph) -> Iterator[tuple[float, NDArray[np.int64] | None]]:

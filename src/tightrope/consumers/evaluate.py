@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.channels.base import LIMITS, Channel, DeterministicChannel, RuleChannel
+from tightrope.channels.base import LIMITS, Channel, DeterministicChannel
 from tightrope.channels.compose import cascade
 from tightrope.channels.structured import (
     GeometricChannel,
@@ -351,16 +351,11 @@ def small_blocks(channel: Channel, entries: int = 1 << 15) -> Iterator[tuple[int
 
 def _weighted_columns(channel: Channel, consumer: Consumer) -> Iterator[tuple[int, Floats]]:
     r"""Yield :math:`\pi_i X_{io}` in blocks of outputs, each with its first output."""
-    rows, columns = channel.shape
     prior = consumer.prior.probabilities[:, None]
-    step = max(1, LIMITS.block // max(rows, consumer.loss.guess_count))
-    whole = channel.matrix() if not isinstance(channel, RuleChannel) or step >= columns else None
-    for start in range(0, columns, step):
-        stop = min(columns, start + step)
-        if whole is not None:
-            yield start, whole[:, start:stop] * prior
-        else:
-            yield start, np.stack([channel.column(o) for o in range(start, stop)], axis=1) * prior
+    # As many outputs at once as their losses, for all guesses, fit.
+    entries = LIMITS.block * channel.shape[0] // max(channel.shape[0], consumer.loss.guess_count)
+    for start, block in channel.column_blocks(entries):
+        yield start, block * prior
 
 
 def _guessed(channel: Channel, remap: Remap | Channel | ArrayLike, loss: Loss) -> Channel:

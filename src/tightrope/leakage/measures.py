@@ -952,13 +952,17 @@ def analyse(
             "it, 'tightrope interval' what error it has"
         )
     level = smallest_epsilon(channel, graph).value
+    try:
+        alike = dobrushin(channel)
+    except TooLarge:
+        alike = None
     return Analysis(
         utility=posterior_vulnerability(channel, known),
         min_entropy_leakage_bits=min_entropy_leakage(channel, known),
         min_capacity_bits=min_capacity(channel),
         shannon_leakage_bits=mutual_information(channel, known),
         maximally_general=_general(channel, graph, level, epsilon),
-        dobrushin=_dobrushin(channel),
+        dobrushin=alike,
         epsilon=level,
     )
 
@@ -980,10 +984,3 @@ def _general(
         judged = Epsilon.of(level)
     # Rounded weights miss equality by a hair: here a constraint that close counts as tight.
     return maximally_general(channel, graph, judged, tolerance=TIGHT_TOLERANCE).maximal
-
-
-def _dobrushin(channel: Channel) -> float | None:
-    try:
-        return dobrushin(channel).value
-    except TooLarge:
-        return None

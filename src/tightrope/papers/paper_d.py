@@ -254,9 +254,9 @@ def _dobrushin_monotone() -> Computed:
     """nor does the negative Dobrushin coefficient by any remap"""
     random = np.random.default_rng(15)
     noise = geometric(PathPower(4), "ln(2)")
-    start = dobrushin(noise).value
+    start = dobrushin(noise)
     after = [
-        dobrushin(remap(noise, Channel(random.dirichlet(np.ones(6) / 4, size=4)))).value
+        dobrushin(remap(noise, Channel(random.dirichlet(np.ones(6) / 4, size=4))))
         for _ in range(50)
     ]
     return max(after) <= start + 1e-12, f"50 remaps, from {start:.4f}"
@@ -339,7 +339,7 @@ def _geometric_optimal() -> Computed:
     """the geometric mechanism is optimal under the Dobrushin coefficient"""
     worst = max(
         abs(
-            dobrushin(geometric(PathPower(n), "ln(2)")).value
+            dobrushin(geometric(PathPower(n), "ln(2)"))
             - dobrushin_optimum(PathPower(n), "ln(2)").value
         )
         for n in range(2, 9)
@@ -372,7 +372,7 @@ def _empty_conditions() -> Computed:
     Read with lengths, the conditions for d = 1 demand a tight edge. A mechanism that ignores its
     input meets the printed ones.
     """
-    useless = dobrushin(Channel([[0.5, 0.5], [0.5, 0.5]])).value
+    useless = dobrushin(Channel([[0.5, 0.5], [0.5, 0.5]]))
     best = dobrushin_optimum(Clique(2), "ln(3)").value
     return useless >= best, f"ignoring the input {useless:g}, randomised response {best:g}"
 
@@ -383,5 +383,5 @@ def _still_optimal() -> Computed:
     graph = query("sum(3,2)").graph
     best = dobrushin_optimum(graph, "ln(2)")
     made = make_maximally_general(best.channel, graph, "ln(2)")
-    value = dobrushin(made.channel).value
+    value = dobrushin(made.channel)
     return abs(value - best.value) < 1e-12, f"{value:.6f} with {made.channel.shape[1]} outputs"

@@ -27,7 +27,7 @@ def test_a_constant_predicate_leaks_nothing() -> None:
 def test_two_classes_are_told_apart_by_total_variation() -> None:
     channel = GeometricChannel(6, "ln(2)")
     found = predicate_capacity(channel, lambda count: count >= 3)
-    assert found.bits == pytest.approx(math.log2(2 + dobrushin(channel).value))
+    assert found.bits == pytest.approx(math.log2(2 + dobrushin(channel)))
     assert found.exact
 
 
