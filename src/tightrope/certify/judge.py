@@ -1349,15 +1349,12 @@ class Weights:
         blocks = -(-self.outputs * graph.nodes // CHUNK)
         need_work("comparing edges of many lengths", len(self.ratios) * blocks, 50_000)
         sums: list[Array | int] = [0, 0]
-        told = False
+        breach = None
         for start, block in self.columns():
             sums[0] += (block & MASK).sum(axis=1).astype(object)
             sums[1] += (block >> 31).sum(axis=1).astype(object)
-            fault = None if told or self.slack else self._breach(start, block)
-            if fault:
-                told = True
-                yield fault
-        yield from self._slack_faults() if self.slack else ()
+            breach = breach or (None if self.slack else self._breach(start, block))
+        yield from self._slack_faults() if self.slack else filter(None, [breach])
         found = np.asarray(sums[1] * (1 << 31) + sums[0])
         for i in np.flatnonzero(found != self.total)[:1].tolist():
             yield f"total: row {i} sums to {found[i]}, which is {found[i] - self.total:+d} off"
@@ -2280,18 +2277,21 @@ def question_lattice(question: str, relation: str) -> Lattice:
     return found
 
 
-def falling_levels(start: int, p: int, q: int) -> list[int]:
-    """Return ``start`` and then always ⌈w·q/p⌉, up to the first level that stays.
+def falling_levels(first: Sequence[int], ratio: Fraction, most: int = 1 << 62) -> list[int]:
+    """Go on from r levels with always ⌈w·q/p⌉, r levels later, up to the first one that stays.
 
-    >>> falling_levels(8, 2, 1)
-    [8, 4, 2, 1]
+    >>> falling_levels([8], Fraction(2)), falling_levels([8, 6], Fraction(2), 3)
+    ([8, 4, 2, 1], [8, 6, 4, 3])
     """
-    need(p > q, "a lattice needs a ratio above 1")
-    need_work("the levels of a lattice", int(start.bit_length() / (p / q - 1)) + 1, 500)
-    found = [start]
-    while (following := -(-found[-1] * q // p)) < found[-1]:
-        found.append(following)
-    return found
+    p, q, step = ratio.numerator, ratio.denominator, len(first)
+    many = step * first[0].bit_length() / max(p / q - 1, 1e-9)
+    need_work("the levels of a rule", min(most, int(many) + 1), 500)
+    found = [*first]
+    while len(found) <= most:
+        found.append(-(-found[-step] * q // p))
+        if found[-1] == found[-1 - step]:
+            break
+    return found[: found.index(found[-1]) + 1]
 
 
 class LatticeWeights:
@@ -2318,8 +2318,7 @@ class LatticeWeights:
         need(self.lattice.core < self.lattice.width, "the core must be less than the largest step")
         self.file, self.bits, self.total = file, told["bits"], 1 << told["bits"]
         self.outputs, self.ratio = self.lattice.nodes, header["ratios"][0]
-        p, q = self.ratio.numerator, self.ratio.denominator
-        levels = falling_levels(told["start"], p, q)
+        levels = falling_levels([told["start"]], self.ratio)
         self.reach = len(levels)  # T
         self.sizes = self.lattice.layers(self.reach)
         self.floor = levels[-1] * self.lattice.around(self.reach)
@@ -2752,13 +2751,12 @@ def _end_debts(consumer: LatticeConsumer, prices: Array) -> Debts:
         k = np.arange(first, min(first + step, count))
         i = k[:, None] + away
         w = np.where(i >= 0, cost - prices[np.clip(i, 0, ends - 1)], 0)
-        behind, before = w.copy(), w.copy()
+        behind, mirror = w.copy(), w[:, ::-1].copy()
         for at in range(len(away) - 2 * v, -v, -v):
-            one, other = slice(max(at, 0), at + v), slice(max(at, 0) + v, at + 2 * v)
-            behind[:, one] += _part(behind[:, other], alpha)
-            mirror = slice(len(away) - at - v, len(away) - max(at, 0))
-            nearer = slice(len(away) - at - 2 * v, len(away) - max(at, 0) - v)
-            before[:, mirror] += _part(before[:, nearer], alpha)
+            nearer, further = slice(max(at, 0), at + v), slice(max(at, 0) + v, at + 2 * v)
+            for side in (behind, mirror):
+                side[:, nearer] += _part(side[:, further], alpha)
+        before = mirror[:, ::-1]
         a, b = low[k][:, None], high[k][:, None]
         core, left, right = (i >= a) & (i <= b), (i < a) & (i >= 0), i > b
         owed = np.where(left, np.maximum(-before, 0), np.where(right, np.maximum(-behind, 0), 0))

@@ -69,8 +69,7 @@ class ScoreMechanism(MechanismFile):
     @functools.cached_property
     def levels(self) -> NDArray[np.int64]:
         """The weight at each gap; the last one goes on for ever."""
-        p, q = self.ratio.numerator, self.ratio.denominator
-        return np.array(falling_levels(1 << self.bits, p, q), np.int64)
+        return np.array(falling_levels([1 << self.bits], self.ratio), np.int64)
 
     def gaps(self, counts: Sequence[int]) -> NDArray[Any]:
         """Return by how many steps each value's score is below the best."""

@@ -236,39 +236,6 @@ def _private(weights: NDArray[Any], graph: Graph, ratios: list[Fraction]) -> boo
 LEVEL_BITS = 60
 
 
-def level_table(
-    ratio: Fraction, reach: int, alpha: float, most: int, bits: int = LEVEL_BITS
-) -> tuple[int, ...]:
-    r"""Return falling integers with :math:`w_d\,q \le w_{d+r}\,p`, from :math:`2^{bits}` down.
-
-    Parameters
-    ----------
-    ratio
-        The largest ratio p/q over one edge.
-    reach
-        The number r of levels that one edge can cross.
-    alpha
-        The wanted factor from one level to the next.
-    most
-        No distance is larger than this.
-    bits
-        Logarithm of the first level.
-
-    Examples
-    --------
-    >>> level_table(Fraction(2), 1, 0.5, 100)[:2], level_table(Fraction(2), 1, 0.5, 100)[-2:]
-    ((1152921504606846976, 576460752303423488), (2, 1))
-    """
-    p, q = ratio.numerator, ratio.denominator
-    table = [round(Fraction(alpha**d) * 2**bits) for d in range(reach)]
-    while len(table) <= most:
-        table.append(-(-table[-reach] * q // p))
-        if table[-1] == table[-1 - reach]:
-            break
-    # The last level goes on for ever, so it needs to stand there once only.
-    return tuple(table[: table.index(table[-1]) + 1])
-
-
 def rule_weights(
     channel: Channel, graph: Graph, epsilon: Epsilon, power: int = 0
 ) -> WholeWeights | None:
@@ -319,7 +286,8 @@ def _levels(channel: Channel, graph: Graph, epsilon: Epsilon, power: int) -> Who
             units = 3 / (channel.column_maxima().min() * (1 - alpha))
     else:
         return None
-    table = level_table(epsilon.ratio, reach, alpha, most, LEVEL_BITS + spare)
+    first = [round(Fraction(alpha**d) * 2 ** (LEVEL_BITS + spare)) for d in range(reach)]
+    table = falling_levels(first, epsilon.ratio, most)
     try:
         return _fill(graph, steps, table, factors, mass, epsilon.ratio, units)
     except Refused:
@@ -350,7 +318,7 @@ def _on_path(size: int, ratio: Fraction) -> Callable[[Fraction], NDArray[Any]]:
 def _fill(
     graph: Graph,
     steps: list[int],
-    table: tuple[int, ...],
+    table: list[int],
     factors_of: Callable[[Fraction], NDArray[Any]],
     mass: float,
     ratio: Fraction,
@@ -372,7 +340,7 @@ def _fill(
             fields = {
                 "kind": "levels",
                 "bits": first + bits,
-                "levels": list(table),
+                "levels": table,
                 "steps": steps,
                 "rest": int(factors.argmax()),
             }
@@ -398,7 +366,7 @@ def _radial(channel: ScaledPhi, graph: Graph, epsilon: Epsilon) -> WholeWeights 
     total = 1 << bits
     # A hair more than in floats for the level after the first, which takes what the others leave.
     start = Fraction(total) / Fraction(mass) * Fraction(q, p) * (1 + Fraction(1, 1 << 46))
-    table = [0, *falling_levels(ceil(start), p, q)][: min(len(spheres), most)]
+    table = [0, *falling_levels([ceil(start)], epsilon.ratio)][: min(len(spheres), most)]
     last = len(table) - 1
     others = sum(n * table[min(d, last)] for d, n in enumerate(spheres) if d)
     table[0] = total - others

@@ -198,7 +198,7 @@ def test_rows_of_noise_on_a_small_line_are_private_in_full() -> None:
 
 
 def test_levels_fall_to_one_that_stays() -> None:
-    levels = falling_levels(10**9, 5, 4)
+    levels = falling_levels([10**9], Fraction(5, 4))
     assert -(-levels[-1] * 4 // 5) == levels[-1]
     assert all(a * 4 <= b * 5 < a * 5 for a, b in pairwise(levels))
 

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from tightrope.certify.judge import Graph
-from tightrope.certify.weights import level_table, rule_weights
+from tightrope.certify.judge import Graph, falling_levels
+from tightrope.certify.weights import rule_weights
 from tightrope.channels import Channel, GeometricChannel, ScaledPhi
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, TooLarge
@@ -21,7 +21,8 @@ def line(size, width):
 def test_levels_fall_no_faster_than_allowed(text, reach):
     level = Epsilon.of(text)
     ratio = level.ratio
-    table = level_table(ratio, reach, level.alpha ** (1 / reach), 10**6)
+    first = [round(level.alpha ** (d / reach) * 2**60) for d in range(reach)]
+    table = falling_levels(first, ratio)
     last = len(table) - 1
     assert all(a >= b > 0 for a, b in pairwise(table))
     for d, here in enumerate(table):
@@ -32,7 +33,7 @@ def test_levels_fall_no_faster_than_allowed(text, reach):
 
 
 def test_no_more_levels_than_distances():
-    assert len(level_table(Fraction(2), 1, 0.5, 3)) == 4
+    assert len(falling_levels([1 << 60], Fraction(2), 3)) == 4
 
 
 def test_channels_without_a_rule():
