@@ -7,6 +7,7 @@ other. This is where the result of the one is handed to the other.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -32,11 +33,13 @@ from tightrope.optimize.staircases import cheapest_cores
 from tightrope.phi import Phi
 from tightrope.queries import Query, query as query_of
 
+Progress = Callable[[float], None] | None
+
 
 def prove(
     design: Design,
     query: Query | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = None,
     settings: SolverSettings | None = None,
 ) -> Mechanism:
     r"""Round a design to integers, make its certificate exact and check both.
@@ -156,11 +159,7 @@ def _guesses(design: Design) -> NDArray[np.int64] | None:
 
 
 def _certificate(
-    design: Design,
-    progress: Callable[[float], None] | None,
-    settings: SolverSettings,
-    *,
-    negative: float = 1e-15,
+    design: Design, progress: Progress, settings: SolverSettings
 ) -> Proof | Limited | None:
     """Return what the file proves: by a cover or by rule where that is enough, else in full."""
     proof = design.certificate
@@ -172,30 +171,35 @@ def _certificate(
     if isinstance(proof, UnboundedCertificate):
         return Proof("unbounded", slope=proof.slope)
     if isinstance(proof, LimitCertificate):
-        return _limited(design, proof, progress, settings)
+        return _limited(design, proof, _prices(proof.plain(), progress, settings))
+    found = _by_cover(design, proof) or _prices(proof, progress, settings)
+    if found is None or not design.consumer.risk_averse:
+        return found
+    return replace(found, mix=proof.consumer.prior.probabilities)
+
+
+def _by_cover(
+    design: Design, proof: Certificate, *, negative: float = 1e-15, rounding: float = 1e-11
+) -> Proof | None:
+    """Return y with y Φ ≥ π for binary loss, but for rounding errors, or the envelope on trees."""
+    graph, level = design.graph, design.level
+    if not design.consumer.loss.is_binary or graph.has_lengths:
+        return None
+    if proof.cover is not None:
+        return Proof("phi", proof.cover)
+    # Guess k loses π except at k, so y = π - λ bounds the chance of a right guess.
     prior = proof.consumer.prior.probabilities
-    mix = prior if design.consumer.risk_averse else None
-    if design.consumer.loss.is_binary:
-        # Guess k loses π except at k, so y = π - λ bounds the chance of a right guess.
-        plain = not design.graph.has_lengths
-        if plain and proof.cover is not None:
-            return Proof("phi", proof.cover, mix=mix)
-        cover = prior - proof.prices
-        if plain and cover.min() >= -negative and _covers(design, cover, prior):
-            return Proof("phi", cover, mix=mix)
-        # Where geometric noise on a tree exists, its prices are those of the envelope.
-        tree = plain and design.graph.is_tree
-        if tree and design.level.alpha * (design.graph.max_degree - 1) <= 1:
-            return Proof("envelope", mix=mix)
-    return _prices(proof, mix, progress, settings)
+    cover = prior - proof.prices
+    if cover.min() >= -negative:
+        reached = Phi(graph, level).matvec(cover)
+        if (reached >= prior * (1 - rounding)).all():
+            return Proof("phi", cover)
+    # Where geometric noise on a tree exists, its prices are those of the envelope.
+    known = graph.is_tree and level.alpha * (graph.max_degree - 1) <= 1
+    return Proof("envelope") if known else None
 
 
-def _limited(
-    design: Design,
-    given: LimitCertificate,
-    progress: Callable[[float], None] | None,
-    settings: SolverSettings,
-) -> Limited:
+def _limited(design: Design, given: LimitCertificate, proof: Proof | None) -> Limited:
     """Return the limit, the attacker where he is one of his own, and the proof."""
     usual = np.array_equal(given.attack, np.diag(design.consumer.prior.probabilities))
     return Limited(
@@ -203,59 +207,37 @@ def _limited(
         Fraction(repr(float(given.limit))),
         given.weight,
         given.choices,
-        _prices(given.plain(), None, progress, settings),
+        proof,
         None if usual else given.attack,
     )
 
 
-def _prices(
-    proof: Certificate,
-    mix: NDArray[np.float64] | None,
-    progress: Callable[[float], None] | None,
-    settings: SolverSettings,
-) -> Proof | None:
+def _prices(proof: Certificate, progress: Progress, settings: SolverSettings) -> Proof | None:
     """Return the prices, alone on paths and trees, where they determine the multipliers."""
     graph, consumer, alpha = proof.graph, proof.consumer, proof.epsilon.alpha
     n, guesses = graph.size, consumer.loss.guess_count
     if graph.power == 1 and 1 < n <= settings.proof_line and consumer.loss.step_rule is not None:
         if proof.theorem:
-            return Proof("line", proof.prices, mix=mix)
+            return Proof("line", proof.prices)
         remap = line_remap(consumer, alpha)
         if remap is not None:
-            return Proof("line", line_prices(remap.values, alpha), mix=mix)
+            return Proof("line", line_prices(remap.values, alpha))
     if graph.is_tree and n * guesses <= settings.proof_tree_pairs:
         problem = Problem.of(graph, proof.epsilon, consumer)
         found = price(problem, Pricer(problem), proof.prices, problem.guesses)
         # Where its cheapest ray is highest, the rounding errors of a guess count least.
-        return Proof("tree", found.prices, places=found.rays.places, mix=mix)
+        return Proof("tree", found.prices, places=found.rays.places)
     if guesses * graph.edge_count > settings.proof_arcs and graph.power is not None:
         costs = Problem.of(graph, proof.epsilon, consumer).costs.T
         _, low, high = cheapest_cores(costs - proof.prices, graph.power, alpha)
-        return Proof("stairs", proof.prices, places=np.stack([low, high], axis=1), mix=mix)
+        return Proof("stairs", proof.prices, places=np.stack([low, high], axis=1))
     if guesses * graph.edge_count > settings.proof_multipliers:
         return None
-    return _listed(proof, guesses, mix, progress)
-
-
-def _covers(
-    design: Design,
-    cover: NDArray[np.float64],
-    prior: NDArray[np.float64],
-    *,
-    rounding: float = 1e-11,
-) -> bool:
-    """Whether y Φ reaches π but for a rounding error, which making it exact removes."""
-    reached = Phi(design.graph, design.level).matvec(cover)
-    return bool((reached >= prior * (1 - rounding)).all())
+    return _listed(proof, guesses, progress)
 
 
 def _listed(
-    proof: Certificate,
-    guesses: int,
-    mix: NDArray[np.float64] | None,
-    progress: Callable[[float], None] | None,
-    *,
-    negligible: float = 1e-15,
+    proof: Certificate, guesses: int, progress: Progress, *, negligible: float = 1e-15
 ) -> Proof:
     """List the multipliers of every guess as arcs, but for those that are negligible."""
     ends = proof.graph.edge_array()
@@ -269,4 +251,4 @@ def _listed(
         if progress is not None:
             progress((k + 1) / guesses)
     columns = [np.concatenate(column) for column in zip(*found, strict=True)]
-    return Proof("multipliers", proof.prices, columns, mix=mix)
+    return Proof("multipliers", proof.prices, columns)

@@ -215,101 +215,75 @@ def label(value: Any, where: str, depth: int = 0) -> Hashable:
     return value  # type: ignore[no-any-return]
 
 
-_WIDE, _COUNT = whole(1, 1 << 1024), whole(0, 1 << 40)
-_LEVELS = {"bits": whole(0, 481), "levels": listing(whole(1, 1 << 480), 1, 1 << 17)}
-_BITS = {"bits": whole(1, 401)}
-_HEADER = record(
-    query=maybe(text),
-    neighbours=word("change-one", "add-remove", "either"),
-    graph=maybe(
-        record(
-            nodes=whole(1, 1 << 20),
-            labels=maybe(listing(label, 1, 1 << 20)),
-            edges=whole(0, 1 << 22),
-            lengths=listing(fraction(0, 60), 1, 1 << 17),
-        )
-    ),
-    epsilon=record(multiple=fraction(0, 210), base=maybe(fraction(1, 210))),
-    delta=maybe(fraction(0, 210)),
-    ratios=listing(fraction(0), 1, 1 << 17),
-    weights=kinds(
+@lru_cache
+def header_rule() -> Rule:
+    """Say what may stand in a header."""
+    count, wide, number, exact = whole(0, 1 << 40), whole(1, 1 << 1024), fraction(0, 60), fraction()
+    named, bits, weight = {"number": number}, {"bits": whole(1, 401)}, maybe(whole(0, 1 << 512))
+    levels = {"bits": whole(0, 481), "levels": listing(whole(1, 1 << 480), 1, 1 << 17)}
+    graph = record(
+        nodes=whole(1, 1 << 20),
+        labels=maybe(listing(label, 1, 1 << 20)),
+        edges=whole(0, 1 << 22),
+        lengths=listing(number, 1, 1 << 17),
+    )
+    weights = kinds(
         dense={"bits": whole(0, 481), "outputs": whole(1, 1 << 31)},
-        levels=_LEVELS | {"steps": listing(whole(1, 1 << 40), 1, 64), "rest": _COUNT},
-        radial=_LEVELS,
-        lattice={
-            "bits": whole(1, 4001),
-            "start": whole(1, 1 << 4000),
-            "core": whole(0, 1 << 60),
-        },
+        levels=levels | {"steps": listing(whole(1, 1 << 40), 1, 64), "rest": count},
+        radial=levels,
+        lattice={"bits": whole(1, 4001), "start": whole(1, 1 << 4000), "core": whole(0, 1 << 60)},
         scores={"bits": whole(40, 63)},
-    ),
-    outputs=maybe(listing(label, 1, 1 << 20)),
-    window=maybe(record(start=whole(0, 1 << 62), size=whole(1, 1 << 31))),
-    consumer=maybe(
-        record(
-            prior=maybe(
-                kinds(
-                    uniform={},
-                    listed={"total": whole(1, 1 << 62)},
-                    binomial={"number": fraction(0, 60)},
-                    geometric={"number": fraction(0, 60)},
-                    poisson={"number": fraction(0, 60)},
-                )
-            ),
-            support=maybe(kinds(all={}, listed={"count": whole(1, 1 << 31)})),
-            loss=kinds(
-                binary={},
-                absolute={},
-                squared={},
-                distance={},
-                listed={"denominator": _WIDE, "guesses": whole(1, 1 << 24)},
-            ),
-            remapped=flag,
-        )
-    ),
-    expected_loss=maybe(fraction()),
-    limit=maybe(
-        record(
-            limited=word("loss", "vulnerability"),
-            most=fraction(),
-            vulnerability=fraction(),
-            attacker=kinds(guesser={}, listed={"actions": whole(1, 1 << 24), "denominator": _WIDE}),
-        )
-    ),
-    certificate=maybe(
-        kinds(
-            multipliers=_BITS | {"arcs": _COUNT, "weight": maybe(whole(0, 1 << 512))},
-            tree=_BITS | {"weight": maybe(whole(0, 1 << 512))},
-            line=_BITS,
-            stairs=_BITS,
-            phi=_BITS | {"constant": flag},
-            envelope=_BITS,
-            unbounded={"slope": fraction(0, 30)},
-            stretched={
-                "bits": whole(1, 61),
-                "ends": whole(1, 1 << 20),
-                "layers": whole(1, 1 << 20),
-                "stride": whole(1, 1 << 40),
-            },
-        )
-    ),
-    bound=maybe(fraction()),
-    sections=listing(
-        record(
-            name=text,
-            width=whole(8, 65),
-            count=whole(1, 1 << 40),
-            bytes=listing(_COUNT, 1, 1 << 20),
-        ),
-        0,
-        20,
-    ),
-)
+    )
+    total = {"total": whole(1, 1 << 62)}
+    prior = kinds(uniform={}, listed=total, binomial=named, geometric=named, poisson=named)
+    matrix = {"denominator": wide, "guesses": whole(1, 1 << 24)}
+    consumer = record(
+        prior=maybe(prior),
+        support=maybe(kinds(all={}, listed={"count": whole(1, 1 << 31)})),
+        loss=kinds(binary={}, absolute={}, squared={}, distance={}, listed=matrix),
+        remapped=flag,
+    )
+    limit = record(
+        limited=word("loss", "vulnerability"),
+        most=exact,
+        vulnerability=exact,
+        attacker=kinds(guesser={}, listed={"actions": whole(1, 1 << 24), "denominator": wide}),
+    )
+    many, step = whole(1, 1 << 20), whole(1, 1 << 40)
+    certificate = kinds(
+        multipliers=bits | {"arcs": count, "weight": weight},
+        tree=bits | {"weight": weight},
+        line=bits,
+        stairs=bits,
+        phi=bits | {"constant": flag},
+        envelope=bits,
+        unbounded={"slope": fraction(0, 30)},
+        stretched={"bits": whole(1, 61), "ends": many, "layers": many, "stride": step},
+    )
+    sizes = listing(count, 1, 1 << 20)
+    section = record(name=text, width=whole(8, 65), count=whole(1, 1 << 40), bytes=sizes)
+    return record(
+        query=maybe(text),
+        neighbours=word("change-one", "add-remove", "either"),
+        graph=maybe(graph),
+        epsilon=record(multiple=fraction(0, 210), base=maybe(fraction(1, 210))),
+        delta=maybe(fraction(0, 210)),
+        ratios=listing(fraction(0), 1, 1 << 17),
+        weights=weights,
+        outputs=maybe(listing(label, 1, 1 << 20)),
+        window=maybe(record(start=whole(0, 1 << 62), size=whole(1, 1 << 31))),
+        consumer=maybe(consumer),
+        expected_loss=maybe(exact),
+        limit=maybe(limit),
+        certificate=maybe(certificate),
+        bound=maybe(exact),
+        sections=listing(section, 0, 20),
+    )
 
 
 def check_header(told: Any) -> dict[str, Any]:
     """Return the header with its numbers read; whatever does not belong together is refused."""
-    found: dict[str, Any] = _HEADER(told, "header")
+    found: dict[str, Any] = header_rule()(told, "header")
     own, window, delta, limit = (found[name] for name in ("graph", "window", "delta", "limit"))
     consumer, certificate = found["consumer"], found["certificate"]
     weights, proof = found["weights"]["kind"], certificate and certificate["kind"]
@@ -857,26 +831,18 @@ def own_graph(file: Contents) -> Graph:
     labels = told["labels"]
     need_names(labels, nodes, "answers")
     named = int if labels is None else labels.__getitem__
-    return listed_graph(nodes, edges, length, told["lengths"], named)
+    return simplest(Graph("list", nodes, (), edges, length, told["lengths"], named))
 
 
-def listed_graph(
-    nodes: int,
-    edges: Array,
-    length: Array,
-    lengths: Sequence[Fraction],
-    label: Callable[[int], Hashable],
-) -> Graph:
-    """Return a graph with listed edges; a path with edges of length 1 is a box.
+def simplest(graph: Graph) -> Graph:
+    """Return a listed path with edges of length 1 as a box, and other listed graphs as they are.
 
-    >>> listed_graph(3, np.array([[0, 1], [1, 2]]), np.zeros(2, int), [Fraction(1)], int).form
+    >>> simplest(Graph("list", 3, (), np.array([[0, 1], [1, 2]]), np.zeros(2, int))).form
     'box'
     """
-    row = np.arange(nodes - 1)[:, None] + [0, 1]
-    if len(lengths) == 1 and np.array_equal(edges, row):
-        graph = Graph("box", nodes, ((nodes, 1),), edges, length, label=label)
-    else:
-        graph = Graph("list", nodes, (), edges, length, lengths, label)
+    row = np.arange(graph.nodes - 1)[:, None] + [0, 1]
+    if len(graph.lengths) == 1 and np.array_equal(graph.edges, row):
+        graph = replace(graph, form="box", sides=((graph.nodes, 1),))
     graph.line = even_line(graph)
     return graph
 
@@ -973,7 +939,7 @@ def question_graph(question: str, relation: str) -> Graph:
     if edges is not None:
         listed = np.array(edges, np.int64).reshape(-1, 2)
         nodes = 1 + int(listed.max(initial=0))
-        return listed_graph(nodes, listed, listed[:, 0] * 0, [Fraction(1)], int)
+        return simplest(Graph("list", nodes, (), listed, listed[:, 0] * 0))
     need(len(sides) <= 64, large)
     need(all(size > 0 for size, _ in sides), f"question: {question} has no answers")
     wide = [(size, max(1, min(width, size - 1))) for size, width in sides]
@@ -1050,7 +1016,7 @@ def histogram_graph(people: int, classes: int, change: bool, absent: bool) -> Gr
             found.append((i, place.get(tuple(moved), i)))
     edges = np.array(sorted(pair for pair in found if pair[0] < pair[1]), np.int64).reshape(-1, 2)
     label = [vector[:classes] for vector in vectors].__getitem__
-    return listed_graph(len(vectors), edges, edges[:, 0] * 0, [Fraction(1)], label)
+    return simplest(Graph("list", len(vectors), (), edges, edges[:, 0] * 0, label=label))
 
 
 # -- exact sums ---------------------------------------------------------------------------
@@ -1084,44 +1050,30 @@ def box_sums(
     for axis in range(table.ndim):
         sums = np.cumsum(table, axis)
         table = np.concatenate([np.zeros_like(np.take(sums, [0], axis)), sums], axis)
+
+    def block(first: Array) -> Array:
+        """Return the sums of nodes with the given first coordinates, but for the last level."""
+        limbs = [np.zeros(1, np.int64)] * 4
+        axes = [first, *(np.arange(size) for size, _ in sides[1:])]
+        for d, fall in enumerate(falls):
+            ball = table
+            for axis, (i, (size, _), step) in enumerate(zip(axes, sides, steps, strict=True)):
+                high = np.minimum(i + d * step + 1, size)
+                ball = ball.take(high, axis) - ball.take(np.maximum(i - d * step, 0), axis)
+            b0, b1, f0, f1 = ball.ravel() & MASK, ball.ravel() >> 31, fall & MASK, fall >> 31
+            low, middle, high = b0 * f0, b0 * f1 + b1 * f0, b1 * f1
+            carried = (low >> 31) + (middle & MASK), (middle >> 31) + (high & MASK)
+            added = (low & MASK, *carried, high >> 31)
+            limbs = [limb + more for limb, more in zip(limbs, added, strict=True)]
+        nodes = len(first) * prod(size for size, _ in sides[1:])
+        total = np.broadcast_to(limbs[3], nodes).astype(object)
+        for limb in reversed(limbs[:3]):
+            total = total * (1 << 31) + limb
+        return total
+
     rows = max(1, (1 << 15) * sides[0][0] // z.size)  # blocks that stay close to the processor
-    blocks = (np.arange(at, min(at + rows, sides[0][0])) for at in range(0, sides[0][0], rows))
-    total = np.concatenate([_block_sums(sides, steps, falls, table, first) for first in blocks])
-    total += levels[-1] * mass
-    return np.asarray(total, dtype=object)
-
-
-def _block_sums(
-    sides: Sequence[tuple[int, int]],
-    steps: Sequence[int],
-    falls: list[int],
-    table: Array,
-    first: Array,
-) -> Array:
-    """Return the sums of the nodes whose first coordinates are given, without the last level."""
-    limbs = [np.zeros(1, np.int64)] * 4
-    axes = [first, *(np.arange(size) for size, _ in sides[1:])]
-    for d, fall in enumerate(falls):
-        ball = table
-        for axis, (i, (size, _), step) in enumerate(zip(axes, sides, steps, strict=True)):
-            high = np.minimum(i + d * step + 1, size)
-            ball = ball.take(high, axis) - ball.take(np.maximum(i - d * step, 0), axis)
-        b0, b1 = ball.ravel() & MASK, ball.ravel() >> 31
-        f0, f1 = fall & MASK, fall >> 31
-        low, high = b0 * f0, b1 * f1
-        middle = b0 * f1 + b1 * f0
-        added = (
-            low & MASK,
-            (low >> 31) + (middle & MASK),
-            (middle >> 31) + (high & MASK),
-            high >> 31,
-        )
-        limbs = [limb + more for limb, more in zip(limbs, added, strict=True)]
-    nodes = len(first) * prod(size for size, _ in sides[1:])
-    total = np.broadcast_to(limbs[3], nodes).astype(object)
-    for limb in reversed(limbs[:3]):
-        total = total * (1 << 31) + limb
-    return total
+    firsts = (np.arange(at, min(at + rows, sides[0][0])) for at in range(0, sides[0][0], rows))
+    return np.asarray(np.concatenate([block(first) for first in firsts]) + levels[-1] * mass)
 
 
 def convolved(kernel: Array, values: Array) -> Array:

@@ -28,9 +28,9 @@ from tightrope.certify.judge import (
     Weights,
     check,
     even_line,
-    listed_graph,
     need,
     read_weights,
+    simplest,
 )
 from tightrope.channels import Channel, IntegerChannel, RuleChannel, UnboundedNoise
 from tightrope.channels.base import LIMITS
@@ -110,7 +110,7 @@ def judged_graph(graph: AnswerGraph, by_rule: bool = True) -> Graph:
     place = {length: number for number, length in enumerate(different)}
     which = np.array([place[length] for length in measured], np.int64)
     lengths = [Fraction(repr(float(length))) for length in different]
-    return listed_graph(graph.size, edges[order], which, lengths, label)
+    return simplest(Graph("list", graph.size, (), edges[order], which, lengths, label))
 
 
 def graph_sides(graph: AnswerGraph) -> tuple[str, tuple[tuple[int, int], ...]] | None:
