@@ -60,6 +60,7 @@ from tightrope.graphs import AnswerGraph
 from tightrope.queries import Query, query
 
 Sections = dict[str, NDArray[Any]]
+Guesses = NDArray[np.int64] | None
 
 
 def encode(header: Mapping[str, Any], sections: Mapping[str, NDArray[Any]], nodes: int) -> bytes:
@@ -170,7 +171,7 @@ def consumer_fields(
     consumer: Any,
     graph: AnswerGraph,
     mix: Any,
-    guess_of: NDArray[np.int64] | None,
+    guess_of: Guesses,
     inside: NDArray[np.float64] | None,
     *,
     listed: bool,
@@ -408,8 +409,6 @@ def proposed(given: Proof, draft: Draft, loss: str) -> tuple[dict[str, Any], Sec
         raise InputError("multipliers need a guess, a start, an end and a value each")
     keep = np.flatnonzero(value > 0)
     keep = keep[np.lexsort((end[keep], start[keep], guess[keep]))]
-    for a in keep[graph.ratio_of(start[keep], end[keep]) < 0][:1].tolist():
-        raise InputError(f"multipliers join neighbours, got {start[a]} and {end[a]}")
     # Each condition has one price in it: from far above, every price falls to the least of its
     # conditions, whether the solver had it too high or too low.
     sections = {"prices": prices + (1 << 400)}
@@ -484,16 +483,10 @@ def dyadic(values: ArrayLike, what: str) -> NDArray[Any]:
     >>> dyadic([0.5], "prices").tolist() == [1 << 59]
     True
     """
-    exact = np.asarray(values)
-    if exact.dtype == object:
-        return np.array([x * (1 << PRICE_BITS) // 1 for x in exact.ravel()], object)
-    floats = np.asarray(values, np.float64).ravel()
-    if not np.isfinite(floats).all():
+    numbers = np.asarray(values).ravel().tolist()
+    if not all(map(math.isfinite, numbers)):
         raise InputError(f"{what} must be finite")
-    scaled = np.ldexp(floats, PRICE_BITS)
-    if not len(scaled) or abs(scaled).max() < 2**62:
-        return np.floor(scaled).astype(np.int64).astype(object)
-    return np.array([int(x) for x in np.floor(scaled)], object)
+    return np.array([int(x * 2**PRICE_BITS // 1) for x in numbers], object)
 
 
 def limit_fields(given: Limited) -> tuple[dict[str, Any], int | None, Sections]:
@@ -612,9 +605,9 @@ def certify(
         if noise is not None:
             header["weights"] = lattice_weights(asked, level.ratio, noise.core)
         else:
-            guesses, moved = _add_weights(draft, channel, consumer, guesses, delta)
+            guesses, moved = draft.add_weights(channel, consumer, guesses, delta)
         if consumer is not None:
-            _add_consumer(draft, consumer, guesses, certificate)
+            draft.add_consumer(consumer, guesses, certificate)
     except Refused as refused:
         large = str(refused).startswith("too large")
         raise (TooLarge if large else CheckFailed)(str(refused)) from None
@@ -657,92 +650,85 @@ class Draft:
             return LatticeConsumer(LatticeWeights(contents))
         return Consumer(Weights(contents, self.graph, self.asked.graph.size))
 
+    def add_weights(
+        self, channel: Channel, consumer: Any, guess_of: Guesses, delta: Fraction | None
+    ) -> tuple[Guesses, float]:
+        """Write the weights; return the guesses, unless outputs are their own, and what moved."""
+        graph, header = self.graph, self.header
+        assert graph is not None
+        found, many = None, graph.nodes * channel.shape[1]
+        listed = guess_of is not None and (graph.form != "box" or many <= LISTED_WEIGHTS)
+        if delta is not None:
+            found, header["delta"] = as_they_are(channel), str(delta)
+        elif graph.form != "list" and graph.nodes >= RULE_FROM and not listed:
+            name = "" if consumer is None or graph.line is None else consumer.loss.name
+            power = {"absolute": 1, "squared": 2}.get(name, 0)
+            found = rule_weights(channel, graph, self.level, power)
+        if found is None:
+            ratios = [Fraction(told) for told in header["ratios"]]
+            try:
+                found = round_channel(channel, graph, ratios)
+            except CheckFailed as failed:
+                proof = is_private(channel, self.answers, self.level, tolerance=0)
+                raise CheckFailed(str(failed if proof else proof)) from None
+        self.add("weights", (found.fields, found.sections))
+        kept = range(graph.nodes) if found.kept is None else found.kept.tolist()
+        same = len(kept) == graph.nodes
+        if same and graph.nodes <= 1 << 20:  # a rule of more answers has no other outputs
+            same = all(channel.output_label(o) == graph.label(i) for i, o in enumerate(kept))
+        if not same:
+            if len(kept) >= 1 << 20:
+                raise TooLarge(f"{len(kept)} outputs other than the answers do not fit into a file")
+            header["outputs"] = [encode_label(channel.output_label(o)) for o in kept]
+        if found.kept is not None:
+            guess_of = found.kept if guess_of is None else guess_of[found.kept]
+        own = guess_of is None or np.array_equal(guess_of, np.arange(len(guess_of)))
+        return None if own else guess_of, found.moved
 
-def _add_weights(
-    draft: Draft,
-    channel: Channel,
-    consumer: Any,
-    guess_of: NDArray[np.int64] | None,
-    delta: Fraction | None,
-) -> tuple[NDArray[np.int64] | None, float]:
-    """Write the weights; return the guesses that are not their outputs, and what rounding moved."""
-    graph, header = draft.graph, draft.header
-    assert graph is not None
-    found, many = None, graph.nodes * channel.shape[1]
-    listed = guess_of is not None and (graph.form != "box" or many <= LISTED_WEIGHTS)
-    if delta is not None:
-        found, header["delta"] = as_they_are(channel), str(delta)
-    elif graph.form != "list" and graph.nodes >= RULE_FROM and not listed:
-        name = "" if consumer is None or graph.line is None else consumer.loss.name
-        power = {"absolute": 1, "squared": 2}.get(name, 0)
-        found = rule_weights(channel, graph, draft.level, power)
-    if found is None:
-        ratios = [Fraction(told) for told in header["ratios"]]
-        try:
-            found = round_channel(channel, graph, ratios)
-        except CheckFailed as failed:
-            proof = is_private(channel, draft.answers, draft.level, tolerance=0)
-            raise CheckFailed(str(failed if proof else proof)) from None
-    draft.add("weights", (found.fields, found.sections))
-    kept = range(graph.nodes) if found.kept is None else found.kept.tolist()
-    same = len(kept) == graph.nodes
-    if same and graph.nodes <= 1 << 20:  # a rule of more answers has no other outputs
-        same = all(channel.output_label(o) == graph.label(i) for i, o in enumerate(kept))
-    if not same:
-        if len(kept) >= 1 << 20:
-            raise TooLarge(f"{len(kept)} outputs that are not the answers do not fit into a file")
-        header["outputs"] = [encode_label(channel.output_label(o)) for o in kept]
-    if found.kept is not None:
-        guess_of = found.kept if guess_of is None else guess_of[found.kept]
-    own = guess_of is None or np.array_equal(guess_of, np.arange(len(guess_of)))
-    return None if own else guess_of, found.moved
-
-
-def _add_consumer(
-    draft: Draft,
-    consumer: Any,
-    guess_of: NDArray[np.int64] | None,
-    certificate: Proof | Limited | None,
-) -> None:
-    """Write the consumer, its exact loss and the certificate made exact."""
-    header, sections = draft.header, draft.sections
-    limit = certificate if isinstance(certificate, Limited) else None
-    proof = certificate.proof if isinstance(certificate, Limited) else certificate
-    header["expected_loss"], inside = "0", None
-    if proof is not None:
-        draft.add("certificate", proposed(proof, draft, consumer.loss.name))
-        header["bound"] = "0"
-    if limit is not None:
-        header["limit"], weight, more = limit_fields(limit)
-        sections |= more
+    def add_consumer(
+        self, consumer: Any, guess_of: Guesses, certificate: Proof | Limited | None
+    ) -> None:
+        """Write the consumer, its exact loss and the certificate made exact."""
+        header, sections = self.header, self.sections
+        limit = certificate if isinstance(certificate, Limited) else None
+        proof = certificate.proof if isinstance(certificate, Limited) else certificate
+        header["expected_loss"], inside = "0", None
         if proof is not None:
-            header["certificate"]["weight"] = weight
-    if draft.graph is None:
-        # Guesses are said for the outputs that have prices of their own; the others are their own.
-        ends = (header["certificate"] or {}).get("ends")
-        if guess_of is not None:
-            guess_of = None if ends is None else np.append(guess_of, np.arange(len(guess_of), ends))
-        if not consumer.risk_averse and not consumer.prior.is_uniform:
-            start, inside = consumer.prior.window
-            header["window"] = {"start": start, "size": len(inside)}
-    elif header["window"] is not None:
-        inside = consumer.prior.probabilities
-    mix = None if proof is None else proof.mix
-    for listed in (False, True):
-        fields = consumer_fields(consumer, draft.answers, mix, guess_of, inside, listed=listed)
-        draft.add("consumer", fields)
-        try:
-            costs = read = draft.consumer()
-            loss = read.expected()
-            break
-        except Refused:  # a loss too dear to derive from its name may still be listed
-            known = header["consumer"]["loss"]["kind"] in ("binary", "listed")
-            if listed or known or draft.graph is None:
-                raise
-    header["expected_loss"], counted = str(loss), Fraction(0)
-    if limit is not None:
-        costs = limited = stated_limit(limit, read, loss)
-        header["limit"] |= {k: str(limited.limit[k]) for k in ("most", "vulnerability")}
-        counted = Fraction(0) if proof is None else limited.weigh()
-    if proof is not None:
-        header["bound"] = str(settled(costs, sections) - counted)
+            self.add("certificate", proposed(proof, self, consumer.loss.name))
+            header["bound"] = "0"
+        if limit is not None:
+            header["limit"], weight, more = limit_fields(limit)
+            sections |= more
+            if proof is not None:
+                header["certificate"]["weight"] = weight
+        if self.graph is None:
+            # Guesses are said for the outputs that have prices; the others are their own.
+            ends = (header["certificate"] or {}).get("ends")
+            if guess_of is not None:
+                guess_of = (
+                    None if ends is None else np.append(guess_of, np.arange(len(guess_of), ends))
+                )
+            if not consumer.risk_averse and not consumer.prior.is_uniform:
+                start, inside = consumer.prior.window
+                header["window"] = {"start": start, "size": len(inside)}
+        elif header["window"] is not None:
+            inside = consumer.prior.probabilities
+        mix = None if proof is None else proof.mix
+        for listed in (False, True):
+            fields = consumer_fields(consumer, self.answers, mix, guess_of, inside, listed=listed)
+            self.add("consumer", fields)
+            try:
+                costs = read = self.consumer()
+                loss = read.expected()
+                break
+            except Refused:  # a loss too dear to derive from its name may still be listed
+                known = header["consumer"]["loss"]["kind"] in ("binary", "listed")
+                if listed or known or self.graph is None:
+                    raise
+        header["expected_loss"], counted = str(loss), Fraction(0)
+        if limit is not None:
+            costs = limited = stated_limit(limit, read, loss)
+            header["limit"] |= {k: str(limited.limit[k]) for k in ("most", "vulnerability")}
+            counted = Fraction(0) if proof is None else limited.weigh()
+        if proof is not None:
+            header["bound"] = str(settled(costs, sections) - counted)

@@ -125,7 +125,7 @@ def test_what_makes_no_certificate():
     with pytest.raises(CheckFailed, match="not only by rounding"):
         made("phi", [0.01] * 3, **asked)
     line = Consumer.of(PathPower(4))
-    with pytest.raises(InputError, match="multipliers join neighbours"):
+    with pytest.raises(CheckFailed, match="joins answers that are no neighbours"):
         certify(
             GeometricChannel(4, 1),
             PathPower(4),
