@@ -24,26 +24,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.certify.judge import (
-    MAGIC,
-    VERSION,
-    Consumer,
-    Contents,
-    Graph,
-    LatticeConsumer,
-    LatticeWeights,
-    LimitedCosts,
-    Refused,
-    Side,
-    Weights,
-    debts,
-    distances,
-    line_numbers,
-    lower_bound,
-    question_lattice,
-    section_chunk,
-    window_graph,
-)
+from tightrope.certify import judge
 from tightrope.certify.mechanism import Mechanism, canonical_text, checked, judged_graph
 from tightrope.certify.weights import (
     LISTED_WEIGHTS,
@@ -84,7 +65,7 @@ def encode(header: Mapping[str, Any], sections: Mapping[str, NDArray[Any]], node
     described, body = [], []
     for name, array in sections.items():
         flat = np.asarray(array).ravel()
-        chunk = section_chunk(name, nodes)
+        chunk = judge.section_chunk(name, nodes)
         width = 8
         if flat.dtype == object:
             bits = max((abs(int(x)).bit_length() for x in flat), default=0)
@@ -104,7 +85,9 @@ def encode(header: Mapping[str, Any], sections: Mapping[str, NDArray[Any]], node
     text = json.dumps(
         {**header, "sections": described}, sort_keys=True, separators=(",", ":")
     ).encode()
-    head = MAGIC + VERSION.to_bytes(2, "little") + len(text).to_bytes(4, "little") + text
+    head = (
+        judge.MAGIC + judge.VERSION.to_bytes(2, "little") + len(text).to_bytes(4, "little") + text
+    )
     data = b"".join([head, *body])
     return data + hashlib.sha256(data).digest()
 
@@ -145,10 +128,10 @@ def encode_label(label: Hashable) -> Any:
     raise InputError(f"a label must be a number, a text or a tuple of them, got {label!r}")
 
 
-def graph_fields(graph: Graph) -> tuple[dict[str, Any], Sections]:
+def graph_fields(graph: judge.Graph) -> tuple[dict[str, Any], Sections]:
     """Return a graph of one's own as it travels in a file.
 
-    >>> graph_fields(Graph("list", 2, (), np.array([[0, 1]]), np.zeros(1, int)))[0]
+    >>> graph_fields(judge.Graph("list", 2, (), np.array([[0, 1]]), np.zeros(1, int)))[0]
     {'nodes': 2, 'labels': None, 'edges': 1, 'lengths': ['1']}
     """
     sections: Sections = {}
@@ -418,11 +401,11 @@ def proposed(given: Proof, draft: Draft, loss: str) -> tuple[dict[str, Any], Sec
     return fields | {"arcs": len(keep), "weight": None}, sections
 
 
-def settled(consumer: Consumer, sections: Sections) -> Fraction:
+def settled(consumer: judge.Consumer, sections: Sections) -> Fraction:
     """Make the proposed numbers exact, where they stand; return the bound that they prove."""
     kind = consumer.file.header["certificate"]["kind"]
     if "prices" not in sections:
-        return lower_bound(consumer)
+        return judge.lower_bound(consumer)
     prices = sections["prices"]
     if kind == "line":
         sections["places"] = _cut_steps(consumer, prices)
@@ -430,7 +413,7 @@ def settled(consumer: Consumer, sections: Sections) -> Fraction:
     rounds = {"phi": 4, "stairs": 8, "stretched": 16, "tree": 64}.get(kind, 1)
     for _ in range(rounds):
         short = prices * 0
-        for _, places, debt in debts(consumer, prices):
+        for _, places, debt in judge.debts(consumer, prices):
             np.maximum.at(short, places, debt)
         far = kind == "phi" and 10 * short.max() > abs(prices).max()
         prices = prices - short
@@ -442,10 +425,10 @@ def settled(consumer: Consumer, sections: Sections) -> Fraction:
     return consumer.price_bound(prices)
 
 
-def _cut_steps(consumer: Consumer, prices: NDArray[Any]) -> NDArray[np.int64]:
+def _cut_steps(consumer: judge.Consumer, prices: NDArray[Any]) -> NDArray[np.int64]:
     """Return for each edge of a path the last guess with its root before it, as differences."""
-    costs, owed = line_numbers(consumer, prices)
-    right, n = Side(costs, owed, consumer.file.alphas[0], consumer.power), consumer.n
+    costs, owed = judge.line_numbers(consumer, prices)
+    right, n = judge.Side(costs, owed, consumer.file.alphas[0], consumer.power), consumer.n
     cuts = [-1]
     for j in range(1, n):
         cut = cuts[-1]
@@ -461,9 +444,9 @@ def stretched(
     given: Proof, asked: Query, loss: str, alpha: float
 ) -> tuple[dict[str, Any], Sections]:
     """Return header fields and sections of prices for the ends as they are proposed."""
-    width = question_lattice(asked.text, asked.neighbours.value).width // given.stride
+    width = judge.question_lattice(asked.text, asked.neighbours.value).width // given.stride
     floats, cores = np.asarray(given.prices, np.float64), np.asarray(given.places, np.int64)
-    most = int(distances(loss, np.array([given.layers * width], object))[0])
+    most = int(judge.distances(loss, np.array([given.layers * width], object))[0])
     most += int(abs(floats).max()) + 2
     # What the judge adds up has 61 bits: see its ``_end_debts``.
     grown = min(given.layers, int(1 / (1 - alpha)) + 2)
@@ -510,9 +493,9 @@ def limit_fields(given: Limited) -> tuple[dict[str, Any], int | None, Sections]:
     return fields, weight, sections
 
 
-def stated_limit(given: Limited, consumer: Consumer, loss: Fraction) -> LimitedCosts:
+def stated_limit(given: Limited, consumer: judge.Consumer, loss: Fraction) -> judge.LimitedCosts:
     """Return the costs with the limit counted in, and what the weights have of it stated."""
-    costs = LimitedCosts(consumer)
+    costs = judge.LimitedCosts(consumer)
     has = costs.vulnerability if given.limited == "vulnerability" else loss
     costs.limit |= {"vulnerability": costs.vulnerability, "most": max(given.most, has)}
     return costs
@@ -592,7 +575,7 @@ def certify(
         if noise is None:
             graph = judged_graph(asked.graph, by_rule=text is not None)
             if window is not None:
-                graph = window_graph(graph, window[0], answers.size)
+                graph = judge.window_graph(graph, window[0], answers.size)
         lengths = [Fraction(1)] if graph is None else graph.lengths
         ratios = [allowed_ratio(level, float(length)) for length in lengths]
         header = plain_header(text, asked.neighbours.value, level, ratios)
@@ -608,7 +591,7 @@ def certify(
             guesses, moved = draft.add_weights(channel, consumer, guesses, delta)
         if consumer is not None:
             draft.add_consumer(consumer, guesses, certificate)
-    except Refused as refused:
+    except judge.Refused as refused:
         large = str(refused).startswith("too large")
         raise (TooLarge if large else CheckFailed)(str(refused)) from None
     nodes = 1 if graph is None else graph.nodes
@@ -634,7 +617,7 @@ class Draft:
     asked: Query
     level: Epsilon
     answers: AnswerGraph
-    graph: Graph | None
+    graph: judge.Graph | None
     header: dict[str, Any]
     sections: Sections
 
@@ -643,12 +626,12 @@ class Draft:
         self.header[name] = told[0]
         self.sections.update(told[1])
 
-    def consumer(self) -> Consumer:
+    def consumer(self) -> judge.Consumer:
         """Return the consumer as the judge reads it."""
-        contents = Contents(self.header, self.sections)
+        contents = judge.Contents(self.header, self.sections)
         if self.graph is None:
-            return LatticeConsumer(LatticeWeights(contents))
-        return Consumer(Weights(contents, self.graph, self.asked.graph.size))
+            return judge.LatticeConsumer(judge.LatticeWeights(contents))
+        return judge.Consumer(judge.Weights(contents, self.graph, self.asked.graph.size))
 
     def add_weights(
         self, channel: Channel, consumer: Any, guess_of: Guesses, delta: Fraction | None
@@ -721,7 +704,7 @@ class Draft:
                 costs = read = self.consumer()
                 loss = read.expected()
                 break
-            except Refused:  # a loss too dear to derive from its name may still be listed
+            except judge.Refused:  # a loss too dear to derive from its name may still be listed
                 known = header["consumer"]["loss"]["kind"] in ("binary", "listed")
                 if listed or known or self.graph is None:
                     raise

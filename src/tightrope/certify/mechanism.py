@@ -19,19 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.certify.judge import (
-    File,
-    Graph,
-    LatticeWeights,
-    Refused,
-    Verification,
-    Weights,
-    check,
-    even_line,
-    need,
-    read_weights,
-    simplest,
-)
+from tightrope.certify import judge
 from tightrope.channels import Channel, IntegerChannel, RuleChannel, UnboundedNoise
 from tightrope.channels.base import LIMITS
 from tightrope.epsilon import Epsilon
@@ -53,12 +41,14 @@ def named_query(text: str, relation: str) -> Query:
     try:
         found = named(text, relation)
     except InputError as wrong:
-        raise Refused(f"question: {wrong}") from None
-    need(found.text == text, f"question: {text[:60]!r} is not the canonical text of a question")
+        raise judge.Refused(f"question: {wrong}") from None
+    judge.need(
+        found.text == text, f"question: {text[:60]!r} is not the canonical text of a question"
+    )
     return found
 
 
-def derived_graph(text: str, relation: str) -> Graph:
+def derived_graph(text: str, relation: str) -> judge.Graph:
     """Derive answers, labels and neighbours from the text of a question.
 
     >>> derived_graph("counts(30,2)", "change-one").sides
@@ -77,12 +67,12 @@ def canonical_text(asked: Query) -> str | None:
     """
     try:
         owner = named_query(asked.text, asked.neighbours.value)
-    except Refused:
+    except judge.Refused:
         return None
     return asked.text if owner.graph.difference(asked.graph) is None else None
 
 
-def judged_graph(graph: AnswerGraph, by_rule: bool = True) -> Graph:
+def judged_graph(graph: AnswerGraph, by_rule: bool = True) -> judge.Graph:
     """Return an answer graph as the judge reads it: by rule where it may and has one, else listed.
 
     >>> from tightrope.graphs import CartesianProduct, Clique, Cycle
@@ -93,16 +83,16 @@ def judged_graph(graph: AnswerGraph, by_rule: bool = True) -> Graph:
     shape = graph_sides(graph) if by_rule else None
     if shape is not None:
         form, sides = shape
-        found = Graph(form, graph.size, sides, label=label)
+        found = judge.Graph(form, graph.size, sides, label=label)
         rule = graph.label_rule
         if rule is not None and rule[0] == "steps":
             found.line = Fraction(rule[1]), Fraction(rule[2])
         elif rule is None:
-            found.line = even_line(found)
+            found.line = judge.even_line(found)
         return found
     if graph.size >= 1 << 20 or graph.edge_count >= 1 << 22:
         has = f"{graph.name} has {graph.size} answers"
-        raise Refused(f"too large: {has} that no rule of the judge describes")
+        raise judge.Refused(f"too large: {has} that no rule of the judge describes")
     edges = np.sort(graph.edge_array(), axis=1)
     order = np.lexsort((edges[:, 1], edges[:, 0]))
     measured = graph.edge_lengths()[order].tolist()
@@ -110,7 +100,7 @@ def judged_graph(graph: AnswerGraph, by_rule: bool = True) -> Graph:
     place = {length: number for number, length in enumerate(different)}
     which = np.array([place[length] for length in measured], np.int64)
     lengths = [Fraction(repr(float(length))) for length in different]
-    return simplest(Graph("list", graph.size, (), edges[order], which, lengths, label))
+    return judge.simplest(judge.Graph("list", graph.size, (), edges[order], which, lengths, label))
 
 
 def graph_sides(graph: AnswerGraph) -> tuple[str, tuple[tuple[int, int], ...]] | None:
@@ -162,13 +152,13 @@ class MechanismFile:
 
     def __init__(self, source: str | os.PathLike[str] | bytes) -> None:
         try:
-            self._file = File(source)
+            self._file = judge.File(source)
             header = self._file.header
             self.kind, self.bits = str(header["weights"]["kind"]), int(header["weights"]["bits"])
             self.neighbours, self.total = str(header["neighbours"]), 1 << self.bits
             self._read(header)
             self.epsilon = Epsilon(header["epsilon"]["multiple"], header["epsilon"]["base"])
-        except Refused as refused:
+        except judge.Refused as refused:
             name = "the mechanism" if isinstance(source, bytes) else str(source)
             raise InputError(f"{name}: {refused}") from None
         self.ratio: Fraction = header["ratios"][0]
@@ -236,15 +226,15 @@ class Mechanism(MechanismFile):
 
     def _read(self, header: dict[str, Any]) -> None:
         whole = "this mechanism answers from the scores of a whole table: it has no rows"
-        need(self.kind != "scores", whole)
+        judge.need(self.kind != "scores", whole)
         self.header, self.is_named = self._file.told, header["query"] is not None
         self.expected_loss: Fraction | None = header["expected_loss"]
         self.bound: Fraction | None = header["bound"]
-        weights = read_weights(self._file, derived_graph)
+        weights = judge.read_weights(self._file, derived_graph)
         self.noise, self.window, self._start = None, None, 0
-        if isinstance(weights, LatticeWeights):
+        if isinstance(weights, judge.LatticeWeights):
             named = named_query(header["query"], self.neighbours).graph
-            self.noise, self.graph = weights, Graph("lattice", named.size, label=named.label)
+            self.noise, self.graph = weights, judge.Graph("lattice", named.size, label=named.label)
             self.shape = named.size, named.size
             return
         self._listed_weights, self.graph = weights, weights.graph
@@ -292,7 +282,7 @@ class Mechanism(MechanismFile):
     # -- weights and labels ---------------------------------------------------------------
 
     @property
-    def _weights(self) -> Weights:
+    def _weights(self) -> judge.Weights:
         if self.noise is not None:
             raise TooLarge(
                 f"noise on the lattice of {self.query} has layers, and neither rows nor columns"
@@ -308,7 +298,7 @@ class Mechanism(MechanismFile):
             if self._listed is None:
                 return self._weights.row(row)
             return np.concatenate([block[row] for block in self._listed])
-        except Refused as refused:
+        except judge.Refused as refused:
             raise InputError(f"the mechanism: {refused}") from None
 
     def _rows(self, nodes: ArrayLike) -> NDArray[np.int64]:
@@ -495,7 +485,7 @@ def write(mechanism: MechanismFile, path: str | os.PathLike[str]) -> Path:
     return goal
 
 
-def verify(mechanism: str | os.PathLike[str] | bytes | MechanismFile) -> Verification:
+def verify(mechanism: str | os.PathLike[str] | bytes | MechanismFile) -> judge.Verification:
     r"""Check a mechanism: question, privacy, row totals, digest, loss and optimality.
 
     Every decision is made in integers, by code that knows no solver and no planner. A weight is a
@@ -525,7 +515,7 @@ def verify(mechanism: str | os.PathLike[str] | bytes | MechanismFile) -> Verific
             f"verify takes the path of a mechanism file or a mechanism, got {mechanism!r}"
         )
     try:
-        found = check(mechanism, derived_graph)
+        found = judge.check(mechanism, derived_graph)
     except OSError as problem:
         raise InputError(f"{mechanism!s}: {problem.strerror}") from None
     if found.question:

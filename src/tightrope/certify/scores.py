@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.certify.judge import File, Refused, falling_levels, need, score_question
+from tightrope.certify import judge
 from tightrope.certify.make import encode, plain_header
 from tightrope.certify.mechanism import Mechanism, MechanismFile, checked
 from tightrope.epsilon import Epsilon, Level
@@ -58,9 +58,9 @@ class ScoreMechanism(MechanismFile):
     """
 
     def _read(self, header: dict[str, Any]) -> None:
-        need(self.kind == "scores", "this is not a mechanism by scores")
+        judge.need(self.kind == "scores", "this is not a mechanism by scores")
         self.query = str(header["query"])
-        self.rank, self.values, self.steps = score_question(self.query, self.neighbours)
+        self.rank, self.values, self.steps = judge.score_question(self.query, self.neighbours)
 
     def guess(self, answer: Hashable) -> Hashable:
         """Return the answer: there is no remap."""
@@ -69,7 +69,7 @@ class ScoreMechanism(MechanismFile):
     @functools.cached_property
     def levels(self) -> NDArray[np.int64]:
         """The weight at each gap; the last one goes on for ever."""
-        return np.array(falling_levels([1 << self.bits], self.ratio), np.int64)
+        return np.array(judge.falling_levels([1 << self.bits], self.ratio), np.int64)
 
     def gaps(self, counts: Sequence[int]) -> NDArray[Any]:
         """Return by how many steps each value's score is below the best."""
@@ -166,8 +166,8 @@ def by_score(
     """
     level, near, text = Epsilon.of(epsilon), Neighbours.of(neighbours), "".join(question.split())
     try:
-        steps = score_question(text, near.value)[2]
-    except Refused as refused:
+        steps = judge.score_question(text, near.value)[2]
+    except judge.Refused as refused:
         raise InputError(f"{refused}: write commonest(5) or quantile(1/2,121)") from None
     ratio = level.scaled(Fraction(1, steps)).ratio
     header = plain_header(text, near.value, level, [ratio])
@@ -187,8 +187,8 @@ def is_by_score(question: object) -> bool:
 def opened(source: str | os.PathLike[str] | bytes) -> AnyMechanism:
     """Open a mechanism of either kind."""
     try:
-        kind = File(source).header["weights"]["kind"]
-    except Refused:
+        kind = judge.File(source).header["weights"]["kind"]
+    except judge.Refused:
         kind = ""  # said by whoever reads it in full
     except OSError as problem:
         raise InputError(f"{source!s}: {problem.strerror}") from None

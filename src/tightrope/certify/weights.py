@@ -45,16 +45,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.certify.judge import (
-    MASK,
-    Graph,
-    Refused,
-    box_sums,
-    compared,
-    exceeds,
-    falling_levels,
-    question_lattice,
-)
+from tightrope.certify import judge
 from tightrope.certify.mechanism import graph_sides
 from tightrope.channels import Channel, GeometricChannel, IntegerChannel, ScaledPhi
 from tightrope.epsilon import Epsilon
@@ -98,7 +89,7 @@ def _listed(
 
 
 def round_channel(
-    channel: Channel, graph: Graph, ratios: list[Fraction], *, bits: int = 62
+    channel: Channel, graph: judge.Graph, ratios: list[Fraction], *, bits: int = 62
 ) -> WholeWeights:
     """Return integer weights with ``W[i,o]·q <= W[h,o]·p`` on every edge.
 
@@ -116,7 +107,7 @@ def round_channel(
     Examples
     --------
     >>> half = Channel([[2 / 3, 1 / 3], [1 / 3, 2 / 3]])
-    >>> pair = Graph("list", 2, (), np.array([[0, 1]]), np.zeros(1, int))
+    >>> pair = judge.Graph("list", 2, (), np.array([[0, 1]]), np.zeros(1, int))
     >>> found = round_channel(half, pair, [Fraction(2)])
     >>> found.sections["weights"].sum(axis=0).tolist() == [2**62] * 2, found.moved < 1e-14
     (True, True)
@@ -186,16 +177,16 @@ def _floor(wanted: NDArray[np.float64], total: int, constant: int) -> NDArray[np
 
 def _times(w: NDArray[np.int64], p: Any, q: Any) -> NDArray[np.int64]:
     """⌈w·q/p⌉ for w below 2^62, in two limbs when p and q fit into 31 bits."""
-    if max(np.max(p), np.max(q)) > MASK:
+    if max(np.max(p), np.max(q)) > judge.MASK:
         return np.asarray(-(-w.astype(object) * q // p), dtype=np.int64)
-    low = (w & MASK) * q
+    low = (w & judge.MASK) * q
     high = (w >> 31) * q + (low >> 31)
-    low = (high % p << 31) + (low & MASK)
+    low = (high % p << 31) + (low & judge.MASK)
     return np.asarray((high // p << 31) - (-low // p))
 
 
 def _close(
-    weights: NDArray[np.int64], graph: Graph, ratios: list[Fraction], block: int = 1 << 21
+    weights: NDArray[np.int64], graph: judge.Graph, ratios: list[Fraction], block: int = 1 << 21
 ) -> None:
     """Raise entries until every constraint holds: the smallest private columns above.
 
@@ -203,7 +194,7 @@ def _close(
     """
     p = np.array([ratio.numerator for ratio in ratios], object)
     q = np.array([ratio.denominator for ratio in ratios], object)
-    if max(p.max(), q.max()) <= MASK:
+    if max(p.max(), q.max()) <= judge.MASK:
         p, q = p.astype(np.int64), q.astype(np.int64)
     # Arcs in the order of their ends, with the cuts between different ends.
     both = np.concatenate([graph.edges, graph.edges[:, ::-1]])
@@ -227,9 +218,9 @@ def _close(
         columns = np.concatenate(changed)
 
 
-def _private(weights: NDArray[Any], graph: Graph, ratios: list[Fraction]) -> bool:
-    sides = ((a, b, ratios[which]) for _, _, a, b, which in compared(graph, weights))
-    return not any(exceeds(a, b, r.numerator, r.denominator).any() for a, b, r in sides)
+def _private(weights: NDArray[Any], graph: judge.Graph, ratios: list[Fraction]) -> bool:
+    sides = ((a, b, ratios[which]) for _, _, a, b, which in judge.compared(graph, weights))
+    return not any(judge.exceeds(a, b, r.numerator, r.denominator).any() for a, b, r in sides)
 
 
 #: Logarithm of the first level; the sum of all factors stays below twice that power.
@@ -237,7 +228,7 @@ LEVEL_BITS = 60
 
 
 def rule_weights(
-    channel: Channel, graph: Graph, epsilon: Epsilon, power: int = 0
+    channel: Channel, graph: judge.Graph, epsilon: Epsilon, power: int = 0
 ) -> WholeWeights | None:
     """Return the rule of a channel on a graph, or ``None`` when it has none.
 
@@ -246,11 +237,11 @@ def rule_weights(
 
     Examples
     --------
-    >>> line = Graph("box", 5000, ((5000, 1),))
+    >>> line = judge.Graph("box", 5000, ((5000, 1),))
     >>> found = rule_weights(GeometricChannel(5000, "ln(2)"), line, Epsilon.of("ln(2)"))
     >>> found.fields["steps"], found.fields["bits"], found.moved < 1e-12
     ([1], 110, True)
-    >>> ring = Graph("ring", 6, ((6, 1),))
+    >>> ring = judge.Graph("ring", 6, ((6, 1),))
     >>> from tightrope.graphs import Cycle
     >>> found = rule_weights(ScaledPhi(Cycle(6), "ln(2)", 8 / 21), ring, Epsilon.of("ln(2)"))
     >>> round(found.fields["levels"][0] / 2 ** found.fields["bits"], 9)
@@ -265,7 +256,9 @@ def rule_weights(
     return None
 
 
-def _levels(channel: Channel, graph: Graph, epsilon: Epsilon, power: int) -> WholeWeights | None:
+def _levels(
+    channel: Channel, graph: judge.Graph, epsilon: Epsilon, power: int
+) -> WholeWeights | None:
     sides = graph.sides
     if channel.shape[0] > 1 << 23:
         raise TooLarge(f"{channel.shape[0]} answers are more than a mechanism file can prove")
@@ -287,10 +280,10 @@ def _levels(channel: Channel, graph: Graph, epsilon: Epsilon, power: int) -> Who
     else:
         return None
     first = [round(Fraction(alpha**d) * 2 ** (LEVEL_BITS + spare)) for d in range(reach)]
-    table = falling_levels(first, epsilon.ratio, most)
+    table = judge.falling_levels(first, epsilon.ratio, most)
     try:
         return _fill(graph, steps, table, factors, mass, epsilon.ratio, units)
-    except Refused:
+    except judge.Refused:
         raise TooLarge(
             f"{len(table)} levels for {channel.shape[0]} answers are more than a judge will "
             "add up: take a larger ε"
@@ -316,7 +309,7 @@ def _on_path(size: int, ratio: Fraction) -> Callable[[Fraction], NDArray[Any]]:
 
 
 def _fill(
-    graph: Graph,
+    graph: judge.Graph,
     steps: list[int],
     table: list[int],
     factors_of: Callable[[Fraction], NDArray[Any]],
@@ -331,7 +324,7 @@ def _fill(
     reserve = units * 2.0**-bits
     for _ in range(3):
         factors = factors_of((1 - Fraction(reserve)) * 2**bits)
-        rest = total - box_sums(graph.sides, steps, table, factors)
+        rest = total - judge.box_sums(graph.sides, steps, table, factors)
         low, high = int(rest.min()), int(rest.max())
         if low >= 0 and high * ratio.denominator <= low * ratio.numerator:
             moved = high / total + 2.0 ** (1 - bits)
@@ -355,7 +348,7 @@ def _fill(
     )
 
 
-def _radial(channel: ScaledPhi, graph: Graph, epsilon: Epsilon) -> WholeWeights | None:
+def _radial(channel: ScaledPhi, graph: judge.Graph, epsilon: Epsilon) -> WholeWeights | None:
     """Return the rule of a scaled Φ with one scale where all answers look alike."""
     assert channel.constant_scale is not None
     p, q = epsilon.ratio.numerator, epsilon.ratio.denominator
@@ -366,7 +359,7 @@ def _radial(channel: ScaledPhi, graph: Graph, epsilon: Epsilon) -> WholeWeights 
     total = 1 << bits
     # A hair more than in floats for the level after the first, which takes what the others leave.
     start = Fraction(total) / Fraction(mass) * Fraction(q, p) * (1 + Fraction(1, 1 << 46))
-    table = [0, *falling_levels([ceil(start)], epsilon.ratio)][: min(len(spheres), most)]
+    table = [0, *judge.falling_levels([ceil(start)], epsilon.ratio)][: min(len(spheres), most)]
     last = len(table) - 1
     others = sum(n * table[min(d, last)] for d, n in enumerate(spheres) if d)
     table[0] = total - others
@@ -381,7 +374,7 @@ def lattice_weights(asked: Query, ratio: Fraction, core: int) -> dict[str, Any]:
 
     Everything beyond the last layer together weighs less than 2^-64 of a unit of loss.
     """
-    lattice = replace(question_lattice(asked.text, asked.neighbours.value), core=core)
+    lattice = replace(judge.question_lattice(asked.text, asked.neighbours.value), core=core)
     p, q = ratio.numerator, ratio.denominator
     mass = bits = 128
     for _ in range(4):  # more layers need a larger box, and a larger box more layers
