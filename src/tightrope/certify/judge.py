@@ -100,10 +100,8 @@ def need(holds: bool, message: str) -> None:
 
 def need_work(what: str, steps: int, nanoseconds: float = 10, size: int = 0) -> None:
     """Stop before a piece of work that takes more than 20 seconds or 1.5 GB on one core."""
-    need(
-        steps * nanoseconds <= 2e10 and size <= 3 << 29,
-        f"too large: {what}, of {steps} steps and {size} bytes, is more than the judge takes on",
-    )
+    much = f"too large: {what}, of {steps} steps and {size} bytes, is more than the judge takes on"
+    need(steps * nanoseconds <= 2e10 and size <= 3 << 29, much)
 
 
 # -- the header: what may stand in it -----------------------------------------------------
@@ -554,11 +552,9 @@ def level_bounds(multiple: Fraction, base: Fraction | None, ratio: Fraction) -> 
     below, above = (Fraction(1), Fraction(1)) if base is None else ln_bounds(base)
     if multiple * above > 600:  # e^599 from below, 0 from above: both are safe
         return ratio <= exp_bounds(Fraction(599))[0], 0
-    bits = max(
-        ratio.numerator.bit_length() * root,
-        0 if base is None else base.numerator.bit_length() * power,
-    )
-    if base is not None and bits <= 1 << 14 and ratio**root == base**power:
+    top = 0 if base is None else base.numerator.bit_length() * power
+    short = max(ratio.numerator.bit_length() * root, top) <= 1 << 14
+    if base is not None and short and ratio**root == base**power:
         return True, (ratio.denominator << 62) // ratio.numerator
     low, high = exp_bounds(multiple * below)
     if base is not None:
@@ -853,11 +849,9 @@ def even_line(graph: Graph) -> tuple[Fraction, Fraction] | None:
     >>> even_line(Graph("box", 3, ((3, 1),), label=lambda i: Fraction(i, 2)))
     (Fraction(0, 1), Fraction(1, 2))
     """
-    if graph.nodes > 1 << 20 or any(
-        type(graph.label(i)) not in (int, Fraction) for i in range(graph.nodes)
-    ):
+    found: list[Any] = [graph.label(i) for i in range(min(graph.nodes, 1 << 20))]
+    if len(found) < graph.nodes or any(type(x) not in (int, Fraction) for x in found):
         return None
-    found: list[Any] = [graph.label(i) for i in range(graph.nodes)]
     step = found[1] - found[0] if len(found) > 1 else 1
     if any(b - a != step for a, b in pairwise(found)):
         return None
@@ -872,8 +866,8 @@ def called(question: str) -> tuple[str, list[int]]:
     """
     number = r"(?:0|[1-9]\d{0,14})"
     told = re.fullmatch(rf"([a-z_]+)(?:\(({number}(?:,{number})*)\))?", question)
-    need(told is not None, f"question: {question!r} is not the text of a question")
-    assert told is not None
+    if told is None:
+        raise Refused(f"question: {question!r} is not the text of a question")
     return told[1], [int(x) for x in (told[2] or "").split(",") if x]
 
 
@@ -997,10 +991,8 @@ def histogram_graph(people: int, classes: int, change: bool, absent: bool) -> Gr
     [[0, 1], [0, 2], [1, 2]]
     """
     bins = classes + absent
-    need(
-        people > 0 and classes > 0 and comb(people + bins - 1, bins - 1) <= 1 << 16,
-        "question: this histogram is too large",
-    )
+    few = people > 0 and classes > 0 and comb(people + bins - 1, bins - 1) <= 1 << 16
+    need(few, "question: this histogram is too large")
 
     # Bars between the people: the places of the bars and the counts have the same order.
     places = combinations(range(people + bins - 1), bins - 1)
@@ -2221,11 +2213,8 @@ def question_lattice(question: str, relation: str) -> Lattice:
             form, parts = ("roots", k + absent) if change else ("cross", k)
             hidden = absent and form == "roots"
             found = Lattice(form, parts, n, hidden=hidden, inner=n // parts)
-    need(
-        found is not None and found.people > 0 < found.parts <= 1000,
-        f"question: {question} under {relation} has no lattice that is known here",
-    )
-    assert found is not None
+    if found is None or not found.people > 0 < found.parts <= 1000:
+        raise Refused(f"question: {question} under {relation} has no lattice that is known here")
     return found
 
 
@@ -2297,10 +2286,8 @@ class LatticeWeights:
     def worst(self, loss: str) -> Fraction:
         """Bound the worst loss: what lies beyond the ends is moved towards every answer."""
         lattice, last = self.lattice, self.levels[-1]
-        lost = sum(
-            x * (w - last)
-            for x, w in zip(lattice.lost(loss, self.reach), self.levels, strict=False)
-        )
+        each = zip(lattice.lost(loss, self.reach), self.levels, strict=False)
+        lost = sum(x * (w - last) for x, w in each)
         found = Fraction(lost + self.floor * lattice.largest(loss, self.reach), self.total)
         return found * lattice.units(loss)
 
@@ -2871,10 +2858,8 @@ def check(
 def _judge(file: File, derive: Callable[[str, str], Graph], report: Verification) -> None:
     header, told = file.header, file.told
     report.digest, stated = file.digest()
-    need(
-        report.digest == stated,
-        f"digest: the bytes have {report.digest[:16]}…, the file states {stated[:16]}…",
-    )
+    differ = f"digest: the bytes have {report.digest[:16]}…, the file states {stated[:16]}…"
+    need(report.digest == stated, differ)
     alphas, ratio = file.alphas, header["ratios"][0]
     report.ratio = f"{ratio.numerator}/{ratio.denominator}"
     report.named = header["query"] is not None

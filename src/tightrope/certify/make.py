@@ -73,22 +73,17 @@ def encode(header: Mapping[str, Any], sections: Mapping[str, NDArray[Any]], node
         packed = []
         for start in range(0, len(flat), chunk):
             some = flat[start : start + chunk]
-            raw = (
-                some.astype("<i8").tobytes()
-                if width == 8
-                else b"".join(int(x).to_bytes(width, "little", signed=True) for x in some)
-            )
+            raw = some.astype("<i8").tobytes() if width == 8 else b""
+            if width > 8:
+                raw = b"".join(int(x).to_bytes(width, "little", signed=True) for x in some)
             packed.append(zlib.compress(raw, 6))
         sizes = [len(piece) for piece in packed]
         described.append({"name": name, "width": width, "count": len(flat), "bytes": sizes})
         body += packed
-    text = json.dumps(
-        {**header, "sections": described}, sort_keys=True, separators=(",", ":")
-    ).encode()
-    head = (
-        judge.MAGIC + judge.VERSION.to_bytes(2, "little") + len(text).to_bytes(4, "little") + text
-    )
-    data = b"".join([head, *body])
+    told = {**header, "sections": described}
+    text = json.dumps(told, sort_keys=True, separators=(",", ":")).encode()
+    numbers = judge.VERSION.to_bytes(2, "little") + len(text).to_bytes(4, "little")
+    data = b"".join([judge.MAGIC, numbers, text, *body])
     return data + hashlib.sha256(data).digest()
 
 

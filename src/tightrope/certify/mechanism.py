@@ -42,9 +42,8 @@ def named_query(text: str, relation: str) -> Query:
         found = named(text, relation)
     except InputError as wrong:
         raise judge.Refused(f"question: {wrong}") from None
-    judge.need(
-        found.text == text, f"question: {text[:60]!r} is not the canonical text of a question"
-    )
+    other = f"question: {text[:60]!r} is not the canonical text of a question"
+    judge.need(found.text == text, other)
     return found
 
 
@@ -389,10 +388,8 @@ class Mechanism(MechanismFile):
         return IntegerChannel(weights, self.total, inputs=inputs, outputs=outputs)
 
     def __repr__(self) -> str:
-        return (
-            f"<Mechanism {self.query} ({self.neighbours}), ε = {self.epsilon}: "
-            f"{self.shape[0]} answers, {self.shape[1]} outputs, {self.kind}>"
-        )
+        size = f"{self.shape[0]} answers, {self.shape[1]} outputs, {self.kind}"
+        return f"<Mechanism {self.query} ({self.neighbours}), ε = {self.epsilon}: {size}>"
 
 
 class _RuleChannel(RuleChannel):
