@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,14 +202,10 @@ def _by_cover(
 def _limited(design: Design, given: LimitCertificate, proof: Proof | None) -> Limited:
     """Return the limit, the attacker where he is one of his own, and the proof."""
     usual = np.array_equal(given.attack, np.diag(design.consumer.prior.probabilities))
-    return Limited(
-        "vulnerability" if given.minimised == "loss" else "loss",
-        Fraction(repr(float(given.limit))),
-        given.weight,
-        given.choices,
-        proof,
-        None if usual else given.attack,
-    )
+    limited: Literal["loss", "vulnerability"]
+    limited = "vulnerability" if given.minimised == "loss" else "loss"
+    most, attack = Fraction(repr(float(given.limit))), None if usual else given.attack
+    return Limited(limited, most, given.weight, given.choices, proof, attack)
 
 
 def _prices(proof: Certificate, progress: Progress, settings: SolverSettings) -> Proof | None:

@@ -400,16 +400,15 @@ class File(Contents):
         else:
             if os.path.exists(source) and not os.path.isfile(source):  # a pipe would be waited for
                 raise OSError(22, "this is not a regular file", os.fspath(source))
+            small = os.path.getsize(source) <= 1 << 30
+            need(small, "too large: a mechanism file has at most 2^30 bytes")
             with open(source, "rb") as stream:  # at once: what is hashed is what is checked
-                self.data = stream.read((1 << 30) + 1)
-        size = len(self.data)
-        need(size <= 1 << 30, "too large: a mechanism file has at most 2^30 bytes")
+                self.data = stream.read()
+        size, head = len(self.data), self.data[:16]
         need(size >= 48, f"not a mechanism file: it is only {size} bytes long")
-        need(self.data[:10] == MAGIC, "not a mechanism file: it does not start with its mark")
-        version, length = (
-            int.from_bytes(self.data[a:b], "little") for a, b in ((10, 12), (12, 16))
-        )
-        need(version == VERSION, "unknown version of the format")
+        need(head[:10] == MAGIC, "not a mechanism file: it does not start with its mark")
+        need(int.from_bytes(head[10:12], "little") == VERSION, "unknown version of the format")
+        length = int.from_bytes(head[12:], "little")
         need(length <= min(1 << 24, size - 48), "the header is longer than the file allows")
         written = self.data[16 : 16 + length]
         try:
@@ -1262,10 +1261,8 @@ class Weights:
         for d, level in enumerate(self.levels):
             after = self.levels[min(d + reach, len(self.levels) - 1)]
             if level * q > after * p:
-                yield (
-                    f"privacy: level {d} weighs {level} and {reach} steps further {after}, which "
-                    f"is {level * q - after * p}/{p} too little for the ratio {p}/{q}"
-                )
+                short = f"{level * q - after * p}/{p} too little for the ratio {p}/{q}"
+                yield f"privacy: level {d} weighs {level}, {reach} steps further {after} is {short}"
                 break
         if self.kind == "radial":
             # Every row has as many outputs at each distance, so every row has the same sum.
@@ -1279,10 +1276,8 @@ class Weights:
         if self.rest[low] < 0:
             yield f"total: row {low} weighs {-self.rest[low]} more than 2^{self.bits}"
         elif self.rest[high] * q > self.rest[low] * p:
-            yield (
-                f"privacy: what is missing to 2^{self.bits} is {self.rest[high]} in row {high} and "
-                f"{self.rest[low]} in row {low}, more than the ratio {p}/{q}"
-            )
+            rests = f"{self.rest[high]} in row {high} and {self.rest[low]} in row {low}"
+            yield f"privacy: missing to 2^{self.bits} is {rests}, more than the ratio {p}/{q}"
 
     def _dense_faults(self) -> Iterator[str]:
         graph, plain = self.graph, self.bits <= 62 and max(max(r) for r in self.ratios) <= MASK
@@ -1329,11 +1324,9 @@ class Weights:
                     near = np.flatnonzero(self.graph.ratio_of(nodes * 0 + k, nodes) >= 0)
                     h = int(near[a[near, o].argmin()])
                 one, other = int(block[i, first + o]), int(block[h, first + o])
-                return (
-                    f"privacy: output {start + first + o} weighs {one} in row {i} and {other} in "
-                    f"the neighbouring row {h}: {one}·{q} exceeds {other}·{p} by "
-                    f"{one * q - other * p}"
-                )
+                rows = f"{one} in row {i} and {other} in the neighbouring row {h}"
+                over = f"{one}·{q} exceeds {other}·{p} by {one * q - other * p}"
+                return f"privacy: output {start + first + o} weighs {rows}: {over}"
         return None
 
 
@@ -1661,23 +1654,17 @@ class Consumer:
 
     def as_dict(self) -> dict[str, Any]:
         """Return in words whose loss was checked."""
-        averse, prior = self.told["support"] is not None, None
-        if self.told["prior"] is not None:
+        told, loss, whose = self.told["support"], self.kind, "Bayesian"
+        prior = support = None
+        if told is not None:
+            whose = "risk-averse"
+            support = "all" if told["kind"] == "all" else _listed_words(self.support, 1)
+        else:
             prior = "uniform" if self.uniform else window_prior(self.file, self.answers)[1]
-        words = {
-            "kind": "risk-averse" if averse else "Bayesian",
-            "prior": None if averse else prior,
-            "support": None,
-            "loss": self.kind,
-            "guesses": self.guesses,
-        }
-        if averse:
-            words["support"] = "all"
-            if self.told["support"]["kind"] == "listed":
-                words["support"] = _listed_words(self.support, 1)
-        if self.kind == "listed":
-            words["loss"] = _listed_words(self._listed.ravel(), self.unit)
-        return words
+        if loss == "listed":
+            loss = _listed_words(self._listed.ravel(), self.unit)
+        words = {"kind": whose, "prior": prior, "support": support}
+        return words | {"loss": loss, "guesses": self.guesses}
 
 
 def window_prior(file: Contents, nodes: int) -> tuple[Array, str]:
@@ -1719,15 +1706,14 @@ def named_prior(kind: str, number: Fraction, nodes: int, start: int, size: int) 
         up, down = ratio(k)
         return up < down
 
+    def times(weight: int, part: tuple[int, int]) -> int:
+        return weight * part[0] // part[1]
+
     mode = bisect_left(range(start, end - 1), True, key=falls) + start
-    found = [1 << 128]
-    for k in range(mode - 1, start - 1, -1):
-        up, down = ratio(k)
-        found.append(found[-1] * down // up)
-    found.reverse()
-    for k in range(mode, end - 1):
-        up, down = ratio(k)
-        found.append(found[-1] * up // down)
+    below = (ratio(k)[::-1] for k in range(mode - 1, start - 1, -1))
+    left = [*accumulate(below, times, initial=1 << 128)]
+    right = accumulate(map(ratio, range(mode, end - 1)), times, initial=1 << 128)
+    found = [*left[:0:-1], *right]
     total, rest = sum(found), 0
     for edge, k, outside in ((found[0], start - 1, start > 0), (found[-1], end - 1, end < nodes)):
         up, down = sorted(ratio(k)) if outside else (0, 1)
@@ -2277,11 +2263,9 @@ class LatticeWeights:
 
     def proved(self) -> str:
         """Return what was checked, where nothing is wrong."""
-        many = self.lattice.nodes
-        return (
-            f"w_t·q <= w_(t+1)·p over the {self.reach} layers around each of "
-            f"{many if many < 10**15 else f'10^{len(str(many)) - 1}'} answers"
-        )
+        many = str(self.lattice.nodes)
+        many = many if len(many) < 16 else f"10^{len(many) - 1}"
+        return f"w_t·q <= w_(t+1)·p over the {self.reach} layers around each of {many} answers"
 
     def worst(self, loss: str) -> Fraction:
         """Bound the worst loss: what lies beyond the ends is moved towards every answer."""
@@ -2411,10 +2395,8 @@ def _check_flow(
     k, count = lattice.parts, len(sizes)
     fewer = replace(lattice, parts=k - 1).layers(count) if k > 2 else [1, *[0] * (count - 1)]
     # All that leaves a layer: a point has as many coordinates other than 0 as others have one 0.
-    leaves = [
-        t * (n * (2 * t + 2 * k) - k * (n - m))
-        for t, (n, m) in enumerate(zip(sizes, fewer, strict=True))
-    ]
+    pairs = enumerate(zip(sizes, fewer, strict=True))
+    leaves = [t * (n * (2 * t + 2 * k) - k * (n - m)) for t, (n, m) in pairs]
     mass = sum(g * n for g, n in zip(powers, sizes, strict=True))
     lost = sum(g * n * x for g, n, x in zip(powers, sizes, least, strict=True))
     owed = 0
@@ -2870,10 +2852,8 @@ def _judge(file: File, derive: Callable[[str, str], Graph], report: Verification
         _, values, steps = score_question(header["query"], header["neighbours"])
         report.private = True
         report.holds(f"p/q = {_short(ratio)}, and (p/q)^{steps} is at most exp(ε)")
-        report.holds(
-            f"one person moves two of the {values} scores of {whose} apart by at most {steps} "
-            "steps, each worth p/q"
-        )
+        moves = f"one person moves two of the {values} scores of {whose} apart"
+        report.holds(f"{moves} by at most {steps} steps, each worth p/q")
         return
     others = f", and so are {len(alphas) - 1} for other lengths" if len(alphas) > 1 else ""
     report.holds(f"p/q = {_short(ratio)} is at most exp(ε) for edges of length 1{others}")
@@ -2922,10 +2902,8 @@ def _judge_loss(weights: Weights | LatticeWeights, report: Verification) -> None
     report.optimal_within = value - bound
     if isinstance(consumer, LatticeConsumer) and (best := consumer.unbounded) is not None:
         report.unbounded_within = value - best
-        report.holds(
-            "the worst loss of no private mechanism on the unbounded question is below "
-            f"{float(best):.12g}"
-        )
+        whole = "the worst loss of no private mechanism on the unbounded question"
+        report.holds(f"{whole} is below {float(best):.12g}")
 
 
 def _agreed(what: str, found: Fraction, stated: Fraction) -> str:

@@ -95,10 +95,7 @@ def plain_header(
     return {
         "query": text,
         "neighbours": neighbours,
-        "epsilon": {
-            "multiple": str(level.multiple),
-            "base": None if level.base is None else str(level.base),
-        },
+        "epsilon": {"multiple": str(level.multiple), "base": level.base and str(level.base)},
         "ratios": [str(ratio) for ratio in ratios],
         **dict.fromkeys((*absent, "certificate", "bound")),
     }
@@ -681,11 +678,9 @@ class Draft:
                 header["certificate"]["weight"] = weight
         if self.graph is None:
             # Guesses are said for the outputs that have prices; the others are their own.
-            ends = (header["certificate"] or {}).get("ends")
+            ends = (header["certificate"] or {}).get("ends", 0)
             if guess_of is not None:
-                guess_of = (
-                    None if ends is None else np.append(guess_of, np.arange(len(guess_of), ends))
-                )
+                guess_of = np.append(guess_of, np.arange(len(guess_of), ends)) if ends else None
             if not consumer.risk_averse and not consumer.prior.is_uniform:
                 start, inside = consumer.prior.window
                 header["window"] = {"start": start, "size": len(inside)}

@@ -344,15 +344,13 @@ class Mechanism(MechanismFile):
         Listed weights are remapped already. A rule is noise alone, and the file says beside it
         what its consumer guesses.
         """
-        if self._guess_of is None:
+        guesses = self._guess_of
+        if guesses is None:
             return answer
-        o, guesses = self.input_index(answer), self._guess_of
-        if self.noise is None:
-            return self.input_label(int(guesses[o]))
-        # Guesses are listed for the outputs at one end, and mirrored at the other.
-        mirrored = self.shape[0] - 1 - o
-        if mirrored < len(guesses):
-            return self.input_label(self.shape[0] - 1 - int(guesses[mirrored]))
+        o, last = self.input_index(answer), self.shape[0] - 1
+        if self.noise is not None and last - o < len(guesses):
+            # Guesses on a lattice are listed for the outputs at one end, and mirrored at the other.
+            return self.input_label(last - int(guesses[last - o]))
         return self.input_label(int(guesses[o])) if o < len(guesses) else answer
 
     @functools.cached_property

@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+from bisect import bisect_left
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -133,11 +134,8 @@ class ScoreMechanism(MechanismFile):
         last = len(self.levels) - 1
         if not kept(last):
             return None
-        low, high = -1, last
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if kept(middle) else (middle, high)
-        return Fraction(high, 1 if self.rank is None else self.rank.denominator)
+        least = bisect_left(range(last), True, key=kept)
+        return Fraction(least, 1 if self.rank is None else self.rank.denominator)
 
     def __repr__(self) -> str:
         return f"<ScoreMechanism {self.query} ({self.neighbours}), ε = {self.epsilon}>"
