@@ -30,9 +30,9 @@ import tightrope as tr
 from tightrope.certify import certify, write
 from tightrope.channels import GeometricChannel
 from tightrope.publish import parse_facts
-from tightrope.publish.sealed import compiled
 from tightrope.publish.sources import Spark
 from tightrope.publish.sql_reader import read_shape
+from tightrope.publish.sql_writer import compiled
 
 POPULATION = 100_000
 QUESTIONS = {

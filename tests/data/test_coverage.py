@@ -14,9 +14,9 @@ from tightrope.asking.planning import plan
 from tightrope.certify import ScoreMechanism
 from tightrope.publish import parse_facts
 from tightrope.publish.sampler import LatticeSampler, Sampler, ScoreSampler
-from tightrope.publish.sealed import compiled
 from tightrope.publish.shapes import Kind, answers_of
 from tightrope.publish.sources import check_columns, open_source
+from tightrope.publish.sql_writer import compiled
 
 RELEASES, LEAST = 10_000, 0.941  # of 50,000 such series, a share of 0.95 is below this in one
 

@@ -278,14 +278,14 @@ def test_a_cell_that_can_fail_is_found(tmp_path, monkeypatch):
 
 
 def test_rows_of_nobody_that_are_somebody_are_found(tmp_path, monkeypatch):
-    from tightrope.publish import sealed
+    from tightrope.publish import sql_writer
 
-    with_key = sealed.compiled
+    with_key = sql_writer.compiled
 
     def one_person_more(shape, source, found):
         return with_key(shape, source, found).replace('NOT "tightrope_person" IS NULL', "TRUE")
 
-    monkeypatch.setattr(sealed, "compiled", one_person_more)
+    monkeypatch.setattr(sql_writer, "compiled", one_person_more)
     nobody = [(None, *PLAIN[1:]), (None, 7, *PLAIN[2:]), (None, *PLAIN[1:3], "west", *PLAIN[4:])]
     rows = [row for row in hostile_rows() if row[0] is None]
     with pytest.raises(AssertionError):

@@ -199,7 +199,7 @@ def test_a_source_that_breaks_off_tells_nothing(parquet, counting, tmp_path, mon
     }
     with monkeypatch.context() as broken:
         broken.setattr(
-            "tightrope.publish.sealed.compiled",
+            "tightrope.publish.sql_writer.compiled",
             lambda shape, source, found: "SELECT CAST('secret of Ann' AS INTEGER)",
         )
         with pytest.raises(SourceFailed) as failed:

@@ -328,10 +328,10 @@ def test_a_ledger_of_another_format_is_left_alone(tmp_path):
     path = tmp_path / "ledger.db"
     opened(path)
     with closing(sqlite3.connect(path)) as raw:
-        raw.execute("update ledger_state set value = replace(value, ':2', ':3') "
+        raw.execute("update ledger_state set value = replace(value, ':3', ':4') "
                     "where name = 'ledger'")  # fmt: skip
         raw.commit()
-    with pytest.raises(LedgerError, match="of format 3, and this program writes format 2"):
+    with pytest.raises(LedgerError, match="of format 4, and this program writes format 3"):
         Ledger(path)
 
 

@@ -219,7 +219,7 @@ class World:
                 for name, value in requests.items()
             ),
             tuple(sorted((key, end < now) for key, end in state.get("open", {}).items())),
-            state[f"account:{TABLE}"]["whole"],
+            state[f"account:{TABLE}"].get("whole"),
             str(state[f"account:{TABLE}"].get("series")),
             # Processes that ask the same are alike: which of them is where does not matter.
             tuple(sorted(
@@ -279,7 +279,7 @@ def amount_at(log, position) -> Fraction:
 
 def beginning(*asked, jumps=2) -> World:
     store = PlainStore()
-    store.write(lambda change: change.append({"kind": "open", "id": "a", "version": 2}))
+    store.write(lambda change: change.append({"kind": "open", "id": "a", "version": 3}))
     ledger_on(store).set_budget(TABLE, BUDGET)
     if any(what[3:] for what in asked):  # one place, which two keys may want
         ledger_on(store).declare_series(series_entry(TABLE, "s", [(CHEAP, 1)], 0))

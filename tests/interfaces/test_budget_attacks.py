@@ -287,7 +287,7 @@ def test_what_cannot_succeed_is_refused_before_the_charge(monkeypatch):
     def no_sql(*_):
         raise InputError("this source has no such word")
 
-    monkeypatch.setattr("tightrope.publish.sealed.compiled", no_sql)
+    monkeypatch.setattr("tightrope.publish.sql_writer.compiled", no_sql)
     with pytest.raises(InputError, match="no such word"):
         ask()
     assert not Path("ledger.db").exists() or spent() == 0

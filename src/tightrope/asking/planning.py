@@ -40,7 +40,6 @@ from tightrope.publish.ledger import Ledger, check_key
 from tightrope.publish.releasing import Release, Request, carry_out, likely_place, verdict_of
 from tightrope.publish.shapes import Draw, Kind, Shape
 from tightrope.publish.sources import dialect_of
-from tightrope.publish.sql_reader import all_of, quoted, read_shapes, semicolons
 from tightrope.publish.store import Store
 from tightrope.queries import Neighbours, usual_loss
 
@@ -377,6 +376,8 @@ def plan(
     The parameters are those of :func:`ask`; ε is for all questions together. Questions that want
     an error get the least ε for it, the others share what is left by their weights.
     """
+    from tightrope.publish.sql_reader import read_shapes
+
     asked = [one if isinstance(one, Wanted) else Wanted(one) for one in wanted]
     if not asked:
         raise InputError("there must be at least one question, got none")
@@ -542,7 +543,7 @@ def _with_delta(shapes: Sequence[Sequence[Shape]], delta: Fraction) -> list[list
 
 def _merged(shapes: Sequence[Shape]) -> list[Shape]:
     """Draw nothing twice: what a mean is made from gives the sum and the count as well."""
-    from sqlglot import exp
+    from tightrope.publish.sql_reader import all_of, present
 
     def is_told(mean: Shape, shape: Shape) -> bool:
         place = ("table", "axes", "part", "people")
@@ -553,9 +554,8 @@ def _merged(shapes: Sequence[Shape]) -> list[Shape]:
         if shape.kind not in (Kind.COUNT, Kind.GROUPS) or not mean.is_divided:
             return False
         assert mean.column is not None
-        there = exp.Is(this=quoted(mean.column.name), expression=exp.null()).not_()
-        present = all_of([mean.where, there]) == shape.where
-        return present or (mean.column.complete and mean.where == shape.where)
+        among_them = all_of([mean.where, present(mean.column.name)]) == shape.where
+        return among_them or (mean.column.complete and mean.where == shape.where)
 
     found: list[Shape] = []
     for shape in sorted(shapes, key=lambda shape: shape.kind is not Kind.MEAN):
@@ -822,6 +822,8 @@ def read_job(text: str, dialect: str = "duckdb") -> list[Wanted]:
     >>> [(one.name, one.weight, one.error) for one in read_job(job)]
     [('people', Fraction(2, 1), None), ('', Fraction(1, 1), Fraction(20, 1))]
     """
+    from tightrope.publish.sql_reader import semicolons
+
     found: list[Wanted] = []
     start, now = 0, Wanted("")
     for stop in [*semicolons(text, dialect), len(text)]:

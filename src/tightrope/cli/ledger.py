@@ -26,6 +26,7 @@ def show(url: str = "ledger.db", *, last: int = 20, as_json: bool = False) -> No
       tightrope ledger show ledger.db --last 100
     """
     from tightrope.publish.accounts import shown
+    from tightrope.publish.entries import plain
 
     ledger = tr.Ledger(url)
     head, accounts = ledger.head(), ledger.accounts()
@@ -44,7 +45,7 @@ def show(url: str = "ledger.db", *, last: int = 20, as_json: bool = False) -> No
                 "remaining": str(account.remaining),
                 "delta": str(account.delta),
                 "spent_delta": str(account.spent_delta),
-                "series": {word: one.as_dict() for word, one in account.series.items()},
+                "series": plain(account.series),
                 "source": str(account.bound.source) if account.bound else None,
                 "neighbours": account.bound.neighbours if account.bound else None,
             }

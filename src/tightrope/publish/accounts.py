@@ -31,7 +31,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 from tightrope.epsilon import LARGEST, Epsilon
 from tightrope.errors import InputError
@@ -167,37 +166,29 @@ def _base_letter(sign: str) -> str:
         return sign
 
 
-@dataclass(frozen=True)
-class SourceIdentity:
-    """Which data a source holds, whatever name somebody gives it.
+class SourceIdentity(tuple[str, ...]):
+    """Which data a source holds, whatever name somebody gives it: its canonical names.
 
-    Two identities are the same data if they share one of their names. A file has two: its
-    resolved path, which stays when the file is written anew, and its device and inode, which
-    hard links share.
+    Two identities are the same data if they share a name. A file has two: its resolved path,
+    which stays when the file is written anew, and its device and inode, which hard links share:
+    ``file:/data/people.csv`` and ``inode:2049:131``. A table inside a database file has the same
+    with ``#schema.table``; one of a server ``postgresql:SYSTEM/DATABASE/schema.table``; one that
+    was handed over ``memory:people``.
 
-    Attributes
-    ----------
-    names
-        Canonical names: ``file:/data/people.csv`` and ``inode:2049:131``; for a table inside a
-        database file the same with ``#schema.table``; ``postgresql:SYSTEM/DATABASE/schema.table``
-        for a server; ``memory:people`` for a table that was handed over.
-
-    Examples
-    --------
     >>> here = SourceIdentity(("file:/data/people.csv", "inode:1:7"))
     >>> here.is_same(SourceIdentity(("file:/data/link.csv", "inode:1:7")))
     True
     """
 
-    names: tuple[str, ...]
+    __slots__ = ()
 
     def is_same(self, other: SourceIdentity) -> bool:
         """Whether both are the same data."""
-        return not set(self.names).isdisjoint(other.names)
+        return not set(self).isdisjoint(other)
 
     def __str__(self) -> str:
         # A path may hold bytes that are no text.
-        return self.names[0].encode(errors="backslashreplace").decode()
+        return self[0].encode(errors="backslashreplace").decode()
 
 
 @dataclass(frozen=True)
@@ -215,12 +206,6 @@ class Binding:
     facts
         The digest of the other declared facts that privacy rests on: the population and which
         partitions are fixed. Empty where no facts were given.
-
-    Examples
-    --------
-    >>> here = SourceIdentity(("file:/data/people.csv", "inode:1:7"))
-    >>> Binding.from_dict(Binding(here, "add-remove").as_dict()).source == here
-    True
     """
 
     source: SourceIdentity
@@ -228,27 +213,6 @@ class Binding:
     person: str | None = None
     contributions: int = 1
     facts: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the binding as it stands in an entry."""
-        return {
-            "source": list(self.source.names),
-            "neighbours": self.neighbours,
-            "person": self.person,
-            "contributions": self.contributions,
-            "facts": self.facts,
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Binding:
-        """Read a binding from an entry."""
-        return cls(
-            SourceIdentity(tuple(map(str, data["source"]))),
-            str(data["neighbours"]),
-            data["person"],
-            int(data["contributions"]),
-            str(data["facts"]),
-        )
 
     def check(self, account: str, new: Binding) -> None:
         """Refuse to use an account for other data, another relation or other people."""
@@ -321,16 +285,9 @@ class Step:
 
     amount: Fraction
     times: int
+    used: int
     mechanism: str | None = None
     curve: str | None = None
-    used: int = 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the step as it stands in the state."""
-        plain = {"amount": str(self.amount), "times": self.times, "used": self.used}
-        if self.mechanism is not None:
-            plain |= {"mechanism": self.mechanism, "curve": self.curve}
-        return plain
 
 
 @dataclass(frozen=True)
@@ -391,13 +348,14 @@ class Series:
 
     def taken(self, charge: Charge, sign: int) -> Series:
         """Return the series with one more place taken, or one given back."""
-        if not 0 <= charge.step < len(self.steps):
-            raise InputError(f"the series {charge.series!r} has no step {charge.step}")
-        old = self.steps[charge.step]
+        place = charge.step or 0
+        if not 0 <= place < len(self.steps):
+            raise InputError(f"the series {charge.series!r} has no step {place}")
+        old = self.steps[place]
         if charge.amount > old.amount or (charge.delta and old.mechanism is None):
             raise InputError(
                 f"a release of ε = {charge.amount} and δ = {charge.delta} does not fit into step "
-                f"{charge.step} of the series {charge.series!r}, which has ε = {old.amount}"
+                f"{place} of the series {charge.series!r}, which has ε = {old.amount}"
             )
         if not 0 <= old.used + sign <= old.times:
             raise InputError(
@@ -405,31 +363,8 @@ class Series:
                 f"{old.times} are used; declare another series"
             )
         changed = replace(old, used=old.used + sign)
-        steps = (*self.steps[: charge.step], changed, *self.steps[charge.step + 1 :])
+        steps = (*self.steps[:place], changed, *self.steps[place + 1 :])
         return replace(self, steps=steps)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the series as it stands in the state."""
-        return {
-            "epsilon": str(self.epsilon),
-            "delta": str(self.delta),
-            "steps": [step.as_dict() for step in self.steps],
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Series:
-        """Read a series from the state."""
-        steps = (
-            Step(
-                read_amount(step["amount"]),
-                int(step["times"]),
-                step.get("mechanism"),
-                step.get("curve"),
-                int(step["used"]),
-            )
-            for step in data["steps"]
-        )
-        return cls(read_amount(data["epsilon"]), read_amount(data["delta"]), tuple(steps))
 
 
 @dataclass(frozen=True)
@@ -449,12 +384,7 @@ class Charge:
     delta
         The probability δ that goes with it.
     series, step
-        The declared series that has paid already, and the place in it.
-
-    Examples
-    --------
-    >>> Charge("table people", Fraction(1, 2)).as_dict()
-    {'account': 'table people', 'amount': '1/2'}
+        The declared series that has paid already, and the place in it (the first by default).
     """
 
     account: str
@@ -464,32 +394,20 @@ class Charge:
     width: int = 1
     delta: Fraction = Fraction(0)
     series: str | None = None
-    step: int = 0
+    step: int | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the charge as it stands in an entry."""
-        plain: dict[str, Any] = {"account": self.account, "amount": str(self.amount)}
-        if self.delta:
-            plain["delta"] = str(self.delta)
-        if self.series is not None:
-            return plain | {"series": self.series, "step": self.step}
-        if self.partition is not None:
-            plain |= {"partition": self.partition, "part": self.part, "width": self.width}
-        return plain
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Charge:
-        """Read a charge from an entry."""
-        return cls(
-            str(data["account"]),
-            read_amount(data["amount"]),
-            data.get("partition"),
-            data.get("part"),
-            int(data.get("width", 1)),
-            read_amount(data.get("delta", "0")),
-            data.get("series"),
-            int(data.get("step", 0)),
-        )
+@dataclass(frozen=True)
+class Parts:
+    """What was spent on the parts of a partition, and how many of them one person can touch."""
+
+    width: int
+    spent: Mapping[str, Fraction] = field(default_factory=dict)
+
+    @property
+    def total(self) -> Fraction:
+        """What the partition costs: its dearest parts."""
+        return sum(sorted(self.spent.values(), reverse=True)[: self.width], Fraction(0))
 
 
 @dataclass(frozen=True)
@@ -509,7 +427,7 @@ class Account:
     name: str
     budget: Fraction
     whole: Fraction = Fraction(0)
-    partitions: Mapping[str, tuple[int, Mapping[str, Fraction]]] = field(default_factory=dict)
+    partitions: Mapping[str, Parts] = field(default_factory=dict)
     bound: Binding | None = None
     delta: Fraction = Fraction(0)
     whole_delta: Fraction = Fraction(0)
@@ -518,10 +436,10 @@ class Account:
     @property
     def spent(self) -> Fraction:
         """What counts against the budget: sums, series, and of each partition its dearest parts."""
-        total = self.whole + sum((one.epsilon for one in self.series.values()), Fraction(0))
-        for width, parts in self.partitions.values():
-            total += sum(sorted(parts.values(), reverse=True)[:width], Fraction(0))
-        return total
+        series = sum((one.epsilon for one in self.series.values()), Fraction(0))
+        return (
+            self.whole + series + sum((one.total for one in self.partitions.values()), Fraction(0))
+        )
 
     @property
     def remaining(self) -> Fraction:
@@ -565,51 +483,14 @@ class Account:
             return replace(self.with_charge(plain, sign), whole_delta=spent)
         if charge.partition is None:
             return replace(self, whole=_held(self.whole + amount))
-        width, parts = self.partitions.get(charge.partition, (charge.width, {}))
-        if width != charge.width:
+        parts = self.partitions.get(charge.partition, Parts(charge.width))
+        if parts.width != charge.width:
             raise InputError(
-                f"one person can touch {width} parts of partition {charge.partition!r} of "
+                f"one person can touch {parts.width} parts of partition {charge.partition!r} of "
                 f"{charge.account} according to the ledger, got {charge.width}: the facts have "
                 "changed; use another name for the new partition"
             )
         part = str(charge.part)
-        changed = {**parts, part: _held(parts.get(part, Fraction(0)) + amount)}
-        return replace(self, partitions={**self.partitions, charge.partition: (width, changed)})
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the account as it stands in the state."""
-        plain: dict[str, Any] = {
-            "name": self.name,
-            "budget": str(self.budget),
-            "whole": str(self.whole),
-            "partitions": {
-                name: {"width": width, "parts": {part: str(one) for part, one in parts.items()}}
-                for name, (width, parts) in self.partitions.items()
-            },
-            "bound": None if self.bound is None else self.bound.as_dict(),
-        }
-        if self.delta:
-            plain |= {"delta": str(self.delta), "whole_delta": str(self.whole_delta)}
-        if self.series:
-            plain["series"] = {name: one.as_dict() for name, one in self.series.items()}
-        return plain
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Account:
-        """Read an account from the state."""
-        return cls(
-            str(data["name"]),
-            read_amount(data["budget"]),
-            read_amount(data["whole"]),
-            {
-                name: (
-                    int(entry["width"]),
-                    {part: read_amount(amount) for part, amount in entry["parts"].items()},
-                )
-                for name, entry in data["partitions"].items()
-            },
-            None if data["bound"] is None else Binding.from_dict(data["bound"]),
-            read_amount(data.get("delta", "0")),
-            read_amount(data.get("whole_delta", "0")),
-            {name: Series.from_dict(one) for name, one in data.get("series", {}).items()},
-        )
+        mine = {part: _held(parts.spent.get(part, Fraction(0)) + amount)}
+        changed = replace(parts, spent={**parts.spent, **mine})
+        return replace(self, partitions={**self.partitions, charge.partition: changed})

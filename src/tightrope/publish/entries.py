@@ -33,14 +33,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, MutableMapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from fractions import Fraction
+from functools import cache
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from tightrope.errors import InputError, TightropeError
 from tightrope.publish.accounts import (
     Account,
     Binding,
     Charge,
+    SourceIdentity,
     folded_name,
     read_amount,
     shown,
@@ -117,6 +121,57 @@ def read_json(text: str) -> Any:
         raise InputError("this is no JSON") from None
 
 
+def plain(record: Any) -> Any:
+    """Return a record as JSON: amounts as texts, and no field that has its default.
+
+    >>> from fractions import Fraction
+    >>> plain(Charge("table people", Fraction(1, 2)))
+    {'account': 'table people', 'amount': '1/2'}
+    """
+    if is_dataclass(record):
+        pairs = ((one, getattr(record, one.name)) for one in fields(record))
+        return {
+            one.name: plain(value)
+            for one, value in pairs
+            if value != (one.default if one.default_factory is MISSING else one.default_factory())
+        }
+    if isinstance(record, Mapping):
+        return {name: plain(value) for name, value in record.items()}
+    if isinstance(record, tuple):
+        return [plain(value) for value in record]
+    return str(record) if isinstance(record, Fraction) else record
+
+
+def read_record(kind: Any, data: Any) -> Any:
+    """Return the record that JSON is, by the types of its fields; refuse whatever does not fit.
+
+    >>> read_record(Charge, {"account": "table people", "amount": "1/2"}).amount
+    Fraction(1, 2)
+    """
+    if isinstance(kind, type) and is_dataclass(kind):
+        types = _types(kind)
+        return kind(**{name: read_record(types[name], value) for name, value in data.items()})
+    if kind is Fraction:
+        return read_amount(data)
+    inner: Any = get_args(kind)
+    if get_origin(kind) is UnionType:  # a record or nothing
+        return None if data is None else read_record(inner[0], data)
+    if get_origin(kind) is Mapping:
+        return {name: read_record(inner[1], value) for name, value in data.items()}
+    if get_origin(kind) is tuple:
+        return tuple(read_record(inner[0], value) for value in data)
+    if kind is SourceIdentity:
+        return SourceIdentity(read_record(str, name) for name in data)
+    if type(data) is not kind:
+        raise InputError(f"{data!r:.40} is no {kind.__name__}")
+    return data
+
+
+@cache
+def _types(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
 # -- the chain ----------------------------------------------------------------------------
 
 
@@ -186,7 +241,7 @@ def account_of(state: Mapping[str, dict[str, Any]], name: str) -> Account | None
     True
     """
     found = state.get(_account_place(name))
-    return None if found is None else Account.from_dict(found)
+    return None if found is None else read_record(Account, found)
 
 
 def _account_place(name: str) -> str:
@@ -216,11 +271,11 @@ def is_sound(name: str, value: Any) -> bool:
     try:
         match name.partition(":")[0]:
             case "account":
-                account = Account.from_dict(value)
-                return account.as_dict() == value and name == _account_place(account.name)
+                account = read_record(Account, value)
+                return plain(account) == value and name == _account_place(account.name)
             case "request":
                 place, number = value["reservation"]
-                charges = [Charge.from_dict(charge).as_dict() for charge in value["charges"]]
+                charges = plain(read_record(tuple[Charge, ...], value["charges"]))
                 texts = (value["phase"], value["request"], number)
                 return (
                     charges == value["charges"]
@@ -315,10 +370,10 @@ def _series(state: State, entry: Entry) -> None:
 
 def _bind(state: State, entry: Entry) -> None:
     account = known_account(state, str(entry.body["account"]))
-    new = Binding.from_dict(entry.body)
-    if not new.source.names:
+    new = read_record(Binding, entry.body["binding"])
+    if not new.source:
         raise InputError("data that an account is bound to has a name")
-    for name in new.source.names:
+    for name in new.source:
         owner = state.get(_place(name), {}).get("account")
         if owner not in (None, account.name):
             raise InputError(
@@ -329,9 +384,9 @@ def _bind(state: State, entry: Entry) -> None:
     if old is not None:
         old.check(account.name, new)
         # A file that was written anew has another inode; the old one may become somebody else's.
-        for name in set(old.source.names) - set(new.source.names):
+        for name in set(old.source) - set(new.source):
             state[_place(name)] = {"account": None}
-    for name in new.source.names:
+    for name in new.source:
         state[_place(name)] = {"account": account.name}
     _keep(state, replace(account, bound=new))
 
@@ -359,15 +414,15 @@ def _reserve(state: State, entry: Entry) -> None:
     if not entry.time <= str(entry.body["expires"]):
         raise InputError("a reservation expires after it was made")
     after: dict[str, Account] = {}
-    for charge in map(Charge.from_dict, charges):
+    for charge in read_record(tuple[Charge, ...], charges):
         name = folded_name(charge.account)
         account = after.get(name) or known_account(state, charge.account)
         after[name] = account.with_charge(charge).check(account)
         if charge.series is not None:
-            wanted = account.known_series(charge.series).steps[charge.step].mechanism
+            wanted = account.known_series(charge.series).steps[charge.step or 0].mechanism
             if wanted not in (None, request.get("mechanism")):
                 raise InputError(
-                    f"step {charge.step} of the series {charge.series!r} is for the mechanism "
+                    f"step {charge.step or 0} of the series {charge.series!r} is for the mechanism "
                     f"{wanted[:16]}…, not for this one"
                 )
     for account in after.values():
@@ -407,7 +462,7 @@ def _cancel(state: State, entry: Entry) -> None:
     known = _at(state, entry, RESERVED, FREED)
     if entry.kind == "expire" and entry.time <= _end(state, entry):
         raise InputError(f"the reservation of {entry.body['key']!r} has not expired")
-    for charge in map(Charge.from_dict, known["charges"]):
+    for charge in read_record(tuple[Charge, ...], known["charges"]):
         _keep(state, known_account(state, charge.account).with_charge(charge, -1))
     _advance(state, entry, known, FREED)
 
@@ -445,7 +500,7 @@ def _advance(state: State, entry: Entry, known: dict[str, Any], phase: str) -> N
 
 
 def _keep(state: State, account: Account) -> None:
-    state[_account_place(account.name)] = account.as_dict()
+    state[_account_place(account.name)] = plain(account)
 
 
 _STEPS = {

@@ -32,10 +32,11 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,7 @@ FACTS_FILE = "tightrope.toml"
 TYPES = ("integer", "number", "text", "boolean", "date")
 
 Value = str | int | bool
+Reader = Callable[[Any, str], Any]
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -338,19 +340,11 @@ def facts_from(data: Mapping[str, Any]) -> Facts:
     ...
     tightrope.errors.InputError: tables.people.populaton is not a key here (known: source, ...
     """
-    _known(data, "", ("tables", "users"))
-    tables = _section(data, "tables", "")
-    if not tables:
+    found = _read(data, "", {"tables": _each(_table), "users": _each(_user)})
+    if not found.get("tables"):
         raise InputError("tables must name at least one table: add [tables.NAME]")
-    users = _section(data, "users", "")
-    budgets = {}
-    for user, entry in users.items():
-        place = f"users.{user}"
-        _known(_mapping(entry, place), place, ("budget",))
-        budgets[user] = _budget(_needed(entry, "budget", place), f"{place}.budget")
-    found = {name: _table(name, entry) for name, entry in tables.items()}
-    _check_relations(found)
-    return Facts(found, budgets)
+    _check_relations(found["tables"])
+    return Facts(**found)
 
 
 def _check_relations(tables: Mapping[str, Table]) -> None:
@@ -366,55 +360,38 @@ def _check_relations(tables: Mapping[str, Table]) -> None:
         owners[place] = table.name
 
 
-def _table(name: str, entry: Any) -> Table:
-    place = f"tables.{name}"
-    data = _mapping(entry, place)
-    keys = "source relation population neighbours budget delta person contributions columns"
-    _known(data, place, (*keys.split(), "partitions"))
-    columns = {
-        column: column_from(column, value, f"{place}.columns.{column}")
-        for column, value in _section(data, "columns", place).items()
+def _user(name: str, entry: Any, place: str) -> Fraction:
+    found = _read(entry, place, {"budget": _told(budget_of)})
+    if not found:
+        raise InputError(f"{place}.budget is missing")
+    return Fraction(found["budget"])
+
+
+def _table(name: str, entry: Any, place: str) -> Table:
+    readers: dict[str, Reader] = {
+        "source": _text,
+        "relation": _text,
+        "population": _whole,
+        "neighbours": _told(Neighbours.of),
+        "budget": _told(budget_of),
+        "delta": _told(delta_of),
+        "person": _text,
+        "contributions": partial(_whole, most=10**6),
+        "columns": _each(column_from),
+        "partitions": _any,  # read when the columns are known
     }
-    near = data.get("neighbours", "change-one")
-    try:
-        neighbours = Neighbours.of(near)
-    except InputError as wrong:
-        raise InputError(f"{place}.neighbours: {wrong}") from None
-    population = data.get("population")
-    if population is not None:
-        population = _whole(population, f"{place}.population", 1, 10**15)
-    person = _text(data, "person", place)
-    contributions = _whole(data.get("contributions", 1), f"{place}.contributions", 1, 10**6)
-    if contributions > 1 and person is None:
+    found = _read(entry, place, readers)
+    columns, person = found.setdefault("columns", {}), found.get("person")
+    if found.get("contributions", 1) > 1 and person is None:
         raise InputError(
-            f"{place}.contributions says that one person may have {contributions} rows: "
+            f"{place}.contributions says that one person may have {found['contributions']} rows: "
             f"{place}.person must name the column that tells people apart"
         )
-    if person is not None and person not in columns:
-        columns[person] = Column(person, "text")
-    partitions = {
-        part: _partition(part, value, f"{place}.partitions.{part}", columns)
-        for part, value in _section(data, "partitions", place).items()
-    }
-    budget, delta = data.get("budget"), data.get("delta")
-    if delta is not None:
-        try:
-            delta = delta_of(delta)
-        except InputError as wrong:
-            raise InputError(f"{place}.delta: {wrong}") from None
-    return Table(
-        name=name,
-        population=population,
-        neighbours=neighbours,
-        columns=columns,
-        person=person,
-        contributions=contributions,
-        partitions=partitions,
-        budget=None if budget is None else _budget(budget, f"{place}.budget"),
-        delta=delta,
-        source=_text(data, "source", place),
-        relation=_text(data, "relation", place),
-    )
+    if person is not None:
+        columns.setdefault(person, Column(person, "text"))
+    parts = _each(partial(_partition, columns=columns))
+    found["partitions"] = parts(found.get("partitions", {}), f"{place}.partitions")
+    return Table(name, **found)
 
 
 def column_from(name: str, entry: Any, place: str) -> Column:
@@ -423,36 +400,32 @@ def column_from(name: str, entry: Any, place: str) -> Column:
     >>> column_from("age", {"bounds": [0, 120]}, "age").type
     'integer'
     """
-    data = _mapping(entry, place)
-    _known(data, place, ("type", "bounds", "step", "values", "other", "complete"))
-    bounds, step = data.get("bounds"), Fraction(1)
+    readers = {"type": _type, "bounds": _pair, "step": _any, "values": _values, "other": _any}
+    data = _read(entry, place, {**readers, "complete": _truth})
+    values, other, step = data.get("values"), data.get("other"), Fraction(1)
+    ends = data.get("bounds", ())
     rounded = "step" in data or data.get("type") == "number"
-    if "step" in data and bounds is None:
+    rounded = rounded or any(isinstance(bound, float | Decimal) for bound in ends)
+    if "step" in data and not ends:
         raise InputError(f"{place}.step is for numbers with bounds: add {place}.bounds")
-    if bounds is not None:
-        if not isinstance(bounds, list) or len(bounds) != 2:
-            raise InputError(f"{place}.bounds must be [smallest, largest], got {bounds!r}")
-        rounded = rounded or any(isinstance(bound, float | Decimal) for bound in bounds)
-        if rounded:
-            bounds, step = _in_steps(bounds, data.get("step", 1), place)
-        low, high = (_whole(bound, f"{place}.bounds", -(10**9), 10**9) for bound in bounds)
+    if rounded and ends:
+        ends, step = _in_steps(ends, data.get("step", 1), place)
+    bounds = None
+    if ends:
+        low, high = (_whole(bound, f"{place}.bounds", -(10**9), 10**9) for bound in ends)
         if low > high:
             raise InputError(f"{place}.bounds must be [smallest, largest], got {data['bounds']!r}")
         bounds = (low, high)
-    values = data.get("values")
-    if values is not None:
-        values = _values(values, f"{place}.values")
-    other = data.get("other")
-    if other is not None and (values is None or other not in values):
+    if other is not None and other not in (values or ()):
         raise InputError(f"{place}.other must be one of {place}.values, got {other!r}")
-    kind = data.get("type", "number" if rounded else _guess(bounds, values))
-    if kind not in TYPES:
-        raise InputError(f"{place}.type must be one of {', '.join(TYPES)}, got {kind!r}")
-    if (bounds is not None or rounded) and kind != ("number" if rounded else "integer"):
+    kind = data.get("type", "number" if rounded else "integer" if bounds else _guess(values))
+    if kind is None:
+        raise InputError(f"{place}.type must be one of {', '.join(TYPES)}, got none")
+    if (bounds or rounded) and kind != ("number" if rounded else "integer"):
         raise InputError(f"{place}.bounds and step are for numbers: type must be one of them")
-    if values is not None and kind != _guess(None, values):
-        raise InputError(f"{place}.values are of type {_guess(None, values)}, not {kind}")
-    return Column(name, kind, bounds, values, other, _truth(data, "complete", place), step)
+    if values is not None and kind != _guess(values):
+        raise InputError(f"{place}.values are of type {_guess(values)}, not {kind}")
+    return Column(name, kind, bounds, values, other, data.get("complete", False), step)
 
 
 def _in_steps(bounds: Sequence[Any], step: Any, place: str) -> tuple[list[int], Fraction]:
@@ -476,13 +449,10 @@ def _in_steps(bounds: Sequence[Any], step: Any, place: str) -> tuple[list[int], 
     return [int(low / unit), int(high / unit)], unit
 
 
-def _guess(bounds: Any, values: tuple[Value, ...] | None) -> str | None:
-    if bounds is not None:
-        return "integer"
-    if values is None:
-        return None
-    first = values[0]
-    return "boolean" if isinstance(first, bool) else "text" if isinstance(first, str) else "integer"
+def _guess(values: Sequence[Value] | None) -> str | None:
+    """Return the type of declared values."""
+    kinds = {bool: "boolean", str: "text", int: "integer"}
+    return kinds[type(values[0])] if values else None
 
 
 def _values(values: Any, place: str) -> tuple[Value, ...]:
@@ -496,7 +466,7 @@ def _values(values: Any, place: str) -> tuple[Value, ...]:
     return tuple(values)
 
 
-def _part(values: Any, place: str) -> tuple[Value, ...] | range:
+def _part(name: str, values: Any, place: str) -> tuple[Value, ...] | range:
     """Read the values of a part: a list, or a range such as "18..39"."""
     if not isinstance(values, str):
         return _values(values, place)
@@ -507,15 +477,10 @@ def _part(values: Any, place: str) -> tuple[Value, ...] | range:
 
 
 def _partition(name: str, entry: Any, place: str, columns: Mapping[str, Column]) -> Partition:
-    data = _mapping(entry, place)
-    _known(data, place, ("column", "parts", "fixed"))
-    column = _text(data, "column", place) or name
+    data = _read(entry, place, {"column": _text, "parts": _each(_part), "fixed": _truth})
+    column, parts = data.get("column", name), data.get("parts", {})
     if column not in columns:
         raise InputError(f"{place}.column must be a declared column, got {column!r}")
-    parts = {
-        part: _part(values, f"{place}.parts.{part}")
-        for part, values in _section(data, "parts", place).items()
-    }
     if not parts:
         raise InputError(f"{place}.parts must name at least one part")
     owners: dict[Value, tuple[str, Value]] = {}
@@ -533,7 +498,7 @@ def _partition(name: str, entry: Any, place: str, columns: Mapping[str, Column])
                 )
     for part, listed in parts.items():
         for value in () if isinstance(listed, range) else listed:
-            if columns[column].type != _guess(None, (value,)):
+            if columns[column].type != _guess((value,)):
                 raise InputError(
                     f"{place}.parts.{part}: {value!r} is not of the type of column {column!r}"
                 )
@@ -545,27 +510,39 @@ def _partition(name: str, entry: Any, place: str, columns: Mapping[str, Column])
                 raise InputError(
                     f"{place}.parts must be disjoint: {value!r} is in {owner!r} and {part!r}{also}"
                 )
-    return Partition(name, column, parts, _truth(data, "fixed", place))
+    return Partition(name, column, parts, data.get("fixed", False))
 
 
-def _budget(value: Any, place: str) -> Any:
-    try:
-        return budget_of(value)
-    except InputError as wrong:
-        raise InputError(f"{place}: {wrong}") from None
+# A reader is told a value and its place, and names the place in what it refuses.
 
 
-def _known(data: Mapping[str, Any], place: str, keys: tuple[str, ...]) -> None:
-    for key in data:
-        if key not in keys:
-            full = f"{place}.{key}" if place else key
-            raise InputError(f"{full} is not a key here (known: {', '.join(keys)})")
+def _read(data: Any, place: str, readers: Mapping[str, Reader]) -> dict[str, Any]:
+    """Read a table of known keys, each by its reader."""
+    inside = f"{place}." if place else ""
+    for key in _mapping(data, place):
+        if key not in readers:
+            raise InputError(f"{inside}{key} is not a key here (known: {', '.join(readers)})")
+    return {key: readers[key](value, f"{inside}{key}") for key, value in data.items()}
 
 
-def _needed(data: Mapping[str, Any], key: str, place: str) -> Any:
-    if key not in data:
-        raise InputError(f"{place}.{key} is missing")
-    return data[key]
+def _each(reader: Callable[[str, Any, str], Any]) -> Reader:
+    """Return the reader of a table of names, which are told to the reader of each."""
+    return lambda data, place: {
+        name: reader(name, value, f"{place}.{name}")
+        for name, value in _mapping(data, place).items()
+    }
+
+
+def _told(function: Callable[[Any], Any]) -> Reader:
+    """Return the reader that adds the place to what a function refuses."""
+
+    def reader(value: Any, place: str) -> Any:
+        try:
+            return function(value)
+        except InputError as wrong:
+            raise InputError(f"{place}: {wrong}") from None
+
+    return reader
 
 
 def _mapping(data: Any, place: str) -> Mapping[str, Any]:
@@ -574,25 +551,35 @@ def _mapping(data: Any, place: str) -> Mapping[str, Any]:
     return data
 
 
-def _section(data: Mapping[str, Any], key: str, place: str) -> Mapping[str, Any]:
-    return _mapping(data.get(key, {}), f"{place}.{key}" if place else key)
-
-
-def _text(data: Mapping[str, Any], key: str, place: str) -> str | None:
-    value = data.get(key)
-    if value is not None and (not isinstance(value, str) or not value.strip()):
-        raise InputError(f"{place}.{key} must be a text, got {value!r:.60}")
+def _any(value: Any, place: str) -> Any:
     return value
 
 
-def _truth(data: Mapping[str, Any], key: str, place: str) -> bool:
-    value = data.get(key, False)
+def _text(value: Any, place: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{place} must be a text, got {value!r:.60}")
+    return value
+
+
+def _type(value: Any, place: str) -> str:
+    if value not in TYPES:
+        raise InputError(f"{place} must be one of {', '.join(TYPES)}, got {value!r}")
+    return str(value)
+
+
+def _pair(value: Any, place: str) -> list[Any]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise InputError(f"{place} must be [smallest, largest], got {value!r}")
+    return value
+
+
+def _truth(value: Any, place: str) -> bool:
     if not isinstance(value, bool):
-        raise InputError(f"{place}.{key} must be true or false, got {value!r}")
+        raise InputError(f"{place} must be true or false, got {value!r}")
     return value
 
 
-def _whole(value: Any, place: str, least: int, most: int) -> int:
+def _whole(value: Any, place: str, least: int = 1, most: int = 10**15) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InputError(
             f"{place} must be a whole number from {least} to {most}, got {value!r:.40}"
@@ -804,7 +791,7 @@ def given_facts(
                 f"without public facts the table in {shown_address(data)} is called {own}, so that "
                 f"it has one budget; got {name}: write FROM {own}, or name the table in facts"
             )
-        people = None if population is None else _whole(population, "population", 1, 10**15)
+        people = None if population is None else _whole(population, "population")
         known = declared_columns(columns or {})
         return Facts({name: Table(name, people, Neighbours.of(neighbours), known)})
     if columns or population is not None:

@@ -41,13 +41,15 @@ from tightrope.publish.entries import (
     Replay,
     account_of,
     known_account,
+    plain,
+    read_record,
     request_digest,
 )
 from tightrope.publish.receipts import key_beside
 from tightrope.publish.store import Store, Transaction
 
 #: Version of the entries' format.
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,7 @@ class Ledger:
         """Return every account by name."""
         with self.store.reading() as look:
             names = [name for name in look.state if name.startswith("account:")]
-            found = [Account.from_dict(look.state[name]) for name in names]
+            found = [read_record(Account, look.state[name]) for name in names]
         return {account.name: account for account in found}
 
     def remaining(self, name: str) -> Fraction:
@@ -259,11 +261,11 @@ class Ledger:
         check_key(key)
         if not charges:
             raise InputError("a request must be charged to at least one account, got none")
-        plain = [charge.as_dict() for charge in charges]
+        asked = plain(tuple(charges))
 
         def work(change: Transaction) -> Ticket:
             known = change.state.get(f"request:{key}")
-            same = known is not None and known["request"] == request_digest(request, plain)
+            same = known is not None and known["request"] == request_digest(request, asked)
             if known is not None and known["phase"] == RELEASED and same:
                 return self._ticket(change, key)
             self._expire(change)
@@ -283,7 +285,7 @@ class Ledger:
                 "kind": "reserve",
                 "key": key,
                 "request": dict(request),
-                "charges": plain,
+                "charges": asked,
                 "expires": _later(_time(change), self.hold),
             })  # fmt: skip
             return replace(self._ticket(change, key), entry=entry, own=True)
@@ -405,7 +407,7 @@ def _agree(change: Transaction, name: str, budget: Fraction | None, delta: Fract
 
 def _bind(change: Transaction, name: str, binding: Binding) -> None:
     if known_account(change.state, name).bound != binding:
-        change.append({**binding.as_dict(), "kind": "bind", "account": name})
+        change.append({"kind": "bind", "account": name, "binding": plain(binding)})
 
 
 def _time(change: Transaction) -> str:
@@ -508,7 +510,7 @@ def check_ledger(
         replay.reasons += _differences(computed, kept)[:most]
         replay.reasons += _missing_anchors(replay.hashes, anchors)
     accounts = [
-        Account.from_dict(value)
+        read_record(Account, value)
         for name, value in sorted(replay.state.items())
         if name.startswith("account:")
     ]

@@ -20,11 +20,10 @@ from tightrope.publish.facts import Column, Facts, Table, given_facts
 from tightrope.publish.intervals import ConfidenceSet, ScoreError, interval_of
 from tightrope.publish.ledger import Ledger, Ticket
 from tightrope.publish.receipts import SigningKey, key_path, named_key, receipt_of
-from tightrope.publish.sealed import SealedQuery, SourceFailed, question_text
+from tightrope.publish.sealed import SealedQuery, SourceFailed
 from tightrope.publish.series import curve_digest, curve_of
 from tightrope.publish.shapes import Draw, Kind, Shape, plain_label, read_label
 from tightrope.publish.sources import Source, dialect_of, open_source
-from tightrope.publish.sql_reader import read_shape
 from tightrope.publish.store import Store
 
 if TYPE_CHECKING:
@@ -448,6 +447,7 @@ def understand(
     tightrope.errors.InputError: this SQL asks count(9) under change-one; the mechanism answers
     count(5) under change-one: design one with 'tightrope design "count(9)" …'
     """
+    from tightrope.publish.sql_reader import read_shape
     from tightrope.queries import query
 
     shape = read_shape(sql, facts, dialect_of(data), declared=declared is not None)
@@ -614,6 +614,8 @@ def _body(
     declared: DeclaredQuestion | None,
 ) -> dict[str, Any]:
     """Return what makes two requests the same; it stands in the ledger and in the receipt."""
+    from tightrope.publish.sql_writer import question_text
+
     listed = [
         {
             "mechanism": one.digest,

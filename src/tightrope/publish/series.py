@@ -218,7 +218,7 @@ def series_of(steps: Sequence[Mapping[str, Any]], epsilon: Fraction, delta: Frac
         if ("curve" in step) != isinstance(step.get("mechanism"), str):
             raise InputError("a curve in a series belongs to a mechanism, and the other way round")
         curve = curve_digest(_curve(step["curve"])) if "curve" in step else None
-        kept.append(Step(amount, times, step.get("mechanism"), curve))
+        kept.append(Step(amount, times, 0, step.get("mechanism"), curve))
     return Series(epsilon, delta, tuple(kept))
 
 

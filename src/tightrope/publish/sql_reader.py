@@ -16,14 +16,14 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import sqlglot
+from sqlglot import Dialect, errors, exp
 
 from tightrope.errors import InputError
 from tightrope.publish.facts import Column, Facts, Table, Value
 from tightrope.publish.shapes import Axis, Kind, Shape, needs_values
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 #: The shapes, for messages.
 KNOWN = (
@@ -83,9 +83,6 @@ def read_shapes(
 
 def one_select(sql: Any, dialect: str, longest: int = 100_000) -> Any:
     """Return the tree of one SELECT, from its text or from an Ibis expression."""
-    import sqlglot
-    from sqlglot import errors, exp
-
     if not isinstance(sql, str):
         if not hasattr(sql, "op"):
             raise InputError(
@@ -115,8 +112,6 @@ def semicolons(sql: str, dialect: str) -> list[int]:
     >>> semicolons("select ';' ; select 2", "duckdb")
     [11]
     """
-    from sqlglot import Dialect, errors
-
     try:
         pieces = Dialect.get_or_raise(dialect).tokenize(sql)
     except errors.SqlglotError as wrong:
@@ -182,8 +177,6 @@ class _Reader:
     # -- where it reads -------------------------------------------------------------------
 
     def _table(self, select: Any) -> Table:
-        from sqlglot import exp
-
         _check_parts(select)
         source = _from(select)
         where = select.args.get("where")
@@ -240,8 +233,6 @@ class _Reader:
         self, select: Any, targets: list[Any], reader: ConditionReader
     ) -> tuple[tuple[Axis, ...], list[Any]]:
         """Return what is grouped by, and the targets that are not."""
-        from sqlglot import exp
-
         group = select.args.get("group")
         if group is None:
             return (), targets
@@ -265,8 +256,6 @@ class _Reader:
 
     def _check_order(self, select: Any, targets: list[Any], axes: Sequence[Axis]) -> None:
         """Refuse an order that the answer does not have already: groups come as declared."""
-        from sqlglot import exp
-
         if select.args.get("limit"):
             raise InputError(f"LIMIT chooses by the answer; known are: {KNOWN}")
         order = select.args.get("order")
@@ -281,8 +270,6 @@ class _Reader:
                 )
 
     def _asks_for_most(self, select: Any, axes: Sequence[Axis], reader: ConditionReader) -> bool:
-        from sqlglot import exp
-
         limit, order = select.args.get("limit"), select.args.get("order")
         if (
             order is None
@@ -325,8 +312,6 @@ class _Reader:
 
 def _aggregate(node: Any, reader: ConditionReader) -> dict[str, Any] | None:
     """Return what one target computes, or nothing if that is not known."""
-    from sqlglot import exp
-
     node, condition = _without_default(node), None
     if isinstance(node, exp.Mod):
         count, modulus = count_of(node.this, reader), node.expression
@@ -360,8 +345,6 @@ def _quantile(node: Any, reader: ConditionReader, extreme: str = "1/100") -> Any
 
     MIN and MAX are one person's value each: the 1 % and the 99 % quantile stand for them.
     """
-    from sqlglot import exp
-
     column, rank = node.this, None
     if isinstance(node, exp.Median | exp.Min | exp.Max) and not node.args.get("expressions"):
         least = Fraction(extreme)
@@ -380,8 +363,6 @@ def _quantile(node: Any, reader: ConditionReader, extreme: str = "1/100") -> Any
 
 
 def _rank(node: Any) -> Fraction:
-    from sqlglot import exp
-
     told = Fraction(0)
     if isinstance(node, exp.Literal) and not node.is_string and _is_number(node.this):
         told = Fraction(node.this).limit_denominator(10_000)
@@ -392,8 +373,6 @@ def _rank(node: Any) -> Fraction:
 
 def _title(node: Any) -> str:
     """Return what a target is called: its alias, or what it computes."""
-    from sqlglot import exp
-
     if isinstance(node, exp.Alias | exp.Column):
         return str(node.alias_or_name)[:60]
     pieces = re.split(r"('[^']*'|\"[^\"]*\")", node.sql().replace(" NULLS LAST", ""))
@@ -416,8 +395,6 @@ def read_axis(node: Any, reader: ConditionReader) -> Axis:
     >>> bins.classes, bins.conditions[1].sql()
     ((10, 20, 30, 40), '"age" BETWEEN 20 AND 29')
     """
-    from sqlglot import exp
-
     title, node = _title(node), _unaliased(node)
     if isinstance(node, exp.Case):
         return _case_axis(title, node, reader)
@@ -444,8 +421,6 @@ def column_axis(title: str, column: Column, table: Table) -> Axis:
     >>> column_axis("sex", Column("sex", "text", values=("f", "m")), Table("people")).classes
     ('f', 'm')
     """
-    from sqlglot import exp
-
     values = (False, True) if column.type == "boolean" else column.values
     if values is None and column.bounds is None and column.type in ("text", "integer"):
         return Axis(title, (), (), column=column)
@@ -459,8 +434,6 @@ def column_axis(title: str, column: Column, table: Table) -> Axis:
 
 
 def _case_axis(title: str, node: Any, reader: ConditionReader) -> Axis:
-    from sqlglot import exp
-
     def name(result: Any) -> Value:
         if not isinstance(_bare(result), exp.Literal):
             raise InputError(f"a bin is named by a constant: THEN 'young'; got {_shown(result)}")
@@ -488,8 +461,6 @@ def _tabulated(
 
     The function is applied here, to every declared value: no arithmetic is run on rows.
     """
-    from sqlglot import exp
-
     if column.type != "integer":
         raise InputError(
             f"column {column.name!r} ({column.type}) is grouped by in bins: CASE WHEN "
@@ -521,7 +492,7 @@ def _tabulated(
                 first != low
             )
             ends += [exp.LTE(this=cell.copy(), expression=constant(last))] * (last != high)
-            return ends[0] if ends else exp.Is(this=cell.copy(), expression=exp.null()).not_()
+            return ends[0] if ends else present(column.name)
         return exp.Between(this=cell.copy(), low=constant(first), high=constant(last))
 
     conditions: list[Any] = [exp.or_(*(within(*run) for run in mine)) for mine in runs.values()]
@@ -535,7 +506,6 @@ def evaluated(node: Any, value: int) -> Any:
     >>> [evaluated(sqlglot.parse_one("width_bucket(age, 0, 100, 5)"), x) for x in (-1, 20, 100)]
     [0, 2, 6]
     """
-    from sqlglot import exp
 
     def of(part: Any) -> Fraction:
         part = _bare(part)
@@ -587,8 +557,6 @@ def one_of(column: str, values: Sequence[Value] | range) -> exp.Expression:
     >>> one_of("age", range(18, 40)).sql(), one_of("age", (1, 2)).sql()
     ('"age" BETWEEN 18 AND 39', '"age" IN (1, 2)')
     """
-    from sqlglot import exp
-
     if isinstance(values, range):
         ends = {"low": constant(values[0]), "high": constant(values[-1])}
         return exp.Between(this=quoted(column), **ends)
@@ -597,8 +565,6 @@ def one_of(column: str, values: Sequence[Value] | range) -> exp.Expression:
 
 def _without_winner_layers(select: Any) -> Any:
     """Undo the two subqueries that Ibis puts around the group with the largest count."""
-    from sqlglot import exp
-
     middle = _from(select)
     if not isinstance(middle, exp.Subquery) or len(select.expressions) != 1:
         return select
@@ -634,8 +600,6 @@ def _without_winner_layers(select: Any) -> Any:
 
 def all_of(conditions: Sequence[Any]) -> Any:
     """Return the condition that all of several hold; ``None`` is none."""
-    from sqlglot import exp
-
     given = [condition for condition in conditions if condition is not None]
     return exp.and_(*given) if given else None
 
@@ -674,8 +638,6 @@ def count_of(node: Any, reader: ConditionReader) -> tuple[Any, bool] | None:
     >>> count_of(sqlglot.parse_one("count(*) filter (where age > 3)"), reader)[0].sql()
     '"age" > 3'
     """
-    from sqlglot import exp
-
     node = _without_default(node)
     if isinstance(node, exp.Filter):
         inner = count_of(node.this, reader)
@@ -701,7 +663,7 @@ def count_of(node: Any, reader: ConditionReader) -> tuple[Any, bool] | None:
             return None, True
         if isinstance(inner, exp.Column):
             column = reader.column(inner)
-            return reader.read(exp.Is(this=inner.copy(), expression=exp.null()).not_()), False
+            return present(column.name), False
         if isinstance(inner, exp.Case) and inner.args.get("default") is None:
             return _case(inner, reader, None)
     if isinstance(node, exp.Sum):
@@ -714,8 +676,6 @@ def count_of(node: Any, reader: ConditionReader) -> tuple[Any, bool] | None:
 
 
 def _case(node: Any, reader: ConditionReader, one: str | None) -> tuple[Any, bool] | None:
-    from sqlglot import exp
-
     ifs = node.args.get("ifs") or []
     if node.this is not None or len(ifs) != 1:
         return None
@@ -733,8 +693,6 @@ def value_of(node: Any, reader: ConditionReader) -> tuple[Any, Column | None]:
     >>> value_of(sqlglot.parse_one("max(AGE)"), reader)[0].sql()
     'MAX("age")'
     """
-    from sqlglot import exp
-
     node = _without_default(node)
     if _is_count_all(node):
         return exp.Count(this=exp.Star()), None
@@ -754,16 +712,12 @@ def value_of(node: Any, reader: ConditionReader) -> tuple[Any, Column | None]:
 
 
 def _unaliased(node: Any) -> Any:
-    from sqlglot import exp
-
     while isinstance(node, exp.Alias | exp.Paren):
         node = node.this
     return node
 
 
 def _without_default(node: Any) -> Any:
-    from sqlglot import exp
-
     node = _unaliased(node)
     if isinstance(node, exp.Coalesce) and len(node.expressions) == 1:
         return node.this if _is_literal(node.expressions[0], "0") else node
@@ -771,8 +725,6 @@ def _without_default(node: Any) -> Any:
 
 
 def _is_count_all(node: Any) -> bool:
-    from sqlglot import exp
-
     node = _unaliased(node)
     if not isinstance(node, exp.Count) or node.expressions:
         return False
@@ -781,8 +733,6 @@ def _is_count_all(node: Any) -> bool:
 
 
 def _is_literal(node: Any, text: str) -> bool:
-    from sqlglot import exp
-
     return isinstance(node, exp.Literal) and not node.is_string and node.this == text
 
 
@@ -822,8 +772,6 @@ class ConditionReader:
 
     def read(self, node: exp.Expression, depth: int = 200) -> exp.Expression:
         """Return the condition built anew."""
-        from sqlglot import exp
-
         if depth < 0:
             raise InputError("a condition is nested at most 200 deep")
         if isinstance(node, exp.Paren):
@@ -859,8 +807,6 @@ class ConditionReader:
     # -- pieces ---------------------------------------------------------------------------
 
     def _comparison(self, node: Any) -> exp.Expression:
-        from sqlglot import exp
-
         kind: type[exp.Expression] = type(node)
         ordered = not isinstance(node, exp.EQ | exp.NEQ)
         left, right = _bare(node.this), _bare(node.expression)
@@ -886,8 +832,6 @@ class ConditionReader:
         raise _refusal(node)
 
     def _membership(self, node: exp.In) -> exp.Expression:
-        from sqlglot import exp
-
         entries = node.args.get("expressions") or []
         extra = [key for key, value in node.args.items() if value and key not in ALLOWED["In"]]
         if extra or not 1 <= len(entries) <= 10_000:
@@ -899,8 +843,6 @@ class ConditionReader:
         )
 
     def _test(self, node: exp.Is) -> exp.Expression:
-        from sqlglot import exp
-
         column, what = self.column(node.this), node.expression
         if node.args.get("negate"):
             return exp.Not(this=self._test(exp.Is(this=node.this, expression=what)))
@@ -909,14 +851,11 @@ class ConditionReader:
         if isinstance(what, exp.Boolean) and column.type == "boolean":
             # IS TRUE is total: NULL counts as not true.
             same = exp.EQ(this=quoted(column.name), expression=exp.Boolean(this=what.this))
-            present = exp.Is(this=quoted(column.name), expression=exp.null()).not_()
-            return exp.paren(exp.And(this=present, expression=same))
+            return exp.paren(exp.And(this=present(column.name), expression=same))
         raise _refusal(node)
 
     def column(self, node: Any) -> Column:
         """Return the declared column that a piece of SQL names."""
-        from sqlglot import exp
-
         node = _bare(node)
         if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
             raise _refusal(node)
@@ -931,8 +870,6 @@ class ConditionReader:
         return column
 
     def _constant(self, node: Any, column: Column, ordered: bool) -> exp.Expression:
-        from sqlglot import exp
-
         if ordered and column.type not in self.ordered:
             raise InputError(
                 f"column {column.name!r} ({column.type}) can be compared for equality only"
@@ -982,9 +919,12 @@ def quoted(name: str) -> exp.Expression:
     >>> quoted("age").sql()
     '"age"'
     """
-    from sqlglot import exp
-
     return exp.column(exp.to_identifier(name, quoted=True))
+
+
+def present(name: str) -> exp.Expression:
+    """Return the condition that a column has a value."""
+    return exp.Not(this=exp.Is(this=quoted(name), expression=exp.null()))
 
 
 def constant(value: Value) -> exp.Expression:
@@ -993,8 +933,6 @@ def constant(value: Value) -> exp.Expression:
     >>> constant("O'Hara").sql(), constant(3).sql(), constant(True).sql()
     ("'O''Hara'", '3', 'TRUE')
     """
-    from sqlglot import exp
-
     if isinstance(value, bool):
         return exp.Boolean(this=value)
     if isinstance(value, int):
@@ -1004,8 +942,6 @@ def constant(value: Value) -> exp.Expression:
 
 
 def _bare(node: Any) -> Any:
-    from sqlglot import exp
-
     while isinstance(node, exp.Paren):
         node = node.this
     return node
@@ -1025,14 +961,10 @@ def _is_number(text: str) -> bool:
 
 
 def _is_text(node: Any) -> bool:
-    from sqlglot import exp
-
     return isinstance(node, exp.Literal) and bool(node.is_string) and "\0" not in node.this
 
 
 def _date(node: Any) -> datetime.date | None:
-    from sqlglot import exp
-
     try:
         if isinstance(node, exp.Cast | exp.TryCast) and node.to.is_type("date"):
             node = node.this

@@ -27,7 +27,6 @@ from tightrope.publish.intervals import interval_of
 from tightrope.publish.receipts import SigningKey, key_path, receipt_of
 from tightrope.publish.shapes import Kind, read_label
 from tightrope.publish.sources import dialect_of, own_name
-from tightrope.publish.sql_reader import read_shapes
 from tightrope.queries import Neighbours, query
 from tightrope.report.texts import label_text, plain
 from tightrope.studio.asking import Refused, blame
@@ -238,6 +237,7 @@ def facts_file(asked: TableAsked) -> str:
 
 
 def _plan(asked: TableAsked, epsilon: str, told: Callable[..., Any] | None) -> Plan:
+    from tightrope.publish.sql_reader import read_shapes
 
     table = declared(asked)
     if not asked.sql:

@@ -11,7 +11,14 @@ from tightrope import Epsilon
 from tightrope.errors import InputError
 from tightrope.publish import Ledger, LedgerError, OverBudget
 from tightrope.publish.accounts import Account, Charge, budget_of, charge_of, read_amount
-from tightrope.publish.entries import Entry, Replay, account_of, apply_entry
+from tightrope.publish.entries import (
+    Entry,
+    Replay,
+    account_of,
+    apply_entry,
+    plain,
+    read_record,
+)
 from tightrope.publish.ledger import Ticket
 
 TABLE = "table people"
@@ -236,7 +243,7 @@ def test_parallel_composition_counts_what_one_person_can_touch(width, some):
     # The worst person touches everything asked about all, and `width` of the parts.
     worst = max(sum(touched) for touched in itertools.combinations(parts, width))
     assert account.spent == whole + worst
-    assert Account.from_dict(account.as_dict()) == account
+    assert read_record(Account, plain(account)) == account
 
 
 def test_the_width_of_a_partition_stays():
@@ -261,7 +268,7 @@ def test_parallel_parts_fit_where_sums_do_not(ledger):
 # -- replay -------------------------------------------------------------------------------
 
 NOON, EVENING = "2030-01-01T12:00:00.000Z", "2030-01-01T18:00:00.000Z"
-OPEN = {"kind": "open", "id": "a", "version": 2}
+OPEN = {"kind": "open", "id": "a", "version": 3}
 BUDGET = {"kind": "budget", "account": TABLE, "amount": "1"}
 RESERVE = {
     "kind": "reserve",
@@ -342,31 +349,34 @@ def test_a_charge_after_the_end_of_its_reservation_is_noticed():
     assert "expired at" in replayed(chain(*CHARGED, times={3: EVENING}.items())).reasons[0]
 
 
-BOUND = {"kind": "bind", "account": TABLE, "source": ["file:/p"], "neighbours": "change-one",
-         "person": None, "contributions": 1, "facts": ""}  # fmt: skip
+def bound(account=TABLE, source=("file:/p",), neighbours="change-one", **more):
+    binding = {"source": list(source), "neighbours": neighbours, **more}
+    return {"kind": "bind", "account": account, "binding": binding}
+
+
 OTHER = {**BUDGET, "account": "table others"}
 
 
 @pytest.mark.parametrize(
     ("bodies", "says"),
     [
-        ([{**BOUND, "source": ["file:/q"]}], "is the account of file:/p"),
-        ([{**BOUND, "neighbours": "add-remove"}], "under two relations"),
-        ([{**BOUND, "person": "id"}], "what one person is must stay"),
-        ([{**BOUND, "contributions": 2}], "what one person is must stay"),
-        ([OTHER, {**BOUND, "account": "table others"}], "has an account already: table people"),
-        ([{**BOUND, "source": []}], "has a name"),
-        ([{**BOUND, "account": "table nobody"}], "has no budget"),
+        ([bound(source=["file:/q"])], "is the account of file:/p"),
+        ([bound(neighbours="add-remove")], "under two relations"),
+        ([bound(person="id")], "what one person is must stay"),
+        ([bound(contributions=2)], "what one person is must stay"),
+        ([OTHER, bound("table others")], "has an account already: table people"),
+        ([bound(source=[])], "has a name"),
+        ([bound("table nobody")], "has no budget"),
     ],
 )
 def test_an_account_is_bound_once(bodies, says):
-    (reason,) = replayed(chain(OPEN, BUDGET, BOUND, *bodies)).reasons
+    (reason,) = replayed(chain(OPEN, BUDGET, bound(), *bodies)).reasons
     assert says in reason
-    assert not replayed(chain(OPEN, BUDGET, BOUND, {**BOUND, "facts": "new"})).reasons
+    assert not replayed(chain(OPEN, BUDGET, bound(), bound(facts="new"))).reasons
 
 
 def test_facts_change_only_by_an_entry_of_their_own():
-    first, second = ({**BOUND, "facts": word} for word in ("a", "b"))
+    first, second = (bound(facts=word) for word in ("a", "b"))
     change = {"kind": "facts", "account": TABLE, "facts": "b"}
     assert (
         "was opened with other public facts"
@@ -374,16 +384,16 @@ def test_facts_change_only_by_an_entry_of_their_own():
     )
     assert (
         "was opened with other public facts"
-        in replayed(chain(OPEN, BUDGET, first, BOUND)).reasons[0]
+        in replayed(chain(OPEN, BUDGET, first, bound())).reasons[0]
     )
     assert not replayed(chain(OPEN, BUDGET, first, change, second)).reasons
     assert "not bound to data yet" in replayed(chain(OPEN, BUDGET, change)).reasons[0]
 
 
 def test_a_name_that_data_has_lost_is_free():
-    moved = {**BOUND, "source": ["file:/p", "inode:2"]}
-    first = {**BOUND, "source": ["file:/p", "inode:1"]}
-    reused = {**BOUND, "account": "table others", "source": ["file:/q", "inode:1"]}
+    moved = bound(source=["file:/p", "inode:2"])
+    first = bound(source=["file:/p", "inode:1"])
+    reused = bound("table others", source=["file:/q", "inode:1"])
     assert replayed(chain(OPEN, BUDGET, OTHER, first, reused)).reasons
     assert not replayed(chain(OPEN, BUDGET, OTHER, first, moved, reused)).reasons
 

@@ -4,9 +4,9 @@ import pytest
 
 from tightrope.errors import InputError
 from tightrope.publish import parse_facts
-from tightrope.publish.sealed import compiled, question_text
 from tightrope.publish.sources import PostgreSQL, Spark
 from tightrope.publish.sql_reader import read_shape, read_shapes
+from tightrope.publish.sql_writer import compiled, question_text
 
 FACTS = parse_facts(
     """
