@@ -26,9 +26,9 @@ from tightrope.asking.answers import estimates
 from tightrope.asking.planning import plan, read_job
 from tightrope.certify import Mechanism, ScoreMechanism
 from tightrope.publish.sampler import ScoreSampler, draw_output
-from tightrope.publish.sealed import compiled
 from tightrope.publish.shapes import Kind, Shape, answers_of
 from tightrope.publish.sources import check_columns, open_source
+from tightrope.publish.sql_writer import compiled
 
 DATA = Path(__file__).resolve().parents[1] / "examples" / "data"
 LEVEL = Fraction(1, 9)

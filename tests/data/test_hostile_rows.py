@@ -10,10 +10,10 @@ from tests.data.conftest import FACTS, truth_of
 
 from tightrope.errors import InputError
 from tightrope.publish import parse_facts
-from tightrope.publish.sealed import question_text
 from tightrope.publish.shapes import mapped_text
 from tightrope.publish.sources import dialect_of
 from tightrope.publish.sql_reader import read_shape
+from tightrope.publish.sql_writer import question_text
 
 PEOPLE = parse_facts(FACTS)
 GROUPS = "select region, count(*) from people group by region"

@@ -10,6 +10,7 @@ the parts add up, and draws about disjoint groups of people cost as much as one 
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 import json
 import math
@@ -31,6 +32,7 @@ from tightrope.publish.accounts import budget_of, charge_of, shown
 from tightrope.publish.facts import FACTS_FILE, Column, Facts, given_facts
 from tightrope.publish.intervals import (
     ScoreError,
+    least_that,
     level_of,
     promised_error,
     quantile_ends,
@@ -615,38 +617,22 @@ def _least(
         parts = (Part(shape, _made(shape, each, told)) for shape in shapes)
         return all(x <= error for part in parts for x in part.error(confidence))
 
-    def rounded(value: float) -> Fraction:
-        digits = 2 - math.floor(math.log10(value))
-        return Fraction(math.ceil(value * 10**digits - 1e-9), 10**digits)
+    def usual_suffices(level: Fraction) -> bool:
+        each = Epsilon.of(level).scaled(Fraction(1, len(shapes)))
+        for shape in shapes:
+            is_mean = shape.kind is Kind.MEAN and Kind.SUM not in shape.shows
+            people = shape.table.needed_population() if is_mean else 1
+            if _usual(shape, _split(shape, each)[-1], confidence) > error * people:
+                return False
+        return True
 
-    # The usual noise tells where to look.
-    low, high = 1e-4, 50.0
-    while high / low > 1.001:
-        middle = math.sqrt(low * high)
-        each = Epsilon.of(repr(middle)).scaled(Fraction(1, len(shapes)))
-        worst = max(
-            _usual(shape, _split(shape, each)[-1], confidence)
-            / (
-                1
-                if shape.kind is not Kind.MEAN or Kind.SUM in shape.shows
-                else shape.table.needed_population()
-            )
-            for shape in shapes
-        )
-        low, high = (low, middle) if worst <= error else (middle, high)
-    top = rounded(high)
-    while not suffices(Epsilon.of(top)):
-        top = rounded(float(top) * 1.1)
-        if top > 100:
-            raise InputError(f"no ε up to 100 keeps an error of {float(error):g}")
-    bottom, step = Fraction(0), rounded(float(top) * 0.995)
-    while bottom < step < top:
-        if suffices(Epsilon.of(step)):
-            top = step
-        else:
-            bottom = step
-        step = rounded(float(top + bottom) / 2 if bottom else float(top) * 0.8)
-    return Epsilon.of(top)
+    # All numbers of three digits; the usual noise tells where to look.
+    levels = [Fraction(n, 10**k) for k in range(6, 0, -1) for n in range(100, 1000)]
+    start = bisect.bisect_left(levels, True, key=usual_suffices)
+    found = least_that(lambda place: suffices(Epsilon.of(levels[place])), len(levels), start)
+    if found == len(levels):
+        raise InputError(f"no ε below 100 keeps an error of {float(error):g}")
+    return Epsilon.of(levels[found])
 
 
 # -- how good it is -----------------------------------------------------------------------------

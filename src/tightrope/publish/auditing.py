@@ -94,16 +94,7 @@ class Audit:
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``tightrope audit --json`` prints."""
-        return {
-            "passed": self.passed,
-            "false_alarm": self.false_alarm,
-            "correlation": self.correlation,
-            "rarity_correlation": self.rarity_correlation,
-            "correlation_limit": self.correlation_limit,
-            "timed": self.timed,
-            "nanoseconds": self.nanoseconds,
-            "rows": [vars(row) for row in self.rows],
-        }
+        return {**vars(self), "rows": [vars(row) for row in self.rows]}
 
 
 def audit(

@@ -244,6 +244,12 @@ def account_of(state: Mapping[str, dict[str, Any]], name: str) -> Account | None
     return None if found is None else read_record(Account, found)
 
 
+def accounts_of(state: Mapping[str, dict[str, Any]]) -> dict[str, Account]:
+    """Return every account of the state by its name."""
+    places = sorted(place for place in state if place.startswith("account:"))
+    return {one.name: one for one in (read_record(Account, state[place]) for place in places)}
+
+
 def _account_place(name: str) -> str:
     return f"account:{folded_name(name)}"
 

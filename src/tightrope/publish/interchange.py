@@ -1,62 +1,17 @@
-"""Exchange with others: privacy-loss distributions, OpenDP measurements, a consumer's remap."""
+"""Exchange with others: OpenDP measurements, and what a consumer makes of a receipt."""
 
 from __future__ import annotations
 
 import math
-import secrets
 from collections.abc import Hashable, Mapping
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tightrope.certify import Mechanism, verify
-from tightrope.channels import Channel
 from tightrope.errors import CheckFailed, InputError
 from tightrope.publish.receipts import read_receipt, verify_receipt
-from tightrope.publish.releasing import Release
 from tightrope.publish.sampler import Sampler
 from tightrope.publish.shapes import read_label
-
-
-def log_probabilities(mechanism: Mechanism, row: int) -> dict[Hashable, float]:
-    """Return the logarithms of the probabilities of one row, by output.
-
-    Two rows are what ``dp_accounting`` calls the probability mass functions of a privacy-loss
-    distribution: ``from_two_probability_mass_functions(log_probabilities(m, i),
-    log_probabilities(m, h))``. Outputs that never occur are left out.
-
-    Parameters
-    ----------
-    mechanism
-        The mechanism.
-    row
-        The node of the true answer.
-
-    Examples
-    --------
-    >>> from tightrope.certify import certify
-    >>> from tightrope.channels import rational
-    >>> from tightrope.graphs import PathPower
-    >>> coin = certify(rational([["3/4", "1/4"], ["1/4", "3/4"]]), PathPower(2), "ln(3)")
-    >>> log_probabilities(coin, 0)
-    {0: -0.28768207245178..., 1: -1.38629436111989...}
-    """
-    weights = mechanism.row_weights(row).tolist()
-    return {
-        mechanism.output_label(o): _log_share(weight, mechanism.bits)
-        for o, weight in enumerate(weights)
-        if weight
-    }
-
-
-def _log_share(weight: int, bits: int) -> float:
-    # Close to 1 the difference of two logarithms has no digits left.
-    missing = (1 << bits) - weight
-    if missing < weight:
-        return math.log1p(-(missing / (1 << bits)))
-    return math.log(weight) - bits * math.log(2)
 
 
 def privacy_map(mechanism: Mechanism, distance: float) -> float:
@@ -145,8 +100,7 @@ def opendp_measurement(mechanism: Mechanism) -> Any:
 
 
 def apply_remap(
-    answer: Release | Mapping[str, Any] | Path | Hashable,
-    remap: Channel | Mapping[Hashable, Hashable],
+    receipt: Mapping[str, Any] | str | Path, remap: Mapping[Hashable, Hashable]
 ) -> Hashable:
     """Return the guess that a remap makes from a released answer.
 
@@ -155,50 +109,16 @@ def apply_remap(
 
     Parameters
     ----------
-    answer
-        A release, a receipt, the path of a receipt, or the answer itself.
+    receipt
+        The receipt of the answer, or the path of its file; its signature is checked.
     remap
-        From outputs to guesses: a mapping, or a channel whose inputs are the outputs of the
-        mechanism. A random remap draws its guess.
-
-    Examples
-    --------
-    >>> apply_remap(0, {0: 1, 1: 1, 2: 2})
-    1
-    >>> from tightrope.channels import DeterministicChannel
-    >>> apply_remap(2, DeterministicChannel([1, 1, 2]))
-    2
+        From outputs to guesses.
     """
-    given = released_answer(answer)
-    if isinstance(remap, Mapping):
-        if given not in remap:
-            raise InputError(f"the remap has no guess for the answer {given!r}")
-        return remap[given]
-    if not isinstance(remap, Channel):
-        raise InputError(f"a remap is a mapping or a channel, got {type(remap).__name__}")
-    inputs = [remap.input_label(i) for i in range(remap.shape[0])]
-    if given not in inputs:
-        raise InputError(f"the remap has no guess for the answer {given!r}")
-    chances = np.asarray(remap.row(inputs.index(given)), float)
-    # The guess may be random, the privacy does not depend on it: floats are fine here.
-    drawn = Fraction(secrets.randbits(64), 2**64)
-    place = int(np.searchsorted(np.cumsum(chances), float(drawn) * chances.sum(), side="right"))
-    return remap.output_label(min(place, int(np.flatnonzero(chances)[-1])))
-
-
-def released_answer(answer: Any) -> Hashable:
-    """Return the answer that a release, a receipt or a file of one holds; receipts are checked.
-
-    >>> released_answer((1, 2))
-    (1, 2)
-    """
-    if isinstance(answer, Release):
-        return answer.answer
-    if isinstance(answer, Path):
-        answer = read_receipt(answer)
-    if isinstance(answer, Mapping):
-        check = verify_receipt(answer)
-        if not check.genuine:
-            raise CheckFailed(f"the receipt is not genuine: {check.reasons[0]}")
-        return read_label(answer["answer"])
-    return answer  # type: ignore[no-any-return]
+    data = read_receipt(receipt) if isinstance(receipt, str | Path) else receipt
+    check = verify_receipt(data)
+    if not check.genuine:
+        raise CheckFailed(f"the receipt is not genuine: {check.reasons[0]}")
+    answer = read_label(data["answer"])
+    if answer not in remap:
+        raise InputError(f"the remap has no guess for the answer {answer!r}")
+    return remap[answer]

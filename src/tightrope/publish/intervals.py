@@ -20,12 +20,13 @@ can be wrong: coverage is never lost, and nothing that can be seen is added.
 
 from __future__ import annotations
 
+import bisect
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -507,13 +508,25 @@ def _widest(mechanism: Mechanism, level: Fraction) -> int:
         # A convolution by Fourier transforms is less accurate than a sum.
         return bool(_enough(mass.min(), level, 1.0, 8 * _ROUND_OFF))
 
-    low, high = -1, 1
-    while high < count - 1 and not suffices(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if suffices(middle) else (middle, high)
-    return min(high, count - 1)
+    return least_that(suffices, count - 1)
+
+
+def least_that(suffices: Callable[[int], bool], most: int, start: int = 1) -> int:
+    """Return the least number that suffices, or the largest: looked for around a first guess.
+
+    >>> least_that(lambda n: n >= 37, 100), least_that(lambda n: n >= 37, 100, start=60)
+    (37, 37)
+    """
+    known = cache(suffices)
+    low = high = min(start, most)
+    step = 1
+    while high < most and not known(high):
+        low, high, step = high, high + step, 2 * step
+    while low == high > 0:
+        low, step = max(low - step, 0), 2 * step
+        if known(low):
+            high = low
+    return low + bisect.bisect_left(range(low, min(high, most)), True, key=known)
 
 
 def _rule_floats(mechanism: Mechanism) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -550,15 +563,11 @@ def _noise_width(mechanism: Mechanism, level: Fraction) -> int:
         )
         return bool(mechanism.total - inside - noise.odd <= outside)
 
-    low, high = -1, 1
-    while not suffices(high):
-        low, high = high, 2 * high
-        if low > lattice.people + 1:
-            raise TooLarge("noise this wide has no interval but all answers")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if suffices(middle) else (middle, high)
-    return high
+    widest = 2 * (lattice.people + 1)
+    found = least_that(suffices, widest)
+    if found == widest:
+        raise TooLarge("noise this wide has no interval but all answers")
+    return found
 
 
 def _lattice_bounds(

@@ -40,9 +40,9 @@ from tightrope.publish.entries import (
     LedgerError,
     Replay,
     account_of,
+    accounts_of,
     known_account,
     plain,
-    read_record,
     request_digest,
 )
 from tightrope.publish.receipts import key_beside
@@ -174,9 +174,7 @@ class Ledger:
     def accounts(self) -> dict[str, Account]:
         """Return every account by name."""
         with self.store.reading() as look:
-            names = [name for name in look.state if name.startswith("account:")]
-            found = [read_record(Account, look.state[name]) for name in names]
-        return {account.name: account for account in found}
+            return accounts_of(look.state)
 
     def remaining(self, name: str) -> Fraction:
         """Return what is left of a budget."""
@@ -509,14 +507,8 @@ def check_ledger(
         computed = {**replay.state, "head": {"position": replay.position, "hash": replay.hash}}
         replay.reasons += _differences(computed, kept)[:most]
         replay.reasons += _missing_anchors(replay.hashes, anchors)
-    accounts = [
-        read_record(Account, value)
-        for name, value in sorted(replay.state.items())
-        if name.startswith("account:")
-    ]
-    return LedgerReport(
-        replay.position, replay.hash, tuple(replay.reasons), {one.name: one for one in accounts}
-    )
+    accounts = accounts_of(replay.state)
+    return LedgerReport(replay.position, replay.hash, tuple(replay.reasons), accounts)
 
 
 def _differences(computed: dict[str, Any], stored: dict[str, Any]) -> list[str]:

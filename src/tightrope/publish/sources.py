@@ -68,6 +68,12 @@ class Source:
         What stands around names.
     words, nan, bytes_of
         The type of texts, how "not a number" is written as one, and how texts become bytes.
+    parts
+        The name of the table at the source: itself, behind its schema and catalogue if need be.
+    path, inside
+        The file that it is in, if it is, and what it is called there.
+    connection, is_own
+        The open connection, and whether to close it.
     """
 
     registered: ClassVar[list[type[Source]]] = []
@@ -84,6 +90,10 @@ class Source:
     nan: ClassVar[str] = "'nan'"
     bytes_of: ClassVar[str] = "encode({})"
 
+    path = inside = ""
+    connection: Any = None
+    is_own = True
+
     def __init_subclass__(cls) -> None:
         if cls.__dict__.get("example"):
             Source.registered.append(cls)
@@ -91,7 +101,12 @@ class Source:
     def __init__(self, data: Any, table: Table) -> None:
         self.data, self.table = data, table
         self.shown = shown_address(data)
-        self.relation = table.relation or table.name
+        self.parts = (table.relation or table.name).split(".")
+
+    @property
+    def relation(self) -> str:
+        """The name of the table at the source."""
+        return ".".join(self.parts)
 
     # -- before the charge ----------------------------------------------------------------
 
@@ -109,14 +124,34 @@ class Source:
 
     def identity(self) -> SourceIdentity:
         """Return which data this is, whatever it is called."""
-        return SourceIdentity((f"memory:{folded_name(self.relation)}",))
+        if not self.path:
+            return SourceIdentity((f"memory:{folded_name(self.relation)}",))
+        there, about = Path(self.path).resolve(), Path(self.path).stat()
+        names = f"file:{there}", f"inode:{about.st_dev}:{about.st_ino}"
+        return SourceIdentity(name + self.inside for name in names)
+
+    def no_table(self) -> InputError:
+        """Return the error of a place without the table."""
+        return InputError(f"{self.shown} has no table {self.relation!r} that can be read")
+
+    def _open(self, opener: Callable[[str], Any]) -> None:
+        """Open a database file, or take the connection of an Ibis backend."""
+        self.is_own = isinstance(self.data, str | Path)
+        if self.is_own:
+            place = re.sub(r"^(duckdb|sqlite):(///?)?", "", str(self.data), flags=re.IGNORECASE)
+            self.path = _file(place)
+            self.connection = opener(self.path)
+        else:
+            self.connection = self.data.con
+            files = self.connection.execute("PRAGMA database_list").fetchall()
+            self.path = next((str(row[2]) for row in files if row[2]), "")
 
     def check(self, sql: str) -> None:
         """Refuse SQL that this source cannot run whatever the rows."""
 
     def rows(self) -> str:
         """Return what stands behind FROM."""
-        return ".".join(self.name(part) for part in self.relation.split("."))
+        return ".".join(map(self.name, self.parts))
 
     def name(self, text: str) -> str:
         """Return a name as SQL."""
@@ -163,10 +198,13 @@ class Source:
 
     def fetch(self, sql: str) -> Sequence[Sequence[Any]]:
         """Run SQL that was built here."""
-        raise NotImplementedError
+        found: Sequence[Sequence[Any]] = self.connection.execute(sql).fetchall()
+        return found
 
     def close(self) -> None:
         """Let go of the place."""
+        if self.connection is not None and self.is_own:
+            self.connection.close()
 
 
 def shown_address(data: object) -> str:
@@ -340,9 +378,7 @@ def check_columns(source: Source, columns: Sequence[Column]) -> Mapping[str, str
     except TightropeError:
         raise
     except Exception:
-        raise InputError(
-            f"{source.shown} has no table {source.relation!r} that can be read"
-        ) from None
+        raise source.no_table() from None
     for column in columns:
         if column.name not in found:
             raise InputError(
@@ -371,23 +407,6 @@ def _file(path: str) -> str:
     return path
 
 
-def _path_of(data: Any) -> str:
-    """Return the path in the address of a database file: ``duckdb:///FILE`` or the file."""
-    return _file(re.sub(r"^(duckdb|sqlite):(///?)?", "", str(data), flags=re.IGNORECASE))
-
-
-def _file_identity(path: str, inside: str = "") -> SourceIdentity:
-    there, about = Path(path).resolve(), Path(path).stat()
-    names = f"file:{there}", f"inode:{about.st_dev}:{about.st_ino}"
-    return SourceIdentity(tuple(name + inside for name in names))
-
-
-def _path_behind(connection: Any) -> str | None:
-    """Return the file of an open SQLite or DuckDB database, if it has one."""
-    files = [row[2] for row in connection.execute("PRAGMA database_list").fetchall() if row[2]]
-    return str(files[0]) if files else None
-
-
 def _is_backend(data: Any) -> bool:
     return type(data).__module__.startswith("ibis.backends.") and hasattr(data, "name")
 
@@ -410,8 +429,6 @@ def _table_of_expression(data: Any) -> tuple[Any, str] | None:
 class _InDuckDB(Source):
     """A source whose rows DuckDB reads."""
 
-    connection: Any = None
-
     def connect(self) -> None:
         import duckdb
 
@@ -419,14 +436,6 @@ class _InDuckDB(Source):
 
     def text(self, value: str) -> str:
         return f"from_hex('{value.encode().hex()}')"
-
-    def fetch(self, sql: str) -> Sequence[Sequence[Any]]:
-        found: Sequence[Sequence[Any]] = self.connection.execute(sql).fetchall()
-        return found
-
-    def close(self) -> None:
-        if self.connection is not None:
-            self.connection.close()
 
 
 class TextFile(_InDuckDB):
@@ -456,9 +465,6 @@ class TextFile(_InDuckDB):
     def columns(self) -> Mapping[str, str]:
         return dict.fromkeys(self.header, "")
 
-    def identity(self) -> SourceIdentity:
-        return _file_identity(self.path)
-
     def rows(self) -> str:
         columns = ", ".join(f"{_string(name)}: 'VARCHAR'" for name in self.header)
         delimiter = "chr(9)" if self.tabs else "','"
@@ -474,7 +480,7 @@ class TextFile(_InDuckDB):
         try:
             # As bytes: a reader of text would decode rows ahead of the first line's end.
             with opener(self.path, "rb") as file:
-                line = file.readline(longest).decode("utf-8-sig")
+                line = bytes(file.readline(longest)).decode("utf-8-sig")
             names = next(csv.reader([line], delimiter="\t" if self.tabs else ","), [])
         except (OSError, EOFError, UnicodeDecodeError, csv.Error):
             raise InputError(f"{self.path}: the first line cannot be read") from None
@@ -524,9 +530,6 @@ class ParquetFile(_ThroughArrow):
     def columns(self) -> Mapping[str, str]:
         return dict.fromkeys(self.file.schema_arrow.names, "")
 
-    def identity(self) -> SourceIdentity:
-        return _file_identity(self.path)
-
     def prepare(self, columns: Sequence[Column]) -> None:
         import pyarrow as pa
 
@@ -574,13 +577,7 @@ def _arrow_name(column: Column) -> str:
 def _arrow_type(wanted: str) -> Any:
     import pyarrow as pa
 
-    return {
-        "integer": pa.int64(),
-        "number": pa.float64(),
-        "text": pa.large_binary(),
-        "boolean": pa.bool_(),
-        "date": pa.date32(),
-    }[wanted]
+    return pa.type_for_alias(_TYPED[wanted][0])
 
 
 def _arrow_column(values: Any, wanted: str) -> Any:
@@ -594,7 +591,6 @@ def _arrow_column(values: Any, wanted: str) -> Any:
                 return fast
         except pa.ArrowException:
             pass  # one by one, then: a value must not decide about the others
-        values = (_python_value(value) for value in values)
     return pa.array([typed(value, wanted) for value in values], _arrow_type(wanted))
 
 
@@ -629,13 +625,6 @@ def _cast(values: Any, wanted: str) -> Any:
     return None
 
 
-def _python_value(value: Any) -> Any:
-    try:
-        return value.as_py() if hasattr(value, "as_py") else value
-    except Exception:  # a time that Python has no number for, a text that is not UTF-8
-        return None
-
-
 def typed(value: Any, wanted: str) -> Any:
     """Return a value as one of the declared type, or nothing: a total function.
 
@@ -643,10 +632,11 @@ def typed(value: Any, wanted: str) -> Any:
     (31, None, None)
     """
     try:
-        value = value.item() if hasattr(value, "item") else value
+        for word in ("as_py", "item"):  # of Arrow and of NumPy
+            value = getattr(value, word)() if hasattr(value, word) else value
         if value is None or value != value:
             return None
-        return _TYPED[wanted](value)
+        return _TYPED[wanted][1](value)
     except Exception:  # objects may be anything, and so may what they raise
         return None
 
@@ -678,12 +668,13 @@ def _day(value: Any) -> datetime.date:
     return datetime.date.fromisoformat(str(value)[:10])
 
 
-_TYPED: dict[str, Callable[[Any], Any]] = {
-    "integer": _whole,
-    "number": _number,
-    "text": _bytes,
-    "boolean": _truth,
-    "date": _day,
+#: For each declared type what Arrow calls it, and how a value becomes one.
+_TYPED: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "integer": ("int64", _whole),
+    "number": ("double", _number),
+    "text": ("large_binary", _bytes),
+    "boolean": ("bool", _truth),
+    "date": ("date32", _day),
 }
 
 
@@ -694,17 +685,12 @@ class DuckDB(_InDuckDB):
     schemes = ("duckdb",)
     endings = (".duckdb", ".ddb")
     backend = "duckdb"
-    path: str | None = None
 
     def connect(self) -> None:
         import duckdb
 
-        if isinstance(self.data, str | Path):
-            self.path = _path_of(self.data)
-            self.connection = duckdb.connect(self.path, read_only=True)
-        else:
-            self.connection = self.data.con
-        *space, name = self.relation.split(".")
+        self._open(lambda path: duckdb.connect(path, read_only=True))
+        *space, name = self.parts
         found = self.connection.execute(
             "SELECT database_name, schema_name, table_name, column_name, data_type "
             "FROM duckdb_columns() WHERE lower(table_name) = lower(?) "
@@ -716,21 +702,13 @@ class DuckDB(_InDuckDB):
             [name, space[-1] if space else None, *2 * [space[-2] if len(space) > 1 else None]],
         ).fetchall()
         if not found:
-            raise InputError(f"{self.shown} has no table {self.relation!r} that can be read")
-        self._place = folded_name(".".join(found[0][1:3]))
-        self.relation = ".".join(found[0][:3])
-        self._columns = {row[3]: row[4] for row in found if row[:3] == found[0][:3]}
+            raise self.no_table()
+        self.parts = found[0][:3]
+        self.inside = "#" + folded_name(".".join(self.parts[1:]))
+        self._columns = {row[3]: row[4] for row in found if row[:3] == self.parts}
 
     def columns(self) -> Mapping[str, str]:
         return self._columns
-
-    def identity(self) -> SourceIdentity:
-        path = self.path or _path_behind(self.connection)
-        return _file_identity(path, f"#{self._place}") if path else super().identity()
-
-    def close(self) -> None:
-        if self.path is not None:
-            super().close()
 
 
 class SQLite(Source):
@@ -742,34 +720,24 @@ class SQLite(Source):
     dialect = "sqlite"
     backend = "sqlite"
     wide = "REAL"
-    path: str | None = None
-    connection: Any = None
 
     def connect(self) -> None:
         import sqlite3
 
-        if isinstance(self.data, str | Path):
-            self.path = _path_of(self.data)
-            self.connection = sqlite3.connect(self.path)
+        self._open(sqlite3.connect)
+        if self.is_own:
             self.connection.execute("PRAGMA query_only = ON")
-        else:
-            self.connection = self.data.con
+        *space, name = self.parts
+        self.parts = [*(space or ["main"]), name]
+        self.inside = "#" + folded_name(self.relation)
 
     def columns(self) -> Mapping[str, str]:
-        *space, name = self.relation.split(".")
         found = self.connection.execute(
-            "SELECT name FROM pragma_table_xinfo(?, ?)", [name, *(space or ["main"])]
+            "SELECT name FROM pragma_table_xinfo(?, ?)", [self.parts[-1], *self.parts[:-1]]
         ).fetchall()
         if not found:
-            raise InputError(f"{self.shown} has no table {self.relation!r} that can be read")
+            raise self.no_table()
         return {row[0]: "" for row in found}
-
-    def identity(self) -> SourceIdentity:
-        path = self.path or _path_behind(self.connection)
-        if not path:
-            return super().identity()
-        *space, name = self.relation.split(".")
-        return _file_identity(path, "#" + folded_name(".".join([*(space or ["main"]), name])))
 
     def cell(self, column: Column, found: str) -> str:
         raw = self.name(column.name)
@@ -802,14 +770,6 @@ class SQLite(Source):
     def day(self, day: str) -> str:
         return f"'{day}'"
 
-    def fetch(self, sql: str) -> Sequence[Sequence[Any]]:
-        found: Sequence[Sequence[Any]] = self.connection.execute(sql).fetchall()
-        return found
-
-    def close(self) -> None:
-        if self.path is not None and self.connection is not None:
-            self.connection.close()
-
 
 class PostgreSQL(Source):
     """A table of a PostgreSQL server."""
@@ -818,7 +778,6 @@ class PostgreSQL(Source):
     schemes = ("postgresql", "postgres")
     dialect = "postgres"
     backend = "postgres"
-    connection: Any = None
 
     def connect(self) -> None:
         if isinstance(self.data, str | Path):
@@ -868,15 +827,9 @@ class PostgreSQL(Source):
             self.rows(),
         )
         if not found:
-            raise InputError(f"{self.shown} has no table {self.relation!r} that can be read")
-        schema, name, number = found[0]
-        self.relation = f"{schema}.{name}"
-        self._place, self._number = (schema, name), number
+            raise self.no_table()
+        *self.parts, self._number = found[0]
         self._run("SET search_path = pg_catalog")
-
-    def rows(self) -> str:
-        parts = getattr(self, "_place", None) or self.relation.split(".")
-        return ".".join(self.name(part) for part in parts)
 
     def columns(self) -> Mapping[str, str]:
         return dict(
@@ -907,7 +860,7 @@ class PostgreSQL(Source):
             ) from None
         return SourceIdentity(
             (
-                f"postgresql:{system}/{database}/{'.'.join(self._place)}",
+                f"postgresql:{system}/{database}/{self.relation}",
                 f"postgresql:{system}/{number}/{self._number}",
             )
         )
@@ -942,14 +895,6 @@ class PostgreSQL(Source):
     def text(self, value: str) -> str:
         return _string(value)
 
-    def fetch(self, sql: str) -> Sequence[Sequence[Any]]:
-        found: Sequence[Sequence[Any]] = self.connection.execute(sql.encode()).fetchall()
-        return found
-
-    def close(self) -> None:
-        if self.connection is not None:
-            self.connection.close()
-
 
 class Spark(Source):
     """A table that Spark reads: a Parquet file, a table of its catalogue, or a Connect server."""
@@ -961,7 +906,6 @@ class Spark(Source):
     wide = "DECIMAL(38, 0)"
     quote = "`"
     words, nan, bytes_of = "STRING", "'NaN'", "CAST({} AS BINARY)"
-    path: str | None = None
     is_own = False
 
     @classmethod
@@ -988,10 +932,10 @@ class Spark(Source):
         self.session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
         if rest.lower().endswith(ParquetFile.endings):
             self.path = _file(rest)
-            self.relation = f"tightrope_{id(self)}"
+            self.parts = [f"tightrope_{id(self)}"]
             self.session.read.parquet(self.path).createOrReplaceTempView(self.relation)
         elif rest:
-            self.relation = rest
+            self.parts = rest.split(".")
 
     def _check_answers(self) -> None:
         """Ask a Spark Connect server for its version, once: it would be asked for minutes."""
@@ -1012,8 +956,8 @@ class Spark(Source):
         return {field.name: field.dataType.simpleString() for field in fields}
 
     def identity(self) -> SourceIdentity:
-        if self.path is not None:
-            return _file_identity(self.path)
+        if self.path:
+            return super().identity()
         known = self.session.catalog
         about = known.getTable(self.rows())
         if about.isTemporary:
@@ -1029,7 +973,7 @@ class Spark(Source):
         return found
 
     def close(self) -> None:
-        if self.path is not None:
+        if self.path:
             self.session.catalog.dropTempView(self.relation)
         if self.is_own:
             self.session.stop()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import datetime
 import difflib
 import math
+import operator
 import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -177,13 +178,12 @@ class _Reader:
     # -- where it reads -------------------------------------------------------------------
 
     def _table(self, select: Any) -> Table:
-        _check_parts(select)
         source = _from(select)
         where = select.args.get("where")
         if where is not None:
             self.wheres.append(where.this)
         if isinstance(source, exp.Subquery):
-            self._remember(source)
+            self.aliases.add(source.alias)
             inner = source.this
             if not isinstance(inner, exp.Select) or _parts(inner) & {"group", "order", "limit"}:
                 raise InputError("a subquery may only choose rows of the one table")
@@ -196,36 +196,19 @@ class _Reader:
                 f"the question must read one declared table, got FROM {_shown(source)}: functions "
                 "and files are not read"
             )
-        extra = [k for k, v in source.args.items() if v and k not in ("this", "db", "alias")]
-        if extra:
-            raise InputError(f"FROM names a table, nothing more; got {_shown(source)}")
         name = f"{source.db}.{source.name}" if source.db else source.name
         table = self._declared(name, source)
-        self._remember(source)
-        self.aliases |= {source.name, table.name}
+        self.aliases |= {source.name, table.name, source.alias}
         return table
 
     def _declared(self, name: str, source: Any) -> Table:
         for table in self.facts.tables.values():
-            if table.name == name:
+            if table.name == name or (table.relation or "").lower() == name.lower():
                 return table
-            if table.relation is not None and table.relation.lower() == name.lower():
-                return table
-        is_quoted = bool(source.this.args.get("quoted"))
-        if source.db and name.lower() not in map(str.lower, self.facts.tables):
-            # What Ibis writes for a table of the default schema.
-            if source.db not in ("main", "public", "default"):
-                return self.facts.table(name, quoted=is_quoted)
+        is_default = source.db in ("main", "public", "default")  # as Ibis writes it
+        if is_default and name.lower() not in map(str.lower, self.facts.tables):
             name = source.name
-        return self.facts.table(name, quoted=is_quoted)
-
-    def _remember(self, source: Any) -> None:
-        alias = source.args.get("alias")
-        if alias is None:
-            return
-        if alias.args.get("columns"):
-            raise InputError("columns are not renamed in FROM")
-        self.aliases.add(alias.name)
+        return self.facts.table(name, quoted=bool(source.this.args.get("quoted")))
 
     # -- what it asks ---------------------------------------------------------------------
 
@@ -236,19 +219,16 @@ class _Reader:
         group = select.args.get("group")
         if group is None:
             return (), targets
-        if [k for k, v in group.args.items() if v and k != "expressions"]:
-            raise InputError("GROUP BY takes columns or bins, which SELECT names too")
         aliases = {node.alias.lower(): node for node in targets if isinstance(node, exp.Alias)}
         keys = []
         for key in group.expressions:
-            node = _bare(key)
-            if isinstance(node, exp.Literal) and not node.is_string and node.this.isdigit():
-                place = int(node.this)
-                node = targets[place - 1] if 1 <= place <= len(targets) else node
-            elif isinstance(node, exp.Column) and not reader.table.has_column(node.name):
+            node = _numbered(key, targets)
+            if isinstance(node, exp.Column) and not reader.table.has_column(node.name):
                 node = aliases.get(node.name.lower(), node)
             keys.append(node)
-        named = [next((t for t in targets if _alike(t, key)), None) for key in keys]
+        named = [
+            next((t for t in targets if _unaliased(t) == _unaliased(key)), None) for key in keys
+        ]
         if None in named or len({id(node) for node in named}) < len(named):
             raise InputError("GROUP BY takes columns or bins, which SELECT names too, each once")
         rest = [node for node in targets if not any(node is one for one in named)]
@@ -260,10 +240,8 @@ class _Reader:
             raise InputError(f"LIMIT chooses by the answer; known are: {KNOWN}")
         order = select.args.get("order")
         for term in [] if order is None else order.expressions:
-            node = _bare(term.this)
-            place = int(node.this) - 1 if isinstance(node, exp.Literal) and node.is_int else -1
-            node = targets[place] if 0 <= place < len(targets) else node
-            if term.args.get("desc") or _title(node) not in [axis.title for axis in axes]:
+            title = _title(_numbered(term.this, targets))
+            if term.args.get("desc") or title not in [axis.title for axis in axes]:
                 raise InputError(
                     "ORDER BY takes what is grouped by: the answer has the groups in the declared "
                     "order"
@@ -271,12 +249,8 @@ class _Reader:
 
     def _asks_for_most(self, select: Any, axes: Sequence[Axis], reader: ConditionReader) -> bool:
         limit, order = select.args.get("limit"), select.args.get("order")
-        if (
-            order is None
-            or len(axes) != 1
-            or not isinstance(limit, exp.Limit)
-            or not _is_literal(limit.expression, "1")
-        ):
+        is_one = len(axes) == 1 and limit is not None and _is_literal(limit.expression, "1")
+        if order is None or not is_one:
             return False
         first, *rest = order.expressions
         ties = [reader.column(term.this).name == axes[0].title for term in rest]
@@ -312,7 +286,7 @@ class _Reader:
 
 def _aggregate(node: Any, reader: ConditionReader) -> dict[str, Any] | None:
     """Return what one target computes, or nothing if that is not known."""
-    node, condition = _without_default(node), None
+    node = _without_default(node)
     if isinstance(node, exp.Mod):
         count, modulus = count_of(node.this, reader), node.expression
         if count is None or count[0] is not None or count[1]:
@@ -326,21 +300,20 @@ def _aggregate(node: Any, reader: ConditionReader) -> dict[str, Any] | None:
     if count is not None:
         return {"kind": Kind.COUNT, "people": count[1], "condition": count[0]}
     if isinstance(node, exp.Filter):
-        node, condition = _without_default(node.this), reader.read(node.expression.this)
+        found = _aggregate(node.this, reader)
+        return None if found is None else {**found, "condition": reader.read(node.expression.this)}
     if isinstance(node, exp.Sum | exp.Avg) and isinstance(_bare(node.this), exp.Column):
         kind = Kind.SUM if isinstance(node, exp.Sum) else Kind.MEAN
-        more = {} if condition is None else {"condition": condition}
-        return {"kind": kind, "column": reader.column(node.this), **more}
-    found = _quantile(node, reader)
+        return {"kind": kind, "column": reader.column(node.this)}
     if isinstance(node, exp.Mode) and node.this is not None:
         axis = read_axis(node.this, reader)
         if axis.column is not None:
             raise InputError(needs_values(axis.column, reader.table))
-        found = {"kind": Kind.MOST, "axes": (axis,)}
-    return found if found is None or condition is None else {**found, "condition": condition}
+        return {"kind": Kind.MOST, "axes": (axis,)}
+    return _quantile(node, reader)
 
 
-def _quantile(node: Any, reader: ConditionReader, extreme: str = "1/100") -> Any:
+def _quantile(node: Any, reader: ConditionReader, extreme: str = "1/100") -> dict[str, Any] | None:
     """Return the shape of a median, a quantile, MIN or MAX; ``None`` for anything else.
 
     MIN and MAX are one person's value each: the 1 % and the 99 % quantile stand for them.
@@ -379,8 +352,11 @@ def _title(node: Any) -> str:
     return "".join(x if x[:1] in ("'", '"') else x.lower() for x in pieces)[:60]
 
 
-def _alike(target: Any, key: Any) -> bool:
-    return target is key or _unaliased(target) == _unaliased(key)
+def _numbered(node: Any, targets: Sequence[Any]) -> Any:
+    """Return the target that a number stands for, or the piece of SQL itself."""
+    node = _bare(node)
+    place = int(node.this) if isinstance(node, exp.Literal) and node.is_int else 0
+    return targets[place - 1] if 1 <= place <= len(targets) else node
 
 
 # -- groups ---------------------------------------------------------------------------------
@@ -516,17 +492,14 @@ def evaluated(node: Any, value: int) -> Any:
         if isinstance(part, exp.Neg):
             return -of(part.this)
         if isinstance(part, exp.Floor | exp.Ceil):
-            return Fraction(
-                (math.floor if isinstance(part, exp.Floor) else math.ceil)(of(part.this))
-            )
+            rounded = math.floor if isinstance(part, exp.Floor) else math.ceil
+            return Fraction(rounded(of(part.this)))
         if isinstance(part, exp.Cast | exp.TryCast) and part.to.is_type("int", "bigint"):
             if of(part.this).denominator == 1:
                 return of(part.this)
         elif isinstance(part, exp.Add | exp.Sub | exp.Mul):
-            left, right = of(part.this), of(part.expression)
-            if isinstance(part, exp.Mul):
-                return left * right
-            return left + right if isinstance(part, exp.Add) else left - right
+            operation = {exp.Add: operator.add, exp.Sub: operator.sub, exp.Mul: operator.mul}
+            return Fraction(operation[type(part)](of(part.this), of(part.expression)))
         elif isinstance(part, exp.Div | exp.IntDiv | exp.Mod) and of(part.expression):
             left, right = of(part.this), of(part.expression)
             whole = isinstance(part, exp.IntDiv) or (
@@ -565,28 +538,20 @@ def one_of(column: str, values: Sequence[Value] | range) -> exp.Expression:
 
 def _without_winner_layers(select: Any) -> Any:
     """Undo the two subqueries that Ibis puts around the group with the largest count."""
-    middle = _from(select)
-    if not isinstance(middle, exp.Subquery) or len(select.expressions) != 1:
+    layers = [select]
+    while isinstance(_from(layers[-1]), exp.Subquery):
+        layers.append(_from(layers[-1]).this)
+    plain = {"expressions", "from"}
+    if len(layers) < 3 or [_parts(x) for x in layers[:2]] != [plain, {*plain, "order", "limit"}]:
         return select
-    if _parts(select) - {"expressions", "from_", "from"}:
+    _, middle, groups, *_ = layers
+    if _parts(groups) & {"group", "order", "limit"} != {"group"}:
         return select
-    middle = middle.this
-    if not isinstance(middle, exp.Select) or "limit" not in _parts(middle):
-        return select
-    plain = {"expressions", "from_", "from", "order", "limit"}
-    if [type(node) for node in middle.expressions] != [exp.Star] or "order" not in _parts(middle):
-        return select
-    if _parts(middle) - plain:
-        return select
-    inner = _from(middle)
-    if not isinstance(inner, exp.Subquery) or not isinstance(inner.this, exp.Select):
-        return select
-    groups, (first, *rest) = inner.this, middle.args["order"].expressions
     names = {node.alias_or_name: _unaliased(node) for node in groups.expressions}
-    key, count = names.get(select.expressions[0].name), names.get(first.this.name)
-    if key is None or count is None or rest or "group" not in _parts(groups):
-        return select
-    if _parts(groups) & {"order", "limit"}:
+    wanted, (first, *rest) = select.expressions, middle.args["order"].expressions
+    key, count = names.get(wanted[0].name), names.get(first.this.name)
+    is_whole = len(wanted) == 1 and [type(node) for node in middle.expressions] == [exp.Star]
+    if not is_whole or key is None or count is None or rest:
         return select
     flat = groups.copy()
     # GROUP BY 1 must go on naming the key, wherever it stood.
@@ -605,16 +570,7 @@ def all_of(conditions: Sequence[Any]) -> Any:
 
 
 def _parts(select: Any) -> set[str]:
-    return {key for key, value in select.args.items() if value}
-
-
-def _check_parts(select: Any) -> None:
-    extra = sorted(_parts(select) - ALLOWED["Select"])
-    if extra:
-        words = ", ".join(word.rstrip("_").upper() for word in extra)
-        raise InputError(f"the question must be a plain SELECT on one table, got {words}")
-    if not select.expressions:
-        raise InputError("the question must be a plain SELECT on one table")
+    return {key.rstrip("_") for key, value in select.args.items() if value}
 
 
 def _from(select: Any) -> Any:
@@ -774,17 +730,13 @@ class ConditionReader:
         """Return the condition built anew."""
         if depth < 0:
             raise InputError("a condition is nested at most 200 deep")
-        if isinstance(node, exp.Paren):
-            return exp.Paren(this=self.read(node.this, depth - 1))
-        if isinstance(node, exp.Not):
-            return exp.Not(this=self.read(node.this, depth - 1))
-        if isinstance(node, exp.And | exp.Or):
-            both = [self.read(part, depth - 1) for part in (node.this, node.expression)]
-            kind = exp.And if isinstance(node, exp.And) else exp.Or
-            return kind(this=both[0], expression=both[1])
+        if isinstance(node, exp.Paren | exp.Not | exp.And | exp.Or):
+            parts = {word: node.args.get(word) for word in ("this", "expression")}
+            read = {word: self.read(part, depth - 1) for word, part in parts.items() if part}
+            return type(node)(**read)
         if isinstance(node, exp.EQ | exp.NEQ | exp.GT | exp.GTE | exp.LT | exp.LTE):
             return self._comparison(node)
-        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+        if isinstance(node, exp.Between):
             column = self.column(node.this)
             low, high = (
                 self._constant(node.args[end], column, ordered=True) for end in ("low", "high")
@@ -807,34 +759,34 @@ class ConditionReader:
     # -- pieces ---------------------------------------------------------------------------
 
     def _comparison(self, node: Any) -> exp.Expression:
-        kind: type[exp.Expression] = type(node)
         ordered = not isinstance(node, exp.EQ | exp.NEQ)
-        left, right = _bare(node.this), _bare(node.expression)
-        if isinstance(left, exp.Column) and isinstance(right, exp.Column):
-            first, second = self.column(left), self.column(right)
-            if not _comparable(first, second) or (ordered and first.type not in self.ordered):
-                raise InputError(
-                    f"columns {first.name!r} ({first.type}) and {second.name!r} ({second.type}) "
-                    "cannot be compared like this"
-                )
-            both = [quoted(first.name), quoted(second.name)]
+        sides = [_bare(node.this), _bare(node.expression)]
+        columns = [self.column(side) for side in sides if isinstance(side, exp.Column)]
+        if not columns:
+            raise _refusal(node)
+        first, second = columns[0], columns[-1]
+        if len(columns) < 2:
+            built = [
+                quoted(first.name)
+                if isinstance(side, exp.Column)
+                else self._constant(side, first, ordered)
+                for side in sides
+            ]
+        elif not _comparable(first, second) or (ordered and first.type not in self.ordered):
+            raise InputError(
+                f"columns {first.name!r} ({first.type}) and {second.name!r} ({second.type}) "
+                "cannot be compared like this"
+            )
+        else:
+            built = [quoted(first.name), quoted(second.name)]
             if "number" in (first.type, second.type):
-                both = [exp.cast(one, "DOUBLE") for one in both]
-            return kind(this=both[0], expression=both[1])
-        if isinstance(left, exp.Column):
-            column = self.column(left)
-            constant = self._constant(right, column, ordered)
-            return kind(this=quoted(column.name), expression=constant)
-        if isinstance(right, exp.Column):
-            column = self.column(right)
-            constant = self._constant(left, column, ordered)
-            return kind(this=constant, expression=quoted(column.name))
-        raise _refusal(node)
+                built = [exp.cast(one, "DOUBLE") for one in built]
+        kind: type[exp.Expression] = type(node)
+        return kind(this=built[0], expression=built[1])
 
     def _membership(self, node: exp.In) -> exp.Expression:
         entries = node.args.get("expressions") or []
-        extra = [key for key, value in node.args.items() if value and key not in ALLOWED["In"]]
-        if extra or not 1 <= len(entries) <= 10_000:
+        if not 1 <= len(entries) <= 10_000:
             raise InputError("IN takes a list of 1 to 10000 constants, no subquery")
         column = self.column(node.this)
         return exp.In(
@@ -858,8 +810,6 @@ class ConditionReader:
         """Return the declared column that a piece of SQL names."""
         node = _bare(node)
         if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
-            raise _refusal(node)
-        if node.args.get("db") or node.args.get("catalog") or node.args.get("join_mark"):
             raise _refusal(node)
         if node.table and node.table.lower() not in self.aliases:
             raise InputError(
@@ -953,11 +903,7 @@ def _comparable(first: Column, second: Column) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    return (
-        len(text) <= 40
-        and text.replace(".", "", 1).isascii()
-        and text.replace(".", "", 1).isdigit()
-    )
+    return len(text) <= 40 and re.fullmatch(r"\d+\.?\d*|\.\d+", text, re.ASCII) is not None
 
 
 def _is_text(node: Any) -> bool:
@@ -993,53 +939,41 @@ def _refusal(node: Any) -> InputError:
 
 # -- the allow-list -----------------------------------------------------------------------------
 
-_BOTH = frozenset({"this", "expression"})
-_THIS = frozenset({"this"})
-
-#: Kind of piece -> the properties that it may have. One that readers do not know (a negation, a
-#: collation, a sampling clause) would be dropped without a word and change the question.
+#: Kinds of pieces, and the properties that they may have. One that readers do not know (a
+#: negation, a collation, a sampling clause) would be dropped without a word, and change the
+#: question.
 ALLOWED: dict[str, frozenset[str]] = {
-    "Select": frozenset({"expressions", "from_", "from", "where", "group", "order", "limit"}),
-    "From": _THIS,
-    "Subquery": frozenset({"this", "alias"}),
-    "Table": frozenset({"this", "db", "alias"}),
-    "TableAlias": _THIS,
-    "Identifier": frozenset({"this", "quoted"}),
-    "Column": frozenset({"this", "table"}),
-    "Star": frozenset(),
-    "Alias": frozenset({"this", "alias"}),
-    "Where": _THIS,
-    "Group": frozenset({"expressions"}),
-    "Order": frozenset({"expressions"}),
-    "Ordered": frozenset({"this", "desc", "nulls_first"}),
-    "Limit": frozenset({"expression"}),
-    "Count": frozenset({"this", "big_int"}),
-    "CountIf": _THIS,
-    "Distinct": frozenset({"expressions"}),
-    "Filter": _BOTH,
-    "Case": frozenset({"this", "ifs", "default"}),
-    "If": frozenset({"this", "true"}),
-    "Coalesce": frozenset({"this", "expressions"}),
-    "Cast": frozenset({"this", "to", "_type"}),
-    "TryCast": frozenset({"this", "to", "_type", "safe", "requires_string"}),
-    "DataType": frozenset({"this", "nested"}),
-    "DateFromParts": frozenset({"year", "month", "day"}),
-    "Literal": frozenset({"this", "is_string"}),
-    "Boolean": _THIS,
-    "Null": frozenset(),
-    "Neg": _THIS,
-    "Paren": _THIS,
-    "Not": _THIS,
-    "Between": frozenset({"this", "low", "high"}),
-    "In": frozenset({"this", "expressions"}),
-    "Is": frozenset({"this", "expression", "negate"}),
-    "Div": frozenset({"this", "expression", "typed", "safe"}),
-    "WidthBucket": frozenset({"this", "min_value", "max_value", "num_buckets"}),
-    "Quantile": frozenset({"this", "quantile"}),
-    **dict.fromkeys(("Sum", "Min", "Max", "Avg", "Floor", "Median", "Mode"), _THIS),
-    **dict.fromkeys(("PercentileDisc", "PercentileCont", "WithinGroup"), _BOTH),
-    **dict.fromkeys(("And", "Or", "Mod", "EQ", "NEQ", "GT", "GTE", "LT", "LTE"), _BOTH),
-    **dict.fromkeys(("Add", "Sub", "Mul", "IntDiv"), _BOTH),
+    kind: frozenset(properties.split())
+    for kinds, properties in {
+        "Select": "expressions from where group order limit",
+        "Subquery Alias": "this alias",
+        "Table": "this db alias",
+        "Identifier": "this quoted",
+        "Column": "this table",
+        "Star Null": "",
+        "Group Order Distinct": "expressions",
+        "Ordered": "this desc nulls_first",
+        "Limit": "expression",
+        "Count": "this big_int",
+        "Case": "this ifs default",
+        "If": "this true",
+        "Coalesce In": "this expressions",
+        "Cast": "this to _type",
+        "TryCast": "this to _type safe requires_string",
+        "DataType": "this nested",
+        "DateFromParts": "year month day",
+        "Literal": "this is_string",
+        "Between": "this low high",
+        "Is": "this expression negate",
+        "Div": "this expression typed safe",
+        "WidthBucket": "this min_value max_value num_buckets",
+        "Quantile": "this quantile",
+        "From TableAlias Where Boolean Neg Paren Not": "this",
+        "CountIf Sum Min Max Avg Floor Median Mode": "this",
+        "Filter WithinGroup PercentileDisc PercentileCont": "this expression",
+        "And Or EQ NEQ GT GTE LT LTE Add Sub Mul IntDiv Mod": "this expression",
+    }.items()
+    for kind in kinds.split()
 }
 
 
@@ -1055,12 +989,9 @@ def check_pieces(tree: Any) -> None:
     """
     for node in tree.walk():
         known = ALLOWED.get(type(node).__name__)
-        if known is None:
+        there = [name.rstrip("_") for name, value in node.args.items() if value]
+        extra = [] if known is None else sorted(set(there) - known)
+        if known is None or extra:
+            more = f" ({', '.join(extra)})" if extra else ""
             shown = " ".join(node.sql().split())[:80]
-            raise InputError(f"this SQL uses something that questions may not use: {shown}")
-        extra = sorted(name for name, value in node.args.items() if value and name not in known)
-        if extra:
-            shown = " ".join(node.sql().split())[:80]
-            raise InputError(
-                f"this SQL uses something that questions may not use ({', '.join(extra)}): {shown}"
-            )
+            raise InputError(f"this SQL uses something that questions may not use{more}: {shown}")

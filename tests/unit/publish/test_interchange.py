@@ -1,17 +1,16 @@
-"""Exchange with other libraries: log-probabilities, and a real OpenDP measurement."""
+"""Exchange with other libraries: a real OpenDP measurement."""
 
 import math
-from fractions import Fraction
 
 import opendp.prelude as dp
 import pytest
 
 from tightrope.certify import Mechanism, certify
-from tightrope.channels import GeometricChannel, IntegerChannel, ScaledPhi, rational
+from tightrope.channels import GeometricChannel, ScaledPhi, rational
 from tightrope.errors import CheckFailed, InputError
 from tightrope.graphs import PathPower, petersen
 from tightrope.publish import opendp_measurement
-from tightrope.publish.interchange import log_probabilities, privacy_map
+from tightrope.publish.interchange import privacy_map
 
 
 @pytest.fixture(scope="module")
@@ -25,26 +24,6 @@ def features():
     dp.enable_features("contrib", "honest-but-curious")
     yield
     dp.disable_features("contrib", "honest-but-curious")
-
-
-def test_log_probabilities_are_those_of_the_row(sums):
-    for i in (0, 5):
-        found = log_probabilities(sums, i)
-        assert list(found) == list(range(11))
-        assert math.fsum(map(math.exp, found.values())) == pytest.approx(1, abs=1e-14)
-        for o, value in found.items():
-            exact = Fraction(int(sums.row_weights(i)[o]), sums.total)
-            assert value == pytest.approx(math.log(exact), rel=1e-14)
-
-
-def test_the_loss_between_neighbours_is_at_most_epsilon(sums):
-    one, other = log_probabilities(sums, 3), log_probabilities(sums, 8)
-    assert max(abs(one[o] - other[o]) for o in one) <= 0.5 + 1e-12
-
-
-def test_probabilities_close_to_one_keep_their_digits():
-    made = certify(IntegerChannel([[2**60 - 1, 1]] * 2), PathPower(2), "1")
-    assert log_probabilities(made, 0)[0] == pytest.approx(-(2.0**-60), rel=1e-12)
 
 
 def test_the_privacy_map_counts_steps(sums):

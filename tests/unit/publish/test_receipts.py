@@ -6,7 +6,6 @@ import stat
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tightrope.channels import Channel, DeterministicChannel
 from tightrope.errors import CheckFailed, InputError
 from tightrope.publish import verify_receipt
 from tightrope.publish.entries import Entry
@@ -117,14 +116,3 @@ def test_remaps_need_only_the_receipt(receipt, tmp_path):
         apply_remap({**receipt, "answer": 5}, {5: 6})
     with pytest.raises(InputError, match="no guess"):
         apply_remap(receipt, {1: 2})
-
-
-def test_remaps_as_channels():
-    assert apply_remap("b", DeterministicChannel([0, 1], ["x", "y"], inputs=["a", "b"])) == "y"
-    mixed = Channel([[0.5, 0.0, 0.5], [0, 1, 0]])
-    guesses = {apply_remap(0, mixed) for _ in range(200)}
-    assert guesses == {0, 2}
-    with pytest.raises(InputError, match="no guess"):
-        apply_remap(9, mixed)
-    with pytest.raises(InputError, match="mapping or a channel"):
-        apply_remap(9, "binary")

@@ -265,3 +265,18 @@ def test_names_are_quoted_in_the_dialect():
         built = compiled(shape, kind("", shape.table), {"age": "bigint"})
         assert there in built
         assert f"{name} > 1" in built
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select count(* exclude (age)) from people",
+        "select count(*) from people where age between symmetric 3 and 1",
+        "select count(*) from people as p(x, y)",
+        "select count(*) from a.b.people",
+        "select region, count(*) from people group by all",
+    ],
+)
+def test_a_property_that_is_not_listed_is_refused(sql):
+    with pytest.raises(InputError):
+        read_shapes(sql, FACTS)
