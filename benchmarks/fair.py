@@ -100,7 +100,7 @@ def _numbers(part: Any, outputs: list[list[Any]]) -> list[float]:
         values = [values[0] - shape.ends[0], *values[1:]]
         reached = np.cumsum(values) >= sum(values) / 2
         return [float(low + int(np.argmax(reached)))]
-    if shape.kind in (Kind.GROUPS, Kind.COUNT):
+    if shape.kind is Kind.COUNT:
         found = outputs[0][0]
         return [float(x) for x in (found if isinstance(found, tuple) else (found,))]
     offset, people = shape.draws[0].offset, shape.table.population

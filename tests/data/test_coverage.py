@@ -91,7 +91,7 @@ def true_numbers(shape, answers):
         whole = replace(shape, column=replace(shape.column, step=Fraction(1)))
         return [x * shape.step for x in true_numbers(whole, answers)]
     first = answers[0]
-    if shape.kind in (Kind.COUNT, Kind.COUNTS, Kind.GROUPS):
+    if shape.kind in (Kind.COUNT, Kind.COUNTS):
         return list(first[0]) if isinstance(first[0], tuple) else first
     if shape.kind is Kind.QUANTILE:
         return [quantile(shape, counts) for counts in first]
@@ -108,7 +108,7 @@ def true_numbers(shape, answers):
             total = sums[place] + shape.centre * n + missing
             mean = shape.centre + Fraction(sums[place], n) if n else None
             told.append({Kind.SUM: total, Kind.MEAN: mean})
-        elif Kind.GROUPS in shape.shows:
+        elif Kind.COUNT in shape.shows:
             told.append({Kind.SUM: None, Kind.MEAN: None})
     return [one.get(k, n) for one, n in zip(told, counts, strict=False) for k in shape.shows]
 

@@ -304,11 +304,11 @@ def _in_steps(
         }
     if shape.kind is Kind.MODULO:
         return {(): (Estimate(answer),)}
-    if shape.kind in (Kind.GROUPS, Kind.COUNTS):
-        found = _each(made, answer, level)
-        if shape.kind is Kind.COUNTS:
-            return {(): tuple(found)}
-        return dict(zip(_names(shape), ((one,) for one in found), strict=True))
+    if shape.kind is Kind.COUNTS:
+        return {(): tuple(_each(made, answer, level))}
+    if shape.kind is Kind.COUNT:
+        found = [(one,) for one in _each(made, answer, level)]
+        return dict(zip(_names(shape), found, strict=True))
     offset, shows = shape.draws[0].offset, shape.shows if shape.kind is Kind.MEAN else (Kind.SUM,)
     if not (shape.kind is Kind.MEAN and shape.is_divided):
         drawn = answer[0] if shape.axes else [answer]

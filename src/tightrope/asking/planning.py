@@ -130,10 +130,8 @@ class Part:
 
     @property
     def groups(self) -> int | None:
-        """How many groups have a number: everybody else has a count only."""
-        if not self.shape.grouped_by:
-            return None
-        return len(self.shape.groups if self.shape.kind is Kind.GROUPS else self.shape.cells)
+        """How many groups have a number."""
+        return self.shape.answered if self.shape.grouped_by else None
 
     @property
     def people(self) -> int:
@@ -442,7 +440,7 @@ def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
         for number, part in enumerate(one.parts, 1):
             more = (f"/{place}" if several else "") + (f".{number}" if len(one.parts) > 1 else "")
             named: Any = {**made._given, "key": key + more, "is_named": is_named}
-            requests.append(Request.of(part.mechanisms, part.shape, **named))
+            requests.append(Request(part.mechanisms, part.shape, **named))
     done = iter(carry_out(requests, made.ledger))
     return [_answer(one, tuple(next(done) for _ in one.parts), made) for one in made.questions]
 
@@ -553,7 +551,7 @@ def _merged(shapes: Sequence[Shape]) -> list[Shape]:
             return False
         if shape.kind in (Kind.SUM, Kind.MEAN):
             return mean.column == shape.column and mean.where == shape.where
-        if shape.kind not in (Kind.COUNT, Kind.GROUPS) or not mean.is_divided:
+        if shape.kind is not Kind.COUNT or not mean.is_divided:
             return False
         assert mean.column is not None
         among_them = all_of([mean.where, present(mean.column.name)]) == shape.where
@@ -573,10 +571,7 @@ def _merged(shapes: Sequence[Shape]) -> list[Shape]:
 
 def _each(shapes: Sequence[Shape], confidence: Fraction) -> Fraction:
     """Return the level of each number at which all of them hold at once [Bonferroni]."""
-    numbers = sum(
-        len(shape.titles) * len(shape.groups if shape.kind is Kind.GROUPS else shape.cells)
-        for shape in shapes
-    )
+    numbers = sum(len(shape.titles) * shape.answered for shape in shapes)
     return 1 - (1 - confidence) / max(numbers, 1)
 
 

@@ -39,7 +39,7 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tightrope.accounting.curves import delta_of
 from tightrope.errors import InputError
@@ -58,6 +58,7 @@ TYPES = ("integer", "number", "text", "boolean", "date")
 
 Value = str | int | bool
 Reader = Callable[[Any, str], Any]
+_Named = TypeVar("_Named")
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -198,11 +199,9 @@ class Table:
 
     def column(self, name: str, *, quoted: bool = False) -> Column:
         """Return a declared column; letter case matters only in quoted names."""
-        if name in self.columns:
-            return self.columns[name]
-        close = [c for c in self.columns.values() if c.name.lower() == name.lower()]
-        if len(close) == 1 and not quoted:
-            return close[0]
+        found = _named(name, self.columns, quoted)
+        if found is not None:
+            return found
         raise InputError(
             f"column {name!r} is not declared: add tables.{self.name}.columns.{name} to the "
             'public facts, such as { bounds = [0, 120] }, { values = ["a", "b"] } or '
@@ -256,11 +255,9 @@ class Facts:
 
     def table(self, name: str, *, quoted: bool = False) -> Table:
         """Return a declared table; letter case matters only in quoted names."""
-        if name in self.tables:
-            return self.tables[name]
-        close = [t for t in self.tables.values() if t.name.lower() == name.lower()]
-        if len(close) == 1 and not quoted:
-            return close[0]
+        found = _named(name, self.tables, quoted)
+        if found is not None:
+            return found
         raise InputError(
             f"table {name!r} is not declared: add [tables.{name}] to the public facts "
             f"(declared: {', '.join(self.tables) or 'none'}){_meant(name, self.tables)}"
@@ -274,6 +271,12 @@ class Facts:
                 f"facts (declared: {', '.join(self.users) or 'none'})"
             )
         return self.users[name]
+
+
+def _named(name: str, known: Mapping[str, _Named], quoted: bool) -> _Named | None:
+    """Return what has a name, in whatever letter case unless the name is quoted."""
+    close = [own for own in known if own.lower() == name.lower()] if not quoted else []
+    return known.get(close[0] if len(close) == 1 and name not in known else name)
 
 
 def _meant(name: str, known: Iterable[str]) -> str:

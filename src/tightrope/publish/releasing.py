@@ -122,6 +122,13 @@ class DeclaredQuestion:
     answers: Mapping[str, Hashable]
     otherwise: Hashable
 
+    def nodes(self, mechanism: AnyMechanism) -> tuple[dict[str, int], int]:
+        """Return the nodes that results stand for, and the node of every other result."""
+        if isinstance(mechanism, ScoreMechanism):
+            raise InputError("a question with an answer graph of its own has no scores")
+        nodes = {text: mechanism.input_index(label) for text, label in self.answers.items()}
+        return nodes, mechanism.input_index(self.otherwise)
+
 
 def release(
     mechanism: AnyMechanism | str | Path,
@@ -195,9 +202,10 @@ def release(
     judged = checked_mechanism(mechanism)
     known = given_facts(facts, sql, data, columns, mechanism=judged)
     shape = understand([judged], sql, known, likely_place(data, known), part, declared)
-    request = Request.of(
-        [judged], shape, known, data=data, user=user, budget=budget, declared=declared,
-        has_facts=facts is not None, key=key, series=series,
+    request = Request(
+        (judged,), shape, known, data=data, user=user, budget=budget, declared=declared,
+        has_facts=facts is not None, key=secrets.token_hex(16) if key is None else key,
+        is_named=key is not None, series=series,
     )  # fmt: skip
     return carry_out([request], ledger)[0]
 
@@ -210,74 +218,108 @@ class Request:
     ----------
     mechanisms
         One for each draw of the question.
-    shape
-        The question.
-    place
-        Where the table is.
-    charges, budgets
-        Who pays what, and the declared budgets of these accounts.
-    body
-        What makes two requests the same; it stands in the ledger and in the receipt.
-    key, is_named
-        The request key, and whether somebody chose it.
-    declared
-        For SQL without a known shape.
+    shape, facts
+        The question, and the public facts.
+    data, user, budget, declared, series
+        As for :func:`release`.
     has_facts
         Whether public facts were given, so that the account is bound to them.
-    series
-        The declared series that has paid for it.
+    key, is_named
+        The request key, and whether somebody chose it.
+    step
+        The place in the series.
     """
 
     mechanisms: tuple[AnyMechanism, ...]
     shape: Shape
-    place: Any
-    charges: tuple[Charge, ...]
-    budgets: Mapping[str, Fraction | None]
-    body: Mapping[str, Any]
-    key: str
-    is_named: bool
+    facts: Facts
+    data: Any = None
+    user: str | None = None
+    budget: Fraction | float | str | None = None
     declared: DeclaredQuestion | None = None
     has_facts: bool = True
+    key: str = ""
+    is_named: bool = True
     series: str | None = None
+    step: int | None = None
 
-    @classmethod
-    def of(
-        cls,
-        mechanisms: Sequence[AnyMechanism],
-        shape: Shape,
-        facts: Facts,
-        *,
-        data: Any = None,
-        user: str | None = None,
-        budget: Fraction | float | str | None = None,
-        declared: DeclaredQuestion | None = None,
-        has_facts: bool = True,
-        key: str | None = None,
-        is_named: bool = True,
-        series: str | None = None,
-    ) -> Request:
-        """Return a request, or refuse it; see :func:`release` for the arguments."""
-        place = data if data is not None else shape.table.source
-        if place is None:
+    def __post_init__(self) -> None:
+        _ = self.place, self.charges, self.budgets, self.body  # each refuses what cannot be done
+
+    @property
+    def place(self) -> Any:
+        """Where the table is."""
+        table = self.shape.table
+        if self.data is None and table.source is None:
             raise InputError(
-                f"the data of table {shape.table.name!r} must be named: give data, or set "
-                f"tables.{shape.table.name}.source in the public facts"
+                f"the data of table {table.name!r} must be named: give data, or set "
+                f"tables.{table.name}.source in the public facts"
             )
-        deltas = [one.delta for one in mechanisms]
-        charges = charges_of([one.epsilon for one in mechanisms], shape, user, deltas)
-        return cls(
-            tuple(mechanisms),
-            shape,
-            place,
-            tuple(charges),
-            _budgets(facts, shape.table, budget, user),
-            _body(mechanisms, shape, user, declared),
-            key if key is not None else secrets.token_hex(16),
-            key is not None and is_named,
-            declared,
-            has_facts,
-            series,
-        )
+        return table.source if self.data is None else self.data
+
+    @functools.cached_property
+    def charges(self) -> list[Charge]:
+        """Who pays what; the table first."""
+        levels, deltas = zip(*((one.epsilon, one.delta) for one in self.mechanisms), strict=True)
+        first, *more = charges_of(levels, self.shape, self.user, deltas)
+        if self.step is not None:  # the series has paid, whatever the part
+            first = Charge(
+                first.account, first.amount, series=self.series, step=self.step, delta=first.delta
+            )
+        return [first, *more]
+
+    @functools.cached_property
+    def budgets(self) -> dict[str, Fraction | None]:
+        """The declared budgets of the accounts that pay."""
+        table, budget = self.shape.table, self.shape.table.budget
+        if self.budget is not None:
+            budget = budget_of(self.budget)
+            if table.budget not in (None, budget):
+                raise InputError(
+                    f"the public facts give table {table.name} the budget {table.budget}, not "
+                    f"{budget}: leave the budget out, or change the facts"
+                )
+        budgets = {f"table {table.name}": budget}
+        if self.user is not None:
+            budgets[f"user {self.user}"] = self.facts.user_budget(self.user)
+        elif self.facts.users:
+            raise InputError(
+                f"the facts give budgets to users ({', '.join(self.facts.users)}): say who asks"
+            )
+        return budgets
+
+    @functools.cached_property
+    def body(self) -> dict[str, Any]:
+        """What makes two requests the same; it stands in the ledger and in the receipt."""
+        from tightrope.publish.sql_writer import question_text
+
+        shape, declared = self.shape, self.declared
+        listed = [
+            {
+                "mechanism": one.digest,
+                "query": one.query,
+                "neighbours": one.neighbours,
+                "epsilon": str(one.epsilon),
+            }
+            for one in self.mechanisms
+        ]
+        request: dict[str, Any] = {
+            **{key: ", ".join(one[key] for one in listed) for key in listed[0]},
+            "table": shape.table.name,
+            "sql": question_text(shape),
+        }
+        if declared is None and shape.draws[0].times > 1:
+            request["groups"] = [draw.times for draw in shape.draws]
+        if shape.ends is not None:
+            request["ends"] = list(shape.ends)
+        if self.user is not None:
+            request["user"] = self.user
+        if shape.part is not None:
+            request["part"] = [shape.part[0].name, shape.part[1]]
+        if declared is not None:
+            answers = {text: plain_label(label) for text, label in declared.answers.items()}
+            request["answers"] = {"map": answers, "otherwise": plain_label(declared.otherwise)}
+        return request
 
     def placed(self, book: Ledger) -> Request:
         """Return the request with its place in its series, if it is in one."""
@@ -294,8 +336,7 @@ class Request:
         )
         if series.steps[step].curve not in (None, _curve_number(one.to_bytes())):
             raise CheckFailed(f"the series {self.series!r} holds another curve of this mechanism")
-        here = Charge(first.account, first.amount, series=self.series, step=step, delta=first.delta)
-        return replace(self, charges=(here, *self.charges[1:]))
+        return replace(self, step=step)
 
 
 def carry_out(requests: Sequence[Request], ledger: Ledger | str | Path) -> list[Release]:
@@ -350,7 +391,9 @@ def _reserved(
         return book.reserve(request.key, request.body, request.charges), None
     source = stack.enter_context(open_source(request.place, shape.table))
     binding = _binding(source, request.place, shape.table, request.has_facts)
-    sealed = SealedQuery(source, shape, _nodes(request.mechanisms[0], request.declared))
+    declared = request.declared
+    nodes = None if declared is None else declared.nodes(request.mechanisms[0])
+    sealed = SealedQuery(source, shape, nodes)
     ticket = book.reserve(
         request.key, request.body, request.charges, binding=binding, budgets=request.budgets,
         deltas={f"table {shape.table.name}": shape.table.delta},
@@ -457,7 +500,7 @@ def understand(
         shape = replace(shape, by_score=True)
     if declared is not None:
         wanted = [Draw(declared.query, shape.table.neighbours)]
-        _nodes(mechanisms[0], declared)
+        declared.nodes(mechanisms[0])
     else:
         wanted = list(shape.draws)
         _ = shape.question if len(mechanisms) == 1 else ""
@@ -483,18 +526,6 @@ def likely_place(data: Any, facts: Facts) -> Any:
     """Return where the table will be, as far as that is known before the SQL is read."""
     sources = {table.source for table in facts.tables.values()}
     return sources.pop() if data is None and len(sources) == 1 else data
-
-
-def _nodes(
-    mechanism: AnyMechanism, declared: DeclaredQuestion | None
-) -> tuple[dict[str, int], int] | None:
-    """Return the nodes that a declared question's results stand for."""
-    if declared is None:
-        return None
-    if isinstance(mechanism, ScoreMechanism):
-        raise InputError("a question with an answer graph of its own has no scores")
-    nodes = {text: mechanism.input_index(label) for text, label in declared.answers.items()}
-    return nodes, mechanism.input_index(declared.otherwise)
 
 
 def _free(book: Ledger, ticket: Ticket) -> None:
@@ -558,28 +589,6 @@ def open_ledger(url: str | Path, budgets: Mapping[str, Fraction | None]) -> Ledg
     return Ledger.create(url, exist_ok=True)
 
 
-def _budgets(
-    facts: Facts, table: Table, asked: Fraction | float | str | None, user: str | None
-) -> dict[str, Fraction | None]:
-    """Return the declared budgets of the accounts that pay."""
-    budget = table.budget
-    if asked is not None:
-        budget = budget_of(asked)
-        if table.budget not in (None, budget):
-            raise InputError(
-                f"the public facts give table {table.name} the budget {table.budget}, not "
-                f"{budget}: leave the budget out, or change the facts"
-            )
-    budgets = {f"table {table.name}": budget}
-    if user is not None:
-        budgets[f"user {user}"] = facts.user_budget(user)
-    elif facts.users:
-        raise InputError(
-            f"the facts give budgets to users ({', '.join(facts.users)}): say who asks"
-        )
-    return budgets
-
-
 def _binding(source: Source, place: Any, table: Table, declared: bool) -> Binding:
     """Return which data and which people the account of a table stands for."""
     identity = source.identity()
@@ -605,40 +614,3 @@ def facts_digest(table: Table) -> str:
     """
     fixed = [partition.column for partition in table.partitions.values() if partition.fixed]
     return digest({"population": table.population, "fixed": sorted(fixed)})
-
-
-def _body(
-    mechanisms: Sequence[AnyMechanism],
-    shape: Shape,
-    user: str | None,
-    declared: DeclaredQuestion | None,
-) -> dict[str, Any]:
-    """Return what makes two requests the same; it stands in the ledger and in the receipt."""
-    from tightrope.publish.sql_writer import question_text
-
-    listed = [
-        {
-            "mechanism": one.digest,
-            "query": one.query,
-            "neighbours": one.neighbours,
-            "epsilon": str(one.epsilon),
-        }
-        for one in mechanisms
-    ]
-    request: dict[str, Any] = {
-        **{key: ", ".join(one[key] for one in listed) for key in listed[0]},
-        "table": shape.table.name,
-        "sql": question_text(shape),
-    }
-    if declared is None and shape.draws[0].times > 1:
-        request["groups"] = [draw.times for draw in shape.draws]
-    if shape.ends is not None:
-        request["ends"] = list(shape.ends)
-    if user is not None:
-        request["user"] = user
-    if shape.part is not None:
-        request["part"] = [shape.part[0].name, shape.part[1]]
-    if declared is not None:
-        answers = {text: plain_label(label) for text, label in declared.answers.items()}
-        request["answers"] = {"map": answers, "otherwise": plain_label(declared.otherwise)}
-    return request

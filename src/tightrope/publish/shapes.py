@@ -73,7 +73,6 @@ class Kind(StrEnum):
     COUNT = "count"
     SUM = "sum"
     MEAN = "mean"
-    GROUPS = "groups"
     COUNTS = "counts"
     MOST = "most"
     MODULO = "modulo"
@@ -230,12 +229,10 @@ class Shape:
     @property
     def columns(self) -> list[Column]:
         """The declared columns that are read."""
-        table, names = self.table, {*self.used}
-        names |= {column.name for column in (self.column,) if column is not None}
-        names |= {self.part[0].column} if self.part is not None else set()
         own = {} if self.column is None else {self.column.name: self.column}
-        known = {**table.columns, **own}
-        return [known[name] for name in sorted(names)]
+        part = () if self.part is None else (self.part[0].column,)
+        known = {**self.table.columns, **own}
+        return [known[name] for name in sorted({*self.used, *own, *part})]
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -276,6 +273,11 @@ class Shape:
                 "it is"
             )
         return (*names, OTHER)
+
+    @property
+    def answered(self) -> int:
+        """How many groups have a number of their own: everybody else has a count only."""
+        return len(self.groups if self.kind is Kind.COUNT and self.axes else self.cells)
 
     @property
     def has_others(self) -> bool:
@@ -328,6 +330,9 @@ class Shape:
 
     def _count(self) -> Draw:
         people, rows = self.table.needed_population(), self.rows_per_person
+        if self.axes:
+            text = f"histogram({people * rows},{len(self.groups)})"
+            return Draw(text, self._by_row[1], width=rows)
         text = f"count({people})" if rows == 1 else f"sum({people},{rows})"
         return Draw(text, self.table.neighbours, most=people * rows)
 
@@ -347,11 +352,6 @@ class Shape:
             step = max(high, -low)
             slots, offset, near = 2 * people, -step * people, Neighbours.EITHER
         return Draw(f"sum({slots},{step})", near, times, width, offset, slots * step)
-
-    def _histogram(self) -> Draw:
-        rows, near = self._by_row
-        rest = f"{self.table.needed_population() * rows},{len(self.groups)}"
-        return Draw(f"histogram({rest})", near, width=rows)
 
     def _by_score(self) -> Draw:
         near, rows = self.table.neighbours, self.rows_per_person
@@ -392,17 +392,11 @@ class Shape:
             # Keep or drop, then a count; in each of its groups a person comes or goes.
             come = Draw(f"count({people})", Neighbours.ADD_REMOVE, width=1 + near.allows_change)
             return come, come
-        if self.kind is Kind.GROUPS:
-            return (self._histogram(),)
         if self.kind is Kind.COUNTS:
             return (Draw(f"counts({people * rows},{len(self.conditions)})", each, width=rows),)
         if self.kind is Kind.MODULO:
             return (Draw(f"count_mod({people},{self.modulus})", near),)
-        if not self.is_divided:
-            return (self._sum(),)
-        if self.axes:
-            return self._sum(), self._histogram()
-        return self._sum(), self._count()
+        return (self._sum(), self._count()) if self.is_divided else (self._sum(),)
 
     @property
     def question(self) -> str:
@@ -516,7 +510,7 @@ def answers_of(shape: Shape, rows: Sequence[Sequence[Any]]) -> list[list[Hashabl
             many = len(shape.groups)
             return [[tuple(sizes[k : k + many]) for k in range(0, len(sizes), many)]]
         return [[sizes.index(max(sizes))]]
-    if shape.kind is Kind.GROUPS:
+    if shape.kind is Kind.COUNT and shape.axes:
         return [[_groups_answer(shape, sizes)]]
     people = shape.table.needed_population()
     if shape.kind is Kind.MODULO:

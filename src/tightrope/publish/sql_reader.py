@@ -163,8 +163,6 @@ class _Reader:
             found = self._asked(rest, reader, declared)
             for one in found:
                 one["axes"] = (*axes, *one.get("axes", ()))
-                if axes and one["kind"] is Kind.COUNT:
-                    one["kind"] = Kind.GROUPS
         return [
             Shape(
                 table=table,

@@ -116,7 +116,8 @@ def _targets(shape: Shape, wide: str | None) -> list[Any]:
         return [_declared_value(shape, wide)]
     if shape.kind is Kind.COUNTS:
         return [_number_of(condition) for condition in shape.conditions]
-    if shape.kind in (Kind.GROUPS, Kind.MOST, Kind.QUANTILE, Kind.FOUND):
+    is_count = shape.kind is Kind.COUNT and shape.axes
+    if is_count or shape.kind in (Kind.MOST, Kind.QUANTILE, Kind.FOUND):
         return [exp.Count(this=exp.Star())]
     first = exp.EQ(this=quoted(_NUMBER), expression=constant(1))
     people = exp.Count(this=exp.Star()) if shape.table.person is None else _number_of(first)
