@@ -15,9 +15,10 @@ import hashlib
 import json
 import math
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,10 +86,11 @@ def has_error(shape: Shape) -> bool:
 
 @dataclass(frozen=True)
 class Part:
-    """One question with its mechanisms, one for each draw."""
+    """One question, its mechanisms, one for each draw, and how sure each number shall be."""
 
     shape: Shape
     mechanisms: tuple[AnyMechanism, ...]
+    confidence: Fraction
 
     @property
     def cost(self) -> Fraction:
@@ -101,12 +103,13 @@ class Part:
         """The mechanism that the numbers come from; where groups are found, the second."""
         return self.mechanisms[self.shape.kind is Kind.FOUND]
 
-    def error(self, confidence: Any) -> tuple[Any, ...]:
-        """Return the error of each number that is kept with a probability.
+    @cached_property
+    def error(self) -> tuple[Any, ...]:
+        """The error of each number that is kept with the confidence.
 
         That of a mean is for a group of as many people as :attr:`people` says.
         """
-        shape, made = self.shape, self.numbers
+        shape, made, confidence = self.shape, self.numbers, self.confidence
         if isinstance(made, ScoreMechanism) or shape.kind is Kind.MODULO:
             return ()
         if shape.kind is not Kind.MEAN:
@@ -115,7 +118,7 @@ class Part:
             error = promised_error(made, confidence)[0] * shape.step
             return tuple(error if k is Kind.SUM else error / self.people for k in shape.shows)
         # Both the sum and the count keep their errors with the confidence, by Bonferroni.
-        each = 1 - (1 - level_of(confidence)) / 2
+        each = 1 - (1 - confidence) / 2
         counting = self.mechanisms[1]
         assert not isinstance(counting, ScoreMechanism)
         (total, *_), (count, *_) = promised_error(made, each), promised_error(counting, each)
@@ -138,16 +141,18 @@ class Part:
         """The people in a group, if all groups are alike: what the error of a mean is for."""
         return max(self.shape.table.needed_population() // max(len(self.shape.cells), 1), 1)
 
-    def usual(self, confidence: Any) -> Fraction | None:
-        """Return the largest error that the usual noise would have, where ours is known."""
-        return max((x for x in self.usuals(confidence) if x is not None), default=None)
+    @property
+    def usual(self) -> Fraction | None:
+        """The largest error that the usual noise would have, where ours is known."""
+        return max((x for x in self.usuals if x is not None), default=None)
 
-    def usuals(self, confidence: Any) -> tuple[Fraction | None, ...]:
-        """Return for each title the error that the usual noise would have, where ours is known."""
+    @property
+    def usuals(self) -> tuple[Fraction | None, ...]:
+        """For each title the error that the usual noise would have, where ours is known."""
         shape = self.shape
         if not has_error(shape):
             return (None,) * len(shape.titles)
-        whole = _usual(shape, self.mechanisms[-1].epsilon, confidence)
+        whole = _usual(shape, self.mechanisms[-1].epsilon, self.confidence)
         if shape.kind is not Kind.MEAN:
             return (whole,) * len(shape.titles)
         return tuple(whole if kind is Kind.SUM else whole / self.people for kind in shape.shows)
@@ -170,19 +175,19 @@ class Question:
             found.append(next(k for k, x in enumerate(there) if x == title and k not in found))
         return found
 
-    def errors(self, confidence: Fraction) -> dict[str, str]:
-        """Say what error the numbers will have, by their titles."""
+    @property
+    def errors(self) -> dict[str, str]:
+        """What error the numbers will have, by their titles."""
         found: dict[str, str] = {}
         for part in self.parts:
             groups = f" in {part.groups} groups" if part.groups else ""
-            texts = error_texts(part, confidence)
-            found |= {title + groups: text for title, text in texts.items()}
+            found |= {title + groups: text for title, text in error_texts(part).items()}
         return found
 
-    def notes(self, confidence: Fraction) -> tuple[str, ...]:
-        """Say how good the noise is, and what the usual noise would have had."""
-        told = [note for part in self.parts for note in _quality(part, confidence)]
-        return tuple(dict.fromkeys(told))
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How good the noise is, and what the usual noise would have had."""
+        return tuple(dict.fromkeys(note for part in self.parts for note in _quality(part)))
 
     @property
     def certified(self) -> bool:
@@ -190,12 +195,13 @@ class Question:
         gaps = [_gap(made) for part in self.parts for made in part.mechanisms]
         return all(gap is not None and gap <= NEGLIGIBLE for gap in gaps)
 
-    def usual(self, confidence: Fraction) -> tuple[Fraction | None, ...]:
-        """Return for each title the error that the usual noise would have, where it is known."""
-        found = [error for part in self.parts for error in part.usuals(confidence)]
+    @property
+    def usual(self) -> tuple[Fraction | None, ...]:
+        """For each title the error that the usual noise would have, where it is known."""
+        found = [error for part in self.parts for error in part.usuals]
         return tuple(found[place] for place in self.order)
 
-    def as_dict(self, confidence: Fraction) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return the plan of this question as JSON can hold it."""
         return {
             "name": self.wanted.name or None,
@@ -207,13 +213,13 @@ class Question:
                     "titles": list(part.shape.titles),
                     "queries": [draw.query for draw in part.shape.draws],
                     "groups": part.groups,
-                    "error": [float(x) for x in _few(part.error(confidence))],
+                    "error": [float(x) for x in _few(part.error)],
                     **({"people": part.people} if part.shape.kind is Kind.MEAN else {}),
                     "mechanisms": [made.digest for made in part.mechanisms],
                 }
                 for part in self.parts
             ],
-            **told_noise(self.certified, self.notes(confidence), self.usual(confidence)),
+            **told_noise(self.certified, self.notes, self.usual),
         }
 
 
@@ -233,6 +239,8 @@ class Plan:
         What is left of the table's budget now, where the ledger or the facts know it.
     simultaneous
         Whether all numbers of an answer are within their errors at once, not each.
+    request
+        Makes the request of a part from its mechanisms, its shape and a key.
     """
 
     questions: tuple[Question, ...]
@@ -240,21 +248,16 @@ class Plan:
     ledger: Ledger | str | Path
     remaining: Fraction | None = None
     simultaneous: bool = False
-    _given: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    request: Callable[..., Request] = field(default=Request, repr=False)
 
     @property
     def cost(self) -> Fraction:
         """What all questions cost together."""
         return sum((p.cost for one in self.questions for p in one.parts), Fraction(0))
 
-    def level(self, question: Question) -> Fraction:
-        """Return the probability with which each number of a question keeps its error."""
-        shapes = [part.shape for part in question.parts]
-        return _each(shapes, self.confidence) if self.simultaneous else self.confidence
-
     def as_dict(self) -> dict[str, Any]:
         """Return what ``tightrope ask --dry-run`` prints as JSON."""
-        told = [one.as_dict(self.level(one)) for one in self.questions]
+        told = [one.as_dict() for one in self.questions]
         # What the JSON of an answer will say too, where there is one question.
         same = ("columns", "epsilon", "certified", "statement", "usual_loss")
         alone = {name: told[0][name] for name in same} if len(told) == 1 else {}
@@ -270,8 +273,7 @@ class Plan:
     def __str__(self) -> str:
         lines = []
         for one in self.questions:
-            lines += [f"{what}: {text}" for what, text in one.errors(self.level(one)).items()]
-            lines += one.notes(self.level(one))
+            lines += [*(f"{what}: {text}" for what, text in one.errors.items()), *one.notes]
         return "\n".join([*lines, f"cost: ε = {shown(self.cost)}"])
 
 
@@ -405,12 +407,12 @@ def plan(
     if ledger is None:
         beside = Path(facts).parent if isinstance(facts, str | Path) else Path()
         ledger = beside / "ledger.db"
-    given = {
-        "facts": known, "data": data, "user": user, "budget": budget,
-        "has_facts": facts is not None, "series": series,
-    }  # fmt: skip
+    request = partial(
+        Request, facts=known, data=data, user=user, budget=budget, has_facts=facts is not None,
+        series=series,
+    )  # fmt: skip
     left = _remaining(ledger, shapes[0][0], budget)
-    return Plan(tuple(questions), level, ledger, left, simultaneous, given)
+    return Plan(tuple(questions), level, ledger, left, simultaneous, request)
 
 
 def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
@@ -439,29 +441,27 @@ def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
     for place, one in enumerate(made.questions, 1):
         for number, part in enumerate(one.parts, 1):
             more = (f"/{place}" if several else "") + (f".{number}" if len(one.parts) > 1 else "")
-            named: Any = {**made._given, "key": key + more, "is_named": is_named}
-            requests.append(Request(part.mechanisms, part.shape, **named))
+            named = {"key": key + more, "is_named": is_named}
+            requests.append(made.request(part.mechanisms, part.shape, **named))
     done = iter(carry_out(requests, made.ledger))
     return [_answer(one, tuple(next(done) for _ in one.parts), made) for one in made.questions]
 
 
 def _answer(question: Question, releases: tuple[Release, ...], made: Plan) -> Answer:
-    parts, shape, confidence = question.parts, question.parts[0].shape, made.confidence
-    each = made.level(question)
-    pairs = zip(parts, releases, strict=True)
-    told = joined([estimates(p.shape, p.mechanisms, one, each) for p, one in pairs])
+    pairs = zip(question.parts, releases, strict=True)
+    told = joined([estimates(p.shape, p.mechanisms, one, p.confidence) for p, one in pairs])
     return Answer(
-        keys=shape.keys,
+        keys=question.parts[0].shape.keys,
         titles=question.titles,
-        usual=question.usual(confidence),
+        usual=question.usual,
         certified=question.certified,
         rows=tuple((name, tuple(row[k] for k in question.order)) for name, row in told),
-        confidence=confidence,
+        confidence=made.confidence,
         simultaneous=made.simultaneous,
         epsilon=str(question.epsilon),
         charged=sum((release.charged for release in releases), Fraction(0)),
         remaining=releases[-1].remaining,
-        notes=question.notes(each),
+        notes=question.notes,
         releases=releases,
         name=question.wanted.name,
     )
@@ -579,7 +579,7 @@ def _part(shape: Shape, level: Epsilon, confidence: Fraction, told: Told | None)
     made = _made(shape, level, told)
     if shape.kind is Kind.QUANTILE and isinstance(made[0], ScoreMechanism):
         shape = replace(shape, ends=quantile_ends(made[0], confidence))
-    return Part(shape, made)
+    return Part(shape, made, confidence)
 
 
 def _made(shape: Shape, level: Epsilon, told: Told | None) -> tuple[AnyMechanism, ...]:
@@ -609,8 +609,8 @@ def _least(
 
     def suffices(level: Epsilon) -> bool:
         each = level.scaled(Fraction(1, len(shapes)))
-        parts = (Part(shape, _made(shape, each, told)) for shape in shapes)
-        return all(x <= error for part in parts for x in part.error(confidence))
+        parts = (Part(shape, _made(shape, each, told), confidence) for shape in shapes)
+        return all(x <= error for part in parts for x in part.error)
 
     def usual_suffices(level: Fraction) -> bool:
         each = Epsilon.of(level).scaled(Fraction(1, len(shapes)))
@@ -660,13 +660,13 @@ def _usual(shape: Shape, epsilon: Epsilon, confidence: Any) -> Fraction:
     return found * shape.step
 
 
-def error_texts(part: Part, confidence: Fraction) -> dict[str, str]:
+def error_texts(part: Part) -> dict[str, str]:
     """Say what error the numbers of a question will have, by their titles."""
-    shape, made, errors = part.shape, part.mechanisms[0], part.error(confidence)
-    share = f"({float(confidence) * 100:.4g} %)"
+    shape, made, errors = part.shape, part.mechanisms[0], part.error
+    share = f"({float(part.confidence) * 100:.4g} %)"
     what = ", ".join(shape.titles)
     if isinstance(made, ScoreMechanism):
-        return {what: str(_score_error(part, confidence))}
+        return {what: str(_score_error(part))}
     if not errors:
         return {what: "a remainder"}
     if shape.kind is not Kind.MEAN:
@@ -678,9 +678,9 @@ def error_texts(part: Part, confidence: Fraction) -> dict[str, str]:
     }
 
 
-def _score_error(part: Part, confidence: Fraction) -> ScoreError:
+def _score_error(part: Part) -> ScoreError:
     """Return the error of a number by scores; of an interval, that of both of its ends."""
-    made = part.mechanisms[0]
+    made, confidence = part.mechanisms[0], part.confidence
     assert isinstance(made, ScoreMechanism)
     if part.shape.ends is None:
         return score_error(made, confidence)
@@ -694,7 +694,7 @@ def _few(errors: Sequence[Any]) -> Sequence[Any]:
     return tuple(dict.fromkeys(errors))
 
 
-def _quality(part: Part, confidence: Fraction) -> list[str]:
+def _quality(part: Part) -> list[str]:
     notes = []
     for draw, made in zip(part.shape.draws, part.mechanisms, strict=True):
         if isinstance(made, Mechanism) and made.delta:
@@ -708,9 +708,9 @@ def _quality(part: Part, confidence: Fraction) -> list[str]:
     if Kind.SUM in sums and shape.is_fixed and shape.column and not shape.column.complete:
         added = float(shape.missing * shape.step)
         notes.append(f"Whoever has no {shape.column.name} adds {added:g} to the sum.")
-    errors, theirs = part.error(confidence), part.usual(confidence)
+    theirs = part.usual
     if theirs is not None:
-        mine = max(errors)
+        mine = max(part.error)
         same = f"{float(theirs):.4g}" == f"{float(mine):.4g}"
         notes.append(
             "The usual noise has the same error here."

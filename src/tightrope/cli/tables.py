@@ -303,8 +303,8 @@ def _draw_plan(console: Console, made: Plan) -> None:
 
     for one in made.questions:
         title = f"{one.wanted.name or 'question'} at ε = {one.epsilon}"
-        facts_table(console, title, one.errors(made.level(one)))
-        paragraphs(console, one.notes(made.level(one)))
+        facts_table(console, title, one.errors)
+        paragraphs(console, one.notes)
         console.print()
     left = made.remaining
     rows = {"cost": f"ε = {shown(made.cost)}; nothing is paid yet"}

@@ -28,6 +28,7 @@ Nothing here is ever read from the data.
 from __future__ import annotations
 
 import difflib
+import itertools
 import json
 import math
 import re
@@ -486,33 +487,28 @@ def _partition(name: str, entry: Any, place: str, columns: Mapping[str, Column])
         raise InputError(f"{place}.column must be a declared column, got {column!r}")
     if not parts:
         raise InputError(f"{place}.parts must name at least one part")
-    owners: dict[Value, tuple[str, Value]] = {}
-    ranges = [(part, values) for part, values in parts.items() if isinstance(values, range)]
-    for part, values in ranges:
-        if columns[column].type != "integer":
-            raise InputError(f"{place}.parts.{part}: a range is for a column of whole numbers")
-        for other, more in parts.items():
-            shared = [v for v in more if v in values] if not isinstance(more, range) else range(
-                max(values[0], more[0]), min(values[-1], more[-1]) + 1
-            )  # fmt: skip
-            if other != part and shared:
-                raise InputError(
-                    f"{place}.parts must be disjoint: {shared[0]!r} is in {part!r} and {other!r}"
-                )
-    for part, listed in parts.items():
-        for value in () if isinstance(listed, range) else listed:
-            if columns[column].type != _guess((value,)):
+    kind, spans = columns[column].type, []
+    for part, values in parts.items():
+        if isinstance(values, range):
+            if kind != "integer":
+                raise InputError(f"{place}.parts.{part}: a range is for a column of whole numbers")
+            spans.append((values[0], values[-1], values[0], part))
+            continue
+        for value in values:
+            if kind != _guess((value,)):
                 raise InputError(
                     f"{place}.parts.{part}: {value!r} is not of the type of column {column!r}"
                 )
-            owner, alike = owners.setdefault(
-                collation_key(value) if isinstance(value, str) else value, (part, value)
+            key: Any = collation_key(value) if isinstance(value, str) else value
+            spans.append((key, key, value, part))
+    spans.sort(key=lambda span: span[0])
+    for (_, last, alike, owner), (first, _, value, part) in itertools.pairwise(spans):
+        if first <= last and owner != part:
+            is_alike = kind == "text" and alike != value
+            also = f", and {alike!r} is the same to some databases" if is_alike else ""
+            raise InputError(
+                f"{place}.parts must be disjoint: {value!r} is in {owner!r} and {part!r}{also}"
             )
-            if owner != part:
-                also = "" if alike == value else f", and {alike!r} is the same to some databases"
-                raise InputError(
-                    f"{place}.parts must be disjoint: {value!r} is in {owner!r} and {part!r}{also}"
-                )
     return Partition(name, column, parts, data.get("fixed", False))
 
 
@@ -616,16 +612,9 @@ def facts_text(table: Table, undeclared: Sequence[str] = ()) -> str:
     """
     name = _key(table.name)
     lines = ["# Public facts: what is known without looking at the data.", f"[tables.{name}]"]
-    settings: dict[str, Any] = {
-        "source": table.source,
-        "relation": table.relation,
-        "population": table.population,
-        "neighbours": table.neighbours.value,
-        "budget": None if table.budget is None else str(table.budget),
-        "delta": None if table.delta is None else str(table.delta),
-        "person": table.person,
-        "contributions": None if table.person is None else table.contributions,
-    }
+    words = "source relation population neighbours budget delta person"
+    told = [*words.split(), *(["contributions"] if table.person is not None else [])]
+    settings = {word: getattr(table, word) for word in told}
     lines += [f"{key} = {_value(value)}" for key, value in settings.items() if value is not None]
     if table.columns or undeclared:
         lines += ["", f"[tables.{name}.columns]"]
@@ -709,12 +698,12 @@ def columns_of_public_data(
                 kind = next(fits) if count else "text"
             elif kind == "number" and ask(name, "integer", "COUNT(c)")[0][0] == count:
                 kind = "integer"
-            if kind == "boolean":
-                found[name] = Column(name, kind, values=(False, True), complete=whole)
-            elif kind == "integer":
+            bounds = None
+            values: tuple[Value, ...] | None = (False, True) if kind == "boolean" else None
+            if kind in ("integer", "number") and count:
                 low, high = ask(name, kind, "MIN(c), MAX(c)")[0]
-                bounds = None if low is None else (int(low), int(high))
-                found[name] = Column(name, kind, bounds=bounds, complete=whole)
+                ends = (math.floor(low), math.ceil(high))
+                bounds = ends if kind == "integer" or max(map(abs, ends)) <= 10**9 else None
             elif kind == "text":
                 texts = {
                     t if isinstance(t, str) else bytes(t).decode(errors="replace")
@@ -722,14 +711,9 @@ def columns_of_public_data(
                     if t is not None
                 }
                 values = tuple(sorted(texts)) if 0 < len(texts) <= listed else None
-                found[name] = Column(name, kind, values=values, complete=whole and bool(values))
-            elif kind == "number" and count:
-                low, high = ask(name, kind, "MIN(c), MAX(c)")[0]
-                ends = (math.floor(low), math.ceil(high))
-                small = max(map(abs, ends)) <= 10**9
-                found[name] = Column(name, kind, ends if small else None, complete=whole and small)
-            elif kind:
-                found[name] = Column(name, kind)
+            if kind:
+                is_told = bounds is not None or values is not None
+                found[name] = Column(name, kind, bounds, values, complete=whole and is_told)
     return found, int(rows)
 
 
@@ -756,7 +740,7 @@ def _key(name: str) -> str:
 
 def _value(value: Any) -> str:
     # For texts, whole numbers, truth values and lists of them TOML and JSON agree.
-    return json.dumps(value)
+    return json.dumps(value, default=str)
 
 
 # -- without a file: what the mechanism itself says ---------------------------------------------

@@ -10,7 +10,8 @@ Every rule that privacy rests on is part of the SQL: see :mod:`tightrope.publish
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tightrope.certify import Mechanism, ScoreMechanism
@@ -44,6 +45,15 @@ class SourceFailed(TightropeError):
             "the source failed while it answered; what was charged stays charged and no answer "
             f"was drawn: mend the source and ask again with the same key{more}"
         )
+
+
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    """Turn whatever goes wrong into the same words."""
+    try:
+        yield
+    except Exception:
+        raise SourceFailed from None
 
 
 class SealedQuery:
@@ -96,17 +106,14 @@ class SealedQuery:
         The mechanisms are those of the question's draws. One answer of one draw is recorded as
         it is, answers of several groups or draws as a list for each draw.
         """
-        try:
+        with _one_sentence():
             if self._shape.kind is Kind.FOUND:
                 return self._found(*mechanisms)
             drawn = [
-                [self._drawn(mechanism, node) for node in nodes]
-                for mechanism, nodes in zip(mechanisms, self._nodes(), strict=True)
+                [plain_label(self._drawn(mechanism, node)) for node in nodes]
+                for mechanism, nodes in zip(mechanisms, self.nodes(), strict=True)
             ]
-            plain = [[plain_label(output) for output in outputs] for outputs in drawn]
-        except Exception:
-            raise SourceFailed from None
-        return plain[0][0] if len(plain) == len(plain[0]) == 1 else plain
+            return drawn[0][0] if len(drawn) == len(drawn[0]) == 1 else drawn
 
     def _found(self, choice: AnyMechanism, counting: AnyMechanism) -> list[list[Any]]:
         """Return the groups that are kept, each with a count; a larger one counts as the largest.
@@ -137,26 +144,20 @@ class SealedQuery:
 
         What is drawn by score has the counts of all values in the place of a node.
         """
-        try:
-            return self._nodes()
-        except Exception:
-            raise SourceFailed from None
+        with _one_sentence():
+            rows = self._rows()
+            if self._declared is None:
+                pairs = zip(self._graphs, answers_of(self._shape, rows), strict=True)
+                return [
+                    list(mine) if graph is None else [int(graph.index(answer)) for answer in mine]
+                    for graph, mine in pairs
+                ]
+            nodes, otherwise = self._declared
+            is_known = self._shape.kind is not Kind.DECLARED
+            value = answer_of(self._shape, rows) if is_known else rows[0][0]
+            return [[nodes.get(mapped_text(value), otherwise)]]
 
     def _rows(self) -> list[tuple[Any, ...]]:
         with quietly():
             self._source.prepare(self._columns)
             return [tuple(row) for row in self._source.fetch(self._sql)]
-
-    def _nodes(self) -> list[list[Any]]:
-        rows = self._rows()
-        if self._declared is None:
-            answers = answers_of(self._shape, rows)
-            pairs = zip(self._graphs, answers, strict=True)
-            return [
-                list(mine) if graph is None else [int(graph.index(answer)) for answer in mine]
-                for graph, mine in pairs
-            ]
-        nodes, otherwise = self._declared
-        is_known = self._shape.kind is not Kind.DECLARED
-        value = answer_of(self._shape, rows) if is_known else rows[0][0]
-        return [[nodes.get(mapped_text(value), otherwise)]]

@@ -10,6 +10,7 @@ compared for equality only, because their order differs between databases.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import difflib
 import math
@@ -481,38 +482,38 @@ def evaluated(node: Any, value: int) -> Any:
     [0, 2, 6]
     """
 
+    def whole_part(left: Fraction, right: Fraction) -> int:
+        return math.trunc(left / right)
+
+    def bucket(number: Fraction, low: Fraction, high: Fraction, count: Fraction) -> int:
+        if not low < high or count < 1:
+            raise ArithmeticError
+        place = math.floor((number - low) * count / (high - low)) + 1
+        return min(max(place, 0), int(count) + 1)
+
+    rules: dict[Any, Callable[..., Any]] = {
+        **{exp.Add: operator.add, exp.Sub: operator.sub, exp.Mul: operator.mul},
+        **{exp.Neg: operator.neg, exp.Floor: math.floor, exp.Ceil: math.ceil},
+        **{exp.Div: operator.truediv, exp.IntDiv: whole_part, exp.WidthBucket: bucket},
+        exp.Mod: lambda left, right: left - right * whole_part(left, right),
+    }
+
     def of(part: Any) -> Fraction:
         part = _bare(part)
         if isinstance(part, exp.Column):
             return Fraction(value)
         if isinstance(part, exp.Literal) and not part.is_string and _is_number(part.this):
             return Fraction(part.this)
-        if isinstance(part, exp.Neg):
-            return -of(part.this)
-        if isinstance(part, exp.Floor | exp.Ceil):
-            rounded = math.floor if isinstance(part, exp.Floor) else math.ceil
-            return Fraction(rounded(of(part.this)))
-        if isinstance(part, exp.Cast | exp.TryCast) and part.to.is_type("int", "bigint"):
-            if of(part.this).denominator == 1:
-                return of(part.this)
-        elif isinstance(part, exp.Add | exp.Sub | exp.Mul):
-            operation = {exp.Add: operator.add, exp.Sub: operator.sub, exp.Mul: operator.mul}
-            return Fraction(operation[type(part)](of(part.this), of(part.expression)))
-        elif isinstance(part, exp.Div | exp.IntDiv | exp.Mod) and of(part.expression):
-            left, right = of(part.this), of(part.expression)
-            whole = isinstance(part, exp.IntDiv) or (
+        words = ("this", "expression", "min_value", "max_value", "num_buckets")
+        with contextlib.suppress(ArithmeticError):
+            if type(part) in rules:
+                numbers = [of(part.args[word]) for word in words if part.args.get(word)]
                 # Databases that divide whole numbers without a rest cut towards zero.
-                part.args.get("typed") and left.denominator == right.denominator == 1
-            )
-            cut = Fraction(math.trunc(left / right))
-            if isinstance(part, exp.Mod):
-                return left - right * cut
-            return cut if whole else left / right
-        elif isinstance(part, exp.WidthBucket):
-            low, high, count = (of(part.args[k]) for k in ("min_value", "max_value", "num_buckets"))
-            if low < high and count >= 1:
-                place = math.floor((of(part.this) - low) * count / (high - low)) + 1
-                return Fraction(min(max(place, 0), int(count) + 1))
+                cuts = part.args.get("typed") and all(x.denominator == 1 for x in numbers)
+                return Fraction((whole_part if cuts else rules[type(part)])(*numbers))
+            is_whole = isinstance(part, exp.Cast | exp.TryCast) and part.to.is_type("int", "bigint")
+            if is_whole and of(part.this).denominator == 1:
+                return of(part.this)
         raise InputError(
             "bins are written with + - * / %, floor, width_bucket and CASE on one column of "
             f"whole numbers, and are defined for each of its values; got {_shown(part)}"
@@ -923,15 +924,12 @@ def _date(node: Any) -> datetime.date | None:
 
 
 def _refusal(node: Any) -> InputError:
-    shown = node.sql()[:80] if hasattr(node, "sql") else str(node)[:80]
-    if hasattr(node, "this") and hasattr(node, "expression"):
-        for part in (node.this, node.expression):
-            if type(part).__name__ not in ("Column", "Literal", "Identifier", "str", "NoneType"):
-                shown = part.sql()[:80] if hasattr(part, "sql") else shown
-                break
+    plain = exp.Column | exp.Literal | exp.Identifier
+    parts = [part for part in (node.this, node.expression) if isinstance(part, exp.Expression)]
+    odd = next((part for part in parts if not isinstance(part, plain)), node)
     return InputError(
         "a condition may compare a column with constants or another column, test for NULL, and "
-        f"use IN, BETWEEN, AND, OR, NOT; got {shown}"
+        f"use IN, BETWEEN, AND, OR, NOT; got {_shown(odd)}"
     )
 
 

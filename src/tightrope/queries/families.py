@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
+import statistics
+from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
@@ -254,10 +256,8 @@ def counts_of(database: Sequence[Sequence[int]], counts: int) -> tuple[int, ...]
 
 def histogram_of(database: Sequence[int], classes: int) -> tuple[int, ...]:
     """Return how many people fall into each of the classes 0 … c-1."""
-    table = [0] * classes
-    for value in database:
-        table[value] += 1
-    return tuple(table)
+    sizes = Counter(database)
+    return tuple(sizes[value] for value in range(classes))
 
 
 def mean_of(database: Sequence[int]) -> Fraction:
@@ -267,9 +267,7 @@ def mean_of(database: Sequence[int]) -> Fraction:
 
 def median_of(database: Sequence[int]) -> Fraction:
     """Return the exact median: the middle value, or the average of the middle two."""
-    ordered = sorted(database)
-    half = len(ordered) // 2
-    return Fraction(ordered[half] + ordered[~half], 2)
+    return Fraction(statistics.median(map(Fraction, database)))
 
 
 def most_frequent(database: Sequence[int]) -> int:

@@ -298,7 +298,7 @@ def forecast(asked: TableAsked, told: Callable[..., Any] | None = None) -> Forec
     """Say how exact an answer will be and what it will cost; nothing is paid or read."""
     made = _plan(asked, asked.epsilon, told)
     question, left = made.questions[0], made.remaining
-    error = "; ".join(question.errors(made.confidence).values())
+    error = "; ".join(question.errors.values())
     if left is None:
         raise Refused(
             "table budget", f"table {asked.table} is new in this ledger: give it a budget"
@@ -318,7 +318,7 @@ def forecast(asked: TableAsked, told: Callable[..., Any] | None = None) -> Forec
         "left afterwards": shown(left - cost),
     }
     curve = noise_curve(question.parts[0].numbers)
-    return Forecast(error, question.notes(made.confidence), price, cost <= left, curve)
+    return Forecast(error, question.notes, price, cost <= left, curve)
 
 
 def error_at(asked: TableAsked, epsilon: str) -> tuple[float, float, float] | None:
@@ -333,10 +333,10 @@ def error_at(asked: TableAsked, epsilon: str) -> tuple[float, float, float] | No
     except TightropeError:
         return None
     part = made.questions[0].parts[0]
-    usual = part.usual(made.confidence)
+    usual = part.usual
     if usual is None:
         return None
-    return float(made.cost), float(max(part.error(made.confidence))), float(usual)
+    return float(made.cost), float(max(part.error)), float(usual)
 
 
 def noise_curve(mechanism: AnyMechanism, most: int = 81) -> tuple[tuple[float, float], ...]:
