@@ -22,7 +22,7 @@ from tightrope.errors import InputError
 from tightrope.publish import Ledger
 from tightrope.publish.accounts import Charge
 from tightrope.publish.entries import Entry
-from tightrope.publish.ledger import Ticket, check_ledger
+from tightrope.publish.ledger import Ticket
 from tightrope.publish.series import series_entry
 from tightrope.publish.store import Transaction
 
@@ -238,7 +238,7 @@ class World:
 def violations(world: World) -> list[str]:
     """What is wrong in a state: with the ledger, or with what left it."""
     ledger, log = ledger_on(world.store), world.store.log
-    found = list(check_ledger(ledger).reasons)
+    found = list(ledger.verify().reasons)
     count = Counter((entry.kind, *entry.body["reservation"]) for entry in log
                     if "reservation" in entry.body)  # fmt: skip
     if max(count.values(), default=0) > 1:

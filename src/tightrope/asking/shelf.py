@@ -41,12 +41,7 @@ def mechanism_for(draw: Draw, level: Epsilon, told: Told | None = None) -> AnyMe
 
 
 def proved(
-    query: Query,
-    level: Epsilon,
-    told: Told | None = None,
-    *,
-    listed: int = 200,
-    searched: int = 60,
+    query: Query, level: Epsilon, told: Told | None = None, *, listed: int = 200, searched: int = 60
 ) -> Mechanism:
     """Return a mechanism for a question whose privacy is verified, from the shelf or made now.
 

@@ -357,9 +357,48 @@ class Ledger:
         with self.store.reading() as look:
             yield from look.entries()
 
-    def verify(self, anchors: Sequence[tuple[int, str]] = ()) -> LedgerReport:
-        """Check every entry, every balance and the anchors; see :func:`check_ledger`."""
-        return check_ledger(self, anchors)
+    def verify(self, anchors: Sequence[tuple[int, str]] = (), *, most: int = 20) -> LedgerReport:
+        """Check the ledger from its first entry to its last.
+
+        Altered, removed, inserted and reordered entries break the chain of hashes. The state
+        machine is run again: every step must follow from the one before it, every answer must
+        repeat the request and the amounts of its own reservation, no reservation may be charged
+        after it expired. Balances and requests are compared with the stored ones. Entries cut off
+        at the end, together with the balances, leave a ledger that is whole up to there: that is
+        found only with an *anchor*, a position and a hash that were seen earlier. Every receipt
+        holds one.
+
+        Parameters
+        ----------
+        anchors
+            Pairs of a position and a hash that this ledger must contain.
+        most
+            The number of reasons after which the check stops.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> ledger = Ledger.create(f"{folder.name}/ledger.db")
+        >>> ledger.verify().intact, ledger.verify([(2, "0" * 64)]).reasons
+        (True, ('entry 2 is missing: the ledger ends at entry 1, so its end was cut off',))
+        >>> folder.cleanup()
+        """
+        replay = Replay()
+        with self.store.reading() as look:
+            for entry in look.entries():
+                replay.add(entry)
+                if len(replay.reasons) >= most:
+                    break
+            kept = look.state.kept()
+        if not replay.position:
+            replay.reasons.append("the ledger has no entries")
+        if len(replay.reasons) < most:
+            computed = {**replay.state, "head": {"position": replay.position, "hash": replay.hash}}
+            replay.reasons += _differences(computed, kept)[:most]
+            replay.reasons += _missing_anchors(replay.hashes, anchors)
+        accounts = accounts_of(replay.state)
+        return LedgerReport(replay.position, replay.hash, tuple(replay.reasons), accounts)
 
     def __repr__(self) -> str:
         return f"Ledger({self.store.name!r})"
@@ -464,60 +503,10 @@ class LedgerReport:
         return not self.reasons
 
 
-def check_ledger(
-    ledger: Ledger, anchors: Sequence[tuple[int, str]] = (), *, most: int = 20
-) -> LedgerReport:
-    """Check a ledger from its first entry to its last.
-
-    Altered, removed, inserted and reordered entries break the chain of hashes. The state machine
-    is run again: every step must follow from the one before it, every answer must repeat the
-    request and the amounts of its own reservation, no reservation may be charged after it
-    expired. Balances and requests are compared with the stored ones. Entries cut off at the end,
-    together with the balances, leave a ledger that is whole up to there: that is found only with
-    an *anchor*, a position and a hash that were seen earlier. Every receipt holds one.
-
-    Parameters
-    ----------
-    ledger
-        The ledger.
-    anchors
-        Pairs of a position and a hash that this ledger must contain.
-    most
-        The number of reasons after which the check stops.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> ledger = Ledger.create(f"{folder.name}/ledger.db")
-    >>> check_ledger(ledger).intact, check_ledger(ledger, [(2, "0" * 64)]).reasons
-    (True, ('entry 2 is missing: the ledger ends at entry 1, so its end was cut off',))
-    >>> folder.cleanup()
-    """
-    replay = Replay()
-    with ledger.store.reading() as look:
-        for entry in look.entries():
-            replay.add(entry)
-            if len(replay.reasons) >= most:
-                break
-        kept = look.state.kept()
-    if not replay.position:
-        replay.reasons.append("the ledger has no entries")
-    if len(replay.reasons) < most:
-        computed = {**replay.state, "head": {"position": replay.position, "hash": replay.hash}}
-        replay.reasons += _differences(computed, kept)[:most]
-        replay.reasons += _missing_anchors(replay.hashes, anchors)
-    accounts = accounts_of(replay.state)
-    return LedgerReport(replay.position, replay.hash, tuple(replay.reasons), accounts)
-
-
 def _differences(computed: dict[str, Any], stored: dict[str, Any]) -> list[str]:
-    reasons = []
-    for name in sorted({*computed, *stored}):
-        if computed.get(name) != stored.get(name):
-            what = "the end of the ledger" if name == "head" else f"the stored {name}"
-            reasons.append(f"{what} is not what the entries say")
-    return reasons
+    wrong = [name for name in {*computed, *stored} if computed.get(name) != stored.get(name)]
+    told = ["the end of the ledger" if name == "head" else f"the stored {name}" for name in wrong]
+    return sorted(f"{what} is not what the entries say" for what in told)
 
 
 def _missing_anchors(hashes: list[str], anchors: Sequence[tuple[int, str]]) -> list[str]:

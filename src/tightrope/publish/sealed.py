@@ -81,10 +81,7 @@ class SealedQuery:
     """
 
     def __init__(
-        self,
-        source: Source,
-        shape: Shape,
-        declared: tuple[Mapping[str, int], int] | None = None,
+        self, source: Source, shape: Shape, declared: tuple[Mapping[str, int], int] | None = None
     ) -> None:
         from tightrope.publish.sql_writer import compiled, person_columns
 

@@ -31,9 +31,6 @@ from tightrope.errors import InputError, TightropeError
 from tightrope.publish.accounts import SourceIdentity, folded_name
 from tightrope.publish.facts import Column, Table
 
-#: Numbers beyond are missing: up to here no sum of squares of them overflows a double.
-LARGEST = "1e100"
-
 
 class Source:
     """One table at one place.
@@ -66,8 +63,11 @@ class Source:
         Whether the place holds one table, which is called like it.
     quote
         What stands around names.
-    words, nan, bytes_of
-        The type of texts, how "not a number" is written as one, and how texts become bytes.
+    cells
+        For each declared type, where need be "from" a kind of type at the source, the SQL of a
+        value of the declared type that no row can make fail. Numbers beyond 1e100 are missing: up
+        to there no sum of squares of them overflows a double. A cast to whole numbers rounds or
+        cuts, and 17.5 is missing.
     parts
         The name of the table at the source: itself, behind its schema and catalogue if need be.
     path, inside
@@ -86,9 +86,19 @@ class Source:
     wide: ClassVar[str | None] = None
     is_one: ClassVar[bool] = False
     quote: ClassVar[str] = '"'
-    words: ClassVar[str] = "VARCHAR"
-    nan: ClassVar[str] = "'nan'"
-    bytes_of: ClassVar[str] = "encode({})"
+    cells: ClassVar[dict[str, str]] = {
+        # Not a number is greater than every number in DuckDB and Spark.
+        "number": "CASE WHEN TRY_CAST({raw} AS DOUBLE) BETWEEN -1e100 AND 1e100 "
+        "THEN TRY_CAST({raw} AS DOUBLE) END",
+        "integer": "CASE WHEN TRY_CAST({raw} AS BIGINT) = TRY_CAST({raw} AS DOUBLE) "
+        "THEN TRY_CAST({raw} AS BIGINT) END",
+        "integer from integer": "TRY_CAST({raw} AS BIGINT)",
+        "boolean": "TRY_CAST({raw} AS BOOLEAN)",
+        "date": "TRY_CAST({raw} AS DATE)",
+        "text": "encode(CAST({raw} AS VARCHAR))",
+        "text from number": "encode(NULLIF(CAST({raw} AS VARCHAR), 'nan'))",
+        "text from BLOB": "{raw}",
+    }
 
     path = inside = ""
     connection: Any = None
@@ -167,21 +177,9 @@ class Source:
         found
             Its type at the source.
         """
-        raw = self.name(column.name)
-        if column.type == "number":
-            # Not a number is greater than every number in DuckDB and Spark.
-            value = f"TRY_CAST({raw} AS DOUBLE)"
-            return f"CASE WHEN {value} BETWEEN -{LARGEST} AND {LARGEST} THEN {value} END"
-        if column.type == "text":
-            words = f"CAST({raw} AS {self.words})"
-            words = f"NULLIF({words}, {self.nan})" if family(found) == "number" else words
-            return raw if found == "BLOB" else self.bytes_of.format(words)
-        kind = {"integer": "BIGINT", "boolean": "BOOLEAN", "date": "DATE"}[column.type]
-        value = f"TRY_CAST({raw} AS {kind})"
-        if column.type == "integer" and family(found) != "integer":
-            # A cast rounds or cuts: 17.5 is no whole number, and so is missing.
-            return f"CASE WHEN {value} = TRY_CAST({raw} AS DOUBLE) THEN {value} END"
-        return value
+        special = f"{column.type} from {family(found) or found}"
+        cell = self.cells.get(special) or self.cells[column.type]
+        return cell.format(raw=self.name(column.name))
 
     def text(self, value: str) -> str:
         """Return a constant to compare texts with."""
@@ -288,13 +286,11 @@ def source_class(data: Any) -> type[Source]:
     if isinstance(data, str | Path):
         text = str(data).lower()
         scheme, colon, _ = text.partition(":")
-        for kind in Source.registered:
-            if colon and scheme in kind.schemes:
-                return kind
-        for kind in Source.registered:
-            if kind.endings and text.endswith(kind.endings):
-                return kind
-        raise InputError(f"data must be {known_addresses()}; got {shown_address(data)}")
+        by_scheme = [kind for kind in Source.registered if colon and scheme in kind.schemes]
+        by_ending = [kind for kind in Source.registered if text.endswith(kind.endings)]
+        if not (by_scheme or by_ending):
+            raise InputError(f"data must be {known_addresses()}; got {shown_address(data)}")
+        return (by_scheme or by_ending)[0]
     for kind in Source.registered:
         if kind.holds(data):
             return kind
@@ -602,27 +598,23 @@ def _cast(values: Any, wanted: str) -> Any:
     kind, check = values.type, pa.types
     if check.is_dictionary(kind):
         values, kind = values.cast(kind.value_type), kind.value_type
-    whole, part = check.is_integer(kind), check.is_floating(kind)
-    if wanted == "integer" and whole:
-        if check.is_uint64(kind):
-            small = pc.less_equal(values, pa.scalar(2**63 - 1, pa.uint64()))
-            values = pc.if_else(small, values, None)
-        return values.cast(pa.int64())
-    if wanted == "number" and (whole or part or check.is_decimal(kind)):
-        return values.cast(pa.float64(), safe=False)
-    if wanted == "text" and (check.is_string(kind) or check.is_large_string(kind)):
-        # Without a look at the bytes: they need not be UTF-8.
-        return values.cast(pa.binary() if check.is_string(kind) else pa.large_binary()).cast(
-            pa.large_binary()
-        )
-    if wanted == "text" and (whole or check.is_binary(kind) or check.is_large_binary(kind)):
-        values = values.cast(pa.string()) if whole else values
-        return values.cast(pa.large_binary())
-    if (wanted == "boolean" and check.is_boolean(kind)) or (
-        wanted == "date" and check.is_date(kind)
-    ):
-        return values.cast(_arrow_type(wanted))
-    return None
+    fitting = {
+        "integer": "integer",
+        "number": "integer floating decimal",
+        "text": "integer string large_string binary large_binary",
+        "boolean": "boolean",
+        "date": "date",
+    }
+    if not any(getattr(check, f"is_{word}")(kind) for word in fitting[wanted].split()):
+        return None
+    if wanted == "integer" and check.is_uint64(kind):
+        small = pc.less_equal(values, pa.scalar(2**63 - 1, pa.uint64()))
+        values = pc.if_else(small, values, None)
+    if wanted == "text" and check.is_integer(kind):
+        values = values.cast(pa.string())
+    if check.is_string(values.type):  # without a look at the bytes: they need not be UTF-8
+        values = values.cast(pa.binary())
+    return values.cast(_arrow_type(wanted), safe=wanted != "number")
 
 
 def typed(value: Any, wanted: str) -> Any:
@@ -720,6 +712,21 @@ class SQLite(Source):
     dialect = "sqlite"
     backend = "sqlite"
     wide = "REAL"
+    cells: ClassVar = {
+        "integer": "CASE typeof({raw}) WHEN 'integer' THEN {raw} WHEN 'real' THEN CASE WHEN {raw} "
+        "BETWEEN -9e18 AND 9e18 AND {raw} = ROUND({raw}) THEN CAST({raw} AS INTEGER) END "
+        "WHEN 'text' THEN CASE WHEN CAST(CAST({raw} AS INTEGER) AS TEXT) = {raw} THEN "
+        "CAST({raw} AS INTEGER) END END",
+        "number": "CASE WHEN typeof({raw}) IN ('integer', 'real') OR (typeof({raw}) = 'text' AND "
+        "{raw} GLOB '*[0-9]*' AND NOT {raw} GLOB '*[^0-9.eE+-]*') THEN CASE WHEN "
+        "CAST({raw} AS REAL) BETWEEN -1e100 AND 1e100 THEN CAST({raw} AS REAL) END END",
+        "boolean": "CASE LOWER({raw}) WHEN '1' THEN 1 WHEN 'true' THEN 1 WHEN '0' THEN 0 "
+        "WHEN 'false' THEN 0 END",
+        # Other texts are times to SQLite too: 'now' is one.
+        "date": "CASE WHEN {raw} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' "
+        "THEN date(substr({raw}, 1, 10)) END",
+        "text": "CAST({raw} AS BLOB)",
+    }
 
     def connect(self) -> None:
         import sqlite3
@@ -739,34 +746,6 @@ class SQLite(Source):
             raise self.no_table()
         return {row[0]: "" for row in found}
 
-    def cell(self, column: Column, found: str) -> str:
-        raw = self.name(column.name)
-        if column.type == "integer":
-            return (
-                f"CASE typeof({raw}) WHEN 'integer' THEN {raw} "
-                f"WHEN 'real' THEN CASE WHEN {raw} BETWEEN -9e18 AND 9e18 "
-                f"AND {raw} = ROUND({raw}) THEN CAST({raw} AS INTEGER) END "
-                f"WHEN 'text' THEN CASE WHEN CAST(CAST({raw} AS INTEGER) AS TEXT) = {raw} THEN "
-                f"CAST({raw} AS INTEGER) END END"
-            )
-        if column.type == "number":
-            plain = f"{raw} GLOB '*[0-9]*' AND NOT {raw} GLOB '*[^0-9.eE+-]*'"
-            value = (
-                f"CASE WHEN typeof({raw}) IN ('integer', 'real') OR (typeof({raw}) = 'text' AND "
-                f"{plain}) THEN CAST({raw} AS REAL) END"
-            )
-            return f"CASE WHEN {value} BETWEEN -{LARGEST} AND {LARGEST} THEN {value} END"
-        if column.type == "boolean":
-            return (
-                f"CASE LOWER({raw}) WHEN '1' THEN 1 WHEN 'true' THEN 1 WHEN '0' THEN 0 "
-                "WHEN 'false' THEN 0 END"
-            )
-        if column.type == "date":
-            # Other texts are times to SQLite too: 'now' is one.
-            shape = "-".join(("[0-9]" * 4, "[0-9]" * 2, "[0-9]" * 2))
-            return f"CASE WHEN {raw} GLOB '{shape}*' THEN date(substr({raw}, 1, 10)) END"
-        return f"CAST({raw} AS BLOB)"
-
     def day(self, day: str) -> str:
         return f"'{day}'"
 
@@ -778,6 +757,19 @@ class PostgreSQL(Source):
     schemes = ("postgresql", "postgres")
     dialect = "postgres"
     backend = "postgres"
+    cells: ClassVar = {
+        "integer": "{raw}::bigint",
+        "integer from number": "CASE WHEN abs({raw}) < 9e18 AND {raw} = floor({raw}) "
+        "THEN {raw}::bigint END",
+        "number": "{raw}::double precision",
+        # A numeric beyond the doubles, either way, would end the query.
+        "number from number": "CASE WHEN abs({raw}) < 1e-100 THEN 0 WHEN abs({raw}) <= 1e100 "
+        "THEN {raw}::double precision END",
+        "boolean": "{raw}::boolean",
+        "date": "{raw}::date",
+        "text": '{raw}::text COLLATE "C"',
+        "text from number": "NULLIF({raw}::text, 'NaN') COLLATE \"C\"",
+    }
 
     def connect(self) -> None:
         if isinstance(self.data, str | Path):
@@ -875,23 +867,6 @@ class PostgreSQL(Source):
         except psycopg.Error:
             raise InputError(f"{self.shown} cannot run this question, whatever its rows") from None
 
-    def cell(self, column: Column, found: str) -> str:
-        raw = self.name(column.name)
-        if column.type == "text" and family(found) == "number":
-            return f"NULLIF({raw}::text, 'NaN') COLLATE \"C\""
-        if family(found) == "number" and column.type == "integer":
-            whole = f"abs({raw}) < 9e18 AND {raw} = floor({raw})"
-            return f"CASE WHEN {whole} THEN {raw}::bigint END"
-        if family(found) == "number":
-            # A numeric beyond the doubles, either way, would end the query.
-            size = f"abs({raw})"
-            return (
-                f"CASE WHEN {size} < 1e-100 THEN 0 WHEN {size} <= {LARGEST} THEN "
-                f"{raw}::double precision END"
-            )
-        kind = {"integer": "bigint", "number": "double precision", "text": 'text COLLATE "C"'}
-        return f"{raw}::{kind.get(column.type, column.type)}"
-
     def text(self, value: str) -> str:
         return _string(value)
 
@@ -905,7 +880,10 @@ class Spark(Source):
     backend = "pyspark"
     wide = "DECIMAL(38, 0)"
     quote = "`"
-    words, nan, bytes_of = "STRING", "'NaN'", "CAST({} AS BINARY)"
+    cells: ClassVar = Source.cells | {
+        "text": "CAST(CAST({raw} AS STRING) AS BINARY)",
+        "text from number": "CAST(NULLIF(CAST({raw} AS STRING), 'NaN') AS BINARY)",
+    }
     is_own = False
 
     @classmethod

@@ -142,7 +142,7 @@ class _Reader:
         self.wheres: list[Any] = []
 
     def shapes(self, select: Any, declared: bool) -> list[Shape]:
-
+        """Return what it asks."""
         select = _without_winner_layers(select)
         table = self._table(select)
         reader = ConditionReader(table, self.aliases)
@@ -184,11 +184,12 @@ class _Reader:
         if isinstance(source, exp.Subquery):
             self.aliases.add(source.alias)
             inner = source.this
-            if not isinstance(inner, exp.Select) or _parts(inner) & {"group", "order", "limit"}:
+            is_plain = isinstance(inner, exp.Select) and not (
+                _parts(inner) & {"group", "order", "limit"}
+                or [x for x in inner.expressions if not isinstance(x, exp.Star | exp.Column)]
+            )
+            if not is_plain:
                 raise InputError("a subquery may only choose rows of the one table")
-            for node in inner.expressions:
-                if not isinstance(node, exp.Star | exp.Column):
-                    raise InputError("a subquery may only choose rows of the one table")
             return self._table(inner)
         if not isinstance(source, exp.Table) or not isinstance(source.this, exp.Identifier):
             raise InputError(

@@ -126,11 +126,7 @@ class Store:
         """Run work in a transaction of its own, alone, and make it last."""
         for attempt in range(attempts):
             try:
-                with (
-                    self._translated(),
-                    self._engine.connect() as connection,
-                    connection.begin(),
-                ):
+                with self._translated(), self._engine.connect() as connection, connection.begin():
                     if connection.dialect.name == "postgresql":
                         # Under READ COMMITTED each statement sees what was committed before it:
                         # after the lock is granted, that is everything. A lock by number, the
