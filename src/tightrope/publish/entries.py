@@ -32,6 +32,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping, MutableMapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from fractions import Fraction
@@ -103,12 +104,10 @@ def read_json(text: str) -> Any:
     """
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for name, value in pairs:
-            if name in found:
-                raise InputError(f"this JSON says {name[:60]!r} twice")
-            found[name] = value
-        return found
+        twice = [name for name, many in Counter(name for name, _ in pairs).items() if many > 1]
+        if twice:
+            raise InputError(f"this JSON says {twice[0][:60]!r} twice")
+        return dict(pairs)
 
     def refused(word: str) -> Any:
         raise InputError(f"this JSON holds {word}, which is no number")
@@ -151,19 +150,22 @@ def read_record(kind: Any, data: Any) -> Any:
     if isinstance(kind, type) and is_dataclass(kind):
         types = _types(kind)
         return kind(**{name: read_record(types[name], value) for name, value in data.items()})
+    if isinstance(kind, dict):
+        return {name: read_record(one, data[name]) for name, one in kind.items()}
     if kind is Fraction:
         return read_amount(data)
-    inner: Any = get_args(kind)
-    if get_origin(kind) is UnionType:  # a record or nothing
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is UnionType:  # a record or nothing
         return None if data is None else read_record(inner[0], data)
-    if get_origin(kind) is Mapping:
+    if origin is Mapping:
         return {name: read_record(inner[1], value) for name, value in data.items()}
-    if get_origin(kind) is tuple:
-        return tuple(read_record(inner[0], value) for value in data)
+    if origin is tuple and isinstance(data, list):
+        kinds = inner[:1] * len(data) if inner[-1] is ... else inner
+        return tuple(read_record(one, value) for one, value in zip(kinds, data, strict=True))
     if kind is SourceIdentity:
-        return SourceIdentity(read_record(str, name) for name in data)
-    if type(data) is not kind:
-        raise InputError(f"{data!r:.40} is no {kind.__name__}")
+        return SourceIdentity(read_record(tuple[str, ...], data))
+    if kind is not Any and type(data) is not kind:
+        raise InputError(f"{data!r:.40} is no {getattr(kind, '__name__', 'list')}")
     return data
 
 
@@ -217,15 +219,6 @@ class Entry:
         """Return the entry as one JSON object, as it is exported."""
         return {**vars(self), "body": dict(self.body)}
 
-    @classmethod
-    def from_dict(cls, data: Any) -> Entry:
-        """Read an entry as it is exported; its hash is not yet checked."""
-        if not isinstance(data, dict) or set(data) != set(cls.__dataclass_fields__):
-            raise InputError("an entry holds position, previous, time, body and hash, nothing else")
-        if not isinstance(data["position"], int) or not isinstance(data["body"], dict):
-            raise InputError("an entry has a whole number as position and an object as body")
-        return cls(**data)
-
 
 def _hash(position: int, previous: str, time: str, body: Mapping[str, Any]) -> str:
     return digest({"position": position, "previous": previous, "time": time, "body": dict(body)})
@@ -275,35 +268,28 @@ def is_sound(name: str, value: Any) -> bool:
     (True, False)
     """
     try:
-        match name.partition(":")[0]:
-            case "account":
-                account = read_record(Account, value)
-                return plain(account) == value and name == _account_place(account.name)
-            case "request":
-                place, number = value["reservation"]
-                charges = plain(read_record(tuple[Charge, ...], value["charges"]))
-                texts = (value["phase"], value["request"], number)
-                return (
-                    charges == value["charges"]
-                    and all(isinstance(text, str) for text in texts)
-                    and _is_position(place)
-                    and _is_position(value["entry"])
-                )
-            case "source":
-                return isinstance(value["account"], str | None)
-            case "open":
-                return all(isinstance(end, str) for end in value.values())
-            case "head":
-                return _is_position(value["position"]) and isinstance(value["hash"], str)
-            case "ledger":
-                return isinstance(value["id"], str) and isinstance(value["version"], int)
+        found = read_record(_FORMS[name.partition(":")[0]], value)
     except (InputError, LookupError, TypeError, ValueError, AttributeError):
-        pass
-    return False
+        return False
+    is_there = not isinstance(found, Account) or name == _account_place(found.name)
+    return bool(plain(found) == value and is_there)
 
 
-def _is_position(value: Any) -> bool:
-    return isinstance(value, int) and 0 < value < 2**63
+#: What the state holds, by the first word of its names.
+_FORMS: dict[str, Any] = {
+    "account": Account,
+    "request": {
+        "phase": str,
+        "request": str,
+        "charges": tuple[Charge, ...],
+        "reservation": tuple[int, str],
+        "entry": int,
+    },
+    "source": {"account": str | None},
+    "open": Mapping[str, str],
+    "head": {"position": int, "hash": str},
+    "ledger": {"id": str, "version": int},
+}
 
 
 def request_digest(request: Mapping[str, Any], charges: Any) -> str:

@@ -26,7 +26,7 @@ from typing import Any
 
 from tightrope.errors import CheckFailed, InputError
 from tightrope.files import read_text, write_text
-from tightrope.publish.entries import Entry, canonical, read_json
+from tightrope.publish.entries import Entry, canonical, read_json, read_record
 
 #: What a receipt says it is.
 FORMAT, VERSION = "tightrope-receipt", 1
@@ -222,7 +222,8 @@ def _is_entry(data: Mapping[str, Any]) -> bool:
     body = {name: value for name, value in data.items() if name not in apart}
     place = {word: data[word] for word in _PLACE if word != "ledger"}
     try:
-        return Entry.from_dict({**place, "body": {**body, "kind": "answer"}}).is_whole
+        entry: Entry = read_record(Entry, {**place, "body": {**body, "kind": "answer"}})
+        return entry.is_whole
     except (InputError, TypeError, ValueError):
         return False
 

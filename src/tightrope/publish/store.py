@@ -250,7 +250,8 @@ class Transaction:
     def entry(self, position: int) -> Entry:
         """Return the entry at a position, if its hash is right."""
         query = self._entries.select().where(self._entries.c.position == position)
-        row = self.connection.execute(query).first()
+        is_one = 0 < position < 2**63  # other numbers are no keys of a database
+        row = self.connection.execute(query).first() if is_one else None
         if row is None:
             raise LedgerError(f"{self.name}: entry {position} is missing: {_LOOK}")
         found = _entry(row)

@@ -312,7 +312,7 @@ def test_a_whole_chain_replays():
     replay = replayed(entries)
     assert replay.reasons == []
     assert account_of(replay.state, TABLE).remaining == Fraction(1, 2)
-    assert [Entry.from_dict(entry.as_dict()) for entry in entries] == entries
+    assert [read_record(Entry, entry.as_dict()) for entry in entries] == entries
 
 
 @pytest.mark.parametrize(
@@ -413,16 +413,16 @@ def test_a_refused_entry_leaves_the_state():
 @given(place=st.integers(0, 3), data=st.data())
 def test_any_edit_of_an_entry_is_found(place, data):
     entries = chain(*CHARGED)
-    plain = entries[place].as_dict()
+    held = entries[place].as_dict()
     field = data.draw(st.sampled_from(["position", "previous", "time", "body", "hash"]))
     changed = {
-        "position": plain["position"] + 1,
-        "previous": plain["previous"][::-1] + "0",
-        "time": plain["time"].replace("Z", "+"),
-        "body": {**plain["body"], "note": "new"},
+        "position": held["position"] + 1,
+        "previous": held["previous"][::-1] + "0",
+        "time": held["time"].replace("Z", "+"),
+        "body": {**held["body"], "note": "new"},
         "hash": "0" * 64,
     }[field]
-    entries[place] = Entry.from_dict({**plain, field: changed})
+    entries[place] = read_record(Entry, {**held, field: changed})
     assert replayed(entries).reasons
 
 
