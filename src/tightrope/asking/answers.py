@@ -287,38 +287,41 @@ def estimates(
 def _in_steps(
     shape: Shape, mechanisms: Sequence[AnyMechanism], answer: Any, level: Fraction
 ) -> dict[tuple[Any, ...], tuple[Estimate, ...]]:
-    made = mechanisms[0]
+    made, names = mechanisms[0], list(shape.cells)
     if shape.kind is Kind.FOUND:
-        return {(name,): (_each(mechanisms[1], output, level)[0],) for name, output in answer}
-    if isinstance(made, ScoreMechanism):
-        if shape.kind is Kind.MOST:
-            note, drawn = str(score_error(made, level)), answer[0] if shape.keys else [answer]
-            return {
-                name: (Estimate(shape.groups[value], note=note),)
-                for name, value in zip(shape.cells, drawn, strict=True)
-            }
-        pairs = [sorted(pair) for pair in zip(*answer, strict=True)]
-        return {
-            name: (Estimate(whole(Fraction(low + high, 2)), low, high),)
-            for name, (low, high) in zip(shape.cells, pairs, strict=True)
-        }
-    if shape.kind is Kind.MODULO:
-        return {(): (Estimate(answer),)}
-    if shape.kind is Kind.COUNTS:
-        return {(): tuple(_each(made, answer, level))}
-    if shape.kind is Kind.COUNT:
-        found = [(one,) for one in _each(made, answer, level)]
-        return dict(zip(_names(shape), found, strict=True))
-    offset, shows = shape.draws[0].offset, shape.shows if shape.kind is Kind.MEAN else (Kind.SUM,)
-    if not (shape.kind is Kind.MEAN and shape.is_divided):
-        drawn = answer[0] if shape.axes else [answer]
-        scales = [
-            Fraction(1, shape.table.needed_population()) if k is Kind.MEAN else 1 for k in shows
+        names = [(name,) for name, _ in answer]
+        told = [tuple(_each(mechanisms[1], output, level)) for _, output in answer]
+    elif shape.kind is Kind.MOST and isinstance(made, ScoreMechanism):
+        note, drawn = str(score_error(made, level)), answer[0] if shape.keys else [answer]
+        told = [(Estimate(shape.groups[value], note=note),) for value in drawn]
+    elif shape.kind is Kind.QUANTILE:
+        pairs = (sorted(pair) for pair in zip(*answer, strict=True))
+        told = [(Estimate(whole(Fraction(low + high, 2)), low, high),) for low, high in pairs]
+    elif shape.kind is Kind.MODULO:
+        told = [(Estimate(answer),)]
+    elif shape.kind is Kind.COUNTS:
+        told = [tuple(_each(made, answer, level))]
+    elif shape.kind is Kind.COUNT:
+        names, told = _names(shape), [(one,) for one in _each(made, answer, level)]
+    elif shape.kind is Kind.MEAN and shape.is_divided:
+        names, told = _names(shape), _quotients(shape, mechanisms, answer, level)
+    else:
+        offset, people = shape.draws[0].offset, shape.table.needed_population()
+        shows = shape.shows if shape.kind is Kind.MEAN else (Kind.SUM,)
+        scales = [Fraction(1, people) if kind is Kind.MEAN else 1 for kind in shows]
+        found = [
+            _each(made, output, level)[0] for output in (answer[0] if shape.axes else [answer])
         ]
-        return {
-            name: tuple(_scaled(_each(made, output, level)[0], offset, scale) for scale in scales)
-            for name, output in zip(shape.cells, drawn, strict=True)
-        }
+        told = [tuple(_scaled(one, offset, scale) for scale in scales) for one in found]
+    # Everybody else has a count only: without one, no line.
+    return dict(zip(names[: len(told)], told, strict=True))
+
+
+def _quotients(
+    shape: Shape, mechanisms: Sequence[AnyMechanism], answer: Any, level: Fraction
+) -> list[tuple[Estimate, ...]]:
+    """Return the numbers that a sum and a count are drawn for: means, sums and counts."""
+    made, offset, shows = mechanisms[0], shape.draws[0].offset, shape.shows
     # Both the sum and the count are in their intervals with the level, by Bonferroni.
     each = 1 - (1 - level) / 2
     sums = [_scaled(_each(made, y, each)[0], offset, 1) for y in answer[0]]
@@ -339,8 +342,7 @@ def _in_steps(
                 yield _whole_sum(shape, sums[place], counts[place])
 
     has_count = set(shows) - {Kind.SUM, Kind.MEAN}
-    names = _names(shape)[: None if has_count else len(sums)]
-    return {name: tuple(numbers(place)) for place, name in enumerate(names)}
+    return [tuple(numbers(place)) for place in range(len(counts) if has_count else len(sums))]
 
 
 def _names(shape: Shape) -> list[tuple[Any, ...]]:

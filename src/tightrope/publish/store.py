@@ -399,23 +399,20 @@ def read_address(text: str) -> tuple[Any, Path | None]:
 
 def _advice(text: str) -> str:
     """Say what a driver's error means for the ledger, and what to do."""
-    for sign, meaning in _MEANINGS:
-        if sign in text.lower():
+    for signs, meaning in _MEANINGS.items():
+        if any(sign in text.lower() for sign in signs.split("|")):
             return f"{meaning} ({text})"
     return f"the ledger could not be used ({text})"
 
 
-_MEANINGS = (
-    ("readonly", "the ledger is read-only: nothing was charged and nothing was released"),
-    ("read-only", "the ledger is read-only: nothing was charged and nothing was released"),
-    ("disk is full", "the disk is full: this step was not written; make room and ask again"),
-    ("disk i/o error", "the disk refused: this step was not written; ask again with the same key"),
-    ("no space left", "the disk is full: this step was not written; make room and ask again"),
-    ("locked", f"other writers held the ledger for {PATIENCE} seconds: ask again"),
-    ("lock timeout", f"other writers held the ledger for {PATIENCE} seconds: ask again"),
-    ("not a database", "this file is not a ledger"),
-    ("malformed", "the database file is damaged: restore it from a copy"),
-    ("unable to open", "the ledger cannot be opened"),
-    ("connect", "the server is not there or went away: ask again with the same key"),
-    ("terminat", "the server is not there or went away: ask again with the same key"),
-)
+_MEANINGS = {
+    "readonly|read-only": "the ledger is read-only: nothing was charged and nothing was released",
+    "disk is full|no space left": "the disk is full: this step was not written; make room and ask "
+    "again",
+    "disk i/o error": "the disk refused: this step was not written; ask again with the same key",
+    "locked|lock timeout": f"other writers held the ledger for {PATIENCE} seconds: ask again",
+    "not a database": "this file is not a ledger",
+    "malformed": "the database file is damaged: restore it from a copy",
+    "unable to open": "the ledger cannot be opened",
+    "connect|terminat": "the server is not there or went away: ask again with the same key",
+}
