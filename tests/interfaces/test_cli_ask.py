@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import tightrope as tr
+from tightrope.asking import plan
 from tightrope.errors import InputError
 from tightrope.publish import Ledger, verify_receipt
 
@@ -224,6 +225,18 @@ def test_words_that_help(run, monkeypatch):
     refused = run("ask", COUNT, "--epsilon", "1")
     assert refused.code == 2
     assert "pip install 'tightrope[data]'" in refused.err
+
+
+def test_the_answer_is_sorted_after_the_draw(run):
+    sql = "select sex, count(*) as n from people group by sex"
+    whole = run("ask", sql, "--epsilon", "1", "--key", "k", "--json").data
+    first = max(whole["rows"], key=lambda row: row["n"]["value"])
+    again = run("ask", f"{sql} order by n desc limit 1", "--epsilon", "1", "--key", "k", "--json")
+    (shown,) = again.data["rows"]
+    assert (shown["sex"], shown["n"]["value"]) == (first["sex"], first["n"]["value"])
+    assert again.data["fresh"] is False
+    ((part,),) = (one.parts for one in plan([f"{sql} limit 1"], epsilon=1).questions)
+    assert part.confidence == 1 - Fraction(1, 20) / part.shape.answered > Fraction(19, 20)
 
 
 def test_without_facts(run):

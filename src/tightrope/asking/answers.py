@@ -403,3 +403,27 @@ def joined(
                      for one in part.get(name, none)))
         for name in names
     )  # fmt: skip
+
+
+def arranged(rows: Iterable[Any], shape: Shape, titles: Sequence[str]) -> tuple[Any, ...]:
+    """Sort the lines of an answer, names as they were declared, and keep the first ones.
+
+    >>> from tightrope.publish.facts import Table
+    >>> rows = [((), (Estimate(3),)), ((), (Estimate("–"),)), ((), (Estimate(7),))]
+    >>> shape = Shape(Kind.COUNT, Table("people", 9), order=(("n", True),), limit=2)
+    >>> [told[0].value for _, told in arranged(rows, shape, ["n"])]
+    [7, 3]
+    """
+    found = list(rows)
+    for title, falling in reversed(shape.order):
+        if title in shape.keys:
+            at = shape.keys.index(title)
+            names = list(dict.fromkeys(row[0][at] for row in rows))
+            found = sorted(found, key=lambda row: names.index(row[0][at]), reverse=falling)
+        else:
+            at = titles.index(title)
+            numbers = [row for row in found if row[1][at].value != "–"]
+            found = sorted(numbers, key=lambda row: row[1][at].value, reverse=falling) + [
+                row for row in found if row[1][at].value == "–"
+            ]
+    return tuple(found[: shape.limit])

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tightrope.accounting.curves import delta_of
-from tightrope.asking.answers import Answer, estimates, joined, told_noise
+from tightrope.asking.answers import Answer, arranged, estimates, joined, told_noise
 from tightrope.asking.shelf import Told, mechanism_for
 from tightrope.certify import Mechanism, ScoreMechanism
 from tightrope.epsilon import Epsilon
@@ -400,7 +400,8 @@ def plan(
     questions = []
     for one, found, mine, share in zip(asked, read, shapes, levels, strict=True):
         each = share.scaled(Fraction(1, len(mine)))
-        sure = _each(mine, level) if simultaneous else level
+        # Of groups that are chosen by their numbers, the intervals of all must hold at once.
+        sure = _each(mine, level) if simultaneous or mine[0].limit is not None else level
         parts = tuple(_part(shape, each, sure, progress) for shape in mine)
         titles = tuple(title for shape in found for title in shape.titles)
         questions.append(Question(one, share, parts, titles))
@@ -450,12 +451,13 @@ def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
 def _answer(question: Question, releases: tuple[Release, ...], made: Plan) -> Answer:
     pairs = zip(question.parts, releases, strict=True)
     told = joined([estimates(p.shape, p.mechanisms, one, p.confidence) for p, one in pairs])
+    rows = [(name, tuple(row[k] for k in question.order)) for name, row in told]
     return Answer(
         keys=question.parts[0].shape.keys,
         titles=question.titles,
         usual=question.usual,
         certified=question.certified,
-        rows=tuple((name, tuple(row[k] for k in question.order)) for name, row in told),
+        rows=arranged(rows, question.parts[0].shape, question.titles),
         confidence=made.confidence,
         simultaneous=made.simultaneous,
         epsilon=str(question.epsilon),

@@ -179,6 +179,9 @@ class Shape:
         For a mean whose draws also give a sum or a count: what is shown under each title.
     delta
         For groups that nobody declared: the δ of all of them together.
+    order, limit
+        By which titles the lines of the answer are sorted when it is shown (and whether falling),
+        and how many are shown: what is done to published numbers costs nothing.
     ends
         For a quantile of which both ends of an interval are drawn: the rows that are added at
         the lowest value for the lower one, and at the highest for the upper one.
@@ -211,6 +214,8 @@ class Shape:
     shows: tuple[Kind, ...] = (Kind.MEAN,)
     delta: Fraction = Fraction(0)
     ends: tuple[int, int] | None = None
+    order: tuple[tuple[str, bool], ...] = ()
+    limit: int | None = None
 
     @property
     def rows_per_person(self) -> int:

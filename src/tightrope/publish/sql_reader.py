@@ -43,6 +43,11 @@ def read_shape(sql: Any, facts: Facts, dialect: str = "duckdb", *, declared: boo
     'count(100)'
     """
     first, *more = read_shapes(sql, facts, dialect, declared=declared)
+    if first.order or first.limit is not None:
+        raise InputError(
+            "a release has all groups, in the declared order: leave ORDER BY and LIMIT out, or ask "
+            "with 'tightrope ask', which sorts what is published"
+        )
     if more:
         raise InputError(
             f"this SQL asks {len(more) + 1} questions ({', '.join(first.titles)}, "
@@ -150,17 +155,17 @@ class _Reader:
         targets = list(select.expressions)
         axes, rest = self._axes(select, targets, reader)
         unknown = [axis.column for axis in axes if axis.column is not None]
+        asks_for_most = axes and not rest and self._asks_for_most(select, axes, reader)
+        shown = {} if asks_for_most else self._arrangement(select, targets, axes)
         if unknown:
             found: list[dict[str, Any]] = self._asked(rest, reader, declared) if rest else []
             plain = len(axes) == len(found) == 1 and found[0]["kind"] is Kind.COUNT
             if not plain or found[0].get("people"):
                 raise InputError(needs_values(unknown[0], table))
-            self._check_order(select, targets, axes)
             found[0] |= {"kind": Kind.FOUND, "column": unknown[0]}
-        elif axes and not rest and self._asks_for_most(select, axes, reader):
+        elif asks_for_most:
             found = [{"kind": Kind.MOST, "axes": axes[:1], "titles": (axes[0].title,)}]
         else:
-            self._check_order(select, targets, axes)
             found = self._asked(rest, reader, declared)
             for one in found:
                 one["axes"] = (*axes, *one.get("axes", ()))
@@ -169,6 +174,7 @@ class _Reader:
                 table=table,
                 where=all_of([where, one.pop("condition", None)]),
                 used=tuple(reader.used),
+                **shown,
                 **one,
             )
             for one in found
@@ -234,18 +240,22 @@ class _Reader:
         rest = [node for node in targets if not any(node is one for one in named)]
         return tuple(read_axis(node, reader) for node in named), rest
 
-    def _check_order(self, select: Any, targets: list[Any], axes: Sequence[Axis]) -> None:
-        """Refuse an order that the answer does not have already: groups come as declared."""
-        if select.args.get("limit"):
-            raise InputError(f"LIMIT chooses by the answer; known are: {KNOWN}")
-        order = select.args.get("order")
+    def _arrangement(self, select: Any, targets: list[Any], axes: Sequence[Axis]) -> dict[str, Any]:
+        """Return how the lines of the answer are sorted, and how many of them are shown."""
+        order, limit = select.args.get("order"), select.args.get("limit")
+        found = []
         for term in [] if order is None else order.expressions:
-            title = _title(_numbered(term.this, targets))
-            if term.args.get("desc") or title not in [axis.title for axis in axes]:
-                raise InputError(
-                    "ORDER BY takes what is grouped by: the answer has the groups in the declared "
-                    "order"
-                )
+            node = _numbered(term.this, targets)
+            is_named = (t for t in targets if _title(t) == _title(node) or _unaliased(t) == node)
+            target = next(is_named, None)
+            if target is None:
+                raise InputError(f"ORDER BY takes what SELECT names, got {_shown(node)}")
+            found.append((_title(target), bool(term.args.get("desc"))))
+        if limit is not None and not getattr(limit.expression, "is_int", False):
+            raise InputError(f"LIMIT takes a whole number, got {_shown(limit.expression)}")
+        if found == [(axis.title, False) for axis in axes][: len(found)]:
+            found = []  # the declared order, which the answer has
+        return {"order": tuple(found), "limit": limit and int(limit.expression.this)}
 
     def _asks_for_most(self, select: Any, axes: Sequence[Axis], reader: ConditionReader) -> bool:
         limit, order = select.args.get("limit"), select.args.get("order")

@@ -280,3 +280,26 @@ def test_names_are_quoted_in_the_dialect():
 def test_a_property_that_is_not_listed_is_refused(sql):
     with pytest.raises(InputError):
         read_shapes(sql, FACTS)
+
+
+@pytest.mark.parametrize(
+    ("end", "order", "limit"),
+    [
+        ("order by count(*) desc limit 3", (("n", True),), 3),
+        ("order by 2, region", (("n", False), ("region", False)), None),
+        ("order by n desc", (("n", True),), None),
+        ("limit 1", (), 1),
+    ],
+)
+def test_published_numbers_may_be_sorted(end, order, limit):
+    sql = f"select region, count(*) as n from people group by region {end}"
+    (shape,) = read_shapes(sql, FACTS)
+    assert (shape.order, shape.limit) == (order, limit)
+    with pytest.raises(InputError, match="tightrope ask"):
+        read_shape(sql, FACTS)
+
+
+@pytest.mark.parametrize("end", ["order by sum(age)", "order by smoker", "limit age"])
+def test_only_what_is_published_sorts(end):
+    with pytest.raises(InputError):
+        read_shapes(f"select region, count(*) as n from people group by region {end}", FACTS)
