@@ -22,8 +22,8 @@ from tightrope.queries.query import Neighbours, Query
 
 #: A callable that is told how much is done, and out of how much.
 Progress = Callable[[int, int], None]
-#: A contribution, or a sum of contributions: a whole number or a tuple of them.
-Amount = int | tuple[int, ...]
+#: A contribution, or a sum of contributions; a number alone is a tuple of one.
+Amount = tuple[int, ...]
 
 
 def derive(
@@ -98,24 +98,29 @@ def derive(
         raise InputError(f"sees_absent needs kind='exhaustive', got kind={kind!r}")
     fewest = fewest if near.allows_absent else 0
     text = name or getattr(function, "__name__", "function").strip("<>")
-    answers = _Answers(function, near.allows_change, progress)
     apply = function
     if kind == "exhaustive":
+        answers = _Answers(function, near.allows_change, progress)
         _all_databases(answers, individuals, values, near, fewest, sees_absent, limit, text)
     elif kind == "sum":
-        steps, zero = amounts(values, contribution)
-        sums_left = sum_states(steps, zero, individuals, fewest, near.allows_absent, limit)
-        answers.from_rests(*sums_left, steps, plus)
+        steps, is_number = amounts(values, contribution)
+
+        def of_sum(total: Amount) -> Hashable:
+            return function(total[0] if is_number else total)
 
         def added(database: Sequence[Any]) -> Amount:
             given = (amounts([value], contribution)[0][0] for value in database)
-            return functools.reduce(plus, given, zero)
+            return functools.reduce(plus, given, (0,) * len(steps[0]))
 
-        apply = partial(_of_state, function, added)
+        answers = _Answers(of_sum, near.allows_change, progress)
+        sums_left = sum_states(steps, individuals, fewest, near.allows_absent, limit)
+        answers.from_rests(*sums_left, steps, plus)
+        apply = partial(_of_state, of_sum, added)
     else:
         order = {value: k for k, value in enumerate(values)}
         left = multiset_rests(values, individuals, fewest, near.allows_absent, limit)
         arranged = partial(sorted, key=order.__getitem__)
+        answers = _Answers(function, near.allows_change, progress)
         answers.from_rests(*left, values, lambda rest, value: tuple(arranged((*rest, value))))
         apply = partial(_of_state, function, lambda database: tuple(arranged(database)))
     graph = answers.graph(text)
@@ -254,45 +259,34 @@ def _check_inputs(
 
 
 def plus(left: Amount, right: Amount, times: int = 1) -> Amount:
-    """Return left + times · right, member by member for tuples.
+    """Return left + times · right.
 
-    >>> plus((1, 2), (3, 4)), plus(5, 2, -1)
-    ((4, 6), 3)
+    >>> plus((1, 2), (3, 4)), plus((5,), (2,), -1)
+    ((4, 6), (3,))
     """
-    if isinstance(left, tuple) and isinstance(right, tuple):
-        return tuple(a + times * b for a, b in zip(left, right, strict=True))
-    if isinstance(left, int) and isinstance(right, int):
-        return left + times * right
-    raise InputError("contributions must be all whole numbers or all tuples of one length")
+    return tuple(a + times * b for a, b in zip(left, right, strict=True))
 
 
 def amounts(
     values: Sequence[Hashable], contribution: Callable[[Any], Any] | None
-) -> tuple[list[Amount], Amount]:
-    """Return the different contributions of the values, and the sum of nobody.
+) -> tuple[list[Amount], bool]:
+    """Return the different contributions of the values, and whether they are numbers alone.
 
     >>> amounts(range(4), lambda value: value % 3)
-    ([0, 1, 2], 0)
+    ([(0,), (1,), (2,)], True)
     """
-    found: dict[Amount, None] = {}
-    for value in values:
-        given = value if contribution is None else contribution(value)
-        found[_amount(given, value)] = None
-    first = next(iter(found))
-    length = len(first) if isinstance(first, tuple) else None
-    for other in found:
-        if (len(other) if isinstance(other, tuple) else None) != length:
-            raise InputError(
-                "contributions must be all whole numbers or all tuples of one length, got "
-                f"{first!r} and {other!r}"
-            )
-    return list(found), (0 if length is None else (0,) * length)
-
-
-def _amount(given: Any, value: Hashable) -> Amount:
-    if isinstance(given, tuple):
-        return tuple(_whole(part, value) for part in given)
-    return _whole(given, value)
+    given = [value if contribution is None else contribution(value) for value in values]
+    forms = {len(one) if isinstance(one, tuple) else None: one for one in given}
+    if len(forms) > 1:
+        raise InputError(
+            "contributions must be all whole numbers or all tuples of one length, got "
+            f"{' and '.join(map(repr, forms.values()))}"
+        )
+    tuples = (
+        (x if isinstance(x, tuple) else (x,), value) for x, value in zip(given, values, strict=True)
+    )
+    found = [tuple(_whole(part, value) for part in parts) for parts, value in tuples]
+    return list(dict.fromkeys(found)), None in forms
 
 
 def _whole(given: Any, value: Hashable) -> int:
@@ -308,17 +302,17 @@ def _whole(given: Any, value: Hashable) -> int:
     return number
 
 
-def sums(steps: Sequence[Amount], zero: Amount, fewest: int, most: int, limit: int) -> set[Amount]:
+def sums(steps: Sequence[Amount], fewest: int, most: int, limit: int) -> set[Amount]:
     """Return all sums of at least ``fewest`` and at most ``most`` contributions.
 
     Each sum is visited once: exactly k contributions are at most k contributions after the first
     one is taken off all of them.
 
-    >>> sorted(sums([1, 3], 0, 2, 3, 100))
-    [2, 3, 4, 5, 6, 7, 9]
+    >>> sorted(sums([(1,), (3,)], 2, 3, 100))
+    [(2,), (3,), (4,), (5,), (6,), (7,), (9,)]
     """
     base, shifted = steps[0], [plus(step, steps[0], -1) for step in steps]
-    start = _reach({plus(zero, base, fewest)}, shifted, fewest, limit)
+    start = _reach({tuple(fewest * x for x in base)}, shifted, fewest, limit)
     return _reach(start, steps, most - fewest, limit)
 
 
@@ -338,26 +332,25 @@ def _reach(start: set[Amount], steps: Sequence[Amount], most: int, limit: int) -
 
 
 def sum_states(
-    steps: Sequence[Amount], zero: Amount, people: int, fewest: int, absent: bool, limit: int
+    steps: Sequence[Amount], people: int, fewest: int, absent: bool, limit: int
 ) -> tuple[Iterator[tuple[Amount, bool]], int]:
     """Return the rests of at most ``people``-1 people as sums, and how many there are.
 
     The mark says whether the rest has enough people for an answer of its own.
 
-    >>> list(sum_states([0, 1], 0, 2, 0, False, 100)[0])
-    [(0, False), (1, False)]
+    >>> list(sum_states([(0,), (1,)], 2, 0, False, 100)[0])
+    [((0,), False), ((1,), False)]
     """
     least = max(fewest, 1) - 1 if absent else people - 1
-    every = sums(steps, zero, least, people - 1, limit)
+    every = sums(steps, least, people - 1, limit)
     if len(every) * len(steps) > limit:
         raise TooLarge(
             f"the derivation would look at {len(every) * len(steps)} moves between sums, more than "
             f"{limit}: raise limit to go on"
         )
     has_own = absent and fewest < people
-    own = sums(steps, zero, fewest, people - 1, limit) if has_own else set()
-    ordered: list[Any] = sorted(every)
-    return ((rest, rest in own) for rest in ordered), len(every)
+    own = sums(steps, fewest, people - 1, limit) if has_own else set()
+    return ((rest, rest in own) for rest in sorted(every)), len(every)
 
 
 def multiset_rests(
