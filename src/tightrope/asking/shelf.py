@@ -65,7 +65,7 @@ def proved(
     with contextlib.suppress(InputError, CheckFailed, OSError):
         found_there = held(query, level)
         if found_there is not None:
-            return _plain(checked_mechanism(found_there))
+            return checked_mechanism(found_there)
     say = told or (lambda share, step: None)
 
     def watched(now: Progress) -> None:
@@ -78,8 +78,7 @@ def proved(
     else:
         consumer = Consumer.of(graph, prior="uniform", loss=loss)
         found = design(query, level, consumer, progress=watched, time_limit=60)
-    made = prove(found, query, lambda share: say(share, f"proving {query.text}"))
-    made = _plain(checked_mechanism(made))
+    made = checked_mechanism(prove(found, query, lambda share: say(share, f"proving {query.text}")))
     with contextlib.suppress(InputError, OSError):  # a shelf that cannot be written is done without
         place.parent.mkdir(parents=True, exist_ok=True)
         write(made, place)
@@ -98,9 +97,3 @@ def held(query: Query, level: Epsilon) -> Mechanism | None:
 def _place(query: Query, level: Epsilon) -> Path:
     about = [_EDITION, query.text, query.neighbours.value, str(level), usual_loss(query)]
     return shelf() / f"{hashlib.sha256(json.dumps(about).encode()).hexdigest()}.tightrope"
-
-
-def _plain(mechanism: AnyMechanism) -> Mechanism:
-    if not isinstance(mechanism, Mechanism):
-        raise InputError("this mechanism is by scores")
-    return mechanism

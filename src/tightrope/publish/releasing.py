@@ -366,8 +366,9 @@ def carry_out(requests: Sequence[Request], ledger: Ledger | str | Path) -> list[
                 done.append((book.answer(ticket, sealed.draw(request.mechanisms)), True))
         except BaseException as failed:  # an interrupt too: nobody may know a key that was made up
             for ticket, _ in ready[len(done) :]:
-                if ticket.own:
-                    _free(book, ticket)
+                if ticket.own:  # unless it was charged after all; time frees what stays
+                    with contextlib.suppress(InputError, LedgerError):
+                        book.cancel(ticket)
             if not isinstance(failed, SourceFailed | LedgerError):
                 raise
             # Include the generated key in the error: it is needed to ask again.
@@ -526,12 +527,6 @@ def likely_place(data: Any, facts: Facts) -> Any:
     """Return where the table will be, as far as that is known before the SQL is read."""
     sources = {table.source for table in facts.tables.values()}
     return sources.pop() if data is None and len(sources) == 1 else data
-
-
-def _free(book: Ledger, ticket: Ticket) -> None:
-    """Give a reservation back, unless it was charged after all; time frees what stays."""
-    with contextlib.suppress(InputError, LedgerError):
-        book.cancel(ticket)
 
 
 @functools.lru_cache(maxsize=16)

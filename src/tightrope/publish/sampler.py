@@ -177,7 +177,7 @@ class LatticeSampler:
 
     def draw(self) -> Hashable:
         """Draw one output: the answer plus noise, each number held between its ends."""
-        return self.lattice.clamped(self.draw_points(1)[0].tolist())
+        return self.draws(1)[0]
 
     def draws(self, count: int) -> list[Hashable]:
         """Draw many outputs."""
