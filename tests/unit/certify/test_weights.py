@@ -6,6 +6,7 @@ import pytest
 from tightrope.certify import Mechanism, certify, make
 from tightrope.certify.judge import File, exceeds
 from tightrope.channels import Channel, GeometricChannel
+from tightrope.graphs import PathPower
 
 
 @pytest.mark.parametrize("p", [2, 3, 2**31 - 1, 2**31, 2**200 + 1])
@@ -29,6 +30,18 @@ def test_rows_and_columns_by_rule_agree(monkeypatch):
         assert sum(made.row_weights(i).tolist()) == made.total
     wanted = GeometricChannel(9, "1", 2).matrix()
     assert np.abs(made.channel().matrix() - wanted).max() < 1e-12
+
+
+def test_rows_of_a_rule_in_a_window_are_those_of_the_nearest_answers_in_it():
+    inside = PathPower(1200, label=lambda i: i + 100, index=None)
+    made = certify(GeometricChannel(1200, 1), "count(5000)", 1, window=(100, inside))
+    assert (made.kind, made.window) == ("levels", range(100, 1300))
+    channel = made.channel()
+    for i in (0, 100, 105, 3000):
+        row = channel.row(i)
+        assert np.abs(row - (made.row_weights(i) / made.total).astype(float)).max() < 1e-12
+        assert [channel.column(o)[i] for o in (0, 7)] == row[[0, 7]].tolist()
+    assert np.array_equal(channel.row(3000), channel.row(1299))
 
 
 def test_listed_weights_are_unpacked_once(monkeypatch):
