@@ -752,11 +752,11 @@ class Graph:
                     return far, rounds
 
         # With edges of one length, no node takes more than twice the rounds of the first.
-        rounds = 2 * relaxed(np.arange(1))[1]
+        rounds, block = 2 * relaxed(np.arange(1))[1], max(1, (1 << 21) // len(ends))
         found: list[Array] = []
-        for at in range(0, n, max(1, (1 << 21) // len(ends))):
+        for at in range(0, n, block):
             need_work("all distances", rounds * n * len(ends), 4, 16 * n * n)
-            far, more = relaxed(np.arange(at, min(n, at + max(1, (1 << 21) // len(ends)))))
+            far, more = relaxed(np.arange(at, min(n, at + block)))
             found, rounds = [*found, far], max(rounds, more)
         return np.concatenate(found, axis=1)
 
