@@ -84,8 +84,9 @@ class SolverSettings:
     #: binary loss at ε = 0.455 takes 2 s of processor time so, and over 50 s where the faces of
     #: interior points were handed to the simplex method.
     interior_wait: float = 0.5
-    #: Most rounds, and rounds without progress after which the search ends. With 4 of the latter
-    #: six of 200 random questions ended uncertified: prices can need more rounds than that.
+    #: Most rounds, and rounds without progress after which the search ends where there is no other
+    #: method left. With 4 of the latter six of 200 random questions ended uncertified: prices can
+    #: need more rounds than that.
     most_rounds: int = 300
     patience: int = 12
 
