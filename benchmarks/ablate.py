@@ -99,7 +99,8 @@ def page(rows: list[Row], asked: int, limit: float) -> str:
 A fixed suite of {whole} questions for one consumer, for risk-averse and many consumers and under \
 a limit, asked with one field of `SolverSettings` moved at a time: `make ablate`. The first line \
 is the settings as they are. *Open* counts questions that were not certified within {limit:g} s; \
-they count with the whole limit in the total. Times are those of the processors. This table: {asked} of the questions, on {where}.
+they count with the whole limit in the total. Times are those of the processors. This table: \
+{asked} of the questions, on {where}.
 
 | field | moved to | certified | open | total, s | median, ms |
 |---|---|---|---|---|---|

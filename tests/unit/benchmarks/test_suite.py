@@ -66,8 +66,8 @@ def test_every_setting_is_moved_to_something_else() -> None:
 
 def test_the_table_has_a_line_for_each_variation() -> None:
     easy = suite.Question("cycle(5)", "change-one", ("dirichlet", 1.0, 1), "binary", "1")
-    good = suite.Outcome(easy, 5, "certified", "dual", 0.25)
-    bad = suite.Outcome(easy, 5, "over", "", 30.0)
+    good = suite.Outcome(easy, 5, "certified", "dual", 0.5, 0.25)
+    bad = suite.Outcome(easy, 5, "over", "", 30.0, 30.0)
     row = ablate.Row.of("wide_gap", "0.1", [good, good, bad])
     assert str(row) == "| wide_gap | 0.1 | 2 | 1 | 30 | 250 |"
     assert str(row) in ablate.page([row], 3, 30.0)
