@@ -29,7 +29,7 @@ from tightrope.optimize.certificate import StretchedCertificate, UnboundedCertif
 from tightrope.optimize.closed_forms import line_prices
 from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Problem
-from tightrope.optimize.staircases import cheapest_cores
+from tightrope.optimize.staircases import tightest_cores
 from tightrope.phi import Phi
 from tightrope.queries import Query, query as query_of
 
@@ -225,8 +225,8 @@ def _prices(proof: Certificate, progress: Progress, settings: SolverSettings) ->
         return Proof("tree", found.prices, places=found.rays.places)
     if guesses * graph.edge_count > settings.proof_arcs and graph.power is not None:
         costs = Problem.of(graph, proof.epsilon, consumer).costs.T
-        _, low, high = cheapest_cores(costs - proof.prices, graph.power, alpha)
-        return Proof("stairs", proof.prices, places=np.stack([low, high], axis=1))
+        cores, _ = tightest_cores(costs, proof.prices, graph.power, alpha, np.arange(guesses))
+        return Proof("stairs", proof.prices, places=cores)
     if guesses * graph.edge_count > settings.proof_multipliers:
         return None
     return _listed(proof, guesses, progress)

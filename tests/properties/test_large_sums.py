@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import tightrope as tr
-from tightrope.certify import Mechanism, Proof, certify, verify
+from tightrope.certify import Mechanism, Proof, certify, judge, verify
 from tightrope.certify.make import encode
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer
 from tightrope.graphs import PathPower
 from tightrope.optimize import SolverSettings, design
-from tightrope.optimize.staircases import cheapest_cores
+from tightrope.optimize.staircases import cheapest_cores, unpaid
 from tightrope.proofs import prove
 from tightrope.publish.intervals import confidence_set, promised_error
 
@@ -276,3 +276,59 @@ def test_damaged_priors_by_name_are_refused() -> None:
         refused = verify(damaged(made, **change))
         assert refused.reasons, change
         assert refused.optimal_within is None
+
+
+@pytest.mark.parametrize("chance", ["uniform", "binomial(.4)"])
+@pytest.mark.parametrize("loss", ["absolute", "squared", "binary", "distance"])
+def test_long_lines_are_bracketed_by_every_other_answer_and_by_staircases(chance, loss) -> None:
+    graph = PathPower(62, 8)
+    consumer = Consumer.of(graph, prior=chance, loss=loss)
+    long = SolverSettings(staircase_entries=200)
+    found = design(graph, "0.5", consumer, route="staircases", settings=long)
+    best = design(graph, "0.5", consumer, route="rays")
+    assert found.bound <= best.expected_loss * (1 + 1e-9)
+    assert best.bound <= found.expected_loss * (1 + 1e-9)
+    assert found.bound > 0
+    assert is_private(found.channel, graph, "0.5")
+    assert found.certificate.checked_bound() >= found.bound * (1 - 1e-9)
+
+
+def test_a_line_stopped_in_its_first_program_has_the_bound_of_every_other_answer() -> None:
+    graph = PathPower(241, 8)
+    consumer = Consumer.of(graph, prior="uniform", loss="absolute")
+    long = SolverSettings(staircase_entries=600)
+    found = design(graph, "0.2", consumer, route="staircases", time_limit=0, settings=long)
+    assert found.stopped
+    assert found.gap < 0.01
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), n=st.integers(2, 14), width=st.integers(1, 5))
+def test_weights_for_which_nothing_is_owed_are_proved(data, n, width) -> None:
+    """Whatever the core: what is sent along edges is never more than a private column has."""
+    from scipy.optimize import linprog
+
+    weights = np.array([data.draw(st.lists(st.integers(-4, 9), min_size=n, max_size=n))])
+    low = np.array([data.draw(st.integers(0, n - 1))])
+    high = np.array([data.draw(st.integers(int(low[0]), n - 1))])
+    owed = judge.unpaid(weights << 20, low, high, width, 1 << 61)
+    near = unpaid(weights.astype(float), low, high, width, 0.5)
+    assert (owed > 1 << 10).any() == (near > 1e-3).any()
+    i, j = np.nonzero(np.abs(np.subtract.outer(np.arange(n), np.arange(n))) <= width)
+    rows = np.zeros((len(i), n))
+    rows[np.arange(len(i)), i] += 0.5
+    rows[np.arange(len(i)), j] -= 1
+    least = linprog(weights[0], rows, np.zeros(len(i)), np.ones((1, n)), [1]).fun
+    assert owed.any() or least >= -1e-9
+    # Lowered by what is owed the same weights are proved.
+    left = linprog(weights[0] + near[0], rows, np.zeros(len(i)), np.ones((1, n)), [1]).fun
+    assert near[0][low[0] : high[0] + 1].any() or left >= -1e-9
+
+
+def test_a_sum_of_a_thousand_answers_is_certified_and_its_file_is_short() -> None:
+    asked = tr.query("sum(60,20)")
+    found = design(asked, 1, Consumer.of(asked.graph, prior="uniform", loss="absolute"))
+    assert (found.route, found.certified) == ("staircases", True)
+    made = prove(found, asked)
+    assert len(made.to_bytes()) < 1_000_000
+    assert float(verify(made).optimal_within) < 1e-8

@@ -1864,72 +1864,98 @@ def _tree_debts(consumer: Consumer, prices: Array) -> Debts:
 
 
 def _stair_debts(consumer: Consumer, prices: Array, digits: int = 48) -> Debts:
-    """Send everything towards the core of each guess.
+    """Send everything towards the core of each guess, in units that fit into machine integers.
 
     Answers so far from the core that a piece of them counts less than 2^-digits there pay nothing.
     """
-    graph, alpha = consumer.graph, consumer.file.alphas[0]
+    graph, alpha, n = consumer.graph, consumer.file.alphas[0], consumer.n
     one = graph.form == "box" and len(graph.sides) == 1
     need(one and 0 < alpha < 1 << 62, "certificate: stairs are for answers on a line")
     width, layers, left = graph.sides[0][1], 1, alpha
-    while left >> (62 - digits) and layers * width < consumer.n:
+    while left >> (62 - digits) and layers * width < n:
         left, layers = left * alpha >> 62, layers + 1
     reach = layers * width
-    work = consumer.guesses * min(consumer.n, 2 * reach) * consumer.effort
-    need_work("the conditions of all guesses", work, 1500)
-    owed = prices * consumer.scale
-    for k, (low, high) in enumerate(consumer.file.whole("places").reshape(-1, 2).tolist()):
-        need(low <= high, f"certificate: the core of guess {k} has no answers")
-        first, last = max(0, low - reach), min(consumer.n, high + reach + 1)
-        costs = consumer.prior[first:last] * consumer.losses(k)[first:last]
-        weights = (costs * (1 << consumer.bits) - owed[first:last]).tolist()
-        found = _unpaid(weights, low - first, high - first, width, alpha)
-        short = [-(-debt // consumer.scale) for debt in found.values()]
-        yield k, np.array([*found], np.int64) + first, np.array(short, object)
+    work = consumer.guesses * min(n, 2 * reach) * consumer.effort
+    need_work("the conditions of all guesses", work, 1000)
+    low, high = consumer.file.whole("places").astype(np.int64).reshape(-1, 2).T
+    sound = (low >= 0) & (low <= high) & (high < n)
+    need(bool(sound.all()), "certificate: a core has no answers")
+    owed, step = prices * consumer.scale, max(16, (1 << 20) // min(n, 3 * reach))
+    added = added_up(width, layers, alpha, high - low)
+    for at in range(0, consumer.guesses, step):
+        k = np.arange(at, min(at + step, consumer.guesses))
+        some = slice(max(0, int(low[k].min()) - reach), min(n, int(high[k].max()) + reach + 1))
+        costs = np.array([(consumer.prior * consumer.losses(guess))[some] for guess in k.tolist()])
+        weights = costs * (1 << consumer.bits) - owed[some]
+        shift = max(0, (int(abs(weights).max()) * added).bit_length() - 61)
+        short = unpaid(
+            (weights >> shift).astype(np.int64),
+            low[k] - some.start,
+            high[k] - some.start,
+            width,
+            alpha,
+        )
+        for row in np.flatnonzero(short.any(axis=1)).tolist():
+            places = np.flatnonzero(short[row])
+            debt = short[row, places].astype(object) << shift
+            yield int(k[row]), places + some.start, -(-debt // consumer.scale)
 
 
-def _unpaid(left: list[int], low: int, high: int, width: int, alpha: int) -> dict[int, int]:
-    """Pay for negative weights by positive ones at most ``width`` further out; return the rest.
+def added_up(width: int, layers: int, alpha: int, cores: Array) -> int:
+    """Return how many times the largest weight sums of what answers have can be."""
+    grown = min(layers, (1 << 62) // ((1 << 62) - alpha) + 1)
+    return max((2 * width + 2) * grown, int(cores.max()) + 1)
 
-    A piece t of the coefficient of x_j is worth ⌊α·t⌋ at a neighbour i, because x_j >= α·x_i. An
-    answer is paid by the furthest that reach it, which reach the fewest others. What is left of
-    the one ``width`` away goes on to it.
 
-    >>> _unpaid([8, -2, -4, -1, 4], 1, 2, 1, 1 << 61)
-    {2: 4}
+def unpaid(weights: Array, low: Array, high: Array, width: int, alpha: int) -> Array:
+    """Return what answers owe when everything is sent towards the core of each guess.
+
+    One row for each guess. A piece t of the coefficient of x_j is worth ⌊α·t⌋ at a neighbour i,
+    because x_j >= α·x_i. Outside the core an answer is paid by those v to 1 further out in the
+    next layer of v answers: the furthest reach the fewest others, and what is left goes to the one
+    v nearer. By Hall's theorem the core is paid when every interval of it owes no more than all
+    who may pay for one of its answers have.
+
+    >>> row = np.array([[8, -2, -4, -1, 4]])
+    >>> unpaid(row, np.array([1]), np.array([2]), 1, 1 << 61).tolist()
+    [[0, 0, 4, 0, 0]]
     """
-    n, unpaid = len(left), {}
-    for order, out in ((range(n - 1, high, -1), 1), (range(low), -1)):
-        for i in order:
-            far = i + out * width
-            j = far
-            while left[i] < 0 and j != i:
-                if 0 <= j < n and left[j] > 0:
-                    piece = min(left[j], -(left[i] << 62) // alpha + 1)
-                    left[j] -= piece
-                    left[i] += piece * alpha >> 62
-                j -= out
-            if left[i] < 0:
-                unpaid[i], left[i] = -left[i], 0
-            elif 0 <= far < n and left[far] > 0:
-                left[i] += left[far] * alpha >> 62
-                left[far] = 0
-    behind, at, next_left = 0, high + 1, max(0, low - width)
-    for i in range(low, high + 1):
-        while at < min(n, i + width + 1):
-            behind, at = behind + (left[at] * alpha >> 62), at + 1
-        debt, next_left = -left[i], max(next_left, i - width)
-        # Of those before the core the first reach the fewest answers; all behind it reach the rest.
-        while debt > 0 and next_left < low:
-            piece = min(left[next_left], (debt << 62) // alpha + 1)
-            left[next_left] -= piece
-            debt -= piece * alpha >> 62
-            next_left += left[next_left] == 0
-        paid = min(max(debt, 0), behind)
-        behind -= paid
-        if debt > paid:
-            unpaid[i] = debt - paid
-    return unpaid
+    rows, n = np.arange(len(weights))[:, None], weights.shape[1]
+    owed, reached = np.zeros_like(weights), []
+    for start, out in ((high + 1, 1), (low - 1, -1)):
+        spare = np.zeros((len(weights), width), np.int64)
+        far = int((n - start if out > 0 else start + 1).max())
+        for t in range(-(-far // width) - 1, -1, -1):
+            i = start[:, None] + out * np.arange(t * width, (t + 1) * width)
+            inside, i = (i >= 0) & (i < n), np.clip(i, 0, n - 1)
+            w = np.where(inside, weights[rows, i], 0)
+            has, debt = _part(spare, alpha), np.maximum(-w, 0)
+            late = np.cumsum((debt - has)[:, ::-1], axis=1)
+            late -= np.minimum(np.minimum.accumulate(late, axis=1), 0)
+            rest = late[:, -1:]  # of the debts up to each answer, those before it
+            if rest.any():
+                short = np.clip(rest - np.cumsum(debt, axis=1) + debt, 0, debt)
+                owed[np.broadcast_to(rows, i.shape)[inside], i[inside]] = short[inside]
+            spare = np.maximum(w + has + np.diff(late, axis=1, prepend=0)[:, ::-1], 0)
+        reached.append(np.cumsum(_part(spare, alpha), axis=1))
+    size = high - low + 1
+    p = np.arange(int(size.max()))
+    inside, i = p < size[:, None], np.minimum(low[:, None] + p, n - 1)
+    debt = np.where(inside, np.maximum(-weights[rows, i], 0), 0)
+    due, left = np.cumsum(debt, axis=1), np.maximum(size[:, None] - 1 - p, 0)
+    right, before = (
+        np.where(far < width, sums[rows, np.maximum(width - 1 - far, 0)], 0)
+        for sums, far in zip(reached, (left, np.broadcast_to(p, inside.shape)), strict=True)
+    )
+    opened = np.where(inside, due - debt + before, 1 << 62)
+    short = np.where(inside, due - right - np.minimum.accumulate(opened, axis=1), 0)
+    # What the worst interval of a core lacks is shared by its answers that owe something.
+    for at in np.flatnonzero((short > 0).any(axis=1)).tolist():
+        last = int(short[at].argmax())
+        first = int(opened[at, : last + 1].argmin())
+        some = first + np.flatnonzero(debt[at, first : last + 1])
+        owed[at, low[at] + some] = -(-short[at, last] // len(some))
+    return owed
 
 
 def _line_debts(consumer: Consumer, prices: Array) -> Debts:
@@ -2664,40 +2690,14 @@ def _end_debts(consumer: LatticeConsumer, prices: Array) -> Debts:
     # No weight is larger than ``most``, so R is at most ``grown`` + 1 times that; v of them, or all
     # the debts of a core, are added up.
     most = int(max(cost)) + int(max(abs(prices)))
-    grown = min(told["layers"], (1 << 62) // ((1 << 62) - alpha) + 1)
-    added = max((2 * v + 2) * grown, int((high - low).max()) + 1)
+    added = added_up(v, told["layers"], alpha, high - low)
     need(most * added < 1 << 61, "certificate: the prices are too wide")
     cost = cost.astype(np.int64)
     for first in range(0, count, step):
         k = np.arange(first, min(first + step, count))
         i = k[:, None] + away
         w = np.where(i >= 0, cost - prices[np.clip(i, 0, ends - 1)], 0)
-        behind, mirror = w.copy(), w[:, ::-1].copy()
-        for at in range(len(away) - 2 * v, -v, -v):
-            nearer, further = slice(max(at, 0), at + v), slice(max(at, 0) + v, at + 2 * v)
-            for side in (behind, mirror):
-                side[:, nearer] += _part(side[:, further], alpha)
-        before = mirror[:, ::-1]
-        a, b = low[k][:, None], high[k][:, None]
-        core, left, right = (i >= a) & (i <= b), (i < a) & (i >= 0), i > b
-        owed = np.where(left, np.maximum(-before, 0), np.where(right, np.maximum(-behind, 0), 0))
-        has = np.where(right & (i <= b + v), _part(behind, alpha), 0)
-        had = np.where(left & (i >= a - v), _part(before, alpha), 0)
-        due = np.cumsum(np.where(core, np.maximum(-w, 0), 0), axis=1)
-        reached = np.cumsum(has, axis=1)
-        reached = np.concatenate([reached[:, v:], np.repeat(reached[:, -1:], v, axis=1)], axis=1)
-        earlier = np.cumsum(had, axis=1)
-        # Those from a-v on: all but the ones before that.
-        lost = np.concatenate([np.zeros((len(k), v + 1), np.int64), earlier[:, : -v - 1]], axis=1)
-        paid = earlier[:, -1:] - lost
-        opened = np.where(core, np.roll(due, 1, axis=1) + paid, 1 << 62)
-        short = np.where(core, due - reached - np.minimum.accumulate(opened, axis=1), 0)
-        # What the worst interval of a core lacks is shared by its answers that owe something.
-        for at in np.flatnonzero((short > 0).any(axis=1)).tolist():
-            last = int(short[at].argmax())
-            start = int(opened[at, : last + 1].argmin())
-            some = start + np.flatnonzero(w[at, start : last + 1] < 0)
-            owed[at, some] = -(-short[at, last] // len(some))
+        owed = unpaid(w, low[k] - k + reach, high[k] - k + reach, v, alpha)
         for at in np.flatnonzero((owed > 0).any(axis=1)).tolist():
             some = np.flatnonzero(owed[at])
             yield int(k[at]), np.clip(i[at, some], 0, ends - 1), owed[at, some]

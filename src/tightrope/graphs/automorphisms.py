@@ -527,11 +527,14 @@ def acts_transitively(graph: AnswerGraph) -> bool:
     return _Search(Collapsed(coloured_graph(graph)).core).is_transitive()
 
 
-def pair_orbits(group: AutomorphismGroup) -> NDArray[np.int64]:
+def pair_orbits(
+    group: AutomorphismGroup, columns: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
     r"""Return the orbits on ordered pairs: entry (i, o) is the number of the pair's orbit.
 
     The group moves the pair (i, o) to :math:`(\sigma(i), \sigma(o))`. For a prior and a loss
-    that it keeps, some optimal mechanism is constant on these orbits.
+    that it keeps, some optimal mechanism is constant on these orbits. With ``columns``, which
+    must be whole orbits in rising order, only the pairs with one of these as the second node count.
 
     Examples
     --------
@@ -545,14 +548,15 @@ def pair_orbits(group: AutomorphismGroup) -> NDArray[np.int64]:
     size = group.size
     if size > LIMITS.matrix // 2:
         raise TooLarge(f"orbits of pairs are numbered up to {LIMITS.matrix // 2} nodes, got {size}")
-    label = np.arange(size * size).reshape(size, size)
+    chosen = np.arange(size) if columns is None else columns
+    label = np.arange(size * len(chosen)).reshape(size, len(chosen))
     for moved, image in group.moves:
         where = np.arange(size)
         where[moved] = image
-        there = label[np.ix_(where, where)]
+        there = label[np.ix_(where, np.searchsorted(chosen, where[chosen]))]
         differ = label != there
         label = _components(label[differ], there[differ], int(label.max()) + 1)[label]
-    return frozen(_numbered(label.ravel()).reshape(size, size))
+    return frozen(_numbered(label.ravel()).reshape(size, len(chosen)))
 
 
 def _components(begin: NDArray[np.int64], end: NDArray[np.int64], size: int) -> NDArray[np.int64]:

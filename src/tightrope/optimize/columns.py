@@ -18,8 +18,12 @@ from tightrope.optimize.problem import Floats, Problem
 SUM_TOLERANCE = 1e-13
 
 
-def private_columns(problem: Problem, columns: dict[int, Floats]) -> dict[int, Floats]:
+def private_columns(
+    problem: Problem, columns: dict[int, Floats], *, raised: bool = False
+) -> dict[int, Floats]:
     """Return private columns near the given ones, one for each guess, that sum to 1.
+
+    Columns that are ``raised`` already, such as sums of rays, are majorants of themselves.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import PathPower
@@ -35,7 +39,8 @@ def private_columns(problem: Problem, columns: dict[int, Floats]) -> dict[int, F
     kept = found.max(axis=1) > 0
     guesses = [k for k, keep in zip(guesses, kept.tolist(), strict=True) if keep]
     found = np.ascontiguousarray(found[kept])
-    Pricer(problem).raise_to_private(found)
+    if not raised:
+        Pricer(problem).raise_to_private(found)
     excess = found.sum(axis=0) - 1
     if np.abs(excess).max() > SUM_TOLERANCE:
         least = float(problem.alpha ** float(problem.lengths.min(initial=1)))

@@ -7,6 +7,8 @@ enough, and one sum for each orbit of answers.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tightrope.consumers import Consumer
@@ -17,7 +19,7 @@ from tightrope.optimize.objective import even_on
 from tightrope.optimize.problem import Floats, Problem
 
 #: Largest number of answers for which symmetries are looked for.
-SYMMETRY_ANSWERS = 1200
+SYMMETRY_ANSWERS = 4000
 
 
 def symmetries(graph: AnswerGraph, consumer: Consumer) -> AutomorphismGroup | None:
@@ -30,19 +32,27 @@ def symmetries(graph: AnswerGraph, consumer: Consumer) -> AutomorphismGroup | No
     >>> symmetries(PathPower(5), Consumer.of(PathPower(5), prior="uniform", loss="absolute")).order
     2
     """
-    loss = consumer.loss
-    if graph.size > SYMMETRY_ANSWERS or loss.guess_count != graph.size:
+    loss, size = consumer.loss, graph.size
+    if size > SYMMETRY_ANSWERS or loss.guess_count != size:
         return None
-    pairs = None if loss.follows_graph else loss.matrix()
-    colours: Floats
+    colours: Any
     if consumer.risk_averse:
-        colours = even_on(consumer.support, graph.size)
+        colours = even_on(consumer.support, size)
     else:
         colours = consumer.prior.probabilities
-    if len(np.unique(colours)) == graph.size:
+    if len(np.unique(colours)) == size:
         return None
+    pairs = None if loss.follows_graph else loss.matrix()
+    if pairs is not None:
+        # What keeps losses keeps their sums: mostly no pair needs a colour then.
+        both = np.column_stack([colours, np.sort(pairs, axis=1).sum(axis=1)])
+        colours = np.unique(both, axis=0, return_inverse=True)[1].ravel()
     try:
-        group = automorphism_group(graph, node_colours=colours, pair_colours=pairs)
+        group = automorphism_group(graph, node_colours=colours)
+        if pairs is not None and not all(
+            (pairs[np.ix_(g, g)] == pairs).all() for g in group.generators
+        ):
+            group = automorphism_group(graph, node_colours=colours, pair_colours=pairs)
     except TightropeError:
         return None
     return group if group.order > 1 else None
@@ -72,12 +82,12 @@ def expanded(columns: dict[int, Floats], group: AutomorphismGroup) -> dict[int, 
     >>> full[1].tolist()
     [0.25, 0.5, 0.25, 0.0]
     """
-    pairs = pair_orbits(group)
     orbits = np.asarray(group.orbits)
     out: dict[int, Floats] = {}
     for k, column in columns.items():
-        number = np.bincount(pairs[:, k])
-        mean = np.bincount(pairs[:, k], column) / np.maximum(number, 1)
-        for other in np.flatnonzero(orbits == orbits[k]).tolist():
-            out[other] = mean[pairs[:, other]]
+        others = np.flatnonzero(orbits == orbits[k])
+        pairs = pair_orbits(group, others)
+        own = pairs[:, np.searchsorted(others, k)]
+        mean = np.bincount(own, column) / np.maximum(np.bincount(own), 1)
+        out |= dict(zip(others.tolist(), mean[pairs].T, strict=True))
     return out

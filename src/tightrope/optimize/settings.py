@@ -39,8 +39,8 @@ class SolverSettings:
     #: Most answers for which the prices of a closed form are priced again, although a theorem
     #: says that they are feasible.
     checked_answers: int = 400
-    #: Most answers times width for which the program over staircases is solved: above it the
-    #: simplex method loses its digits.
+    #: Most answers times width for which the prices of staircases are priced over all columns:
+    #: above it minimum cuts take far longer than the program itself, and staircases prove them.
     staircase_entries: int = 8_000
     #: Largest step between neighbours, times ε below ε = 1, for which every answer near the ends
     #: is priced; beyond it every so many-th answer is.

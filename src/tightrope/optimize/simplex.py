@@ -28,6 +28,8 @@ MOST_STEPS = 5
 STEP_SECONDS = 5e-9
 #: Tolerance of a second try; refinement takes the error away.
 LOOSE_TOLERANCE = 1e-7
+#: Relative gap of an interior-point solution.
+INTERIOR_TOLERANCE = 1e-12
 #: Most corrections of a solution; each gains about eight digits.
 CORRECTIONS = 4
 #: Errors of a refined solution that are below what doubles can show.
@@ -69,6 +71,7 @@ def minimise(
     refine: bool = False,
     sharpen: bool = True,
     seconds: float = np.inf,
+    interior: bool = False,
 ) -> Solved:
     r"""Minimise :math:`c \cdot x` with :math:`l \le A x \le u` and :math:`x \ge 0`.
 
@@ -95,6 +98,8 @@ def minimise(
     seconds
         About how many seconds of a processor it may take before :class:`OutOfSteps` is raised;
         counted in steps, so that the outcome does not depend on the machine.
+    interior
+        Whether to use an interior-point method where it succeeds; then nothing is said to be basic.
 
     Examples
     --------
@@ -145,7 +150,16 @@ def minimise(
     run = solver.run
     if watch is not None and matrix.nnz >= watched_from:
         run = functools.partial(_watched, solver, watch)
+    if interior:
+        solver.setOptionValue("solver", "ipm")
+        solver.setOptionValue("run_crossover", "off")
+        solver.setOptionValue("ipm_optimality_tolerance", INTERIOR_TOLERANCE)
     run()
+    if interior and solver.getModelStatus() != optimal:
+        interior = False
+        solver.clearSolver()
+        solver.setOptionValue("solver", "simplex")
+        run()
     _check_steps(solver, most)
     if solver.getModelStatus() != optimal:
         # A warm start that cycles, or a cold one with huge multipliers: start cold, simplified.
@@ -163,10 +177,11 @@ def minimise(
     solution, info = solver.getSolution(), solver.getInfo()
     values, duals = np.array(solution.col_value), np.array(solution.row_dual) / scale
     value = info.objective_function_value / scale
-    # Numbers of variables, and of rows as -1, -2, …
-    basic = solver.getBasicVariables()[1]
     is_basic = np.zeros(size, np.int64)
-    is_basic[np.where(basic >= 0, basic, total - 1 - basic)] = 1
+    if not interior:
+        # Numbers of variables, and of rows as -1, -2, …
+        basic = solver.getBasicVariables()[1]
+        is_basic[np.where(basic >= 0, basic, total - 1 - basic)] = 1
     taken = step * max(info.simplex_iteration_count, 0)
     if refine:
         program = _Program(cost, matrix, lower, upper, free, scale)

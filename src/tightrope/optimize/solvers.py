@@ -39,10 +39,13 @@ def dual_route(task: Task) -> Plan | str:
     """
     if task.consumer.risk_averse:
         return "the dual program is for a consumer with a prior"
-    if refused := _too_many(task):
+    if refused := too_many(task):
         return refused
-    problem, most = task.on_orbits, task.settings.dual_variables
-    count = dual_variables(problem)
+    # A guess is one of few orbits at best: what is too long for one need not be looked at.
+    most, count = task.settings.dual_variables, 2 * task.graph.edge_count
+    if count <= most:
+        problem = task.on_orbits
+        count = dual_variables(problem)
     if count > most:
         return f"the dual program would have {count} multipliers, more than {most}"
     reason = "few answers: prices and their proof by one linear program"
@@ -64,7 +67,7 @@ def orbits_route(task: Task) -> Plan | str:
     >>> orbits_route(Task.of(PathPower(5, 2), 1, prior="0.1,0.2,0.3,0.3,0.1", loss="absolute"))
     'no symmetry of the graph keeps prior and loss'
     """
-    if refused := _too_many(task):
+    if refused := too_many(task):
         return refused
     group = task.symmetries
     if group is None:
@@ -86,7 +89,7 @@ def rays_route(task: Task) -> Plan | str:
     >>> rays_route(task).solve().certified
     True
     """
-    if refused := _too_many(task):
+    if refused := too_many(task):
         return refused
     reason = "no closed form fits: faces of rays for each guess, enlarged by pricing"
 
@@ -129,7 +132,8 @@ def plain_route(task: Task) -> Plan | str:
     return Plan(reason, solve)
 
 
-def _too_many(task: Task) -> str:
+def too_many(task: Task) -> str:
+    """Return why a question is too large for routes that list all distances, or nothing."""
     n, most = task.graph.size, task.settings.engine_answers
     return f"{n} answers are more than {most}" if n > most else ""
 
@@ -174,6 +178,7 @@ def finished(
     multipliers: Floats,
     prices: Floats,
     *,
+    proved: bool = False,
     rounding: float = 1e-9,
     **search: Any,
 ) -> Design:
@@ -181,37 +186,32 @@ def finished(
 
     The bound is that of a Bayesian consumer, for the risk-averse one with the worst prior
     (``multipliers``). It may lie above the loss by no more than ``rounding``; else one of them is
-    wrong. ``search`` says how an engine came to it.
+    wrong. Rays with prices that are ``proved`` are taken as they are. ``search`` says how an engine
+    came to it.
     """
     task.watch.say("making the columns private")
-    made = private_columns(task.problem, columns)
+    made = private_columns(task.problem, columns, raised=proved)
     guesses = np.array(sorted(made))
     matrix = np.array([made[k] for k in guesses.tolist()]).T
     averse = task.consumer.risk_averse
     consumer = task.with_prior(multipliers) if averse else task.consumer
-    # One guess for each orbit: prices that are equal on orbits treat the others alike.
-    problem = replace(task.objective, problem=task.on_orbits).weighed(multipliers)
-    checked = price(
-        problem,
-        Pricer(problem),
-        prices,
-        problem.guesses,
-        margin=task.gap * task.settings.price_margin,
-    )
-    loss = _loss(task, matrix, guesses)
-    if checked.bound > loss + rounding * abs(loss):
-        raise ArithmeticError(
-            f"route {route!r} found a bound {checked.bound!r} above the loss {loss!r}"
-        )
+    if not proved:
+        # One guess for each orbit: prices that are equal on orbits treat the others alike.
+        problem = replace(task.objective, problem=task.on_orbits).weighed(multipliers)
+        margin = task.gap * task.settings.price_margin
+        prices = price(problem, Pricer(problem), prices, problem.guesses, margin=margin).prices
+    loss, bound = _loss(task, matrix, guesses), float(prices.sum())
+    if bound > loss + rounding * abs(loss):
+        raise ArithmeticError(f"route {route!r} found a bound {bound!r} above the loss {loss!r}")
     channel = Channel(matrix, inputs=task.graph.labels, outputs=task.guess_labels(guesses))
     return task.answered(
         route,
         reason,
         loss=loss,
-        bound=min(checked.bound, loss),
+        bound=min(bound, loss),
         channel=channel,
         general=channel,
-        certificate=Certificate(task.graph, task.epsilon, consumer, checked.prices),
+        certificate=Certificate(task.graph, task.epsilon, consumer, prices),
         **search,
     )
 

@@ -20,7 +20,7 @@ priced over all private columns before it is believed (:func:`~.solvers.finished
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +43,11 @@ class StaircaseResult:
     prices: Floats
     value: float
     rounds: int
+
+    @property
+    def bound(self) -> float:
+        """What the prices prove, if they do."""
+        return float(self.prices.sum())
 
 
 def solve_staircases(
@@ -98,8 +103,13 @@ def solve_staircases(
     fresh, rounds = program.add(program.first_cores()), 0
     value, prices, weights = 0.0, np.zeros(len(scale)), np.zeros(0)
     while fresh and rounds < most_rounds:
+        try:
+            value, prices, weights = program.solve(watch)
+        except KeyboardInterrupt:
+            if not rounds:
+                raise
+            break
         rounds += 1
-        value, prices, weights = program.solve(watch)
         gains, cores = program.price(prices)
         # All prices together may be off by what the guesses still gain.
         wanted = gap * abs(value)
@@ -112,16 +122,16 @@ def solve_staircases(
 
 
 class _Program:
-    """The program over the staircases found so far."""
+    """The program over the staircases found so far, each with its guess."""
 
     def __init__(self, costs: Floats, width: int, alpha: float, scale: Floats) -> None:
         self.costs, self.width, self.alpha, self.scale = costs, width, alpha, scale
-        self.n = costs.shape[1]
-        self.known: dict[tuple[int, int], int] = {}
-        self.cores = np.zeros((0, 2), np.int64)
-        self.guess = np.zeros(0, np.int64)
+        self.n, self.peak = costs.shape[1], int(scale.argmax())
+        self.known: set[tuple[int, ...]] = set()
+        self.cores = np.zeros((0, 3), np.int64)
         self.cost = np.zeros(0)
         self.parts: list[tuple[Ints, Ints, Floats]] = []
+        self.matrix: Any = None
         self.basis: tuple[Ints, Ints] | None = None
 
     def first_cores(self) -> Ints:
@@ -140,34 +150,51 @@ class _Program:
         ends = np.arange(min(v, n))
         cores += [np.stack([0 * ends, ends], 1), np.stack([n - 1 - ends, 0 * ends + n - 1], 1)]
         every = np.clip(np.concatenate(cores), 0, n - 1)
-        return np.unique(every[every[:, 0] <= every[:, 1]], axis=0)
+        every = every[every[:, 0] <= every[:, 1]]
+        return np.column_stack([every, every.sum(axis=1) // 2])
 
     def staircases(self, cores: Ints) -> Floats:
         """Return the staircases of cores, one row for each."""
-        i = np.arange(self.n)
-        away = np.maximum(np.maximum(cores[:, :1] - i, i - cores[:, 1:]), 0)
-        powers = self.alpha ** np.arange(-(-self.n // self.width) + 1.0)
-        return np.asarray(powers[-(-away // self.width)])
+        return staircases(cores, self.n, self.width, self.alpha)
 
-    def add(self, cores: Ints, together: int = 1 << 22) -> bool:
-        """Add staircases, each with its best guess; return whether any is new."""
-        fresh = [core for core in map(tuple, cores.tolist()) if core not in self.known]
-        fresh = list(dict.fromkeys(fresh))
+    def add(self, cores: Ints) -> bool:
+        """Add staircases, each with the best guess near its core; return whether any is new."""
+        guess, cost = self._guessed(cores)
+        keys = map(tuple, np.column_stack([cores[:, :2], guess]).tolist())
+        fresh = {
+            key: x for key, x in zip(keys, cost.tolist(), strict=True) if key not in self.known
+        }
         if not fresh:
             return False
-        first = len(self.known)
-        self.known |= {core: first + place for place, core in enumerate(fresh)}
-        new = np.array(fresh, np.int64)
-        step = max(1, together // self.n)
-        for at in range(0, len(new), step):
-            some = new[at : at + step]
-            worth = self.staircases(some) @ self.costs.T
-            best = worth.argmin(axis=1)
-            self.guess = np.append(self.guess, best)
-            self.cost = np.append(self.cost, worth[np.arange(len(some)), best])
-        self.parts += [self._entries(a, b, first + place) for place, (a, b) in enumerate(fresh)]
-        self.cores = np.concatenate([self.cores, new])
+        self.parts += [
+            self._entries(a, b, len(self.known) + place) for place, (a, b, _) in enumerate(fresh)
+        ]
+        self.known.update(fresh)
+        self.cost = np.append(self.cost, [*fresh.values()])
+        self.cores = np.concatenate([self.cores, np.array([*fresh], np.int64)])
         return True
+
+    def _guessed(self, cores: Ints, together: int = 256, coarse: int = 256) -> tuple[Ints, Floats]:
+        """Return the best guess for each staircase and its cost: the given one, or near a grid's.
+
+        The guesses between two of so many are looked at where those are the best, or the given.
+        """
+        guess, cost = cores[:, 2].copy(), np.full(len(cores), np.inf)
+        grid = max(1, self.n // coarse)
+        for fine in (False, True) if grid > 1 else (True,):
+            order = np.argsort(guess, kind="stable")
+            for at in range(0, len(order), together):
+                some = order[at : at + together]
+                rays, first = self.staircases(cores[some]), max(int(guess[some].min()) - grid, 0)
+                near = slice(first, guess[some].max() + grid + 1) if fine else slice(0, None, grid)
+                own = np.einsum("ij,ij->i", rays, self.costs[guess[some]])
+                worth = rays @ self.costs[near].T
+                best = worth.argmin(axis=1)
+                found = worth[np.arange(len(some)), best]
+                best = best + first if fine else best * grid
+                guess[some] = np.where(own <= found, guess[some], best)
+                cost[some] = np.minimum(own, found)
+        return guess, cost
 
     def _entries(self, a: int, b: int, place: int) -> tuple[Ints, Ints, Floats]:
         """Return the rows and entries of one staircase in the program."""
@@ -177,12 +204,13 @@ class _Program:
         away = np.maximum(np.maximum(a - i, i - b), 0)
         found = self.taken(alpha ** -(-away // v).astype(float), low)
         # Rows at a cut that is no end of the line were taken less nothing: they are 0 in truth.
-        inside = (i >= (a - 2 * v if low else 0)) & (i < (b + 2 * v + 1 if high < n else n))
-        used = np.flatnonzero(inside & (np.abs(found) > 1e-15))
+        found[(i < (a - 2 * v if low else 0)) | (i > (b + 2 * v if high < n else n))] = 0.0
+        found = self.outward(found, low)
+        used = np.flatnonzero(np.abs(found) > 1e-15)
         return i[used], np.full(len(used), place), found[used]
 
     def taken(self, values: Floats, low: int = 0) -> Floats:
-        """Return a column, from answer ``low`` on, in the rows of the program."""
+        """Return a column, from answer ``low`` on, less α times what is v before and v behind."""
         v, alpha = self.width, self.alpha
         ahead = values.copy()
         ahead[v:] -= alpha * values[:-v] if v < len(values) else 0
@@ -192,34 +220,52 @@ class _Program:
         found[:-v] -= alpha * ahead[v:] if v < len(values) else 0
         return found
 
-    def solve(self, watch: Watch | None, magnified: float = 1e3) -> tuple[float, Floats, Floats]:
-        """Solve the program; return its value, the prices of the answers and the weights."""
+    def outward(self, rows: Floats, low: int = 0) -> Floats:
+        """Take each row less the one before it, as seen from the answer that counts most."""
+        peak = min(max(self.peak - low, 0), len(rows))
+        found = rows.copy()
+        found[peak + 1 :] -= rows[peak:-1]
+        found[:peak] -= rows[1 : peak + 1] if peak < len(rows) else np.append(rows[1:], 0.0)
+        return found
+
+    def solve(
+        self, watch: Watch | None, *, magnified: float = 1e3, even: float = 1e3
+    ) -> tuple[float, Floats, Floats]:
+        """Solve the program; return its value, the prices of the answers and the weights.
+
+        By an interior-point method where no answer counts ``even`` times as much as another: the
+        simplex method takes far more steps on long lines, and prices in the middle of all that are
+        best ask for better columns. Else it loses digits, and a basis does not.
+        """
         from scipy.sparse import csc_array
 
-        n, many = self.n, len(self.cost)
-        rows, columns, entries = (np.concatenate(part) for part in zip(*self.parts, strict=True))
-        unit = 1 / self.scale[self.cores.sum(axis=1) // 2]
-        data = entries * self.scale[rows] * unit[columns]
-        matrix = csc_array((data, (rows, columns)), shape=(n, many))
-        right = self.taken(np.ones(n)) * self.scale
-        big = magnified / right.max()
-        basis = self.basis
-        if basis is not None:
-            basis = np.append(basis[0], np.zeros(many - len(basis[0]), np.int64)), basis[1]
-        program = self.cost * unit, matrix, right * big, right * big
-        found = minimise(*program, basis=basis, watch=watch)
-        plain = csc_array((entries, (rows, columns)), shape=(n, many))
-        weights = self._basic(found.basic_columns, plain)
+        many, rows = len(self.cost), self.scale
+        unit = 1 / rows[self.cores[:, :2].sum(axis=1) // 2]
+        place, column, entry = (np.concatenate(part) for part in zip(*self.parts, strict=True))
+        self.matrix = csc_array((entry, (place, column)), shape=(self.n, many))
+        scaled = csc_array((entry * rows[place] * unit[column], (place, column)), (self.n, many))
+        right = self.outward(self.taken(np.ones(self.n)))
+        big = magnified / np.abs(right * rows).max()
+        program = self.cost * unit, scaled, right * rows * big, right * rows * big
+        weights = None
+        if rows.max() <= even * rows.min():
+            found = minimise(*program, watch=watch, interior=True)
+        else:
+            basis = self.basis
+            if basis is not None:
+                basis = np.append(basis[0], np.zeros(many - len(basis[0]), np.int64)), basis[1]
+            found = minimise(*program, basis=basis, watch=watch)
+            weights = self._basic(found.basic_columns, right)
+            if weights is None:
+                last = found.basic_columns, found.basic_rows
+                found = minimise(*program, basis=last, watch=watch, refine=True)
+                weights = self._basic(found.basic_columns, right)
+            self.basis = found.basic_columns, found.basic_rows
         if weights is None:
-            last = found.basic_columns, found.basic_rows
-            found = minimise(*program, basis=last, watch=watch, refine=True)
-            weights = self._basic(found.basic_columns, plain)
-        self.basis = found.basic_columns, found.basic_rows
-        if weights is None:
-            weights = found.values * unit / big
-        return float(found.value / big), self._prices(found.duals * self.scale), weights
+            weights = np.maximum(found.values, 0.0) * unit / big
+        return float(found.value / big), self._prices(found.duals * rows), weights
 
-    def _basic(self, chosen: Ints, matrix: Any, negative: float = 1e-9) -> Floats | None:
+    def _basic(self, chosen: Ints, right: Floats, negative: float = 1e-9) -> Floats | None:
         """Return the weights that a basis has, or nothing where some of them are negative.
 
         The solver keeps rows to an absolute tolerance and answers at the ends count little, so the
@@ -231,49 +277,76 @@ class _Program:
         if len(basic) != self.n:
             return None
         found = np.zeros(len(chosen))
-        found[basic] = splu(matrix[:, basic].tocsc()).solve(self.taken(np.ones(self.n)))
+        found[basic] = splu(self.matrix[:, basic].tocsc()).solve(right)
         return np.maximum(found, 0.0) if found.min() > -negative * found.max() else None
+
+    def _balanced(self, weights: Floats, times: int = 3) -> Floats:
+        """Return weights changed a little, each in proportion, until all rows are exact."""
+        from scipy.sparse.linalg import splu
+
+        right, matrix = self.outward(self.taken(np.ones(self.n))), self.matrix[:, : len(weights)]
+        for _ in range(times):
+            whole = matrix.multiply(weights) @ matrix.T
+            change = matrix.T @ splu(whole.tocsc()).solve(right - matrix @ weights)
+            if not (np.abs(change) < 0.5).all():
+                break
+            weights = weights * (1 + change)
+        return weights
 
     def _prices(self, duals: Floats) -> Floats:
         """Return the prices of answers from the duals of the program's rows."""
-        v, alpha, n = self.width, self.alpha, self.n
+        v, alpha, n, peak = self.width, self.alpha, self.n, self.peak
         behind = duals.copy()
+        behind[peak:-1] -= duals[peak + 1 :]
+        behind[1 : peak + 1] -= duals[:peak]
+        duals = behind.copy()
         behind[v:] -= alpha * duals[:-v] if v < n else 0
         prices = behind.copy()
         prices[:v] *= 1 - alpha * alpha
         prices[:-v] -= alpha * behind[v:] if v < n else 0
         return prices
 
-    def price(self, prices: Floats) -> tuple[Floats, Ints]:
+    def price(self, prices: Floats, together: int = 1 << 21) -> tuple[Floats, Ints]:
         """Return for each guess what its cheapest staircase costs less its prices, and its core."""
-        weights = self.costs - prices
-        value, low, high = cheapest_cores(weights, self.width, self.alpha)
-        return value, np.stack([low, high], axis=1)
+        step = max(1, together // self.n)
+        found = []
+        for at in range(0, len(self.costs), step):
+            weights, k = self.costs[at : at + step] - prices, np.arange(len(self.costs))
+            near = k[at : at + step]
+            found.append(cheapest_cores(weights, self.width, self.alpha, guesses=near))
+        value, low, high = (np.concatenate(part) for part in zip(*found, strict=True))
+        return value, np.stack([low, high, np.arange(len(value))], axis=1)
 
     def columns(self, weights: Floats) -> dict[int, Floats]:
         """Return the columns that the weights make, by guess."""
+        if self.basis is None:
+            weights = self._balanced(weights)
         used = np.flatnonzero(weights > 0)
-        rays = self.staircases(self.cores[used]) * weights[used, None]
-        found = {int(k): np.zeros(self.n) for k in np.unique(self.guess[used])}
-        for ray, k in zip(rays, self.guess[used].tolist(), strict=True):
-            found[k] += ray
+        found: dict[int, Floats] = {}
+        for core, weight in zip(self.cores[used], weights[used], strict=True):
+            column = found.setdefault(int(core[2]), np.zeros(self.n))
+            column += weight * self.staircases(core[None])[0]
         return found
 
 
 def cheapest_cores(
-    weights: Floats, width: int, alpha: float, near: int = 3
+    weights: Floats, width: int, alpha: float, near: int | None = None, guesses: Ints | None = None
 ) -> tuple[Floats, Ints, Ints]:
     """Return for the weights of each guess what its cheapest staircase is worth, and its core.
 
-    Cores end at most ``near`` widths from the guess, or with the line: a staircase far off is worth
-    next to nothing there, whatever the weights are, and proves nothing.
+    The guesses are the first ones, or the given.
+
+    Cores end at most ``near`` widths from the guess, by default 3/ε, or with the line: a staircase
+    far off is worth next to nothing there, whatever the weights are, and proves nothing.
 
     >>> value, low, high = cheapest_cores(np.array([[-1.0, -1, 3, 3], [3, -1, -1, 3]]), 1, 0.5)
     >>> value.tolist(), low.tolist(), high.tolist()
     ([-0.375, 0.75], [0, 1], [0, 1])
     """
     many, n = weights.shape
-    far = np.abs(np.arange(n) - np.arange(many)[:, None]) > near * width
+    near = int(np.ceil(3 / min(1.0, -np.log(alpha)))) if near is None else near
+    guesses = np.arange(many) if guesses is None else guesses
+    far = np.abs(np.arange(n) - guesses[:, None]) > near * width
     sums = np.zeros((many, n + 1))
     np.cumsum(weights, axis=1, out=sums[:, 1:])
     behind, before = np.zeros((2, many, n + width))
@@ -295,6 +368,44 @@ def cheapest_cores(
     rows: Any = np.arange(many)
     low = np.where(np.arange(n) <= high[:, None], opened, np.inf).argmin(axis=1)
     return total[rows, high], low, high
+
+
+def tightest_cores(
+    costs: Floats, prices: Floats, width: int, alpha: float, guesses: Ints, steps: int = 4
+) -> tuple[Ints, Floats]:
+    """Return for each guess the core whose staircase leaves the least of its costs unpriced.
+
+    With them comes what part of the prices the costs of these staircases are.
+
+    Where all prices are lower than they might be, a staircase that is nearly 0 wherever prices
+    count costs least and proves nothing. So prices are raised for each guess until its cheapest
+    staircase costs what they pay for it (Dinkelbach).
+
+    >>> far = np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
+    >>> tightest_cores(far, np.ones(9), 2, 0.5, np.arange(9))[0][:3].tolist()
+    [[0, 0], [0, 1], [1, 2]]
+    """
+    raised = np.ones((len(costs), 1))
+    for _ in range(steps):
+        found, low, high = cheapest_cores(costs - raised * prices, width, alpha, guesses=guesses)
+        cores = np.stack([low, high], axis=1)
+        paid = staircases(cores, len(prices), width, alpha) @ prices
+        raised[:, 0] += np.where(paid > 0, found / np.where(paid > 0, paid, 1.0), 0.0)
+        if (np.abs(found) <= 1e-9 * paid).all():
+            break
+    return cores, raised[:, 0]
+
+
+def staircases(cores: Ints, n: int, width: int, alpha: float) -> Floats:
+    """Return the staircases of cores on a line of n answers, one row for each.
+
+    >>> staircases(np.array([[1, 1]]), 4, 1, 0.5).tolist()
+    [[0.5, 1.0, 0.5, 0.25]]
+    """
+    i = np.arange(n)
+    away = np.maximum(np.maximum(cores[:, :1] - i, i - cores[:, 1:2]), 0)
+    powers = alpha ** np.arange(-(-n // width) + 1.0)
+    return np.asarray(powers[-(-away // width)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -370,64 +481,123 @@ def end_prices(
     _, low, high = cheapest_cores(weights, width, alpha, shift)
     cores[near] = np.stack([low, high], axis=1)
     cores = np.maximum(cores, 0)
-    # A lower price raises no debt of another guess: only those that owe are looked at again. What a
-    # core owes for a part of it shrinks slowly, so what is taken off grows.
-    owing: Ints = np.arange(count + reach + 1)
-    for turn in range(100):
-        lower, still = np.zeros(count), [owing[:0]]
-        for k, owed in _end_debts(loss, width, alpha, layers, prices, cores, owing):
-            i = np.clip(k[:, None] + np.arange(-reach, reach + 1), 0, count - 1)
-            np.maximum.at(lower, i[owed > 0], owed[owed > 0])
-            still.append(k[owed.max(axis=1) > 1e-13 * middle])
-        prices = np.maximum(prices - lower * (1 + turn / 2), 0.0)
-        owing = np.concatenate(still)
-        if not len(owing):
-            break
+    away = np.arange(-reach, reach + 1)
+
+    def owed(k: Ints, prices: Floats) -> tuple[Ints, Floats]:
+        i = k[:, None] + away
+        at = np.clip(i, 0, count - 1)
+        core = cores[np.minimum(k, count - 1)].T + np.maximum(k - count + 1, 0) - k + reach
+        weights = np.where(i >= 0, loss(np.abs(away)) - prices[at], 0.0)
+        return at, unpaid(weights, core[0], core[1], width, alpha)
+
+    step = max(1, (1 << 20) // len(away))
+    prices, _ = _paid(prices, owed, count + reach + 1, 1e-13 * middle, step=step, turns=100)
     return Ends(prices, cores, layers, float((prices - prices[-1]).sum()))
 
 
-def _end_debts(
-    loss: Callable[[Ints], Floats],
+def unpaid(weights: Floats, low: Ints, high: Ints, width: int, alpha: float) -> Floats:
+    r"""Return what answers owe when everything is sent towards the core of each guess.
+
+    The weights of a guess, one row for each, are proved when nothing is owed: a piece t at an
+    answer is worth :math:`\alpha t` at one up to v nearer. An answer outside the core is paid by
+    the furthest that reach it, which reach the fewest others; what is left goes to the one v
+    nearer. Every interval of the core must not owe more than those have who may pay for one of
+    its answers (Hall); what is missing is shared by the answers of the core.
+
+    >>> unpaid(np.array([[8.0, -2, -4, -1, 4]]), np.array([1]), np.array([2]), 1, 0.5).tolist()
+    [[0.0, 1.75, 1.75, 0.0, 0.0]]
+    """
+    rows, n = np.arange(len(weights))[:, None], weights.shape[1]
+    owed, reached = np.zeros_like(weights), []
+    for start, out in ((high + 1, 1), (low - 1, -1)):
+        spare = np.zeros((len(weights), width))
+        far = int((n - start if out > 0 else start + 1).max())
+        for t in range(-(-far // width) - 1, -1, -1):
+            i = start[:, None] + out * np.arange(t * width, (t + 1) * width)
+            inside, i = (i >= 0) & (i < n), np.clip(i, 0, n - 1)
+            w = np.where(inside, weights[rows, i], 0.0)
+            has, debt = alpha * spare, np.maximum(-w, 0)
+            late = np.cumsum((debt - has)[:, ::-1], axis=1)
+            late -= np.minimum(np.minimum.accumulate(late, axis=1), 0)
+            rest = late[:, -1:]
+            if rest.max(initial=0.0) > 0:
+                short = np.clip(rest - np.cumsum(debt, axis=1) + debt, 0, debt)
+                owed[np.broadcast_to(rows, i.shape)[inside], i[inside]] = short[inside]
+            spare = np.maximum(w + has + np.diff(late, axis=1, prepend=0)[:, ::-1], 0)
+        reached.append(np.cumsum(alpha * spare, axis=1))
+    size = high - low + 1
+    p = np.arange(int(size.max()))
+    inside, i = p < size[:, None], np.minimum(low[:, None] + p, n - 1)
+    debt = np.where(inside, np.maximum(-weights[rows, i], 0), 0)
+    due, left = np.cumsum(debt, axis=1), np.maximum(size[:, None] - 1 - p, 0)
+    right, before = (
+        np.where(far < width, sums[rows, np.maximum(width - 1 - far, 0)], 0)
+        for sums, far in zip(reached, (left, np.broadcast_to(p, inside.shape)), strict=True)
+    )
+    opened = np.minimum.accumulate(np.where(inside, due - debt + before, np.inf), axis=1)
+    short = np.where(inside, due - right - opened, 0).max(axis=1, initial=0)
+    share = np.broadcast_to((short / size)[:, None], i.shape)
+    owed[np.broadcast_to(rows, i.shape)[inside], i[inside]] = share[inside]
+    return owed
+
+
+def proved_prices(
+    costs: Floats,
+    prices: Floats,
     width: int,
     alpha: float,
-    layers: int,
-    prices: Floats,
-    cores: Ints,
-    guesses: Ints,
+    *,
     together: int = 1 << 20,
-) -> Iterator[tuple[Ints, Floats]]:
-    """Yield some of the guesses, and what each answer within reach owes to each of them.
+    turns: int = 20,
+) -> Floats:
+    """Return prices lowered until nothing is owed for them by any guess; 0 where that fails.
 
-    Further answers pay for the one v nearer to the core; what every interval of the core owes must
-    not be more than those have who may pay for one of its answers (Hall). What is missing is
-    shared by the answers of the core.
+    >>> far = np.abs(np.subtract.outer(np.arange(51), np.arange(51))) / 51
+    >>> found = solve_staircases(far, 5, np.exp(-1.0), np.full(51, 1 / 51))
+    >>> round(float(proved_prices(far, found.prices, 5, np.exp(-1.0)).sum()), 6)
+    4.10191
     """
-    v, ends = width, len(prices)
-    reach = layers * v
-    away = np.arange(-reach, reach + 1)
-    cost = loss(np.abs(away))
-    low, high = (np.append(side, side[-1] + np.arange(1, reach + 2)) for side in cores.T)
-    step = max(1, together // len(away))
-    for first in range(0, len(guesses), step):
-        k = guesses[first : first + step]
-        i = k[:, None] + away
-        w = np.where(i >= 0, cost - prices[np.clip(i, 0, ends - 1)], 0.0)
-        behind, before = w.copy(), w[:, ::-1].copy()
-        for side in (behind, before):
-            for at in range(len(away) - 2 * v, -v, -v):
-                one, other = slice(max(at, 0), at + v), slice(max(at, 0) + v, at + 2 * v)
-                side[:, one] += alpha * np.maximum(side[:, other], 0)
-        before = before[:, ::-1]
-        a, b = low[k][:, None], high[k][:, None]
-        core, left, right = (i >= a) & (i <= b), (i < a) & (i >= 0), i > b
-        owed = np.where(left, np.maximum(-before, 0), np.where(right, np.maximum(-behind, 0), 0))
-        has = np.cumsum(np.where(right & (i <= b + v), alpha * np.maximum(behind, 0), 0), axis=1)
-        had = np.cumsum(np.where(left & (i >= a - v), alpha * np.maximum(before, 0), 0), axis=1)
-        debts = np.cumsum(np.where(core, np.maximum(-w, 0), 0), axis=1)
-        reached = np.concatenate([has[:, v:], np.repeat(has[:, -1:], v, axis=1)], axis=1)
-        lost = np.concatenate([np.zeros((len(k), v + 1)), had[:, : -v - 1]], axis=1)
-        opened = np.where(core, np.roll(debts, 1, axis=1) + had[:, -1:] - lost, np.inf)
-        opened = np.minimum.accumulate(opened, axis=1)
-        short = np.where(core, debts - reached - opened, -np.inf).max(axis=1)
-        short = np.maximum(short, 0) / (high[k] - low[k] + 1)
-        yield k, np.where(core, short[:, None], owed)
+    step, guesses = max(1, together // len(prices)), np.arange(costs.shape[1])
+    parts = [
+        tightest_cores(costs[:, k].T, prices, width, alpha, k)
+        for k in np.split(guesses, range(step, len(guesses), step))
+    ]
+    cores, share = (np.concatenate(part) for part in zip(*parts, strict=True))
+    # Where staircases cost less than their prices, all prices are too high by that part.
+    prices = prices * min(1.0, float(share.min()))
+
+    def owed(k: Ints, prices: Floats) -> tuple[Ints, Floats]:
+        found = unpaid(costs[:, k].T - prices, cores[k, 0], cores[k, 1], width, alpha)
+        return np.broadcast_to(np.arange(len(prices)), found.shape), found
+
+    rounding = 1e-15 * float(np.abs(prices).max())
+    found, done = _paid(prices, owed, costs.shape[1], rounding, step=step, turns=turns)
+    return found if done else found * 0.0
+
+
+def _paid(
+    prices: Floats,
+    owed: Callable[[Ints, Floats], tuple[Ints, Floats]],
+    guesses: int,
+    rounding: float,
+    *,
+    step: int,
+    turns: int,
+) -> tuple[Floats, bool]:
+    """Lower prices by what is owed for them, until nothing is; return them and whether it is so.
+
+    A lower price raises no debt of another guess: only those that owe are looked at again. What a
+    core owes for a part of it shrinks slowly, so what is taken off grows.
+    """
+    owing = np.arange(guesses)
+    for turn in range(turns):
+        lower, still = np.zeros(len(prices)), [owing[:0]]
+        for k in np.split(owing, range(step, len(owing), step)):
+            at, found = owed(k, prices)
+            np.maximum.at(lower, at[found > 0], found[found > 0])
+            still.append(k[found.max(axis=1) > rounding])
+        prices = prices - lower * (1 + turn / 2)
+        owing = np.concatenate(still)
+        if not len(owing):
+            return prices, True
+    return prices, False

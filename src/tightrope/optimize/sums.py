@@ -17,9 +17,16 @@ from tightrope.errors import TooLarge
 from tightrope.graphs import AnswerGraph, PathPower
 from tightrope.optimize.certificate import StretchedCertificate
 from tightrope.optimize.closed_forms import geometric_route
+from tightrope.optimize.pricing import Pricer, price
+from tightrope.optimize.problem import Problem
 from tightrope.optimize.result import Design
-from tightrope.optimize.solvers import finished, rays_route
-from tightrope.optimize.staircases import end_prices, solve_staircases
+from tightrope.optimize.solvers import finished, rays_route, too_many
+from tightrope.optimize.staircases import (
+    StaircaseResult,
+    end_prices,
+    proved_prices,
+    solve_staircases,
+)
 from tightrope.optimize.task import Plan, Task
 from tightrope.optimize.unbounded import best_core
 
@@ -40,27 +47,85 @@ def staircases_route(task: Task) -> Plan | str:
         return "staircases are for a consumer with a prior"
     if consumer.loss.guess_count != graph.size or not _by_distance(task):
         return "the loss does not grow with the distance along the line"
-    entries, most = graph.size * width, task.settings.staircase_entries
-    if entries > most:
-        return f"answers times width are {entries}, more than {most}"
+    if refused := too_many(task):
+        return refused
     reason = "on a power of a path columns are staircases: one program over their cores"
 
     def solve() -> Design:
+        costs, gap = task.problem.costs, task.gap
+        long = graph.size * width > task.settings.staircase_entries
+        rough = _coarse(task, width) if long else None
         task.watch.say("searching for staircases")
-        costs, prior = task.problem.costs, task.prior
-        found = solve_staircases(costs, width, task.alpha, prior, gap=task.gap, watch=task.watch)
+        try:
+            found = solve_staircases(
+                costs, width, task.alpha, task.prior, gap=gap, watch=task.watch
+            )
+        except KeyboardInterrupt:
+            if rough is None:
+                raise
+            found = rough
+        prices, stopped = found.prices, task.watch.over
+        # Prices far from the best take minimum cuts long, and prove little.
+        quick = long or stopped
+        if quick and found is not rough:
+            task.watch.say("proving the prices by staircases")
+            prices = proved_prices(costs, prices, width, task.alpha)
+        if rough is not None and rough.bound > prices.sum():
+            prices = rough.prices
         return finished(
             task,
             "staircases",
             reason,
             found.columns,
             task.objective.first,
-            found.prices,
+            prices,
+            proved=quick,
             rounds=found.rounds,
-            stopped=task.watch.over,
+            stopped=stopped,
         )
 
     return Plan(reason, solve)
+
+
+def _coarse(task: Task, width: int, least: int = 4) -> StaircaseResult | None:
+    r"""Solve for every s-th answer: prices for all of them, and a mechanism for the s-th.
+
+    A private column is private on every s-th answer, for steps of v/s, and for a loss that is
+    absolute or binary the best guess is one of them; for a squared one it loses at most
+    :math:`s^2/4` to the best number. So the prices of all s rows together are proved. Answers
+    that count as the first of their s are no further apart than before.
+    """
+    name, size, most = task.consumer.loss.name, task.graph.size, task.settings.staircase_entries
+    fits = [
+        s for s in range(2, width // least + 1) if not width % s and size * width <= most * s * s
+    ]
+    if not fits or name not in ("absolute", "squared", "binary"):
+        return None
+    stride, costs, prior = fits[0], task.problem.costs, task.prior
+    prices, known = np.zeros(size), {}
+    off = stride**2 / 4 * float(task.consumer.loss.column(0)[1]) if name == "squared" else 0.0
+    for first in range(stride):
+        task.watch.say(f"solving for every {stride}-th answer")
+        row = np.arange(first, size, stride)
+        # Under a uniform prior all rows of one length are alike.
+        key = len(row) if task.consumer.prior.is_uniform else first
+        if key not in known:
+            problem = Problem(
+                PathPower(len(row), width // stride), task.epsilon, costs[np.ix_(row, row)].copy()
+            )
+            found = solve_staircases(
+                problem.costs, width // stride, task.alpha, prior[row], gap=task.gap
+            )
+            proved = price(problem, Pricer(problem), found.prices, problem.guesses)
+            known[key] = replace(found, prices=proved.prices - off * prior[row])
+        prices[row] = known[key].prices
+    place = np.arange(size) // stride
+    middle = known[min(known) if not task.consumer.prior.is_uniform else len(place[::stride])]
+    columns = {
+        min(k * stride + stride // 2, size - 1): x[np.minimum(place, len(x) - 1)]
+        for k, x in middle.columns.items()
+    }
+    return StaircaseResult(columns, prices, middle.value, middle.rounds)
 
 
 def _by_distance(task: Task) -> bool:
