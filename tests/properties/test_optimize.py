@@ -15,6 +15,7 @@ from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star
 from tightrope.optimize import design, explain_routes
 from tightrope.optimize.plain import solve_plain_program
 from tightrope.optimize.problem import Problem
+from tightrope.queries import query
 
 LEVELS = ("ln(2)", "ln(3/2)", "1/5", "2")
 
@@ -203,3 +204,20 @@ def test_a_false_worst_prior_proves_less() -> None:
     prior = found.certificate.consumer.prior.probabilities[::-1]
     tilted = replace(found.certificate, consumer=Consumer(prior=prior, loss=found.consumer.loss))
     assert tilted.checked_bound() < found.bound - 1e-3
+
+
+@pytest.mark.parametrize("text", ["histogram(5,3)", "counts(4,2)", "cycle(9)", "sum(9,3)"])
+@pytest.mark.parametrize("loss", ["distance", "absolute", "binary"])
+@pytest.mark.parametrize("level", ["0.1", "1"])
+def test_prices_that_layers_pay_for_are_proved(text, loss, level) -> None:
+    """The bound of a design that was stopped at once: no search is behind it."""
+    if text.startswith("cycle") and loss == "absolute":
+        loss = "distance"
+    graph = query(text).graph
+    known = Consumer.of(graph, prior="uniform", loss=loss)
+    early = design(graph, level, known, time_limit=0)
+    best = design(graph, level, known)
+    assert best.certified
+    assert early.bound <= best.expected_loss * (1 + 1e-9)
+    assert early.bound >= (0.9 if level == "0.1" else 0.5) * best.bound
+    assert early.certificate.checked_bound() >= early.bound - 1e-9

@@ -22,6 +22,7 @@ from tightrope.graphs.base import LIMITS
 from tightrope.mechanisms import exponential, geometric, independent
 from tightrope.optimize import closed_forms, solvers, sums, unbounded
 from tightrope.optimize.certificate import Certificate
+from tightrope.optimize.layers import layered_prices
 from tightrope.optimize.minimax import minimax_remap
 from tightrope.optimize.progress import Callback, Stopped, Watch
 from tightrope.optimize.result import Design
@@ -136,7 +137,7 @@ def design(
     watch.say("comparing with simple noise")
     # Time that was up when the proof had closed cost nothing.
     stopped = found.stopped and not found.certified
-    baselines = _baselines(task, found)
+    baselines = found.baselines or _baselines(task, found)
     return replace(found, baselines=baselines, seconds=watch.seconds, stopped=stopped)
 
 
@@ -255,34 +256,38 @@ def _best_of(one: Design, other: Design, *, close: float = 1.01) -> Design:
     the smaller gap is taken.
     """
     best = min(one, other, key=lambda found: found.expected_loss)
-    stopped = one.stopped or other.stopped
+    told: dict[str, Any] = {
+        "stopped": one.stopped or other.stopped,
+        "baselines": one.baselines | other.baselines,
+    }
     if not all(isinstance(found.certificate, Certificate) for found in (one, other)):
         near = [x for x in (one, other) if x.expected_loss <= close * best.expected_loss]
-        return replace(min(near, key=lambda found: found.gap), stopped=stopped)
+        return replace(min(near, key=lambda found: found.gap), **told)
     proof = max(one, other, key=lambda found: found.bound)
     bound = min(proof.bound, best.expected_loss)
-    return replace(best, certificate=proof.certificate, bound=bound, stopped=stopped)
+    return replace(best, certificate=proof.certificate, bound=bound, **told)
 
 
 def _without_search(task: Task) -> Design:
     r"""Return what is at hand when time is up: simple noise, or the same guess for everybody.
 
-    The prices :math:`\lambda_i = \min_k c_k(i)` are feasible, as every cost is above them.
+    The prices :math:`\lambda_i = \min_k c_k(i)` are feasible, as every cost is above them; those
+    proved layer by layer are mostly far better.
     """
-    consumer, problem = task.bayesian, task.problem
-    choices: list[Channel] = [Channel(np.ones((task.graph.size, 1)), inputs=task.graph.labels)]
+    consumer, problem, averse = task.bayesian, task.problem, task.consumer.risk_averse
+    choices = {"": Channel(np.ones((task.graph.size, 1)), inputs=task.graph.labels)}
     if task.graph.size**2 <= task.settings.baseline_entries:
-        choices += list(_noises(task.graph, task.epsilon).values())
-    found = []
-    for noise in choices:
+        choices |= _noises(task.graph, task.epsilon)
+    found, losses = [], {}
+    for name, noise in choices.items():
         guess = np.asarray(best_remap(noise, consumer).guess)
         channel = closed_forms.guessed(task, noise, guess)
         lost = (noise.matrix() * consumer.loss.matrix()[:, guess]).sum(axis=1)
-        averse = task.consumer.risk_averse
-        loss = lost[task.consumer.support].max() if averse else lost @ task.prior
-        found.append((float(loss), channel, noise))
-    loss, channel, general = min(found, key=lambda one: one[0])
-    prices = problem.costs.min(axis=1)
+        losses[name] = lost[task.consumer.support].max() if averse else lost @ task.prior
+        found.append((float(losses[name]), channel, noise, lost))
+    loss, channel, general, lost = min(found, key=lambda one: one[0])
+    layered = (layered_prices(task.on_orbits, task.prior * part) for part in (lost, lost * 0 + 1))
+    prices = max(problem.costs.min(axis=1), *layered, key=np.sum)
     return task.answered(
         "noise",
         "stopped early: simple noise with the best remap is the best at hand",
@@ -292,6 +297,8 @@ def _without_search(task: Task) -> Design:
         general=general,
         certificate=Certificate(task.graph, task.epsilon, consumer, prices),
         stopped=True,
+        # A random remap may do better for the worst answer.
+        baselines={} if averse else {name: float(x) for name, x in losses.items() if name},
     )
 
 

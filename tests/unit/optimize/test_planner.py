@@ -331,4 +331,4 @@ def test_a_search_that_is_stopped_keeps_the_bound_of_its_last_round():
     assert found.stopped
     assert not found.certified
     assert bounds[-1] > 0
-    assert found.bound == pytest.approx(bounds[-1], rel=1e-9)
+    assert bounds[-1] * (1 - 1e-9) <= found.bound <= found.expected_loss
