@@ -2665,11 +2665,7 @@ def distances(loss: str, far: Array) -> Array:
 def _end_debts(consumer: LatticeConsumer, prices: Array) -> Debts:
     """Yield for guesses near an end what their cores and the answers outside them owe.
 
-    With weights w(i) = loss - price, an answer i behind the core has ``R(i) = w(i) + α·R(i+v)``
-    when all further ones pay for the one v nearer, and no R may be negative. In the core an
-    answer a may be paid by those from a-v on before it and those up to a+v behind it: by Hall's
-    theorem that can be done when every interval of the core owes no more than all who may pay for
-    one of its answers have. Answers beyond ``layers`` times v pay nothing.
+    Answers beyond ``layers`` times v pay nothing.
     """
     told, alpha, ends = consumer.proof, consumer.file.alphas[0], len(prices)
     lattice, prices = consumer.row, prices.astype(np.int64)
