@@ -58,7 +58,7 @@ FACTS_FILE = "tightrope.toml"
 TYPES = ("integer", "number", "text", "boolean", "date")
 
 Value = str | int | bool
-Reader = Callable[[Any, str], Any]
+ReadValue = Callable[[Any, str], Any]
 _Named = TypeVar("_Named")
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -372,7 +372,7 @@ def _user(name: str, entry: Any, place: str) -> Fraction:
 
 
 def _table(name: str, entry: Any, place: str) -> Table:
-    readers: dict[str, Reader] = {
+    readers: dict[str, ReadValue] = {
         "source": _text,
         "relation": _text,
         "population": _whole,
@@ -515,7 +515,7 @@ def _partition(name: str, entry: Any, place: str, columns: Mapping[str, Column])
 # A reader is told a value and its place, and names the place in what it refuses.
 
 
-def _read(data: Any, place: str, readers: Mapping[str, Reader]) -> dict[str, Any]:
+def _read(data: Any, place: str, readers: Mapping[str, ReadValue]) -> dict[str, Any]:
     """Read a table of known keys, each by its reader."""
     inside = f"{place}." if place else ""
     for key in _mapping(data, place):
@@ -524,7 +524,7 @@ def _read(data: Any, place: str, readers: Mapping[str, Reader]) -> dict[str, Any
     return {key: readers[key](value, f"{inside}{key}") for key, value in data.items()}
 
 
-def _each(reader: Callable[[str, Any, str], Any]) -> Reader:
+def _each(reader: Callable[[str, Any, str], Any]) -> ReadValue:
     """Return the reader of a table of names, which are told to the reader of each."""
     return lambda data, place: {
         name: reader(name, value, f"{place}.{name}")
@@ -532,7 +532,7 @@ def _each(reader: Callable[[str, Any, str], Any]) -> Reader:
     }
 
 
-def _told(function: Callable[[Any], Any]) -> Reader:
+def _told(function: Callable[[Any], Any]) -> ReadValue:
     """Return the reader that adds the place to what a function refuses."""
 
     def reader(value: Any, place: str) -> Any:
