@@ -240,9 +240,9 @@ def test_a_time_limit_leaves_a_mechanism_and_a_bound_that_holds(seconds, who) ->
     reader = Consumer.of(graph, loss="binary" if who == "bayesian" else "absolute", **known)
     # What is compiled when it is first used is no part of the time.
     design(PathPower(9, 2), 1, route="rays", settings=SolverSettings(interior_wait=0))
-    clock = time.perf_counter()
+    clock = time.process_time()
     found = design(graph, 1, reader, time_limit=seconds)
-    assert time.perf_counter() - clock < seconds + 8
+    assert time.process_time() - clock < seconds + 8
     # A step that was under way may close the proof: on a loaded machine some do.
     assert found.stopped != found.certified
     assert found.stopped or seconds
