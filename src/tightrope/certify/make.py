@@ -133,13 +133,9 @@ def graph_fields(graph: judge.Graph) -> tuple[dict[str, Any], Sections]:
         sections["edges"] = graph.edges
         if len(graph.lengths) > 1:
             sections["edge_lengths"] = graph.length
-    fields = {
-        "nodes": graph.nodes,
-        "labels": None if plain else [encode_label(x) for x in labels],
-        "edges": len(graph.edges),
-        "lengths": [str(length) for length in graph.lengths],
-    }
-    return fields, sections
+    told = None if plain else [encode_label(x) for x in labels]
+    fields = {"nodes": graph.nodes, "labels": told, "edges": len(graph.edges)}
+    return fields | {"lengths": [str(length) for length in graph.lengths]}, sections
 
 
 def consumer_fields(

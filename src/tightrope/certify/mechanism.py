@@ -110,9 +110,8 @@ def graph_sides(graph: AnswerGraph) -> tuple[str, tuple[tuple[int, int], ...]] |
     (('box', ((751, 5),)), ('box', ((4, 3),)))
     """
     if graph.box is not None:
-        return "box", tuple(
-            (size, max(1, min(wide, size - 1))) for size, wide in graph.box or ((1, 1),)
-        )
+        box = graph.box or ((1, 1),)
+        return "box", tuple((size, max(1, min(wide, size - 1))) for size, wide in box)
     if graph.is_ring:
         return "ring", ((graph.size, 1),)
     # More answers than that no solver lists: there a mechanism is for a window.
@@ -283,15 +282,13 @@ class Mechanism(MechanismFile):
     @property
     def _weights(self) -> judge.Weights:
         if self.noise is not None:
-            raise TooLarge(
-                f"noise on the lattice of {self.query} has layers, and neither rows nor columns"
-            )
+            noise = f"noise on the lattice of {self.query}"
+            raise TooLarge(f"{noise} has layers, and neither rows nor columns")
         return self._listed_weights
 
     def row_weights(self, i: int) -> NDArray[Any]:
         """Return the integer weights of the outputs when the true answer is node i."""
-        if not 0 <= i < self.shape[0]:
-            raise InputError(f"row must be in 0 … {self.shape[0] - 1}, got {i}")
+        self._check_place(i, self.shape[0])
         row = int(self._rows([i])[0])
         try:
             if self._listed is None:

@@ -330,13 +330,8 @@ def _fill(
             moved = high / total + 2.0 ** (1 - bits)
             if moved > MOVED_LIMIT:
                 break
-            fields = {
-                "kind": "levels",
-                "bits": first + bits,
-                "levels": table,
-                "steps": steps,
-                "rest": int(factors.argmax()),
-            }
+            fields = {"kind": "levels", "bits": first + bits, "levels": table, "steps": steps}
+            fields["rest"] = int(factors.argmax())
             return WholeWeights(fields, {"factors": factors}, moved)
         slack = float(1 - 1 / ratio)
         reserve += max(0.0, -low / total) + 3 * ((high - low) / total + 2.0**-bits) / slack
