@@ -216,6 +216,10 @@ class Mechanism(MechanismFile):
     ((2, 2), 4, [3, 1], Fraction(3, 1))
     """
 
+    noise: judge.LatticeWeights | None = None
+    window: range | None = None
+    _start = 0
+
     def __init__(
         self, source: str | os.PathLike[str] | bytes, *, moved: float | None = None
     ) -> None:
@@ -229,7 +233,6 @@ class Mechanism(MechanismFile):
         self.expected_loss: Fraction | None = header["expected_loss"]
         self.bound: Fraction | None = header["bound"]
         weights = judge.read_weights(self._file, derived_graph)
-        self.noise, self.window, self._start = None, None, 0
         if isinstance(weights, judge.LatticeWeights):
             named = named_query(header["query"], self.neighbours).graph
             self.noise, self.graph = weights, judge.Graph("lattice", named.size, label=named.label)
