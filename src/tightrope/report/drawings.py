@@ -273,9 +273,9 @@ class HeatMap:
 
     def size_text(self) -> str:
         """Say how large the channel is, and how much of it is drawn."""
-        whole = f"{self.shape[0]:,} × {self.shape[1]:,}"
+        whole = f"{self.shape[0]:,} answers, {self.shape[1]:,} outputs"
         rows, columns = self.values.shape
-        return f"{whole}, drawn as {rows} × {columns} blocks" if self.is_reduced else whole
+        return f"{whole}; drawn as {rows} × {columns} blocks" if self.is_reduced else whole
 
 
 def heat_map(

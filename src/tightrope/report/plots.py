@@ -303,7 +303,7 @@ def plot_channel(
     axes.tick_params(labelsize=8)
     axes.set_xlabel("reported output")
     axes.set_ylabel("true answer")
-    axes.set_title(f"channel: {heat.size_text()}" if title is None else title)
+    axes.set_title(heat.size_text() if title is None else title)
     return axes
 
 

@@ -42,7 +42,7 @@ def test_a_small_channel_has_its_numbers_written() -> None:
     axes = plot_channel(GeometricChannel(3, "ln(2)"), fractions=True)
     assert texts(axes)[:3] == ["2/3", "1/6", "1/6"]
     assert axes.get_ylabel() == "true answer"
-    assert axes.get_title() == "channel: 3 × 3"
+    assert axes.get_title() == "3 answers, 3 outputs"
 
 
 def test_numbers_are_decimal_unless_asked() -> None:
@@ -51,7 +51,7 @@ def test_numbers_are_decimal_unless_asked() -> None:
 
 def test_a_large_channel_says_what_is_left_out() -> None:
     axes = plot_channel(GeometricChannel(2000, 1))
-    assert axes.get_title() == "channel: 2,000 × 2,000, drawn as 154 × 154 blocks"
+    assert axes.get_title() == "2,000 answers, 2,000 outputs; drawn as 154 × 154 blocks"
     assert texts(axes) == []
 
 

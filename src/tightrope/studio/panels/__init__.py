@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from tightrope.kinds import RELATIONS
+
 if TYPE_CHECKING:
     from tightrope.studio.page import Page
     from tightrope.studio.state import State
@@ -58,6 +60,11 @@ class Panel:
         if field:
             self.page.field(field, lambda message: setattr(made, "error", message))
         return made.props("outlined dense options-dense stack-label")
+
+    def relations(self, label: str, **more: Any) -> ui.select:
+        """Make the list of neighbour relations."""
+        known = {name: f"{name}: {about}" for name, about in RELATIONS.items()}
+        return self.select(known, label, **more)
 
     def toggle(self, options: dict[str, str], **more: Any) -> ui.toggle:
         """Make buttons of which one is pressed."""

@@ -265,11 +265,8 @@ class MechanismPanel(Panel):
         if heat is None:
             return
         self._plot.update_figure(heat_picture(heat, self._exact, logarithmic=bool(self._log.value)))
-        rows, outputs = heat.shape
-        words = f"{rows:,} answers, {outputs:,} outputs"
-        if heat.is_reduced:
-            words += f"; drawn as {len(heat.rows)} × {len(heat.outputs)} blocks, zoom in for values"
-        self._heat_note.set_text(words)
+        more = ", zoom in for values" if heat.is_reduced else ""
+        self._heat_note.set_text(heat.size_text() + more)
 
 
 def _places(ends: list[float], count: int, first: int, last: int) -> tuple[int, int]:

@@ -6,11 +6,11 @@ import asyncio
 import json
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from nicegui import ui
 
-from tightrope.kinds import RELATIONS
 from tightrope.queries import FAMILIES
 from tightrope.report.texts import interval_text
 from tightrope.studio import pictures
@@ -57,8 +57,7 @@ class QuestionPanel(Panel):
                 self.uploader("Graph as CSV, GraphML or JSON", self._take, ".csv,.graphml,.json",
                               "graph")  # fmt: skip
             self.error_label("question")
-            near = {name: f"{name}: {about}" for name, about in RELATIONS.items()}
-            self._near = self.select(near, "Neighbouring tables", on_change=self._neighbours)
+            self._near = self.relations("Neighbouring tables", on_change=self._neighbours)
         self._turn()
 
     def _build_drawing(self) -> None:
@@ -72,7 +71,7 @@ class QuestionPanel(Panel):
         self._canvas.props("data-canvas")
         self._edges = self.input("edges", "Edges", "0-1, 1-2, 2-0", on_change=self._listed)
         with ui.row().style("gap: 6px"):
-            self.button("Clear", self._cleared, "flat dense")
+            self.button("Clear", partial(self._drawn, pictures.Sketch()), "flat dense")
             self.note("or type the edges above").classes("self-center")
 
     # -- events ---------------------------------------------------------------------------
@@ -112,9 +111,6 @@ class QuestionPanel(Panel):
             self._drawn(self._sketch.with_edges(text))
         except Refused as refused:
             self.page.complain("question", refused.message)
-
-    def _cleared(self) -> None:
-        self._drawn(pictures.Sketch())
 
     def _drawn(self, sketch: pictures.Sketch) -> None:
         self._sketch = sketch

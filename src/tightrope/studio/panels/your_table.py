@@ -17,7 +17,6 @@ from typing import Any
 
 from nicegui import ui
 
-from tightrope.kinds import RELATIONS
 from tightrope.publish.accounts import shown
 from tightrope.publish.facts import FACTS_FILE
 from tightrope.studio import tables
@@ -81,10 +80,9 @@ class TablePanel(Panel):
                 self._ask_for("population", "budget", "budget_delta")
                 self._ask_for("ledger", then=self._opened)
                 self._ask_for("facts", then=self._chosen)
-            near = {name: f"{name}: {about}" for name, about in RELATIONS.items()}
             words = "Who is protected: tables that must look alike"
-            self._boxes["neighbours"] = self.select(
-                near, words, value="add-remove", on_change=self._asked
+            self._boxes["neighbours"] = self.relations(
+                words, value="add-remove", on_change=self._asked
             )
 
     def _build_question(self) -> None:
