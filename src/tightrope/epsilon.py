@@ -218,27 +218,30 @@ def _ratio_below(multiple: Fraction, base: Fraction | None) -> Fraction:
 
 def _exact_power(multiple: Fraction, base: Fraction | None) -> Fraction | None:
     """Return ``base**multiple`` when it is rational and has no more than ``EXACT_BITS`` bits."""
-    if base is None:
+    root = None if base is None else _exact_root(base, multiple.denominator)
+    if root is None or root.numerator.bit_length() * multiple.numerator > EXACT_BITS:
         return None
-    power, degree = multiple.numerator, multiple.denominator
-    # A degree above the number of bits has no exact root but 1.
-    if degree > base.numerator.bit_length():
-        return None
-    top, bottom = (_integer_root(n, degree) for n in (base.numerator, base.denominator))
-    if top**degree != base.numerator or bottom**degree != base.denominator:
-        return None
-    if top.bit_length() * power > EXACT_BITS:
-        return None
-    return Fraction(top, bottom) ** power
+    return root**multiple.numerator
 
 
 def _root_and_degree(base: Fraction) -> tuple[Fraction, int]:
     """Return the r and the largest k with ``base = r**k``."""
     for degree in range(base.numerator.bit_length(), 1, -1):
-        top, bottom = (_integer_root(n, degree) for n in (base.numerator, base.denominator))
-        if top**degree == base.numerator and bottom**degree == base.denominator:
-            return Fraction(top, bottom), degree
+        root = _exact_root(base, degree)
+        if root is not None:
+            return root, degree
     return base, 1
+
+
+def _exact_root(base: Fraction, degree: int) -> Fraction | None:
+    """Return the r with ``base = r**degree``, if it is rational."""
+    # A degree above the number of bits has no exact root but 1.
+    if degree == 1 or degree > base.numerator.bit_length():
+        return base if degree == 1 else None
+    from flint import fmpz  # takes 60 ms to import
+
+    top, bottom = (int(fmpz(n).root(degree)) for n in (base.numerator, base.denominator))
+    return Fraction(top, bottom) if Fraction(top, bottom) ** degree == base else None
 
 
 def enclosed(
@@ -259,15 +262,6 @@ def enclosed(
         ends = [end.man_exp() for end in (ball.lower(), ball.upper())]
     low, high = (Fraction(int(digits)) * Fraction(2) ** int(shift) for digits, shift in ends)
     return low, high
-
-
-def _integer_root(number: int, degree: int) -> int:
-    """Return the largest integer whose degree-th power is at most the number."""
-    if degree == 1:
-        return number
-    from flint import fmpz  # takes 60 ms to import
-
-    return int(fmpz(number).root(degree))
 
 
 def simplest_between(low: Fraction, high: Fraction) -> Fraction:

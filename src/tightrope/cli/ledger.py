@@ -32,6 +32,7 @@ def show(url: str = "ledger.db", *, last: int = 20, as_json: bool = False) -> No
     head, accounts = ledger.head(), ledger.accounts()
     paid = [entry for entry in ledger.entries() if entry.body["kind"] == "answer"]
     newest = paid[max(len(paid) - last, 0) :]
+    amounts = ("budget", "spent", "remaining", "delta", "spent_delta")
     listed = ("key", "query", "epsilon", "sql", "answer", "charges")
     data = {
         "ledger": ledger.id,
@@ -40,11 +41,7 @@ def show(url: str = "ledger.db", *, last: int = 20, as_json: bool = False) -> No
         "time": head.time,
         "accounts": {
             name: {
-                "budget": str(account.budget),
-                "spent": str(account.spent),
-                "remaining": str(account.remaining),
-                "delta": str(account.delta),
-                "spent_delta": str(account.spent_delta),
+                **{what: str(getattr(account, what)) for what in amounts},
                 "series": plain(account.series),
                 "source": str(account.bound.source) if account.bound else None,
                 "neighbours": account.bound.neighbours if account.bound else None,

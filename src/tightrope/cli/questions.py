@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import tightrope as tr
 from tightrope.cli.output import progress_bar, tell
 from tightrope.errors import TooLarge
-from tightrope.report.texts import about_query, existence_data, interval_text, regularity_rows
+from tightrope.report import texts
 
 if TYPE_CHECKING:
     from tightrope.channels import IntegerChannel
@@ -46,7 +46,7 @@ def graph(
         from tightrope.report.plots import plot_graph, save_plot
 
         save_plot(plot_graph, asked.graph, plot)
-    data = {**about_query(asked), **facts.as_dict()}
+    data = {**texts.about_query(asked), **facts.as_dict()}
     tell(as_json, data, f"{asked.text}  ({asked.neighbours.value})", facts.sentences())
 
 
@@ -77,10 +77,10 @@ def exists(
     asked = tr.query(question, neighbours=neighbours)
     with progress_bar("looking", as_json) as done:
         found = existence(asked.graph, tolerance=tolerance, progress=done)
-    data = existence_data(asked, found)
+    data = texts.existence_data(asked, found)
     sure = "nothing is missed" if found.exact else f"samples {found.resolution:.2g} apart"
     rows = {
-        "exists for ε in": interval_text(found.intervals),
+        "exists for ε in": texts.interval_text(found.intervals),
         "smallest ε": "none" if data["minimum"] is None else f"{found.minimum:.10g}",
         "accuracy": f"{found.accuracy:.2g} ({sure})",
         "decided by": found.method,
@@ -117,12 +117,8 @@ def regular(
         "query": asked.text,
         "epsilon": float(level),
         "epsilon_text": str(level),
-        "regular": found.regular,
-        "certain": found.certain,
-        "margin": found.margin,
+        **texts.regularity_data(found),
         "unique": found.unique,
-        "utility_bound": found.utility_bound,
-        "leakage_bound_bits": found.leakage_bound_bits,
         "sum_of_y": found.y_sum,
         "sum_of_y_bits": sum_bits,
         "any_prior_bound": found.any_prior_bound,
@@ -130,7 +126,7 @@ def regular(
         "separating": _listed(found, "separating"),
     }
 
-    rows = regularity_rows(found)
+    rows = texts.regularity_rows(found)
     vector = data["coordinates" if found.regular else "separating"]
     if vector is not None and len(vector) <= 12:
         title = "weights of corner priors" if found.regular else "proof w (Φw ≥ 0 > π·w)"
@@ -180,7 +176,7 @@ def universal(
     asked = tr.query(question, neighbours=neighbours)
     kind = "risk-averse" if risk_averse else "bayesian"
     found = universality(asked, epsilon, loss, kind=kind)
-    data = {**about_query(asked), "epsilon": epsilon, "loss": loss, "kind": kind, **found.as_dict()}
+    about = {**texts.about_query(asked), "epsilon": epsilon, "loss": loss, "kind": kind}
     told = found.witness.as_dict() if found.witness is not None else {}
     lines = [
         f"{asked.text}, ε = {epsilon}, {kind} consumers, {loss} loss",
@@ -191,7 +187,7 @@ def universal(
         possible = ", ".join(map(str, consumer["support"][:12]))
         lost = float(consumer["optimal_loss"])
         lines.append(f"  consumer {number}: possible answers {possible}; loses {lost:.6g} at best")
-    tell(as_json, data, lines=lines)
+    tell(as_json, {**about, **found.as_dict()}, lines=lines)
 
 
 def explain(

@@ -50,19 +50,17 @@ def studio(
     """
     import json
     import re
-    from dataclasses import replace
 
     from tightrope.studio.server import LOOPBACK, Settings, listen, serve
 
     if not 0 <= port <= 65535:
         raise InputError(f"a port must lie between 0 and 65535, got {port}")
-    settings = Settings(host=host, port=port, data=data, facts=facts, ledger=ledger)
-    if token is not None:
-        if not re.fullmatch(r"[A-Za-z0-9_-]{8,200}", token):
-            raise InputError("a token must have 8 or more letters, digits, - or _")
-        settings = replace(settings, token=token)
+    if token is not None and not re.fullmatch(r"[A-Za-z0-9_-]{8,200}", token):
+        raise InputError("a token must have 8 or more letters, digits, - or _")
+    secret = {} if token is None else {"token": token}
     with listen(host, port) as bound:
-        settings = replace(settings, port=bound.getsockname()[1])
+        port = bound.getsockname()[1]
+        settings = Settings(host, port, data=data, facts=facts, ledger=ledger, **secret)
         if as_json:
             print(json.dumps({"url": settings.url}), flush=True)
         else:

@@ -102,16 +102,12 @@ def published_report(
 
 
 def _head(design: Design) -> str:
-    proved = (
-        "certified: no ε-private mechanism loses less, by more than the gap below"
-        if design.certified
-        else design.claim
-    )
+    best = "certified: no ε-private mechanism loses less, by more than the gap below"
     return (
         f"<h1>Mechanism for {escape(design.graph.name)}</h1>"
         f"<p>Privacy level ε = {escape(str(design.epsilon))}: any output is at most "
         f"{_number(math.exp(float(design.level)))} times as likely under one answer as under a "
-        f"neighbouring one. The mechanism is {proved}.</p>"
+        f"neighbouring one. The mechanism is {best if design.certified else design.claim}.</p>"
     )
 
 

@@ -68,6 +68,12 @@ def existence_data(query: Query, found: Existence) -> dict[str, Any]:
     return {"query": query.text, **vars(found), "minimum": minimum, "up_set": found.is_up_set}
 
 
+def regularity_data(found: Regularity) -> dict[str, Any]:
+    """Return whether a prior is regular, and what follows, as JSON says it."""
+    names = ("regular", "certain", "margin", "utility_bound", "leakage_bound_bits")
+    return {name: getattr(found, name) for name in names}
+
+
 def regularity_rows(found: Regularity) -> dict[str, str]:
     """Say whether a prior is regular, and what follows for every mechanism."""
     sure = "" if found.certain else " (not proven: see the margin)"

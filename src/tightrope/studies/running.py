@@ -395,19 +395,18 @@ def _client(scheduler: str) -> Iterator[Any]:
         raise InputError(f"a scheduler must look like tcp://host:8786, got {scheduler[:80]!r}")
     from distributed import Client
 
-    with contextlib.ExitStack() as open_ones:
-        client = None
-        with contextlib.suppress(Exception):  # whatever listens there may answer anything
-            client = Client(scheduler, timeout=CONNECT_SECONDS, name="tightrope")
-        if client is None:
-            # A half-made client closes itself when it is collected. Later, in a thread that Dask
-            # is just starting, it would wait for that thread, and the thread for it.
-            gc.collect()
-            raise InputError(
-                f"no Dask scheduler answers at {scheduler} within {CONNECT_SECONDS} s: start one "
-                "with 'dask scheduler', or use --workers for processes here"
-            )
-        open_ones.callback(client.close, timeout=CONNECT_SECONDS)
+    client = None
+    with contextlib.suppress(Exception):  # whatever listens there may answer anything
+        client = Client(scheduler, timeout=CONNECT_SECONDS, name="tightrope")
+    if client is None:
+        # A half-made client closes itself when it is collected. Later, in a thread that Dask
+        # is just starting, it would wait for that thread, and the thread for it.
+        gc.collect()
+        raise InputError(
+            f"no Dask scheduler answers at {scheduler} within {CONNECT_SECONDS} s: start one "
+            "with 'dask scheduler', or use --workers for processes here"
+        )
+    try:
         if not client.nthreads():
             try:
                 client.wait_for_workers(1, timeout=WORKER_SECONDS)
@@ -416,6 +415,8 @@ def _client(scheduler: str) -> Iterator[Any]:
                     f"{scheduler} has no workers: start some with 'dask worker {scheduler}'"
                 ) from None
         yield client
+    finally:
+        client.close(timeout=CONNECT_SECONDS)
 
 
 @contextlib.contextmanager

@@ -181,11 +181,10 @@ class Store:
             self.parts.mkdir(exist_ok=True)
             self._hold()
             self._check_description()
-        except OSError as refused:
+        except BaseException as problem:
             self.close()
-            raise InputError(f"{self.parts} cannot be written: {refused.strerror}") from None
-        except BaseException:
-            self.close()
+            if isinstance(problem, OSError):
+                raise InputError(f"{self.parts} cannot be written: {problem.strerror}") from None
             raise
         if self.complete:
             # The work was broken off after its last step: only the parts had to go.

@@ -221,14 +221,9 @@ def declared(asked: TableAsked) -> public.Table:
         delta = delta_of(asked.budget_delta) if asked.budget_delta else None
     with blame("table table"):
         return public.Table(
-            name=asked.table,
-            population=int(asked.population),
-            neighbours=Neighbours.of(asked.neighbours),
-            columns=columns,
-            budget=budget,
-            delta=delta,
-            source=asked.data,
-        )
+            name=asked.table, population=int(asked.population), columns=columns, budget=budget,
+            delta=delta, neighbours=Neighbours.of(asked.neighbours), source=asked.data,
+        )  # fmt: skip
 
 
 def facts_file(asked: TableAsked) -> str:
@@ -259,9 +254,8 @@ def _plan(asked: TableAsked, epsilon: str, told: Callable[..., Any] | None) -> P
             "nobody declared these groups: large ones can be shown, and one person alone only with "
             "a probability δ that you choose, such as 1e-6"
         )
-        raise Refused(
-            "table delta", "not for these groups: leave it empty" if asked.delta else needed
-        )
+        wrong = "not for these groups: leave it empty" if asked.delta else needed
+        raise Refused("table delta", wrong)
     with blame("table delta" if asked.delta else "table sql"):
         return plan(
             [asked.sql], epsilon=level, delta=asked.delta or 0, facts=facts, ledger=asked.ledger,

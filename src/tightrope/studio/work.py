@@ -9,7 +9,7 @@ import csv
 import io
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from tightrope.axioms import Refutation, universality
 from tightrope.certify import Mechanism, verify
@@ -25,8 +25,9 @@ from tightrope.optimize import Design, design, design_many, explain_routes
 from tightrope.phi import exists
 from tightrope.proofs import prove
 from tightrope.queries import Query
+from tightrope.report import texts
 from tightrope.report.drawings import GraphDrawing, HeatMap, Window, graph_drawing, heat_map
-from tightrope.report.texts import about_query, existence_data, label_text, plain, regularity_rows
+from tightrope.report.texts import label_text, plain
 from tightrope.studio.asking import Refused, blame, consumer_of, level_in, people_of, query_in
 from tightrope.studio.state import State
 from tightrope.studio.tables import noise_curve
@@ -59,7 +60,7 @@ def question_facts(state: State) -> Shown:
     asked = query_in(state)
     with blame("question"):
         facts = graph_facts(asked.graph)
-        data = {**about_query(asked), **facts.as_dict()}
+        data = {**texts.about_query(asked), **facts.as_dict()}
         return Shown(plain(data), facts.sentences(), drawing_of(asked.graph))
 
 
@@ -72,8 +73,7 @@ def existence(state: State) -> dict[str, Any]:
     asked = query_in(state)
     with blame("question"):
         found = exists(asked.graph)
-    told: dict[str, Any] = plain(existence_data(asked, found))
-    return told
+    return cast(dict[str, Any], plain(texts.existence_data(asked, found)))
 
 
 def level_words(state: State) -> dict[str, Any]:
@@ -86,8 +86,7 @@ def level_words(state: State) -> dict[str, Any]:
     individuals, values = people_of(state)
     with blame("people"):
         found = explain(epsilon=level, individuals=individuals, values=values)
-    told: dict[str, Any] = plain(found.as_dict())
-    return told
+    return cast(dict[str, Any], plain(found.as_dict()))
 
 
 def prior_facts(state: State) -> Shown:
@@ -102,15 +101,8 @@ def prior_facts(state: State) -> Shown:
         known = prior(state.consumer.prior, asked.graph)
         found = regularity(known, asked.graph, level)
         shares = known.probabilities if asked.graph.size <= 2_000 else ()
-    data = {
-        "regular": found.regular,
-        "certain": found.certain,
-        "margin": found.margin,
-        "utility_bound": found.utility_bound,
-        "leakage_bound_bits": found.leakage_bound_bits,
-        "probabilities": shares,
-    }
-    return Shown(plain(data), regularity_rows(found))
+    data = {**texts.regularity_data(found), "probabilities": shares}
+    return Shown(plain(data), texts.regularity_rows(found))
 
 
 def check_consumer(state: State) -> None:
@@ -131,8 +123,8 @@ def corners(state: State) -> list[list[float]]:
     >>> corners(State(question="clique(3)"))[0]
     [0.5, 0.25, 0.25]
     """
-    found: list[list[float]] = region_corners(query_in(state).graph, level_in(state)).tolist()
-    return found
+    found = region_corners(query_in(state).graph, level_in(state)).tolist()
+    return cast(list[list[float]], found)
 
 
 def regrets(state: State) -> dict[str, Any]:
@@ -149,8 +141,7 @@ def regrets(state: State) -> dict[str, Any]:
         common = design_many(asked, level, consumers)
         first = design(asked, level, consumers[0]).general
         losses = [float(expected_loss(first, consumer)) for consumer in consumers]
-    told: dict[str, Any] = plain({"common": common.as_dict(), "first": losses})
-    return told
+    return cast(dict[str, Any], plain({"common": common.as_dict(), "first": losses}))
 
 
 # -- the mechanism -----------------------------------------------------------------------
@@ -254,7 +245,7 @@ def make(state: State, told: Told | None = None) -> Outcome:
         words = str(refused)
     data, columns = found.as_dict(), _columns(found.general, asked.graph, level)
     return Outcome(
-        state, plain({**about_query(asked), **data}), mechanism, unproved, tuple(bars), words,
+        state, plain({**texts.about_query(asked), **data}), mechanism, unproved, tuple(bars), words,
         columns, drawing_of(asked.graph), found,
     )  # fmt: skip
 
@@ -337,8 +328,7 @@ def judge(mechanism: bytes) -> dict[str, Any]:
     >>> judge(make(State()).mechanism)["private"]
     True
     """
-    told: dict[str, Any] = plain(verify(mechanism).as_dict())
-    return told
+    return cast(dict[str, Any], plain(verify(mechanism).as_dict()))
 
 
 def heat_of(

@@ -171,5 +171,5 @@ class Panel:
 
     def plot(self, height: str, mark: str = "") -> ui.plotly:
         """Make a place for a picture, so high, found by its mark."""
-        made = ui.plotly({"data": [], "layout": {}}).classes("w-full").style(f"height: {height}")
-        return made.props(mark) if mark else made
+        made = ui.plotly({"data": [], "layout": {}}).classes("w-full").props(mark)
+        return made.style(f"height: {height}")
