@@ -534,13 +534,8 @@ def _with_delta(shapes: Sequence[Sequence[Shape]], delta: Fraction) -> list[list
         )
     if delta and not many:
         raise InputError("--delta is for groups by a column without declared values: leave it out")
-    return [
-        [
-            replace(shape, delta=delta / many) if shape.kind is Kind.FOUND else shape
-            for shape in mine
-        ]
-        for mine in shapes
-    ]
+    share = delta / max(many, 1)
+    return [[replace(x, delta=share * (x.kind is Kind.FOUND)) for x in mine] for mine in shapes]
 
 
 def _merged(shapes: Sequence[Shape]) -> list[Shape]:
@@ -769,10 +764,10 @@ def _remaining(
     ledger: Ledger | str | Path, shape: Shape, budget: Fraction | float | str | None
 ) -> Fraction | None:
     """Return what is left of the table's budget, as far as that is known."""
-    name, book = f"table {shape.table.name}", ledger if isinstance(ledger, Ledger) else None
-    if not isinstance(ledger, Ledger) and Store(ledger).exists:
-        book = Ledger(ledger)
-    account = None if book is None else book.account(name)
+    account = None
+    if isinstance(ledger, Ledger) or Store(ledger).exists:
+        book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+        account = book.account(f"table {shape.table.name}")
     if account is not None:
         return account.remaining
     return shape.table.budget if budget is None else budget_of(budget)
