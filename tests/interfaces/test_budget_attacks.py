@@ -15,8 +15,7 @@ from tightrope.channels import GeometricChannel
 from tightrope.errors import CheckFailed, InputError, TightropeError
 from tightrope.publish import Ledger, SourceFailed, parse_facts, release, verify_receipt
 from tightrope.publish.accounts import Charge
-from tightrope.publish.interchange import apply_remap
-from tightrope.publish.receipts import SigningKey
+from tightrope.publish.receipts import SigningKey, apply_remap
 
 COUNT = "select count(*) from {}"
 

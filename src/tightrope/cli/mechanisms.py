@@ -213,7 +213,7 @@ def remap(
         "expected_loss": found.expected_loss,
     }
     if receipt is not None:
-        from tightrope.publish.interchange import apply_remap
+        from tightrope.publish.receipts import apply_remap
 
         best = dict(zip(loaded.channel.outputs, guesses, strict=True))
         data["guess"] = apply_remap(receipt, best)

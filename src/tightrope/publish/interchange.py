@@ -1,17 +1,13 @@
-"""Exchange with others: OpenDP measurements, and what a consumer makes of a receipt."""
+"""Exchange with others: a mechanism as a measurement of OpenDP."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
-from pathlib import Path
 from typing import Any
 
 from tightrope.certify import Mechanism, verify
 from tightrope.errors import CheckFailed, InputError
-from tightrope.publish.receipts import read_receipt, verify_receipt
 from tightrope.publish.sampler import Sampler
-from tightrope.publish.shapes import read_label
 
 
 def privacy_map(mechanism: Mechanism, distance: float) -> float:
@@ -97,28 +93,3 @@ def opendp_measurement(mechanism: Mechanism) -> Any:
         lambda distance: privacy_map(mechanism, distance),
         TO="i32",
     )
-
-
-def apply_remap(
-    receipt: Mapping[str, Any] | str | Path, remap: Mapping[Hashable, Hashable]
-) -> Hashable:
-    """Return the guess that a remap makes from a released answer.
-
-    A remap knows the released answer and nothing else. It needs no data and costs no budget: what
-    is computed from a private answer is as private as the answer [C, §2.4].
-
-    Parameters
-    ----------
-    receipt
-        The receipt of the answer, or the path of its file; its signature is checked.
-    remap
-        From outputs to guesses.
-    """
-    data = read_receipt(receipt) if isinstance(receipt, str | Path) else receipt
-    check = verify_receipt(data)
-    if not check.genuine:
-        raise CheckFailed(f"the receipt is not genuine: {check.reasons[0]}")
-    answer = read_label(data["answer"])
-    if answer not in remap:
-        raise InputError(f"the remap has no guess for the answer {answer!r}")
-    return remap[answer]

@@ -19,7 +19,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from typing import Any
 from tightrope.errors import CheckFailed, InputError
 from tightrope.files import read_text, write_text
 from tightrope.publish.entries import Entry, canonical, read_json, read_record
+from tightrope.publish.shapes import read_label
 
 #: What a receipt says it is.
 FORMAT, VERSION = "tightrope-receipt", 1
@@ -182,6 +183,31 @@ def read_receipt(path: str | Path) -> dict[str, Any]:
 def write_receipt(receipt: Mapping[str, Any], path: str | Path) -> None:
     """Write a receipt into a file."""
     write_text(path, json.dumps(receipt, ensure_ascii=False, indent=1) + "\n")
+
+
+def apply_remap(
+    receipt: Mapping[str, Any] | str | Path, remap: Mapping[Hashable, Hashable]
+) -> Hashable:
+    """Return the guess that a remap makes from a released answer.
+
+    A remap knows the released answer and nothing else. It needs no data and costs no budget: what
+    is computed from a private answer is as private as the answer [C, §2.4].
+
+    Parameters
+    ----------
+    receipt
+        The receipt of the answer, or the path of its file; its signature is checked.
+    remap
+        From outputs to guesses.
+    """
+    data = read_receipt(receipt) if isinstance(receipt, str | Path) else receipt
+    check = verify_receipt(data)
+    if not check.genuine:
+        raise CheckFailed(f"the receipt is not genuine: {check.reasons[0]}")
+    answer = read_label(data["answer"])
+    if answer not in remap:
+        raise InputError(f"the remap has no guess for the answer {answer!r}")
+    return remap[answer]
 
 
 def anchors_of_receipts(receipts: Sequence[str | Path], ledger_id: str) -> list[tuple[int, str]]:

@@ -9,8 +9,14 @@ from hypothesis import given, settings, strategies as st
 from tightrope.errors import CheckFailed, InputError
 from tightrope.publish import verify_receipt
 from tightrope.publish.entries import Entry
-from tightrope.publish.interchange import apply_remap
-from tightrope.publish.receipts import SigningKey, key_path, read_receipt, receipt_of, write_receipt
+from tightrope.publish.receipts import (
+    SigningKey,
+    apply_remap,
+    key_path,
+    read_receipt,
+    receipt_of,
+    write_receipt,
+)
 
 BODY = {"kind": "answer", "key": "k", "answer": [3, "north"], "epsilon": "ln(2)", "table": "people"}
 
