@@ -332,3 +332,11 @@ def test_a_sum_of_a_thousand_answers_is_certified_and_its_file_is_short() -> Non
     made = prove(found, asked)
     assert len(made.to_bytes()) < 1_000_000
     assert float(verify(made).optimal_within) < 1e-8
+
+
+def test_a_window_whose_best_columns_are_no_staircases_has_the_bound_of_the_engine() -> None:
+    asked = tr.query("sum(2000,3)")
+    found = design(asked, 1, Consumer.of(asked.graph, prior="binomial(.01)", loss="absolute"))
+    assert found.route == "window"
+    assert found.gap < 1e-6
+    assert float(verify(prove(found, asked)).optimal_within) < 1e-6 * found.expected_loss

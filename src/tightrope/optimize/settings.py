@@ -49,7 +49,7 @@ class SolverSettings:
     listed_prior: int = 130_000
     #: Beyond this many answers the routes that list none are tried before all others.
     listed_answers: int = 50_000
-    #: Up to this many answers in a window the engine follows where staircases are not enough. Of
+    #: Up to this many answers in a window the engine takes over where staircases are not enough. Of
     #: graphs with at most so many answers the engine takes the whole where the window is larger,
     #: and searches for the least worst loss. sum(43,9) with a Poisson prior and squared loss takes
     #: 38 s whole, and 0.2 s in its window.

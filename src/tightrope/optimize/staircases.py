@@ -181,7 +181,7 @@ class _Program:
         """
         guess, cost = cores[:, 2].copy(), np.full(len(cores), np.inf)
         grid = max(1, self.n // coarse)
-        for fine in (False, True) if grid > 1 else (True,):
+        for fine in (False, True) if grid > 1 else (False,):
             order = np.argsort(guess, kind="stable")
             for at in range(0, len(order), together):
                 some = order[at : at + together]

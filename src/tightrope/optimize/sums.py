@@ -17,6 +17,7 @@ from tightrope.errors import TooLarge
 from tightrope.graphs import AnswerGraph, PathPower
 from tightrope.optimize.certificate import StretchedCertificate
 from tightrope.optimize.closed_forms import geometric_route
+from tightrope.optimize.interior import interior_effort
 from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Problem
 from tightrope.optimize.result import Design
@@ -133,12 +134,13 @@ def _by_distance(task: Task) -> bool:
     return loss.is_binary or loss.step_rule is not None or loss.name == "distance"
 
 
-def window_route(task: Task) -> Plan | str:
+def window_route(task: Task, seconds: float = 30.0) -> Plan | str:
     """Design on the window that holds the prior; answers outside count as the nearest inside.
 
     Clamping moves no two answers further apart, so it may stand before any mechanism. A private
     column restricted to the window is private there, and guesses outside it cost no less than the
-    nearest inside: what bounds the loss on the window bounds it on all answers.
+    nearest inside: what bounds the loss on the window bounds it on all answers. Where columns are
+    no staircases the engine proves a bound, if it takes no more than about so many seconds.
 
     >>> from tightrope.queries import query
     >>> task = Task.of(query("sum(500,3)").graph, 1, prior="binomial(.2)", loss="absolute")
@@ -179,10 +181,17 @@ def window_route(task: Task) -> Plan | str:
         found = plan.solve()
         # Of many answers rounding is left alone: the engine is for columns that are no staircases.
         rough = found.gap > (task.gap if graph.size <= many else max(task.gap, 1e-6))
-        if len(prior) <= few and rough and not found.stopped:
+        effort = interior_effort(inner.problem, inner.problem.guesses) if rough else 0.0
+        if rough and effort <= seconds and not found.stopped:
             engine = rays_route(inner)
             assert isinstance(engine, Plan)
-            found = min(found, engine.solve(), key=lambda one: one.gap)
+            other = engine.solve()
+            if len(prior) <= few:
+                found = min(found, other, key=lambda one: one.gap)
+            elif other.bound > found.bound:
+                # Where the prior is next to nothing, staircases make the better guesses.
+                bound = min(other.bound, found.expected_loss)
+                found = replace(found, certificate=other.certificate, bound=bound)
         channel = ClampedChannel(found.channel, graph.size, start, graph.label)
         return replace(
             found,
