@@ -188,15 +188,13 @@ def _routed(task: Task, name: str | None) -> Design:
     best: Design | None = None
     trouble: CheckFailed | None = None
     task.watch.say("looking for a closed form")
+    # Noise without ends is for the worst answer: its bound is none for another consumer. On long
+    # lines minimum cuts would take hours.
     long = task.graph.size * (task.graph.power or 0) > task.settings.staircase_entries
+    last = ("orbits", "rays", "unbounded", "plain") if long else ("unbounded", "plain")
     for name in _names(task):
         route = ROUTES[name]
-        # Noise without ends is for the worst answer: its bound is none for another consumer. On long
-        # lines minimum cuts would take hours.
-        if (
-            name in ("unbounded", "plain", *(("orbits", "rays") if long else ()))
-            and best is not None
-        ):
+        if name in last and best is not None:
             break
         if name in SEARCHES and task.watch.say(f"looking at the route {name}"):
             return _at_hand(task, best)
