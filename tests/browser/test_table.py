@@ -195,6 +195,9 @@ def test_request_is_copied_and_asked_again_for_nothing(tab, known, python):
     assert python(tab.takeaway("Python"))[-1].startswith(f"{receipt['answer']} ")
     # The page knows the key too.
     tab.fill("Request key", receipt["key"])
+    # The pictures go and come again for the new request: a button that moves is not clicked.
+    tab.wait("[data-ask-status] >> text=Nothing is paid yet.")
+    tab.rests()
     tab.press("Publish …")
     tab.wait("[data-price] >> text=nothing more: this request was paid for")
     tab.press("Pay and release")

@@ -122,7 +122,7 @@ def test_a_million_answers(monkeypatch):
 
 def test_refusals():
     made = exact([3, 1])
-    with pytest.raises(InputError, match="row must be"):
+    with pytest.raises(InputError, match="places are numbered"):
         Sampler(made, 2)
     for count in (-1, 1.5, True):
         with pytest.raises(InputError, match="whole number"):
