@@ -147,7 +147,9 @@ def run_engine(
         # Rounds that gain nothing count the more, the longer it lasts.
         spent += (1 + idle) * (solved.seconds + pricer.seconds)
         if now < tenth:
-            tenth, spent = now / 10, 0.0 if np.isfinite(tenth) else spent
+            # The first budget pays for the start as well.
+            spent = 0.0 if rounds > 1 else spent
+            tenth = now / 10
         stopped = watch(Progress(rounds, last, best.bound, now, solved.variables, watch.seconds))
         if stopped or now <= gap / 2 or (idle >= tuned.patience and seconds == np.inf):
             break
@@ -219,8 +221,7 @@ def _dinkelbach(
     share = (noise * problem.costs).sum(axis=1) / noise.sum(axis=1)
     if not share.max() > 0:
         return best, faces
-    # Answers of a class have one price.
-    share = (np.bincount(problem.classes, share) / problem.class_sizes)[problem.classes]
+    share = problem.class_means(share)
 
     def ratio(heights: Heights) -> float:
         rays = problem.alpha ** (heights - heights.min(axis=1, keepdims=True)).astype(float)

@@ -34,8 +34,7 @@ def layered_prices(
     layers = float(problem.distances[0].max()) / float(problem.lengths.min(initial=1))
     if len(guesses) * (2 * len(edges) + 1000 * layers) > most or not profile.max() > 0:
         return np.zeros(problem.size)
-    # Answers of a class have one price.
-    profile = (np.bincount(problem.classes, profile) / problem.class_sizes)[problem.classes]
+    profile = problem.class_means(profile)
     start, end = np.concatenate([edges, edges[:, ::-1]]).T
     length = np.tile(problem.lengths, 2).astype(float)
     level = float(problem.costs[:, guesses].sum(axis=0).min() / profile.sum())

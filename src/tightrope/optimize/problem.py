@@ -155,15 +155,6 @@ class Problem:
         return matrix if self.graph.has_lengths else matrix.astype(np.int32)
 
     @functools.cached_property
-    def beside(self) -> list[list[tuple[int, int, int]]]:
-        """For each node its neighbours: the node, the edge, and 1 if the edge starts here."""
-        out: list[list[tuple[int, int, int]]] = [[] for _ in range(self.size)]
-        for e, (i, j) in enumerate(self.edges.tolist()):
-            out[i].append((j, e, 1))
-            out[j].append((i, e, -1))
-        return out
-
-    @functools.cached_property
     def rates(self) -> Floats:
         r""":math:`\alpha^{d(i,j)}` for all pairs."""
         return np.asarray(self.alpha ** self.distances.astype(float))
@@ -214,6 +205,11 @@ class Problem:
     def class_sizes(self) -> Ints:
         """The number of answers in each class."""
         return np.bincount(self.classes).astype(np.int64)
+
+    def class_means(self, values: Floats) -> Floats:
+        """Return for each answer the mean over its class: answers of a class have one price."""
+        means = np.bincount(self.classes, values) / self.class_sizes
+        return np.asarray(means[self.classes])
 
     @functools.cached_property
     def useful(self) -> Ints:
