@@ -118,6 +118,12 @@ def test_asking(tmp_path, monkeypatch, near, width):
     assert (again.rows, again.fresh, ledger.remaining("table people")) == (answer.rows, False, 5)
     levels = [Fraction(x) for x in answer.releases[0].receipt["epsilon"].split(", ")]
     assert width * sum(levels) == 4
+    # Two groups: at once at 90 % is each at 95 %.
+    limited = tr.ask(
+        f"{SQL} order by region limit 9", delta="1e-9", key="k", confidence="0.9", **given
+    )
+    at_once = tr.ask(SQL, delta="1e-9", key="k", confidence="0.9", simultaneous=True, **given)
+    assert limited.rows == at_once.rows == answer.rows
     assert ledger.verify().intact
 
 

@@ -108,6 +108,16 @@ def test_intervals_that_hold_at_once_are_wider(run):
     assert errors[0] < errors[1]
     told = run("ask", sql, "--epsilon", "1", "--simultaneous")
     assert "at once" in told.out
+    words = ("ask", sql, "--error", "9", "--simultaneous", "--dry-run", "--json")
+    assert run(*words).data["questions"][0]["questions"][0]["error"][0] <= 9
+
+
+def test_the_largest_groups_are_told_to_hold_at_once(run):
+    sql = "select region, count(*) as n from people group by region order by n desc limit 1"
+    told = run("ask", sql, "--epsilon", "1", "--json").data
+    assert (told["simultaneous"], len(told["rows"])) == (True, 1)
+    assert "hold for all groups at once" in told["statement"]
+    assert "for all of an answer at once" in run("ask", sql, "--epsilon", "1").out
 
 
 def test_a_dry_run_pays_nothing_and_reads_nothing(run):

@@ -160,12 +160,16 @@ class Part:
 
 @dataclass(frozen=True)
 class Question:
-    """One SELECT, understood, with its share of ε and its parts."""
+    """One SELECT, understood, with its share of ε and its parts.
+
+    ``simultaneous`` says whether all of its numbers are within their errors at once, not each.
+    """
 
     wanted: Wanted
     epsilon: Epsilon
     parts: tuple[Part, ...]
     titles: tuple[str, ...]
+    simultaneous: bool
 
     @property
     def order(self) -> list[int]:
@@ -187,7 +191,12 @@ class Question:
     @property
     def notes(self) -> tuple[str, ...]:
         """How good the noise is, and what the usual noise would have had."""
-        return tuple(dict.fromkeys(note for part in self.parts for note in _quality(part)))
+        notes = dict.fromkeys(note for part in self.parts for note in _quality(part))
+        if self.parts[0].shape.limit is not None:
+            notes[
+                "The intervals hold for all groups at once, so also for those that are shown."
+            ] = None
+        return tuple(notes)
 
     @property
     def certified(self) -> bool:
@@ -237,8 +246,6 @@ class Plan:
         The ledger that will be charged.
     remaining
         What is left of the table's budget now, where the ledger or the facts know it.
-    simultaneous
-        Whether all numbers of an answer are within their errors at once, not each.
     request
         Makes the request of a part from its mechanisms, its shape and a key.
     """
@@ -247,7 +254,6 @@ class Plan:
     confidence: Fraction
     ledger: Ledger | str | Path
     remaining: Fraction | None = None
-    simultaneous: bool = False
     request: Callable[..., Request] = field(default=Request, repr=False)
 
     @property
@@ -265,7 +271,7 @@ class Plan:
             "cost": str(self.cost),
             "remaining": None if self.remaining is None else str(self.remaining),
             "confidence": float(self.confidence),
-            "simultaneous": self.simultaneous,
+            "simultaneous": all(one.simultaneous for one in self.questions),
             "questions": told,
             **alone,
         }
@@ -396,15 +402,16 @@ def plan(
             which = f"{one.name or f'question {number}'}: " if len(asked) > 1 else ""
             raise InputError(f"{which}{wrong}") from None
     shapes = _with_delta([_merged(found) for found in read], delta_of(delta))
-    levels = _shared(asked, shapes, epsilon, level, progress)
+    # Of groups that are chosen by their numbers, the intervals of all must hold at once.
+    at_once = [simultaneous or mine[0].limit is not None for mine in shapes]
+    sure = [_each(mine, level) if x else level for mine, x in zip(shapes, at_once, strict=True)]
+    levels = _shared(asked, shapes, epsilon, sure, progress)
     questions = []
-    for one, found, mine, share in zip(asked, read, shapes, levels, strict=True):
+    for k, (one, share, mine) in enumerate(zip(asked, levels, shapes, strict=True)):
         each = share.scaled(Fraction(1, len(mine)))
-        # Of groups that are chosen by their numbers, the intervals of all must hold at once.
-        sure = _each(mine, level) if simultaneous or mine[0].limit is not None else level
-        parts = tuple(_part(shape, each, sure, progress) for shape in mine)
-        titles = tuple(title for shape in found for title in shape.titles)
-        questions.append(Question(one, share, parts, titles))
+        parts = tuple(_part(shape, each, sure[k], progress) for shape in mine)
+        titles = tuple(title for shape in read[k] for title in shape.titles)
+        questions.append(Question(one, share, parts, titles, at_once[k]))
     if ledger is None:
         beside = Path(facts).parent if isinstance(facts, str | Path) else Path()
         ledger = beside / "ledger.db"
@@ -413,7 +420,7 @@ def plan(
         series=series,
     )  # fmt: skip
     left = _remaining(ledger, shapes[0][0], budget)
-    return Plan(tuple(questions), level, ledger, left, simultaneous, request)
+    return Plan(tuple(questions), level, ledger, left, request)
 
 
 def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
@@ -449,8 +456,10 @@ def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
 
 
 def _answer(question: Question, releases: tuple[Release, ...], made: Plan) -> Answer:
-    pairs = zip(question.parts, releases, strict=True)
-    told = joined([estimates(p.shape, p.mechanisms, one, p.confidence) for p, one in pairs])
+    told = joined([
+        estimates(part.shape, part.mechanisms, one, _sure(question, part, one))
+        for part, one in zip(question.parts, releases, strict=True)
+    ])  # fmt: skip
     rows = [(name, tuple(row[k] for k in question.order)) for name, row in told]
     return Answer(
         keys=question.parts[0].shape.keys,
@@ -459,7 +468,7 @@ def _answer(question: Question, releases: tuple[Release, ...], made: Plan) -> An
         certified=question.certified,
         rows=arranged(rows, question.parts[0].shape, question.titles),
         confidence=made.confidence,
-        simultaneous=made.simultaneous,
+        simultaneous=question.simultaneous,
         epsilon=str(question.epsilon),
         charged=sum((release.charged for release in releases), Fraction(0)),
         remaining=releases[-1].remaining,
@@ -469,6 +478,17 @@ def _answer(question: Question, releases: tuple[Release, ...], made: Plan) -> An
     )
 
 
+def _sure(question: Question, part: Part, release: Release) -> Fraction:
+    """Return how sure each number of a release is.
+
+    How many groups were found is known only now, and the noise of their counts does not depend on
+    it: it divides what may fail by the number of groups, where all must hold at once.
+    """
+    answer: Any = release.answer
+    many = len(answer) if question.simultaneous and part.shape.kind is Kind.FOUND else 1
+    return 1 - (1 - part.confidence) / max(many, 1)
+
+
 # -- sharing ε ----------------------------------------------------------------------------------
 
 
@@ -476,13 +496,13 @@ def _shared(
     wanted: Sequence[Wanted],
     shapes: Sequence[Sequence[Shape]],
     epsilon: Level | None,
-    confidence: Fraction,
+    confidences: Sequence[Fraction],
     told: Told | None,
 ) -> list[Epsilon]:
     """Return the share of each question: the least for its error, or of the rest by weight."""
     found: list[Epsilon | None] = [
-        None if one.error is None else _least(mine, one.error, confidence, told)
-        for one, mine in zip(wanted, shapes, strict=True)
+        None if one.error is None else _least(mine, one.error, sure, told)
+        for one, mine, sure in zip(wanted, shapes, confidences, strict=True)
     ]
     open_weights = [one.weight for one, level in zip(wanted, found, strict=True) if level is None]
     if epsilon is None:
