@@ -184,6 +184,18 @@ def test_declared_questions_take_every_number(tmp_path, word):
     assert done.answer in range(3)
 
 
+def test_answers_of_ones_own_are_not_called_like_the_groups(tmp_path):
+    """The answer was looked up among the names of the groups, which it is no place of."""
+    made = certify(GeometricChannel(3, "ln(2)"), "path(3)", "ln(2)", neighbours="change-one")
+    declared = DeclaredQuestion("path(3)", {"0": 0, "1": 1}, 2)
+    rows = pa.table({"region": ["north", "south", "south"]})
+    sql = "select region from people group by region order by count(*) desc limit 1"
+    known = facts('region = { values = ["north", "south"], complete = true }')
+    done, _ = asked(tmp_path, rows, sql, known, made, declared=declared)
+    assert done.groups == ()
+    assert "groups" not in done.receipt
+
+
 # -- people without a name --------------------------------------------------------------------
 
 

@@ -257,6 +257,11 @@ class Request:
             )
         return table.source if self.data is None else self.data
 
+    @property
+    def groups(self) -> tuple[Any, ...]:
+        """The names behind the places of the answer, for questions about groups."""
+        return self.shape.groups if self.shape.axes and self.declared is None else ()
+
     @functools.cached_property
     def charges(self) -> list[Charge]:
         """Who pays what; the table first."""
@@ -308,8 +313,8 @@ class Request:
             "table": shape.table.name,
             "sql": question_text(shape),
         }
-        if declared is None and shape.draws[0].times > 1:
-            request["groups"] = [draw.times for draw in shape.draws]
+        if self.groups:
+            request["groups"] = plain_label(self.groups)
         if shape.ends is not None:
             request["ends"] = list(shape.ends)
         if self.user is not None:
@@ -415,7 +420,7 @@ def _released(
     return Release(
         answer=answer,
         guess=judged[0].guess(answer) if is_one else answer,
-        groups=shape.groups if shape.axes else (),
+        groups=request.groups,
         epsilon=judged[0].epsilon if is_one else Epsilon.of(request.charges[0].amount),
         charged=request.charges[0].amount,
         remaining=account.remaining,

@@ -168,8 +168,10 @@ def answer_text(answer: Any, groups: Sequence[Any] = (), interval: Any = None) -
     if groups and isinstance(answer, tuple):
         shares = answer if interval is None else interval.texts()
         share = "" if interval is None else f" ({float(interval.confidence * 100):.10g} % each)"
-        return ", ".join(f"{g}: {n}" for g, n in zip(groups, shares, strict=True)) + share
-    told = str(groups[answer]) if groups and isinstance(answer, int) else label_text(answer)
+        return (
+            ", ".join(f"{label_text(g)}: {n}" for g, n in zip(groups, shares, strict=True)) + share
+        )
+    told = label_text(groups[answer] if groups and isinstance(answer, int) else answer)
     if interval is None or hasattr(interval, "bounds"):
         return str(interval) if getattr(interval, "bounds", ()) else told
     return f"{told}: {interval}"

@@ -28,7 +28,7 @@ from tightrope.publish.receipts import SigningKey, key_path, receipt_of
 from tightrope.publish.shapes import Kind, read_label
 from tightrope.publish.sources import dialect_of, own_name
 from tightrope.queries import Neighbours, query
-from tightrope.report.texts import label_text, plain
+from tightrope.report.texts import answer_text, label_text, plain
 from tightrope.studio.asking import Refused, blame
 
 #: What can be asked by clicking: its name on the page, its SQL, and of which kinds of columns.
@@ -446,8 +446,8 @@ def answer_words(receipt: dict[str, Any]) -> str:
     made = made if made is not None and made.digest == digest else None
 
     def said(drawn: Any) -> str:
-        found = None if made is None else interval_of(made, drawn)
-        return label_text(drawn) if found is None else str(found)
+        groups: Any = read_label(receipt.get("groups", []))
+        return answer_text(drawn, groups, None if made is None else interval_of(made, drawn))
 
     if pairs and all(len(one) == 2 and isinstance(one[0], str) for one in answer):
         return ", ".join(f"{name}: {said(drawn)}" for name, drawn in answer)
