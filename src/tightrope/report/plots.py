@@ -1,4 +1,4 @@
-"""Pictures with Matplotlib: graphs, channels, curves over ε, regions of priors, regrets.
+"""Pictures with Matplotlib: graphs, channels, curves over ε, regions of priors.
 
 Every plot is a function ``plot_x(subject, ax=None, …)`` that draws on the given axes, or on new
 ones, and returns them.
@@ -25,7 +25,6 @@ from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.leakage import database_bound
 from tightrope.mechanisms.tight import UtilityCurve
-from tightrope.optimize import Design
 from tightrope.phi import Existence
 from tightrope.report.drawings import (
     TETRAHEDRON,
@@ -509,7 +508,7 @@ def shade_existence(existence: Existence, ax: Axes, *, name: str = "mechanism ex
     return ax
 
 
-# -- priors and regrets -------------------------------------------------------------------
+# -- regions of priors --------------------------------------------------------------------
 
 
 def plot_region(
@@ -596,48 +595,3 @@ def _wire(
             *points[[i, j]].T, color=colour, linestyle=dash, linewidth=1.4,
             label=label if number == 0 else None,
         )  # fmt: skip
-
-
-def plot_regret(many: Design, ax: Axes | None = None) -> Axes:
-    """Draw the loss of each consumer under the shared mechanism beside its own optimum.
-
-    Parameters
-    ----------
-    many
-        One mechanism for many consumers.
-    ax
-        Axes to draw on; new ones by default.
-
-    Examples
-    --------
-    >>> from tightrope.consumers import Consumer
-    >>> from tightrope.optimize import design_many
-    >>> from tightrope.graphs import PathPower
-    >>> two = [Consumer.of(PathPower(3), prior="uniform", loss=l) for l in ("binary", "absolute")]
-    >>> plot_regret(design_many(PathPower(3), "ln(2)", two)).get_ylabel()
-    'expected loss'
-    """
-    axes = new_axes(max(4.8, 1.2 * len(many.consumers) + 2), 4.2) if ax is None else ax
-    names = [consumer.name or f"consumer {k + 1}" for k, consumer in enumerate(many.consumers)]
-    places = np.arange(len(names))
-    own, shared = strokes(2)
-    for side, losses, stroke, whose in (
-        (-0.2, many.optima, own, "own mechanism"), (0.2, many.losses, shared, "shared mechanism"),
-    ):  # fmt: skip
-        axes.bar(places + side, losses, 0.4, color=stroke.colour, edgecolor="white",
-                 hatch=stroke.hatch, label=whose)  # fmt: skip
-    for place, lost, regret in zip(places, many.losses, many.regrets, strict=True):
-        axes.annotate(
-            f"+{round(max(regret, 0.0), 9):.2g}", (float(place) + 0.2, lost), ha="center",
-            va="bottom", fontsize=8,
-        )  # fmt: skip
-    axes.set_xticks(places, names)
-    if max(map(len, names)) > 12 or len(names) > 6:
-        axes.tick_params("x", rotation=30)
-        for label in axes.get_xticklabels():
-            label.set(ha="right", rotation_mode="anchor")
-    axes.set_ylabel("expected loss")
-    axes.set_title(f"{many.graph.name}, ε = {many.epsilon}: worst regret {many.worst_regret:.3g}")
-    axes.margins(y=0.15)
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    return axes

@@ -7,13 +7,11 @@ import pytest
 
 import tightrope as tr
 from tightrope.channels import Channel, GeometricChannel
-from tightrope.consumers import Consumer
 from tightrope.consumers.regular import leakage_curves, regular_levels
 from tightrope.errors import InputError
 from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, folded_cube, petersen
 from tightrope.mechanisms import exponential, geometric
 from tightrope.mechanisms.tight import utility_curve
-from tightrope.optimize import design_many
 from tightrope.phi import exists
 from tightrope.report.drawings import heat_map, layout, short_label, strokes
 from tightrope.report.plots import (
@@ -24,7 +22,6 @@ from tightrope.report.plots import (
     plot_graph,
     plot_leakage,
     plot_region,
-    plot_regret,
     plot_utility,
     shade_existence,
 )
@@ -122,19 +119,6 @@ def test_column_graphs(channel, graph, title) -> None:
     assert axes.get_title() == title
 
 
-def test_regret_of_many_consumers() -> None:
-    graph = Clique(3)
-    consumers = [
-        Consumer.of(graph, prior=[0.5, 0.5, 0], loss="binary"),
-        Consumer.of(graph, prior="uniform", loss="binary"),
-    ]
-    many = design_many(graph, "ln(2)", consumers)
-    axes = plot_regret(many)
-    heights = [bar.get_height() for bar in axes.patches]
-    assert heights[:2] == pytest.approx(many.optima)
-    assert heights[2:] == pytest.approx(many.losses)
-
-
 def overlaps(axes, drawn) -> int:
     """Count the texts that cover one of their neighbours in the picture."""
     figure = axes.get_figure()
@@ -165,14 +149,6 @@ def test_ticks_of_a_heat_map_do_not_cover_each_other(size) -> None:
     axes = plot_channel(GeometricChannel(size, "ln(2)"))
     assert overlaps(axes, axes.get_xticklabels()) == 0
     assert overlaps(axes, axes.get_yticklabels()) == 0
-
-
-def test_long_names_of_consumers_are_turned() -> None:
-    graph = Clique(3)
-    name = "the press and the public"
-    two = [Consumer.of(graph, prior="uniform", loss="binary", name=f"{name} {k}") for k in range(2)]
-    axes = plot_regret(design_many(graph, "ln(2)", two))
-    assert {label.get_rotation() for label in axes.get_xticklabels()} == {30}
 
 
 def test_triples_of_counts_stand_apart() -> None:
