@@ -1,6 +1,6 @@
-r"""The one reader of texts such as ``sum(150,5)``, ``binomial(1/2)``, ``uniform``, ``file:a.csv``.
+r"""Texts in and out: the one reader of texts such as ``sum(150,5)`` or ``file:a.csv``, and tables.
 
-::
+What is read::
 
     call       = name [ "(" [ arguments ] ")" ] | name ":" rest
     arguments  = argument { "," argument }
@@ -12,9 +12,11 @@ Blanks may stand between the parts. Every error points at the first character th
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 
 from tightrope.errors import InputError, TextError
 
@@ -187,3 +189,24 @@ def _suggestion(name: str, known: dict[str, str]) -> str:
     if not close:
         return f" (known: {', '.join(known.values())})"
     return f" (did you mean {' or '.join(repr(known[found]) for found in close)}?)"
+
+
+def html_table(
+    rows: Iterable[Sequence[object]], head: Sequence[str] = (), caption: str = ""
+) -> str:
+    """Return a table for a page: below titles, or with the first of each row as its title.
+
+    >>> html_table([("answers", 5)]), html_table([("a", "<b>")], ["name", "text"])
+    ('<table><tr><th>answers</th><td>5</td></tr></table>',
+     '<table><tr><th>name</th><th>text</th></tr><tr><td>a</td><td>&lt;b&gt;</td></tr></table>')
+    """
+
+    def line(kinds: Iterable[str], cells: Sequence[object]) -> str:
+        told = (f"<{k}>{escape(str(cell))}</{k}>" for k, cell in zip(kinds, cells, strict=False))
+        return f"<tr>{''.join(told)}</tr>"
+
+    above = f"<caption>{escape(caption)}</caption>" if caption else ""
+    above += line(itertools.repeat("th"), head) if head else ""
+    first = "td" if head else "th"
+    body = (line(itertools.chain([first], itertools.repeat("td")), row) for row in rows)
+    return f"<table>{above}{''.join(body)}</table>"

@@ -22,6 +22,7 @@ from tightrope.publish.intervals import (
 )
 from tightrope.publish.releasing import Release
 from tightrope.publish.shapes import Kind, Shape
+from tightrope.texts import html_table
 
 if TYPE_CHECKING:
     from tightrope.certify import AnyMechanism
@@ -217,14 +218,9 @@ class Answer:
 
     def _repr_html_(self) -> str:
         head, *lines = self.table()
-        top = "".join(f"<th>{escape(text)}</th>" for text in head)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in line) + "</tr>"
-            for line in lines
-        )
         told = "; ".join(f"{word} {text}" for word, text in self.facts().items())
         under = " ".join([f"{float(self.confidence) * 100:.4g} % intervals; {told}.", *self.notes])
-        return f"<table><tr>{top}</tr>{body}</table><p>{escape(under)}</p>"
+        return f"{html_table(lines, head)}<p>{escape(under)}</p>"
 
 
 def told_noise(

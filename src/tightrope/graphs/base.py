@@ -17,13 +17,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import InputError, TightropeError, TooLarge
+from tightrope.texts import html_table
 
 if TYPE_CHECKING:
     import networkx
@@ -541,8 +541,7 @@ class AnswerGraph(ABC):
                 facts.append(("largest degree", self.max_degree))
             except TightropeError as refused:
                 facts.append(("more", refused))
-        rows = "".join(f"<tr><th>{name}</th><td>{escape(str(f))}</td></tr>" for name, f in facts)
-        return f"<table><caption>{escape(self.name)}</caption>{rows}</table>"
+        return html_table(facts, caption=self.name)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {self.size} answers>"

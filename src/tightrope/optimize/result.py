@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +21,7 @@ from tightrope.optimize.certificate import (
 from tightrope.optimize.faces import Face
 from tightrope.optimize.problem import Floats, Ints
 from tightrope.optimize.progress import relative_gap
+from tightrope.texts import html_table
 
 #: What a design makes as small as possible. The loss is the expected one of a consumer with a
 #: prior, the worst one of a risk-averse consumer; the regret is the worst over the consumers.
@@ -251,8 +251,4 @@ class Design:
 
     def _repr_html_(self) -> str:
         facts = {"question": self.graph.name, "ε": str(self.epsilon)} | self.as_dict()
-        rows = "".join(
-            f"<tr><th>{escape(key)}</th><td>{escape(str(value))}</td></tr>"
-            for key, value in facts.items()
-        )
-        return f"<table>{rows}</table>"
+        return html_table(facts.items())

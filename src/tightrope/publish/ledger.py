@@ -25,7 +25,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +46,7 @@ from tightrope.publish.entries import (
 )
 from tightrope.publish.receipts import key_beside
 from tightrope.publish.store import Store, Transaction
+from tightrope.texts import html_table
 
 #: Version of the entries' format.
 VERSION = 3
@@ -404,12 +404,11 @@ class Ledger:
         return f"Ledger({self.store.name!r})"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th>{escape(name)}</th><td>{escape(str(a.spent))} of {escape(str(a.budget))} "
-            f"spent</td><td>{escape(str(a.remaining))} left</td></tr>"
+        rows = [
+            (name, f"{a.spent} of {a.budget} spent", f"{a.remaining} left")
             for name, a in self.accounts().items()
-        )
-        return f"<table><caption>ledger of spent budget</caption>{rows}</table>"
+        ]
+        return html_table(rows, caption="ledger of spent budget")
 
 
 def _budget(

@@ -19,9 +19,10 @@ from tightrope.leakage.measures import analyse
 from tightrope.optimize import Design
 from tightrope.optimize.certificate import StretchedCertificate, UnboundedCertificate
 from tightrope.report.plots import plot_channel, plot_graph
+from tightrope.texts import html_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.axes import Axes
 
@@ -86,10 +87,10 @@ def published_report(
     """
     parts = ["<h1>Published numbers</h1>"]
     for name, (head, *lines), notes in tables:
-        parts += [f"<h2>{escape(name)}</h2>" if name else "", _table(lines, head)]
+        parts += [f"<h2>{escape(name)}</h2>" if name else "", html_table(lines, head)]
         parts += [f"<p>{escape(note)}</p>" for note in notes]
     parts += [_figure(picture, "Each number with its interval") for picture in pictures]
-    parts.append(f"<h2>What was asked, and what it cost</h2>{_table(facts.items())}")
+    parts.append(f"<h2>What was asked, and what it cost</h2>{html_table(facts.items())}")
     parts.append(
         "<p>An interval holds the true number with at least the probability that is stated, "
         "whatever the table holds. <em>Usual noise</em> is independent noise on each number, of "
@@ -118,7 +119,7 @@ def _answer_graph(design: Design) -> str:
     with contextlib.suppress(TightropeError):
         facts += [("edges", f"{graph.edge_count:,}"), ("diameter", _number(graph.diameter))]
     picture = _svg(lambda: plot_graph(graph), "Answers; an edge joins two that one person can swap")
-    return f"<h2>The question</h2>{_table(facts)}{picture}"
+    return f"<h2>The question</h2>{html_table(facts)}{picture}"
 
 
 def _mechanism(design: Design) -> str:
@@ -135,7 +136,7 @@ def _noise(noise: UnboundedNoise, most: int = 8) -> str:
         inside += noise.coordinate(a) * (2 if a else 1)
         rows.append((f"within {a}", f"in {100 * inside:.4g} % of cases"))
     told = "A point of the lattice is added to the answer, and each number held between its ends."
-    return f"<p>{told} Each number of the answer changes by noise that is</p>{_table(rows)}"
+    return f"<p>{told} Each number of the answer changes by noise that is</p>{html_table(rows)}"
 
 
 def _consumer(design: Design) -> str:
@@ -155,7 +156,7 @@ def _consumer(design: Design) -> str:
     ]
     if consumer.loss.is_binary:
         rows.append(("right answer", f"in {100 * design.utility:.4g} % of cases"))
-    return f"<h2>What the consumer gets</h2>{_table(rows)}"
+    return f"<h2>What the consumer gets</h2>{html_table(rows)}"
 
 
 def _comparison(design: Design) -> str:
@@ -211,18 +212,7 @@ def _proofs(design: Design) -> str:
         "<code>tightrope design … --out mechanism.tightrope</code> and check the file, in integers "
         "and without any solver, with</p><pre>tightrope verify mechanism.tightrope</pre>"
     )
-    return f"<h2>Proofs, and how to check them</h2>{_table(rows)}{check}"
-
-
-def _table(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
-    """Return texts as a table: below titles, or the first of each row being its title."""
-    lines = "".join(f"<th>{escape(text)}</th>" for text in head)
-    lines = f"<tr>{lines}</tr>" if head else ""
-    for row in rows:
-        kinds = ["td" if head or place else "th" for place in range(len(row))]
-        cells = (f"<{k}>{escape(text)}</{k}>" for k, text in zip(kinds, row, strict=True))
-        lines += f"<tr>{''.join(cells)}</tr>"
-    return f"<table>{lines}</table>"
+    return f"<h2>Proofs, and how to check them</h2>{html_table(rows)}{check}"
 
 
 def _number(value: Any) -> str:
