@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, dijkstra
 
 from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs.base import LIMITS, AnswerGraph, frozen
@@ -71,10 +71,11 @@ class ColouredGraph:
         """The number of nodes."""
         return len(self.colours)
 
-    def row(self, i: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the ends and the kinds of the arcs from a node."""
-        part = slice(self.starts[i], self.starts[i + 1])
-        return self.ends[part], self.kinds[part]
+    def arc(self, i: int, j: int) -> slice:
+        """Return where the arc from one node to another is stored; nothing where there is none."""
+        row = self.ends[self.starts[i] : self.starts[i + 1]]
+        low, high = self.starts[i] + np.searchsorted(row, [j, j + 1])
+        return slice(low, high)
 
     def sources(self) -> NDArray[np.int64]:
         """Return the node at the beginning of each arc."""
@@ -229,71 +230,6 @@ def scramble(values: Hashes) -> Hashes:
     return x
 
 
-class Refinement:
-    """Refines colourings of one graph and counts the work.
-
-    Parameters
-    ----------
-    graph
-        The coloured graph.
-
-    Examples
-    --------
-    >>> from tightrope.graphs import PathPower
-    >>> refinement = Refinement(coloured_graph(PathPower(5)))
-    >>> colours, trace = refinement.refine(refinement.start)
-    >>> len(np.unique(colours)), bool(colours[0] == colours[4])
-    (3, True)
-    """
-
-    def __init__(self, graph: ColouredGraph) -> None:
-        self._graph = graph
-        self._kinds = scramble(scramble(graph.kinds.astype(np.uint64)))
-        self.start = scramble(graph.colours.astype(np.uint64))
-        self.work = 0
-
-    def _round(self, colours: Hashes) -> Hashes:
-        self.work += len(self._kinds) + len(colours)
-        if self.work > LIMITS.steps:
-            raise TooLarge(
-                f"the search for automorphisms was given up after {LIMITS.steps} steps: "
-                "this graph is one of the hard ones"
-            )
-        seen = scramble(colours[self._graph.ends] ^ self._kinds)
-        return scramble(scramble(colours) + self._graph.row_sums(seen))
-
-    def refine(self, colours: Hashes) -> tuple[Hashes, list[np.uint64]]:
-        """Return the stable colouring and, for each round, a hash of all colours together."""
-        trace: list[np.uint64] = []
-        count, before = len(np.unique(colours)), 0
-        while count > before and count < len(colours):
-            colours = self._round(colours)
-            trace.append(colours.sum())
-            before, count = count, len(np.unique(colours))
-        return colours, trace
-
-    def follow(self, colours: Hashes, trace: list[np.uint64]) -> Hashes | None:
-        """Refine round by round; ``None`` as soon as a round differs from the trace."""
-        for expected in trace:
-            colours = self._round(colours)
-            if colours.sum() != expected:
-                return None
-        return colours
-
-
-def individualised(colours: Hashes, node: int) -> Hashes:
-    """Return the colouring in which one node has a colour of its own.
-
-    Examples
-    --------
-    >>> len(np.unique(individualised(np.zeros(4, np.uint64), 2)))
-    2
-    """
-    out = colours.copy()
-    out[node] = scramble(~out[node : node + 1])[0]
-    return out
-
-
 class Collapsed:
     """A core without twins, and what was folded into it.
 
@@ -326,51 +262,57 @@ class Collapsed:
         self.order = 1
         self._numbers: dict[Hashable, int] = {}
         self._first_free = int(graph.colours.max(initial=0)) + 1
-        while self._twins(adjacent=False) or self._twins(adjacent=True):
+        while self._fold(self._distant_twins()) or self._fold(self._adjacent_twins()):
             pass
 
-    def _twins(self, adjacent: bool) -> bool:
-        """Fold twins of one sort into one node each; say whether there were any."""
-        classes = list(self._adjacent_twins() if adjacent else self._distant_twins())
-        if not classes:
-            return False
+    def _fold(self, group: NDArray[Any]) -> bool:
+        """Fold nodes with one number, which are likely twins, into one; say whether any were."""
         colours, alive = self.core.colours.copy(), np.ones(self.core.size, bool)
-        for kind, members in classes:
-            blocks = [self.blocks[i] for i in members]
+        order = np.argsort(group, kind="stable")
+        for members in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
+            sure = self._twins(members) if len(members) > 1 else members
+            if len(sure) < 2:
+                continue
+            blocks = [self.blocks[i] for i in sure]
             # Blocks can be permuted in every way: a swap and a cycle make all of these.
             self.order *= math.factorial(len(blocks))
             for cycle in [blocks[:2], blocks][: len(blocks) - 1]:
                 self.moves.append((_flat(cycle), _flat([*cycle[1:], cycle[0]])))
-            first = members[0]
+            first = int(sure[0])
             self.blocks[first] = list(itertools.chain.from_iterable(blocks))
-            look = kind, int(colours[first]), len(members)
+            between = self.core.kinds[self.core.arc(first, int(sure[1]))]
+            look = tuple(between), int(colours[first]), len(sure)
             # One colour for each look, different from all colours in use.
             colours[first] = self._first_free + self._numbers.setdefault(look, len(self._numbers))
-            alive[members[1:]] = False
+            alive[sure[1:]] = False
         nodes = np.flatnonzero(alive)
-        self.core = self.core.restricted(nodes, colours[nodes])
-        self.blocks = [self.blocks[i] for i in nodes]
-        return True
+        if len(nodes) < self.core.size:
+            self.core = self.core.restricted(nodes, colours[nodes])
+            self.blocks = [self.blocks[i] for i in nodes]
+        return not alive.all()
 
-    def _sums(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    def _twins(self, members: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those that can be swapped with the first one: all, unless hashes collide."""
+        if self.core.keeps((members[:2], members[1::-1])) and self.core.keeps(
+            (members, np.roll(members, 1))
+        ):
+            return members
+        first, others = members[:1], members[1:, None]
+        sure = [i for i in others if self.core.keeps((np.append(first, i), np.append(i, first)))]
+        return np.concatenate([first, *sure])
+
+    def _sums(self) -> tuple[Hashes, Hashes]:
         """Hash every row as a sum over its arcs; return the parts as well."""
         graph = self.core
         parts = scramble(scramble(graph.ends.astype(np.uint64)) ^ graph.kinds.astype(np.uint64))
         return graph.row_sums(parts), parts
 
-    def _distant_twins(self) -> Iterator[tuple[int, list[int]]]:
-        """Yield classes of nodes with the same arcs, and none between them."""
-        sums, _ = self._sums()
-        keys = np.stack([sums, self.core.colours.astype(np.uint64)], axis=1)
-        _, group = np.unique(keys, axis=0, return_inverse=True)
-        for members in _classes(group.ravel()):
-            first = self.core.row(members[0])
-            alike = [i for i in members if _same(first, self.core.row(i))]
-            if len(alike) > 1:
-                yield -1, alike
+    def _distant_twins(self) -> Hashes:
+        """Return a number for each node: equal for the same arcs and colour."""
+        return self._sums()[0] + scramble(self.core.colours.astype(np.uint64))
 
-    def _adjacent_twins(self) -> Iterator[tuple[int, list[int]]]:
-        """Yield classes of nodes with the same arcs but for those between them."""
+    def _adjacent_twins(self) -> NDArray[np.int64]:
+        """Return a number for each node: equal for the same arcs but for those between them."""
         graph = self.core
         sums, parts = self._sums()
         begin, end = graph.sources(), graph.ends
@@ -380,32 +322,7 @@ class Collapsed:
             & (graph.kinds == graph.kinds[back])
             & (graph.colours[begin] == graph.colours[end])
         )
-        for members in _classes(_components(begin[alike], end[alike], graph.size)):
-            first = members[0]
-            sure = [first, *(i for i in members[1:] if self._are_adjacent_twins(first, i))]
-            if len(sure) > 1:
-                ends, kinds = graph.row(first)
-                yield int(kinds[ends == sure[1]][0]), sure
-
-    def _are_adjacent_twins(self, i: int, j: int) -> bool:
-        (ends, kinds), (others, other_kinds) = self.core.row(i), self.core.row(j)
-        mine, theirs = ends != j, others != i
-        if mine.all() or theirs.all() or kinds[~mine][0] != other_kinds[~theirs][0]:
-            return False
-        return _same((ends[mine], kinds[mine]), (others[theirs], other_kinds[theirs]))
-
-
-def _classes(group: NDArray[np.int64]) -> Iterator[list[int]]:
-    """Yield the members of every group with more than one."""
-    order = np.argsort(group, kind="stable")
-    cuts = np.flatnonzero(np.diff(group[order])) + 1
-    for members in np.split(order, cuts):
-        if len(members) > 1:
-            yield [int(i) for i in members]
-
-
-def _same(one: Moves, other: Moves) -> bool:
-    return np.array_equal(one[0], other[0]) and np.array_equal(one[1], other[1])
+        return _components(begin[alike], end[alike], graph.size)
 
 
 def _flat(blocks: Sequence[list[int]]) -> NDArray[np.int64]:
@@ -554,9 +471,14 @@ def pair_orbits(
         where = np.arange(size)
         where[moved] = image
         there = label[np.ix_(where, np.searchsorted(chosen, where[chosen]))]
-        differ = label != there
-        label = _components(label[differ], there[differ], int(label.max()) + 1)[label]
+        label = _joined(label, there)
     return frozen(_numbered(label.ravel()).reshape(size, len(chosen)))
+
+
+def _joined(label: NDArray[np.int64], there: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return labels that are equal where these were, and wherever one stands beside another."""
+    differ = label != there
+    return _components(label[differ], there[differ], int(label.max()) + 1)[label]
 
 
 def _components(begin: NDArray[np.int64], end: NDArray[np.int64], size: int) -> NDArray[np.int64]:
@@ -590,20 +512,60 @@ class _Level:
 
 
 class _Search:
-    """Individualisation and refinement on the core of a graph."""
+    """Individualisation and refinement on the core of a graph; counts the work."""
 
     def __init__(self, graph: ColouredGraph) -> None:
-        # The package around it takes longer to import than all of the room.
-        from scipy.cluster.hierarchy import DisjointSet
-
         self._graph = graph
-        self._refinement = Refinement(graph)
-        self._sets = DisjointSet(range(graph.size))
+        self._kinds = scramble(scramble(graph.kinds.astype(np.uint64)))
+        self._adjacency = csr_array(
+            (np.ones(len(graph.ends)), graph.ends, graph.starts), shape=(graph.size, graph.size)
+        )
+        self._orbits = np.arange(graph.size)
+        self._work = 0
         self.found: list[NDArray[np.int64]] = []
+
+    def _round(self, colours: Hashes) -> Hashes:
+        self._work += len(self._kinds) + len(colours)
+        if self._work > LIMITS.steps:
+            raise TooLarge(
+                f"the search for automorphisms was given up after {LIMITS.steps} steps: "
+                "this graph is one of the hard ones"
+            )
+        seen = scramble(colours[self._graph.ends] ^ self._kinds)
+        return scramble(scramble(colours) + self._graph.row_sums(seen))
+
+    def _seen_from(self, colours: Hashes, nodes: ArrayLike) -> Hashes:
+        """Return the colouring in which nodes also know how far they are from some nodes.
+
+        Refinement finds the same, but needs as many rounds as the graph is long.
+        """
+        far = dijkstra(self._adjacency, indices=nodes, unweighted=True, min_only=True)
+        return scramble(scramble(colours) ^ np.nan_to_num(far, posinf=-1).astype(np.uint64))
+
+    def _refine(self, colours: Hashes) -> tuple[Hashes, list[np.uint64]]:
+        """Return the stable colouring and, for each round, a hash of all colours together."""
+        trace: list[np.uint64] = []
+        count, before = len(np.unique(colours)), 0
+        while count > before and count < len(colours):
+            colours = self._round(colours)
+            trace.append(colours.sum())
+            before, count = count, len(np.unique(colours))
+        return colours, trace
+
+    def _follow(self, colours: Hashes, trace: list[np.uint64]) -> Hashes | None:
+        """Refine round by round; ``None`` as soon as a round differs from the trace."""
+        for expected in trace:
+            colours = self._round(colours)
+            if colours.sum() != expected:
+                return None
+        return colours
 
     @functools.cached_property
     def _start(self) -> Hashes:
-        return self._refinement.refine(self._refinement.start)[0]
+        colours = self._round(scramble(self._graph.colours.astype(np.uint64)))
+        _, place, counts = np.unique(colours, return_inverse=True, return_counts=True)
+        rarest = np.flatnonzero(place == counts.argmin())
+        return self._refine(self._seen_from(colours, rarest))[0]
 
     @functools.cached_property
     def _base(self) -> list[_Level]:
@@ -622,7 +584,7 @@ class _Search:
             fresh = (sizes > 1) & (sizes < before)
             choice = np.flatnonzero(fresh if fresh.any() else sizes > 1)
             node = int(choice[np.lexsort((cell[choice], sizes[choice]))[0]])
-            after, trace = self._refinement.refine(individualised(colours, node))
+            after, trace = self._refine(self._seen_from(colours, node))
             order = np.argsort(after, kind="stable")
             levels.append(_Level(colours, colours[node], node, trace, after, order))
             colours, before = after, sizes
@@ -643,22 +605,21 @@ class _Search:
 
     def _orbit_size(self, depth: int, needed: int = 0) -> int:
         """Return the size of the orbit of a base node while all earlier ones stay."""
-        level, sets = self._base[depth], self._sets
-        cell = np.flatnonzero(level.colours == level.cell).tolist()
-        out_of_reach: list[int] = []
-        for node in cell:
-            if any(sets.connected(node, known) for known in (level.node, *out_of_reach)):
+        level = self._base[depth]
+        cell = np.flatnonzero(level.colours == level.cell)
+        decided = [level.node]
+        for node in cell.tolist():
+            if self._orbits[node] in self._orbits[decided]:
                 continue
             permutation = self._automorphism(depth, node)
             if permutation is not None:
                 self.found.append(permutation)
-                for pair in enumerate(permutation.tolist()):
-                    sets.merge(*pair)
+                self._orbits = _joined(self._orbits, self._orbits[permutation])
             elif needed:
                 return 0
             else:
-                out_of_reach.append(node)
-        return sum(sets.connected(node, level.node) for node in cell)
+                decided.append(node)
+        return int((self._orbits[cell] == self._orbits[level.node]).sum())
 
     def _automorphism(self, depth: int, node: int) -> NDArray[np.int64] | None:
         """Search for an automorphism that keeps the earlier base nodes and moves this one."""
@@ -670,7 +631,7 @@ class _Search:
             if candidate is None:
                 tries.pop()
                 continue
-            other = self._refinement.follow(individualised(colours, candidate), level.trace)
+            other = self._follow(self._seen_from(colours, candidate), level.trace)
             if other is None:
                 continue
             order = np.argsort(other, kind="stable")
