@@ -208,7 +208,7 @@ def _has_name(loss: Any, graph: AnswerGraph) -> bool:
     """Whether the judge knows this loss by its name, on the same graph."""
     if loss.name not in ("absolute", "squared", "distance") or not hasattr(loss, "graph"):
         return False
-    return loss.graph.difference(graph) is None
+    return graph.agrees_with(loss.graph)
 
 
 def _whole_prior(exact: list[Fraction]) -> tuple[dict[str, Any], NDArray[Any]]:

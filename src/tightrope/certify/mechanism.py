@@ -68,7 +68,7 @@ def canonical_text(asked: Query) -> str | None:
         owner = named_query(asked.text, asked.neighbours.value)
     except judge.Refused:
         return None
-    return asked.text if owner.graph.difference(asked.graph) is None else None
+    return asked.text if owner.graph.agrees_with(asked.graph) else None
 
 
 def judged_graph(graph: AnswerGraph, by_rule: bool = True) -> judge.Graph:
@@ -278,7 +278,7 @@ class Mechanism(MechanismFile):
             return False
         if self.is_named or canonical_text(question) is not None:
             return self.is_named and canonical_text(question) == self.query
-        return self.question.graph.difference(question.graph) is None
+        return self.question.graph.agrees_with(question.graph)
 
     # -- weights and labels ---------------------------------------------------------------
 

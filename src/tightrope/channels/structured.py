@@ -569,7 +569,7 @@ class UnboundedNoise(RuleChannel):
             more = self.layers[whole + 1] if whole + 1 < len(self.layers) else 0.0
             part = float(more) * begun / self.lattice.width
             return float(self.layers[: whole + 1].sum()) + part
-        if self.lattice.form == "cube":
+        if self.lattice.form in ("cube", "range"):
             sizes = self.lattice.layers(len(self.layers))
             shares = (self.lattice.within(t, a) / n for t, n in enumerate(sizes))
             return float(self.layers @ np.fromiter(shares, np.float64, len(sizes)))
@@ -580,24 +580,14 @@ class UnboundedNoise(RuleChannel):
         r"""The probabilities that one coordinate is 0, ±1, ±2, ….
 
         Where distances are sums of |z|, coordinates are independent and two-sided geometric,
-        conditioned on their sum being 0 if people only change; else the points of each layer
-        with a coordinate are counted.
+        conditioned on their sum being 0 if people only change.
         """
-        lattice, count = self.lattice, len(self.layers)
-        a = np.arange(count)
-        if lattice.form in ("cross", "roots"):
-            fall = float(self.epsilon) / (1 if lattice.form == "cross" else 2)
-            one = np.exp(-fall * a)
-            law = np.where(a > 0, 2, 1) * one
-            if lattice.form == "roots":
-                law = law * _sum_of_many(one / (2 * one.sum() - 1), lattice.parts - 1)[:count]
-            return np.asarray(law / law.sum())
-        sizes = lattice.layers(count, self.core)
-        law = np.zeros(count)
-        for t, n in enumerate(sizes):
-            shares = [lattice.beside(t, x) / n for x in range(t + 1)]
-            law[: t + 1] += self.layers[t] * np.array(shares) * np.where(a[: t + 1] > 0, 2, 1)
-        return law
+        lattice, a = self.lattice, np.arange(len(self.layers))
+        one = np.exp(-float(self.epsilon) / (1 if lattice.form == "cross" else 2) * a)
+        law = np.where(a > 0, 2, 1) * one
+        if lattice.form == "roots":
+            law = law * _sum_of_many(one / (2 * one.sum() - 1), lattice.parts - 1)[: len(a)]
+        return np.asarray(law / law.sum())
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Refuse: a row has no rule, because numbers are held between the ends."""

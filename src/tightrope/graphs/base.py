@@ -312,31 +312,24 @@ class AnswerGraph(ABC):
             and np.array_equal(self.edge_lengths(), other.edge_lengths())
         )
 
-    def difference(self, other: AnswerGraph) -> str | None:
-        """Return in words how another graph differs in nodes, edges, lengths or labels.
+    def agrees_with(self, other: AnswerGraph) -> bool:
+        """Whether another graph has the same nodes, edges, lengths and labels, exactly.
 
-        ``None`` says that it does not, exactly: the two mean the same by privacy, answer by
-        answer.
+        The two then mean the same by privacy, answer by answer.
 
         >>> from tightrope.graphs import Clique, PathPower
-        >>> PathPower(4).difference(PathPower(4).explicit()), PathPower(4).difference(Clique(4))
-        (None, 'path(4) has 3 edges, clique(4) has 6')
+        >>> PathPower(4).agrees_with(PathPower(4).explicit()), PathPower(4).agrees_with(Clique(4))
+        (True, False)
         """
-        if self.size != other.size:
-            return f"{self.name} has {self.size} answers, {other.name} has {other.size}"
         if not self.same_as(other):
-            if self.has_lengths != other.has_lengths:
-                return f"{self.name} and {other.name} differ in the lengths of edges"
-            if self.edge_count != other.edge_count:
-                counts = f"{self.edge_count} edges, {other.name} has {other.edge_count}"
-                return f"{self.name} has {counts}"
-            return f"{self.name} and {other.name} have different edges or lengths"
-        if self.label_rule is None or self.label_rule != other.label_rule:
-            for i, (mine, theirs) in enumerate(zip(self.labels, other.labels, strict=True)):
-                # The same number may be written as 2 or as 2.0, but True is no number.
-                if mine != theirs or isinstance(mine, bool) != isinstance(theirs, bool):
-                    return f"answer {i} of {self.name} is {mine!r}, not {theirs!r}"
-        return None
+            return False
+        if self.label_rule is not None and self.label_rule == other.label_rule:
+            return True
+        # The same number may be written as 2 or as 2.0, but True is no number.
+        return all(
+            mine == theirs and isinstance(mine, bool) == isinstance(theirs, bool)
+            for mine, theirs in zip(self.labels, other.labels, strict=True)
+        )
 
     # -- what a kind may say better by rule -----------------------------------------------
 

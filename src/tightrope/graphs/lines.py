@@ -273,13 +273,6 @@ class Cycle(RegularGraph):
         """Half the way round."""
         return self.size // 2
 
-    def ball_sizes(self, i: int) -> tuple[int, ...]:
-        """Return how many nodes lie at distance 0, 1, 2, … from a node."""
-        self._check_node(i)
-        self._check_length(self.diameter + 1, "the list of ball sizes")
-        half, even = self.size // 2, self.size % 2 == 0
-        return (1, *[2] * (half - 1), 1) if even else (1, *[2] * half)
-
 
 class CompleteGraph(RegularGraph):
     """Every two answers adjacent, whatever the lengths of the edges."""

@@ -444,7 +444,7 @@ class Databases(CartesianProduct):
         people = whole_number(people, "the number of people")
         if not (change or absent):
             raise InputError("neighbouring databases must differ: people change, or come and go")
-        self.values = values
+        self.values = values if isinstance(values, range) else tuple(values)
         self.absent = bool(absent)
         text = name or f"databases({people},{count})"
         check_written(people * math.log10(count + 1), people, text)
@@ -463,21 +463,13 @@ class Databases(CartesianProduct):
             return tuple(self.values[digit] for digit in self.digits(i))
         return tuple(self.values[d - 1] if d else None for d in self.digits(i))
 
-    @functools.cached_property
-    def _value_places(self) -> dict[Hashable, int]:
-        return {value: place for place, value in enumerate(self.values)}
-
     def _digit(self, k: int, part: Any) -> int:
         if self.absent and part is None:
             return 0
         try:
-            if isinstance(self.values, range):
-                place = self.values.index(part)
-            else:
-                place = self._value_places[part]
-        except (KeyError, TypeError, ValueError):
+            return self.values.index(part) + int(self.absent)
+        except ValueError:
             raise InputError(f"{part!r} is not one person's value in {self.name}") from None
-        return place + int(self.absent)
 
 
 class CappedCounts(GridGraph):

@@ -152,27 +152,11 @@ class NoiseLattice:
 
         return cube(t + 1) - cube(t)
 
-    def beside(self, t: int, a: int, core: int = 0) -> int:
-        """Return how many points at distance t have a (or -a) as their first coordinate."""
-        k, a = self.parts, abs(a)
-        if self.form == "line":
-            return int(t == -(-max(0, a - core) // self.width))
-        if self.form in ("cube", "range"):
-            return self._in_ball(t, a) - self._in_ball(t - 1, a)
-        if self.form == "cross":
-            return NoiseLattice("cross", k - 1, 0).layer(t - a) if k > 1 and a <= t else int(a == t)
-        free = k - 1  # the others have sums t - a upwards and t downwards
-        return sum(
-            (-1) ** j * comb(free, j) * _spread(t - a - j, free) * _spread(t - j, free)
-            for j in range(min(free, t - a) + 1)
-        )
-
     def within(self, t: int, r: int, core: int = 0) -> int:
         """Return how many points at distance t have their first coordinate in -r … r.
 
-        >>> classes = NoiseLattice("roots", 3, 10)
-        >>> classes.within(4, 1) == sum(classes.beside(4, a) for a in (-1, 0, 1))
-        True
+        >>> [NoiseLattice("roots", 3, 10).within(1, r) for r in range(2)]
+        [2, 6]
         """
         k = self.parts
         if self.form == "line":
@@ -202,15 +186,6 @@ class NoiseLattice:
         ends = most * (most + 1)
         all_of, smaller = (2 * most + 1) * (t + 1) - ends, (2 * most + 1) * t - ends
         return int(all_of * (t + 1) ** (k - 1) - smaller * t ** (k - 1))
-
-    def _in_ball(self, t: int, a: int) -> int:
-        k = self.parts
-        if a > t or t < 0:
-            return 0
-        if self.form == "cube":
-            return int((2 * t + 1) ** (k - 1))
-        # Two of k+1 numbers from 0 … t are a apart: all less those without a 0.
-        return int((t - a + 1) * (t + 1) ** (k - 1) - (t - a) * t ** (k - 1))
 
     # -- points by number -----------------------------------------------------------------
 

@@ -92,7 +92,7 @@ def test_huge_graphs_answer_single_nodes_and_refuse_rows(graph: AnswerGraph) -> 
 
 @pytest.mark.parametrize("graph", [PathPower(10**15), Cycle(10**15)])
 def test_a_list_of_balls_that_does_not_fit_is_refused(graph: AnswerGraph) -> None:
-    with pytest.raises(TooLarge, match="ball sizes"):
+    with pytest.raises(TooLarge, match="would hold"):
         graph.ball_sizes(0)
     assert Clique(10**15).ball_sizes(0) == (1, 10**15 - 1)
 
