@@ -23,6 +23,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import fft
+from scipy.sparse.linalg import LinearOperator, cg, minres
 
 from tightrope.errors import CheckFailed
 from tightrope.graphs import AnswerGraph
@@ -32,8 +34,8 @@ from tightrope.phi.structure import Alpha, DenseStructure, Structure
 Rule = Callable[[Sequence[NDArray[Any]]], NDArray[Any]]
 
 
-class Folded:
-    """The classes of a box of integer points and the sums of Φ over them.
+class Classes:
+    """The classes of answers of a box that see the same.
 
     Parameters
     ----------
@@ -41,14 +43,46 @@ class Folded:
         The sides of the box.
     alike
         For every axis a number; axes with the same one and the same side may change places.
-    rule
-        Distance from the differences along each axis.
+
+    Attributes
+    ----------
+    label
+        The class of every point.
+    first
+        The first point of every class.
 
     Examples
     --------
-    >>> folded = Folded((3, 3), (1, 1), lambda apart: np.maximum(*map(np.abs, apart)))
-    >>> folded.label.reshape(3, 3).tolist()
+    >>> Classes((3, 3), (1, 1)).label.reshape(3, 3).tolist()
     [[0, 1, 0], [1, 2, 1], [0, 1, 0]]
+    """
+
+    def __init__(self, shape: Sequence[int], alike: Sequence[int]) -> None:
+        points = np.indices(shape).reshape(len(shape), -1)
+        near = np.minimum(points, np.array(shape)[:, None] - 1 - points)
+        kinds = list(zip(shape, alike, strict=True))
+        for kind in set(kinds):
+            axes = [k for k, mine in enumerate(kinds) if mine == kind]
+            near[axes] = np.sort(near[axes], axis=0)
+        keys = np.ravel_multi_index(tuple(near), tuple(shape))
+        _, self.first, self.label = np.unique(keys, return_index=True, return_inverse=True)
+
+    def holds(self, b: NDArray[np.float64]) -> bool:
+        """Whether a vector is the same on every class."""
+        return bool((b == b[self.first][self.label]).all())
+
+
+class Folded:
+    """The sums of Φ over classes of a box of integer points.
+
+    Parameters
+    ----------
+    shape
+        The sides of the box.
+    classes
+        The classes.
+    rule
+        Distance from the differences along each axis.
     """
 
     #: Most classes that are eliminated.
@@ -56,44 +90,12 @@ class Folded:
     #: Most entries of Φ, one row for each class, that are added up.
     most_entries = 400_000_000
 
-    def __init__(self, shape: Sequence[int], alike: Sequence[int], rule: Rule) -> None:
-        self._rule = rule
-        points = np.stack(np.unravel_index(np.arange(int(np.prod(shape))), tuple(shape)))
-        sides = np.array(shape)[:, None]
-        near = np.minimum(points, sides - 1 - points)
-        for kind in set(zip(shape, alike, strict=True)):
-            axes = [k for k, mine in enumerate(zip(shape, alike, strict=True)) if mine == kind]
-            near[axes] = np.sort(near[axes], axis=0)
-        keys = np.ravel_multi_index(tuple(near), tuple(shape))
-        _, first, self.label = np.unique(keys, return_index=True, return_inverse=True)
-        order = np.argsort(self.label, kind="stable")
-        self._points = points[:, order].astype(np.int32)
-        self._starts = np.searchsorted(self.label[order], np.arange(len(first)))
-        self._chosen = points[:, first].astype(np.int32)
-        self.size = len(first)
-
-    @staticmethod
-    def classes(shape: Sequence[int], alike: Sequence[int]) -> int:
-        """Return how many classes there are, without making them.
-
-        >>> Folded.classes((31, 31, 31), (1, 1, 1))
-        816
-        """
-        from math import comb, prod
-
-        kinds = list(zip(shape, alike, strict=True))
-        return prod(
-            comb((kind[0] + 1) // 2 + kinds.count(kind) - 1, kinds.count(kind))
-            for kind in set(kinds)
-        )
-
-    def holds(self, b: NDArray[np.float64]) -> bool:
-        """Whether a vector is the same on every class."""
-        return bool((b == b[self._first][self.label]).all())
-
-    @functools.cached_property
-    def _first(self) -> NDArray[np.int64]:
-        return np.unique(self.label, return_index=True)[1]
+    def __init__(self, shape: Sequence[int], classes: Classes, rule: Rule) -> None:
+        self._rule, self.classes, self.size = rule, classes, len(classes.first)
+        points = np.indices(shape, np.int32).reshape(len(shape), -1)
+        order = np.argsort(classes.label, kind="stable")
+        self._points, self._chosen = points[:, order], points[:, classes.first]
+        self._starts = np.searchsorted(classes.label[order], np.arange(self.size))
 
     def quotient(self, alpha: float, block: int = 4_000_000) -> NDArray[np.float64]:
         r"""Return :math:`Q_{AB} = \sum_{b \in B} \alpha^{d(a,b)}` for any :math:`a \in A`."""
@@ -122,10 +124,10 @@ class Folded:
         ``None`` when the sums are singular.
         """
         try:
-            found = np.linalg.solve(self.quotient(alpha), b[self._first])
+            found = np.linalg.solve(self.quotient(alpha), b[self.classes.first])
         except np.linalg.LinAlgError:
             return None
-        return np.asarray(found[self.label])
+        return np.asarray(found[self.classes.label])
 
 
 class LatticeStructure(Structure):
@@ -178,14 +180,12 @@ class LatticeStructure(Structure):
         floor: Callable[[float], float | None] = lambda alpha: None,
         widths: Sequence[int] = (),
     ) -> None:
-        from scipy.fft import next_fast_len
-
         self.shape = tuple(shape)
         self.points = points
         self.size = math.prod(shape) if points is None else len(points)
         self._rule, self._floor, self._graph = rule, floor, graph
         self._widths = tuple(widths)
-        self._box = tuple(next_fast_len(2 * side - 1, real=True) for side in shape)
+        self._box = tuple(fft.next_fast_len(2 * side - 1, real=True) for side in shape)
 
     @classmethod
     def of(cls, graph: AnswerGraph) -> Self | None:
@@ -207,8 +207,6 @@ class LatticeStructure(Structure):
 
     def _kernel(self, alpha: Alpha, box: tuple[int, ...], kind: Any) -> NDArray[Any]:
         """Return the Fourier transform of the powers of α wrapped into a box."""
-        from scipy import fft
-
         apart = []
         for axis, side in enumerate(box):
             steps = np.arange(side)
@@ -233,8 +231,6 @@ class LatticeStructure(Structure):
     def _filter(
         self, x: NDArray[Any], spectrum: NDArray[Any], box: tuple[int, ...]
     ) -> NDArray[Any]:
-        from scipy import fft
-
         if self.points is None:
             grid = x.reshape(self.shape)
         else:
@@ -248,8 +244,6 @@ class LatticeStructure(Structure):
 
     def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
         """Solve iteratively to a relative residual of ``tolerance``."""
-        from scipy.sparse.linalg import LinearOperator, cg, minres
-
         b = np.asarray(b, np.float64)
         if b.ndim > 1:
             return np.stack([self.solve(alpha, column) for column in b.T], axis=1)
@@ -284,7 +278,7 @@ class LatticeStructure(Structure):
 
     def _by_classes(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Solve on classes of answers that see the same, where b is alike on them and they fit."""
-        if self._folded is None or not self._folded.holds(b):
+        if self._folded is None or not self.classes.holds(b):
             return None
         found = self._folded.solve(alpha, b)
         return found if found is not None and self._fits(alpha, found, b) else None
@@ -295,12 +289,17 @@ class LatticeStructure(Structure):
 
     @functools.cached_property
     def _folded(self) -> Folded | None:
-        if len(self._widths) != len(self.shape):
+        if not self._widths:
             return None
-        classes = Folded.classes(self.shape, self._widths)
-        if classes > Folded.most_classes or classes * self.size > Folded.most_entries:
+        count = len(self.classes.first)
+        if count > Folded.most_classes or count * self.size > Folded.most_entries:
             return None
-        return Folded(self.shape, self._widths, self._rule)
+        return Folded(self.shape, self.classes, self._rule)
+
+    @functools.cached_property
+    def classes(self) -> Classes:
+        """Answers that see the same, in a box that is symmetric along each axis."""
+        return Classes(self.shape, self._widths)
 
     def least(self, alpha: float, enough: float = -math.inf) -> float:
         """Return the smallest entry of z with Φz = 1, on classes where they fit."""

@@ -17,23 +17,24 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import bicgstab, splu
 
 from tightrope.graphs import AnswerGraph
-from tightrope.phi.lattice import LatticeStructure
+from tightrope.phi.lattice import Classes, LatticeStructure
 from tightrope.phi.structure import Alpha, Structure
 
-#: How far from its answer a combined row reaches.
+#: How far from its answer a combined row reaches, and all steps that are no longer.
 REACH = 3
+STEPS = np.array(list(itertools.product(range(-REACH, REACH + 1), repeat=2)))
 
 Floats = NDArray[np.float64]
-Step = tuple[int, int]
-#: For which answers, which steps away, with which weight.
-Part = tuple[tuple[slice, slice], tuple[Step, ...], float]
+Places = NDArray[np.int64]
+Pattern = tuple[Places, Places, Places]
 
 
 class PlaneStructure(LatticeStructure):
@@ -99,38 +100,35 @@ class PlaneStructure(LatticeStructure):
         """Solve the short rows where they are few or few steps do, else by conjugate gradients."""
         b = np.asarray(b, np.float64)
         if b.ndim == 1 and b.any():
-            grid = b.reshape(self.shape)
-            alike = np.array_equal(grid, grid[::-1]) and np.array_equal(grid, grid[:, ::-1])
-            found = ShortRows(self.shape, alpha, mirrored=alike).solve(grid)
-            if found is not None and (
-                alpha <= ShortRows.steep or self._fits(alpha, found.ravel(), b)
-            ):
-                return found.ravel()
+            found = self._rows(self.classes.holds(b)).solve(alpha, b)
+            if found is not None and (alpha <= ShortRows.steep or self._fits(alpha, found, b)):
+                return found
         return super().solve(alpha, b)
 
+    @functools.lru_cache(maxsize=2)  # noqa: B019 - the same at every α
+    def _rows(self, alike: bool) -> ShortRows:
+        return ShortRows(self.shape, self.classes if alike else None)
+
     def least(self, alpha: float, enough: float = -math.inf) -> float:
-        """Return the smallest entry of z with Φz = 1: short rows are quicker than classes."""
+        """Return the smallest entry of z with Φz = 1: short rows are quicker than their sums."""
         return Structure.least(self, alpha, enough)
 
 
 class ShortRows:
-    """Combinations of rows of Φ that vanish but for a few entries.
+    """Combinations of rows of Φ that vanish but for a few entries, as sparse matrices.
 
     Parameters
     ----------
     shape
         The sides of the box, at least 8 each: rows near opposite edges must not meet.
-    alpha
-        The α of Φ.
-    mirrored
-        Whether vectors are the same seen from all four corners: then a quarter of them is
-        enough.
+    classes
+        Answers that see the same; with them, one row and one entry for each class.
 
     Examples
     --------
-    >>> rows = ShortRows((8, 8), 0.5, mirrored=True)
-    >>> rows.combined(np.ones((8, 8)))[3].tolist()
-    [1.0, 1.0, 0.25, 0.25]
+    >>> combined, _ = ShortRows((8, 8)).at(0.5)
+    >>> (combined @ np.ones(64)).reshape(8, 8)[3].tolist()
+    [1.0, 1.0, 0.25, 0.25, 0.25, 0.25, 1.0, 1.0]
     """
 
     #: The α from which on iterations take too many steps.
@@ -138,113 +136,80 @@ class ShortRows:
     #: Most rows that are eliminated: where iterations would do, and at a steep α.
     eliminated, most_eliminated = 15_000, 150_000
 
-    def __init__(self, shape: tuple[int, ...], alpha: float, mirrored: bool = False) -> None:
-        self.shape, self.mirrored, self._alpha = shape, mirrored, alpha
-        self.kept = tuple((side + 1) // 2 for side in shape) if mirrored else shape
-        self._rights: list[Part] = []
-        self._lefts: list[Part] = []
-        margin = REACH if mirrored else 0
-        sides = tuple(side + margin for side in self.kept)
-        edges = (-1, 0) if mirrored else (-1, 0, 1)
-        # Near α = 1 the rows nearly cancel.
-        rate = np.longdouble(alpha)
-        for zones in ((a, b) for a in edges for b in edges):
-            rows = _combination(rate, zones)
-            spans = [
-                _span(zone, side, mirrored) for zone, side in zip(zones, self.kept, strict=True)
-            ]
-            self._rights += _parts(rows, spans, sides)
-            self._lefts += _parts(_combined_row(rate, rows), spans, sides)
+    def __init__(self, shape: tuple[int, ...], classes: Classes | None = None) -> None:
+        every = np.arange(math.prod(shape))
+        self._label, self._first = (classes.label, classes.first) if classes else (every, every)
+        place = np.unravel_index(self._first, shape)
+        near = [
+            (at >= 2) + (at >= n - 2).astype(np.int64) for at, n in zip(place, shape, strict=True)
+        ]
+        zone = 3 * near[0] + near[1]
+        self._patterns = [self._pattern(shape, place, zone, table) for table in _weights(0.5)]
 
-    def solve(self, b: Floats, steps: int = 300) -> Floats | None:
+    def _pattern(
+        self, shape: tuple[int, ...], place: tuple[Places, ...], zone: Places, table: Floats
+    ) -> Pattern:
+        """Return rows, columns and places in the table of the entries that lie in the box."""
+        found = []
+        for k in np.flatnonzero(table.any(axis=0)):
+            row = np.flatnonzero((table[:, k] != 0)[zone])
+            x, y = (at[row] + d for at, d in zip(place, STEPS[k], strict=True))
+            inside = (x >= 0) & (x < shape[0]) & (y >= 0) & (y < shape[1])
+            row, column = row[inside], (x * shape[1] + y)[inside]
+            found.append((row, self._label[column], zone[row] * len(STEPS) + k))
+        row, column, code = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return row, column, code
+
+    def at(self, alpha: float) -> tuple[csr_array, csr_array]:
+        """Return what is done to a right-hand side, and what is left of Φ."""
+        count = len(self._first)
+        combined, short = (
+            csr_array((table.ravel()[code], (row, column)), (count, count))
+            for (row, column, code), table in zip(self._patterns, _weights(alpha), strict=True)
+        )
+        return combined, short
+
+    def solve(self, alpha: float, b: Floats, steps: int = 300) -> Floats | None:
         """Return x with Φx = b, or ``None`` when that takes too many steps."""
-        from scipy.sparse.linalg import LinearOperator, bicgstab
-
-        size = self.kept[0] * self.kept[1]
-        exchanged = self.kept[0] == self.kept[1] and np.array_equal(b, b.T)
-        steep = self._alpha > self.steep
-        if size // (2 if exchanged else 1) <= (self.most_eliminated if steep else self.eliminated):
-            return self._eliminated(b, exchanged)
-        if steep:
+        steep = alpha > self.steep
+        few = len(self._first) <= (self.most_eliminated if steep else self.eliminated)
+        if steep and not few:
             return None
-        tolerance = LatticeStructure.tolerance
-        short = LinearOperator(
-            (size, size), lambda x: self.product(x.reshape(self.kept)).ravel(), dtype=np.float64
-        )
-        right = self.combined(b).ravel()
-        x, left = bicgstab(short, right, rtol=tolerance, maxiter=steps)
-        if left:
-            return None
-        return self._whole(x.reshape(self.kept))
+        combined, short = self.at(alpha)
+        right = combined @ b[self._first]
+        if not few:
+            x, left = bicgstab(short, right, rtol=LatticeStructure.tolerance, maxiter=steps)
+            return None if left else np.asarray(x[self._label])
+        # Pivots down to this share of the largest entry beside them stay on the diagonal: that
+        # keeps the order in which few entries fill in.
+        pivot, symmetric = 1e-3, {"SymmetricMode": True}
+        factors = splu(short.tocsc(), "MMD_AT_PLUS_A", diag_pivot_thresh=pivot, options=symmetric)
+        return np.asarray(factors.solve(right)[self._label])
 
-    def _eliminated(self, b: Floats, exchanged: bool, pivot: float = 1e-3) -> Floats:
-        """Return x by elimination; where the coordinates may change places, from half of it.
 
-        A pivot on the diagonal is taken down to this share of the largest entry beside it: that
-        keeps the order in which few entries fill in.
-        """
-        from scipy.sparse import coo_array
-        from scipy.sparse.linalg import splu
+def _weights(alpha: float) -> tuple[Floats, Floats]:
+    """Return for each of nine zones which rows are combined, and which entries that leaves.
 
-        own = np.arange(self.kept[0] * self.kept[1]).reshape(self.kept)
-        _, first, number = np.unique(
-            np.minimum(own, own.T) if exchanged else own, return_index=True, return_inverse=True
-        )
-        number = number.reshape(self.kept)
-        chosen, grid = own == first[number], self._margined(number)
-        row, column, entry = [], [], []
-        for (rows, columns), steps, weight in self._lefts:
-            kept = chosen[rows, columns]
-            for dx, dy in steps:
-                far = grid[rows.start + dx : rows.stop + dx, columns.start + dy : columns.stop + dy]
-                row.append(number[rows, columns][kept])
-                column.append(far[kept])
-                entry.append(np.full(len(row[-1]), weight))
-        place = np.concatenate(row), np.concatenate(column)
-        matrix = coo_array((np.concatenate(entry), place), (len(first), len(first))).tocsc()
-        symmetric = {"SymmetricMode": True}
-        factors = splu(matrix, "MMD_AT_PLUS_A", diag_pivot_thresh=pivot, options=symmetric)
-        found = factors.solve(self.combined(b).ravel()[first])
-        return self._whole(found[number])
-
-    def _whole(self, part: Floats) -> Floats:
-        return self._beyond(part, tuple(self.shape)) if self.mirrored else part
-
-    def _margined(self, part: NDArray[Any]) -> NDArray[Any]:
-        """Continue a vector as far as rows reach beyond what is kept of it."""
-        return self._beyond(part, tuple(n + REACH for n in self.kept)) if self.mirrored else part
-
-    def combined(self, b: Floats) -> Floats:
-        """Return the combinations of the entries of a whole right-hand side."""
-        return self._sum(self._rights, b[tuple(slice(side) for side in self.kept)])
-
-    def product(self, x: Floats) -> Floats:
-        """Return the product of the short rows with a vector, or with a quarter of it."""
-        return self._sum(self._lefts, x)
-
-    def _beyond(self, part: NDArray[Any], sides: tuple[int, ...]) -> NDArray[Any]:
-        """Continue a quarter of a vector up to longer sides: what lies beyond is mirrored."""
-        for axis, side in enumerate(sides):
-            far = np.arange(self.kept[axis], side)
-            more = np.take(part, self.shape[axis] - 1 - far, axis)
-            part = np.concatenate([part, more], axis)
-        return part
-
-    def _sum(self, parts: list[Part], x: Floats) -> Floats:
-        grid = self._margined(x)
-        out = np.zeros(self.kept)
-        for (rows, columns), steps, weight in parts:
-            far = [
-                grid[rows.start + dx : rows.stop + dx, columns.start + dy : columns.stop + dy]
-                for dx, dy in steps
-            ]
-            # Entries of the same weight are added up first: memory is what this waits for.
-            total = far[0] + far[1] if len(far) > 1 else far[0].copy()
-            for more in far[2:]:
-                total += more
-            total *= weight
-            out[rows, columns] += total
-        return out
+    The zones are the corners, edges and middle of the box, row by row, and there is one column
+    for each of the ``STEPS`` away from an answer. Everything is divided by (1-α)², but for a
+    corner by 1-α: what is left is of order 1.
+    """
+    # Near α = 1 the rows nearly cancel.
+    rate, side = np.longdouble(alpha), 2 * REACH + 1
+    made = []
+    for zones in itertools.product((-1, 0, 1), repeat=2):
+        rows = np.zeros((side, side), np.longdouble)
+        rows[REACH, REACH] = 1
+        for step in itertools.product((-1, 1), repeat=2):
+            # Near an edge only the factors that lead away from it.
+            if zones[0] * step[0] <= 0 and zones[1] * step[1] <= 0:
+                rows = rows - rate * np.roll(rows, step, (0, 1))
+        made.append(rows.ravel() / (1 - rate) ** (2 if 0 in zones else 1))
+    combined = np.stack(made)
+    short = combined @ rate ** np.abs(STEPS[:, None] - STEPS).max(axis=2)
+    zero = 8 * np.finfo(np.longdouble).eps * np.abs(combined).sum(axis=1, keepdims=True)
+    short[np.abs(short) <= zero] = 0
+    return combined.astype(np.float64), short.astype(np.float64)
 
 
 def _both_ways(rate: Any, wave: NDArray[Any]) -> NDArray[Any]:
@@ -257,68 +222,3 @@ def _both_ways(rate: Any, wave: NDArray[Any]) -> NDArray[Any]:
             carried *= rate
             out[t] += carried
     return out
-
-
-def _combination(alpha: Any, zones: Step) -> dict[Step, Any]:
-    """Return which rows are added with which weights, by the edges that are near.
-
-    Everything is divided by (1-α)², but for a corner by 1-α: what is left is of order 1.
-    """
-    if 0 not in zones:
-        return _scaled({(0, 0): 1.0, (-zones[0], -zones[1]): -alpha}, 1 / (1 - alpha))
-    if zones == (0, 0):
-        both = [
-            {(0, 0): 1 + alpha**2, step: -alpha, (-step[0], -step[1]): -alpha}
-            for step in ((1, 1), (1, -1))
-        ]
-    else:
-        inward = -(zones[0] + zones[1])
-        steps = [(inward, 1), (inward, -1)] if zones[0] else [(1, inward), (-1, inward)]
-        both = [{(0, 0): 1.0, step: -alpha} for step in steps]
-    made: dict[Step, Any] = {}
-    for (a, one), (b, other) in itertools.product(both[0].items(), both[1].items()):
-        at = (a[0] + b[0], a[1] + b[1])
-        made[at] = made.get(at, 0.0) + one * other
-    return _scaled(made, 1 / (1 - alpha) ** 2)
-
-
-def _scaled(parts: Mapping[Step, Any], factor: Any) -> dict[Step, Any]:
-    return {step: weight * factor for step, weight in parts.items()}
-
-
-def _combined_row(alpha: Any, parts: Mapping[Step, Any]) -> dict[Step, Any]:
-    """Return the entries near its own answer that a combination of rows leaves."""
-    near = np.array(list(itertools.product(range(-REACH, REACH + 1), repeat=2)))
-    weights = np.array(list(parts.values()))
-    far = np.abs(near[:, None] - np.array(list(parts))).max(axis=2)
-    entries = alpha**far @ weights
-    zero = 8 * np.finfo(weights.dtype).eps * np.abs(weights).sum()
-    return {
-        (x, y): entry
-        for (x, y), entry in zip(near.tolist(), entries, strict=True)
-        if abs(entry) > zero
-    }
-
-
-def _parts(weights: Mapping[Step, Any], spans: list[slice], shape: tuple[int, ...]) -> list[Part]:
-    """Put the steps of a zone together that have the same weight and leave from the same answers.
-
-    A step counts only for the answers from which it stays inside the box.
-    """
-    found: dict[tuple[int, int, int, int, float], list[Step]] = {}
-    for step, weight in weights.items():
-        low = [max(span.start, -d) for span, d in zip(spans, step, strict=True)]
-        high = [min(s.stop, n - d) for s, d, n in zip(spans, step, shape, strict=True)]
-        if low[0] < high[0] and low[1] < high[1]:
-            found.setdefault((low[0], high[0], low[1], high[1], float(weight)), []).append(step)
-    return [
-        ((slice(a, b), slice(c, d)), tuple(steps), weight)
-        for (a, b, c, d, weight), steps in found.items()
-    ]
-
-
-def _span(zone: int, side: int, mirrored: bool) -> slice:
-    """Return the answers near the low edge, far from both, or near the high edge."""
-    if mirrored and zone == 0:
-        return slice(2, side)
-    return {-1: slice(0, 2), 0: slice(2, side - 2), 1: slice(side - 2, side)}[zone]

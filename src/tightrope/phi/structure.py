@@ -161,9 +161,7 @@ def structure_of(graph: AnswerGraph) -> Structure:
     >>> structure_of(CartesianProduct([Clique(4)] * 5)).words
     'factor by factor (closed form)'
     """
-    from tightrope.phi.lattice import LatticeStructure
     from tightrope.phi.lines import PathPowerStructure
-    from tightrope.phi.plane import PlaneStructure
 
     if graph.box is not None and graph.is_clique:
         return CliqueStructure(graph.size)
@@ -173,12 +171,13 @@ def structure_of(graph: AnswerGraph) -> Structure:
         return PathPowerStructure(graph.size, graph.power)
     if graph.product == "cartesian":
         return KroneckerStructure([structure_of(factor) for factor in graph.factors])
-    lattice = PlaneStructure.of(graph) or LatticeStructure.of(graph)
-    if lattice is not None:
-        return lattice
     if graph.is_tree:
         return TreeStructure(graph)
-    return DenseStructure(graph)
+    # Lattices need solvers that take long to import.
+    from tightrope.phi.lattice import LatticeStructure
+    from tightrope.phi.plane import PlaneStructure
+
+    return PlaneStructure.of(graph) or LatticeStructure.of(graph) or DenseStructure(graph)
 
 
 class DenseStructure(Structure):

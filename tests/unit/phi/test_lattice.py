@@ -21,21 +21,19 @@ boxes = pytest.mark.parametrize("graph", BOXES, ids=str)
 @pytest.mark.parametrize("alpha", [0.2, 0.7, 0.98])
 def test_sums_and_solutions_are_those_of_the_matrix(graph: StrongProduct, alpha: float) -> None:
     folded = LatticeStructure.of(graph)._folded
+    label = folded.classes.label
     phi = alpha ** graph.distance_matrix().astype(float)
-    sums = np.stack([phi[:, folded.label == k].sum(axis=1) for k in range(folded.size)], axis=1)
-    assert folded.quotient(alpha)[folded.label] == pytest.approx(sums)
-    b = np.random.default_rng(1).normal(size=folded.size)[folded.label]
-    assert folded.holds(b)
+    sums = np.stack([phi[:, label == k].sum(axis=1) for k in range(folded.size)], axis=1)
+    assert folded.quotient(alpha)[label] == pytest.approx(sums)
+    b = np.random.default_rng(1).normal(size=folded.size)[label]
+    assert folded.classes.holds(b)
     assert phi @ folded.solve(alpha, b) == pytest.approx(b, abs=1e-8)
 
 
 @boxes
-def test_classes_are_counted_without_being_made(graph: StrongProduct) -> None:
-    lattice = LatticeStructure.of(graph)
-    folded = lattice._folded
-    assert Folded.classes(lattice.shape, lattice._widths) == folded.size == folded.label.max() + 1
-    # The coarsest partition cannot be finer.
-    assert cells_of(graph).size <= folded.size
+def test_the_coarsest_partition_is_no_finer_than_the_classes(graph: StrongProduct) -> None:
+    classes = LatticeStructure.of(graph).classes
+    assert cells_of(graph).size <= len(classes.first) == classes.label.max() + 1
 
 
 def test_axes_of_other_widths_do_not_change_places() -> None:
