@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.channels.structured import log_alpha_sum
 from tightrope.consumers.priors import Prior, kron, prior as read_prior
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError
@@ -392,11 +393,9 @@ def uniform_leakage_bits(graph: AnswerGraph, epsilon: Level) -> float:
     2.5226
     """
     level = Epsilon.of(epsilon)
-    regular = not graph.has_lengths and graph.min_degree == graph.max_degree
-    sizes = graph.constant_ball_sizes if regular else None
+    sizes = graph.constant_ball_sizes
     if sizes is not None:
-        total = math.fsum(n / graph.size * level.alpha**d for d, n in enumerate(sizes))
-        return -math.log2(total)
+        return math.log2(graph.size) - log_alpha_sum(level, sizes) / math.log(2)
     z = Phi(graph, level).solve_ones()
     if not z.consistent or z.values.min() < 0:
         raise InputError(

@@ -403,7 +403,7 @@ class AnswerGraph(ABC):
         The number at distance d is the paper's :math:`n_d` [B, §2.3].
         """
         self._check_unit("ball sizes")
-        return tuple(int(n) for n in np.bincount(self.distances_from(i)))
+        return tuple(np.bincount(self.distances_from(i)).tolist())
 
     @functools.cached_property
     def constant_ball_sizes(self) -> tuple[int, ...] | None:
@@ -563,8 +563,8 @@ class RegularGraph(AnswerGraph):
 
     @property
     def constant_ball_sizes(self) -> tuple[int, ...] | None:
-        """The ball sizes, the same everywhere."""
-        return self.ball_sizes(0)
+        """The ball sizes, the same everywhere unless edges have lengths."""
+        return None if self.has_lengths else self.ball_sizes(0)
 
 
 def box_rule(*sides: tuple[int, int]) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import reprlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -106,10 +107,10 @@ class PointsGraph(LabelledGraph, CompleteGraph):
         self._check_node(j)
         return float(self._rule(self.points[j : j + 1], self.points[i])[0])
 
-    def distances_from(self, i: int) -> Array:
-        """Return how far every point is from one of them."""
+    def distances_from(self, i: int) -> NDArray[Any]:
+        """Return how far every point is from one of them (a whole number where it is alone)."""
         self._check_node(i)
-        return self._rule(self.points, self.points[i])
+        return self._rule(self.points, self.points[i]).astype(float if self.has_lengths else int)
 
     def edge_lengths(self) -> Array:
         """Return the length of every edge, in the order of :meth:`edge_array` (read-only)."""

@@ -26,9 +26,8 @@ for any root i, with :math:`v_i \ge \pi_i`.
 from __future__ import annotations
 
 import functools
-import math
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
+from math import exp
 from typing import Any
 
 import numpy as np
@@ -36,6 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels import ScaledPhi
 from tightrope.channels.privacy import constraint_rows
+from tightrope.channels.structured import log_alpha_sum
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
@@ -225,33 +225,16 @@ def tight_constraints(
     if not isinstance(answers, AnswerGraph):
         raise InputError(f"expected an answer graph or a query, got {str(graph)[:60]!r}")
     level = Epsilon.of(epsilon)
-    constant = _constant(answers, level)
-    if constant is not None:
-        solution = Solution(np.zeros(0), 0.0, 0.0, "closed form (constant ball sizes)")
+    sizes = answers.constant_ball_sizes
+    if sizes is not None:
+        method, constant = "closed form (constant ball sizes)", exp(-log_alpha_sum(level, sizes))
+        solution = Solution(np.zeros(0), 0.0, 0.0, method)
         if answers.size <= 64:
-            found = Phi(answers, level).solve_ones()
-            solution = Solution(
-                found.values, found.residual, found.error, solution.method, found.kernel
-            )
+            solution = replace(Phi(answers, level).solve_ones(), method=method)
         return TightConstraints(answers, level, constant, solution, True)
     solution = (phi or Phi(answers, level)).solve_ones()
     z, certain = _decided(answers, level, solution)
     return TightConstraints(answers, level, z, solution, certain)
-
-
-def _constant(graph: AnswerGraph, epsilon: Epsilon) -> float | None:
-    """Return the one weight of a graph whose balls all have the same size."""
-    if graph.has_lengths or graph.min_degree != graph.max_degree:
-        return None
-    sizes = graph.constant_ball_sizes
-    if sizes is None:
-        return None
-    if graph.size <= 10**15:
-        return 1 / math.fsum(n * epsilon.alpha**d for d, n in enumerate(sizes))
-    # The sum of huge numbers of tiny terms: in fractions, then once rounded.
-    alpha = 1 / epsilon.ratio
-    total = sum((n * alpha**d for d, n in enumerate(sizes)), Fraction(0))
-    return float(1 / total)
 
 
 def _decided(

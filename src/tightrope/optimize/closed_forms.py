@@ -192,7 +192,7 @@ def symmetric_route(task: Task) -> Plan | str:
     if not task.is_even:
         averse = task.consumer.risk_averse
         return "not all answers are possible" if averse else "the prior is not uniform"
-    balls = None if task.graph.has_lengths else task.graph.constant_ball_sizes
+    balls = task.graph.constant_ball_sizes
     if balls is None:
         return "answers of the graph see balls of different sizes"
     reason = "every answer sees the same balls, and prior and loss treat all alike"

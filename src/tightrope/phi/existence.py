@@ -251,8 +251,7 @@ def _by_rule(graph: AnswerGraph) -> Existence | None:
         start = math.log(degree - 1) if degree > 2 else 0.0
         words = f"a tree with largest degree {degree}: e^ε ≥ {degree - 1}"
         return Existence(((start, None),), words)
-    regular = not graph.has_lengths and graph.min_degree == graph.max_degree
-    if regular and graph.constant_ball_sizes is not None:
+    if graph.constant_ball_sizes is not None:
         words = "the same ball sizes everywhere: z is constant"
         return Existence(((0.0, None),), words, accuracy=0.0)
     return None

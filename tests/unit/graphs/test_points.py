@@ -6,11 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tightrope.channels.privacy import smallest_epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import read_points
 from tightrope.graphs.base import LIMITS
 from tightrope.graphs.points import EARTH_RADIUS_KM, METRICS, PointsGraph
-from tightrope.graphs.symmetry import symmetry
+from tightrope.graphs.symmetry import graph_facts, symmetry
+from tightrope.mechanisms import exponential
 
 PLACES = np.random.default_rng(3).uniform(-80, 80, (12, 2))
 
@@ -66,6 +68,16 @@ def test_many_points_need_no_matrix() -> None:
         _ = line.diameter
     with pytest.raises(TooLarge, match="edge list"):
         line.edge_lengths()
+
+
+@pytest.mark.parametrize("points", [[(1, 2)], [(0, 0), (3, 4), (0, 8)]])
+def test_facts_and_exponential_noise_of_points(points: list) -> None:
+    graph = PointsGraph(points)
+    sizes = (1,) if len(points) == 1 else None
+    assert graph.constant_ball_sizes == graph_facts(graph).ball_sizes == sizes
+    noise = exponential(graph, 1)
+    assert noise.row(0).sum() == pytest.approx(1)
+    assert smallest_epsilon(noise, graph).value <= 1
 
 
 def test_symmetry_of_points() -> None:
