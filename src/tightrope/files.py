@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
 import os
 import reprlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from tightrope.errors import InputError, TooLarge
 
 #: Largest file that is read, in bytes.
 FILE_LIMIT = 256 * 2**20
+#: How the name of a file ends while it is written.
+UNFINISHED = ".unfinished"
 
 
 def read_text(path: str | Path) -> str:
@@ -63,6 +67,38 @@ def write_text(path: str | Path, text: str) -> None:
         Path(path).write_text(text, encoding="utf-8", newline="")
     except (OSError, ValueError) as refused:
         raise InputError(f"{str(path)[:80]!r} cannot be written: {_reason(refused)}") from None
+
+
+def write_whole(path: Path, write: Callable[[Any], object], by_way_of: Path | None = None) -> None:
+    """Put a file in its place at once: whole and on the disk, or not at all.
+
+    Parameters
+    ----------
+    path
+        Where it belongs.
+    write
+        Writes it into a file that is opened for bytes.
+    by_way_of
+        The folder where it is written, on the same disk; that of the path by default.
+    """
+    fresh = (by_way_of or path.parent) / f"{path.name}{UNFINISHED}"
+    try:
+        with fresh.open("wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    except OSError as refused:
+        raise InputError(f"{path} cannot be written: {_reason(refused)}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            fresh.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # where a folder cannot be opened, as on Windows
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def check_goals(*paths: str | Path | None) -> None:

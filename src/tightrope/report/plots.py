@@ -22,6 +22,7 @@ from tightrope.consumers import Prior
 from tightrope.consumers.regular import LeakageCurves, region_corners
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError
+from tightrope.files import check_goals, write_whole
 from tightrope.graphs import AnswerGraph
 from tightrope.leakage import database_bound
 from tightrope.mechanisms.tight import UtilityCurve
@@ -77,17 +78,11 @@ def save_plot(plot: Callable[..., Axes], subject: Any, path: Path | str, **optio
     ending = target.suffix.lower()
     if ending not in (".png", ".svg", ".pdf"):
         raise InputError(f"a picture must end in .png, .svg, .pdf, got {target.name!r}")
-    if not target.parent.is_dir():
-        raise InputError(f"the folder {str(target.parent)!r} does not exist")
+    check_goals(target)
     figure = plot(subject, **options).get_figure()
-    draft = target.with_name(f".{target.name}.part")
-    try:
-        figure.savefig(  # type: ignore[union-attr]
-            draft, format=ending[1:], dpi=200, metadata={"Date": None} if ending == ".svg" else None
-        )
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
+    how: dict[str, Any] = {"format": ending[1:], "dpi": 200}
+    how |= {"metadata": {"Date": None}} if ending == ".svg" else {}
+    write_whole(target, lambda file: figure.savefig(file, **how))  # type: ignore[union-attr]
     return target
 
 

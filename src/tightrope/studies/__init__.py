@@ -1,10 +1,10 @@
 """Studies: many designs, on one machine or on many, that survive being broken off.
 
->>> from tightrope.studies import Study, sweep
->>> [row["route"] for row in sweep(Study.of(["path(4)", "choice(3)"], "ln(2)"))]
+>>> from tightrope.studies import Study, run_study
+>>> [row["route"] for row in run_study(Study.of(["path(4)", "choice(3)"], "ln(2)")).rows()]
 ['geometric', 'regular']
 """
 
-from tightrope.studies.running import Outcome as Outcome, run_study as run_study, sweep as sweep
+from tightrope.studies.running import Outcome as Outcome, run_study as run_study
 from tightrope.studies.store import described_in as described_in, read_rows as read_rows
 from tightrope.studies.study import Study as Study

@@ -73,29 +73,6 @@ class Outcome:
         yield from self._rows if self.out is None else read_rows(self.out)
 
 
-def sweep(study: Study, progress: Callback | None = None) -> Iterator[Row]:
-    """Yield the rows of a study one by one, computed in this process as they are asked for.
-
-    Parameters
-    ----------
-    study
-        What to design.
-    progress
-        Told after each design.
-
-    Examples
-    --------
-    >>> for row in sweep(Study.of("path(4)", ["ln(2)", "ln(3)"])):
-    ...     print(row["epsilon_text"], row["route"], round(row["expected_loss"], 6))
-    ln(2) geometric 0.5
-    ln(3) geometric 0.375
-    """
-    told = progress or _untold
-    for done, row in enumerate((row for chunk in study.chunks() for row in chunk.rows()), 1):
-        told(done, study.size)
-        yield row
-
-
 def run_study(
     study: Study,
     out: str | Path | None = None,

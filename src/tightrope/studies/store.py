@@ -10,23 +10,22 @@ Arrow is loaded by the functions that need it: describing a study does not.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import os
 import shutil
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 from tightrope.errors import CheckFailed, InputError
+from tightrope.files import UNFINISHED, write_whole
 from tightrope.studies.study import Row, Study
 
 _FINGERPRINT, _STUDY, _CHUNK = "tightrope.fingerprint", "tightrope.study", "tightrope.chunk"
-_UNFINISHED = ".unfinished"
 
 
 @dataclass(frozen=True)
@@ -102,8 +101,8 @@ def schema(columns: Iterable[Column] = COLUMNS, metadata: dict[str, str] | None 
 def table(rows: Iterable[Row], metadata: dict[str, str] | None = None) -> Any:
     """Return rows as an Arrow table, with their seconds in the last column.
 
-    >>> from tightrope.studies import Study, sweep
-    >>> table(sweep(Study.of("path(4)", "ln(2)")))["route"].to_pylist()
+    >>> from tightrope.studies import Study, run_study
+    >>> table(run_study(Study.of("path(4)", "ln(2)")).rows())["route"].to_pylist()
     ['geometric']
     """
     import pyarrow
@@ -116,10 +115,11 @@ def table(rows: Iterable[Row], metadata: dict[str, str] | None = None) -> Any:
 
 
 def rows_from(batch: Any) -> Iterator[Row]:
-    """Yield the rows of an Arrow table or batch, as :func:`sweep` would give them.
+    """Yield the rows of an Arrow table or batch, as a study that is kept in memory has them.
 
-    >>> from tightrope.studies import Study, sweep
-    >>> rows = list(sweep(Study.of(["path(4)", "cycle(5)"], "1", routes=[None, "tree"])))
+    >>> from tightrope.studies import Study, run_study
+    >>> study = Study.of(["path(4)", "cycle(5)"], "1", routes=[None, "tree"])
+    >>> rows = list(run_study(study).rows())
     >>> list(rows_from(table(rows))) == rows
     True
     """
@@ -225,7 +225,7 @@ class Store:
         metadata = {_FINGERPRINT: self.study.fingerprint, _CHUNK: str(number)}
         content = table(rows, metadata)
         write = partial(self._parquet.write_table, content, **self.written_with)
-        _replace(self._part(number), write)
+        write_whole(self._part(number), write)
 
     def finish(self) -> Path:
         """Merge all chunks, in the order of the study, into the output; remove the parts."""
@@ -233,7 +233,7 @@ class Store:
             missing = self.study.chunk_count - len(self.found())
             if missing:
                 raise CheckFailed(f"{missing} chunks of {self.out} are still to be computed")
-            _replace(self.out, self._merge, self.parts)
+            write_whole(self.out, self._merge, self.parts)
             self._remove_parts()
         return self.out
 
@@ -300,7 +300,7 @@ class Store:
             for place, one in enumerate(seconds):
                 file.write(f"{place},{'' if math.isnan(one) else one}\n".encode())
 
-        _replace(self.timings, write_timings, self.parts)
+        write_whole(self.timings, write_timings, self.parts)
 
     def _is_whole(self, path: Path) -> bool:
         try:
@@ -318,13 +318,13 @@ class Store:
 
     def _check_description(self) -> None:
         path = self.parts / "study.json"
-        for stray in self.parts.glob(f"*{_UNFINISHED}"):
+        for stray in self.parts.glob(f"*{UNFINISHED}"):
             stray.unlink()
         if not path.exists():
             if any(self.parts.glob("*.parquet")):
                 raise InputError(f"{self.parts} has parts but no description: remove the folder")
             text = json.dumps(self.study.as_dict(), indent=1, ensure_ascii=False) + "\n"
-            _replace(path, lambda file: file.write(text.encode()))
+            write_whole(path, lambda file: file.write(text.encode()))
             return
         try:
             study = json.loads(path.read_text(encoding="utf-8"))
@@ -399,26 +399,3 @@ def read_rows(path: str | Path) -> Iterator[Row]:
     with parquet.ParquetFile(path, page_checksum_verification=True) as file:
         for batch in file.iter_batches():
             yield from rows_from(batch)
-
-
-def _replace(path: Path, write: Callable[[Any], object], by_way_of: Path | None = None) -> None:
-    """Put a file in its place at once: whole and on the disk, or not at all."""
-    fresh = (by_way_of or path.parent) / f"{path.name}{_UNFINISHED}"
-    try:
-        with fresh.open("wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-    except BaseException as problem:
-        with contextlib.suppress(OSError):
-            fresh.unlink(missing_ok=True)
-        if isinstance(problem, OSError):
-            raise InputError(f"{path} cannot be written: {problem.strerror or problem}") from None
-        raise
-    with contextlib.suppress(OSError):  # where a folder cannot be opened, as on Windows
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)

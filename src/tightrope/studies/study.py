@@ -360,16 +360,14 @@ def _several(given: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _fits_one(text: str, graphs: Sequence[AnswerGraph], read: Callable[..., Any]) -> None:
-    first: TightropeError | None = None
+    refusals = []
     for graph in graphs:
         try:
             read(text, graph)
-        except TightropeError as refused:
-            first = first or refused
-        else:
             return
-    if first is not None:
-        raise first
+        except TightropeError as refused:
+            refusals.append(refused)
+    raise refusals[0]
 
 
 def _names_a_file(text: str) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from tightrope.cli import main
-from tightrope.studies import Study, store, sweep
+from tightrope.studies import Study, run_study, store
 from tightrope.studies.store import COLUMNS
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "sweep.md"
@@ -23,19 +23,21 @@ def test_the_page_lists_the_columns() -> None:
 def test_the_types_do_not_depend_on_the_rows() -> None:
     refused = Study.of("cycle(5)", "1", routes="tree")
     found = Study.of("path(4)", "1")
-    assert store.table(sweep(refused)).schema == store.table(sweep(found)).schema
+    assert (
+        store.table(run_study(refused).rows()).schema == store.table(run_study(found).rows()).schema
+    )
     assert store.table([]).schema.names == [column.name for column in COLUMNS] + ["seconds"]
 
 
 def test_every_number_of_a_design_has_a_column() -> None:
-    [row] = sweep(Study.of("path(4)", "1"))
+    [row] = run_study(Study.of("path(4)", "1")).rows()
     known = {column.name for column in (*COLUMNS, store.SECONDS)}
     assert set(row) - known == {"baselines"}
     assert {f"baseline_{name}" for name in row["baselines"]} <= known
 
 
 def test_a_row_without_its_question_is_not_written(tmp_path: Path) -> None:
-    [row] = sweep(Study.of("path(4)", "1"))
+    [row] = run_study(Study.of("path(4)", "1")).rows()
     del row["query"]
     with pytest.raises(pyarrow.ArrowInvalid, match="query"):
         parquet.write_table(store.table([row]), tmp_path / "study.parquet")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tightrope import InputError
-from tightrope.studies import Study, read_rows, run_study, study as study_module, sweep
+from tightrope.studies import Study, read_rows, run_study, study as study_module
 
 STUDY = Study.of(["path(4)", "cycle(5)"], "0.5:2:0.5", routes=[None, "tree"], chunk=3)
 
@@ -17,7 +17,7 @@ def without_seconds(rows: object) -> list[dict]:
 def test_all_ways_give_the_same_rows(tmp_path: Path) -> None:
     kept = run_study(STUDY, tmp_path / "study.parquet")
     inside = run_study(STUDY)
-    assert without_seconds(sweep(STUDY)) == without_seconds(inside.rows()) == list(kept.rows())
+    assert without_seconds(inside.rows()) == list(kept.rows())
     assert list(read_rows(tmp_path / "study.parquet")) == list(kept.rows())
     assert (kept.certified, kept.refused) == (inside.certified, inside.refused) == (12, 4)
 
@@ -53,14 +53,6 @@ def test_a_finished_study_is_not_computed_again(
     again = run_study(STUDY, tmp_path / "study.parquet", workers=2, scheduler=None)
     assert again.found == STUDY.size
     assert list(again.rows()) == list(first.rows())
-
-
-def test_rows_come_as_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = sweep(STUDY)
-    assert next(rows)["place"] == 0
-    monkeypatch.setattr(study_module, "design", None)
-    with pytest.raises(TypeError):
-        next(rows)
 
 
 @pytest.mark.parametrize("workers", [0, -1, 10_000])
