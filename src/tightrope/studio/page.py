@@ -58,7 +58,6 @@ class Page:
         self.panels: dict[str, Panel] = {}
         self._fields: dict[str, tuple[Callable[[str | None], None], str]] = {}
         self._wrong: set[str] = set()
-        self._building = ""
         self._last = ("", 0.0)
         self._wrong_link = ""
         try:
@@ -80,12 +79,11 @@ class Page:
         self._dark = ui.dark_mode(None)
         with ui.header().classes("items-center q-px-md no-wrap tr-header"):
             self._build_header()
-        shown = ui.tab_panels(self._tabs, value=PANELS[0]).classes("w-full tr-panels")
+        shown = ui.tab_panels(self._tabs, value="table").classes("w-full tr-panels")
         with shown.props("transition-prev=fade transition-next=fade transition-duration=80"):
             for kind in (TablePanel, QuestionPanel, PrivacyPanel, ConsumersPanel, MechanismPanel,
                          ProofPanel):  # fmt: skip
-                made: Panel = kind(self)
-                self.panels[made.name], self._building = made, made.name
+                made = self.panels[kind.name] = kind(self)
                 with ui.tab_panel(made.name):
                     made.build()
         self._build_dialog()
@@ -103,15 +101,12 @@ class Page:
         self._marks: dict[str, ui.tab] = {}
         ui.label("Tightrope").classes("text-weight-bold").style("font-size: 17px")
         with ui.tabs().props("dense no-caps inline-label").classes("col-auto") as self._tabs:
-            for number, (name, title) in enumerate(
-                zip(PANELS, ("Your table", "Question", "Privacy", "Consumers", "Mechanism",
-                            "Proof"), strict=True), 1,
-            ):  # fmt: skip
+            for number, (name, title) in enumerate(PANELS.items(), 1):
                 self._marks[name] = ui.tab(name, label=f"{number} {title}")
                 self._marks[name].props(f'title="Alt+{number}"')
         with ui.element("div").classes("col tr-summary").style("color: inherit; opacity: .8"):
             self._summary = ui.label().bind_visibility_from(
-                self._tabs, "value", lambda panel: panel != PANELS[0]
+                self._tabs, "value", lambda panel: panel != "table"
             )
         self._undo = self._button("undo", "Undo (Ctrl+Z)", self.undo)
         self._redo = self._button("redo", "Redo (Ctrl+Y)", self.redo)
@@ -203,9 +198,9 @@ class Page:
 
     # -- errors beside their fields -------------------------------------------------------
 
-    def field(self, name: str, show: Callable[[str | None], None]) -> None:
-        """Say how an error of a field is shown; ``None`` takes it away."""
-        self._fields[name] = show, self._building
+    def field(self, panel: str, name: str, show: Callable[[str | None], None]) -> None:
+        """Say how an error of a field of a panel is shown; ``None`` takes it away."""
+        self._fields[name] = show, panel
 
     def complain(self, name: str, message: str) -> None:
         """Show an error beside its field, and a mark on the tab of the field's panel."""
@@ -296,7 +291,7 @@ class Page:
             return
         held, key = event.modifiers, str(event.key)
         if held.alt and event.key.number in range(1, len(PANELS) + 1):
-            self._tabs.set_value(PANELS[event.key.number - 1])
+            self._tabs.set_value(list(PANELS)[event.key.number - 1])
         elif held.alt and key.lower() == "c":
             self._open_dialog()
 

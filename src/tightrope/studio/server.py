@@ -10,7 +10,6 @@ import secrets
 import socket
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
@@ -203,6 +202,5 @@ def serve(settings: Settings, bound: socket.socket) -> None:
     from tightrope.studio.jobs import warm_up
 
     warm_up()
-    options: dict[str, Any] = {"log_level": "warning", "ws_max_size": 2**24, "lifespan": "on"}
-    server = uvicorn.Server(uvicorn.Config(app, **options))
-    server.run(sockets=[bound])
+    config = uvicorn.Config(app, log_level="warning", ws_max_size=2**24, lifespan="on")
+    uvicorn.Server(config).run(sockets=[bound])

@@ -13,8 +13,15 @@ from tightrope.studio.asking import Refused, people_of, safe_name
 from tightrope.studio.state import GRAPH_FILE, ConsumerText, State
 from tightrope.studio.tables import TableAsked, facts_file
 
-#: The panels, in the order of the work.
-PANELS = ("table", "question", "privacy", "consumers", "mechanism", "proof")
+#: The panels and their titles, in the order of the work.
+PANELS = {
+    "table": "Your table",
+    "question": "Question",
+    "privacy": "Privacy",
+    "consumers": "Consumers",
+    "mechanism": "Mechanism",
+    "proof": "Proof",
+}
 #: The mechanism file that the commands write.
 MECHANISM_FILE = "mechanism.tightrope"
 #: The list of consumers that the commands write.

@@ -13,7 +13,8 @@ from typing import Any, cast
 
 from tightrope.axioms import Refutation, universality
 from tightrope.certify import Mechanism, verify
-from tightrope.channels import column_graph, maximally_general
+from tightrope.channels import Channel, column_graph, maximally_general
+from tightrope.channels.generality import ColumnGraph
 from tightrope.consumers import expected_loss, prior, regularity
 from tightrope.consumers.regular import region_corners
 from tightrope.errors import TightropeError
@@ -160,15 +161,6 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Column:
-    """The tight edges of one output, as places in the drawing, and the part of every node."""
-
-    output: str
-    edges: tuple[tuple[int, int], ...]
-    parts: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class Outcome:
     """A design and everything that the page draws of it.
 
@@ -187,7 +179,7 @@ class Outcome:
     general
         Whether the mechanism is maximally general, in words.
     columns
-        The column graphs, where there are few answers.
+        The names and column graphs of the outputs, where there are few answers.
     drawing
         The answer graph.
     design
@@ -205,7 +197,7 @@ class Outcome:
     unproved: str
     compared: tuple[Compared, ...]
     general: str
-    columns: tuple[Column, ...]
+    columns: tuple[tuple[str, ColumnGraph], ...]
     drawing: GraphDrawing
     design: Design
 
@@ -270,7 +262,6 @@ def _proved(found: Design, asked: Query, told: Told | None) -> bytes:
 
 
 def _tight(graph: AnswerGraph, level: Any, consumer: Any) -> Compared:
-
     if consumer.risk_averse:
         return Compared("tight constraints", None, "not compared for a risk-averse consumer")
     try:
@@ -280,16 +271,15 @@ def _tight(graph: AnswerGraph, level: Any, consumer: Any) -> Compared:
         return Compared("tight constraints", None, str(refused))
 
 
-def _columns(channel: Any, graph: AnswerGraph, level: Any, most: int = 40) -> tuple[Column, ...]:
+def _columns(
+    channel: Channel, graph: AnswerGraph, level: Any, most: int = 40
+) -> tuple[tuple[str, ColumnGraph], ...]:
     """Return every column graph, where there are few."""
-    if max(channel.shape) > most:
-        return ()
-    made = []
-    for output in range(channel.shape[1]):
-        found, name = column_graph(channel, graph, level, output), channel.output_label(output)
-        ends = tuple((int(i), int(j)) for i, j in found.edges)
-        made.append(Column(label_text(name), ends, tuple(found.parts.tolist())))
-    return tuple(made)
+    outputs = range(channel.shape[1] if max(channel.shape) <= most else 0)
+    return tuple(
+        (label_text(channel.output_label(o)), column_graph(channel, graph, level, o))
+        for o in outputs
+    )
 
 
 def routes(state: State) -> list[tuple[str, bool, str]]:

@@ -91,7 +91,7 @@ def test_undo_and_redo_walk_along_one_line(steps):
         assert history.present == line[place]
 
 
-@pytest.mark.parametrize("panel", PANELS[1:])
+@pytest.mark.parametrize("panel", list(PANELS)[1:])
 def test_commands_quote_what_they_hold(panel):
     nasty = "a'; rm -rf $HOME `x` \n b"
     state = State(question=nasty, epsilon=nasty, consumers=(ConsumerText(prior=nasty, loss=nasty),))
@@ -116,7 +116,7 @@ def test_question_about_a_table_is_quoted_too():
         as_command(State(), "table", TableAsked("people.csv", "people", sql="select 1"))
 
 
-@pytest.mark.parametrize("panel", PANELS[1:])
+@pytest.mark.parametrize("panel", list(PANELS)[1:])
 def test_files_are_quoted_too(panel):
     nasty = "a'\nEND\nrm -rf $HOME `x`"
     who = (ConsumerText(nasty, prior=nasty), ConsumerText("b", support=nasty, loss=nasty))

@@ -51,14 +51,14 @@ class Panel:
         """Make a field for a text, with its errors below it."""
         made = ui.input(label, placeholder=hint, **more).classes("w-full")
         made.props("outlined dense debounce=350 stack-label spellcheck=false")
-        self.page.field(field, lambda message: setattr(made, "error", message))
+        self.page.field(self.name, field, lambda message: setattr(made, "error", message))
         return made
 
     def select(self, options: Any, label: str, field: str = "", **more: Any) -> ui.select:
         """Make a list to choose from, with the errors of a field below it."""
         made = ui.select(options, label=label, **more).classes("w-full")
         if field:
-            self.page.field(field, lambda message: setattr(made, "error", message))
+            self.page.field(self.name, field, lambda message: setattr(made, "error", message))
         return made.props("outlined dense options-dense stack-label")
 
     def relations(self, label: str, **more: Any) -> ui.select:
@@ -103,7 +103,7 @@ class Panel:
             line.set_text(message or "")
             line.set_visibility(bool(message))
 
-        self.page.field(field, tell)
+        self.page.field(self.name, field, tell)
         return line
 
     # -- small pieces to build from -------------------------------------------------------

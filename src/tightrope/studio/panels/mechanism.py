@@ -244,7 +244,7 @@ class MechanismPanel(Panel):
         self.lines(self._notes, [f"{bar.name}: {bar.note}" for bar in made.compared if bar.note])
         few = "" if made.columns else " (too many answers to draw)"
         self._general.set_text(f"This mechanism is {made.general}{few}.")
-        names = {k: column.output for k, column in enumerate(made.columns)}
+        names = {k: name for k, (name, _) in enumerate(made.columns)}
         self._output.set_visibility(bool(names))
         self._column.set_visibility(bool(names))
         self._output.set_options(names, value=0 if names else None)
@@ -254,11 +254,11 @@ class MechanismPanel(Panel):
         made, chosen = self.page.outcome, self._output.value
         if made is None or chosen is None or not made.columns:
             return
-        column = made.columns[int(chosen)]
+        _, column = made.columns[int(chosen)]
+        edges, parts = column.edges.tolist(), column.parts.tolist()
         self._column.style(f"height: {150 if made.drawing.is_flat else 260}px")
-        self._column.update_figure(
-            graph_picture(made.drawing, tight=column.edges, parts=column.parts, most_names=20)
-        )
+        figure = graph_picture(made.drawing, tight=edges, parts=parts, most_names=20)
+        self._column.update_figure(figure)
 
     def _draw_heat(self) -> None:
         heat = self._heat
