@@ -2,8 +2,8 @@
 
 python -m benchmarks.suite [--seed S] [--count N] [--limit SECONDS] [--workers W] [--only TEXT]
 
-Each question runs in its own process and is ended at the limit. A line says what came of it: the
-route, the seconds, the gap, and the longest time without a word of progress.
+Each question runs in its own process and is ended at the limit of processor time. A line says
+what came of it: the route, the seconds, the gap, and the longest time without a word of progress.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ from numpy.typing import NDArray
 
 from benchmarks.harness import ROOT, THREADS
 
+#: Fields of ``SolverSettings`` that are moved.
+Settings = Mapping[str, Any]
 #: Relations between neighbours, losses and priors that questions are drawn from.
 NEIGHBOURS = ("change-one", "add-remove", "either")
 LOSSES = ("binary", "absolute", "squared", "distance")
@@ -196,6 +198,7 @@ class Outcome:
     gap: float = 1.0
     silence: float = 0.0
     why: str = ""
+    read: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         taken = f"{self.seconds:7.2f} s  processor {self.cpu:6.2f} s"
@@ -203,36 +206,80 @@ class Outcome:
         return f"{said}  silent {self.silence:4.1f} s  {self.route:<9} {self.question} {self.why}"
 
 
-def ask(question: Question, limit: float, settings: Mapping[str, Any], rows: bool = False) -> None:
-    """Answer one question in this process; say on standard output how far it is."""
+def ask(question: Question, limit: float, variants: Sequence[Settings], rows: bool = False) -> None:
+    """Answer one question with several settings; say on standard output how far each is.
+
+    Each answer has a process of its own, forked from this one once everything is loaded. Settings
+    that move only fields which the first answer never read get its outcome: nothing would differ.
+    """
     import tightrope
     from tightrope.consumers import Consumer
     from tightrope.graphs import Cycle
     from tightrope.optimize import SolverSettings
 
-    graph = graph_of(question)
-    options: dict[str, Any] = {"settings": SolverSettings(**settings)} if settings else {}
-    work = _work(question, graph)
+    work = _work(question, graph_of(question))
     # What is compiled once, or loaded when it is first used, is no part of the time.
     few = Consumer.of(Cycle(4), prior=[0.4, 0.3, 0.2, 0.1])
     for wait in (0, 1):
         known = SolverSettings(interior_wait=wait)
         tightrope.design("cycle(4)", 1, few, "rays", settings=known)
-    clock, processor = time.perf_counter(), time.process_time()
+    read = {one.name for one in fields(SolverSettings)}
+    for number, settings in enumerate(variants):
+        same = number > 0 and not read & settings.keys()
+        print(json.dumps({"variant": number, "same": same}), flush=True)
+        if same:
+            continue
+        answers, told = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.dup2(told, 1)
+            _answer(work, limit, settings, rows)
+            os._exit(0)
+        os.close(told)
+        with open(answers) as lines:
+            for line in lines:
+                print(line, end="", flush=True)
+                read = set(json.loads(line).get("read", read)) if number == 0 else read
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        print(json.dumps({"status": status}), flush=True)
+
+
+def _answer(work: Callable[..., Any], limit: float, settings: Settings, rows: bool) -> None:
+    """Answer the question in this process, which ends at the limit."""
+    from tightrope.optimize import SolverSettings
+
+    read: set[str] = set()
+
+    class Watched(SolverSettings):
+        def __getattribute__(self, name: str) -> Any:
+            read.add(name)
+            return super().__getattribute__(name)
+
+    def say(**facts: Any) -> None:
+        print(json.dumps(facts), flush=True)
 
     def told(now: Any) -> None:
-        print(json.dumps({"at": time.perf_counter() - clock, "gap": now.gap}), flush=True)
+        say(at=time.perf_counter() - clock, gap=now.gap)
         if rows:
             print(f"{time.perf_counter() - clock:7.2f} s  {now}", file=sys.stderr)
 
-    print(json.dumps({"at": 0.0, "gap": 1.0}), flush=True)
-    # The default action of the signal ends the process, even inside a solver.
-    signal.setitimer(signal.ITIMER_REAL, limit)
-    found = work(progress=told, **options)
+    clock, processor = time.perf_counter(), time.process_time()
+    say(at=0.0, gap=1.0)
+    # The default action of the signal ends the process, even inside a solver. Seconds are those
+    # of processors, so that a busy machine changes little; one that waits for ever ends too.
+    signal.setitimer(signal.ITIMER_PROF, limit)
+    signal.setitimer(signal.ITIMER_REAL, 20 * limit)
+    try:
+        watched = Watched(**settings)
+        read.clear()  # of what its own checks have read
+        found = work(progress=told, settings=watched)
+    except Exception as error:
+        say(why=f"{type(error).__name__}: {error}"[:200])
+        return
     seconds, cpu = time.perf_counter() - clock, time.process_time() - processor
     told(found)
     last = {"route": found.route, "gap": found.gap, "certified": found.certified}
-    print(json.dumps({"seconds": seconds, "cpu": cpu, **last}), flush=True)
+    say(seconds=seconds, cpu=cpu, read=sorted(read), **last)
 
 
 def _work(question: Question, graph: Any) -> Callable[..., Any]:
@@ -261,10 +308,10 @@ def _work(question: Question, graph: Any) -> Callable[..., Any]:
     return functools.partial(tightrope.design, graph, level, consumer)
 
 
-def run(question: Question, limit: float, settings: Mapping[str, Any]) -> Outcome:
-    """Answer one question in a process of its own, which ends at the limit."""
+def run(question: Question, limit: float, variants: Sequence[Settings]) -> list[Outcome]:
+    """Answer one question with each of the settings."""
     words = [sys.executable, "-W", "ignore", "-m", "benchmarks.suite", "--limit", str(limit),
-             "--ask", json.dumps(asdict(question)), "--settings", json.dumps(settings)]  # fmt: skip
+             "--ask", json.dumps(asdict(question)), "--settings", json.dumps(variants)]  # fmt: skip
     done = subprocess.run(
         words,
         check=False,
@@ -273,37 +320,42 @@ def run(question: Question, limit: float, settings: Mapping[str, Any]) -> Outcom
         capture_output=True,
         text=True,
     )
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    told = [line for line in lines if "at" in line]
-    times = [line["at"] for line in told]
-    nodes, gap = size_of(question), min((line["gap"] for line in told), default=1.0)
-    if lines and "seconds" in lines[-1]:
-        last = lines[-1]
-        status = "certified" if last["certified"] else "uncertified"
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    lines: list[list[dict[str, Any]]] = []
+    for line in map(json.loads, done.stdout.splitlines()):
+        if "variant" in line:
+            lines.append(lines[0] if line["same"] else [])
+        else:
+            lines[-1].append(line)
+    return [_outcome(question, limit, said) for said in lines]
+
+
+def _outcome(question: Question, limit: float, lines: list[dict[str, Any]]) -> Outcome:
+    """Read what an answer said on its way."""
+    *told, status = lines
+    known = {key: value for line in told for key, value in line.items()}
+    times = [line["at"] for line in told if "at" in line]
+    nodes, gap = size_of(question), min((line["gap"] for line in told if "gap" in line), default=1)
+    if "seconds" in known:
+        ended = "certified" if known["certified"] else "uncertified"
         silence = float(np.diff(times).max())
         return Outcome(
-            question,
-            nodes,
-            status,
-            last["route"],
-            last["seconds"],
-            last["cpu"],
-            last["gap"],
-            silence,
-        )
-    if done.returncode == -signal.SIGALRM:
+            question, nodes, ended, known["route"], known["seconds"], known["cpu"], known["gap"],
+            silence, read=tuple(known["read"]),
+        )  # fmt: skip
+    if status["status"] in (-signal.SIGPROF, -signal.SIGALRM):
         silence = float(np.diff([*times, limit]).max())
         return Outcome(question, nodes, "over", "", limit, limit, gap, silence)
-    why = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
-    return Outcome(question, nodes, "failed", why=why[:200])
+    return Outcome(question, nodes, "failed", why=known.get("why", str(status)))
 
 
 def run_all(
-    questions: Iterable[Question], limit: float, workers: int, settings: Mapping[str, Any]
-) -> Iterator[Outcome]:
-    """Answer questions, so many at a time, in their order."""
+    questions: Iterable[Question], limit: float, workers: int, variants: Sequence[Settings]
+) -> Iterator[list[Outcome]]:
+    """Answer questions with each of the settings, so many at a time, in their order."""
     with ThreadPoolExecutor(workers) as pool:
-        yield from pool.map(lambda one: run(one, limit, settings), questions)
+        yield from pool.map(lambda one: run(one, limit, variants), questions)
 
 
 def summary(outcomes: list[Outcome]) -> str:
@@ -323,7 +375,9 @@ def summary(outcomes: list[Outcome]) -> str:
 def options(description: str) -> argparse.ArgumentParser:
     """Return the options that the suite and the ablation share."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--limit", type=float, default=30.0, help="seconds for each question")
+    parser.add_argument(
+        "--limit", type=float, default=30.0, help="processor seconds for each question"
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 2)
     parser.add_argument("--out", type=Path, help="write the outcomes into this JSON file")
     return parser
@@ -336,7 +390,9 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=400, help="answers at most")
     parser.add_argument("--kind", default="one", choices=("one", "averse", "many", "limit"))
     parser.add_argument("--only", default="", help="questions whose line contains this text")
-    parser.add_argument("--settings", type=json.loads, default={}, help="fields as JSON")
+    parser.add_argument(
+        "--settings", type=json.loads, default=[{}], help="lists of fields, as JSON"
+    )
     parser.add_argument("--ask", type=json.loads, help="one question as JSON, in this process")
     parser.add_argument("--rounds", action="store_true", help="with --ask: print every round")
     asked = parser.parse_args()
@@ -347,7 +403,8 @@ def main() -> None:
     drawn = draw(asked.seed, asked.count, asked.most, asked.kind)
     questions = [one for one in drawn if asked.only in str(one)]
     outcomes = []
-    for number, one in enumerate(run_all(questions, asked.limit, asked.workers, asked.settings)):
+    answered = run_all(questions, asked.limit, asked.workers, asked.settings[:1])
+    for number, (one,) in enumerate(answered):
         print(f"{number + 1:4} {one}", flush=True)
         outcomes.append(one)
     print(summary(outcomes))

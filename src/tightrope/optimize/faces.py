@@ -70,6 +70,12 @@ class Face:
         """Return the smallest face that contains a ray."""
         return cls(problem, heights, tight_edges(problem, heights))
 
+    @classmethod
+    def whole(cls, problem: Problem) -> Face:
+        """Return the whole cone: a free number for each answer, a row for each directed edge."""
+        level = np.zeros(problem.size, problem.lengths.dtype)
+        return cls(problem, level, np.zeros(len(problem.edges), np.int8))
+
     def joined_with(self, heights: Heights) -> Face:
         """Return the smallest face that contains this one and a ray."""
         other = tight_edges(self.problem, heights)

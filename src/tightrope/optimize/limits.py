@@ -31,15 +31,14 @@ from tightrope.optimize.certificate import LimitCertificate
 from tightrope.optimize.columns import private_columns
 from tightrope.optimize.engine import run_engine
 from tightrope.optimize.faces import Face
+from tightrope.optimize.master import solve_whole
 from tightrope.optimize.objective import TOTAL, Side
-from tightrope.optimize.plain import privacy_rows
 from tightrope.optimize.planner import checked_gap, compared, consumer_of, graph_of
 from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.progress import Callback, Stopped, Watch
 from tightrope.optimize.result import Design
 from tightrope.optimize.settings import SolverSettings
-from tightrope.optimize.simplex import minimise
 
 
 def design_limited(
@@ -224,7 +223,7 @@ class _Search:
     @property
     def costs(self) -> Floats:
         """The costs of the guesses."""
-        return np.asarray(self.consumer.prior.probabilities[:, None] * self.consumer.loss.matrix())
+        return self._problem.costs
 
     @property
     def flat_loss(self) -> float:
@@ -328,7 +327,6 @@ class _Search:
 
     @functools.cached_property
     def _problem(self) -> Problem:
-        assert self.level is not None
         return Problem.of(self.graph, self.level, self.consumer)
 
     def _objective(self, limit: float) -> LimitedLoss:
@@ -351,8 +349,7 @@ class _Search:
             matrix = np.zeros(self.costs.shape)
             matrix[np.arange(len(matrix)), self.costs.argmin(axis=1)] = 1.0
             return None, matrix
-        problem = self._problem
-        found = run_engine(problem, gap=min(self.gap, 1e-9), progress=self.watch)
+        found = run_engine(self._problem, gap=min(self.gap, 1e-9), progress=self.watch)
         return found.faces, self._matrix(found.columns)
 
     def _matrix(self, columns: dict[int, Floats]) -> Floats:
@@ -390,57 +387,23 @@ class _Search:
         return int(guesses * (np.count_nonzero(self.attack) + actions + 4 * edges + n))
 
     def _program(self, limit: float) -> tuple[Floats, LimitCertificate]:
-        """Solve the whole problem as one program.
-
-        Variables are the columns, then for each guess the most that the attacker gains there.
-        """
-        from scipy.sparse import csc_array, eye_array, hstack, kron, vstack
-
-        most = self.settings.limited_entries
+        """Solve the whole problem as one program."""
+        most = self.settings.program_entries
         if self._entries > most:
             raise TooLarge(
                 f"the program under a leakage limit would have {self._entries} entries, more than "
                 f"{most}: use fewer answers or actions"
             )
-        costs, attack = self.costs, self.attack
-        n, guesses = costs.shape
-        actions = len(attack)
-        gain_unit = max(float(np.abs(attack).max(axis=0).mean()), 1e-300)
-        loss_unit = max(float(np.abs(costs).mean()), 1e-300)
-        one = csc_array(attack / gain_unit)
-        each = eye_array(guesses)
-        sums = hstack([*[eye_array(n)] * guesses, csc_array((n, guesses))])
-        gains = hstack([-kron(each, one), kron(each, np.ones((actions, 1)))])
-        loss = np.append(costs.T.ravel() / loss_unit, np.zeros(guesses))
-        leak = np.append(np.zeros(n * guesses), np.ones(guesses))
-        kept, unit = (leak, gain_unit) if self.minimised == "loss" else (loss, loss_unit)
-        cost = loss * loss_unit if self.minimised == "loss" else leak * gain_unit
-        blocks = [sums, gains, csc_array(-kept[None])]
-        if self.level is not None:
-            private = kron(each, privacy_rows(self._problem))
-            blocks.append(hstack([private, csc_array((private.shape[0], guesses))]))
-        matrix = vstack(blocks, format="csc")
-        total, ends = np.full(n, TOTAL), n + actions * guesses
-        lower = np.zeros(matrix.shape[0])
-        lower[:n], lower[ends] = total, -limit / unit * TOTAL
-        upper = np.full(matrix.shape[0], np.inf)
-        upper[:n] = total
-        found = minimise(cost, matrix, lower, upper, free=guesses, watch=self.watch)
-        weight = max(0.0, float(found.duals[ends]) / unit)
-        choices = np.maximum(found.duals[n:ends], 0.0).reshape(guesses, actions)
-        shares = choices.sum(axis=1, keepdims=True)
-        even = np.full_like(choices, 1 / actions)
-        choices = np.divide(choices, shares, out=even, where=shares > 0)
-        proof = self._proof(limit, weight, choices, found.duals[:n])
-        columns = np.maximum(found.values[: n * guesses].reshape(guesses, n).T, 0.0) / TOTAL
+        objective = self._objective(limit)
+        found = solve_whole(objective, self.watch)
+        proof = self._proof(limit, *objective.proof(found.multipliers, found.prices))
         if self.level is None:
             # Without a privacy level the best prices are the least costs.
-            proof = replace(proof, prices=proof.costs().min(axis=1))
-            return np.asarray(columns / columns.sum(axis=1, keepdims=True)), proof
-        problem = self._problem
-        weighed = problem.weighed(proof.costs())
-        checked = price(weighed, Pricer(problem), proof.prices, problem.guesses)
-        return self._matrix(dict(enumerate(columns.T))), replace(proof, prices=checked.prices)
+            prices = proof.costs().min(axis=1)
+        else:
+            weighed = self._problem.weighed(proof.costs())
+            prices = price(weighed, Pricer(weighed), proof.prices, weighed.guesses).prices
+        return self._matrix(found.columns), replace(proof, prices=prices)
 
 
 def _rounded_up(value: float) -> float:

@@ -59,14 +59,16 @@ def solve_master(
     *,
     refine: bool = False,
     sharpen: bool = True,
+    presolve: bool = False,
     seconds: float = np.inf,
 ) -> MasterSolution:
     """Solve the program over the faces, starting from the basis of an earlier one.
 
     The objective is the expected loss with the costs of the problem, unless another is given.
     A watch ends it when time is up. A refined solution has the digits that the last rounds of a
-    search need; unless they are to be sharper too, the prices keep those they had. A program
-    that would take more than the ``seconds`` raises :class:`OutOfSteps`.
+    search need; unless they are to be sharper too, the prices keep those they had. Without a good
+    basis the solver may ``presolve`` the program. One that would take more than the ``seconds``
+    raises :class:`OutOfSteps`.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Clique
@@ -93,11 +95,28 @@ def solve_master(
         free=len(side.extra),
         refine=refine,
         sharpen=sharpen,
+        presolve=presolve,
         basis=_carried(faces, before, start, row_start) if before is not None and same else None,
         watch=watch,
         seconds=seconds,
     )
     return replace(_read(problem, faces, side, solved, start, row_start), refined=refine)
+
+
+def solve_whole(objective: Objective, watch: Watch | None = None) -> MasterSolution:
+    """Solve the whole problem as one program: every guess has the whole cone.
+
+    What anybody would write down first, and the reference for all other ways.
+
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Clique
+    >>> problem = Problem(Clique(3), Epsilon.of("ln(2)"), (np.ones((3, 3)) - np.eye(3)) / 3)
+    >>> round(solve_whole(ExpectedLoss(problem)).value, 9)
+    0.5
+    """
+    problem = objective.problem
+    faces = dict.fromkeys(problem.guesses.tolist(), Face.whole(problem))
+    return solve_master(problem, faces, objective=objective, watch=watch, presolve=True)
 
 
 def _read(

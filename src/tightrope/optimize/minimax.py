@@ -1,12 +1,4 @@
-r"""Risk-averse consumers: the least worst loss over a support [C, (7)].
-
-.. math:: \min t \quad\text{with}\quad \sum_k \ell(i,k)\,x^k_i \le t \;\; (i \in S),\quad
-   \sum_k x^k = 1,\quad x^k \text{ private}.
-
-The multipliers of the first rows are a prior on S, the worst one: for the Bayesian consumer
-with that prior no mechanism loses less. So the certificate is that of a Bayesian consumer.
-
-*The best remap* of a given channel X [C, §2.4] is the same without privacy,
+r"""The best remap of a given channel X for a risk-averse consumer [C, §2.4].
 
 .. math:: \min_T \max_{i \in S} \sum_o X_{io} \sum_k T_{ok}\,\ell(i,k), \qquad T \text{ stochastic},
 
@@ -26,9 +18,7 @@ from tightrope.channels import Channel
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError, TooLarge
 from tightrope.optimize.objective import TOTAL
-from tightrope.optimize.plain import PLAIN_ENTRIES, privacy_rows
-from tightrope.optimize.problem import Floats, Ints, Problem
-from tightrope.optimize.progress import Watch
+from tightrope.optimize.problem import Floats
 from tightrope.optimize.settings import SolverSettings
 from tightrope.optimize.simplex import minimise
 
@@ -158,50 +148,3 @@ class _Search:
             self.value, self.chances = value, chances
         share = np.maximum(found.duals[outputs:], 0.0)
         return share / share.sum() if share.sum() > 0 else self.prior
-
-
-def solve_worst_program(
-    problem: Problem, losses: Floats, support: Ints, watch: Watch | None = None
-) -> tuple[Floats, Floats, Floats]:
-    """Solve the whole problem as one linear program: columns, worst prior and prices.
-
-    >>> from tightrope import Epsilon
-    >>> from tightrope.graphs import Clique
-    >>> losses = np.ones((3, 3)) - np.eye(3)
-    >>> problem = Problem(Clique(3), Epsilon.of("ln(2)"), losses / 3)
-    >>> columns, _, prices = solve_worst_program(problem, losses, np.arange(3))
-    >>> columns.diagonal().round(9).tolist(), round(float(prices.sum()), 9)
-    ([0.5, 0.5, 0.5], 0.5)
-    """
-    from scipy.sparse import csc_array, eye_array, hstack, kron, vstack
-
-    n, guesses = losses.shape
-    one = privacy_rows(problem)
-    count = one.shape[0]
-    if guesses * (2 * count + n) > PLAIN_ENTRIES:
-        raise TooLarge(
-            f"the program of a risk-averse consumer would have {guesses * (2 * count + n)} "
-            f"entries, more than {PLAIN_ENTRIES}: use the route 'rays'"
-        )
-    unit = max(float(np.abs(losses).mean()), 1e-300)
-    which = np.arange(len(support))
-    blocks = [
-        csc_array((-losses[support, k] / unit, (which, support)), (len(support), n))
-        for k in range(guesses)
-    ]
-    sums = hstack([*[eye_array(n)] * guesses, csc_array((n, 1))])
-    worst = hstack([*blocks, csc_array(np.ones((len(support), 1)))])
-    private = hstack([kron(eye_array(guesses), one), csc_array((count * guesses, 1))])
-    total, free = np.full(n, TOTAL), len(support) + count * guesses
-    found = minimise(
-        np.append(np.zeros(n * guesses), unit),
-        vstack([sums, worst, private], format="csc"),
-        np.append(total, np.zeros(free)),
-        np.append(total, np.full(free, np.inf)),
-        free=1,
-        watch=watch,
-    )
-    share = np.maximum(found.duals[n : n + len(support)], 0.0)
-    prior = np.zeros(n)
-    prior[support] = share / share.sum() if share.sum() > 0 else 1 / len(support)
-    return found.values[:-1].reshape(guesses, n).T / TOTAL, prior, found.duals[:n]

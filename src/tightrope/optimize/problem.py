@@ -43,7 +43,7 @@ class Problem:
     graph
         The answer graph.
     epsilon
-        The privacy level.
+        The privacy level; without one every column is allowed.
     costs
         :math:`c_k(i)`, one row for each answer and one column for each guess.
     classes
@@ -63,7 +63,7 @@ class Problem:
     """
 
     graph: AnswerGraph
-    epsilon: Epsilon
+    epsilon: Epsilon | None
     costs: Floats
     classes: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     guesses: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -88,7 +88,7 @@ class Problem:
             object.__setattr__(self, "multiplicity", np.ones(costs.shape[1], np.int64))
 
     @classmethod
-    def of(cls, graph: AnswerGraph, epsilon: Epsilon, consumer: Consumer) -> Problem:
+    def of(cls, graph: AnswerGraph, epsilon: Epsilon | None, consumer: Consumer) -> Problem:
         """Take the costs from a Bayesian consumer.
 
         >>> from tightrope.graphs import PathPower
@@ -133,19 +133,19 @@ class Problem:
 
     @functools.cached_property
     def alpha(self) -> float:
-        r""":math:`\alpha = e^{-\varepsilon}`."""
-        return self.epsilon.alpha
+        r""":math:`\alpha = e^{-\varepsilon}`, 0 without a privacy level."""
+        return 0.0 if self.epsilon is None else self.epsilon.alpha
 
     @functools.cached_property
     def edges(self) -> Ints:
-        """The edges, as pairs of nodes."""
-        return self.graph.edge_array()
+        """The edges, as pairs of nodes; none that bind without a privacy level."""
+        return self.graph.edge_array()[: 0 if self.epsilon is None else None]
 
     @functools.cached_property
     def lengths(self) -> Heights:
         """The edge lengths; whole numbers (ones) when the graph has none."""
         if self.graph.has_lengths:
-            return self.graph.edge_lengths()
+            return self.graph.edge_lengths()[: len(self.edges)]
         return np.ones(len(self.edges), np.int64)
 
     @functools.cached_property

@@ -34,6 +34,8 @@ class SolverSettings:
     #: Largest dual linear program, in edge multipliers, that is solved whole; beyond it column
     #: generation is quicker.
     dual_variables: int = 10_000
+    #: Most entries of a program over whole columns.
+    program_entries: int = 8_000_000
     #: Most answers for which column generation starts: it lists all distances.
     engine_answers: int = 4000
     #: Most answers for which the prices of a closed form are priced again, although a theorem
@@ -91,10 +93,8 @@ class SolverSettings:
     patience: int = 12
 
     # -- limits on leakage ------------------------------------------------------------------
-    #: Most entries of the program without a privacy level.
-    limited_entries: int = 6_000_000
-    #: With one the plain program is tried first up to this many entries: the master program of
-    #: the engine has a row for each guess and action here, which takes its advantage away.
+    #: With a privacy level the program over whole columns is tried first up to this many entries:
+    #: that of the engine has a row for each guess and action here, which takes its advantage away.
     limited_first_entries: int = 400_000
     #: The design stays this part of a limit below it where that costs little, so that it keeps
     #: the limit when it is rounded to integers.

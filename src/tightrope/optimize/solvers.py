@@ -17,10 +17,9 @@ from tightrope.optimize.columns import private_columns
 from tightrope.optimize.dual import dual_variables, solve_dual_program
 from tightrope.optimize.engine import EngineResult, run_engine
 from tightrope.optimize.faces import Face
-from tightrope.optimize.minimax import solve_worst_program
+from tightrope.optimize.master import solve_whole
 from tightrope.optimize.objective import Objective
 from tightrope.optimize.orbits import expanded
-from tightrope.optimize.plain import PLAIN_ENTRIES, plain_entries, solve_plain_program
 from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.result import Design
@@ -109,25 +108,19 @@ def plain_route(task: Task) -> Plan | str:
     True
     """
     try:
-        entries = plain_entries(task.problem)
+        problem = task.problem
     except TooLarge as refused:
         return str(refused)
-    if entries > PLAIN_ENTRIES:
-        return f"the plain program would have {entries} entries, more than {PLAIN_ENTRIES}"
+    most = task.settings.program_entries
+    entries = len(problem.guesses) * (4 * len(problem.edges) + problem.size)
+    if entries > most:
+        return f"the plain program would have {entries} entries, more than {most}"
     reason = "the whole problem as one linear program"
 
     def solve() -> Design:
         task.watch.say(f"solving the plain program with {entries} entries")
-        problem, consumer = task.problem, task.consumer
-        if consumer.risk_averse:
-            losses = consumer.loss.matrix()
-            matrix, multipliers, prices = solve_worst_program(
-                problem, losses, consumer.support, task.watch
-            )
-        else:
-            found = solve_plain_program(problem, task.watch)
-            matrix, multipliers, prices = found.matrix, task.objective.first, found.prices
-        return finished(task, "plain", reason, dict(enumerate(matrix.T)), multipliers, prices)
+        found = solve_whole(task.objective, task.watch)
+        return finished(task, "plain", reason, found.columns, found.multipliers, found.prices)
 
     return Plan(reason, solve)
 

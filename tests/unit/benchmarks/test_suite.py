@@ -41,12 +41,18 @@ def test_priors_are_distributions() -> None:
 
 def test_a_question_is_answered_in_its_own_process_and_ended_at_its_limit() -> None:
     easy = suite.Question("cycle(5)", "change-one", ("dirichlet", 1.0, 1), "binary", "1")
-    found = suite.run(easy, 30, {"dual_variables": 0})
+    rays = {"dual_variables": 0}
+    asked = [rays, {"dual_variables": 10_000}, {"regret_width": 1}, {"no_such_field": 1}]
+    found, whole, same, unread = suite.run(easy, 30, asked)
     assert (found.status, found.route) == ("certified", "rays")
+    assert (whole.status, whole.route) == ("certified", "dual")
+    assert "dual_variables" in found.read
+    assert "regret_width" not in found.read
+    assert same == unread == found
     hard = suite.Question("sum(60,5)", "change-one", ("dirichlet", 1.0, 1), "binary", "1")
-    over = suite.run(hard, 0.5, {})
+    (over,) = suite.run(hard, 0.5, [{}])
     assert over.status == "over"
-    broken = suite.run(easy, 30, {"no_such_field": 1})
+    (broken,) = suite.run(easy, 30, [{"no_such_field": 1}])
     assert broken.status == "failed"
     assert "no_such_field" in broken.why
     assert "2 certified" not in suite.summary([found, over, broken])
@@ -68,6 +74,6 @@ def test_the_table_has_a_line_for_each_variation() -> None:
     easy = suite.Question("cycle(5)", "change-one", ("dirichlet", 1.0, 1), "binary", "1")
     good = suite.Outcome(easy, 5, "certified", "dual", 0.5, 0.25)
     bad = suite.Outcome(easy, 5, "over", "", 30.0, 30.0)
-    row = ablate.Row.of("wide_gap", "0.1", [good, good, bad])
-    assert str(row) == "| wide_gap | 0.1 | 2 | 1 | 30 | 250 |"
+    row = ablate.Row.of("wide_gap", "0.1", 2, [good, good, bad])
+    assert str(row) == "| wide_gap | 0.1 | 2 | 2 | 1 | 30 | 250 |"
     assert str(row) in ablate.page([row], 3, 30.0)

@@ -260,11 +260,11 @@ def test_a_closed_form_needs_no_time() -> None:
 def test_the_plain_program_can_be_stopped_by_the_clock() -> None:
     graph = query("sum(40,3)").graph
     reader = consumer(graph, "binomial(.4)", "absolute")
-    clock = time.perf_counter()
+    clock = time.process_time()
     said = []
     found = design(graph, "ln(2)", reader, "plain", progress=lambda now: said.append(now.step),
                    time_limit=0.5)  # fmt: skip
-    assert time.perf_counter() - clock < 5
+    assert time.process_time() - clock < 5
     assert found.stopped
     assert any("plain program" in step for step in said)
     assert is_private(found.channel, graph, "ln(2)")
