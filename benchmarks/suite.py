@@ -375,9 +375,7 @@ def summary(outcomes: list[Outcome]) -> str:
 def options(description: str) -> argparse.ArgumentParser:
     """Return the options that the suite and the ablation share."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument(
-        "--limit", type=float, default=30.0, help="processor seconds for each"
-    )
+    parser.add_argument("--limit", type=float, default=30.0, help="processor seconds for each")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 2)
     parser.add_argument("--out", type=Path, help="write the outcomes into this JSON file")
     return parser

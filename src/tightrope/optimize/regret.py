@@ -38,7 +38,7 @@ import numpy as np
 from tightrope.channels import Channel
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
-from tightrope.errors import CheckFailed, InputError
+from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.columns import private_columns
@@ -48,6 +48,7 @@ from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 from tightrope.optimize.progress import Callback, Progress, Watch
 from tightrope.optimize.result import Design
 from tightrope.optimize.settings import SolverSettings
+from tightrope.optimize.simplex import minimise
 
 
 def design_many(
@@ -344,6 +345,7 @@ class _Search:
         share = np.full(len(optima), 1 / len(optima))
         self.centre = _Point(share, share @ consumers.floors)
         self.best, self.worst = 0.0, np.inf
+        self.basis: tuple[Ints, Ints] | None = None
 
     def run(self) -> Searched:
         """Add rays until the worst regret is proved, or nothing more can be done."""
@@ -363,28 +365,11 @@ class _Search:
                 break
             weights = np.concatenate([weights, np.zeros(len(rays))])
             self.heights = np.concatenate([self.heights, rays])
-        used = weights > self.settings.regret_used_weight
-        sharp = self._sharpened(self.heights[used], weights[used])
-        return Searched(self.heights[used], sharp, self.best, self.stopped, finished)
-
-    def _sharpened(self, heights: Heights, weights: Floats) -> Floats:
-        """Solve once more for the weights: rows sum to 1 and the largest regrets stay equal."""
-        rays, worth = self.problem.alpha ** heights.astype(float), self.consumers.worth(heights).T
-        scale = self.scale
-        regrets = (worth @ weights - self.optima) / scale
-        tied = regrets >= regrets.max() - self.settings.regret_tied
-        sums = np.hstack([rays.T, np.zeros((len(rays.T), 1))])
-        ties = np.hstack([worth[tied] / scale, -np.ones((int(tied.sum()), 1))])
-        system = np.vstack([sums, ties])
-        wanted = np.concatenate([np.ones(len(sums)), self.optima[tied] / scale])
-        for _ in range(4):
-            # Scaling by the weights prefers small relative changes, which keep them positive.
-            size = np.append(weights, 1.0)
-            missing = wanted - system @ np.append(weights, regrets.max())
-            step = np.linalg.lstsq(system * size, missing, rcond=1e-14)[0] * size
-            weights = np.maximum(weights + step[:-1], 0.0)
-            regrets = (worth @ weights - self.optima) / scale
-        return np.asarray(weights)
+            if self.basis is not None:
+                columns, rows = self.basis
+                self.basis = np.insert(columns, -1, np.zeros(len(rays), np.int64)), rows
+        used = weights > 0
+        return Searched(self.heights[used], weights[used], self.best, self.stopped, finished)
 
     def _told(self) -> bool:
         """Say how far the search is; whether it shall stop."""
@@ -425,32 +410,33 @@ class _Search:
         return found
 
     def _master(self) -> tuple[float, Floats, _Point]:
-        from scipy.optimize import linprog
+        """Solve the program over the rays: the worst regret, their weights, and its duals.
 
-        rays = self.problem.alpha ** self.heights.astype(float)
-        worth = self.consumers.worth(self.heights).T
-        count = len(rays)
-        scale = 1 / max(float(np.abs(self.optima).max()), 1e-12)
-        found = linprog(
-            np.append(np.zeros(count), 1.0),
-            A_ub=np.hstack([worth * scale, -np.ones((len(worth), 1))]),
-            b_ub=self.optima * scale,
-            A_eq=np.hstack([rays.T, np.zeros((self.problem.size, 1))]),
-            b_eq=np.ones(self.problem.size),
-            bounds=[(0, None)] * count + [(None, None)],
-            method="highs",
-            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        It starts from the basis of the last one: new rays have no weight there.
+        """
+        from scipy.sparse import csc_array
+
+        rays = np.longdouble(self.problem.alpha) ** self.heights
+        worth = self.consumers.worth(self.heights).T / self.scale
+        answers, consumers = self.problem.size, len(worth)
+        sums = np.hstack([rays.T, np.zeros((answers, 1))])
+        regrets = np.hstack([-worth, np.ones((consumers, 1))])
+        solved = minimise(
+            np.append(np.zeros(len(rays)), 1.0),
+            csc_array(np.vstack([sums, regrets])),
+            np.append(np.ones(answers), -self.optima / self.scale),
+            np.append(np.ones(answers), np.full(consumers, np.inf)),
+            free=1,
+            basis=self.basis,
+            refine=True,
+            watch=self.watch,
         )
-        if found.status != 0:
-            raise CheckFailed(f"the regret program was not solved: {found.message.strip()}")
-        share = np.maximum(-np.asarray(found.ineqlin.marginals), 0.0)
+        self.basis = solved.basic_columns, solved.basic_rows
+        share = np.maximum(solved.duals[answers:], 0.0)
         share /= max(float(share.sum()), 1e-300)
-        prices = np.asarray(found.eqlin.marginals) / scale
-        # The rays in use determine the prices; solving for them removes the solver's tolerance.
-        used = found.x[:-1] > self.settings.regret_used_weight
-        off = share @ worth[:, used] - rays[used] @ prices
-        prices += np.linalg.lstsq(rays[used], off, rcond=1e-12)[0]
-        return float(found.fun) / scale, found.x[:-1], _Point(share, prices)
+        weights = np.maximum(solved.values[:-1], 0.0).astype(np.float64)
+        corner = _Point(share, solved.duals[:answers] * self.scale)
+        return float(solved.value) * self.scale, weights, corner
 
 
 @dataclass(frozen=True, eq=False)

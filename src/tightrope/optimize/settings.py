@@ -113,10 +113,6 @@ class SolverSettings:
     regret_halvings: int = 5
     #: Consumers whose multiplier is below this are left out of the tuples of guesses.
     regret_idle: float = 1e-9
-    #: Rays with a smaller weight are not in use.
-    regret_used_weight: float = 1e-12
-    #: Regrets this close to the largest, as parts of the largest optimum, are equal to it.
-    regret_tied: float = 1e-7
     #: Branches that are taken up together, and most parts of tuples that one search prices.
     regret_width: int = 64
     regret_branches: int = 300_000
