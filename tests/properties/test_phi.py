@@ -14,7 +14,7 @@ from tightrope.consumers.regular import (
     regularity,
 )
 from tightrope.graphs import ExplicitGraph
-from tightrope.mechanisms.tight import NoTightConstraints, tight_constraints
+from tightrope.mechanisms.tight import NoTightConstraints, candidate_prices, tight_constraints
 from tightrope.phi import Phi, exists
 from tightrope.phi.existence import dominance_level
 
@@ -104,11 +104,11 @@ def test_on_trees_it_is_optimal_for_every_prior(
 ) -> None:
     assume(epsilon.alpha * (tree.max_degree - 1) < 1 - 1e-6)
     prior = data.draw(weights(tree.size))
-    found = tight_constraints(tree, epsilon).is_optimal_for(prior)
-    assert found.verdict == "yes"
     phi = Phi(tree, epsilon)
+    values, certificate = candidate_prices(phi, np.array(prior))
+    assert tight_constraints(tree, epsilon).z @ values == pytest.approx(certificate.sum())
     # Every column of Φ is a privacy column, and so is every minimum of two of them.
     for i in range(tree.size):
         for j in range(tree.size):
             column = np.minimum(phi.row(i), phi.row(j))
-            assert (found.certificate @ column >= prior * column - 1e-12).all()
+            assert (certificate @ column >= prior * column - 1e-12).all()

@@ -38,15 +38,15 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ConcaveFunction:
-    r"""A concave function on the simplex by its value, gradient and Hessian.
+    r"""A concave function on the simplex by its value, gradient and Hessian :math:`-RR^\top`.
 
     Examples
     --------
     >>> entropy = ConcaveFunction(
     ...     value=lambda p: -float(p @ np.log(p)),
     ...     gradient=lambda p: -np.log(p) - 1,
-    ...     curvature=lambda p: np.diag(1 / p),
-    ...     step=lambda p: np.full(len(p), 1 / len(p)),
+    ...     root=lambda p: np.diag(p**-0.5),
+    ...     growth=lambda p: 1 / p,
     ... )
     >>> maximise(entropy, 3, gap=1e-9).point.round(6).tolist()
     [0.333333, 0.333333, 0.333333]
@@ -54,10 +54,10 @@ class ConcaveFunction:
 
     value: Callable[[Array], float]
     gradient: Callable[[Array], Array]
-    #: Minus the Hessian, positive semidefinite.
-    curvature: Callable[[Array], Array]
-    #: One multiplicative step, which never lowers the value.
-    step: Callable[[Array], Array]
+    #: R, with as many rows as there are probabilities.
+    root: Callable[[Array], Array]
+    #: The factors of a multiplicative step: normalised, it never lowers the value.
+    growth: Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,8 @@ def maximise(
     >>> linear = ConcaveFunction(
     ...     value=lambda p: float(p @ np.array([1.0, 2.0])),
     ...     gradient=lambda p: np.array([1.0, 2.0]),
-    ...     curvature=lambda p: np.zeros((2, 2)),
-    ...     step=lambda p: p,
+    ...     root=lambda p: np.zeros((2, 1)),
+    ...     growth=lambda p: np.ones(2),
     ... )
     >>> found = maximise(linear, 2, gap=1e-6)
     >>> round(found.value, 4), found.converged
@@ -126,7 +126,8 @@ def _climb(function: ConcaveFunction, best: Maximum, gap: float, limit: int) -> 
     for steps in range(best.steps + 1, limit + 1):
         if best.gap <= gap:
             break
-        point = function.step(point)
+        point = point * function.growth(point)
+        point /= point.sum()
         best = _better(best, _look(function, point, steps))
     return best
 
@@ -168,9 +169,9 @@ def _newton_step(
 ) -> tuple[Array, Array, float] | None:
     slope = function.gradient(p)
     off = level - slope - s
-    system = function.curvature(p)
     # Scaling by p keeps the system well conditioned while probabilities go to zero.
-    system = system * p[:, None] * p[None, :]
+    root = p[:, None] * function.root(p)
+    system = root @ root.T
     system[np.diag_indices_from(system)] += p * s
     right = np.stack([p * (-off) + target - p * s, p], axis=1)
     try:
@@ -293,18 +294,12 @@ def _information(matrix: Array) -> ConcaveFunction:
     def divergences(p: Array) -> Array:
         return np.asarray(own - matrix @ np.log(p @ matrix))
 
-    def value(p: Array) -> float:
-        return float(p @ divergences(p))
-
-    def curvature(p: Array) -> Array:
-        half = matrix / np.sqrt(p @ matrix)
-        return np.asarray(half @ half.T)
-
-    def step(p: Array) -> Array:
-        grown = p * np.exp(divergences(p))
-        return np.asarray(grown / grown.sum())
-
-    return ConcaveFunction(value, divergences, curvature, step)
+    return ConcaveFunction(
+        value=lambda p: float(p @ divergences(p)),
+        gradient=divergences,
+        root=lambda p: matrix / np.sqrt(p @ matrix),
+        growth=lambda p: np.exp(divergences(p)),
+    )
 
 
 @dataclass(frozen=True)
@@ -400,9 +395,12 @@ def estimate_population(
     low, high = np.zeros(len(matrix)), np.ones(len(matrix))
     if resamples:
         drawn = np.random.default_rng(seed).multinomial(int(total), seen / total, size=resamples)
-        again = np.array([_again(matrix, row / total, gap) for row in drawn])
+        again = [
+            maximise(_likelihood(matrix, row / total), len(matrix), gap=max(gap, 1e-7), limit=500)
+            for row in drawn
+        ]
         tail = (1 - confidence) / 2
-        low, high = np.quantile(again, [tail, 1 - tail], axis=0)
+        low, high = np.quantile([found.point for found in again], [tail, 1 - tail], axis=0)
     return PopulationEstimate(
         best.point,
         low,
@@ -416,31 +414,20 @@ def estimate_population(
     )
 
 
-def _again(matrix: Array, shares: Array, gap: float) -> Array:
-    found = maximise(_likelihood(matrix, shares), len(matrix), gap=max(gap, 1e-7), limit=500)
-    return found.point
-
-
 def _likelihood(matrix: Array, shares: Array) -> ConcaveFunction:
     """Mean log-likelihood as a function of the distribution of true answers."""
     used = shares > 0
     matrix, shares = matrix[:, used], shares[used]
 
-    def value(p: Array) -> float:
-        return float(shares @ np.log(p @ matrix))
-
     def gradient(p: Array) -> Array:
         return np.asarray(matrix @ (shares / (p @ matrix)))
 
-    def curvature(p: Array) -> Array:
-        half = matrix * (np.sqrt(shares) / (p @ matrix))
-        return np.asarray(half @ half.T)
-
-    def step(p: Array) -> Array:
-        grown = p * gradient(p)
-        return np.asarray(grown / grown.sum())
-
-    return ConcaveFunction(value, gradient, curvature, step)
+    return ConcaveFunction(
+        value=lambda p: float(shares @ np.log(p @ matrix)),
+        gradient=gradient,
+        root=lambda p: matrix * (np.sqrt(shares) / (p @ matrix)),
+        growth=gradient,
+    )
 
 
 def _check_counts(channel: Channel, counts: ArrayLike) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@ r"""The tight-constraints mechanism: :math:`X = \Phi\,\mathrm{diag}(z)` with :ma
 It is optimal for every ε-regular prior under binary loss [A, Thm 3], and on a tree for every
 prior. It exists iff :math:`\Phi z = 1` has a solution :math:`z \ge 0` [A, Lemma 3].
 
-Whether it is optimal for one prior, regular or not: a vector λ is a *dual certificate* for a
+It may be optimal for a prior that is not regular: a vector λ is a *dual certificate* for a
 prior π under binary loss when :math:`\lambda \cdot r \ge \pi_i r_i` for every answer i and every
 privacy column r (that is, :math:`r \ge 0` and :math:`\alpha r_a \le r_b` on every edge): then no
 private mechanism has a utility above :math:`\sum\lambda`. The mechanism reaches
@@ -34,19 +34,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels import ScaledPhi
-from tightrope.channels.privacy import constraint_rows
 from tightrope.channels.structured import log_alpha_sum
 from tightrope.epsilon import Epsilon, Level
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.mechanisms.closed_forms import geometric
 from tightrope.phi import Phi, Solution
 from tightrope.phi.cells import rational_ones
 from tightrope.phi.existence import nearest_level
 from tightrope.phi.operator import CONSISTENT_TOLERANCE
-
-#: How far below zero the least value of λ·r - π_i r_i may be, over columns with sum 1.
-CERTIFICATE_TOLERANCE = 1e-9
 
 
 class NoTightConstraints(InputError):
@@ -88,43 +84,6 @@ class NoTightConstraints(InputError):
             f"no tight-constraints mechanism on {self._graph.name} at ε = {self._epsilon}: "
             f"{self._problem}; the nearest ε that works is {self.nearest:.6f}"
         )
-
-
-@dataclass(frozen=True)
-class Optimality:
-    r"""Whether the tight-constraints mechanism is optimal for a prior under binary loss.
-
-    Parameters
-    ----------
-    verdict
-        ``"yes"``, ``"no"``, or ``"undecided"`` when the candidate fails but, some z being zero,
-        another certificate may exist.
-    certificate
-        The candidate :math:`\lambda = \Phi^{-1}v`.
-    utility
-        :math:`\sum\lambda`, the mechanism's utility with its best remap.
-    margin
-        The least :math:`\lambda \cdot r - \pi_i r_i` over privacy columns with sum 1 (0 on
-        trees, where it cannot be negative).
-    witness
-        Where the candidate fails: the answer i and the column r, or ``None``.
-    reason
-        Why, in words.
-
-    Examples
-    --------
-    >>> from tightrope.graphs import Star
-    >>> found = tight_constraints(Star(3), "ln(4)").is_optimal_for([0.7, 0.1, 0.1, 0.1])
-    >>> found.verdict, found.reason
-    ('yes', 'on a tree the candidate is a certificate for every prior')
-    """
-
-    verdict: str
-    certificate: NDArray[np.float64]
-    utility: float
-    margin: float
-    witness: tuple[int, NDArray[np.float64]] | None
-    reason: str
 
 
 class TightConstraints(ScaledPhi):
@@ -172,20 +131,6 @@ class TightConstraints(ScaledPhi):
     def uniform_utility(self) -> float:
         """The probability of a right guess under the uniform prior: the mean of z [A, Cor 2]."""
         return self.column_maxima_sum() / self.graph.size
-
-    def is_optimal_for(self, prior: ArrayLike) -> Optimality:
-        r"""Decide whether it is optimal for a prior under binary loss, regular or not.
-
-        Examples
-        --------
-        >>> from tightrope.graphs import PathPower
-        >>> sums = tight_constraints(PathPower(6, 2), 1)
-        >>> sums.is_optimal_for([0.3, 0.2, 0.2, 0.1, 0.1, 0.1]).verdict     # not regular
-        'yes'
-        >>> sums.is_optimal_for([0.2, 0.2, 0.1, 0.1, 0.2, 0.2]).verdict
-        'no'
-        """
-        return candidate_test(self.graph, self.epsilon, self.z, prior)
 
     def __repr__(self) -> str:
         kind = "the only one" if self.unique else "one of many"
@@ -282,69 +227,6 @@ def candidate_prices(
     """
     v = phi.reach(prior)
     return v, phi.solve(v).values
-
-
-def candidate_test(
-    graph: AnswerGraph,
-    epsilon: Epsilon,
-    z: NDArray[np.float64],
-    prior: ArrayLike,
-    most_work: int = 400_000,
-) -> Optimality:
-    r"""Test the candidate certificate of a prior.
-
-    The margin is found by one linear program for each answer that the prior allows; ``most_work``
-    is the largest number of answers times edges.
-    """
-    phi = Phi(graph, epsilon)
-    pi = phi.check_vector(prior, "the prior")
-    bad = np.flatnonzero(pi < 0)
-    if len(bad) or abs(pi.sum() - 1) > 1e-9:
-        place = f"{pi[bad[0]]} at position {bad[0]}" if len(bad) else f"the sum {pi.sum():.12g}"
-        raise InputError(f"a prior must be non-negative with sum 1, got {place}")
-    if not graph.is_tree and graph.size * graph.edge_count > most_work:
-        raise TooLarge(
-            f"the certificate on {graph.name} would need {graph.size} linear programs with "
-            f"{2 * graph.edge_count} constraints each; {most_work} answers × edges are the limit"
-        )
-    v, certificate = candidate_prices(phi, pi)
-    utility = float(z @ v)
-    if graph.is_tree:
-        reason = "on a tree the candidate is a certificate for every prior"
-        return Optimality("yes", certificate, utility, 0.0, None, reason)
-    margin, witness = _worst(graph, float(epsilon), certificate, pi)
-    if margin >= -CERTIFICATE_TOLERANCE:
-        reason = "the candidate is a certificate"
-        return Optimality("yes", certificate, utility, margin, None, reason)
-    if z.min() > CERTIFICATE_TOLERANCE:
-        reason = "the only candidate fails: with every z positive no other certificate fits"
-        return Optimality("no", certificate, utility, margin, witness, reason)
-    reason = "the candidate fails, but some z is zero and leaves room for others"
-    return Optimality("undecided", certificate, utility, margin, witness, reason)
-
-
-def _worst(
-    graph: AnswerGraph, epsilon: float, certificate: NDArray[np.float64], prior: NDArray[np.float64]
-) -> tuple[float, tuple[int, NDArray[np.float64]] | None]:
-    """Return the least λ·r - π_i r_i over privacy columns with sum 1, and where it is reached."""
-    from scipy.optimize import linprog
-
-    private = constraint_rows(graph, epsilon)
-    least, where = np.inf, None
-    for i in np.flatnonzero(prior > 0):
-        cost = certificate.copy()
-        cost[i] -= prior[i]
-        found = linprog(
-            cost,
-            A_ub=private,
-            b_ub=np.zeros(private.shape[0]),
-            A_eq=np.ones((1, graph.size)),
-            b_eq=[1.0],
-            method="highs",
-        )
-        if found.fun < least:
-            least, where = float(found.fun), (int(i), np.asarray(found.x))
-    return least, where
 
 
 @dataclass(frozen=True)

@@ -72,8 +72,8 @@ def test_a_search_that_is_cut_short_says_so() -> None:
     steep = ConcaveFunction(
         value=lambda p: float(p @ linear),
         gradient=lambda p: linear,
-        curvature=lambda p: np.full((50, 50), np.nan),
-        step=lambda p: p,
+        root=lambda p: np.full((50, 50), np.nan),
+        growth=lambda p: np.ones(50),
     )
     found = maximise(steep, 50, gap=1e-12, limit=10)
     assert not found.converged
