@@ -129,6 +129,17 @@ def read_json(path: str | Path, *, typed: bool = False) -> Any:
     ...     read_json(file.name)
     ['0.1', '1e-3']
     """
+    return parse_json(read_text(path), path, typed=typed)
+
+
+def parse_json(text: str, path: str | Path, *, typed: bool = True) -> Any:
+    """Return what the text of a JSON file holds, if it has one meaning.
+
+    >>> parse_json('{"a": 1, "a": 2}', "graph.json")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: graph.json: a key of an object occurs twice
+    """
 
     def refuse(word: str) -> Any:
         raise InputError(f"{path}: numbers must be finite, got {word}")
@@ -142,7 +153,7 @@ def read_json(path: str | Path, *, typed: bool = False) -> Any:
     number = None if typed else str
     try:
         return json.loads(
-            read_text(path),
+            text,
             parse_float=number,
             parse_int=number,
             parse_constant=refuse,

@@ -65,7 +65,7 @@ def test_what_is_private_on_long_edges_names_no_question():
     with pytest.raises(
         InputError, match=r"asks count\(50\) under change-one; the mechanism answers a graph"
     ):
-        understand([made], "select count(*) from people", Facts({"people": Table("people", 50)}))
+        understand(made, "select count(*) from people", Facts({"people": Table("people", 50)}))
     assert verify(
         forged(made, {"query": "count(50)", "graph": None}, edges=None, edge_lengths=None)
     ).reasons
@@ -85,10 +85,10 @@ def test_a_graph_of_ones_own_is_that_of_a_declared_question(tmp_path):
     for name, sound in (("query", True), ("other", False)):
         declared = DeclaredQuestion(f"graph:{told[name]}", {"1": "a"}, "c")
         if sound:
-            assert understand([made], sql, facts, declared=declared)
+            assert understand(made, sql, facts, declared=declared)
         else:
             with pytest.raises(InputError, match="the mechanism answers a graph of its own"):
-                understand([made], sql, facts, declared=declared)
+                understand(made, sql, facts, declared=declared)
     assert made.question.graph.index("c") == 2
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from tightrope.certify import verify
+from tightrope.certify.make import encode_label
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError
 from tightrope.graphs import ExplicitGraph
@@ -10,7 +11,7 @@ from tightrope.kinds import LOSSES
 from tightrope.optimize import design
 from tightrope.proofs import prove
 from tightrope.publish.intervals import interval_of
-from tightrope.publish.shapes import plain_label, read_label
+from tightrope.publish.shapes import read_label
 from tightrope.queries import FAMILIES, query
 
 #: The register's own small examples: a new family is here by itself.
@@ -36,7 +37,7 @@ def consumers(graph):
 def check_intervals(made):
     """After a charge every output, as the ledger holds it, has an interval: nothing may fail."""
     for place in (0, made.shape[1] // 2, made.shape[1] - 1):
-        answer = read_label(plain_label(made.output_label(place)))
+        answer = read_label(encode_label(made.output_label(place)))
         found = interval_of(made, answer)
         assert found.bounds or found.members
         assert found.as_dict()["text"] == str(found)

@@ -11,8 +11,6 @@ the parts add up, and draws about disjoint groups of people cost as much as one 
 from __future__ import annotations
 
 import bisect
-import hashlib
-import json
 import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +28,7 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.proofs import prove_selection
 from tightrope.publish.accounts import budget_of, charge_of, shown
+from tightrope.publish.entries import digest
 from tightrope.publish.facts import FACTS_FILE, Column, Facts, given_facts
 from tightrope.publish.intervals import (
     ScoreError,
@@ -40,7 +39,14 @@ from tightrope.publish.intervals import (
     score_error,
 )
 from tightrope.publish.ledger import Ledger, check_key
-from tightrope.publish.releasing import Release, Request, carry_out, likely_place, verdict_of
+from tightrope.publish.releasing import (
+    Release,
+    Request,
+    carry_out,
+    charges_of,
+    likely_place,
+    verdict_of,
+)
 from tightrope.publish.shapes import Draw, Kind, Shape
 from tightrope.publish.sources import dialect_of
 from tightrope.publish.store import Store
@@ -95,8 +101,7 @@ class Part:
     @property
     def cost(self) -> Fraction:
         """What it will cost."""
-        pairs = zip(self.shape.draws, self.mechanisms, strict=True)
-        return sum((draw.width * charge_of(made.epsilon) for draw, made in pairs), Fraction(0))
+        return charges_of(self.mechanisms, self.shape)[0].amount
 
     @property
     def numbers(self) -> AnyMechanism:
@@ -800,8 +805,7 @@ def _job_key(made: Plan) -> str:
         for one in made.questions
     ]
     table = made.questions[0].parts[0].shape.table.name
-    number = hashlib.sha256(json.dumps([table, texts]).encode()).hexdigest()
-    return f"job {number[:32]}"
+    return f"job {digest([table, texts])[:32]}"
 
 
 # -- several questions in one text ----------------------------------------------------------------

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +14,7 @@ from tightrope.errors import CheckFailed, InputError
 from tightrope.optimize import design
 from tightrope.optimize.progress import Progress
 from tightrope.proofs import prove
+from tightrope.publish.entries import digest
 from tightrope.publish.releasing import checked_mechanism
 from tightrope.publish.shapes import Draw
 from tightrope.queries import Query, query as query_of, usual_loss
@@ -96,4 +95,4 @@ def held(query: Query, level: Epsilon) -> Mechanism | None:
 
 def _place(query: Query, level: Epsilon) -> Path:
     about = [_EDITION, query.text, query.neighbours.value, str(level), usual_loss(query)]
-    return shelf() / f"{hashlib.sha256(json.dumps(about).encode()).hexdigest()}.tightrope"
+    return shelf() / f"{digest(about)}.tightrope"

@@ -14,7 +14,7 @@ import typer
 import tightrope as tr
 from tightrope.cli.output import facts_table, grid, paragraphs, progress_bar, show, tell
 from tightrope.errors import InputError
-from tightrope.files import check_goals, read_text, write_text
+from tightrope.files import check_goals, parse_json, read_json, read_text, write_text
 from tightrope.kinds import RELATIONS, listed
 from tightrope.report.texts import answer_text
 
@@ -425,19 +425,14 @@ def _declared(
         raise InputError(
             "--query needs --answers FILE and --otherwise ANSWER, and these go with --query"
         )
-    from tightrope.publish.entries import read_json
     from tightrope.publish.releasing import DeclaredQuestion
     from tightrope.publish.shapes import read_label
 
-    text = read_text(answers)
-    try:
-        mapping = read_json(text)
-    except InputError as wrong:
-        raise InputError(f"{answers}: {wrong}") from None
+    mapping = read_json(answers, typed=True)
     if not isinstance(mapping, dict):
         raise InputError(f"{answers}: this must be a JSON object from results to answers")
     try:
-        last = read_label(read_json(otherwise))
+        last = read_label(parse_json(otherwise, "--otherwise"))
     except InputError:
         last = otherwise
     return DeclaredQuestion(

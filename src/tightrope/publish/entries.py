@@ -32,7 +32,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Mapping, MutableMapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from fractions import Fraction
@@ -92,32 +91,6 @@ def digest(value: Any) -> str:
     '44136fa355b3678a'
     """
     return hashlib.sha256(canonical(value).encode("ascii")).hexdigest()
-
-
-def read_json(text: str) -> Any:
-    """Read JSON that has one meaning: no name twice in an object, no NaN.
-
-    >>> read_json('{"a": 1, "a": 2}')
-    Traceback (most recent call last):
-    ...
-    tightrope.errors.InputError: this JSON says 'a' twice
-    """
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        twice = [name for name, many in Counter(name for name, _ in pairs).items() if many > 1]
-        if twice:
-            raise InputError(f"this JSON says {twice[0][:60]!r} twice")
-        return dict(pairs)
-
-    def refused(word: str) -> Any:
-        raise InputError(f"this JSON holds {word}, which is no number")
-
-    try:
-        return json.loads(text, object_pairs_hook=once, parse_constant=refused)
-    except InputError:
-        raise
-    except (ValueError, RecursionError):
-        raise InputError("this is no JSON") from None
 
 
 def plain(record: Any) -> Any:

@@ -43,7 +43,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tightrope.accounting.curves import delta_of
-from tightrope.errors import InputError
+from tightrope.errors import InputError, whole_number
 from tightrope.files import read_text, write_text
 from tightrope.publish.accounts import budget_of, collation_key, folded_name
 from tightrope.publish.entries import digest
@@ -375,12 +375,12 @@ def _table(name: str, entry: Any, place: str) -> Table:
     readers: dict[str, ReadValue] = {
         "source": _text,
         "relation": _text,
-        "population": _whole,
+        "population": partial(whole_number, most=10**15),
         "neighbours": _told(Neighbours.of),
         "budget": _told(budget_of),
         "delta": _told(delta_of),
         "person": _text,
-        "contributions": partial(_whole, most=10**6),
+        "contributions": partial(whole_number, most=10**6),
         "columns": _each(column_from),
         "partitions": _any,  # read when the columns are known
     }
@@ -416,7 +416,7 @@ def column_from(name: str, entry: Any, place: str) -> Column:
         ends, step = _in_steps(ends, data.get("step", 1), place)
     bounds = None
     if ends:
-        low, high = (_whole(bound, f"{place}.bounds", -(10**9), 10**9) for bound in ends)
+        low, high = (whole_number(bound, f"{place}.bounds", -(10**9), 10**9) for bound in ends)
         if low > high:
             raise InputError(f"{place}.bounds must be [smallest, largest], got {data['bounds']!r}")
         bounds = (low, high)
@@ -575,14 +575,6 @@ def _pair(value: Any, place: str) -> list[Any]:
 def _truth(value: Any, place: str) -> bool:
     if not isinstance(value, bool):
         raise InputError(f"{place} must be true or false, got {value!r}")
-    return value
-
-
-def _whole(value: Any, place: str, least: int = 1, most: int = 10**15) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise InputError(
-            f"{place} must be a whole number from {least} to {most}, got {value!r:.40}"
-        )
     return value
 
 
@@ -778,7 +770,7 @@ def given_facts(
                 f"without public facts the table in {shown_address(data)} is called {own}, so that "
                 f"it has one budget; got {name}: write FROM {own}, or name the table in facts"
             )
-        people = None if population is None else _whole(population, "population")
+        people = None if population is None else whole_number(population, "population", most=10**15)
         known = declared_columns(columns or {})
         return Facts({name: Table(name, people, Neighbours.of(neighbours), known)})
     if columns or population is not None:

@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.certify import ScoreMechanism
+from tightrope.certify.make import encode_label
 from tightrope.errors import InputError, TooLarge
-from tightrope.publish.shapes import plain_label
 
 if TYPE_CHECKING:
     from tightrope.certify import AnyMechanism, Mechanism
@@ -83,9 +83,9 @@ class ConfidenceSet:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the set as JSON can say it; ``low`` and ``high`` are lists for tuples."""
-        lows, highs = ([plain_label(x[side]) for x in self.bounds] for side in (0, 1))
+        lows, highs = ([encode_label(x[side]) for x in self.bounds] for side in (0, 1))
         one = not isinstance(self.answer, tuple)
-        ends: dict[str, Any] = {"members": [plain_label(x) for x in self.members]}
+        ends: dict[str, Any] = {"members": [encode_label(x) for x in self.members]}
         if self.bounds:
             ends = {"low": lows[0] if one else lows, "high": highs[0] if one else highs}
         return {

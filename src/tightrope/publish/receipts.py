@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.errors import CheckFailed, InputError
-from tightrope.files import read_text, write_text
-from tightrope.publish.entries import Entry, canonical, read_json, read_record
+from tightrope.files import read_json, read_text, write_text
+from tightrope.publish.entries import Entry, canonical, read_record
 from tightrope.publish.shapes import read_label
 
 #: What a receipt says it is.
@@ -170,11 +170,7 @@ def read_receipt(path: str | Path) -> dict[str, Any]:
     ...
     tightrope.errors.InputError: no-such-receipt.json: there is no such file
     """
-    text = read_text(path)
-    try:
-        data = read_json(text)
-    except InputError as wrong:
-        raise InputError(f"{path}: this is not a receipt: {wrong}") from None
+    data = read_json(path, typed=True)
     if not isinstance(data, dict):
         raise InputError(f"{path}: this is not a receipt: it is no JSON object")
     return data

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from tightrope.certify import ScoreMechanism
+from tightrope.certify.make import encode_label
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError
 from tightrope.publish.accounts import Binding, Charge, budget_of, charge_of
@@ -22,7 +23,7 @@ from tightrope.publish.ledger import Ledger, Ticket
 from tightrope.publish.receipts import SigningKey, key_path, named_key, receipt_of
 from tightrope.publish.sealed import SealedQuery, SourceFailed
 from tightrope.publish.series import curve_digest, curve_of
-from tightrope.publish.shapes import Draw, Kind, Shape, plain_label, read_label
+from tightrope.publish.shapes import Draw, Kind, Shape, read_label
 from tightrope.publish.sources import Source, dialect_of, open_source
 from tightrope.publish.store import Store
 
@@ -201,7 +202,7 @@ def release(
     """
     judged = checked_mechanism(mechanism)
     known = given_facts(facts, sql, data, columns, mechanism=judged)
-    shape = understand([judged], sql, known, likely_place(data, known), part, declared)
+    shape = understand(judged, sql, known, likely_place(data, known), part, declared)
     request = Request(
         (judged,), shape, known, data=data, user=user, budget=budget, declared=declared,
         has_facts=facts is not None, key=secrets.token_hex(16) if key is None else key,
@@ -265,8 +266,7 @@ class Request:
     @functools.cached_property
     def charges(self) -> list[Charge]:
         """Who pays what; the table first."""
-        levels, deltas = zip(*((one.epsilon, one.delta) for one in self.mechanisms), strict=True)
-        first, *more = charges_of(levels, self.shape, self.user, deltas)
+        first, *more = charges_of(self.mechanisms, self.shape, self.user)
         if self.step is not None:  # the series has paid, whatever the part
             first = Charge(
                 first.account, first.amount, series=self.series, step=self.step, delta=first.delta
@@ -314,7 +314,7 @@ class Request:
             "sql": question_text(shape),
         }
         if self.groups:
-            request["groups"] = plain_label(self.groups)
+            request["groups"] = encode_label(self.groups)
         if shape.ends is not None:
             request["ends"] = list(shape.ends)
         if self.user is not None:
@@ -322,8 +322,8 @@ class Request:
         if shape.part is not None:
             request["part"] = [shape.part[0].name, shape.part[1]]
         if declared is not None:
-            answers = {text: plain_label(label) for text, label in declared.answers.items()}
-            request["answers"] = {"map": answers, "otherwise": plain_label(declared.otherwise)}
+            answers = {text: encode_label(label) for text, label in declared.answers.items()}
+            request["answers"] = {"map": answers, "otherwise": encode_label(declared.otherwise)}
         return request
 
     def placed(self, book: Ledger) -> Request:
@@ -476,21 +476,21 @@ def verdict_of(mechanism: AnyMechanism) -> Verification:
 
 
 def understand(
-    mechanisms: Sequence[AnyMechanism],
+    mechanism: AnyMechanism,
     sql: Any,
     facts: Facts,
     data: Any = None,
     part: tuple[str, str] | None = None,
     declared: DeclaredQuestion | None = None,
 ) -> Shape:
-    """Return what a question asks, if that is what the mechanisms answer.
+    """Return what a question asks, if that is what the mechanism answers.
 
     >>> from tightrope.certify import certify
     >>> from tightrope.channels import GeometricChannel
     >>> from tightrope.graphs import PathPower
     >>> from tightrope.publish.facts import Table
     >>> made = certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)")
-    >>> understand([made], "select count(*) from people", Facts({"people": Table("people", 9)}))
+    >>> understand(made, "select count(*) from people", Facts({"people": Table("people", 9)}))
     Traceback (most recent call last):
     ...
     tightrope.errors.InputError: this SQL asks count(9) under change-one; the mechanism answers
@@ -502,29 +502,26 @@ def understand(
     shape = read_shape(sql, facts, dialect_of(data), declared=declared is not None)
     if part is not None:
         shape = replace(shape, part=(shape.table.partition(*part), part[1]))
-    if isinstance(mechanisms[0], ScoreMechanism):
-        shape = replace(shape, by_score=True)
+    shape = replace(shape, by_score=isinstance(mechanism, ScoreMechanism))
     if declared is not None:
-        wanted = [Draw(declared.query, shape.table.neighbours)]
-        declared.nodes(mechanisms[0])
+        draw = Draw(declared.query, shape.table.neighbours)
+        declared.nodes(mechanism)
     else:
-        wanted = list(shape.draws)
-        _ = shape.question if len(mechanisms) == 1 else ""
-    for mechanism, draw in zip(mechanisms, wanted, strict=True):
-        text, near = draw.query, draw.neighbours
-        if draw.by_score or isinstance(mechanism, ScoreMechanism):
-            fits = (mechanism.query, mechanism.neighbours) == (text, near.value)
-        else:
-            # A graph of one's own is that of a declared question, compared by its content.
-            fits = mechanism.answers(asked := query(text, neighbours=near))
-            text = asked.text
-        if not fits:
-            more = "" if mechanism.neighbours == near.value else f" --neighbours {near.value}"
-            raise InputError(
-                f"this SQL asks {text} under {near.value}; the mechanism answers "
-                f"{mechanism.query} under {mechanism.neighbours}: design one with 'tightrope "
-                f'design "{text}"{more} …\''
-            )
+        _ = shape.question  # refuses what needs several draws
+        (draw,) = shape.draws
+    text, near = draw.query, draw.neighbours
+    if draw.by_score or isinstance(mechanism, ScoreMechanism):
+        fits = (mechanism.query, mechanism.neighbours) == (text, near.value)
+    else:
+        # A graph of one's own is that of a declared question, compared by its content.
+        fits = mechanism.answers(asked := query(text, neighbours=near))
+        text = asked.text
+    if not fits:
+        more = "" if mechanism.neighbours == near.value else f" --neighbours {near.value}"
+        raise InputError(
+            f"this SQL asks {text} under {near.value}; the mechanism answers {mechanism.query} "
+            f"under {mechanism.neighbours}: design one with 'tightrope design \"{text}\"{more} …'"
+        )
     return shape
 
 
@@ -544,22 +541,23 @@ def _curve_number(raw: bytes) -> str | None:
 
 
 def charges_of(
-    levels: Sequence[Epsilon], shape: Shape, user: str | None, deltas: Sequence[Fraction] = ()
+    mechanisms: Sequence[AnyMechanism], shape: Shape, user: str | None = None
 ) -> list[Charge]:
     """Return what a release takes from the table's account and, if one asks, the user's.
 
     Draws about the same people add up; in a draw for each of several disjoint groups, one person
     is in as many as its width says.
 
+    >>> from tightrope.certify import by_score
     >>> shape = Shape(Kind.COUNT, Table("people", 5))
-    >>> [charge.account for charge in charges_of([Epsilon.of(1)], shape, "alice")]
+    >>> made = by_score("commonest(3)", 1)
+    >>> [charge.account for charge in charges_of([made], shape, "alice")]
     ['table people', 'user alice']
     """
     widths = [1] if shape.kind is Kind.DECLARED else [draw.width for draw in shape.draws]
-    amount = sum(
-        (width * charge_of(level) for width, level in zip(widths, levels, strict=True)), Fraction(0)
-    )
-    slack = sum((w * delta for w, delta in zip(widths, deltas, strict=False)), Fraction(0))
+    pairs = list(zip(widths, mechanisms, strict=True))
+    amount = sum((width * charge_of(one.epsilon) for width, one in pairs), Fraction(0))
+    slack = sum((width * one.delta for width, one in pairs), Fraction(0))
     charge = Charge(f"table {shape.table.name}", amount, delta=slack)
     if shape.part is not None:
         partition, part = shape.part

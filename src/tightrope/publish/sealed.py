@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tightrope.certify import Mechanism, ScoreMechanism
+from tightrope.certify.make import encode_label
 from tightrope.errors import TightropeError
 from tightrope.publish.sampler import ScoreSampler, draw_output
 from tightrope.publish.shapes import (
@@ -24,7 +25,6 @@ from tightrope.publish.shapes import (
     answers_of,
     found_groups,
     mapped_text,
-    plain_label,
 )
 from tightrope.publish.sources import Source, check_columns, quietly
 from tightrope.queries import query
@@ -107,7 +107,7 @@ class SealedQuery:
             if self._shape.kind is Kind.FOUND:
                 return self._found(*mechanisms)
             drawn = [
-                [plain_label(self._drawn(mechanism, node)) for node in nodes]
+                [encode_label(self._drawn(mechanism, node)) for node in nodes]
                 for mechanism, nodes in zip(mechanisms, self.nodes(), strict=True)
             ]
             return drawn[0][0] if len(drawn) == len(drawn[0]) == 1 else drawn
@@ -123,7 +123,7 @@ class SealedQuery:
         for name, number in found_groups(self._rows()).items():
             if draw_output(choice, min(number, choice.shape[0] - 1)) == "keep":
                 output = draw_output(counting, min(number, counting.shape[0] - 1))
-                drawn.append([plain_label(name), plain_label(output)])
+                drawn.append([encode_label(name), encode_label(output)])
         return drawn
 
     def _drawn(self, mechanism: AnyMechanism, node: Any) -> Hashable:

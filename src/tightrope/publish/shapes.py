@@ -54,8 +54,6 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tightrope.errors import InputError
 from tightrope.publish.facts import Column, Partition, Table, Value
 from tightrope.queries import Neighbours
@@ -605,27 +603,8 @@ def mapped_text(value: Any) -> str:
     return str(value)
 
 
-def plain_label(label: Hashable) -> Any:
-    """Return an answer as JSON can say it.
-
-    >>> plain_label((3, Fraction(1, 2), "north"))
-    [3, {'fraction': '1/2'}, 'north']
-    """
-    if isinstance(label, tuple):
-        return [plain_label(part) for part in label]
-    if isinstance(label, bool | str) or label is None:
-        return label
-    if isinstance(label, int | np.integer):
-        return int(label)
-    if isinstance(label, Fraction):
-        return {"fraction": str(label)}
-    if isinstance(label, float):
-        return {"decimal": repr(label)}
-    raise InputError(f"an answer is a number, a text or a tuple of them, got {label!r:.60}")
-
-
 def read_label(value: Any) -> Hashable:
-    """Return the answer that JSON says.
+    """Return the answer that JSON says, as :func:`~tightrope.certify.make.encode_label` wrote it.
 
     >>> read_label([3, {"fraction": "1/2"}, "north"])
     (3, Fraction(1, 2), 'north')
@@ -636,8 +615,8 @@ def read_label(value: Any) -> Hashable:
         try:
             if set(value) == {"fraction"}:
                 return Fraction(value["fraction"])
-            if set(value) == {"decimal"}:
-                return float(value["decimal"])
+            if set(value) == {"float"}:
+                return float.fromhex(value["float"])
         except (ValueError, TypeError, ArithmeticError):
             pass
         raise InputError(

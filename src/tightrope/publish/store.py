@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tightrope.errors import InputError
+from tightrope.files import parse_json
 from tightrope.publish.entries import (
     Entry,
     LedgerError,
     apply_entry,
     canonical,
     is_sound,
-    read_json,
 )
 
 if TYPE_CHECKING:
@@ -340,7 +340,7 @@ class StoredState(MutableMapping[str, dict[str, Any]]):
 def _read(name: str, text: str) -> dict[str, Any] | None:
     """Return a stored object, or nothing if it is not what its name says."""
     try:
-        value: dict[str, Any] = read_json(text)
+        value: dict[str, Any] = parse_json(text, name)
     except InputError:
         return None
     return value if is_sound(name, value) else None
@@ -349,7 +349,7 @@ def _read(name: str, text: str) -> dict[str, Any] | None:
 def _entry(row: Any) -> Entry:
     """Return an entry as it is stored; a body that is not the one text of its content is none."""
     try:
-        body = read_json(row.body)
+        body = parse_json(row.body, "body")
     except InputError:
         body = None
     if not isinstance(body, dict) or canonical(body) != row.body:
