@@ -396,6 +396,7 @@ class _RuleChannel(RuleChannel):
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         self.shape = mechanism.shape
+        self._inputs, self._outputs = mechanism.input_label, mechanism.output_label
 
     @functools.cached_property
     def _rule(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
@@ -405,9 +406,7 @@ class _RuleChannel(RuleChannel):
         factors = rule.factors.astype(object) * rule.levels[0] / total
         return levels, factors.astype(float), (rule.rest / total).astype(float)
 
-    def row(self, i: int) -> NDArray[np.float64]:
-        """Return row i in floats."""
-        self._check_input(i)
+    def _row(self, i: int) -> NDArray[np.float64]:
         rule, own = self.mechanism._weights, self.mechanism
         if rule.kind != "levels":
             return (own.row_weights(i).astype(object) / own.total).astype(float)
@@ -416,10 +415,7 @@ class _RuleChannel(RuleChannel):
         row[rule.rest_at] += rest[at]
         return row
 
-    def column(self, o: int) -> NDArray[np.float64]:
-        """Return column o in floats."""
-        self._check_output(o)
-        self._check_row("a column", self.shape[0])
+    def _column(self, o: int) -> NDArray[np.float64]:
         rule, own = self.mechanism._weights, self.mechanism
         if rule.kind == "levels":
             levels, factors, rest = self._rule
@@ -428,14 +424,6 @@ class _RuleChannel(RuleChannel):
         else:
             column = (own.column_weights(o).astype(object) / own.total).astype(float)
         return np.asarray(column[own._rows(np.arange(self.shape[0]))])
-
-    def input_label(self, i: int) -> Hashable:
-        """Return the answer that row i stands for."""
-        return self.mechanism.input_label(i)
-
-    def output_label(self, o: int) -> Hashable:
-        """Return what is reported for column o."""
-        return self.mechanism.output_label(o)
 
 
 def read(path: str | os.PathLike[str]) -> Mechanism:

@@ -95,12 +95,29 @@ class Channel:
     def row(self, i: int) -> NDArray[np.float64]:
         """Return the distribution of the output when the true answer is node i."""
         self._check_input(i)
-        return np.asarray(self._matrix[i])
+        self._check_row("a row", self.shape[1])
+        return self._row(int(i))
 
     def column(self, o: int) -> NDArray[np.float64]:
         """Return the probabilities of output o under every true answer."""
         self._check_output(o)
+        self._check_row("a column", self.shape[0])
+        return self._column(int(o))
+
+    def entry(self, i: int, o: int) -> float:
+        """Return the probability of output o when the true answer is node i."""
+        self._check_input(i)
+        self._check_output(o)
+        return self._entry(int(i), int(o))
+
+    def _row(self, i: int) -> NDArray[np.float64]:
+        return np.asarray(self._matrix[i])
+
+    def _column(self, o: int) -> NDArray[np.float64]:
         return np.asarray(self._matrix[:, o])
+
+    def _entry(self, i: int, o: int) -> float:
+        return float(self.row(i)[o])
 
     def matrix(self) -> NDArray[np.float64]:
         """Return the whole matrix (read-only where it is held)."""
@@ -131,11 +148,6 @@ class Channel:
             else:
                 some = range(start, min(columns, start + step))
                 yield start, np.stack([self.column(o) for o in some], axis=1)
-
-    def entry(self, i: int, o: int) -> float:
-        """Return the probability of output o when the true answer is node i."""
-        self._check_output(o)
-        return float(self.row(i)[o])
 
     def diagonal(self) -> NDArray[np.float64]:
         """Return the probabilities of reporting the true answer, for a square channel."""
@@ -271,19 +283,17 @@ class Channel:
 class RuleChannel(Channel, ABC):
     """A channel that computes its rows and columns when asked, and holds no matrix.
 
-    A kind sets ``shape`` and gives :meth:`row` and :meth:`column`; the rest follows from them,
-    and may be given by rule too where that is faster.
+    A kind sets ``shape`` and gives ``_row`` and ``_column`` for indices in their range; the rest
+    follows from them, and may be given by rule too where that is faster (``_entry`` is one).
     """
 
     _held = 16_000_000
 
     @abstractmethod
-    def row(self, i: int) -> NDArray[np.float64]:
-        """Return the distribution of the output when the true answer is node i."""
+    def _row(self, i: int) -> NDArray[np.float64]: ...
 
     @abstractmethod
-    def column(self, o: int) -> NDArray[np.float64]:
-        """Return the probabilities of output o under every true answer."""
+    def _column(self, o: int) -> NDArray[np.float64]: ...
 
     def matrix(self) -> NDArray[np.float64]:
         """Return the whole matrix; refused with the size when it would not fit."""
@@ -422,18 +432,13 @@ class IntegerChannel(RuleChannel):
         self._check_output(o)
         return Fraction(int(self.weights[i, o]), self.total)
 
-    def entry(self, i: int, o: int) -> float:
-        """Return the float nearest to one probability."""
+    def _entry(self, i: int, o: int) -> float:
         return float(self.fraction(i, o))
 
-    def row(self, i: int) -> NDArray[np.float64]:
-        """Return row i in floats."""
-        self._check_input(i)
+    def _row(self, i: int) -> NDArray[np.float64]:
         return self._floats(self.weights[i])
 
-    def column(self, o: int) -> NDArray[np.float64]:
-        """Return column o in floats."""
-        self._check_output(o)
+    def _column(self, o: int) -> NDArray[np.float64]:
         return self._floats(self.weights[:, o])
 
     def row_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
@@ -504,24 +509,15 @@ class DeterministicChannel(RuleChannel):
         self.shape = (len(self.targets), int(self.targets.max()) + 1 if count is None else count)
         self._set_labels(inputs, labels)
 
-    def row(self, i: int) -> NDArray[np.float64]:
-        """Return row i: a single one."""
-        self._check_input(i)
-        self._check_row("a row", self.shape[1])
+    def _row(self, i: int) -> NDArray[np.float64]:
         values = np.zeros(self.shape[1])
         values[self.targets[i]] = 1
         return values
 
-    def column(self, o: int) -> NDArray[np.float64]:
-        """Return column o: ones where the target is o."""
-        self._check_output(o)
-        values: NDArray[np.float64] = (self.targets == o).astype(np.float64)
-        return values
+    def _column(self, o: int) -> NDArray[np.float64]:
+        return np.asarray(self.targets == o, np.float64)
 
-    def entry(self, i: int, o: int) -> float:
-        """Return 1 where o is the target of i, else 0."""
-        self._check_input(i)
-        self._check_output(o)
+    def _entry(self, i: int, o: int) -> float:
         return float(self.targets[i] == o)
 
     def column_maxima(self) -> NDArray[np.float64]:

@@ -259,14 +259,11 @@ class CascadeChannel(RuleChannel):
         self.shape = (first.shape[0], second.shape[1])
         self._inputs, self._outputs = first.input_label, second.output_label
 
-    def row(self, i: int) -> NDArray[np.float64]:
-        """Return row i of the first channel sent through the second."""
+    def _row(self, i: int) -> NDArray[np.float64]:
         return self._send(self.first.row(i)[None, :]).ravel()
 
-    def column(self, o: int) -> NDArray[np.float64]:
-        """Return the probabilities of output o under every true answer."""
+    def _column(self, o: int) -> NDArray[np.float64]:
         if isinstance(self.second, DeterministicChannel):
-            self._check_output(o)
             total = np.zeros(self.shape[0])
             for middle in np.flatnonzero(self.second.targets == o):
                 total += self.first.column(int(middle))

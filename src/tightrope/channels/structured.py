@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -144,24 +144,14 @@ class GeometricChannel(RuleChannel):
     def _line(self, i: int) -> NDArray[np.float64]:
         return alpha_powers(self.epsilon, np.abs(np.arange(self.size) - i), parts=self.width)
 
-    def row(self, i: int) -> NDArray[np.float64]:
-        """Return row i in O(n)."""
-        self._check_input(i)
-        self._check_row("a row", self.size)
+    def _row(self, i: int) -> NDArray[np.float64]:
         return self._line(i) * self.column_maxima()
 
-    def column(self, o: int) -> NDArray[np.float64]:
-        """Return column o in O(n)."""
-        self._check_output(o)
-        self._check_row("a column", self.size)
+    def _column(self, o: int) -> NDArray[np.float64]:
         return self._line(o) * self._top(o)
 
-    def entry(self, i: int, o: int) -> float:
-        """Return one probability in O(1)."""
-        self._check_input(i)
-        self._check_output(o)
-        power = alpha_powers(self.epsilon, abs(int(i) - int(o)), parts=self.width)
-        return float(power) * self._top(o)
+    def _entry(self, i: int, o: int) -> float:
+        return float(alpha_powers(self.epsilon, abs(i - o), parts=self.width)) * self._top(o)
 
     def _top(self, o: int) -> float:
         return self._outer if o in (0, self.size - 1) else self._inner
@@ -253,22 +243,13 @@ class ScaledPhi(RuleChannel):
         powers = alpha_powers(self.epsilon, np.arange(int(distances.max()) + 1))
         return powers.take(distances)
 
-    def row(self, i: int) -> NDArray[np.float64]:
-        """Return row i from one row of distances."""
-        self._check_input(i)
-        self._check_row("a row", self.graph.size)
+    def _row(self, i: int) -> NDArray[np.float64]:
         return self._powers(i) * self._scale
 
-    def column(self, o: int) -> NDArray[np.float64]:
-        """Return column o from one row of distances."""
-        self._check_output(o)
-        self._check_row("a column", self.graph.size)
+    def _column(self, o: int) -> NDArray[np.float64]:
         return self._powers(o) * self._z(o)
 
-    def entry(self, i: int, o: int) -> float:
-        """Return one probability from one distance."""
-        self._check_input(i)
-        self._check_output(o)
+    def _entry(self, i: int, o: int) -> float:
         return float(alpha_powers(self.epsilon, self.graph.distance(i, o))) * self._z(o)
 
     def _z(self, o: int) -> float:
@@ -372,17 +353,10 @@ class ClampedChannel(RuleChannel):
         self.shape = (size, inner.shape[1])
         self._inputs, self._outputs = label, inner.output_label
 
-    def _row(self, i: int) -> int:
-        return min(max(int(i) - self.start, 0), self.inner.shape[0] - 1)
+    def _row(self, i: int) -> NDArray[np.float64]:
+        return self.inner.row(min(max(i - self.start, 0), self.inner.shape[0] - 1))
 
-    def row(self, i: int) -> NDArray[np.float64]:
-        """Return row i, which is one of the inner channel."""
-        self._check_input(i)
-        return self.inner.row(self._row(i))
-
-    def column(self, o: int) -> NDArray[np.float64]:
-        """Return column o, with its ends repeated."""
-        self._check_row("a column", self.shape[0])
+    def _column(self, o: int) -> NDArray[np.float64]:
         behind = self.shape[0] - self.start - self.inner.shape[0]
         return np.pad(self.inner.column(o), (self.start, behind), mode="edge")
 
@@ -427,33 +401,28 @@ class KroneckerChannel(RuleChannel):
         #: How many inputs, and how many outputs, the factors have.
         self.sides = tuple(zip(*(factor.shape for factor in self.factors), strict=True))
         self.shape = (math.prod(self.sides[0]), math.prod(self.sides[1]))
+        self._inputs, self._outputs = self._input_labels, self._output_labels
 
-    def input_digits(self, i: int) -> tuple[int, ...]:
-        """Return the input of each factor that an input consists of."""
-        self._check_input(i)
-        return digits_of(i, self.sides[0])
-
-    def output_digits(self, o: int) -> tuple[int, ...]:
-        """Return the output of each factor that an output consists of."""
-        self._check_output(o)
-        return digits_of(o, self.sides[1])
-
-    def row(self, i: int) -> NDArray[np.float64]:
-        """Return row i, the outer product of the factors' rows."""
-        digits = self.input_digits(i)
-        self._check_row("a row", self.shape[1])
+    def _row(self, i: int) -> NDArray[np.float64]:
+        digits = digits_of(i, self.sides[0])
         return outer(map(functools.cache(lambda f, d: f.row(d)), self.factors, digits))
 
-    def column(self, o: int) -> NDArray[np.float64]:
-        """Return column o, the outer product of the factors' columns."""
-        digits = self.output_digits(o)
-        self._check_row("a column", self.shape[0])
+    def _column(self, o: int) -> NDArray[np.float64]:
+        digits = digits_of(o, self.sides[1])
         return outer(map(functools.cache(lambda f, d: f.column(d)), self.factors, digits))
 
-    def entry(self, i: int, o: int) -> float:
-        """Return one probability, the product of one entry of each factor."""
-        places = zip(self.factors, self.input_digits(i), self.output_digits(o), strict=True)
+    def _entry(self, i: int, o: int) -> float:
+        digits = digits_of(i, self.sides[0]), digits_of(o, self.sides[1])
+        places = zip(self.factors, *digits, strict=True)
         return math.prod(factor.entry(a, b) for factor, a, b in places)
+
+    def _input_labels(self, i: int) -> Hashable:
+        digits = digits_of(i, self.sides[0])
+        return tuple(f.input_label(d) for f, d in zip(self.factors, digits, strict=True))
+
+    def _output_labels(self, o: int) -> Hashable:
+        digits = digits_of(o, self.sides[1])
+        return tuple(f.output_label(d) for f, d in zip(self.factors, digits, strict=True))
 
     def diagonal(self) -> NDArray[np.float64]:
         """Return the outer product of the factors' diagonals."""
@@ -471,16 +440,6 @@ class KroneckerChannel(RuleChannel):
     def column_maxima_sum(self) -> float:
         """Return the product of the factors' sums of column maxima."""
         return float(math.prod(map(functools.cache(lambda f: f.column_maxima_sum()), self.factors)))
-
-    def input_label(self, i: int) -> Hashable:
-        """Return the tuple of the factors' answers."""
-        digits = self.input_digits(i)
-        return tuple(f.input_label(d) for f, d in zip(self.factors, digits, strict=True))
-
-    def output_label(self, o: int) -> Hashable:
-        """Return the tuple of what the factors report."""
-        digits = self.output_digits(o)
-        return tuple(f.output_label(d) for f, d in zip(self.factors, digits, strict=True))
 
     def __repr__(self) -> str:
         shapes = [f"{factor.shape[0]}×{factor.shape[1]}" for factor in self.factors]
@@ -591,22 +550,16 @@ class UnboundedNoise(RuleChannel):
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Refuse: a row has no rule, because numbers are held between the ends."""
-        self._refuse()
-
-    def column(self, o: int) -> NDArray[np.float64]:
-        """Refuse: see :meth:`row`."""
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
         raise TooLarge(
             "noise without ends is known by its layers and not by rows: ask for expected(loss) or "
             "within(a)"
         )
 
-    def output_label(self, o: int) -> Hashable:
-        """Return the answer that is reported."""
-        self._check_output(o)
-        return self.graph.label(o)
+    def column(self, o: int) -> NDArray[np.float64]:
+        """Refuse: see :meth:`row`."""
+        return self.row(o)
+
+    _row, _column = row, column
 
 
 def _sum_of_many(one: NDArray[np.float64], many: int) -> NDArray[np.float64]:

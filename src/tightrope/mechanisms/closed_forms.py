@@ -146,20 +146,13 @@ class ExponentialChannel(RuleChannel):
         sizes = self.graph.ball_sizes(i)
         return math.fsum(alpha_powers(self.epsilon, np.arange(len(sizes)), parts=2) * sizes)
 
-    def row(self, i: int) -> NDArray[np.float64]:
-        """Return row i from one row of distances."""
-        self._check_input(i)
+    def _row(self, i: int) -> NDArray[np.float64]:
         return np.asarray(self._powers(i) / self._row_sum(i))
 
-    def column(self, o: int) -> NDArray[np.float64]:
-        """Return column o from one row of distances and all row sums."""
-        self._check_output(o)
+    def _column(self, o: int) -> NDArray[np.float64]:
         return np.asarray(self._powers(o) / self._sums)
 
-    def entry(self, i: int, o: int) -> float:
-        """Return one probability from one distance."""
-        self._check_input(i)
-        self._check_output(o)
+    def _entry(self, i: int, o: int) -> float:
         power = alpha_powers(self.epsilon, self.graph.distance(i, o), parts=2)
         return float(power) / self._row_sum(i)
 

@@ -207,8 +207,8 @@ def test_it_is_the_kronecker_product() -> None:
     assert channel.column_maxima_sum() == pytest.approx(expected.max(axis=0).sum())
     assert channel.input_label(5) == ("b", 0, "b")
     assert channel.output_label(7) == (1, "x", 1)
-    assert channel.input_digits(6) == (1, 1, 0)
-    assert channel.output_digits(11) == (1, 2, 1)
+    with pytest.raises(InputError, match="column must be in 0 … 11, got 12"):
+        channel.output_label(12)
 
 
 def test_diagonals_multiply_also_when_only_the_product_is_square() -> None:
