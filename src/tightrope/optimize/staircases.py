@@ -266,7 +266,7 @@ class _Program:
         return float(found.value / big), self._prices(found.duals * rows), weights
 
     def _basic(self, chosen: Ints, right: Floats, negative: float = 1e-9) -> Floats | None:
-        """Return the weights that a basis has, or nothing where some of them are negative.
+        """Return the weights that a basis has, or nothing where some are negative or it is singular.
 
         The solver keeps rows to an absolute tolerance and answers at the ends count little, so the
         rows are solved again as they are.
@@ -277,17 +277,27 @@ class _Program:
         if len(basic) != self.n:
             return None
         found = np.zeros(len(chosen))
-        found[basic] = splu(self.matrix[:, basic].tocsc()).solve(right)
+        try:
+            found[basic] = splu(self.matrix[:, basic].tocsc()).solve(right)
+        except RuntimeError:  # in unscaled rows a basis of the solver may be singular
+            return None
         return np.maximum(found, 0.0) if found.min() > -negative * found.max() else None
 
     def _balanced(self, weights: Floats, times: int = 3) -> Floats:
-        """Return weights changed a little, each in proportion, until all rows are exact."""
+        """Return weights changed a little, each in proportion, until all rows are exact.
+
+        Where few staircases have weight the system is singular but for its round-off, which is
+        added to its diagonal.
+        """
+        from scipy.sparse import eye_array
         from scipy.sparse.linalg import splu
 
         right, matrix = self.outward(self.taken(np.ones(self.n))), self.matrix[:, : len(weights)]
         for _ in range(times):
             whole = matrix.multiply(weights) @ matrix.T
-            change = matrix.T @ splu(whole.tocsc()).solve(right - matrix @ weights)
+            rounding = self.n * 2.0**-52 * whole.diagonal().max()
+            whole = (whole + rounding * eye_array(self.n)).tocsc()
+            change = matrix.T @ splu(whole).solve(right - matrix @ weights)
             if not (np.abs(change) < 0.5).all():
                 break
             weights = weights * (1 + change)

@@ -257,6 +257,16 @@ def test_a_closed_form_needs_no_time() -> None:
         design("count(50)", 1, time_limit=-1)
 
 
+def test_staircases_of_which_few_have_weight_are_balanced() -> None:
+    # Eight of eleven answers leave next to nothing on the diagonal of the normal equations.
+    prior = np.full(11, 0.5 / 11)
+    prior[[4, 5, 10]] += 0.5 / 3
+    reader = Consumer.of(PathPower(11, 5), prior=prior, loss="absolute")
+    found = design(PathPower(11, 5), "ln(2)", reader, "staircases")
+    best = design(PathPower(11, 5), "ln(2)", reader, "dual")
+    assert found.expected_loss == pytest.approx(best.expected_loss, rel=1e-9)
+
+
 def test_the_plain_program_can_be_stopped_by_the_clock() -> None:
     graph = query("sum(40,3)").graph
     reader = consumer(graph, "binomial(.4)", "absolute")
