@@ -19,7 +19,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -32,6 +32,8 @@ from tightrope.studies.study import Chunk, Row, Study, build, design_chunk
 
 #: Told how many designs are done, and how many there are.
 Callback = Callable[[int, int], None]
+#: What became of a chunk: the version that computed it and its rows, or why there are none.
+Fate = tuple[str, list[Row]] | str
 #: Seconds to wait for an answer of the scheduler, and for its first worker.
 CONNECT_SECONDS, WORKER_SECONDS = 5, 60
 
@@ -189,11 +191,22 @@ def compute(
     ...
     tightrope.errors.InputError: a scheduler must look like tcp://host:8786, got 'host'
     """
-    if scheduler is None:
-        yield from _on_this_machine(iter(chunks), 1 if workers is None else workers)
-        return
-    with _logs_off(), _client(scheduler) as client:
-        yield from _stream(client, iter(chunks), scheduler)
+    here = _on_this_machine(iter(chunks), 1 if workers is None else workers)
+    lost: list[str] = []
+    with contextlib.closing(here if scheduler is None else _on(scheduler, iter(chunks))) as fates:
+        for chunk, fate in fates:
+            if isinstance(fate, str):
+                lost.append(fate)
+                continue
+            version, rows = fate
+            if version != build():
+                raise CheckFailed(
+                    f"a worker has tightrope {version}, this is {build()}: install the same code "
+                    "everywhere"
+                )
+            yield chunk, rows
+    if lost:
+        raise CheckFailed(lost[0] + (f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""))
 
 
 # -- processes of this machine ------------------------------------------------------------------
@@ -201,12 +214,11 @@ def compute(
 
 def _on_this_machine(
     chunks: Iterator[Chunk], workers: int, tries: int = 4
-) -> Iterator[tuple[Chunk, list[Row]]]:
+) -> Generator[tuple[Chunk, Fate]]:
     if not 1 <= workers <= 1024:
         raise InputError(f"workers must be between 1 and 1024, got {workers}")
     failed: Counter[int] = Counter()
     waiting: list[Chunk] = []
-    lost: list[str] = []
     with contextlib.ExitStack() as started:
         idle = [started.enter_context(_Worker()) for _ in range(workers)]
         busy: dict[Any, tuple[_Worker, Chunk]] = {}
@@ -220,22 +232,17 @@ def _on_this_machine(
             for line in wait(list(busy)):
                 worker, chunk = busy.pop(line)
                 try:
-                    version, rows, problem = worker.line.recv()
+                    fate: Fate = worker.line.recv()
                 except (EOFError, OSError):  # it died: its chunk is tried again, by a new one
                     worker = started.enter_context(_Worker())
                     failed[chunk.number] += 1
                     if failed[chunk.number] < tries:
                         waiting.append(chunk)
                     else:
-                        lost.append(_ended(chunk))
+                        yield chunk, _ended(chunk)
                 else:
-                    _check_version(version)
-                    if problem is None:
-                        yield chunk, rows
-                    else:
-                        lost.append(f"{_at(chunk)} failed on a worker: {problem}")
+                    yield chunk, fate
                 idle.append(worker)
-    _check_lost(lost)
 
 
 class _Worker:
@@ -264,11 +271,10 @@ def _work(line: Any) -> None:
         while True:
             chunk = line.recv()
             try:
-                version, rows = design_chunk(chunk)
-                found: tuple[str, list[Row], str | None] = version, rows, None
+                fate: Fate = design_chunk(chunk)
             except Exception as problem:
-                found = build(), [], _line(problem)
-            line.send(found)
+                fate = _failed(chunk, problem)
+            line.send(fate)
 
 
 def _at(chunk: Chunk) -> str:
@@ -282,36 +288,28 @@ def _ended(chunk: Chunk) -> str:
     return f"{_at(chunk)} ended their worker each time they were tried: it may need more memory"
 
 
-def _line(problem: Exception) -> str:
-    return " ".join(f"{type(problem).__name__}: {problem}".split())[:200]
-
-
-def _check_version(version: str) -> None:
-    if version != build():
-        raise CheckFailed(
-            f"a worker has tightrope {version}, this is {build()}: install the same code everywhere"
-        )
-
-
-def _check_lost(lost: list[str]) -> None:
-    if lost:
-        more = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
-        raise CheckFailed(lost[0] + more)
+def _failed(chunk: Chunk, problem: Exception) -> str:
+    line = " ".join(f"{type(problem).__name__}: {problem}".split())[:200]
+    return f"{_at(chunk)} failed on a worker: {line}"
 
 
 # -- the workers of a scheduler -----------------------------------------------------------------
 
 
+def _on(scheduler: str, chunks: Iterator[Chunk]) -> Generator[tuple[Chunk, Fate]]:
+    with _logs_off(), _client(scheduler) as client:
+        yield from _stream(client, chunks, f"the scheduler {scheduler}")
+
+
 def _stream(
-    client: Any, chunks: Iterator[Chunk], scheduler: str, ahead: int = 4, recount: float = 2.0
-) -> Iterator[tuple[Chunk, list[Row]]]:
+    client: Any, chunks: Iterator[Chunk], where: str, ahead: int = 4, recount: float = 2.0
+) -> Generator[tuple[Chunk, Fate]]:
     """Keep so many chunks under way for each worker that none waits for the next.
 
     Workers may come and go: they are counted again after so many seconds.
     """
     from distributed import as_completed
 
-    where = f"the scheduler {scheduler}"
     run = uuid.uuid4().hex[:12]
     asked: dict[Any, Chunk] = {}
     finished = as_completed()
@@ -332,22 +330,18 @@ def _stream(
             asked[future] = chunk
             finished.add(future)
 
-    lost: list[str] = []
     fill()
     for future in finished:
         chunk = asked.pop(future)
         try:
-            version, rows = future.result()
+            fate: Fate = future.result()
         except Exception as problem:
-            lost.append(_why(problem, chunk, where))
-        else:
-            _check_version(version)
-            yield chunk, rows
+            fate = _why(problem, chunk, where)
+        yield chunk, fate
         try:
             fill()
         except OSError as gone:
             raise CheckFailed(f"{where} went away: {gone}") from None
-    _check_lost(lost)
 
 
 def _why(problem: Exception, chunk: Chunk, where: str) -> str:
@@ -363,7 +357,7 @@ def _why(problem: Exception, chunk: Chunk, where: str) -> str:
             f"a worker has no module {problem.name!r}: install tightrope {__version__} on every "
             "worker"
         ) from None
-    return f"{_at(chunk)} failed on a worker: {_line(problem)}"
+    return _failed(chunk, problem)
 
 
 @contextlib.contextmanager
