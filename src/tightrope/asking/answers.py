@@ -203,10 +203,8 @@ class Answer:
         }
 
     def facts(self) -> dict[str, str]:
-        """Return the cost and what is left, in words."""
-        paid = shown(self.charged) if self.fresh else "nothing (answered before)"
-        paid += f", δ = {float(self.delta):g}" if self.fresh and self.delta else ""
-        return {"paid": f"ε = {paid}", "left": shown(self.remaining)}
+        """Return how sure the numbers are, the cost and what is left, in words."""
+        return told_costs([self])
 
     def __str__(self) -> str:
         lines = self.table()
@@ -218,9 +216,36 @@ class Answer:
 
     def _repr_html_(self) -> str:
         head, *lines = self.table()
-        told = "; ".join(f"{word} {text}" for word, text in self.facts().items())
-        under = " ".join([f"{float(self.confidence) * 100:.4g} % intervals; {told}.", *self.notes])
+        told = "; ".join(f"{word}: {text}" for word, text in self.facts().items())
+        under = " ".join([f"{told}.", *self.notes])
         return f"{html_table(lines, head)}<p>{escape(under)}</p>"
+
+
+def told_costs(answers: Sequence[Answer]) -> dict[str, str]:
+    """Say how sure the numbers are, what was paid for all of them, and what is left."""
+    fresh, last = [one for one in answers if one.fresh], answers[-1]
+    paid = sum((one.charged for one in fresh), Fraction(0))
+    slack = sum((one.delta for one in fresh), Fraction(0))
+    words = f"ε = {shown(paid)}" + (f", δ = {float(slack):g}" if slack else "")
+    if len(fresh) < len(answers):
+        words += " (the rest was answered before)"
+    by = last.releases[-1]
+    if by.series is not None:
+        words = f"by the series {by.series}, in which {by.left} releases are left"
+    return {
+        "intervals": f"{float(last.confidence) * 100:.4g} % "
+        + ("for all of an answer at once" if last.simultaneous else "each"),
+        "paid": words if fresh else "nothing: answered before",
+        "left": f"{shown(last.remaining)} of the budget of table {by.receipt['table']}",
+        "key": _keys([release.key for one in answers for release in one.releases]),
+    }
+
+
+def _keys(keys: list[str]) -> str:
+    """Say the keys of a job in short: its own, and the first and last number."""
+    first, last = keys[0], keys[-1]
+    job = first.rpartition("/")[0] or first.rpartition(".")[0]
+    return f"{first} to {last.removeprefix(job)}" if len(keys) > 1 and job else ", ".join(keys)
 
 
 def told_noise(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from tightrope.errors import CheckFailed, TightropeError
 
@@ -37,9 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words in ([], ["ledger"]):  # no command: show the help
         words.append("--help")
-    if hasattr(
-        sys.stdout, "reconfigure"
-    ):  # as stderr does: a character that cannot be encoded must not abort
+    if hasattr(sys.stdout, "reconfigure"):
+        # As on stderr: a character that cannot be encoded must not abort.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = app(args=words, prog_name="tightrope", standalone_mode=False)
@@ -61,14 +61,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "TIGHTROPE_DEBUG" in os.environ:
             raise
         if hasattr(problem, "format_message"):  # a usage error of Click
-            return _complain(_usage(problem, words), BAD_INPUT)
+            return _complain(_usage(problem), BAD_INPUT)
         if isinstance(problem, OSError) and problem.strerror:
             return _complain(f"{problem.filename or 'output'}: {problem.strerror}", BAD_INPUT)
-        if isinstance(problem, ModuleNotFoundError) and problem.name:
-            extra = extra_of(problem.name)
-            if extra:
-                told = f"this needs {problem.name}: pip install 'tightrope[{extra}]'"
-                return _complain(told, BAD_INPUT)
+        missing = problem.name if isinstance(problem, ModuleNotFoundError) else None
+        if missing and (extra := extra_of(missing)):
+            return _complain(f"this needs {missing}: pip install 'tightrope[{extra}]'", BAD_INPUT)
         if isinstance(problem, MemoryError):
             return _complain("not enough memory for this request", BAD_INPUT)
         return _complain(
@@ -94,12 +92,9 @@ def extra_of(module: str) -> str | None:
     return next((extra for extra, names in extras.items() if name in names.split()), None)
 
 
-def _usage(problem: Exception, words: list[str]) -> str:
-    command = next((word for word in words if not word.startswith("-")), "")
-    message = str(problem.format_message()).rstrip(".")  # type: ignore[attr-defined]
-    context = getattr(problem, "ctx", None)
-    path = context.command_path if context is not None else f"tightrope {command}".strip()
-    return f"{message} (see {path} --help)"
+def _usage(problem: Any) -> str:
+    command = getattr(getattr(problem, "ctx", None), "command_path", "tightrope")
+    return f"{problem.format_message().rstrip('.')} (see {command} --help)"
 
 
 def _complain(message: str, code: int) -> int:

@@ -433,20 +433,10 @@ def certify(
         raise InputError("a matrix does not say how private it is meant to be: add --epsilon")
     made = prove(loaded.channel, loaded.query, loaded.epsilon)
     write(made, out)
-    data = {
-        "file": str(out),
-        "query": made.query,
-        "neighbours": made.neighbours,
-        "epsilon": str(made.epsilon),
-        "ratio": made.ratio,
-        "answers": made.shape[0],
-        "outputs": made.shape[1],
-        "kind": made.kind,
-        "moved": made.moved,
-        "bytes": len(made.to_bytes()),
-        "digest": made.digest,
-    }
-
+    answers, outputs = made.shape
+    names = ("query", "neighbours", "epsilon", "ratio", "kind", "moved", "digest")
+    data: dict[str, Any] = {"file": str(out)} | {name: getattr(made, name) for name in names}
+    data |= {"answers": answers, "outputs": outputs, "bytes": len(made.to_bytes())}
     tell(as_json, data, f"{loaded.name}, proved", {k: str(v) for k, v in data.items()})
 
 

@@ -103,11 +103,11 @@ def tell(
     """
 
     def draw(console: Console) -> None:
+        told = list(lines)
         if rows is not None:
             facts_table(console, title, rows)
-        told = list(lines)
-        if rows is not None and told:
-            console.print()
+            if told:
+                console.print()
         paragraphs(console, told)
 
     show(as_json, data, draw)

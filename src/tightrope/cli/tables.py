@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Mapping
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -250,15 +249,18 @@ def ask(
 
 
 def _write_report(path: Path, asked: list[str], answers: list[Answer]) -> None:
+    from tightrope.asking.answers import told_costs
     from tightrope.report.page import published_report
 
     tables = [(one.name, one.table(usual=True), one.notes) for one in answers]
     shown = [one for one in answers if any(e.low is not None for _, told in one.rows for e in told)]
-    told = {"asked": "; ".join(" ".join(sql.split()) for sql in asked), **_facts(answers)}
+    told = {"asked": "; ".join(" ".join(sql.split()) for sql in asked), **told_costs(answers)}
     write_text(path, published_report(tables, told, [one.plot() for one in shown]))
 
 
 def _draw_answers(console: Console, answers: list[Answer]) -> None:
+    from tightrope.asking.answers import told_costs
+
     for answer in answers:
         head, *lines = answer.table()
         if answer.name:
@@ -266,36 +268,7 @@ def _draw_answers(console: Console, answers: list[Answer]) -> None:
         grid(console, head, lines)
         paragraphs(console, answer.notes)
         console.print()
-    facts_table(console, "", _facts(answers))
-
-
-def _facts(answers: list[Answer]) -> dict[str, str]:
-    """Say how sure the numbers are, what was paid for all of them, and what is left."""
-    from tightrope.publish.accounts import shown
-
-    paid, last = sum((one.charged for one in answers if one.fresh), Fraction(0)), answers[-1]
-    again = "" if all(one.fresh for one in answers) else " (the rest was answered before)"
-    rows = {
-        "intervals": f"{float(last.confidence) * 100:.4g} % "
-        + ("for all of an answer at once" if last.simultaneous else "each"),
-        "paid": f"ε = {shown(paid)}{again}" if paid else "nothing: answered before",
-        "left": f"{shown(last.remaining)} of the budget of table "
-        f"{last.releases[-1].receipt['table']}",
-        "key": _keys([release.key for one in answers for release in one.releases]),
-    }
-    slack = sum((one.delta for one in answers if one.fresh), Fraction(0))
-    rows["paid"] += f", δ = {float(slack):g}" if slack else ""
-    by = last.releases[-1]
-    if by.series is not None:
-        rows["paid"] = f"by the series {by.series}, in which {by.left} releases are left"
-    return rows
-
-
-def _keys(keys: list[str]) -> str:
-    """Say the keys of a job in short: its own, and the first and last number."""
-    first, last = keys[0], keys[-1]
-    job = first.rpartition("/")[0] or first.rpartition(".")[0]
-    return f"{first} to {last.removeprefix(job)}" if len(keys) > 1 and job else ", ".join(keys)
+    facts_table(console, "", told_costs(answers))
 
 
 def _draw_plan(console: Console, made: Plan) -> None:
