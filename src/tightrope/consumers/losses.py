@@ -82,6 +82,8 @@ class Loss(ABC):
     size: int
     guess_count: int
     name: str
+    #: Whether every automorphism of the answer graph keeps the loss.
+    follows_graph: bool = False
 
     @staticmethod
     def from_gain(gain: ArrayLike, **labels: Any) -> MatrixLoss:
@@ -127,11 +129,6 @@ class Loss(ABC):
     @property
     def is_binary(self) -> bool:
         """Whether every right guess costs 0 and every wrong one 1, whatever the loss is called."""
-        return False
-
-    @property
-    def follows_graph(self) -> bool:
-        """Whether every automorphism of the answer graph keeps the loss."""
         return False
 
     @property
@@ -357,6 +354,7 @@ class BinaryLoss(_GraphLoss):
     """
 
     name = "binary"
+    is_binary = follows_graph = True
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Return 0 for the truth and 1 elsewhere."""
@@ -376,16 +374,6 @@ class BinaryLoss(_GraphLoss):
     def maximum(self) -> float:
         """1, or 0 for a single answer."""
         return float(self.size > 1)
-
-    @property
-    def is_binary(self) -> bool:
-        """Yes."""
-        return True
-
-    @property
-    def follows_graph(self) -> bool:
-        """Yes: an automorphism takes right guesses to right guesses."""
-        return True
 
     def falls_along(self, order: NDArray[np.int64]) -> Triple | None:
         """Return ``None``: every wrong guess costs 1."""
@@ -415,6 +403,7 @@ class DistanceLoss(_GraphLoss):
     """
 
     name = "distance"
+    follows_graph = True
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Return the distances from the truth."""
@@ -433,11 +422,6 @@ class DistanceLoss(_GraphLoss):
     def is_binary(self) -> bool:
         """Whether the graph is a clique with edges of length 1."""
         return not self.graph.has_lengths and self.graph.is_clique
-
-    @property
-    def follows_graph(self) -> bool:
-        """Yes: an automorphism keeps distances."""
-        return True
 
     @property
     def step_rule(self) -> tuple[int, Fraction] | None:

@@ -395,11 +395,7 @@ class UniformPrior(Prior):
         return float(Fraction(1, self.size))
 
     minimum = maximum
-
-    @functools.cached_property
-    def is_uniform(self) -> bool:
-        """Yes."""
-        return True
+    is_uniform = True
 
     def factors(self, sizes: Sequence[int]) -> list[Prior] | None:
         """Return uniform priors, one object for each size."""

@@ -51,6 +51,8 @@ class PathPower(AnswerGraph):
     ((1, 5, 5), 150)
     """
 
+    is_line = True
+
     def __init__(
         self,
         size: int,
@@ -71,11 +73,6 @@ class PathPower(AnswerGraph):
     def power(self) -> int | None:
         """The largest difference between adjacent nodes."""
         return min(self.width, max(1, self.size - 1))
-
-    @property
-    def is_line(self) -> bool:
-        """Nodes are numbered along the line."""
-        return True
 
     @property
     def rule(self) -> tuple[Any, ...]:

@@ -160,12 +160,11 @@ class ProductGraph(GridGraph):
     @functools.cached_property
     def _different(self) -> list[AnswerGraph]:
         """The factors, each object once."""
-        return list({id(factor): factor for factor in self.factors}.values())
+        return list(dict.fromkeys(self.factors))
 
     def _each(self, fact: Callable[[AnswerGraph], Any]) -> list[Any]:
         """Return a fact about every factor, worked out once for each object."""
-        known = {id(factor): fact(factor) for factor in self._different}
-        return [known[id(factor)] for factor in self.factors]
+        return list(map(functools.cache(fact), self.factors))
 
     @staticmethod
     @abstractmethod
@@ -252,9 +251,8 @@ class CartesianProduct(ProductGraph):
         from flint import fmpz_poly
 
         # The sizes of a product's balls are the coefficients of a product of polynomials.
-        places = Counter(zip(map(id, self.factors), self.digits(i), strict=True))
-        known = {id(factor): factor for factor in self._different}
-        powers = (fmpz_poly(list(known[f].ball_sizes(d))) ** n for (f, d), n in places.items())
+        places = Counter(zip(self.factors, self.digits(i), strict=True))
+        powers = (fmpz_poly(list(f.ball_sizes(d))) ** n for (f, d), n in places.items())
         return tuple(map(int, math.prod(powers, start=fmpz_poly([1])).coeffs()))
 
     @functools.cached_property

@@ -829,9 +829,8 @@ def _window(query: Query) -> int | None:
 
 def _of_databases(channel: KroneckerChannel, query: Query) -> IndividualLeakage:
     """Others' outputs are independent of this person: only the own factor tells about them."""
-    different = {id(factor): (k, factor) for k, factor in enumerate(channel.factors)}
-    found = [(min_capacity(factor), k) for k, factor in different.values()]
-    bits, place = max(found)
+    different = {factor: k for k, factor in enumerate(channel.factors)}
+    bits, place = max((min_capacity(factor), k) for factor, k in different.items())
     step = math.prod(factor.shape[0] for factor in channel.factors[place + 1 :])
     answers = tuple(value * step for value in range(channel.factors[place].shape[0]))
     return IndividualLeakage(bits, answers, True)

@@ -54,8 +54,8 @@ def geometric(graph: AnswerGraph, epsilon: Level) -> Channel:
     if graph.product:
         shared = graph.product == "strong"
         each = level.scaled(Fraction(1, len(graph.factors))) if shared else level
-        made = {id(factor): geometric(factor, each) for factor in graph.factors}
-        return KroneckerChannel([made[id(factor)] for factor in graph.factors])
+        made = {factor: geometric(factor, each) for factor in dict.fromkeys(graph.factors)}
+        return KroneckerChannel([made[factor] for factor in graph.factors])
     if graph.has_lengths:
         raise InputError(
             f"geometric noise needs edges of length 1, but {graph.name} has edge lengths: use the "
