@@ -11,11 +11,13 @@ import pytest
 from tests.forged import forged, unpack
 
 from tightrope.certify import Mechanism, certify, read, verify
+from tightrope.certify.judge import check
 from tightrope.certify.make import encode
 from tightrope.channels import Channel, GeometricChannel, IntegerChannel, ScaledPhi
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError
 from tightrope.graphs import ExplicitGraph, PathPower
+from tightrope.mechanisms import geometric
 from tightrope.optimize import design
 from tightrope.proofs import prove
 from tightrope.publish.facts import Facts, Table
@@ -574,3 +576,38 @@ def test_a_window_on_a_lattice_is_refused():
     assert said == (
         "a window is for weights of single answers, or for the prior of noise on a line",
     )
+
+
+@pytest.mark.parametrize("text", ["count(1０0000)", "count(１00000)", "count(100000 )"])
+def test_noise_on_a_lattice_names_the_canonical_text(text):
+    """The lattice was read off digits of any alphabet."""
+    asked = query("count(100000)")
+    made = prove(design(asked, 1, Consumer.of(asked.graph, support="all", loss="absolute")), asked)
+    found = verify(forged(made, {"query": text}))
+    assert not found.private
+    assert found.reasons[0].startswith("question")
+
+
+@pytest.mark.parametrize("text", ["mean(0,5)", "cycle(1)", "cycle(2)", "cycle(0)", "count(0)"])
+def test_questions_without_answers_end_in_a_reason(count, text):
+    """Two of them ended in a traceback of the judge's own derivation."""
+    header = unpack(count)[0] | {
+        "query": text,
+        "weights": {"kind": "dense", "bits": 0, "outputs": 1},
+    }
+    found = check(encode(header, {"weights": np.ones(1, np.int64)}, 1))
+    assert found.reasons[0].startswith("question")
+
+
+def test_prices_out_of_reach_of_every_core_are_checked():
+    """All cores at one end hid a price at the other: noise of loss 2.8 was optimal within 1e-15."""
+    asked = query("sum(150,2)")
+    noise, consumer = geometric(asked.graph, "ln(2)"), Consumer.of(asked.graph, loss="absolute")
+    made = certify(noise, asked, "ln(2)", consumer=consumer)
+    prices = np.zeros(301, np.int64)
+    prices[-1] = int(made.expected_loss * 2**50)
+    told = {"certificate": {"kind": "stairs", "bits": 50}}
+    told["bound"] = str(Fraction(int(prices[-1]), 1 << 50))
+    found = verify(forged(made, told, prices=prices, places=np.zeros(602, np.int64)))
+    assert found.reasons == ("certificate: guess 0 is not priced at answer 300",)
+    assert found.optimal_within is None

@@ -858,16 +858,17 @@ def even_line(graph: Graph) -> tuple[Fraction, Fraction] | None:
 
 
 def called(question: str) -> tuple[str, list[int]]:
-    """Read the name of a question and its numbers.
+    """Read the name of a question and its numbers, of which only the height of a tree may be 0.
 
     >>> called("sum(150,5)")
     ('sum', [150, 5])
     """
-    number = r"(?:0|[1-9]\d{0,14})"
+    number = "(?:0|[1-9][0-9]{0,14})"
     told = re.fullmatch(rf"([a-z_]+)(?:\(({number}(?:,{number})*)\))?", question)
-    if told is None:
+    sizes = [int(x) for x in ((told and told[2]) or "").split(",") if x]
+    if told is None or (0 in sizes and told[1] != "tree"):
         raise Refused(f"question: {question!r} is not the text of a question")
-    return told[1], [int(x) for x in (told[2] or "").split(",") if x]
+    return told[1], sizes
 
 
 def question_graph(question: str, relation: str) -> Graph:
@@ -891,7 +892,7 @@ def question_graph(question: str, relation: str) -> Graph:
             sides = [(n, 1)]
         case "clique" | "choice", [n]:
             sides = [(n, n - 1)]
-        case "cycle", [n]:
+        case "cycle", [n] if n > 2:
             form, sides = ("ring", [(n, 1)]) if n != 3 else ("box", [(3, 2)])
         case "count_mod", [n, m] if n >= m > 3:
             form, sides = "ring", [(m, 1)]
@@ -934,7 +935,6 @@ def question_graph(question: str, relation: str) -> Graph:
         nodes = 1 + int(listed.max(initial=0))
         return simplest(Graph("list", nodes, (), listed, listed[:, 0] * 0))
     need(len(sides) <= 64, large)
-    need(all(size > 0 for size, _ in sides), f"question: {question} has no answers")
     wide = [(size, max(1, min(width, size - 1))) for size, width in sides]
     if form == "product":  # sides of one answer say nothing
         wide = [side for side in wide if side[0] > 1] or [(1, 1)]
@@ -990,8 +990,7 @@ def histogram_graph(people: int, classes: int, change: bool, absent: bool) -> Gr
     [[0, 1], [0, 2], [1, 2]]
     """
     bins = classes + absent
-    few = people > 0 and classes > 0 and comb(people + bins - 1, bins - 1) <= 1 << 16
-    need(few, "question: this histogram is too large")
+    need(comb(people + bins - 1, bins - 1) <= 1 << 16, "question: this histogram is too large")
 
     # Bars between the people: the places of the bars and the counts have the same order.
     places = combinations(range(people + bins - 1), bins - 1)
@@ -1573,6 +1572,11 @@ class Consumer:
         guess, start, end, value = map(self.file.whole, names)
         return guess, start, end, value.astype(object)
 
+    @property
+    def cores(self) -> Array:
+        """First and last answer of the core of each guess."""
+        return self.file.whole("places").astype(np.int64).reshape(-1, 2).T
+
     @cached_property
     def guess_of(self) -> Array:
         """The guess that the consumer makes for each output."""
@@ -1587,8 +1591,8 @@ class Consumer:
         if self.kind == "listed":
             return np.asarray(self._listed[guess])
         if self.power:
-            gaps = abs(np.arange(self.n).astype(object) - guess) ** self.power
-            return np.asarray(gaps * self.factor)
+            gaps = abs(np.arange(self.n) - guess) ** self.power  # of less than 2^62
+            return np.asarray(gaps.astype(object) * self.factor)
         if self.binary:
             column = np.ones(self.n, np.int64).astype(object)
             column[guess] = 0
@@ -1866,7 +1870,8 @@ def _tree_debts(consumer: Consumer, prices: Array) -> Debts:
 def _stair_debts(consumer: Consumer, prices: Array, digits: int = 48) -> Debts:
     """Send everything towards the core of each guess, in units that fit into machine integers.
 
-    Answers so far from the core that a piece of them counts less than 2^-digits there pay nothing.
+    Answers so far from the core that a piece of them counts less than 2^-digits there pay nothing,
+    and must owe nothing.
     """
     graph, alpha, n = consumer.graph, consumer.file.alphas[0], consumer.n
     one = graph.form == "box" and len(graph.sides) == 1
@@ -1875,18 +1880,25 @@ def _stair_debts(consumer: Consumer, prices: Array, digits: int = 48) -> Debts:
     while left >> (62 - digits) and layers * width < n:
         left, layers = left * alpha >> 62, layers + 1
     reach = layers * width
-    work = consumer.guesses * min(n, 2 * reach) * consumer.effort
+    work = consumer.guesses * (min(n, 2 * reach) + n // 3) * consumer.effort
     need_work("the conditions of all guesses", work, 1000)
-    low, high = consumer.file.whole("places").astype(np.int64).reshape(-1, 2).T
+    low, high = consumer.cores
     sound = (low >= 0) & (low <= high) & (high < n)
     need(bool(sound.all()), "certificate: a core has no answers")
     owed, step = prices * consumer.scale, max(16, (1 << 20) // min(n, 3 * reach))
-    added = added_up(width, layers, alpha, high - low)
+    share, added = consumer.prior * (1 << consumer.bits), added_up(width, layers, alpha, high - low)
     for at in range(0, consumer.guesses, step):
         k = np.arange(at, min(at + step, consumer.guesses))
         some = slice(max(0, int(low[k].min()) - reach), min(n, int(high[k].max()) + reach + 1))
-        costs = np.array([(consumer.prior * consumer.losses(guess))[some] for guess in k.tolist()])
-        weights = costs * (1 << consumer.bits) - owed[some]
+        rows = []
+        for guess in k.tolist():
+            left = share * consumer.losses(guess) - owed
+            rows.append(left[some].copy())
+            left[some] = 0
+            out = np.flatnonzero(left < 0)  # out of reach nobody pays, and nothing may be owed
+            if len(out):
+                yield guess, out, -(left[out] // consumer.scale)
+        weights = np.array(rows)
         shift = max(0, (int(abs(weights).max()) * added).bit_length() - 61)
         short = unpaid(
             (weights >> shift).astype(np.int64),
@@ -2217,15 +2229,15 @@ def question_lattice(question: str, relation: str) -> Lattice:
         case "sum", [n, k]:
             inner = n * k if change or k == 1 else (n - 1) * k
             found = Lattice("line", 1, n * k, k, inner=inner)
-        case "mean", [n, k] if n and not absent:
+        case "mean", [n, k] if not absent:
             found = Lattice("line", 1, n * k, k, step=Fraction(1, n), inner=n * k)
         case "counts", [n, k]:
             found = Lattice("cube" if change else "range", k, n, inner=n if change else n - 1)
-        case "histogram", [n, k] if k and k + absent > 1:
+        case "histogram", [n, k] if k + absent > 1:
             form, parts = ("roots", k + absent) if change else ("cross", k)
             hidden = absent and form == "roots"
             found = Lattice(form, parts, n, hidden=hidden, inner=n // parts)
-    if found is None or not found.people > 0 < found.parts <= 1000:
+    if found is None or not found.people or found.parts > 1000:
         raise Refused(f"question: {question} under {relation} has no lattice that is known here")
     return found
 
@@ -2670,7 +2682,7 @@ def _end_debts(consumer: LatticeConsumer, prices: Array) -> Debts:
     told, alpha, ends = consumer.proof, consumer.file.alphas[0], len(prices)
     lattice, prices = consumer.row, prices.astype(np.int64)
     v, reach = lattice.width, told["layers"] * lattice.width
-    count, cores = ends + reach + 1, consumer.file.whole("places").reshape(-1, 2)
+    count, cores = ends + reach + 1, consumer.cores
     need(lattice.form == "line" and 0 < alpha < 1 << 62, "certificate: ends are those of a line")
     apart = lattice.inner >= count + reach + ends  # none of these guesses sees the other end
     need(apart, "certificate: the ends are too close to each other")
@@ -2679,7 +2691,7 @@ def _end_debts(consumer: LatticeConsumer, prices: Array) -> Debts:
     need(int(min(cost[0], cost[-1])) >= int(max(prices)), "certificate: there are too few layers")
     need_work("the guesses near an end", count * len(away), 250)
     step = max(1, (1 << 19) // len(away))
-    low, high = (np.append(side, side[-1] + np.arange(1, reach + 2)) for side in cores.T)
+    low, high = (np.append(side, side[-1] + np.arange(1, reach + 2)) for side in cores)
     guess = np.arange(count)
     near = (low <= high) & (guess - low < reach - v) & (high - guess < reach - v)
     need(bool(near.all()), "certificate: a core is empty or too far from its guess")
