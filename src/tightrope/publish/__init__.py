@@ -19,7 +19,6 @@ from tightrope.publish.facts import (
     parse_facts as parse_facts,
     read_facts as read_facts,
 )
-from tightrope.publish.interchange import opendp_measurement as opendp_measurement
 from tightrope.publish.intervals import (
     confidence_set as confidence_set,
     promised_error as promised_error,
@@ -31,5 +30,9 @@ from tightrope.publish.releasing import (
     Release as Release,
     release as release,
 )
-from tightrope.publish.sampler import Sampler as Sampler, simulate as simulate
+from tightrope.publish.sampler import (
+    Sampler as Sampler,
+    opendp_measurement as opendp_measurement,
+    simulate as simulate,
+)
 from tightrope.publish.sealed import SourceFailed as SourceFailed

@@ -55,17 +55,13 @@ class SigningKey:
         self.path = path
         if not path.exists():
             _make_key(path)
-        try:
-            raw = base64.b64decode(read_text(path).strip(), validate=True)
-            if len(raw) != 32:
-                raise ValueError
-        except ValueError as wrong:
-            if isinstance(wrong, InputError):
-                raise
-            raise InputError(f"{path}: this is not a signing key of Tightrope") from None
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-        self._key = Ed25519PrivateKey.from_private_bytes(raw)
+        text = read_text(path).strip()
+        try:
+            self._key = Ed25519PrivateKey.from_private_bytes(base64.b64decode(text, validate=True))
+        except ValueError:
+            raise InputError(f"{path}: this is not a signing key of Tightrope") from None
 
     @property
     def public(self) -> str:

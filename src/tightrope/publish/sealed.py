@@ -18,14 +18,7 @@ from tightrope.certify import Mechanism, ScoreMechanism
 from tightrope.certify.make import encode_label
 from tightrope.errors import TightropeError
 from tightrope.publish.sampler import ScoreSampler, draw_output
-from tightrope.publish.shapes import (
-    Kind,
-    Shape,
-    answer_of,
-    answers_of,
-    found_groups,
-    mapped_text,
-)
+from tightrope.publish.shapes import Kind, Shape, answer_of, answers_of, found_groups, mapped_text
 from tightrope.publish.sources import Source, check_columns, quietly
 from tightrope.queries import query
 

@@ -57,8 +57,6 @@ class Source:
         The extra of the package that provides what it needs.
     backend
         The name of the Ibis backend of the same kind.
-    wide
-        What whole numbers of any size are cast to before they are added up, if need be.
     is_one
         Whether the place holds one table, which is called like it.
     quote
@@ -83,7 +81,6 @@ class Source:
     dialect: ClassVar[str] = "duckdb"
     extra: ClassVar[str] = "data"
     backend: ClassVar[str | None] = None
-    wide: ClassVar[str | None] = None
     is_one: ClassVar[bool] = False
     quote: ClassVar[str] = '"'
     cells: ClassVar[dict[str, str]] = {
@@ -711,7 +708,6 @@ class SQLite(Source):
     endings = (".sqlite", ".sqlite3", ".db")
     dialect = "sqlite"
     backend = "sqlite"
-    wide = "REAL"
     cells: ClassVar = {
         "integer": "CASE typeof({raw}) WHEN 'integer' THEN {raw} WHEN 'real' THEN CASE WHEN {raw} "
         "BETWEEN -9e18 AND 9e18 AND {raw} = ROUND({raw}) THEN CAST({raw} AS INTEGER) END "
@@ -878,7 +874,6 @@ class Spark(Source):
     schemes = ("spark", "spark+remote")
     dialect = "spark"
     backend = "pyspark"
-    wide = "DECIMAL(38, 0)"
     quote = "`"
     cells: ClassVar = Source.cells | {
         "text": "CAST(CAST({raw} AS STRING) AS BINARY)",

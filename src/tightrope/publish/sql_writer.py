@@ -36,7 +36,7 @@ def compiled(shape: Shape, source: Source, found: Mapping[str, str]) -> str:
         whose = f"NULLIF({source.cell(key, found[key.name])}, {source.text('')})"
         is_one = f"{source.cell(declared, found[key.name])} IS NOT NULL"
         cells.append(f"CASE WHEN {is_one} THEN {whose} END AS {source.name(_PERSON)}")
-    question = _select(shape, _ROWS, source.wide).transform(_constants, source)
+    question = _select(shape, _ROWS).transform(_constants, source)
     return (
         f"WITH {source.name(_ROWS)} AS (SELECT {', '.join(cells) or '1 AS one'} "
         f"FROM {source.rows()}) {question.sql(dialect=source.dialect)}"
@@ -67,7 +67,7 @@ def question_text(shape: Shape) -> str:
     AS "a1", COUNT(*) AS "a2" FROM "people"
     """
     key = shape.table.person or _PERSON
-    return str(_select(shape, shape.table.name, key=key).sql(dialect="duckdb"))
+    return str(_select(shape, shape.table.name, key).sql(dialect="duckdb"))
 
 
 def _constants(node: Any, source: Source) -> Any:
@@ -79,7 +79,7 @@ def _constants(node: Any, source: Source) -> Any:
     return node
 
 
-def _select(shape: Shape, relation: str, wide: str | None = None, key: str = _PERSON) -> Any:
+def _select(shape: Shape, relation: str, key: str = _PERSON) -> Any:
     where = _all_rows(shape, key)
     rows = _numbered(shape, where, exp.table_(exp.to_identifier(relation, quoted=True)), key)
     places = [_place(axis) for axis in shape.axes]
@@ -89,7 +89,7 @@ def _select(shape: Shape, relation: str, wide: str | None = None, key: str = _PE
         places.append(_clamped(shape.column, shape.bounds, exp.null()))
     if shape.kind is Kind.FOUND and shape.column is not None:
         places.append(quoted(shape.column.name))  # a cell: compared byte by byte
-    targets = [*places, *_targets(shape, wide)]
+    targets = [*places, *_targets(shape)]
     named = [exp.alias_(t, f"a{k}", quoted=True) for k, t in enumerate(targets)]
     select = exp.select(*named).from_(rows)
     if places:
@@ -111,9 +111,9 @@ def _place(axis: Axis) -> exp.Expression:
     return place.else_(constant(-1 if axis.rest is None else axis.rest), copy=False)
 
 
-def _targets(shape: Shape, wide: str | None) -> list[Any]:
+def _targets(shape: Shape) -> list[Any]:
     if shape.kind is Kind.DECLARED:
-        return [_declared_value(shape, wide)]
+        return [_declared_value(shape)]
     if shape.kind is Kind.COUNTS:
         return [_number_of(condition) for condition in shape.conditions]
     is_count = shape.kind is Kind.COUNT and shape.axes
@@ -126,13 +126,16 @@ def _targets(shape: Shape, wide: str | None) -> list[Any]:
     return [exp.Count(this=exp.Star()), people]
 
 
-def _declared_value(shape: Shape, wide: str | None) -> Any:
-    """Return the value of a declared question; sums do not overflow, dates come as texts."""
+def _declared_value(shape: Shape) -> Any:
+    """Return the value of a declared question; sums are of doubles, dates come as texts.
+
+    Whole numbers of any size may overflow when they are added up; doubles do not.
+    """
     value, column = shape.expression, shape.column
     if value is None or column is None:
         return value
-    if isinstance(value, exp.Sum) and column.type == "integer" and wide:
-        return exp.Sum(this=exp.Cast(this=value.this.copy(), to=exp.DataType.build(wide)))
+    if isinstance(value, exp.Sum) and column.type == "integer":
+        return exp.Sum(this=exp.cast(value.this.copy(), "DOUBLE"))
     return exp.cast(value.copy(), "TEXT") if column.type == "date" else value
 
 

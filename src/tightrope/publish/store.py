@@ -16,13 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tightrope.errors import InputError
 from tightrope.files import parse_json
-from tightrope.publish.entries import (
-    Entry,
-    LedgerError,
-    apply_entry,
-    canonical,
-    is_sound,
-)
+from tightrope.publish.entries import Entry, LedgerError, apply_entry, canonical, is_sound
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

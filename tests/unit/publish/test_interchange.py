@@ -10,7 +10,7 @@ from tightrope.channels import GeometricChannel, ScaledPhi, rational
 from tightrope.errors import CheckFailed, InputError
 from tightrope.graphs import PathPower, petersen
 from tightrope.publish import opendp_measurement
-from tightrope.publish.interchange import privacy_map
+from tightrope.publish.sampler import privacy_map
 
 
 @pytest.fixture(scope="module")
