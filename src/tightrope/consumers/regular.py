@@ -26,7 +26,7 @@ from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.phi import Existence, Phi, Solution
-from tightrope.phi.cells import fits_exactly, rational_solve, single_cells
+from tightrope.phi.cells import rational_solve, single_cells
 from tightrope.phi.existence import (
     check_range,
     exact_levels,
@@ -459,7 +459,7 @@ def _levels(prior: Prior, graph: AnswerGraph, low: float | None, high: float | N
     # Exact polynomials of more answers take longer than sampling and refining.
     if graph.size <= 16 and not graph.has_lengths:
         cells = single_cells(graph)
-        if fits_exactly(cells):
+        if cells.fit_exactly:
             below = math.lcm(*(p.denominator for p in prior.exact))
             numbers = [int(p * below) for p in prior.exact]
             return exact_levels(cells, f"on {graph.size} answers", numbers)

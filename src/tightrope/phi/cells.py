@@ -37,6 +37,9 @@ from tightrope.phi.structure import distances_by_code
 if TYPE_CHECKING:
     from flint import fmpz_poly
 
+#: An end of an interval of α.
+End = exact.Root | Fraction
+
 
 @dataclass(frozen=True)
 class Cells:
@@ -94,6 +97,17 @@ class Cells:
         except np.linalg.LinAlgError:
             return np.full(self.size, -np.inf)
 
+    @property
+    def fit_exactly(self) -> bool:
+        """Whether the polynomials are small enough."""
+        whole = bool((self.lengths == np.floor(self.lengths)).all())
+        degree = self.size * int(self.lengths.max())
+        return whole and self.size <= self.most_cells and degree <= self.most_degree
+
+    def cramer(self, right: Sequence[int]) -> tuple[fmpz_poly, list[fmpz_poly]]:
+        r"""Return D and all :math:`N_A` with :math:`Q\zeta = b` for :math:`\zeta_A = N_A / D`."""
+        return exact.cramer(list(self.counts), [int(x) for x in self.lengths], right)
+
 
 def single_cells(graph: AnswerGraph) -> Cells:
     """Return the partition in which every answer is its own cell.
@@ -150,81 +164,39 @@ def cells_of(graph: AnswerGraph) -> Cells:
     return Cells(label, counts, lengths)
 
 
-def fits_exactly(cells: Cells) -> bool:
-    """Whether the polynomials are small enough.
-
-    >>> from tightrope.graphs import PathPower
-    >>> from tightrope.phi.cells import cells_of
-    >>> fits_exactly(cells_of(PathPower(9, 2))), fits_exactly(cells_of(PathPower(90)))
-    (True, False)
-    """
-    whole = bool((cells.lengths == np.floor(cells.lengths)).all())
-    degree = cells.size * int(cells.lengths.max())
-    return whole and cells.size <= Cells.most_cells and degree <= Cells.most_degree
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A closed interval of α on which the mechanism exists; an end is a root, 0 or 1."""
-
-    low: exact.Root | Fraction
-    high: exact.Root | Fraction
-
-
-def singular_alphas(cells: Cells) -> list[exact.Root]:
-    r"""Return every root of :math:`\det Q(\alpha)` in (0, 1), in order.
-
-    >>> from tightrope.graphs import folded_cube
-    >>> [str(root.low) for root in singular_alphas(single_cells(folded_cube(4)))]
-    ['1/3']
-    """
-    return exact.unit_roots([_cramer(cells, [1] * cells.size)[0]])
-
-
-def _cramer(cells: Cells, right: Sequence[int]) -> tuple[fmpz_poly, list[fmpz_poly]]:
-    return exact.cramer(list(cells.counts), [int(x) for x in cells.lengths], right)
-
-
-def pieces(cells: Cells, rhs: Sequence[int] | None = None) -> list[Piece]:
+def pieces(cells: Cells, right: Sequence[int]) -> list[tuple[End, End]]:
     r"""Return the closed intervals of :math:`\alpha \in (0,1)` with :math:`Q\zeta = b`, ζ ≥ 0.
 
-    The right-hand side is 1 unless given; a non-negative one keeps the set closed.
+    Their ends are roots, 0 or 1. A non-negative right-hand side keeps the set closed.
 
     Examples
     --------
     >>> from tightrope.graphs import Star
-    >>> [float(piece.high) for piece in pieces(cells_of(Star(4)))]
+    >>> [float(high) for _, high in pieces(cells_of(Star(4)), [1, 1])]
     [0.3333333333333333]
     """
-    right = [1] * cells.size if rhs is None else list(rhs)
-    bottom, tops = _reduced(*_cramer(cells, right))
+    bottom, tops = cells.cramer(right)
+    # All polynomials share powers of 1-α at least.
+    common = functools.reduce(lambda common, top: common.gcd(top), tops, bottom)
+    bottom, tops = bottom // common, [top // common for top in tops]
     roots = exact.unit_roots([bottom, *tops])
     ends = [Fraction(0), *(end for root in roots for end in (root.low, root.high)), Fraction(1)]
-    middles = [(a + b) / 2 for a, b in zip(ends[::2], ends[1::2], strict=True)]
-    holds = [_exists_at(bottom, tops, middle) for middle in middles]
-    found: list[Piece] = []
-    start: exact.Root | Fraction = Fraction(0)
+    holds = []
+    for a, b in zip(ends[::2], ends[1::2], strict=True):
+        below = exact.sign_at(bottom, middle := (a + b) / 2)
+        holds.append(all(exact.sign_at(top, middle) * below >= 0 for top in tops))
+    found: list[tuple[End, End]] = []
+    start: End = Fraction(0)
     for root, before, after in zip(roots, holds, holds[1:], strict=False):
         if before and not after:
-            found.append(Piece(start, root))
+            found.append((start, root))
         elif after and not before:
             start = root
         elif not before and _exists_on(root, bottom, tops, cells, right):
-            found.append(Piece(root, root))
+            found.append((root, root))
     if holds[-1]:
-        found.append(Piece(start, Fraction(1)))
+        found.append((start, Fraction(1)))
     return found
-
-
-def _reduced(bottom: fmpz_poly, tops: list[fmpz_poly]) -> tuple[fmpz_poly, list[fmpz_poly]]:
-    """Divide out what all polynomials share: powers of 1-α at least."""
-    common = functools.reduce(lambda common, top: common.gcd(top), tops, bottom)
-    return bottom // common, [top // common for top in tops]
-
-
-def _exists_at(bottom: fmpz_poly, tops: list[fmpz_poly], alpha: Fraction) -> bool:
-    below = exact.sign_at(bottom, alpha)
-    return all(exact.sign_at(top, alpha) * below >= 0 for top in tops)
 
 
 def _exists_on(
@@ -232,7 +204,7 @@ def _exists_on(
     bottom: fmpz_poly,
     tops: list[fmpz_poly],
     cells: Cells,
-    right: list[int],
+    right: Sequence[int],
     tolerance: float = 1e-11,
 ) -> bool:
     """Whether the mechanism exists at a root although on neither side of it.

@@ -23,10 +23,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tightrope import exact
 from tightrope.epsilon import Level
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
-from tightrope.phi.cells import Cells, cells_of, fits_exactly, pieces, single_cells, singular_alphas
+from tightrope.phi.cells import Cells, cells_of, pieces, single_cells
 from tightrope.phi.operator import Phi
 from tightrope.phi.structure import DenseStructure, structure_of
 
@@ -264,7 +265,7 @@ def _by_polynomials(graph: AnswerGraph) -> Existence | None:
     if graph.is_line and not graph.is_clique and graph.size > 2 * Cells.most_cells:
         return None
     cells = cells_of(graph)
-    if not fits_exactly(cells):
+    if not cells.fit_exactly:
         return None
     return exact_levels(cells, f"on {cells.size} cells of {graph.size} answers")
 
@@ -277,10 +278,9 @@ def exact_levels(cells: Cells, where: str, rhs: Sequence[int] | None = None) -> 
     True
     """
     found: list[Interval] = []
-    for piece in reversed(pieces(cells, rhs)):
-        top, bottom = float(piece.high), float(piece.low)
-        start = -math.log(top) if top < 1 else 0.0
-        found.append((start, -math.log(bottom) if bottom else None))
+    for low, high in reversed(pieces(cells, rhs or [1] * cells.size)):
+        start = -math.log(high) if float(high) < 1 else 0.0
+        found.append((start, -math.log(low) if float(low) else None))
     words = f"exact polynomials in α {where}"
     if any(start == end for start, end in found):
         words += "; single ε where Φ is singular by a numerical residual"
@@ -552,8 +552,9 @@ def singular_epsilons(graph: AnswerGraph, most_answers: int = 600) -> SingularLe
         )
     if unit and graph.size <= Cells.most_cells:
         single = single_cells(graph)
-        if fits_exactly(single):
-            levels = sorted(-math.log(float(root)) for root in singular_alphas(single))
+        if single.fit_exactly:
+            roots = exact.unit_roots([single.cramer([1] * single.size)[0]])
+            levels = sorted(-math.log(root) for root in roots)
             return SingularLevels(tuple(levels), True, "roots of the determinant, exactly")
     return _by_inertia(DenseStructure(graph))
 

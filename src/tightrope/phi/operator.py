@@ -27,11 +27,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.epsilon import Epsilon, Level
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
-from tightrope.graphs.base import LIMITS
 from tightrope.phi.lines import reach_along
-from tightrope.phi.structure import DenseStructure, Structure, TreeStructure, structure_of
+from tightrope.phi.structure import DenseStructure, Structure, structure_of
 
 #: Residual, relative to the right-hand side, up to which a system counts as solvable.
 CONSISTENT_TOLERANCE = 1e-8
@@ -86,148 +85,12 @@ class Solution:
         return int(np.argmax(self.values <= near)), smallest
 
     @property
-    def margin(self) -> float:
-        """How far the entry nearest to zero lies beyond the error (negative: undecided)."""
-        return float(np.abs(self.values).min()) - (np.inf if self.error is None else self.error)
-
-    @property
-    def signs_certain(self) -> bool:
-        """Whether the sign of every entry is proven."""
-        return self.margin > 0
-
-    @property
     def positive(self) -> bool | None:
         """Whether every entry is positive: yes, no, or ``None`` when that is not proven."""
         if self.error is None:
             return None
         smallest = self.least[1]
         return None if abs(smallest) <= self.error else smallest > 0
-
-
-def solve(phi: Phi, b: NDArray[np.float64], refinements: int = 4) -> Solution:
-    r"""Solve :math:`\Phi x = b` and improve the solution until its signs are certain.
-
-    >>> import numpy as np
-    >>> from tightrope.graphs import PathPower
-    >>> from tightrope.phi import Phi
-    >>> found = solve(Phi(PathPower(751, 5), 1), np.ones(751))
-    >>> found.error < 1e-12, found.signs_certain
-    (True, True)
-    """
-    structure, precise = phi.structure, phi.precise_alpha
-    raw = None if structure.is_singular(phi.alpha) else structure.solve(phi.alpha, b)
-    small = phi.size <= DenseStructure.limit
-    if raw is None or (small and not _solved(structure, phi.alpha, raw, b)):
-        return describe_solutions(phi, b)
-    x, target = raw.astype(np.longdouble), b.astype(np.longdouble)
-    best = x
-    smallest = np.inf
-    rest = target
-    for _ in range(refinements):
-        left = target - structure.apply(precise, x)
-        size = float(np.abs(left).max())
-        if not size < smallest:
-            break
-        best, smallest, rest = x, size, left
-        error = _error(phi, best, rest)
-        # Entries of the returned doubles are rounded once more, which is part of the error.
-        if error is not None and error < np.abs(best).min():
-            break
-        if size == 0 or (error is None and size <= _enough(structure, phi.alpha, best, b)):
-            break
-        x = x + structure.solve(phi.alpha, left.astype(np.float64))
-    values = best.astype(np.float64)
-    values.flags.writeable = False
-    return Solution(
-        values, smallest, _error(phi, best, rest), structure.words, np.zeros((phi.size, 0))
-    )
-
-
-def _enough(
-    structure: Structure,
-    alpha: float,
-    x: NDArray[Any],
-    b: NDArray[Any],
-    share: float = 1e-12,
-    units: int = 16,
-) -> float:
-    """Return the residual that is small enough where no bound on the inverse is known.
-
-    It is a share of the right-hand side, or some units of rounding of Φ|x|, relative to which a
-    solution in doubles rounds. A smaller one would prove nothing.
-    """
-    weight = float(structure.apply(alpha, np.abs(x).astype(np.float64)).max())
-    scale = max(1.0, float(np.abs(b).max()))
-    return max(share * scale, units * float(np.finfo(np.float64).eps) * weight)
-
-
-def _solved(
-    structure: Structure,
-    alpha: float,
-    x: NDArray[Any],
-    b: NDArray[Any],
-    tolerance: float = 1e-9,
-    largest: float = 1e12,
-) -> bool:
-    """Whether elimination found a solution: finite, with a residual within the tolerance.
-
-    A nearly singular Φ answers with huge entries that cancel.
-    """
-    if not np.isfinite(x).all():
-        return False
-    with np.errstate(all="ignore"):
-        left = np.abs(b - structure.apply(alpha, x)).max()
-    scale = max(1.0, float(np.abs(b).max()))
-    return bool(left <= tolerance * scale and np.abs(x).max() < largest * scale)
-
-
-def _error(phi: Phi, x: NDArray[Any], rest: NDArray[Any], units: int = 64) -> float | None:
-    """Bound the distance of x from the true solution by the residual, or return ``None``.
-
-    A product with Φ may round by so many units, and two more for every step of a recurrence.
-    """
-    norm = phi.inverse_norm
-    if norm is None:
-        return None
-    unit = float(np.finfo(np.longdouble).eps)
-    # The product with Φ, the power α^d and α itself round relative to Φ|x|.
-    weight = phi.structure.apply(phi.alpha, np.abs(x).astype(np.float64))
-    rounding = unit * (units + 2 * float(phi.graph.diameter)) * float(np.linalg.norm(weight))
-    doubles = float(np.abs(x).max()) * float(np.finfo(np.float64).eps)
-    return norm * (float(np.linalg.norm(rest.astype(np.float64))) + rounding) + doubles
-
-
-def describe_solutions(phi: Phi, b: NDArray[np.float64], tolerance: float = 1e-11) -> Solution:
-    r"""Return a solution (non-negative where there is one) and the kernel of Φ.
-
-    Eigenvalues up to the tolerance, relative to the largest one, count as zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tightrope.graphs import folded_cube
-    >>> from tightrope.phi import Phi
-    >>> folded = describe_solutions(Phi(folded_cube(4), "ln(3)"), np.ones(8))
-    >>> folded.unique, folded.kernel.shape, folded.values.round(12).tolist()[:2]
-    (False, (8, 1), [0.375, 0.375])
-    """
-    matrix = phi.matrix()
-    values, vectors = np.linalg.eigh(matrix)
-    zero = np.abs(values) <= tolerance * np.abs(values).max()
-    kernel = vectors[:, zero]
-    rest = vectors[:, ~zero]
-    least_norm = rest @ ((rest.T @ b) / values[~zero])
-    scale = float(np.abs(b).max())
-    consistent = bool(np.abs(b - matrix @ least_norm).max() <= CONSISTENT_TOLERANCE * scale)
-    chosen = least_norm
-    if consistent and kernel.shape[1] and least_norm.min() < 0:
-        found, _ = nonnegative(matrix, b)
-        if np.abs(b - matrix @ found).max() <= CONSISTENT_TOLERANCE * scale:
-            chosen = found
-    residual = float(np.abs(b - matrix @ chosen).max())
-    chosen.flags.writeable = kernel.flags.writeable = False
-    words = f"eigenvectors; Φ is singular, {kernel.shape[1]} free directions"
-    return Solution(chosen, residual, None, words, kernel, consistent)
 
 
 def nonnegative(
@@ -326,8 +189,8 @@ class Phi:
         r"""Return :math:`v_j = \max_i w_i \alpha^{d(i,j)}` for weights :math:`w \ge 0`, no matrix.
 
         It is :math:`\Phi w` with a maximum in place of the sum: two passes along a power of a
-        path and over a tree, elsewhere one shortest-path search from all answers at once,
-        because :math:`-\ln v_j = \min_i (-\ln w_i + \varepsilon d(i,j))`.
+        path, elsewhere one shortest-path search from all answers at once, because
+        :math:`-\ln v_j = \min_i (-\ln w_i + \varepsilon d(i,j))`.
 
         Examples
         --------
@@ -338,17 +201,10 @@ class Phi:
         vector = self.check_vector(weights, "the vector")
         if self.graph.power is not None:
             return reach_along(vector, self.graph.power, float(self.epsilon))
-        if self.graph.is_tree:
-            return TreeStructure(self.graph).reach(self.alpha, vector)
         return _reach_by_search(self.graph, float(self.epsilon), vector)
 
     def matrix(self) -> NDArray[np.float64]:
         """Return Φ as an array; refused when it would not fit."""
-        if self.size > LIMITS.matrix:
-            raise TooLarge(
-                f"Φ of {self.graph.name} would hold {self.size}² numbers; "
-                f"at most {LIMITS.matrix} answers fit: use row(i) or matvec(x)"
-            )
         return np.asarray(self.alpha ** self.graph.distance_matrix().astype(np.float64))
 
     def solve(self, rhs: ArrayLike) -> Solution:
@@ -360,11 +216,108 @@ class Phi:
         >>> Phi(Clique(4), "ln(2)").solve([0.4, 0.2, 0.2, 0.2]).values.round(12).tolist()
         [0.4, 0.0, 0.0, 0.0]
         """
-        return solve(self, self.check_vector(rhs, "the right-hand side"))
+        return self._solve(self.check_vector(rhs, "the right-hand side"))
 
     def solve_ones(self) -> Solution:
         r"""Solve :math:`\Phi z = 1`: the tight-constraints mechanism's diagonal [A, Lemma 3]."""
-        return solve(self, np.ones(self.size))
+        return self._solve(np.ones(self.size))
+
+    def _solve(self, b: NDArray[np.float64], refinements: int = 4) -> Solution:
+        """Solve and improve the solution until its signs are certain."""
+        structure = self.structure
+        x: NDArray[Any] | None = None
+        if not structure.is_singular(self.alpha):
+            x = structure.solve(self.alpha, b)
+        if x is None or (self.size <= DenseStructure.limit and not self._solves(x, b)):
+            return self._all_solutions(b)
+        x, target = x.astype(np.longdouble), b.astype(np.longdouble)
+        best, rest, smallest = x, target, np.inf
+        for _ in range(refinements):
+            left = target - structure.apply(self.precise_alpha, x)
+            size = float(np.abs(left).max())
+            if not size < smallest:
+                break
+            best, rest, smallest = x, left, size
+            error = self._error(best, rest)
+            # Entries of the returned doubles are rounded once more, which is part of the error.
+            if error is not None and error < np.abs(best).min():
+                break
+            if size == 0 or (error is None and size <= self._enough(best, b)):
+                break
+            x = x + structure.solve(self.alpha, left.astype(np.float64))
+        values = best.astype(np.float64)
+        values.flags.writeable = False
+        error, none = self._error(best, rest), np.zeros((self.size, 0))
+        return Solution(values, smallest, error, structure.words, none)
+
+    def _solves(
+        self,
+        x: NDArray[Any],
+        b: NDArray[Any],
+        tolerance: float = 1e-9,
+        largest: float = 1e12,
+    ) -> bool:
+        """Whether elimination found a solution: finite, with a residual within the tolerance.
+
+        A nearly singular Φ answers with huge entries that cancel.
+        """
+        if not np.isfinite(x).all():
+            return False
+        with np.errstate(all="ignore"):
+            left = np.abs(b - self.structure.apply(self.alpha, x)).max()
+        scale = max(1.0, float(np.abs(b).max()))
+        return bool(left <= tolerance * scale and np.abs(x).max() < largest * scale)
+
+    def _weight(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Return Φ|x|, relative to which products with Φ and solutions round."""
+        return self.structure.apply(self.alpha, np.abs(x).astype(np.float64))
+
+    def _enough(
+        self, x: NDArray[Any], b: NDArray[Any], share: float = 1e-12, units: int = 16
+    ) -> float:
+        """Return the residual that is small enough where no bound on the inverse is known.
+
+        It is a share of the right-hand side, or some units of rounding of a solution in doubles.
+        A smaller one would prove nothing.
+        """
+        rounding = units * float(np.finfo(np.float64).eps) * float(self._weight(x).max())
+        return max(share, share * float(np.abs(b).max()), rounding)
+
+    def _error(self, x: NDArray[Any], rest: NDArray[Any], units: int = 64) -> float | None:
+        """Bound the distance of x from the true solution by the residual, or return ``None``.
+
+        A product with Φ, the power α^d and α itself may round by so many units, and two more for
+        every step of a recurrence.
+        """
+        norm = self.inverse_norm
+        if norm is None:
+            return None
+        unit = float(np.finfo(np.longdouble).eps)
+        steps = units + 2 * float(self.graph.diameter)
+        rounding = unit * steps * float(np.linalg.norm(self._weight(x)))
+        doubles = float(np.abs(x).max()) * float(np.finfo(np.float64).eps)
+        return norm * (float(np.linalg.norm(rest.astype(np.float64))) + rounding) + doubles
+
+    def _all_solutions(self, b: NDArray[np.float64], tolerance: float = 1e-11) -> Solution:
+        """Return a solution, non-negative where there is one, and the kernel of Φ.
+
+        Eigenvalues up to the tolerance, relative to the largest one, count as zero.
+        """
+        matrix = self.matrix()
+        values, vectors = np.linalg.eigh(matrix)
+        zero = np.abs(values) <= tolerance * np.abs(values).max()
+        kernel, others = vectors[:, zero], vectors[:, ~zero]
+        chosen = others @ ((others.T @ b) / values[~zero])
+        allowed = CONSISTENT_TOLERANCE * float(np.abs(b).max())
+        consistent = bool(np.abs(b - matrix @ chosen).max() <= allowed)
+        if consistent and kernel.shape[1] and chosen.min() < 0:
+            found, left = nonnegative(matrix, b)
+            if np.abs(left).max() <= allowed:
+                chosen = found
+        residual = float(np.abs(b - matrix @ chosen).max())
+        chosen.flags.writeable = kernel.flags.writeable = False
+        words = f"eigenvectors; Φ is singular, {kernel.shape[1]} free directions"
+        return Solution(chosen, residual, None, words, kernel, consistent)
 
     def check_vector(self, x: ArrayLike, what: str) -> NDArray[np.float64]:
         """Return a vector over the answers, or refuse it with the place and value."""

@@ -97,20 +97,19 @@ class CycleStructure(Structure):
         row = kind(alpha) ** np.minimum(gap, self.size - gap)
         return np.asarray(fft.rfft(row).real)
 
-    def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
-        r"""Return :math:`\Phi x` by Fourier transforms."""
+    def _filter(self, x: NDArray[Any], spectrum: NDArray[Any]) -> NDArray[Any]:
         from scipy import fft
 
-        spectrum = self._eigenvalues(alpha, x.dtype.type).reshape(-1, *[1] * (x.ndim - 1))
-        return np.asarray(fft.irfft(fft.rfft(x, axis=0) * spectrum, self.size, axis=0))
+        wave = fft.rfft(x, axis=0) * spectrum.reshape(-1, *[1] * (x.ndim - 1))
+        return np.asarray(fft.irfft(wave, self.size, axis=0))
+
+    def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
+        r"""Return :math:`\Phi x` by Fourier transforms."""
+        return self._filter(x, self._eigenvalues(alpha, x.dtype.type))
 
     def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
         """Divide by the eigenvalues."""
-        from scipy import fft
-
-        b = np.asarray(b, np.float64)
-        spectrum = self._eigenvalues(alpha, np.float64).reshape(-1, *[1] * (b.ndim - 1))
-        return np.asarray(fft.irfft(fft.rfft(b, axis=0) / spectrum, self.size, axis=0))
+        return self._filter(np.asarray(b, np.float64), 1 / self._eigenvalues(alpha, np.float64))
 
     def inverse_norm(self, alpha: float, rounding: float = 1e-13) -> float:
         """Return the inverse of the smallest eigenvalue, less what rounding may have added."""
@@ -383,16 +382,6 @@ class TreeStructure(Structure):
         for level in self._levels:
             rate = rates[level]
             out[level] = rate * out[self._parent[level]] + (1 - rate**2) * out[level]
-        return out
-
-    def reach(self, alpha: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        r"""Return :math:`\max_i x_i \alpha^{d(i,j)}` for every j, by the same two sweeps."""
-        rates = self._rates(alpha)
-        out = x.copy()
-        for level in reversed(self._levels):
-            np.maximum.at(out, self._parent[level], rates[level] * out[level])
-        for level in self._levels:
-            out[level] = np.maximum(out[level], rates[level] * out[self._parent[level]])
         return out
 
     def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
