@@ -1,5 +1,7 @@
 """Which data a source is: one account for one table, by whatever way somebody reaches it."""
 
+import sqlite3
+
 import duckdb
 import ibis
 import psycopg
@@ -74,5 +76,32 @@ def test_a_database_file_through_a_connection(tmp_path):
     try:
         assert identity(backend).is_same(by_address)
         assert identity(backend, "folk", "main.people").is_same(by_address)
+    finally:
+        backend.disconnect()
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
+def test_an_attached_file_is_itself(tmp_path, kind):
+    """The file of the connection stood for every table that it reaches: a second budget."""
+    library = {"duckdb": duckdb, "sqlite": sqlite3}[kind]
+    for name in ("One", "Two"):
+        raw = library.connect(str(tmp_path / f"{name}.{kind}"))
+        raw.execute("create table people (id integer)")
+        raw.commit()
+        raw.close()
+    one, two = (identity(f"{kind}:///{tmp_path}/{name}.{kind}") for name in ("One", "Two"))
+    assert not one.is_same(two)
+    backend = getattr(ibis, kind).connect(tmp_path / f"One.{kind}")
+    try:
+        backend.raw_sql(f"attach '{tmp_path}/Two.{kind}' as two")
+        relation = "two.main.people" if kind == "duckdb" else "two.people"
+        reached = identity(backend, "people", relation)
+        assert reached.is_same(two)
+        assert not reached.is_same(one)
+        assert identity(backend).is_same(one)
+        backend.raw_sql("create temp table folk (id integer)")
+        assert str(identity(backend, "folk", None if kind == "duckdb" else "temp.folk")) == (
+            "memory:temp.main.folk" if kind == "duckdb" else "memory:temp.folk"
+        )
     finally:
         backend.disconnect()

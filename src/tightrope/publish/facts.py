@@ -207,7 +207,7 @@ class Table:
             f"column {name!r} is not declared: add tables.{self.name}.columns.{name} to the "
             'public facts, such as { bounds = [0, 120] }, { values = ["a", "b"] } or '
             f'{{ type = "number" }}, or --column {name}:0..120 where there are none (declared: '
-            f"{', '.join(self.columns) or 'none'}){_meant(name, self.columns)}"
+            f"{', '.join(self.columns) or 'none'}){did_you_mean(name.lower(), self.columns)}"
         )
 
     def has_column(self, name: str) -> bool:
@@ -261,7 +261,8 @@ class Facts:
             return found
         raise InputError(
             f"table {name!r} is not declared: add [tables.{name}] to the public facts "
-            f"(declared: {', '.join(self.tables) or 'none'}){_meant(name, self.tables)}"
+            f"(declared: {', '.join(self.tables) or 'none'})"
+            f"{did_you_mean(name.lower(), self.tables)}"
         )
 
     def user_budget(self, name: str) -> Fraction:
@@ -280,8 +281,9 @@ def _named(name: str, known: Mapping[str, _Named], quoted: bool) -> _Named | Non
     return known.get(close[0] if len(close) == 1 and name not in known else name)
 
 
-def _meant(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name.lower(), known, 1)
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message: the known name that is nearest to one, if one is near."""
+    close = difflib.get_close_matches(name, known, 1)
     return f": did you mean {close[0]!r}?" if close else ""
 
 

@@ -146,12 +146,18 @@ class Source:
         self.is_own = isinstance(self.data, str | Path)
         if self.is_own:
             place = re.sub(r"^(duckdb|sqlite):(///?)?", "", str(self.data), flags=re.IGNORECASE)
-            self.path = _file(place)
-            self.connection = opener(self.path)
+            self.connection = opener(_file(place))
         else:
             self.connection = self.data.con
-            files = self.connection.execute("PRAGMA database_list").fetchall()
-            self.path = next((str(row[2]) for row in files if row[2]), "")
+
+    def _locate(self, database: str, *inside: str) -> None:
+        """Find the file that a table lies in: to one connection several may be attached."""
+        files = self.connection.execute("PRAGMA database_list").fetchall()
+        known = {name.lower(): file for _, name, file in files}
+        self.path = known.get(database.lower()) or ""
+        self.inside = "#" + folded_name(".".join(inside))
+        if self.path and not Path(self.path).is_file():
+            raise InputError(f"{self.shown}: the table is at another place: give that as the data")
 
     def check(self, sql: str) -> None:
         """Refuse SQL that this source cannot run whatever the rows."""
@@ -693,7 +699,7 @@ class DuckDB(_InDuckDB):
         if not found:
             raise self.no_table()
         self.parts = found[0][:3]
-        self.inside = "#" + folded_name(".".join(self.parts[1:]))
+        self._locate(*self.parts)
         self._columns = {row[3]: row[4] for row in found if row[:3] == self.parts}
 
     def columns(self) -> Mapping[str, str]:
@@ -732,7 +738,7 @@ class SQLite(Source):
             self.connection.execute("PRAGMA query_only = ON")
         *space, name = self.parts
         self.parts = [*(space or ["main"]), name]
-        self.inside = "#" + folded_name(self.relation)
+        self._locate(self.parts[0], "main", name)
 
     def columns(self) -> Mapping[str, str]:
         found = self.connection.execute(

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import difflib
 import math
 import operator
 import re
@@ -24,7 +23,7 @@ import sqlglot
 from sqlglot import Dialect, errors, exp
 
 from tightrope.errors import InputError
-from tightrope.publish.facts import Column, Facts, Table, Value
+from tightrope.publish.facts import Column, Facts, Table, Value, did_you_mean
 from tightrope.publish.shapes import Axis, Kind, Shape, needs_values
 
 #: The shapes, for messages.
@@ -297,6 +296,12 @@ class _Reader:
 def _aggregate(node: Any, reader: ConditionReader) -> dict[str, Any] | None:
     """Return what one target computes, or nothing if that is not known."""
     node = _without_default(node)
+    if isinstance(node, exp.Filter):
+        found = _aggregate(node.this, reader)
+        if found is None:
+            return None
+        condition = all_of([found.get("condition"), reader.read(node.expression.this)])
+        return {**found, "condition": condition}
     if isinstance(node, exp.Mod):
         count, modulus = count_of(node.this, reader), node.expression
         if count is None or count[0] is not None or count[1]:
@@ -309,9 +314,6 @@ def _aggregate(node: Any, reader: ConditionReader) -> dict[str, Any] | None:
     count = count_of(node, reader)
     if count is not None:
         return {"kind": Kind.COUNT, "people": count[1], "condition": count[0]}
-    if isinstance(node, exp.Filter):
-        found = _aggregate(node.this, reader)
-        return None if found is None else {**found, "condition": reader.read(node.expression.this)}
     if isinstance(node, exp.Sum | exp.Avg) and isinstance(_bare(node.this), exp.Column):
         kind = Kind.SUM if isinstance(node, exp.Sum) else Kind.MEAN
         return {"kind": kind, "column": reader.column(node.this)}
@@ -601,15 +603,10 @@ def count_of(node: Any, reader: ConditionReader) -> tuple[Any, bool] | None:
     >>> import sqlglot
     >>> people = Table("people", columns={"age": Column("age", "integer")})
     >>> reader = ConditionReader(people, {"people"})
-    >>> count_of(sqlglot.parse_one("count(*) filter (where age > 3)"), reader)[0].sql()
+    >>> count_of(sqlglot.parse_one("sum(case when age > 3 then 1 else 0 end)"), reader)[0].sql()
     '"age" > 3'
     """
     node = _without_default(node)
-    if isinstance(node, exp.Filter):
-        inner = count_of(node.this, reader)
-        if inner is None:
-            return None
-        return all_of([inner[0], reader.read(node.expression.this)]), inner[1]
     if _is_count_all(node):
         return None, False
     if isinstance(node, exp.CountIf):
@@ -864,12 +861,11 @@ class ConditionReader:
     def _check_known(self, column: Column, value: Value, ordered: bool) -> None:
         """Refuse to compare with a value that nobody has: a slip would be paid for in full."""
         if column.values is not None and not ordered and value not in column.values:
-            close = difflib.get_close_matches(str(value), map(str, column.values), 1)
-            hint = f": did you mean {close[0]!r}?" if close else ""
             more = "" if len(column.values) <= 20 else f", … ({len(column.values)} in all)"
             raise InputError(
                 f"{value!r} is no value of column {column.name!r} in the public facts (they know "
-                f"{', '.join(map(repr, column.values[:20]))}{more}){hint}"
+                f"{', '.join(map(repr, column.values[:20]))}{more})"
+                f"{did_you_mean(str(value), map(str, column.values))}"
             )
 
 
