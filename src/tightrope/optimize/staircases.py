@@ -266,7 +266,7 @@ class _Program:
         return float(found.value / big), self._prices(found.duals * rows), weights
 
     def _basic(self, chosen: Ints, right: Floats, negative: float = 1e-9) -> Floats | None:
-        """Return the weights that a basis has, or nothing where some are negative or it is singular.
+        """Return the weights that a basis has; nothing where one is negative or it is singular.
 
         The solver keeps rows to an absolute tolerance and answers at the ends count little, so the
         rows are solved again as they are.
