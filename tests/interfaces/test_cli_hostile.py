@@ -37,8 +37,13 @@ def test_half_a_command_is_a_mistake(run):
         (["explain", "--min-utility", ".5"], "go together"),
         (["explain", "--epsilon", "1", "--query", "count(3)"], "go together"),
         (["explain", "--epsilon", "1", "--min-utility", ".5", "--query", "count(3)"], "got 2"),
+        (["explain"], "give one of: an ε (--epsilon)"),
+        (["analyse", "count(5)", "--epsilon", "1"], "Write geometric:count(5)"),
+        (["curve", "geometric:count(5)", "--epsilon", "1", "--times", "0"], "--times must be"),
+        (["ledger", "series", "l.db", "table t", "s", "--step", "9y0.1", "--delta", "1e-6"],
+         "ε must look like 0.5, 1/2, ln(2) or 2*ln(3), got '9y0.1'"),
     ],
-)
+)  # fmt: skip
 def test_refused_in_one_line(run, words, says):
     refused = run(*words)
     assert refused.code == 2

@@ -15,8 +15,8 @@ from tightrope.cli.output import shared_words
 
 app = typer.Typer(
     name="tightrope",
-    help="Find the best differentially private mechanism for a question, prove it, and see "
-    "what it leaks.",
+    help="Publish numbers about people with the best noise that privacy allows, and see what it "
+    "leaks.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -88,11 +88,11 @@ def _register(group: typer.Typer, command: Callable[..., None]) -> None:
 
 
 for command in (
-    tables.ask, questions.graph, questions.exists, questions.regular, designs.design,
-    designs.sweep, mechanisms.remap, questions.explain, mechanisms.analyse, mechanisms.certify,
-    mechanisms.verify, mechanisms.audit, mechanisms.interval, mechanisms.derive,
-    mechanisms.generalise, questions.universal, mechanisms.curve, questions.axioms, tables.init,
-    tables.release, papers.papers, studio.studio,
+    tables.init, tables.ask, questions.explain, studio.studio, designs.design, mechanisms.verify,
+    tables.release, mechanisms.interval, mechanisms.analyse, mechanisms.curve, mechanisms.remap,
+    mechanisms.certify, mechanisms.audit, designs.sweep, questions.graph, questions.exists,
+    questions.regular, mechanisms.derive, mechanisms.generalise, questions.universal,
+    questions.axioms, papers.papers,
 ):  # fmt: skip
     _register(app, command)
 

@@ -10,7 +10,7 @@ import typer
 
 import tightrope as tr
 from tightrope.cli.output import tell
-from tightrope.errors import InputError
+from tightrope.errors import InputError, whole_number
 from tightrope.files import check_goals
 from tightrope.report.texts import score_hint, verdict_rows
 
@@ -57,6 +57,8 @@ def load(
     if ":" not in text or Path(text).is_file():
         from tightrope.certify import read
 
+        if "(" in text and not Path(text).exists():
+            raise InputError(f"which mechanism? Write geometric:{text[:80]}, or the name of a file")
         made = read(Path(text))
         return Loaded(Path(text).name, made.channel(), made.question, made.epsilon, True)
     from tightrope.mechanisms.named import KINDS, mechanism
@@ -141,6 +143,7 @@ def curve(
     """
     from tightrope.accounting import TradeOff, optimal_composition, worst_curve
 
+    whole_number(times, "--times")
     loaded = load(mechanism, epsilon, query, neighbours)
     found = worst_curve(loaded.channel, loaded.query.graph, most=4_000_000)
     rows = [{"epsilon": e, "delta": float(found.delta(e))} for e in found.levels[:60]]

@@ -309,15 +309,14 @@ def explain(
     >>> explain()
     Traceback (most recent call last):
     ...
-    tightrope.errors.InputError: give one of: an ε; a limit on bits or on success; a wanted
-    utility with a question (got none)
+    tightrope.errors.InputError: give one of: an ε (--epsilon); a limit (--max-bits, ...
     """
     limited = max_bits is not None or max_success is not None
     ways = (epsilon is not None) + limited + (min_utility is not None)
     if ways != 1:
         raise InputError(
-            "give one of: an ε; a limit on bits or on success; a wanted utility with a question "
-            f"(got {ways or 'none'})"
+            "give one of: an ε (--epsilon); a limit (--max-bits, --max-success); a wanted utility "
+            f"with a question (--min-utility, --query); got {ways or 'none'}"
         )
     if (min_utility is None) != (graph is None):
         raise InputError(

@@ -638,7 +638,7 @@ def write_facts(
     100
     """
     if Path(path).exists() and not replace:
-        raise InputError(f"{path}: there is such a file already; say so if it may be replaced")
+        raise InputError(f"{path}: there is such a file already: give --replace if it may go")
     text = facts_text(table, undeclared)
     parse_facts(text, str(path))
     write_text(path, text)
