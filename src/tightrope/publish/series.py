@@ -71,8 +71,8 @@ def read_steps(
             found.append((kind, held))
         else:
             raise InputError(
-                f"say how many releases there are, such as 100x{Epsilon.of(kind)}; one level alone, "
-                "with an ε for all, means as many as it holds"
+                f"say how many releases there are, such as 100x{Epsilon.of(kind)}; one level "
+                "alone, with an ε for all, means as many as it holds"
             )
     return found
 
