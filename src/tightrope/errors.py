@@ -1,4 +1,4 @@
-"""The few exceptions of the package, and the check that is made everywhere.
+"""The few exceptions of the package, the check that is made everywhere, and places of errors.
 
 Every message says what must hold, what was given, and what to do about it, in one line.
 """
@@ -6,6 +6,8 @@ Every message says what must hold, what was given, and what to do about it, in o
 from __future__ import annotations
 
 import numbers
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class TightropeError(Exception):
@@ -95,3 +97,13 @@ def whole_number(value: object, what: str, least: int = 1, most: int | None = No
             return number
     limits = f"of at least {least}" if most is None else f"from {least} to {most}"
     raise InputError(f"{what} must be a whole number {limits}, got {value!r:.60}")
+
+
+@contextmanager
+def blamed(where: object) -> Iterator[None]:
+    """Put the place that a value was read from in front of what is wrong with it."""
+    try:
+        yield
+    except InputError as wrong:
+        kind = TooLarge if isinstance(wrong, TooLarge) else InputError
+        raise kind(f"{where}: {wrong}") from None

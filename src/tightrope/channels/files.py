@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from tightrope.channels.base import Channel, IntegerChannel, rational
-from tightrope.errors import InputError
+from tightrope.errors import InputError, blamed
 from tightrope.files import read_rows, write_text
 from tightrope.graphs.files import typed_labels
 
@@ -68,10 +68,8 @@ def read_channel(path: str | Path) -> Channel:
     exact = all("/" in cell or cell in ("0", "1") for row in rows for cell in row)
     named = {"inputs": inputs, "outputs": outputs}
     labels = {side: typed_labels(cells) for side, cells in named.items() if cells is not None}
-    try:
+    with blamed(name):
         return rational(rows, **labels) if exact else Channel(np.array(floats), **labels)
-    except InputError as problem:
-        raise InputError(f"{name}: {problem}") from None
 
 
 def _number(cell: str, digits: int = 400) -> float | None:

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.consumers.losses import Loss, MatrixLoss, loss as read_loss
-from tightrope.consumers.numerals import blamed, find_answer
+from tightrope.consumers.numerals import find_answer
 from tightrope.consumers.priors import Prior, prior as read_prior
-from tightrope.errors import InputError, TextError, TooLarge
+from tightrope.errors import InputError, TextError, TooLarge, blamed
 from tightrope.files import is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import LIMITS

@@ -10,10 +10,9 @@ import contextlib
 import math
 import numbers
 from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.texts import NUMBER
 
@@ -69,16 +68,6 @@ def to_float(value: object) -> float:
         if isinstance(wrong, InputError):
             raise
     raise InputError(f"expected a number such as 0.3 or 1/3, got {str(value)[:40]!r}")
-
-
-@contextmanager
-def blamed(where: object) -> Iterator[None]:
-    """Put the place that a value was read from in front of what is wrong with it."""
-    try:
-        yield
-    except InputError as wrong:
-        kind = TooLarge if isinstance(wrong, TooLarge) else InputError
-        raise kind(f"{where}: {wrong}") from None
 
 
 def find_answer(graph: AnswerGraph, label: object) -> int:

@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels.structured import outer
-from tightrope.consumers.numerals import blamed, find_answer, to_exact, to_float
-from tightrope.errors import InputError, TooLarge, whole_number
+from tightrope.consumers.numerals import find_answer, to_exact, to_float
+from tightrope.errors import InputError, TooLarge, blamed, whole_number
 from tightrope.exact import power
 from tightrope.files import is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph

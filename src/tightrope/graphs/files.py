@@ -16,7 +16,7 @@ from reprlib import repr as shortened
 from typing import Any, NoReturn
 from xml.parsers import expat
 
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import InputError, TooLarge, blamed
 from tightrope.files import read_json, read_rows, read_text, write_text
 from tightrope.graphs.base import LIMITS, AnswerGraph
 from tightrope.graphs.explicit import ExplicitGraph
@@ -154,12 +154,10 @@ class Listing:
         labels: Sequence[Hashable] = list(self._places)
         if not typed:
             labels = typed_labels([str(label) for label in labels])
-        try:
+        with blamed(self._path):
             return ExplicitGraph(
                 list(self._edges), lengths=self._lengths, labels=labels, name=self._name
             )
-        except InputError as refused:
-            raise type(refused)(f"{self._path}: {refused}") from None
 
 
 # -- edge lists ---------------------------------------------------------------------------
@@ -414,15 +412,9 @@ def read_points(path: str | Path, metric: str = "euclidean") -> PointsGraph:
             labels.append(label)
     if not points:
         raise InputError(f"{path}: the file holds no points")
-    try:
-        return PointsGraph(
-            points,
-            metric=metric,
-            labels=typed_labels(labels) if labels else None,
-            name=Path(path).stem,
-        )
-    except InputError as refused:
-        raise type(refused)(f"{path}: {refused}") from None
+    known = typed_labels(labels) if labels else None
+    with blamed(path):
+        return PointsGraph(points, metric=metric, labels=known, name=Path(path).stem)
 
 
 def _is_number(field: str) -> bool:

@@ -43,7 +43,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tightrope.accounting.curves import delta_of
-from tightrope.errors import InputError, whole_number
+from tightrope.errors import InputError, blamed, whole_number
 from tightrope.files import read_text, write_text
 from tightrope.publish.accounts import budget_of, collation_key, folded_name
 from tightrope.publish.entries import digest
@@ -332,10 +332,8 @@ def parse_facts(text: str, name: str = FACTS_FILE) -> Facts:
         raise InputError(f"{name}: this is not TOML: {wrong}") from None
     except RecursionError:
         raise InputError(f"{name}: the TOML is nested too deeply") from None
-    try:
+    with blamed(name):
         return facts_from(data)
-    except InputError as wrong:
-        raise InputError(f"{name}: {wrong}") from None
 
 
 def facts_from(data: Mapping[str, Any]) -> Facts:
@@ -538,10 +536,8 @@ def _told(function: Callable[[Any], Any]) -> ReadValue:
     """Return the reader that adds the place to what a function refuses."""
 
     def reader(value: Any, place: str) -> Any:
-        try:
+        with blamed(place):
             return function(value)
-        except InputError as wrong:
-            raise InputError(f"{place}: {wrong}") from None
 
     return reader
 
