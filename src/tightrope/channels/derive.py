@@ -78,13 +78,15 @@ class SearchResult:
     value: float
 
 
-def search_remap(first: Floats, second: Floats) -> SearchResult:
-    """Look for T with ``first ≈ second @ T``, rows of T summing to 1.
+def search_remap(first: Floats, second: Floats, sums: Floats | float = 1.0) -> SearchResult:
+    """Look for T with ``first ≈ second @ T`` and given sums of rows.
 
     Parameters
     ----------
     first, second
         The matrices X and Y without zero columns.
+    sums
+        The sums of the rows of T.
 
     Examples
     --------
@@ -92,11 +94,7 @@ def search_remap(first: Floats, second: Floats) -> SearchResult:
     >>> search_remap(np.eye(2), y).value > 0.1
     True
     """
-    return _search(first, second, np.ones(second.shape[1]))
-
-
-def _search(first: Floats, second: Floats, sums: Floats) -> SearchResult:
-    """Look for T with given sums of rows, in a program whose columns have a maximum of 1."""
+    # A program whose columns have a maximum of 1.
     tops_x, tops_y = np.abs(first).max(axis=0), second.max(axis=0)
     program = _Program(first / tops_x, second / tops_y, tops_x, tops_y * sums)
     program.solve()
@@ -131,7 +129,7 @@ def search_correction(
     >>> found.remap.round(6).tolist()
     [[-1.0, 1.0], [1.0, -1.0]]
     """
-    found = _search(rest + second @ (room * big), second, room * big.sum(axis=1))
+    found = search_remap(rest + second @ (room * big), second, room * big.sum(axis=1))
     slack = np.where(big, -np.inf, found.slack)
     return replace(found, remap=found.remap - room * big, slack=slack)
 
@@ -456,18 +454,6 @@ class _Pair:
         most = (gains.T @ self.y).max(axis=0).sum()
         return bool(won * self.total_y > most * self.total_x)
 
-    def solved(self) -> Remap | None:
-        """Return the only T with X = Y·T, of any sign, or ``None`` when that fails."""
-        # Y·s = X·total_y, so T = s/total_x.
-        found = exact.solve(self.y, self.x * self.total_y)
-        return None if found is None else (found[0], found[1] * self.total_x)
-
-    @functools.cached_property
-    def independent(self) -> list[int] | None:
-        """Rows of Y that form a regular matrix, where the columns of Y are independent."""
-        rows = exact.independent_rows(self.y)
-        return rows if len(rows) == self.y.shape[1] else None
-
     @functools.cached_property
     def scaled(self) -> Floats:
         """Y in floats, every column divided by its largest entry."""
@@ -482,8 +468,9 @@ def _decide(pair: _Pair, small: int = 2_500, large: int = 30_000) -> tuple[Remap
     """
     if pair.x.shape[1] == 1:
         return (np.ones((pair.y.shape[1], 1), dtype=object), 1), "a single output"
-    if pair.independent is not None:
-        return _unique_remap(pair, pair.independent), "independent columns: one remap at most"
+    rows = exact.independent_rows(pair.y)
+    if len(rows) == pair.y.shape[1]:
+        return _unique_remap(pair, rows), "independent columns: one remap at most"
     decided = tableau_decision(pair, small)
     if decided is not None:
         return decided, "simplex method in integers"
@@ -492,7 +479,9 @@ def _decide(pair: _Pair, small: int = 2_500, large: int = 30_000) -> tuple[Remap
     gains = _rounded_gains(found.gains)
     if pair.exceeds(gains):
         return gains, route
-    remap = completed_remap(pair, proposed(pair, found))
+    bits = 60
+    proposal = Proposal(found.remap > found.slack, _whole(found.remap, bits), bits)
+    remap = completed_remap(pair, proposal)
     if remap is not None:
         return remap, route
     closer = refined(pair, found)
@@ -514,14 +503,15 @@ def _decide(pair: _Pair, small: int = 2_500, large: int = 30_000) -> tuple[Remap
 def _unique_remap(pair: _Pair, rows: list[int], few: int = 12) -> Remap | Integers:
     """Return the remap, or the gains that forbid it, where the columns of Y are independent.
 
-    With more than a few answers a witness that floats see plainly is preferred: the digits of an
-    exact one grow with the size.
+    The given rows of Y form a regular matrix. With more than a few answers a witness that floats
+    see plainly is preferred: the digits of an exact one grow with the size.
     """
     if min(pair.x.shape) > few:
         plain = _solved_remap(pair.float_x, pair.float_y)[1]
         if plain is not None and pair.exceeds(gains := _rounded_gains(plain)):
             return gains
-    solved = pair.solved()
+    # Y·s = X·total_y, so T = s/total_x.
+    solved = exact.solve(pair.y, pair.x * pair.total_y)
     gains = np.zeros(pair.x.shape, dtype=object)
     if solved is None:
         # Some column of X leaves the span of Y: a vector is orthogonal to Y but not to it.
@@ -533,7 +523,7 @@ def _unique_remap(pair: _Pair, rows: list[int], few: int = 12) -> Remap | Intege
                 return gains
         raise AssertionError("columns in the span of independent ones have a solution")
     if (solved[0] >= 0).all():
-        return solved
+        return solved[0], solved[1] * pair.total_x
     # v·Y is the o-th unit vector, so v·x_w is the most negative entry of the remap.
     o, w = divmod(int(solved[0].argmin()), pair.x.shape[1])
     turned = exact.solve(pair.y[rows].T, np.eye(len(rows), dtype=int)[:, [o]])
@@ -607,17 +597,6 @@ class Proposal:
     used: NDArray[np.bool_]
     digits: Integers
     bits: int
-
-
-def proposed(pair: _Pair, found: SearchResult, bits: int = 60) -> Proposal:
-    """Return a search's remap in digits, moved onto the equations where nothing forbids it."""
-    t, used = found.remap, found.remap > found.slack
-    if used.all():
-        rest = pair.float_x - pair.float_y @ t
-        step = np.linalg.lstsq(pair.float_y, rest, rcond=None)[0]
-        short = 1 - (t + step).sum(axis=1)
-        t = t + step + short[:, None] / pair.x.shape[1]
-    return Proposal(used, _whole(t, bits), bits)
 
 
 def refined(
@@ -909,25 +888,15 @@ def nearest_remap(first: Channel, second: Channel, *, rounding: float = 1e-12) -
         raise InputError("the nearest remap is computed for channels with integer weights only")
     x_small, y_small = reduced(x), reduced(y)
     pair = _Pair(x_small.channel, y_small.channel)
-    best, distance = _nearest(pair, rounding)
+    found: list[tuple[Fraction, Remap]] = []
+    # Few bits first: they are easier to read where rounding explains the rest.
+    for rounded in (_in_bits(near, bits) for near in _candidates(pair) for bits in (20, 52)):
+        found.append((pair.distance(*rounded), rounded))
+        if found[-1][0] <= rounding:
+            break
+    distance, best = min(found, key=operator.itemgetter(0))
     remap = _expanded(best, x, y, x_small.groups, y_small.groups)
     return Nearest(remap, distance, distance <= rounding)
-
-
-def _nearest(pair: _Pair, rounding: float) -> tuple[Remap, Fraction]:
-    """Return the nearest of some remaps, or the first that differs by no more than rounding.
-
-    A remap in few bits is tried first: it is easier to read where rounding explains the rest.
-    """
-    found: list[tuple[Fraction, Remap]] = []
-    for candidate in _candidates(pair):
-        for bits in (20, 52):
-            remap = _in_bits(candidate, bits)
-            found.append((pair.distance(*remap), remap))
-            if found[-1][0] <= rounding:
-                return remap, found[-1][0]
-    distance, remap = min(found, key=lambda pair: pair[0])
-    return remap, distance
 
 
 def _in_bits(remap: Floats, bits: int) -> Remap:

@@ -166,17 +166,21 @@ def dominance_level(graph: AnswerGraph, accuracy: float = 1e-9) -> float:
     (2.397895, 2.397895)
     """
     graph._check_row("a vector over the answers")
-    low, high = 0.0, 1.0
-    largest = _largest_row_sum(graph)
+    largest, high = _largest_row_sum(graph), 1.0
 
     def fits(epsilon: float) -> bool:
         return largest(math.exp(-epsilon)) <= 2
 
     while not fits(high):
-        low, high = high, 2 * high
-    while high - low > accuracy * high:
+        high *= 2
+    return _first_level(fits, 0.0, high, accuracy)
+
+
+def _first_level(holds: Callable[[float], bool], low: float, high: float, accuracy: float) -> float:
+    """Return by bisection where a condition that holds at the high end begins to hold."""
+    while high - low > accuracy:
         middle = (low + high) / 2
-        low, high = (low, middle) if fits(middle) else (middle, high)
+        low, high = (low, middle) if holds(middle) else (middle, high)
     return high
 
 
@@ -212,11 +216,8 @@ def nearest_level(
     if graph.size < many:
         return exists(graph).nearest(epsilon)
     least = smallest_entry(graph, enough=0.0)
-    low, high = epsilon, max(epsilon, dominance_level(graph))
-    while high - low > accuracy:
-        middle = (low + high) / 2
-        low, high = (low, middle) if least(middle) >= 0 else (middle, high)
-    return high
+    high = max(epsilon, dominance_level(graph))
+    return _first_level(lambda level: least(level) >= 0, epsilon, high, accuracy)
 
 
 def smallest_entry(graph: AnswerGraph, enough: float = -math.inf) -> Callable[[float], float]:
@@ -412,10 +413,9 @@ def sampled(
         if (values[k] >= 0) != (values[k + 1] >= 0):
             ends.append(_change(least, points[k], points[k + 1], accuracy))
     limit = None if high is None or high >= sure else high
-    pairs = tuple(zip(ends[::2], [*ends[1::2], limit], strict=False))
     gap = max(b - a for a, b in itertools.pairwise(points))
     words = f"{len(points)} samples of the smallest entry, changes of sign narrowed down"
-    return Existence(pairs, words, accuracy, False, gap, (start, limit))
+    return Existence(_pairs(ends, limit), words, accuracy, False, gap, (start, limit))
 
 
 def _with_turning_points(
@@ -482,16 +482,18 @@ def stepped(
     first, last = math.ceil(start / step - rounding), math.ceil(stop / step - rounding)
     points = [round(k * step, 12) for k in range(max(first, 1), max(last, first) + 1)]
     holds = [least(point) >= -tolerance for point in points]
-    found: list[Interval] = []
-    for k, point in enumerate(points):
-        if holds[k] and (k == 0 or not holds[k - 1]):
-            found.append((point, None))
-        elif not holds[k] and k and holds[k - 1]:
-            found[-1] = (found[-1][0], points[k - 1])
-    if found and found[-1][1] is None and points[-1] < sure:
-        found[-1] = (found[-1][0], points[-1])
+    ends = [points[0]] if holds[0] else []
+    for (a, before), (b, after) in itertools.pairwise(zip(points, holds, strict=True)):
+        if before != after:
+            ends.append(b if after else a)
     words = f"multiples of {step:g} with every entry of y at least {-tolerance:g}"
-    return Existence(tuple(found), words, step, False, step, (points[0], high), tolerance)
+    pairs = _pairs(ends, None if points[-1] >= sure else points[-1])
+    return Existence(pairs, words, step, False, step, (points[0], high), tolerance)
+
+
+def _pairs(ends: list[float], last: float | None) -> tuple[Interval, ...]:
+    """Return intervals from their ends in order; a last one without an end gets the given one."""
+    return tuple(zip(ends[::2], [*ends[1::2], last], strict=False))
 
 
 # -- where Φ has no inverse ---------------------------------------------------------------
@@ -572,14 +574,11 @@ def _by_inertia(
         return int((np.linalg.eigvalsh(dense.matrix(math.exp(-epsilon))) < 0).sum())
 
     points = np.geomspace(low, high, count).tolist()
-    counts = [negative(point) for point in points]
-    found = []
-    for k in range(count - 1):
-        a, b = points[k], points[k + 1]
-        if counts[k] != counts[k + 1]:
-            while b - a > accuracy:
-                middle = (a + b) / 2
-                a, b = (middle, b) if negative(middle) == counts[k] else (a, middle)
-            found.append(b)
+    samples = itertools.pairwise((point, negative(point)) for point in points)
+    found = [
+        _first_level(lambda level, many=many: negative(level) != many, a, b, accuracy)
+        for (a, many), (b, others) in samples
+        if many != others
+    ]
     words = f"changes of the number of negative eigenvalues over {count} samples of ε"
     return SingularLevels(tuple(found), False, words)
