@@ -173,8 +173,7 @@ def structure_of(graph: AnswerGraph) -> Structure:
     if graph.is_tree:
         return TreeStructure(graph)
     # Lattices need solvers that take long to import.
-    from tightrope.phi.lattice import LatticeStructure
-    from tightrope.phi.plane import PlaneStructure
+    from tightrope.phi.lattice import LatticeStructure, PlaneStructure
 
     return PlaneStructure.of(graph) or LatticeStructure.of(graph) or DenseStructure(graph)
 

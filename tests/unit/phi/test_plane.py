@@ -6,7 +6,7 @@ import pytest
 from tightrope.graphs import PathPower, StrongProduct
 from tightrope.phi import Phi
 from tightrope.phi.lattice import Classes, LatticeStructure
-from tightrope.phi.plane import PlaneStructure, ShortRows
+from tightrope.phi.lattice import PlaneStructure, ShortRows
 
 SHAPES = [(8, 8), (9, 8), (8, 13), (21, 22)]
 shapes = pytest.mark.parametrize("shape", SHAPES, ids=str)
