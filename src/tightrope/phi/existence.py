@@ -573,12 +573,11 @@ def _by_inertia(
     def negative(epsilon: float) -> int:
         return int((np.linalg.eigvalsh(dense.matrix(math.exp(-epsilon))) < 0).sum())
 
+    def change(a: float, b: float, before: int) -> float:
+        return _first_level(lambda level: negative(level) != before, a, b, accuracy)
+
     points = np.geomspace(low, high, count).tolist()
     samples = itertools.pairwise((point, negative(point)) for point in points)
-    found = [
-        _first_level(lambda level, many=many: negative(level) != many, a, b, accuracy)
-        for (a, many), (b, others) in samples
-        if many != others
-    ]
+    found = [change(a, b, many) for (a, many), (b, others) in samples if many != others]
     words = f"changes of the number of negative eigenvalues over {count} samples of ε"
     return SingularLevels(tuple(found), False, words)

@@ -5,8 +5,7 @@ import pytest
 
 from tightrope.graphs import PathPower, StrongProduct
 from tightrope.phi import Phi
-from tightrope.phi.lattice import Classes, LatticeStructure
-from tightrope.phi.lattice import PlaneStructure, ShortRows
+from tightrope.phi.lattice import Classes, LatticeStructure, PlaneStructure, ShortRows
 
 SHAPES = [(8, 8), (9, 8), (8, 13), (21, 22)]
 shapes = pytest.mark.parametrize("shape", SHAPES, ids=str)
