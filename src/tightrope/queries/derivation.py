@@ -11,7 +11,6 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -98,7 +97,7 @@ def derive(
         raise InputError(f"sees_absent needs kind='exhaustive', got kind={kind!r}")
     fewest = fewest if near.allows_absent else 0
     text = name or getattr(function, "__name__", "function").strip("<>")
-    apply = function
+    apply = function  # of a database
     if kind == "exhaustive":
         answers = _Answers(function, near.allows_change, progress)
         _all_databases(answers, individuals, values, near, fewest, sees_absent, limit, text)
@@ -108,30 +107,27 @@ def derive(
         def of_sum(total: Amount) -> Hashable:
             return function(total[0] if is_number else total)
 
-        def added(database: Sequence[Any]) -> Amount:
+        def apply(database: Sequence[Any]) -> Hashable:
             given = (amounts([value], contribution)[0][0] for value in database)
-            return functools.reduce(plus, given, (0,) * len(steps[0]))
+            return of_sum(functools.reduce(plus, given, (0,) * len(steps[0])))
 
         answers = _Answers(of_sum, near.allows_change, progress)
         sums_left = sum_states(steps, individuals, fewest, near.allows_absent, limit)
         answers.from_rests(*sums_left, steps, plus)
-        apply = partial(_of_state, of_sum, added)
     else:
         order = {value: k for k, value in enumerate(values)}
         left = multiset_rests(values, individuals, fewest, near.allows_absent, limit)
-        arranged = partial(sorted, key=order.__getitem__)
+
+        def arranged(database: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(sorted(database, key=order.__getitem__))
+
+        def apply(database: Sequence[Any]) -> Hashable:
+            return function(arranged(database))
+
         answers = _Answers(function, near.allows_change, progress)
-        answers.from_rests(*left, values, lambda rest, value: tuple(arranged((*rest, value))))
-        apply = partial(_of_state, function, lambda database: tuple(arranged(database)))
+        answers.from_rests(*left, values, lambda rest, value: arranged((*rest, value)))
     graph = answers.graph(text)
     return Query(text, graph, near, individuals, tuple(values), apply, fewest, sees_absent)
-
-
-def _of_state(
-    function: Callable[[Any], Hashable], state: Callable[[Any], Any], database: Any
-) -> Hashable:
-    """Apply a function of states to a database."""
-    return function(state(database))
 
 
 class _Answers:
