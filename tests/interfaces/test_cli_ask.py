@@ -112,6 +112,13 @@ def test_intervals_that_hold_at_once_are_wider(run):
     assert run(*words).data["questions"][0]["questions"][0]["error"][0] <= 9
 
 
+def test_everybody_else_counts_among_the_numbers_that_hold_at_once():
+    sql = "select region, avg(age), count(age) from people group by region"
+    made = plan([sql], epsilon=1, simultaneous=True)
+    (part,) = made.questions[0].parts  # two means, and three counts: others have no region
+    assert 1 - part.confidence <= (1 - made.confidence) / 5
+
+
 def test_the_largest_groups_are_told_to_hold_at_once(run):
     sql = "select region, count(*) as n from people group by region order by n desc limit 1"
     told = run("ask", sql, "--epsilon", "1", "--json").data

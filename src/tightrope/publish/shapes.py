@@ -280,7 +280,8 @@ class Shape:
     @property
     def answered(self) -> int:
         """How many groups have a number of their own: everybody else has a count only."""
-        return len(self.groups if self.kind is Kind.COUNT and self.axes else self.cells)
+        is_count = self.axes and Kind.COUNT in (self.kind, *self.shows)
+        return len(self.groups if is_count else self.cells)
 
     @property
     def has_others(self) -> bool:
