@@ -55,12 +55,7 @@ def show(url: str = "ledger.db", *, last: int = 20, as_json: bool = False) -> No
         ],
     }
 
-    rows = {
-        name: f"{shown(account.spent)} of {shown(account.budget)} spent, "
-        f"{shown(account.remaining)} left"
-        + (f"; δ: {float(account.spent_delta):g} of {float(account.delta):g}" * bool(account.delta))
-        for name, account in accounts.items()
-    }
+    rows = {name: str(account) for name, account in accounts.items()}
     for account in accounts.values():
         rows |= {f"series {name}": str(series) for name, series in account.series.items()}
     rows |= {"entries": str(head.position), "head": head.hash, "last": head.time}

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 import tightrope as tr
-from tightrope.cli.output import tell
+from tightrope.cli.output import progress_bar, tell
 from tightrope.errors import InputError, whole_number
 from tightrope.files import check_goals
 from tightrope.report.texts import score_hint, verdict_rows
@@ -94,7 +94,9 @@ def analyse(
 
     loaded = load(mechanism, epsilon, query, neighbours)
     graph = loaded.query.graph
-    found = measure(loaded.channel, graph, read_prior(prior, graph), epsilon=loaded.epsilon)
+    known = read_prior(prior, graph)
+    with progress_bar("measuring", as_json):
+        found = measure(loaded.channel, graph, known, epsilon=loaded.epsilon)
     data = {"mechanism": loaded.name, "query": loaded.query.text, **found.as_dict()}
 
     general = {True: "yes", False: "no", None: "not defined"}[found.maximally_general]
@@ -145,7 +147,8 @@ def curve(
 
     whole_number(times, "--times")
     loaded = load(mechanism, epsilon, query, neighbours)
-    found = worst_curve(loaded.channel, loaded.query.graph, most=4_000_000)
+    with progress_bar("comparing neighbours", as_json):
+        found = worst_curve(loaded.channel, loaded.query.graph, most=4_000_000)
     rows = [{"epsilon": e, "delta": float(found.delta(e))} for e in found.levels[:60]]
     wanted = 0.0 if delta is None else delta
     data = {
@@ -157,7 +160,8 @@ def curve(
 
     told = {f"ε for δ = {wanted:g}": f"{data['epsilon']:.9g}"}
     if times > 1:
-        all_of_them = optimal_composition([(found, times)]).epsilon(wanted)
+        with progress_bar("composing", as_json):
+            all_of_them = optimal_composition([(found, times)]).epsilon(wanted)
         data["together"] = None if all_of_them is None else float(all_of_them)
         told[f"ε of {times} releases"] = (
             "none is enough" if all_of_them is None else f"{data['together']:.9g}"
@@ -272,8 +276,9 @@ def derive(
     from tightrope.channels.derive import derivable, nearest_remap
 
     channels = [_channel(first, epsilon), _channel(second, from_epsilon or epsilon)]
-    found = derivable(*channels)
-    near = nearest_remap(*channels) if found.exact and not found.derivable else None
+    with progress_bar("deciding", as_json):
+        found = derivable(*channels)
+        near = nearest_remap(*channels) if found.exact and not found.derivable else None
     rounding = near is not None and near.is_rounding
     data: dict[str, Any] = {
         "derivable": found.derivable,
@@ -377,7 +382,8 @@ def generalise(
     if loaded.rounded:
         # Exact splits of rounded weights would separate outputs by their rounding errors.
         channel = tr.Channel(channel.matrix(), inputs=channel.inputs, outputs=channel.outputs)
-    made = make_maximally_general(channel, loaded.query.graph, loaded.epsilon)
+    with progress_bar("splitting outputs", as_json):
+        made = make_maximally_general(channel, loaded.query.graph, loaded.epsilon)
     if out is not None:
         write_channel(made.channel, out)
     steps = [str(step) for step in made.steps]
@@ -478,8 +484,8 @@ def audit(
     from tightrope.certify import read
     from tightrope.publish.auditing import audit as test_draws
 
-    found = test_draws(read(file), draws=draws, timed=timed, false_alarm=false_alarm)
-
+    with progress_bar("drawing", as_json):
+        found = test_draws(read(file), draws=draws, timed=timed, false_alarm=false_alarm)
     worst = min(found.rows, key=lambda row: row.p_value)
     rows = {
         "verdict": "no alarm" if found.passed else "ALARM",
@@ -537,7 +543,8 @@ def verify(
         return
     if signer is not None:
         raise InputError(f"--signer goes with a receipt, and {file} is none")
-    found = tr.verify(file)
+    with progress_bar("verifying", as_json):
+        found = tr.verify(file)
     data = found.as_dict()
     lines = [f"Holds: {line}." for line in found.checked]
     lines += [f"FAILS: {line}." for line in found.reasons]

@@ -41,7 +41,8 @@ def graph(
     from tightrope.graphs.symmetry import graph_facts
 
     asked = tr.query(question, neighbours=neighbours)
-    facts = graph_facts(asked.graph)
+    with progress_bar("looking", as_json):
+        facts = graph_facts(asked.graph)
     if plot is not None:
         from tightrope.report.plots import plot_graph, save_plot
 
@@ -175,7 +176,8 @@ def universal(
 
     asked = tr.query(question, neighbours=neighbours)
     kind = "risk-averse" if risk_averse else "bayesian"
-    found = universality(asked, epsilon, loss, kind=kind)
+    with progress_bar("deciding", as_json):
+        found = universality(asked, epsilon, loss, kind=kind)
     about = {**texts.about_query(asked), "epsilon": epsilon, "loss": loss, "kind": kind}
     told = found.witness.as_dict() if found.witness is not None else {}
     lines = [

@@ -236,7 +236,8 @@ def ask(
     if dry_run:
         show(as_json, made.as_dict(), lambda console: _draw_plan(console, made))
         return
-    answers = ask_all(made, key=key)
+    with progress_bar("reading the table", as_json):
+        answers = ask_all(made, key=key)
     data_of = {"answers": [one.as_dict() for one in answers]} if file else answers[0].as_dict()
     show(as_json, data_of, lambda console: _draw_answers(console, answers))
     receipts = [release.receipt for one in answers for release in one.releases]

@@ -451,6 +451,11 @@ class Account:
         """What counts against δ: it adds up."""
         return self.whole_delta + sum((one.delta for one in self.series.values()), Fraction(0))
 
+    def __str__(self) -> str:
+        told = f"{shown(self.spent)} of {shown(self.budget)} spent, {shown(self.remaining)} left"
+        slack = f"; δ: {float(self.spent_delta):g} of {float(self.delta):g}" if self.delta else ""
+        return told + slack
+
     def check(self, before: Account) -> Account:
         """Return the account, if it is not overspent; ``before`` says what is new."""
         if self.spent > self.budget:

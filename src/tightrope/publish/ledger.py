@@ -404,11 +404,7 @@ class Ledger:
         return f"Ledger({self.store.name!r})"
 
     def _repr_html_(self) -> str:
-        rows = [
-            (name, f"{a.spent} of {a.budget} spent", f"{a.remaining} left")
-            for name, a in self.accounts().items()
-        ]
-        return html_table(rows, caption="ledger of spent budget")
+        return html_table(self.accounts().items(), caption="ledger of spent budget")
 
 
 def _budget(

@@ -19,6 +19,7 @@ from tightrope.leakage.measures import analyse
 from tightrope.optimize import Design
 from tightrope.optimize.certificate import StretchedCertificate, UnboundedCertificate
 from tightrope.report.plots import plot_channel, plot_graph
+from tightrope.report.texts import design_rows
 from tightrope.texts import html_table
 
 if TYPE_CHECKING:
@@ -141,22 +142,14 @@ def _noise(noise: UnboundedNoise, most: int = 8) -> str:
 
 def _consumer(design: Design) -> str:
     consumer = design.consumer
-    if not consumer.risk_averse:
-        likely = consumer.prior.maximum
-        knows = f"a prior over the {design.nodes} answers; the likeliest has {likely:.4g}"
-        lost = "expected loss"
-    else:
+    if consumer.risk_averse:
         possible = design.nodes if consumer.all_answers else len(consumer.support)
         knows = f"{possible} of {design.nodes} answers that are possible"
-        lost = "worst loss"
-    rows = [
-        ("the consumer knows", knows),
-        ("counts as loss", consumer.loss.name),
-        (lost, _number(design.expected_loss)),
-    ]
-    if consumer.loss.is_binary:
-        rows.append(("right answer", f"in {100 * design.utility:.4g} % of cases"))
-    return f"<h2>What the consumer gets</h2>{html_table(rows)}"
+    else:
+        likely = consumer.prior.maximum
+        knows = f"a prior over the {design.nodes} answers; the likeliest has {likely:.4g}"
+    told = {"the consumer knows": knows, "counts as loss": consumer.loss.name}
+    return f"<h2>What the consumer gets</h2>{html_table((told | design_rows(design)).items())}"
 
 
 def _comparison(design: Design) -> str:
@@ -189,13 +182,7 @@ def _leakage(design: Design) -> str:
 
 
 def _proofs(design: Design) -> str:
-    gap = f"{design.gap:.2g}" if design.gap > 0 else "0"
-    rows = [
-        ("route (how it was found)", f"{design.route}: {design.reason}"),
-        ("loss", _number(design.expected_loss)),
-        ("bound", f"{_number(design.bound)} (relative gap {gap})"),
-        ("proved", design.claim),
-    ]
+    rows = [("proved", design.claim)]
     certificate = design.certificate
     if certificate is not None and not isinstance(
         certificate, StretchedCertificate | UnboundedCertificate

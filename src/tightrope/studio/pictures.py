@@ -175,11 +175,8 @@ def _lines(
     opacity: float,
 ) -> dict[str, Any]:
     """One trace of all edges, with a gap after each."""
-    xs: list[float | None] = []
-    ys: list[float | None] = []
-    for line in drawing.lines(edges, steps=17).tolist():
-        xs += [*(x for x, _ in line), None]
-        ys += [*(y for _, y in line), None]
+    lines = drawing.lines(edges, steps=17)
+    xs, ys = ([at for line in lines[:, :, k].tolist() for at in (*line, None)] for k in (0, 1))
     look = {"color": colour, "width": width}
     return {"type": "scatter", "mode": "lines", "x": xs, "y": ys, "line": look,
             "opacity": opacity, "hoverinfo": "skip"}  # fmt: skip
