@@ -204,7 +204,6 @@ def test_reducing_changes_neither_the_level_nor_the_maxima(
     assert reduced(made.channel).groups == tuple((k,) for k in range(made.channel.shape[1]))
     floats = reduced(Channel(channel.matrix()))
     assert set(floats.groups) == set(made.groups)
-    assert floats.dropped == made.dropped
 
 
 # -- structured kinds ---------------------------------------------------------------------

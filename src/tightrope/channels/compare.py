@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tightrope.channels.base import LIMITS, Channel, IntegerChannel
 from tightrope.channels.structured import GeometricChannel
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import TooLarge
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,9 @@ def equal(first: Channel, second: Channel, *, tolerance: float | None = None) ->
     return Comparison(worst <= allowed, worst, place, allowed, False)
 
 
+Groups = tuple[tuple[int, ...], ...]
+
+
 @dataclass(frozen=True)
 class Reduction:
     """A channel without zero columns in which no two columns are proportional.
@@ -95,13 +98,8 @@ class Reduction:
     channel
         The reduced channel. A merged column has the label of the first of its group.
     groups
-        For each column of it the original columns that were added up.
-    dropped
-        The original columns that were zero.
-    exact
-        Whether proportions were decided in integers.
-    tolerance
-        How far two scaled columns may differ and count as proportional; 0 when exact.
+        For each column of it the original columns that were added up; a column of zeros is in
+        none of them.
 
     Examples
     --------
@@ -110,10 +108,7 @@ class Reduction:
     """
 
     channel: Channel
-    groups: tuple[tuple[int, ...], ...]
-    dropped: tuple[int, ...]
-    exact: bool
-    tolerance: float
+    groups: Groups
 
 
 def reduced(channel: Channel, *, tolerance: float = 1e-10) -> Reduction:
@@ -132,42 +127,31 @@ def reduced(channel: Channel, *, tolerance: float = 1e-10) -> Reduction:
     Examples
     --------
     >>> small = reduced(IntegerChannel([[2, 1, 0, 3], [4, 2, 0, 0]]))
-    >>> small.channel.weights.tolist(), small.groups, small.dropped
-    ([[3, 3], [6, 0]], ((0, 1), (3,)), (2,))
+    >>> small.channel.weights.tolist(), small.groups
+    ([[3, 3], [6, 0]], ((0, 1), (3,)))
     """
-    if not 0 <= tolerance < 1:
-        raise InputError(f"the tolerance must be in [0, 1), got {tolerance}")
-    labels: dict[str, Any] = {"inputs": channel.inputs}
+    kind: type[Channel] = Channel
     if isinstance(channel, IntegerChannel):
-        groups, dropped = _exact_groups(channel.weights)
-        source: NDArray[Any] = channel.weights
+        kind, source = IntegerChannel, channel.weights
+        groups = _exact_groups(source)
     else:
         source = channel.matrix()
-        groups, dropped = _float_groups(source, tolerance)
+        groups = _float_groups(source, tolerance)
     summed = np.stack([source[:, list(group)].sum(axis=1) for group in groups], axis=1)
-    labels["outputs"] = [channel.output_label(group[0]) for group in groups]
-    if isinstance(channel, IntegerChannel):
-        small: Channel = IntegerChannel(summed, channel.total, **labels)
-        return Reduction(small, groups, dropped, True, 0.0)
-    return Reduction(Channel(summed, **labels), groups, dropped, False, tolerance)
+    labels = [channel.output_label(group[0]) for group in groups]
+    return Reduction(kind(summed, inputs=channel.inputs, outputs=labels), groups)
 
 
-Groups = tuple[tuple[int, ...], ...]
-
-
-def _exact_groups(weights: NDArray[Any]) -> tuple[Groups, tuple[int, ...]]:
+def _exact_groups(weights: NDArray[Any]) -> Groups:
     members: dict[tuple[int, ...], list[int]] = {}
-    dropped = []
     for o, column in enumerate(weights.T.tolist()):
         shared = math.gcd(*column)
-        if shared == 0:
-            dropped.append(o)
-        else:
+        if shared:
             members.setdefault(tuple(w // shared for w in column), []).append(o)
-    return tuple(map(tuple, members.values())), tuple(dropped)
+    return tuple(map(tuple, members.values()))
 
 
-def _float_groups(matrix: NDArray[np.float64], tolerance: float) -> tuple[Groups, tuple[int, ...]]:
+def _float_groups(matrix: NDArray[np.float64], tolerance: float) -> Groups:
     tops = matrix.max(axis=0)
     live = np.flatnonzero(tops > 0)
     scaled = (matrix[:, live] / tops[live]).T
@@ -186,8 +170,7 @@ def _float_groups(matrix: NDArray[np.float64], tolerance: float) -> tuple[Groups
         else:
             leaders.append(k)
             members[k] = [k]
-    groups = sorted(tuple(sorted(int(live[k]) for k in group)) for group in members.values())
-    return tuple(groups), tuple(map(int, np.flatnonzero(tops == 0)))
+    return tuple(sorted(tuple(sorted(live[group].tolist())) for group in members.values()))
 
 
 def dobrushin(channel: Channel, *, limit: int = 4_000_000_000) -> float:

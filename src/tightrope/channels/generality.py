@@ -388,9 +388,9 @@ def make_maximally_general(
     check = is_private(channel, graph, level)
     if not check:
         raise InputError(f"only a private mechanism can be made maximally general: {check}")
-    splitter = _Splitter(_Constraints(channel, graph, level), most_splits)
-    exact = splitter.constraints.exact
-    found = [splitter.finish(o) for o in range(channel.shape[1])]
+    constraints, steps = _Constraints(channel, graph, level), list[Split]()
+    exact = constraints.exact
+    found = [_connected(constraints, o, steps, most_splits) for o in range(channel.shape[1])]
     sources = [o for o, columns in enumerate(found) for _ in columns]
     labels = [
         (channel.output_label(o), k) for o, some in enumerate(found) for k in range(len(some))
@@ -407,56 +407,43 @@ def make_maximally_general(
     general = maximally_general(made, graph, level, tolerance=loose)
     if not is_private(made, graph, level) or not general:
         raise CheckFailed("the mechanism made is not maximally general: please report this")
-    return Generalised(made, remap, tuple(splitter.steps), exact)
+    return Generalised(made, remap, tuple(steps), exact)
 
 
-class _Splitter:
-    """Splits the columns of one channel, and remembers how."""
-
-    def __init__(self, constraints: _Constraints, most: int) -> None:
-        self.constraints, self.most = constraints, most
-        self.steps: list[Split] = []
-
-    def finish(self, output: int) -> list[NDArray[Any]]:
-        """Return connected columns that add up to an output, proportional ones joined."""
-        waiting, done = [self.constraints.column(output)], []
-        if not waiting[0].any():
-            return waiting
-        while waiting:
-            column = waiting.pop()
-            parts = self.constraints.column_graph(column).parts
-            if not parts.any():
-                done.append(column)
-                continue
-            if len(self.steps) == self.most:
-                raise TooLarge(
-                    f"this mechanism needs more than {self.most} splits: design one in rays "
-                    "instead, which is maximally general from the start"
-                )
-            waiting += self._split(output, column, parts == np.bincount(parts).argmin())
-        return self._joined(done)
-
-    def _split(
-        self, output: int, column: NDArray[Any], inside: NDArray[np.bool_]
-    ) -> list[NDArray[Any]]:
-        sides = inside[self.constraints.edges]
-        crossing = sides[:, 0] != sides[:, 1]
-        room, sides = self.constraints.room(column)[crossing], sides[crossing]
-        up, down = room[sides].min(), room[~sides].min()
-        a, b = (down - 1) / (up * down - 1), (up - 1) / (up * down - 1)
-        made = [column * a * np.where(inside, up, 1), column * b * np.where(inside, 1, down)]
-        first, second = (tuple(new.tolist()) for new in made)
-        part = tuple(np.flatnonzero(inside).tolist())
-        step = Split(output, tuple(column.tolist()), part, up, down, (a, b), (first, second))
-        self.steps.append(step)
-        return made
-
-    def _joined(self, columns: list[NDArray[Any]]) -> list[NDArray[Any]]:
-        groups: dict[tuple[Number, ...], NDArray[Any]] = {}
-        for column in columns:
+def _connected(
+    constraints: _Constraints, output: int, steps: list[Split], most: int
+) -> list[NDArray[Any]]:
+    """Return connected columns that add up to an output, proportional ones joined."""
+    waiting = [constraints.column(output)]
+    done: dict[tuple[Number, ...], NDArray[Any]] = {}
+    if not waiting[0].any():
+        return waiting
+    while waiting:
+        column = waiting.pop()
+        parts = constraints.column_graph(column).parts
+        if not parts.any():
             shape = column / column.max()
-            if not self.constraints.exact:
-                shape = np.log(shape).round(6)
-            key = tuple(shape.tolist())
-            groups[key] = groups[key] + column if key in groups else column
-        return list(groups.values())
+            key = tuple((shape if constraints.exact else np.log(shape).round(6)).tolist())
+            done[key] = done[key] + column if key in done else column
+            continue
+        if len(steps) == most:
+            raise TooLarge(
+                f"this mechanism needs more than {most} splits: design one in rays "
+                "instead, which is maximally general from the start"
+            )
+        steps.append(_split(constraints, output, column, parts == np.bincount(parts).argmin()))
+        waiting += [np.array(new, column.dtype) for new in steps[-1].columns]
+    return list(done.values())
+
+
+def _split(
+    constraints: _Constraints, output: int, column: NDArray[Any], inside: NDArray[np.bool_]
+) -> Split:
+    sides = inside[constraints.edges]
+    crossing = sides[:, 0] != sides[:, 1]
+    room, sides = constraints.room(column)[crossing], sides[crossing]
+    up, down = room[sides].min(), room[~sides].min()
+    a, b = (down - 1) / (up * down - 1), (up - 1) / (up * down - 1)
+    first, second = column * a * np.where(inside, up, 1), column * b * np.where(inside, 1, down)
+    part, made = np.flatnonzero(inside), (tuple(first.tolist()), tuple(second.tolist()))
+    return Split(output, tuple(column.tolist()), tuple(part.tolist()), up, down, (a, b), made)
