@@ -692,8 +692,7 @@ class Graph:
     def spheres(self) -> list[int]:
         """Return how many answers lie at distance 0, 1, 2, … from any, where all look alike."""
         if self.form == "ring":
-            half = [2] * ((self.nodes - 1) // 2)
-            return [1, *half] if self.nodes % 2 else [1, *half, 1]
+            return np.bincount(self.distances_from(0)).tolist()  # type: ignore[no-any-return]
         found = [1]
         for size, _ in self.sides:  # one more coordinate: the same, or one of size - 1 others
             more = [0, *(count * (size - 1) for count in found)]
@@ -919,11 +918,9 @@ def question_graph(question: str, relation: str) -> Graph:
             need(k < 1 << 20, large)
             edges = [(0, i) for i in range(1, k + 1)]
         case "tree", [b, height]:
-            nodes = row = 1
-            for _ in range(height):
-                row *= b
-                nodes += row
-                need(nodes <= 1 << 20, large)
+            need(height < 20 or b == 1, large)
+            nodes = sum(b**row for row in range(height + 1))
+            need(nodes <= 1 << 20, large)
             edges = [((i - 1) // b, i) for i in range(1, nodes)]
         case "histogram", [people, classes]:
             return histogram_graph(people, classes, change, absent)
@@ -1113,7 +1110,7 @@ def far_sums(levels: Sequence[int], step: int, z: Array, shift: Array, power: in
     need_work("the loss of all rows", n, 0, 700 * n)
     z = z.astype(object)
     reach = min(n, step * (len(levels) - 1) + 1)
-    node, many = np.arange(n).astype(object), np.zeros(n, np.int64).astype(object)
+    node, many = np.arange(n).astype(object), np.full(n, 0, object)
     np.add.at(many, np.arange(n) + shift, z)
     sums = [np.cumsum(many * node**p) for p in range(power + 1)]
     if power == 1:
@@ -1548,7 +1545,7 @@ class Consumer:
         """The prior in units of its total, as Python integers."""
         need_work("the prior", 0, 0, 80 * self.n)
         if self.uniform:
-            return np.ones(self.n, np.int64).astype(object)
+            return np.full(self.n, 1, object)
         return window_prior(self.file, self.answers)[0]
 
     @cached_property
@@ -1594,9 +1591,7 @@ class Consumer:
             gaps = abs(np.arange(self.n) - guess) ** self.power  # of less than 2^62
             return np.asarray(gaps.astype(object) * self.factor)
         if self.binary:
-            column = np.ones(self.n, np.int64).astype(object)
-            column[guess] = 0
-            return column
+            return np.asarray((np.arange(self.n) != guess) * 1, dtype=object)
         if self.kind == "distance":
             return self.graph.distances_from(guess).astype(object)
         numbers = self.graph.coordinates[0]
@@ -1788,7 +1783,7 @@ class LimitedCosts(Consumer):
         self.choices = self.file.whole("choices").astype(object).reshape(self.guesses, -1)
         for k in np.flatnonzero(self.choices.sum(axis=1) != share)[:1].tolist():
             need(False, f"certificate: the choices at guess {k} do not sum to their weight")
-        self.prior = np.ones(self.n, np.int64).astype(object)
+        self.prior = np.full(self.n, 1, object)
         self.unit = self.consumer.scale * self.parts << self.bits
         return Fraction(weight, one) * Fraction(self.limit["most"])
 
@@ -1900,13 +1895,8 @@ def _stair_debts(consumer: Consumer, prices: Array, digits: int = 48) -> Debts:
                 yield guess, out, -(left[out] // consumer.scale)
         weights = np.array(rows)
         shift = max(0, (int(abs(weights).max()) * added).bit_length() - 61)
-        short = unpaid(
-            (weights >> shift).astype(np.int64),
-            low[k] - some.start,
-            high[k] - some.start,
-            width,
-            alpha,
-        )
+        core = low[k] - some.start, high[k] - some.start
+        short = unpaid((weights >> shift).astype(np.int64), *core, width, alpha)
         for row in np.flatnonzero(short.any(axis=1)).tolist():
             places = np.flatnonzero(short[row])
             debt = short[row, places].astype(object) << shift

@@ -437,8 +437,7 @@ def stretched(
     most = int(judge.distances(loss, np.array([given.layers * width], object))[0])
     most += int(abs(floats).max()) + 2
     # What the judge adds up has 61 bits: see its ``_end_debts``.
-    grown = min(given.layers, int(1 / (1 - alpha)) + 2)
-    added = max((2 * width + 2) * grown, int((cores[:, 1] - cores[:, 0]).max()) + 1)
+    added = judge.added_up(width, given.layers, int(alpha * 2**62), cores[:, 1] - cores[:, 0])
     bits = min(60, 61 - (most * added).bit_length())
     # Payments are rounded down in every layer: a few units less save most of the turns to come.
     spare = 16 + int(16 / (1 - alpha))
@@ -479,14 +478,6 @@ def limit_fields(given: Limited) -> tuple[dict[str, Any], int | None, Sections]:
     choices[np.arange(len(choices)), choices.argmax(axis=1)] += share - choices.sum(axis=1)
     sections["choices"] = narrow(choices.ravel())
     return fields, weight, sections
-
-
-def stated_limit(given: Limited, consumer: judge.Consumer, loss: Fraction) -> judge.LimitedCosts:
-    """Return the costs with the limit counted in, and what the weights have of it stated."""
-    costs = judge.LimitedCosts(consumer)
-    has = costs.vulnerability if given.limited == "vulnerability" else loss
-    costs.limit |= {"vulnerability": costs.vulnerability, "most": max(given.most, has)}
-    return costs
 
 
 #: From this number of answers on, a mechanism with a rule is stored as a rule.
@@ -583,7 +574,9 @@ def certify(
         large = str(refused).startswith("too large")
         raise (TooLarge if large else CheckFailed)(str(refused)) from None
     nodes = 1 if graph is None else graph.nodes
-    return checked(Mechanism(encode(draft.header, draft.sections, nodes), moved=moved))
+    made = checked(Mechanism(encode(draft.header, draft.sections, nodes)))
+    made.moved = moved
+    return made
 
 
 @dataclass(frozen=True)
@@ -696,8 +689,11 @@ class Draft:
                     raise
         header["expected_loss"], counted = str(loss), Fraction(0)
         if limit is not None:
-            costs = limited = stated_limit(limit, read, loss)
-            header["limit"] |= {k: str(limited.limit[k]) for k in ("most", "vulnerability")}
+            costs = limited = judge.LimitedCosts(read)
+            gained = limited.vulnerability
+            most = max(limit.most, gained if limit.limited == "vulnerability" else loss)
+            limited.limit |= {"vulnerability": gained, "most": most}
+            header["limit"] |= {"vulnerability": str(gained), "most": str(most)}
             counted = Fraction(0) if proof is None else limited.weigh()
         if proof is not None:
             header["bound"] = str(settled(costs, sections) - counted)

@@ -156,9 +156,10 @@ class MechanismFile:
             self.neighbours, self.total = str(header["neighbours"]), 1 << self.bits
             self._read(header)
             self.epsilon = Epsilon(header["epsilon"]["multiple"], header["epsilon"]["base"])
-        except judge.Refused as refused:
+        except (judge.Refused, OSError) as wrong:
             name = "the mechanism" if isinstance(source, bytes) else str(source)
-            raise InputError(f"{name}: {refused}") from None
+            said = wrong.strerror if isinstance(wrong, OSError) else wrong
+            raise InputError(f"{name}: {said}") from None
         self.ratio: Fraction = header["ratios"][0]
         self.delta: Fraction = header["delta"] or Fraction(0)
 
@@ -218,13 +219,8 @@ class Mechanism(MechanismFile):
 
     noise: judge.LatticeWeights | None = None
     window: range | None = None
+    moved: float | None = None
     _start = 0
-
-    def __init__(
-        self, source: str | os.PathLike[str] | bytes, *, moved: float | None = None
-    ) -> None:
-        self.moved = moved
-        super().__init__(source)
 
     def _read(self, header: dict[str, Any]) -> None:
         whole = "this mechanism answers from the scores of a whole table: it has no rows"
@@ -436,10 +432,7 @@ def read(path: str | os.PathLike[str]) -> Mechanism:
     ...
     tightrope.errors.InputError: no-such-file.tightrope: No such file or directory
     """
-    try:
-        return Mechanism(Path(path))
-    except OSError as problem:
-        raise InputError(f"{path}: {problem.strerror}") from None
+    return Mechanism(Path(path))
 
 
 def write(mechanism: MechanismFile, path: str | os.PathLike[str]) -> Path:

@@ -186,8 +186,6 @@ def opened(source: str | os.PathLike[str] | bytes) -> AnyMechanism:
     """Open a mechanism of either kind."""
     try:
         kind = judge.File(source).header["weights"]["kind"]
-    except judge.Refused:
+    except (judge.Refused, OSError):
         kind = ""  # said by whoever reads it in full
-    except OSError as problem:
-        raise InputError(f"{source!s}: {problem.strerror}") from None
     return ScoreMechanism(source) if kind == "scores" else Mechanism(source)

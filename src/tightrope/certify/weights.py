@@ -136,8 +136,8 @@ def round_channel(
     least = min(float(1 - 1 / ratio) for ratio in ratios)
     constant = int(min(2**11 / max(least, 1e-9), 1e-11 * total / len(kept))) + 1
     reserve = 0
-    weights = _floor(wanted, total, constant)
     for attempt in range(8):
+        weights = np.floor(wanted * float(total - reserve)).astype(np.int64) + constant
         _close(weights, graph, ratios)
         sums = weights.sum(axis=1, dtype=object)
         spread = int(sums.max() - sums.min())
@@ -149,7 +149,6 @@ def round_channel(
         reserve += int(2 * (spread + noise) / max(least, 1e-12)) + max(0, int(sums.max()) - total)
         if reserve > 4 * MOVED_LIMIT * total:
             break
-        weights = _floor(wanted, total - max(reserve, 1), constant)
     rest = total - weights.sum(axis=1, dtype=object)
     at = int(wanted.sum(axis=0).argmax())
     weights[:, at] += np.where(rest > 0, rest, 0).astype(np.int64)
@@ -169,10 +168,6 @@ def as_they_are(channel: Channel) -> WholeWeights:
         raise InputError("with δ the weights are taken as they are: integers with rows of sum 2^b")
     kept = np.flatnonzero((channel.weights > 0).any(axis=0))
     return _listed(channel.weights[:, kept], channel.total.bit_length() - 1, kept, 0.0)
-
-
-def _floor(wanted: NDArray[np.float64], total: int, constant: int) -> NDArray[np.int64]:
-    return np.floor(wanted * float(total)).astype(np.int64) + constant
 
 
 def _times(w: NDArray[np.int64], p: Any, q: Any) -> NDArray[np.int64]:
