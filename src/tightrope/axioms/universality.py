@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from math import comb
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,12 +140,7 @@ def universality(
     """
     if kind not in ("bayesian", "risk-averse"):
         raise InputError(f"consumers are 'bayesian' or 'risk-averse', got {kind!r}")
-    asked = query(question) if isinstance(question, str) else question
-    graph = asked.graph if isinstance(asked, Query) else asked
-    level = Epsilon.of(epsilon)
-    everything = loss == "monotone" if isinstance(loss, str) else False
-    given = read_loss("binary" if everything else loss, graph)
-    case = _Case(graph, level, given, kind, everything, asked)
+    case = _Case(query(question) if isinstance(question, str) else question, epsilon, loss, kind)
     for rule in (case.path, case.cycle, case.tree):
         found = rule()
         if found is not None:
@@ -155,18 +150,13 @@ def universality(
 
 
 class _Case:
-    def __init__(
-        self,
-        graph: AnswerGraph,
-        level: Epsilon,
-        loss: Loss,
-        kind: str,
-        everything: bool,
-        asked: Query | AnswerGraph,
-    ) -> None:
-        self.graph, self.level, self.loss, self.kind = graph, level, loss, kind
-        self.everything = everything
+    def __init__(self, asked: Query | AnswerGraph, epsilon: Level, loss: Any, kind: str) -> None:
+        self.graph = graph = asked.graph if isinstance(asked, Query) else asked
         self.text = asked.text if isinstance(asked, Query) else graph.name
+        self.level = level = Epsilon.of(epsilon)
+        self.everything = isinstance(loss, str) and loss == "monotone"
+        self.loss = read_loss("binary" if self.everything else loss, graph)
+        self.kind = kind
         # Edges of one length other than 1 are edges of length 1 at another level.
         lengths = np.unique(graph.edge_lengths()) if graph.has_lengths else np.ones(1)
         self.one_length = len(lengths) == 1
@@ -227,8 +217,8 @@ class _Case:
         margin: float | None = None
         where, most = "tight constraints exist", max(1, self.graph.max_degree - 1)
         if self.one_length:
-            side = side_of(self.edge_level, most)
-            exists, margin, where = side.sign >= 0, side.margin, f"e^ε against Δ - 1 = {most}"
+            margin = margin_above(self.edge_level, most)
+            exists, where = margin >= 0, f"e^ε against Δ - 1 = {most}"
         else:
             exists = bool(Phi(self.graph, self.level).solve_ones().positive)
         if exists and not self.everything:
@@ -278,24 +268,24 @@ class _Case:
             ExplicitGraph(self.graph.edge_array(), size=self.graph.size), self.edge_level.alpha
         )
         priors = self._candidates(how)
-        found = together(rays, list(self._proof(priors).consumers()))
+
+        def served(some: list[int]) -> Together:
+            return together(rays, list(self._proof([priors[k] for k in some]).consumers()))
+
+        found = served(list(range(len(priors))))
         if found.regret <= how.margin:
             return None
         # Consumers with a positive multiplier suffice; then drop one after the other if possible.
         chosen = list(found.active)
         for c in found.active:
             fewer = [k for k in chosen if k != c]
-            if len(fewer) < 2:
-                break
-            some = together(rays, list(self._proof([priors[k] for k in fewer]).consumers()))
-            if some.regret > how.margin:
+            if len(fewer) > 1 and served(fewer).regret > how.margin:
                 chosen = fewer
-        last = self._proof([priors[k] for k in chosen])
-        final = together(rays, list(last.consumers()))
+        final = served(chosen)
         if final.regret <= how.margin:
             return None
         proof = replace(
-            last,
+            self._proof([priors[k] for k in chosen]),
             optimal_losses=final.own,
             together=-(sum(final.own) + final.regret),
             apart=-sum(final.own),
@@ -338,38 +328,18 @@ class _Case:
         )
 
 
-class Side(NamedTuple):
-    r"""On which side of a threshold :math:`e^ε` lies, and how far in ε.
-
-    Attributes
-    ----------
-    sign
-        1 above, 0 at, -1 below the threshold.
-    margin
-        ε less the logarithm of the threshold.
-
-    Examples
-    --------
-    >>> Side(1, 0.5).sign
-    1
-    """
-
-    sign: int
-    margin: float
-
-
-def side_of(epsilon: Epsilon, threshold: Fraction | int) -> Side:
-    r"""Decide whether :math:`e^ε` is above, at or below a rational threshold ≥ 1.
+def margin_above(epsilon: Epsilon, threshold: Fraction | int) -> float:
+    r"""Return :math:`ε - \ln t` for a rational threshold t ≥ 1, with the right sign.
 
     For a rational ε > 0, :math:`e^ε` is never rational, so it cannot be at the threshold; for
     :math:`ε = m \ln b` the exact power decides. Else ball arithmetic in 400 bits.
 
     Examples
     --------
-    >>> side_of(Epsilon.of("ln(2)"), 2), side_of(Epsilon.of("2*ln(3)"), 9).sign
-    (Side(sign=0, margin=0.0), 0)
-    >>> side_of(Epsilon.of("0.6931471805599453"), 2).sign
-    -1
+    >>> margin_above(Epsilon.of("ln(2)"), 2), margin_above(Epsilon.of("2*ln(3)"), 9)
+    (0.0, 0.0)
+    >>> margin_above(Epsilon.of("0.6931471805599453"), 2) < 0
+    True
     """
     from flint import arb, ctx, fmpq
 
@@ -377,11 +347,10 @@ def side_of(epsilon: Epsilon, threshold: Fraction | int) -> Side:
         return arb(fmpq(value.numerator, value.denominator))
 
     if epsilon.exact and epsilon.ratio == threshold:
-        return Side(0, 0.0)
+        return 0.0
     with ctx.workprec(400):
         unit = 1 if epsilon.base is None else number(epsilon.base).log()
-        margin = number(epsilon.multiple) * unit - number(threshold).log()
-        return Side(1 if margin > 0 else -1, float(margin))
+        return float(number(epsilon.multiple) * unit - number(threshold).log())
 
 
 # -- proofs that there is none ------------------------------------------------------------

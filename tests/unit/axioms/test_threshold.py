@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from tightrope.axioms.universality import side_of
+from tightrope.axioms.universality import margin_above
 from tightrope.epsilon import Epsilon
 
 
@@ -25,11 +25,10 @@ from tightrope.epsilon import Epsilon
     ],
 )
 def test_sides(text, wall, sign):
-    side = side_of(Epsilon.of(text), wall)
-    assert side.sign == sign
-    assert (side.margin > 0) - (side.margin < 0) == sign
+    margin = margin_above(Epsilon.of(text), wall)
+    assert (margin > 0) - (margin < 0) == sign
 
 
 def test_margin():
-    assert side_of(Epsilon.of(1), 2).margin == pytest.approx(1 - math.log(2), abs=1e-15)
-    assert side_of(Epsilon.of(1), Fraction(1)).margin == 1
+    assert margin_above(Epsilon.of(1), 2) == pytest.approx(1 - math.log(2), abs=1e-15)
+    assert margin_above(Epsilon.of(1), Fraction(1)) == 1
