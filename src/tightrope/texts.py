@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import numbers
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from html import escape
 
 from tightrope.errors import InputError, TextError
@@ -24,6 +26,42 @@ from tightrope.errors import InputError, TextError
 DECIMAL = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 #: A decimal or a fraction of two: ``1/3``.
 NUMBER = re.compile(rf"[+-]?{DECIMAL}(?:\s*/\s*{DECIMAL})?")
+#: Longest text that is read as one number or one answer.
+LONGEST_TOKEN = 400
+
+
+def read_exact(text: str) -> Fraction:
+    """Return the rational number that a text stands for.
+
+    >>> read_exact(".3"), read_exact("1/3"), read_exact("1e-2")
+    (Fraction(3, 10), Fraction(1, 3), Fraction(1, 100))
+    """
+    plain = text.strip()
+    if len(plain) > LONGEST_TOKEN or not NUMBER.fullmatch(plain):
+        raise InputError(f"expected a number such as 0.3 or 1/3, got {text[:40]!r}")
+    above, _, below = plain.partition("/")
+    divisor = Fraction(below.strip() or 1)
+    if divisor == 0:
+        raise InputError(f"a number must not divide by zero, got {text[:40]!r}")
+    return Fraction(above.strip()) / divisor
+
+
+def to_exact(value: object) -> Fraction:
+    """Return a number exactly; a float is the decimal that prints as it, a text is read.
+
+    >>> to_exact(0.1), to_exact("0.1"), to_exact(Fraction(1, 3))
+    (Fraction(1, 10), Fraction(1, 10), Fraction(1, 3))
+    """
+    if type(value) is Fraction:
+        return value
+    if isinstance(value, str):
+        return read_exact(value)
+    if isinstance(value, numbers.Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    try:
+        return Fraction(repr(float(value)))  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"expected a finite number, got {str(value)[:40]!r}") from None
 
 
 @dataclass(frozen=True)

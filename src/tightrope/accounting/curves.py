@@ -34,8 +34,9 @@ from itertools import pairwise
 from tightrope.channels import Channel, IntegerChannel
 from tightrope.channels.privacy import check_sizes, log_ratio
 from tightrope.epsilon import Epsilon, Level
-from tightrope.errors import InputError, TooLarge, whole_number
+from tightrope.errors import InputError, TooLarge, blamed, whole_number
 from tightrope.graphs import AnswerGraph
+from tightrope.texts import to_exact
 
 #: A point of a curve over a common total: weight of a false alarm, weight of a miss.
 Point = tuple[int, int]
@@ -250,10 +251,8 @@ def delta_of(value: float | Fraction | str) -> Fraction:
     >>> delta_of(1e-6)
     Fraction(1, 1000000)
     """
-    try:
-        found = Fraction(value if isinstance(value, str | Fraction) else repr(value))
-    except (ValueError, ZeroDivisionError):
-        found = Fraction(-1)
+    with blamed("δ"):
+        found = to_exact(value)
     if not 0 <= found < 1:
         raise InputError(f"δ must be a number from 0 to below 1, such as 1e-6, got {value!r:.60}")
     return found

@@ -32,6 +32,7 @@ from tightrope.channels.privacy import check_sizes
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
+from tightrope.texts import to_exact
 
 #: How far above M(a) a probability in floats may lie, and M itself from a concave function.
 GENERIC_TOLERANCE = 1e-9
@@ -113,7 +114,7 @@ class PrivacyBound:
         >>> bound.exact(Fraction(1, 4)), bound(0.0)
         (Fraction(3, 5), 0.1)
         """
-        level, spared = Epsilon.of(epsilon), _fraction(delta, "δ")
+        level, spared = Epsilon.of(epsilon), to_exact(delta)
         if not 0 <= spared <= 1:
             raise InputError(f"δ must be in [0, 1], got {delta}")
         ratio, tail = level.ratio, f", {float(spared):g}" if spared else ""
@@ -142,7 +143,7 @@ class PrivacyBound:
         ...
         tightrope.errors.InputError: a bound must be concave, but its slope grows at a = 1/2
         """
-        given = tuple((_fraction(a, "a"), _fraction(b, "M(a)")) for a, b in points)
+        given = tuple((to_exact(a), to_exact(b)) for a, b in points)
         places = [a for a, _ in given]
         if len(places) < 2 or places[0] != 0 or places[-1] != 1 or given[-1][1] != 1:
             raise InputError("a table must go from a = 0 to a = 1 with M(1) = 1")
@@ -176,13 +177,6 @@ class PrivacyBound:
 
     def __repr__(self) -> str:
         return f"<PrivacyBound {self.name}>"
-
-
-def _fraction(value: Any, what: str) -> Fraction:
-    try:
-        return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
-    except (TypeError, ValueError, ZeroDivisionError):
-        raise InputError(f"{what} must be a number, got {value!r}") from None
 
 
 Rule = PrivacyBound | Callable[[int, int], PrivacyBound]

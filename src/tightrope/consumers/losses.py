@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels.base import LIMITS, check_labels
-from tightrope.consumers.numerals import to_exact, to_float
+from tightrope.consumers.numerals import to_float
 from tightrope.errors import InputError, TooLarge, blamed
 from tightrope.files import is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph, Clique, path_order
 from tightrope.kinds import LOSSES, forms
-from tightrope.texts import read_call
+from tightrope.texts import read_call, to_exact
 
 Triple = tuple[int, int, int]
 

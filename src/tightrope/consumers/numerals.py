@@ -1,7 +1,6 @@
 """Numbers and answers as people write them: ``.3``, ``1/3``, ``1e-4``; ``7``, ``(2, 0)``, ``Oslo``.
 
-A float stands for the decimal that prints as it, as everywhere in the package: ``0.1`` is
-exactly 1/10. Only what is needed exactly is turned into fractions.
+Only what is needed exactly is turned into fractions (:func:`tightrope.texts.to_exact`).
 """
 
 from __future__ import annotations
@@ -14,41 +13,7 @@ from fractions import Fraction
 
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
-from tightrope.texts import NUMBER
-
-#: Longest text that is read as one number or one answer.
-LONGEST_TOKEN = 400
-
-
-def read_exact(text: str) -> Fraction:
-    """Return the rational number that a text stands for.
-
-    >>> read_exact(".3"), read_exact("1/3"), read_exact("1e-2")
-    (Fraction(3, 10), Fraction(1, 3), Fraction(1, 100))
-    """
-    plain = text.strip()
-    if len(plain) > LONGEST_TOKEN or not NUMBER.fullmatch(plain):
-        raise InputError(f"expected a number such as 0.3 or 1/3, got {text[:40]!r}")
-    above, _, below = plain.partition("/")
-    divisor = Fraction(below.strip() or 1)
-    if divisor == 0:
-        raise InputError(f"a number must not divide by zero, got {text[:40]!r}")
-    return Fraction(above.strip()) / divisor
-
-
-def to_exact(value: object) -> Fraction:
-    """Return a number exactly; a float is the decimal that prints as it, a text is read.
-
-    >>> to_exact(0.1), to_exact("0.1"), to_exact(Fraction(1, 3))
-    (Fraction(1, 10), Fraction(1, 10), Fraction(1, 3))
-    """
-    if type(value) is Fraction:
-        return value
-    if isinstance(value, str):
-        return read_exact(value)
-    if isinstance(value, numbers.Rational):
-        return Fraction(int(value.numerator), int(value.denominator))
-    return Fraction(repr(float(value)))  # type: ignore[arg-type]
+from tightrope.texts import LONGEST_TOKEN, NUMBER, read_exact, to_exact
 
 
 def to_float(value: object) -> float:

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.channels.structured import outer
-from tightrope.consumers.numerals import find_answer, to_exact, to_float
+from tightrope.consumers.numerals import find_answer, to_float
 from tightrope.errors import InputError, TooLarge, blamed, whole_number
 from tightrope.exact import power
 from tightrope.files import is_json, read_json, read_rows
@@ -37,7 +37,7 @@ from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import LIMITS, frozen
 from tightrope.graphs.products import digits_of
 from tightrope.kinds import PRIORS, forms
-from tightrope.texts import read_call, read_list
+from tightrope.texts import read_call, read_list, to_exact
 
 #: A first node, and the probabilities from there on.
 Window = tuple[int, NDArray[np.float64]]

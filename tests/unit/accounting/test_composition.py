@@ -181,6 +181,10 @@ def test_refusals():
         TradeOff((1, 2), (1, 1))
     with pytest.raises(InputError, match="δ must be"):
         optimal_composition([("0.1", 3)]).epsilon(2)
+    # Read exactly, the second one would be a number of a billion digits.
+    for delta in ("x", "1e-999999999", None, float("nan")):
+        with pytest.raises(InputError, match="δ: expected a"):
+            optimal_composition([("0.1", 3)]).epsilon(delta)
     with pytest.raises(InputError, match="at least one release"):
         optimal_composition([])
     with pytest.raises(InputError, match="one grid"):

@@ -2,9 +2,10 @@ from fractions import Fraction
 
 import pytest
 
-from tightrope.consumers.numerals import find_answer, read_exact, to_exact, to_float
+from tightrope.consumers.numerals import find_answer, to_float
 from tightrope.errors import InputError
 from tightrope.graphs import ExplicitGraph, PathPower, StrongProduct
+from tightrope.texts import read_exact, to_exact
 
 MIXED = ExplicitGraph([(0, 1), (1, 2), (2, 3)], labels=[7, "3", (1, "a"), 0.25], name="mixed")
 
