@@ -292,6 +292,7 @@ def test_in_python():
         ({"ledger": 5}, "a file or an address, got int"),
         ({"key": 5}, "printable text"),
         ({"error": "much", "epsilon": None}, "positive number"),
+        ({"error": "1e999999999", "epsilon": None}, "positive number"),
         ({"population": "40", "facts": None}, "population must be a whole number"),
         ({"columns": ["age"], "facts": None}, "columns must map names"),
     ],

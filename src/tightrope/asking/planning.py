@@ -51,6 +51,7 @@ from tightrope.publish.shapes import Draw, Kind, Shape
 from tightrope.publish.sources import dialect_of
 from tightrope.publish.store import Store
 from tightrope.queries import Neighbours, usual_loss
+from tightrope.texts import to_exact
 
 if TYPE_CHECKING:
     from tightrope.certify import AnyMechanism
@@ -861,8 +862,8 @@ def positive(value: Any, what: str) -> Fraction:
     Fraction(5, 2)
     """
     try:
-        number = Fraction(str(value))
-    except (ValueError, ZeroDivisionError):
+        number = to_exact(str(value))
+    except InputError:
         number = Fraction(0)
     if number <= 0:
         raise InputError(f"{what} must be a positive number, got {str(value)[:40]!r}")

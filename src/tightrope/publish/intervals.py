@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from tightrope.certify import ScoreMechanism
 from tightrope.certify.make import encode_label
 from tightrope.errors import InputError, TooLarge
+from tightrope.texts import to_exact
 
 if TYPE_CHECKING:
     from tightrope.certify import AnyMechanism, Mechanism
@@ -356,8 +357,8 @@ def level_of(confidence: Fraction | float | str) -> Fraction:
     """
     text = str(confidence).strip()
     try:
-        level = Fraction(text[:-1]) / 100 if text.endswith("%") else Fraction(text)
-    except (ValueError, ZeroDivisionError):
+        level = to_exact(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except InputError:
         level = Fraction(0)
     if not 0 < level < 1:
         raise InputError(

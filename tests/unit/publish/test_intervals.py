@@ -216,7 +216,7 @@ def test_margins_are_rounded_to_what_is_meant(numbers, text):
     assert margin_text(*numbers) == text
 
 
-@pytest.mark.parametrize("wrong", ["0", "1", "95", "", "x", "-0.1", "1/0"])
+@pytest.mark.parametrize("wrong", ["0", "1", "95", "", "x", "-0.1", "1/0", "1e-999999999"])
 def test_a_level_that_is_none_is_refused(wrong):
     with pytest.raises(InputError, match="above 0 and below 1"):
         level_of(wrong)
