@@ -337,24 +337,25 @@ class Mechanism(MechanismFile):
     def guess(self, answer: Hashable) -> Hashable:
         """Return what the consumer for whom the file is made takes a released answer for.
 
-        Listed weights are remapped already. A rule is noise alone, and the file says beside it
-        what its consumer guesses.
+        The loss that the file states is the loss of these guesses. Listed losses have guesses
+        without names: there it is the answer itself.
         """
-        guesses = self._guess_of
+        guesses, outputs = self._guess_of, self._file.header["outputs"]
         if guesses is None:
             return answer
-        o, last = self.input_index(answer), self.shape[0] - 1
+        o = self.input_index(answer) - self._start if outputs is None else outputs.index(answer)
+        last = self.shape[1] - 1
         if self.noise is not None and last - o < len(guesses):
             # Guesses on a lattice are listed for the outputs at one end, and mirrored at the other.
-            return self.input_label(last - int(guesses[last - o]))
-        return self.input_label(int(guesses[o])) if o < len(guesses) else answer
+            return self.graph.label(last - int(guesses[last - o]))
+        return self.graph.label(int(guesses[o])) if o < len(guesses) else answer
 
     @functools.cached_property
     def _guess_of(self) -> NDArray[Any] | None:
         consumer = self._file.header["consumer"]
-        if self.kind == "dense" or consumer is None or not consumer["remapped"]:
+        if consumer is None or not consumer["remapped"] or consumer["loss"]["kind"] == "listed":
             return None
-        return self._file.whole("guess_of") if consumer["loss"]["kind"] != "listed" else None
+        return self._file.whole("guess_of")
 
     def input_index(self, label: Hashable) -> int:
         """Return the row of a true answer; an error never says which answer it was."""

@@ -16,6 +16,7 @@ from tightrope.channels import GeometricChannel, rational
 from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, InputError
 from tightrope.graphs import Cycle, ExplicitGraph, PathPower
+from tightrope.mechanisms import geometric
 from tightrope.optimize import design
 from tightrope.proofs import prove
 from tightrope.queries import query
@@ -359,6 +360,30 @@ def test_noise_too_large_to_remap_is_stored_with_what_the_reader_guesses(monkeyp
     for other in (np.arange(13), np.roll(guess, 1), np.full(13, guess[6])):
         sections["guess_of"] = other
         assert verify(packed(header, sections)).reasons[0].startswith("loss")
+
+
+@pytest.mark.parametrize("rule_from", [2, 1024], ids=["rule", "listed"])
+@pytest.mark.parametrize("start", [None, 20], ids=["all", "window"])
+def test_the_stated_loss_is_that_of_the_guesses_that_are_shown(monkeypatch, rule_from, start):
+    """Guesses of listed weights, and of a rule in a window, were the outputs themselves."""
+    monkeypatch.setattr(make, "RULE_FROM", rule_from)
+    monkeypatch.setattr(make, "LISTED_WEIGHTS", 1)
+    first = start or 0
+    graph, prior = PathPower(13, label=lambda i: i + first), np.arange(1, 14) / 91
+    made = certify(
+        geometric(graph, "0.3"),
+        "path(13)" if start is None else "count(40)",
+        "0.3",
+        consumer=Consumer.of(graph, prior=prior.tolist(), loss="absolute"),
+        guess_of=[4, 4, 4, 5, 5, 6, 7, 8, 9, 10, 10, 10, 10],
+        window=None if start is None else (start, graph),
+    )
+    assert made.kind == ("levels" if rule_from == 2 else "dense")
+    shown = [made.guess(made.output_label(o)) for o in range(13)]
+    assert shown[0] == 4 + first
+    rows = np.array([made.row_weights(first + i).astype(float) / made.total for i in range(13)])
+    away = np.abs(np.arange(first, first + 13)[:, None] - shown)
+    assert prior @ (rows * away).sum(axis=1) == pytest.approx(float(made.expected_loss))
 
 
 @pytest.mark.parametrize(("loss", "kind"), [("squared", "line"), ("binary", "envelope")])
