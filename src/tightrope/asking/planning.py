@@ -446,6 +446,7 @@ def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
     list of Answer
         One for each SELECT.
     """
+    _ = [part.error for one in made.questions for part in one.parts]  # refuses before the charge
     is_named, several = key is not None, len(made.questions) > 1
     if key is not None:
         check_key(key)

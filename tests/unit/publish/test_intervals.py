@@ -7,6 +7,7 @@ from collections import Counter
 from fractions import Fraction
 
 import numpy as np
+import pyarrow
 import pytest
 
 import tightrope as tr
@@ -331,3 +332,24 @@ def test_both_ends_of_a_quantile_are_drawn_wide_enough(rank):
     assert max(ends) < 60  # else every interval is the whole range, and nothing is tested
     assert quantile_coverage(made, ends) >= Fraction(19, 20)
     assert quantile_coverage(made, (0, 0)) < Fraction(19, 20)
+
+
+@pytest.mark.parametrize(("text", "most"), [("count(6)", 6), ("sum(3,5)", 15), ("counts(4,2)", 4)])
+def test_noise_wider_than_all_answers_has_them_all_for_its_interval(text, most):
+    asked = tr.query(text)
+    made = certify(UnboundedNoise(asked.graph, "1/100"), asked, "1/100")
+    answer = (1, 2) if text.startswith("counts") else 1
+    assert set(confidence_set(made, answer).bounds) == {(0, most)}
+    assert set(promised_error(made)) == {most}
+
+
+def test_an_answer_that_was_paid_for_is_shown_however_wide_its_noise(tmp_path, monkeypatch):
+    """It was refused after the charge, and its key was not told."""
+    monkeypatch.setenv("TIGHTROPE_CACHE", str(tmp_path / "cache"))
+    people = pyarrow.table({"sex": ["f", "m"], "age": [3, 4], "kind": ["a", "b"]})
+    answer = tr.ask(
+        "select sex, kind, avg(age) from people group by sex, kind",
+        columns={"sex": "f,m", "kind": "a,b,c,d,e", "age": "0..5"}, epsilon="1/10", budget=1,
+        population=6, data=people, ledger=tmp_path / "ledger.db", neighbours="either",
+    )  # fmt: skip
+    assert all(0 <= told.low <= told.value <= told.high <= 5 for _, (told,) in answer.rows)
