@@ -57,7 +57,7 @@ class Page:
         self.client = ui.context.client
         self.panels: dict[str, Panel] = {}
         self._fields: dict[str, tuple[Callable[[str | None], None], str]] = {}
-        self._wrong: set[str] = set()
+        self.wrong: set[str] = set()
         self._last = ("", 0.0)
         self._wrong_link = ""
         try:
@@ -206,7 +206,7 @@ class Page:
         """Show an error beside its field, and a mark on the tab of the field's panel."""
         if name in self._fields:
             self._fields[name][0](message)
-            self._wrong.add(name)
+            self.wrong.add(name)
             self._mark()
         else:
             with self.client:
@@ -217,7 +217,7 @@ class Page:
         for name in names:
             if name in self._fields:
                 self._fields[name][0](None)
-        self._wrong.difference_update(names)
+        self.wrong.difference_update(names)
         self._mark()
 
     def forgive_all(self, panel: str) -> None:
@@ -225,7 +225,7 @@ class Page:
         self.forgive(*(name for name, (_, owner) in self._fields.items() if owner == panel))
 
     def _mark(self) -> None:
-        wrong = {self._fields[name][1] for name in self._wrong}
+        wrong = {self._fields[name][1] for name in self.wrong}
         for panel, tab in self._marks.items():
             tab.classes(**{"add" if panel in wrong else "remove": "tr-wrong"})
 

@@ -33,6 +33,7 @@ class Panel:
 
     def __init__(self, page: Page) -> None:
         self.page, self.run, self.start = page, page.slots.run, page.start
+        self.is_filling = False
 
     def build(self) -> None:
         """Create the elements."""
@@ -46,6 +47,15 @@ class Panel:
     def released(self) -> TableAsked | None:
         """Return what the panel would pay for, if it asks for something."""
         return None
+
+    @contextmanager
+    def filling(self) -> Iterator[None]:
+        """Set fields; their events must not be taken for changes by the user."""
+        self.is_filling = True
+        try:
+            yield
+        finally:
+            self.is_filling = False
 
     def input(self, field: str, label: str, hint: str = "", **more: Any) -> ui.input:
         """Make a field for a text, with its errors below it."""

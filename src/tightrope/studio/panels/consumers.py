@@ -30,7 +30,6 @@ class ConsumersPanel(Panel):
         self._place = 0
         self._corners: list[list[float]] = []
         self._weights: list[tuple[str, ui.slider, ui.label]] = []
-        self._setting = False
         self._chips: tuple[Any, ...] = ()
         with self.div("tr-columns tr-two"):
             with self.div("tr-stack"):
@@ -131,7 +130,7 @@ class ConsumersPanel(Panel):
             self._set(prior=pictures.prior_at(event.image_x, event.image_y), support="")
 
     def _weighted(self) -> None:
-        if self._setting:
+        if self.is_filling:
             return
         text = pictures.weights_text([int(s.value or 0) for _, s, _ in self._weights])
         if not text:
@@ -250,10 +249,9 @@ class ConsumersPanel(Panel):
             label.set_text(f"{100 * share:.3g} %")
         if pictures.weights_text([int(s.value) for (_, s, _), _ in rows]) == self._consumer.prior:
             return  # this change came from the sliders
-        self._setting = True
-        for (_, slider, _), share in rows:
-            slider.set_value(round(100 * share))
-        self._setting = False
+        with self.filling():
+            for (_, slider, _), share in rows:
+                slider.set_value(round(100 * share))
 
     def _make_sliders(self, names: list[str]) -> None:
         self._weights = []

@@ -10,7 +10,7 @@ from typing import Any
 from nicegui import ui
 
 from tightrope.optimize import ROUTES
-from tightrope.report.drawings import COLOURS, HeatMap, Window
+from tightrope.report.drawings import COLOURS, GraphDrawing, HeatMap, Window
 from tightrope.report.texts import design_rows, score_hint, verdict_rows
 from tightrope.studio import work
 from tightrope.studio.asking import Refused
@@ -167,9 +167,7 @@ class MechanismPanel(Panel):
             if "mechanism" in told:
                 self.note(f"It is the {told['mechanism']} mechanism.")
         if found.drawing is not None:
-            self._witness.style(f"height: {150 if found.drawing.is_flat else 260}px")
-            figure = graph_picture(found.drawing, groups=supports, most_names=20)
-            self._witness.update_figure(figure)
+            _draw_graph(self._witness, found.drawing, groups=supports)
 
     async def _load_heat(self, window: Window | None) -> None:
         made = self.page.outcome
@@ -256,9 +254,7 @@ class MechanismPanel(Panel):
             return
         _, column = made.columns[int(chosen)]
         edges, parts = column.edges.tolist(), column.parts.tolist()
-        self._column.style(f"height: {150 if made.drawing.is_flat else 260}px")
-        figure = graph_picture(made.drawing, tight=edges, parts=parts, most_names=20)
-        self._column.update_figure(figure)
+        _draw_graph(self._column, made.drawing, tight=edges, parts=parts)
 
     def _draw_heat(self) -> None:
         heat = self._heat
@@ -267,6 +263,11 @@ class MechanismPanel(Panel):
         self._plot.update_figure(heat_picture(heat, self._exact, logarithmic=bool(self._log.value)))
         more = ", zoom in for values" if heat.is_reduced else ""
         self._heat_note.set_text(heat.size_text() + more)
+
+
+def _draw_graph(plot: ui.plotly, drawing: GraphDrawing, **marks: Any) -> None:
+    plot.style(f"height: {150 if drawing.is_flat else 260}px")
+    plot.update_figure(graph_picture(drawing, most_names=20, **marks))
 
 
 def _places(ends: list[float], count: int, first: int, last: int) -> tuple[int, int]:

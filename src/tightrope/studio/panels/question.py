@@ -29,7 +29,6 @@ class QuestionPanel(Panel):
     def build(self) -> None:
         """Create the elements."""
         self._sketch = pictures.Sketch()
-        self._blank = False
         with self.div("tr-columns tr-two"):
             with self.div("tr-stack"):
                 self._build_form()
@@ -85,11 +84,10 @@ class QuestionPanel(Panel):
         text = str(self._text.value or "").strip()
         state = self.page.state
         if not text and not state.graph:
-            self._blank = True
             self.page.complain("question", "Write a query such as sum(150,5), or pick an example.")
         elif text and (text != state.question or state.graph):
             self.page.change(replace(state, question=text, graph=""))
-        elif text and self._blank:
+        elif text and "question" in self.page.wrong:
             self.start(self.show(state, frozenset({"question"})))
 
     def _picked(self) -> None:
@@ -128,6 +126,7 @@ class QuestionPanel(Panel):
 
     async def show(self, state: State, changed: frozenset[str]) -> None:
         """Show a state of which these fields changed."""
+        self.page.forgive("question")
         self._text.set_value("" if state.graph else state.question)
         self._near.set_value(state.neighbours)
         if state.graph and state.graph != self._sketch.json():
@@ -138,8 +137,6 @@ class QuestionPanel(Panel):
             self._way.set_value("draw" if self._sketch.edges else "upload")
         elif not state.graph and "neighbours" not in changed:
             self._way.set_value("pick")
-        self.page.forgive("question")
-        self._blank = False
         self._waiting.set_visibility(True)
         try:
             found: Shown = await self.run("facts", question_facts, state)
@@ -175,8 +172,6 @@ class PrivacyPanel(Panel):
         self._exists: dict[str, Any] | None = None
         self._level: dict[str, Any] | None = None
         self._slider_text = ""
-        self._setting = False
-        self._blank = False
         with self.div("tr-columns tr-two"):
             with self.card("Privacy level"):
                 self._text = self.input("epsilon", "ε", "0.5 or ln(2)", on_change=self._typed)
@@ -223,11 +218,10 @@ class PrivacyPanel(Panel):
     def _typed(self) -> None:
         text = str(self._text.value or "").strip()
         if not text:
-            self._blank = True
             self.start(self._refuse_blank())
         elif text != self.page.state.epsilon:
             self.page.change(replace(self.page.state, epsilon=text))
-        elif self._blank:
+        elif "epsilon" in self.page.wrong:
             self.start(self.show(self.page.state, frozenset({"epsilon"})))
 
     async def _refuse_blank(self) -> None:
@@ -242,7 +236,7 @@ class PrivacyPanel(Panel):
 
     def _counted(self) -> None:
         people, values = self._people.value, self._values.value
-        if self._setting:
+        if self.is_filling:
             return
         if people is None or values is None:
             self.page.complain("people", "Both numbers are needed.")
@@ -271,13 +265,11 @@ class PrivacyPanel(Panel):
                 self._waiting.set_visibility(False)
 
     def _show_level(self, state: State, people: tuple[int, int]) -> None:
-        self._text.set_value(state.epsilon)
-        self._setting = True
-        self._people.set_value(people[0])
-        self._values.set_value(people[1])
-        self._setting = False
         self.page.forgive("epsilon", "people")
-        self._blank = False
+        self._text.set_value(state.epsilon)
+        with self.filling():
+            self._people.set_value(people[0])
+            self._values.set_value(people[1])
         try:
             found = level_words(state)
         except Refused as refused:

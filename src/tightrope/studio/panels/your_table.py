@@ -37,7 +37,6 @@ class TablePanel(Panel):
         self._boxes: dict[str, Any] = {}
         self._kinds: dict[str, tuple[ui.select, ui.input]] = {}
         self._last: TableAsked | None = None
-        self._filling = False
         with self.div("tr-columns tr-two", "data-table"):
             with self.div("tr-stack"):
                 self._build_source()
@@ -175,7 +174,7 @@ class TablePanel(Panel):
         self._asked()
 
     def _named(self) -> None:
-        if not self._filling:
+        if not self.is_filling:
             self.start(self._look())
 
     def _chosen(self) -> None:
@@ -183,7 +182,7 @@ class TablePanel(Panel):
 
     def _renamed(self) -> None:
         """Ask about another table; the facts may know several."""
-        if self._said("facts") and not self._filling:
+        if self._said("facts") and not self.is_filling:
             self._chosen()
         else:
             self._asked()
@@ -196,9 +195,8 @@ class TablePanel(Panel):
             return
         self.page.forgive("table data")
         name, found = await self.run("columns", tables.columns_of, place)
-        self._filling = True
-        self._boxes["table"].set_value(name or self._said("table"))
-        self._filling = False
+        with self.filling():
+            self._boxes["table"].set_value(name or self._said("table"))
         self._show_columns(found)
         self._asked()
 
@@ -210,10 +208,9 @@ class TablePanel(Panel):
             chosen = self._said("table")
             form, columns = await self.run("facts", tables.facts_form, path, chosen)
             form = replace(form, data=self.page.settings.data or form.data)
-            self._filling = True
-            for name in (*fixed, "table", "data"):
-                self._boxes[name].set_value(getattr(form, name))
-            self._filling = False
+            with self.filling():
+                for name in (*fixed, "table", "data"):
+                    self._boxes[name].set_value(getattr(form, name))
         for name in fixed:
             self._boxes[name].props("readonly" if path else "", remove="" if path else "readonly")
         self._show_columns(columns, fixed=bool(path))
@@ -260,18 +257,15 @@ class TablePanel(Panel):
         by = {name: name for name, kind in used.items() if kind in ("range", "values", "boolean")}
         if not kinds:  # groups that nobody declared can be counted, at the price of a δ
             by |= {name: f"{name}, as found" for name in used if name not in by}
-        self._filling = True
-        for box, names in ((self._of, of), (self._by, by), (self._column, {n: n for n in used})):
-            kept = box.value
-            if isinstance(kept, list):
-                kept = [name for name in kept if name in names]
-            box.set_options(names, value=kept if isinstance(kept, list) or kept in names else None)
         self._of.set_visibility(bool(kinds))
-        self._filling = False
+        with self.filling():
+            self._by.set_options(by, value=[name for name in self._by.value or () if name in by])
+            for box, names in ((self._of, of), (self._column, {name: name for name in used})):
+                box.set_options(names, value=box.value if box.value in names else None)
 
     def _clicked(self) -> None:
         self.page.forgive("table of")
-        if self._filling:
+        if self.is_filling:
             return
         self._offer_columns()
         if not self._said("table"):
@@ -286,7 +280,7 @@ class TablePanel(Panel):
 
     def _asked(self) -> None:
         """Forget what belongs to another question, and look what this one would cost."""
-        if self._filling:
+        if self.is_filling:
             return
         form = self._form()
         self.page.forgive_all(self.name)
