@@ -201,7 +201,7 @@ def test_request_is_copied_and_asked_again_for_nothing(tab, known, python):
     tab.press("Publish …")
     tab.wait("[data-price] >> text=nothing more: this request was paid for")
     tab.press("Pay and release")
-    tab.wait("text=nothing (answered before)")
+    tab.wait("text=nothing: answered before")
     assert len(list(Ledger(str(ledger)).entries())) == entries
 
 
