@@ -2311,8 +2311,9 @@ def unbounded_bound(lattice: Lattice, loss: str, gamma: int) -> Fraction:
     as good as any: averaged over shifts, a mechanism loses no more than in its worst case.
 
     *Lines.* The sets {p > s} have sizes a_t with a_(t+1) >= a_t + 2·width, and a set loses least
-    as an interval around 0: ``F(a) = Σ γ^t·(loss of the middle a + 2·width·t points - μ)``. F is
-    convex in a, so a minimum is found between its neighbours (Dinkelbach, on odd a).
+    as an interval around 0. What the middle a + 2·width·t points lose, summed with γ^t, is convex
+    in a, and linear between odd a; how many they are is linear. So their ratio has no minimum but
+    the least one, at an odd a.
 
     *Crosses.* Along each coordinate p is private on a line, and the losses are sums over them.
     On cubes and ranges this is a bound as well.
@@ -2438,13 +2439,13 @@ def _check_flow(
 
 
 def _line_bound(lattice: Lattice, loss: str, gamma: int) -> Fraction:
-    """Return the least ratio over all cores of a line, by Dinkelbach's method."""
+    """Return the least ratio over all cores of a line: it falls up to the best core, then rises."""
     g, v = Fraction(gamma, 1 << 62), lattice.width
     sums = [1 / (1 - g), g / (1 - g) ** 2, g * (1 + g) / (1 - g) ** 3]
     sums.append(g * (1 + 4 * g + g * g) / (1 - g) ** 4)
 
-    def totals(r: int) -> tuple[Fraction, Fraction]:
-        """Return Σ γ^t·loss and Σ γ^t·points over the intervals of r + t·v on either side."""
+    def ratio(r: int) -> Fraction:
+        """Return Σ γ^t·loss over Σ γ^t·points of the intervals of r + t·v on either side."""
         if loss == "binary":
             lost = [2 * r, 2 * v]
         elif loss == "distance":
@@ -2454,21 +2455,14 @@ def _line_bound(lattice: Lattice, loss: str, gamma: int) -> Fraction:
         else:
             ends = (r * (r + 1) * (2 * r + 1), v * (6 * r * r + 6 * r + 1), v * v * (6 * r + 3))
             lost = [Fraction(x, 3) for x in (*ends, 2 * v**3)]  # type: ignore[misc]
-        return sum(map(mul, lost, sums), Fraction(0)), (2 * r + 1) * sums[0] + 2 * v * sums[1]
+        points = (2 * r + 1) * sums[0] + 2 * v * sums[1]
+        return Fraction(sum(map(mul, lost, sums)) / points)
 
-    best, value = 0, Fraction(0)
-    for _ in range(200):
-        lost, points = totals(best)
-        value = lost / points
-        low, high = 0, v - 1  # F is convex: find where its differences change their sign
-        while low < high:
-            middle = (low + high) // 2
-            here, there = (a - value * b for a, b in map(totals, (middle, middle + 1)))
-            low, high = (low, middle) if there >= here else (middle + 1, high)
-        if low == best or totals(low)[0] >= value * totals(low)[1]:
-            return value
-        best = low
-    raise Refused("certificate: the best core of the line is not found")
+    low, high = 0, v - 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if ratio(middle + 1) >= ratio(middle) else (middle + 1, high)
+    return ratio(low)
 
 
 def ended_bound(lattice: Lattice, loss: str, alpha: int, slope: Fraction) -> Fraction:

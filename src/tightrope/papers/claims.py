@@ -16,6 +16,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from tightrope.channels import Channel, remap
+
 #: What a check returns: the value (a number, a fraction, a yes or no, a text, or a list of
 #: these), and what to show beside it: how many cases, which witness.
 Computed = tuple[Any, str]
@@ -142,6 +146,20 @@ class Paper:
             return check
 
         return add
+
+
+def remapped_at_random(
+    noise: Channel, random: np.random.Generator, outputs: int, spread: float
+) -> Channel:
+    """Return a private channel that nobody designed: noise after a random remap."""
+    return remap(noise, Channel(random.dirichlet(np.full(outputs, spread), size=noise.shape[1])))
+
+
+def sharpened(noise: Channel, share: float, random: np.random.Generator) -> Channel:
+    """Return a channel mixed with a random deterministic one, so that privacy may fail."""
+    inputs, outputs = noise.shape
+    sharp = np.eye(outputs)[random.integers(outputs, size=inputs)]
+    return Channel((1 - share) * noise.matrix() + share * sharp)
 
 
 def agrees(claimed: Any, computed: Any, *, exact: float = 1e-9) -> bool:

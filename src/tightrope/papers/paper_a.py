@@ -36,7 +36,7 @@ from tightrope.leakage import min_entropy_leakage, regular_prior_bound
 from tightrope.mechanisms import NoTightConstraints, exponential, geometric, tight_constraints
 from tightrope.mechanisms.tight import utility_curve
 from tightrope.optimize import design
-from tightrope.papers.claims import Computed, Paper
+from tightrope.papers.claims import Computed, Paper, remapped_at_random, sharpened
 from tightrope.phi import Phi, certified_at, exists, singular_epsilons
 from tightrope.queries import query
 
@@ -57,10 +57,8 @@ def _people() -> AnswerGraph:
     return query("databases(5,4)").graph
 
 
-def _random_private(graph: AnswerGraph, epsilon: str, random: np.random.Generator) -> Channel:
-    """Return a private channel nobody designed: exponential noise after a random remap."""
-    outputs = random.dirichlet(np.full(4, 0.4), size=graph.size)
-    return remap(exponential(graph, epsilon), Channel(outputs))
+def _random_private(graph: AnswerGraph, random: np.random.Generator) -> Channel:
+    return remapped_at_random(exponential(graph, "ln(2)"), random, 4, 0.4)
 
 
 def _regular_priors(graph: AnswerGraph, epsilon: str, count: int) -> NDArray[np.float64]:
@@ -96,10 +94,8 @@ def _edges_and_pairs() -> Computed:
     apart = np.exp(math.log(2) * graph.distance_matrix())
     agreed = private = 0
     for _ in range(40):
-        # Mixing in a little of a deterministic channel breaks privacy now and then.
-        sharp = np.eye(4)[random.integers(4, size=10)]
-        share = random.choice([0.0, 0.01, 0.1])
-        rows = (1 - share) * _random_private(graph, "ln(2)", random).matrix() + share * sharp
+        noise = _random_private(graph, random)
+        rows = sharpened(noise, random.choice([0.0, 0.2, 0.5]), random).matrix()
         pairs = bool((rows[:, None] <= apart[:, :, None] * rows[None] * (1 + 1e-9)).all())
         agreed += pairs == is_private(Channel(rows), graph, "ln(2)").private
         private += pairs
@@ -185,7 +181,7 @@ def _lemma_2() -> Computed:
     y = np.linalg.solve(Phi(graph, "ln(2)").matrix(), prior.probabilities)
     worst = 0.0
     for _ in range(20):
-        channel = _random_private(graph, "ln(2)", random)
+        channel = _random_private(graph, random)
         consumer = Consumer.of(graph, prior=prior, loss="binary")
         guessed = remap(channel, best_remap(channel, consumer).channel).matrix()
         slack = 1 - Phi(graph, "ln(2)").matrix() @ guessed.diagonal()
@@ -201,7 +197,7 @@ def _theorem_1() -> Computed:
     for prior in _regular_priors(graph, "ln(2)", 10):
         bound = regularity(prior, graph, "ln(2)").utility_bound
         consumer = Consumer.of(graph, prior=Prior(prior), loss="binary")
-        tried = [_random_private(graph, "ln(2)", random) for _ in range(5)]
+        tried = [_random_private(graph, random) for _ in range(5)]
         tried += [geometric(graph, "ln(2)"), exponential(graph, "ln(2)")]
         if max(utility(channel, consumer) for channel in tried) > bound + 1e-12:
             return False, "a mechanism above the bound"
@@ -216,7 +212,7 @@ def _proposition_5() -> Computed:
     worst = 0.0
     for _ in range(20):
         prior = Prior(random.dirichlet(np.ones(graph.size)))
-        channel = _random_private(graph, "ln(2)", random)
+        channel = _random_private(graph, random)
         consumer = Consumer.of(graph, prior=prior, loss="binary")
         bits = math.log2(utility(channel, consumer) / prior.maximum)
         worst = max(worst, abs(bits - min_entropy_leakage(channel, prior)))
@@ -231,7 +227,7 @@ def _proposition_6() -> Computed:
     every = uniform_leakage_bits(graph, "ln(2)")
     for prior in _regular_priors(graph, "ln(2)", 10):
         bound = regularity(prior, graph, "ln(2)").leakage_bound_bits
-        for channel in (_random_private(graph, "ln(2)", random), geometric(graph, "ln(2)")):
+        for channel in (_random_private(graph, random), geometric(graph, "ln(2)")):
             bits = min_entropy_leakage(channel, Prior(prior))
             if bits > min(bound, every) + 1e-12:
                 return False, "a mechanism leaks more"

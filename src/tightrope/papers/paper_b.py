@@ -13,7 +13,6 @@ from tightrope.channels import (
     GeometricChannel,
     is_private,
     of_databases,
-    remap,
     smallest_epsilon,
 )
 from tightrope.consumers import Consumer, Prior, utility
@@ -51,7 +50,7 @@ from tightrope.leakage import (
 )
 from tightrope.mechanisms import exponential, geometric, highest_leakage, randomized_response, ring
 from tightrope.optimize import design
-from tightrope.papers.claims import Computed, Paper, agrees
+from tightrope.papers.claims import Computed, Paper, agrees, remapped_at_random, sharpened
 from tightrope.queries import query
 
 paper = Paper(
@@ -68,17 +67,15 @@ def _symmetric(graph: AnswerGraph) -> tuple[bool, bool]:
     return intersection_numbers(graph) is not None, is_vertex_transitive(graph)
 
 
-def _noisy(graph: AnswerGraph, epsilon: str, seed: int, outputs: int) -> Channel:
-    """Return a private channel nobody designed: exponential noise after a random remap."""
-    random = np.random.default_rng(seed)
-    rows = random.dirichlet(np.full(outputs, 0.5), size=graph.size)
-    return remap(exponential(graph, epsilon), Channel(rows))
+def _noisy(graph: AnswerGraph, seed: int, outputs: int) -> Channel:
+    noise = exponential(graph, "ln(2)")
+    return remapped_at_random(noise, np.random.default_rng(seed), outputs, 0.5)
 
 
 @claim("§2.1", by=min_capacity)
 def _capacity() -> Computed:
     """the min-capacity is log2 of the sum of the column maxima, reached by the uniform prior"""
-    channel = _noisy(Cycle(6), "ln(2)", 1, 7)
+    channel = _noisy(Cycle(6), 1, 7)
     capacity = math.log2(channel.matrix().max(axis=0).sum())
     random = np.random.default_rng(2)
     tried = [min_entropy_leakage(channel, random.dirichlet(np.ones(6))) for _ in range(50)]
@@ -131,7 +128,7 @@ def _lemma_7() -> Computed:
     """outputs can be joined until column maxima lie on the diagonal, with equal leakage"""
     graph = petersen()
     for seed in range(8):
-        before = _noisy(graph, "ln(2)", seed, 14)
+        before = _noisy(graph, seed, 14)
         after = maxima_on_diagonal(before)
         rows = after.matrix()
         diagonal = bool((rows.diagonal() >= rows.max(axis=0) - 1e-15).all())
@@ -145,7 +142,7 @@ def _lemma_7() -> Computed:
 def _lemma_8() -> Computed:
     """on distance-regular graphs averaging makes the diagonal constant, with equal leakage"""
     graph = chang()
-    before = maxima_on_diagonal(_noisy(graph, "ln(2)", 3, 40))
+    before = maxima_on_diagonal(_noisy(graph, 3, 40))
     return _constant_diagonal(graph, before, average_over_distances(before, graph))
 
 
@@ -153,7 +150,7 @@ def _lemma_8() -> Computed:
 def _lemma_9() -> Computed:
     """on vertex-transitive graphs so does averaging over automorphisms"""
     graph = truncated_tetrahedron()
-    before = maxima_on_diagonal(_noisy(graph, "ln(2)", 3, 20))
+    before = maxima_on_diagonal(_noisy(graph, 3, 20))
     return _constant_diagonal(graph, before, average_over_automorphisms(before, graph))
 
 
@@ -181,7 +178,7 @@ def _theorem_12() -> Computed:
     for graph in graphs:
         bound = utility_bound(graph, "ln(2)")
         for seed in range(5):
-            found = posterior_vulnerability(_noisy(graph, "ln(2)", seed, graph.size + 3))
+            found = posterior_vulnerability(_noisy(graph, seed, graph.size + 3))
             gap = min(gap, bound - found)
     return gap >= -1e-12, "for 20 channels on 4 graphs"
 
@@ -460,10 +457,8 @@ def _oblivious() -> Computed:
     ]
     random, agreed = np.random.default_rng(8), 0
     for _ in range(20):
-        share = random.choice([0.0, 0.03])
-        rows = exponential(asked.graph, "ln(2)").matrix()
-        rows = (1 - share) * rows + share * np.eye(7)[random.integers(7, size=7)]
-        noise = Channel(rows)
+        noise = exponential(asked.graph, "ln(2)")
+        noise = sharpened(noise, random.choice([0.0, 0.03]), random)
         whole = of_databases(noise, answers)
         level_answers = smallest_epsilon(noise, asked.graph).value
         level_people = smallest_epsilon(whole, people).value

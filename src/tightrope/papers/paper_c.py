@@ -17,7 +17,7 @@ from tightrope.graphs import AnswerGraph, Clique, Cycle, ExplicitGraph, Star, pe
 from tightrope.graphs.shapes import shortest_cycle
 from tightrope.mechanisms import exponential, geometric, randomized_response, tight_constraints
 from tightrope.optimize import design, minimax_remap
-from tightrope.papers.claims import Computed, Paper
+from tightrope.papers.claims import Computed, Paper, sharpened
 from tightrope.queries import query
 
 paper = Paper(
@@ -214,8 +214,7 @@ def _constraints() -> Computed:
     graph, random, agreed = query("count(4)").graph, np.random.default_rng(10), 0
     for _ in range(30):
         share = random.choice([0.0, 0.02, 0.2])
-        rows = (1 - share) * geometric(graph, "ln(2)").matrix()
-        rows = rows + share * np.eye(5)[random.integers(5, size=5)]
+        rows = sharpened(geometric(graph, "ln(2)"), share, random).matrix()
         direct = bool(
             (rows[:-1] >= rows[1:] / 2 - 1e-12).all() and (rows[:-1] / 2 <= rows[1:] + 1e-12).all()
         )

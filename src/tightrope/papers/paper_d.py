@@ -34,7 +34,7 @@ from tightrope.consumers import Consumer, expected_loss
 from tightrope.graphs import Clique, PathPower, petersen
 from tightrope.mechanisms import exponential, geometric
 from tightrope.optimize import design
-from tightrope.papers.claims import Computed, Paper
+from tightrope.papers.claims import Computed, Paper, remapped_at_random, sharpened
 from tightrope.queries import query
 
 paper = Paper(
@@ -46,10 +46,7 @@ claim = paper.claim
 
 
 def _tried(seed: int, share: float) -> Channel:
-    """Return geometric noise on five answers, sharpened so that privacy may fail."""
-    random = np.random.default_rng(seed)
-    rows = (1 - share) * geometric(PathPower(5), "ln(2)").matrix()
-    return Channel(rows + share * np.eye(5)[random.integers(5, size=5)])
+    return sharpened(geometric(PathPower(5), "ln(2)"), share, np.random.default_rng(seed))
 
 
 @claim("Axiom 2.1.1", by=remap)
@@ -57,14 +54,9 @@ def _postprocessing() -> Computed:
     """ε-privacy survives post-processing"""
     random = np.random.default_rng(12)
     graph = query("sum(3,2)").graph
-    kept = sum(
-        is_private(
-            remap(exponential(graph, "ln(2)"), Channel(random.dirichlet(np.ones(4) / 3, size=7))),
-            graph,
-            "ln(2)",
-        ).private
-        for _ in range(30)
-    )
+    noise = exponential(graph, "ln(2)")
+    made = (remapped_at_random(noise, random, 4, 1 / 3) for _ in range(30))
+    kept = sum(is_private(channel, graph, "ln(2)").private for channel in made)
     return kept == 30, f"{kept} of 30 remaps"
 
 
@@ -242,10 +234,8 @@ def _determinant() -> Computed:
     random = np.random.default_rng(14)
     noise = geometric(PathPower(4), "ln(2)")
     start = float(determinant_utility(noise))
-    after = [
-        float(determinant_utility(remap(noise, Channel(random.dirichlet(np.ones(4) / 4, size=4)))))
-        for _ in range(50)
-    ]
+    made = (remapped_at_random(noise, random, 4, 1 / 4) for _ in range(50))
+    after = [float(determinant_utility(channel)) for channel in made]
     return max(after) <= start, f"50 remaps, from {start:.4f}"
 
 
@@ -255,10 +245,7 @@ def _dobrushin_monotone() -> Computed:
     random = np.random.default_rng(15)
     noise = geometric(PathPower(4), "ln(2)")
     start = dobrushin(noise)
-    after = [
-        dobrushin(remap(noise, Channel(random.dirichlet(np.ones(6) / 4, size=4))))
-        for _ in range(50)
-    ]
+    after = [dobrushin(remapped_at_random(noise, random, 6, 1 / 4)) for _ in range(50)]
     return max(after) <= start + 1e-12, f"50 remaps, from {start:.4f}"
 
 
