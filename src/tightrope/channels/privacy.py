@@ -322,9 +322,7 @@ def worst_places(channel: Channel, graph: AnswerGraph) -> list[Worst]:
     if isinstance(channel, ScaledPhi) and _is_own(channel, graph):
         return [_scaled_phi(channel)]
     if isinstance(channel, KroneckerChannel) and _factors_match(channel, graph):
-        if graph.product == "cartesian":
-            return _cartesian(channel, graph)
-        return [_strong(channel, graph)]
+        return _in_products(channel, graph)
     return search(channel, graph)
 
 
@@ -357,45 +355,38 @@ def _factors_match(channel: KroneckerChannel, graph: AnswerGraph) -> bool:
     return bool(graph.product) and sizes == [part.shape[0] for part in channel.factors]
 
 
-def _factor_places(channel: KroneckerChannel, graph: AnswerGraph) -> list[list[Worst]]:
-    """Worst places of each factor, those of one pair of objects found once."""
-    return list(map(functools.cache(worst_places), channel.factors, graph.factors))
-
-
-def _likely_output(channel: Channel) -> int:
-    return int(channel.row(0).argmax())
-
-
-def _cartesian(channel: KroneckerChannel, graph: AnswerGraph) -> list[Worst]:
-    places, (inputs, outputs) = _factor_places(channel, graph), channel.sides
-    zeros, others = [0] * len(places), [_likely_output(part) for part in channel.factors]
+def _in_products(channel: KroneckerChannel, graph: AnswerGraph) -> list[Worst]:
+    """Return the worst places of a product, those of one pair of factors found once."""
+    places = list(map(functools.cache(worst_places), channel.factors, graph.factors))
+    if graph.product == "strong":
+        return [_moved(channel, [max(mine, key=lambda worst: worst.value) for mine in places])]
     # Equal factors have the same places: the first of them stands for all.
     different = {id(mine): k for k, mine in reversed(list(enumerate(places)))}
     found: list[Worst] = []
     for k in sorted(different.values()):
         for worst in places[k]:
-            if worst.edge is None or worst.output is None:
-                continue
-            i, h = (number_of([*zeros[:k], end, *zeros[k + 1 :]], inputs) for end in worst.edge)
-            o = number_of([*others[:k], worst.output, *others[k + 1 :]], outputs)
-            found.append(replace(worst, edge=(i, h), output=o))
+            if worst.edge is not None:
+                moves = [_nowhere()] * len(places)
+                moves[k] = worst
+                at = _moved(channel, moves)
+                found.append(replace(worst, edge=at.edge, output=at.output))
     return found or [_nowhere()]
 
 
-def _strong(channel: KroneckerChannel, graph: AnswerGraph) -> Worst:
-    chosen = [max(mine, key=lambda w: w.value) for mine in _factor_places(channel, graph)]
-    ends = [worst.edge or (0, 0) for worst in chosen]
-    outputs = [
-        _likely_output(part) if worst.output is None else worst.output
-        for part, worst in zip(channel.factors, chosen, strict=True)
-    ]
+def _moved(channel: KroneckerChannel, moves: list[Worst]) -> Worst:
+    """Return the place where some coordinates move at once: their ratios multiply."""
+    ends = [move.edge or (0, 0) for move in moves]
     i, h = (number_of([end[side] for end in ends], channel.sides[0]) for side in (0, 1))
-    ratios = [worst.ratio for worst in chosen]
-    if all(isinstance(ratio, Fraction) for ratio in ratios):
-        ratio: Fraction | float = math.prod(ratios, start=Fraction(1))
+    outputs = [
+        # A coordinate that stays has an output that occurs.
+        int(part.row(0).argmax()) if move.output is None else move.output
+        for part, move in zip(channel.factors, moves, strict=True)
+    ]
+    if all(isinstance(move.ratio, Fraction) for move in moves):
+        ratio: Fraction | float = math.prod((move.ratio for move in moves), start=Fraction(1))
     else:
-        ratio = _exp(math.fsum(worst.value for worst in chosen))
-    return Worst((i, h), number_of(outputs, channel.sides[1]), ratio, 1.0, _sum_rule(chosen))
+        ratio = _exp(math.fsum(move.value for move in moves))
+    return Worst((i, h), number_of(outputs, channel.sides[1]), ratio, 1.0, _sum_rule(moves))
 
 
 def _sum_rule(chosen: list[Worst]) -> tuple[Fraction, Epsilon] | None:
