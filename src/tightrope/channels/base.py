@@ -127,21 +127,14 @@ class Channel:
         """Yield the matrix as consecutive blocks of rows, each with its first row's index."""
         yield 0, self._matrix
 
-    def column_blocks(
-        self, entries: int, held: int | None = None
-    ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield all rows of a few columns at a time, with the first column's index.
+    def column_blocks(self, entries: int) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Yield all rows of so many columns that a block has about so many entries.
 
-        Parameters
-        ----------
-        entries
-            How many entries a block has, about.
-        held
-            Up to how many entries the matrix is made first.
+        With each block comes the index of its first column.
         """
         rows, columns = self.shape
         step = max(1, entries // rows)
-        whole = self.matrix() if rows * columns <= (self._held if held is None else held) else None
+        whole = self.matrix() if rows * columns <= self._held else None
         for start in range(0, columns, step):
             if whole is not None:
                 yield start, whole[:, start : start + step]

@@ -108,7 +108,6 @@ def search(
     graph: AnswerGraph,
     *,
     block: int = 500_000,
-    held: int | None = None,
     limit: int = 5_000_000_000,
 ) -> list[Worst]:
     """Return the worst place for every length of edge by looking at all entries.
@@ -122,8 +121,6 @@ def search(
         A channel with one row for each node.
     block
         Number of entries that are compared at once; small enough for a processor's cache.
-    held
-        Up to this many entries the matrix of a rule is made before it is looked through.
     limit
         Largest number of entries that is looked through.
 
@@ -145,7 +142,7 @@ def search(
         return [
             _exact_worst(channel.weights, graph, block, *group) for group in _edge_groups(graph)
         ]
-    return [_float_worst(channel, graph, block, held)]
+    return [_float_worst(channel, graph, block)]
 
 
 def _nowhere() -> Worst:
@@ -204,11 +201,11 @@ def _quotient(large: Any, small: Any) -> Any:
         return math.inf
 
 
-def _float_worst(channel: Channel, graph: AnswerGraph, block: int, held: int | None) -> Worst:
+def _float_worst(channel: Channel, graph: AnswerGraph, block: int) -> Worst:
     edges = None if graph.box is not None else graph.edge_array()
     lengths = graph.edge_lengths() if graph.has_lengths else None
     score, best = -math.inf, _nowhere()
-    for start, values in channel.column_blocks(block, held):
+    for start, values in channel.column_blocks(block):
         for first, large, small, edge in _sides(graph, values, edges, block):
             ratios = _quotients(large, small)
             tops = scores = ratios.max(axis=1)

@@ -197,12 +197,6 @@ class ScaledPhi(RuleChannel):
         within ``ROW_SUM_TOLERANCE``: all of them are checked up to 1,000 answers, 16 of them
         above, spread evenly and with both ends, and one where every ball has the same size.
 
-    Attributes
-    ----------
-    checked_rows
-        How many row sums were looked at; equal to the number of answers when the ball sizes
-        settle all rows at once.
-
     Examples
     --------
     >>> from tightrope.graphs import Clique
@@ -220,7 +214,7 @@ class ScaledPhi(RuleChannel):
         self.shape = (graph.size, graph.size)
         self._inputs = self._outputs = graph.label
         self._scale = _check_scale(scale, graph.size)
-        self.checked_rows = self._check_rows()
+        self._check_rows()
 
     @property
     def scale(self) -> NDArray[np.float64]:
@@ -269,13 +263,12 @@ class ScaledPhi(RuleChannel):
             return math.fsum(self._scale)
         return self.graph.size * float(self._scale)
 
-    def _check_rows(self, all_up_to: int = 1_000, some: int = 16) -> int:
+    def _check_rows(self, all_up_to: int = 1_000, some: int = 16) -> None:
         n, z = self.graph.size, self.constant_scale
-        if z is not None and n > all_up_to:
-            sizes = self.graph.constant_ball_sizes
-            if sizes is not None:
-                self._check_sum(0, math.exp(math.log(z) + log_alpha_sum(self.epsilon, sizes)))
-                return n
+        sizes = self.graph.constant_ball_sizes if z is not None and n > all_up_to else None
+        if z is not None and sizes is not None:
+            self._check_sum(0, math.exp(math.log(z) + log_alpha_sum(self.epsilon, sizes)))
+            return
         count = n if n <= all_up_to else some
         try:
             for i in np.unique(np.linspace(0, n - 1, count).round().astype(np.int64)):
@@ -285,7 +278,6 @@ class ScaledPhi(RuleChannel):
                 f"the row sums of a scaled Φ on {self.graph.name} cannot be checked: a row would "
                 f"hold {n} numbers, and its balls do not all have one size"
             ) from None
-        return count
 
     def _check_sum(self, i: int, total: float) -> None:
         if not abs(total - 1) <= ROW_SUM_TOLERANCE:
