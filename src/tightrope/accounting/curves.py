@@ -236,10 +236,6 @@ class TradeOff:
         """Whether this curve is nowhere above another one: it then dominates the other."""
         return all(self(a) <= b for a, b in other.corners)
 
-    def channel(self) -> IntegerChannel:
-        """Return the channel of two rows that the curve stands for."""
-        return IntegerChannel([list(self.null), list(self.other)])
-
 
 def _turns(a: Point, b: Point, c: Point) -> int:
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])

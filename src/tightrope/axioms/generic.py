@@ -260,14 +260,9 @@ def is_generic_private(
     """
     check_sizes(channel, graph)
     rule = _rule(bound)
-    worst: GenericCheck | None = None
-    for i, h in _pairs(graph):
-        found = _check_pair(channel, i, h, rule(i, h), tolerance)
-        if worst is None or (found.private, found.margin) < (worst.private, worst.margin):
-            worst = found
-    if worst is None:
-        return GenericCheck(True, None, (), 0.0, 0.0, 1.0, 1.0, True, 0.0)
-    return worst
+    found = (_check_pair(channel, i, h, rule(i, h), tolerance) for i, h in _pairs(graph))
+    nothing = GenericCheck(True, None, (), 0.0, 0.0, 1.0, 1.0, True, 0.0)
+    return min(found, key=lambda check: (check.private, check.margin), default=nothing)
 
 
 def likelihood_curve(channel: Channel, i: int, h: int) -> tuple[list[int], list[Any], list[Any]]:

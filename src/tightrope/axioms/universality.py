@@ -560,18 +560,13 @@ class Refutation:
 
     def consumers(self) -> tuple[Consumer, ...]:
         """Return the consumers."""
-        made = []
-        for c, support in enumerate(self.supports):
-            if self.kind == "risk-averse":
-                made.append(Consumer(support=support, loss=self.loss))
-                continue
-            share = Fraction(1, len(support))
-            inside = set(support)
-            weights = [share if i in inside else Fraction(0) for i in range(self.graph.size)]
-            if self.priors:
-                weights = list(self.priors[c])
-            made.append(Consumer(prior=Prior(weights), loss=self.loss))
-        return tuple(made)
+        if self.kind == "risk-averse":
+            return tuple(Consumer(support=nodes, loss=self.loss) for nodes in self.supports)
+        uniform = (
+            [Fraction(int(i in nodes), len(nodes)) for i in range(self.graph.size)]
+            for nodes in map(set, self.supports)
+        )
+        return tuple(Consumer(prior=Prior(p), loss=self.loss) for p in self.priors or uniform)
 
     def as_dict(self, most_rows: int = 200) -> dict[str, Any]:
         """Return the proof under its public names, ready for JSON; long tables are left out."""

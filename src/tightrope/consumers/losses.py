@@ -118,6 +118,10 @@ class Loss(ABC):
     def exact(self, i: int, k: int) -> Fraction:
         """Return one loss as a fraction; a float stands for the decimal that prints as it."""
 
+    @abstractmethod
+    def guess_label(self, k: int) -> Hashable:
+        """Return what guess k says."""
+
     # -- what a kind may say better by rule -----------------------------------------------
 
     @property
@@ -143,11 +147,6 @@ class Loss(ABC):
         """
         self._check_matrix("deciding whether this loss is monotone")
         return _first_fall(order, lambda i: self.row(i)[order])
-
-    def guess_label(self, k: int) -> Hashable:
-        """Return what guess k says."""
-        self._check_guess(k)
-        return int(k)
 
     @property
     def guesses(self) -> list[Hashable]:

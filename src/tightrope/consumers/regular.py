@@ -372,12 +372,11 @@ def entry_bounds(graph: AnswerGraph, epsilon: Level, i: int) -> tuple[float, flo
     >>> [round(x, 12) for x in entry_bounds(Clique(4), "ln(2)", 0)]
     [0.142857142857, 0.4]
     """
-    level = float(Epsilon.of(epsilon))
-    far = graph.distances_from(i).astype(np.float64)
-    top = float(far.max()) * level
-    # Scaled by the largest term, so that a wide graph at a large ε does not overflow.
-    low = math.exp(-top) / float(np.exp(level * far - top).sum()) if top < 700 else 0.0
-    return low, 1 / float(np.exp(-level * far).sum())
+    from scipy.special import logsumexp
+
+    far = float(Epsilon.of(epsilon)) * graph.distances_from(i)
+    # In logarithms, so that a wide graph at a large ε does not overflow.
+    return math.exp(-logsumexp(far)), math.exp(-logsumexp(-far))
 
 
 def uniform_leakage_bits(graph: AnswerGraph, epsilon: Level) -> float:

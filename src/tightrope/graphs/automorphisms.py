@@ -106,8 +106,6 @@ class ColouredGraph:
         # Arcs are stored in both directions: those at moved nodes are all that can change.
         begin, arcs = self._arcs_of(moved)
         there, stored = self._arcs_of(image)
-        if len(arcs) != len(stored):
-            return False
         keys = where[begin] * self.size + where[self.ends[arcs]]
         expected = there * self.size + self.ends[stored]
         order, reference = np.argsort(keys), np.argsort(expected)

@@ -393,7 +393,6 @@ def read_points(path: str | Path, metric: str = "euclidean") -> PointsGraph:
     if not columns:
         raise InputError(f"{path}:{line}: a point needs at least one coordinate")
     points: list[list[float]] = []
-    labels: list[str] = []
     seen: dict[str, int] = {}
     for line, row in rows if names is None else rows[1:]:
         place = f"{path}:{line}"
@@ -409,12 +408,11 @@ def read_points(path: str | Path, metric: str = "euclidean") -> PointsGraph:
                     f"{place}: the label {shortened(label)} is given again (see line {seen[label]})"
                 )
             seen[label] = line
-            labels.append(label)
     if not points:
         raise InputError(f"{path}: the file holds no points")
-    known = typed_labels(labels) if labels else None
+    labels = typed_labels(list(seen)) if seen else None
     with blamed(path):
-        return PointsGraph(points, metric=metric, labels=known, name=Path(path).stem)
+        return PointsGraph(points, metric=metric, labels=labels, name=Path(path).stem)
 
 
 def _is_number(field: str) -> bool:

@@ -335,16 +335,6 @@ class Hyper:
     posteriors: Array
     outputs: tuple[tuple[int, ...], ...]
 
-    @property
-    def prior(self) -> Array:
-        """The mean of the posteriors, which is the prior."""
-        return np.asarray(self.outer @ self.posteriors)
-
-    @property
-    def vulnerability(self) -> float:
-        """The expected chance of a right guess."""
-        return float(self.outer @ self.posteriors.max(axis=1))
-
 
 def posterior(channel: Channel, output: int, prior: PriorLike = None) -> Array:
     r"""Return the belief after one output, :math:`π_i X_{io} / \sum_h π_h X_{ho}`.
@@ -895,16 +885,7 @@ class Analysis:
             "generalise' makes it.",
             None: "Generality is not defined for a mechanism without privacy.",
         }
-        alike = (
-            ()
-            if self.dobrushin is None
-            else (
-                f"The two true answers that are told apart best still look alike in "
-                f"{-100 * self.dobrushin:.4g} % of cases (the Dobrushin utility is that with a "
-                "minus sign).",
-            )
-        )
-        return (
+        lines = [
             f"A consumer who makes the best guess from the output (the best remap) names the true "
             f"answer with probability {self.utility:.6g}.",
             f"One guess becomes 2^{self.min_entropy_leakage_bits:.6g} times better by the output, "
@@ -913,9 +894,14 @@ class Analysis:
             "Some output rules an answer out that its neighbour allows: no ε holds."
             if level is None
             else f"The smallest ε that holds is {level}.",
-            *alike,
-            general[self.maximally_general],
-        )
+        ]
+        if self.dobrushin is not None:
+            lines.append(
+                f"The two true answers that are told apart best still look alike in "
+                f"{-100 * self.dobrushin:.4g} % of cases (the Dobrushin utility is that with a "
+                "minus sign)."
+            )
+        return (*lines, general[self.maximally_general])
 
 
 def analyse(
