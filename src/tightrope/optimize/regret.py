@@ -134,7 +134,8 @@ class _Request:
         problem = Problem(self.graph, self.epsilon, np.zeros((self.graph.size, 1)))
         slack = self.gap * scale
         rays = _first_rays(problem, own)
-        found = search(problem, _costs(own), optima, rays, slack, self.watch, self.settings)
+        found = RegretSearch(problem, _costs(own), optima, rays, slack, self.watch, self.settings)
+        found.run()
         reason = "columns priced over the tuples of guesses that matter"
         if not found.finished:
             reason = "columns priced over tuples of guesses; some branches stayed open at the end"
@@ -241,34 +242,11 @@ def _first_rays(problem: Problem, own: Sequence[Design], *, smallest: float = 1e
     return np.unique(np.array(rays), axis=0)
 
 
-def _mixed(problem: Problem, found: Searched) -> Channel:
+def _mixed(problem: Problem, found: RegretSearch) -> Channel:
     """Return the mechanism: rays, which are private, with weights that make rows sum to 1."""
     rays = (problem.alpha ** found.heights.astype(float)) * found.weights[:, None]
     columns = private_columns(problem, dict(enumerate(rays)))
     return Channel(np.array(list(columns.values())).T, inputs=problem.graph.labels)
-
-
-@dataclass(frozen=True, eq=False)
-class Searched:
-    """A mixture of rays and what is proved about it.
-
-    Parameters
-    ----------
-    heights, weights
-        The rays and their weights.
-    bound
-        No private mechanism has a smaller worst regret.
-    stopped
-        Whether the search was stopped from outside.
-    finished
-        Whether no search through the tuples was cut short in the end.
-    """
-
-    heights: Heights
-    weights: Floats
-    bound: float
-    stopped: bool
-    finished: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,16 +260,8 @@ class _Point:
         return _Point((self.share + other.share) / 2, (self.prices + other.prices) / 2)
 
 
-def search(
-    problem: Problem,
-    consumers: ConsumerCosts,
-    optima: Floats,
-    heights: Heights,
-    slack: float,
-    watch: Watch | None = None,
-    settings: SolverSettings | None = None,
-) -> Searched:
-    """Return rays with weights whose worst regret is least, and a bound.
+class RegretSearch:
+    """Column generation: a master program over rays, and the point of the dual that is proved.
 
     Parameters
     ----------
@@ -302,11 +272,22 @@ def search(
     optima
         What each consumer loses with its own optimal mechanism.
     heights
-        Rays to start with; they must allow for a mechanism.
+        Rays to start with; they must allow for a mechanism. In the end those in use.
     slack
         How far the worst regret may lie above the bound.
     watch, settings
         Told between the steps of the search; the limits of branch and bound.
+
+    Attributes
+    ----------
+    weights
+        The weights of the rays in the best mixture.
+    bound
+        No private mechanism has a smaller worst regret.
+    stopped
+        Whether the search was stopped from outside.
+    finished
+        Whether no search through the tuples was cut short in the end.
 
     Examples
     --------
@@ -315,16 +296,12 @@ def search(
     >>> problem = Problem(Clique(2), Epsilon.of("ln(2)"), np.zeros((2, 1)))
     >>> binary = np.array([[0, 0.5], [0.5, 0]])
     >>> consumers = ConsumerCosts((binary, binary), np.full((2, 2), 1 / 6), 0.5)
-    >>> found = search(problem, consumers, np.full(2, 1 / 3), np.array([[0, 1], [1, 0]]), 1e-9)
+    >>> rays = np.array([[0, 1], [1, 0]])
+    >>> found = RegretSearch(problem, consumers, np.full(2, 1 / 3), rays, 1e-9)
+    >>> found.run()
     >>> found.finished, found.bound < 1e-9
     (True, True)
     """
-    watch, settings = watch or Watch(), settings or SolverSettings()
-    return _Search(problem, consumers, optima, heights, slack, watch, settings).run()
-
-
-class _Search:
-    """Column generation: a master program over rays, and the point of the dual that is proved."""
 
     def __init__(
         self,
@@ -333,84 +310,90 @@ class _Search:
         optima: Floats,
         heights: Heights,
         slack: float,
-        watch: Watch,
-        settings: SolverSettings,
+        watch: Watch | None = None,
+        settings: SolverSettings | None = None,
     ) -> None:
         self.problem, self.consumers, self.optima = problem, consumers, optima
-        self.slack, self.watch, self.settings = slack, watch, settings
+        self.slack, self.watch = slack, watch or Watch()
+        self.settings = settings or SolverSettings()
         self.pricer = Pricer(problem)
         self.heights = np.unique(heights - heights.min(axis=1, keepdims=True), axis=0)
-        self.rounds, self.stopped = 0, False
+        self.weights = np.zeros(0)
+        self.rounds, self.stopped, self.finished = 0, False, False
         self.scale = max(float(np.abs(optima).max()), 1e-300)
         share = np.full(len(optima), 1 / len(optima))
         self.centre = _Point(share, share @ consumers.floors)
-        self.best, self.worst = 0.0, np.inf
+        self.bound, self.worst = 0.0, np.inf
         self.basis: tuple[Ints, Ints] | None = None
 
-    def run(self) -> Searched:
+    def run(self) -> None:
         """Add rays until the worst regret is proved, or nothing more can be done."""
-        weights, finished = np.zeros(0), False
-        for number in range(1, self.settings.regret_rounds + 1):
-            self.rounds = number
+        while self.rounds < self.settings.regret_rounds:
+            self.rounds += 1
             try:
-                self.worst, weights, corner = self._master()
-                rays, finished = self._rays(corner)
+                corner = self._master()
+                rays = self._rays(corner)
             except KeyboardInterrupt:
-                if not len(weights):
+                if self.basis is None:
                     raise
                 self.stopped = True
-            if self.stopped or self._told() or self.worst - self.best <= self.slack / 4:
+            if self.stopped or self._told() or self.worst - self.bound <= self.slack / 4:
                 break
             if not len(rays):
                 break
-            weights = np.concatenate([weights, np.zeros(len(rays))])
-            self.heights = np.concatenate([self.heights, rays])
-            if self.basis is not None:
-                columns, rows = self.basis
-                self.basis = np.insert(columns, -1, np.zeros(len(rays), np.int64)), rows
-        used = weights > 0
-        return Searched(self.heights[used], weights[used], self.best, self.stopped, finished)
+            self._join(rays)
+        used = self.weights > 0
+        self.heights, self.weights = self.heights[used], self.weights[used]
+
+    def _join(self, rays: Heights) -> None:
+        """Add rays without weight, which leaves the last basis one."""
+        assert self.basis is not None
+        columns, rows = self.basis
+        self.basis = np.insert(columns, -1, np.zeros(len(rays), np.int64)), rows
+        self.weights = np.append(self.weights, np.zeros(len(rays)))
+        self.heights = np.concatenate([self.heights, rays])
 
     def _told(self) -> bool:
         """Say how far the search is; whether it shall stop."""
-        gap = (self.worst - self.best) / self.scale
+        gap = (self.worst - self.bound) / self.scale
         size, step = len(self.heights), "looking for the least worst regret"
-        now = Progress(self.rounds, self.worst, self.best, gap, size, 0.0, step)
+        now = Progress(self.rounds, self.worst, self.bound, gap, size, 0.0, step)
         self.stopped = self.watch(now)
         return self.stopped
 
-    def _rays(self, corner: _Point) -> tuple[Heights, bool]:
+    def _rays(self, corner: _Point) -> Heights:
         """Look for rays half way to the corner, or further where there are none; note bounds."""
         target = corner
-        far = self.worst - self.best > self.settings.regret_stabilised * self.slack
+        far = self.worst - self.bound > self.settings.regret_stabilised * self.slack
         for _ in range(self.settings.regret_halvings if far else 0):
             middle = self.centre.half_way_to(target)
-            found = self._explored(middle)
-            if len(found.heights):
-                return found.heights, found.finished
-            if found.finished or self.stopped:
+            rays = self._explored(middle)
+            if len(rays):
+                return rays
+            if self.finished or self.stopped:
                 break
             # Too many branches: nearer to the proofs at hand fewer of them are open.
             target = middle
-        found = self._explored(corner)
-        return found.heights, found.finished
+        return self._explored(corner)
 
-    def _explored(self, point: _Point) -> Explored:
+    def _explored(self, point: _Point) -> Heights:
         share = np.where(point.share > self.settings.regret_idle, point.share, 0.0)
         share = share / share.sum()
         noise = self.slack / (16 * self.problem.size)
         known = {named(ray) for ray in self.heights}
-        found = explore(
-            self.consumers, self.pricer, share, point.prices, noise, known, self._told,
-            self.settings,
-        )  # fmt: skip
-        bound = found.bound - float(share @ self.optima)
-        if bound > self.best:
-            self.best, self.centre = bound, _Point(share, found.lowered)
-        return found
+        tuples = Branches(
+            self.consumers, self.pricer, share, point.prices, noise, known, self.settings
+        )
+        rays = tuples.explore(self._told)
+        self.finished = not len(tuples.open)
+        lowered = tuples.proved()
+        bound = float(lowered.sum() - share @ self.optima)
+        if bound > self.bound:
+            self.bound, self.centre = bound, _Point(share, lowered)
+        return rays
 
-    def _master(self) -> tuple[float, Floats, _Point]:
-        """Solve the program over the rays: the worst regret, their weights, and its duals.
+    def _master(self) -> _Point:
+        """Solve the program over the rays: the worst regret and their weights; return its duals.
 
         It starts from the basis of the last one: new rays have no weight there.
         """
@@ -434,9 +417,9 @@ class _Search:
         self.basis = solved.basic_columns, solved.basic_rows
         share = np.maximum(solved.duals[answers:], 0.0)
         share /= max(float(share.sum()), 1e-300)
-        weights = np.maximum(solved.values[:-1], 0.0).astype(np.float64)
-        corner = _Point(share, solved.duals[:answers] * self.scale)
-        return float(solved.value) * self.scale, weights, corner
+        self.worst = float(solved.value) * self.scale
+        self.weights = np.maximum(solved.values[:-1], 0.0).astype(np.float64)
+        return _Point(share, solved.duals[:answers] * self.scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -466,87 +449,6 @@ class ConsumerCosts:
         """Return what each ray (a row) costs each consumer (a column) with its best guess."""
         rays = self.alpha ** heights.astype(float)
         return np.stack([(rays @ costs).min(axis=1) for costs in self.costs], axis=1)
-
-
-@dataclass(frozen=True, eq=False)
-class Explored:
-    """What a search through the tuples found.
-
-    Parameters
-    ----------
-    bound
-        The sum of the prices, lowered until no ray has a negative value.
-    lowered
-        These prices.
-    heights
-        Rays with negative values, the cheapest first.
-    parts
-        How many parts of tuples were priced.
-    finished
-        Whether no branch was left open.
-    """
-
-    bound: float
-    lowered: Floats
-    heights: Heights
-    parts: int
-    finished: bool
-
-
-def explore(
-    consumers: ConsumerCosts,
-    pricer: Pricer,
-    share: Floats,
-    prices: Floats,
-    noise: float,
-    known: Set[tuple[float, ...]] = frozenset(),
-    stop: Callable[[], bool] | None = None,
-    settings: SolverSettings | None = None,
-) -> Explored:
-    r"""Look for rays whose value is negative, or prove that there are none.
-
-    Parameters
-    ----------
-    consumers
-        The consumers.
-    pricer
-        Finds the cheapest ray for one vector of weights.
-    share
-        :math:`\mu`, the multipliers of the consumers.
-    prices
-        :math:`\lambda`, the prices of the answers.
-    noise
-        A branch whose value is not below minus this is done; what it lacks lowers the bound.
-    known
-        The names of rays that are no news.
-    stop
-        Asked between batches whether to stop.
-
-    Examples
-    --------
-    >>> from tightrope import Epsilon
-    >>> from tightrope.graphs import Clique
-    >>> pricer = Pricer(Problem(Clique(2), Epsilon.of("ln(2)"), np.zeros((2, 1))))
-    >>> two = ConsumerCosts((np.array([[0, 0.5], [0.5, 0]]),) * 2, np.full((2, 2), 1 / 6), 0.5)
-    >>> done = explore(two, pricer, np.full(2, 0.5), np.full(2, 1 / 6), 1e-12)
-    >>> done.finished, round(done.bound, 9), len(done.heights)
-    (True, 0.333333333, 0)
-    >>> news = explore(two, pricer, np.full(2, 0.5), np.full(2, 0.2), 1e-12)
-    >>> sorted(news.heights.tolist())
-    [[0, 1], [1, 0]]
-    """
-    settings = settings or SolverSettings()
-    search = _Branches(consumers, pricer, share, prices, noise, known, settings)
-    singles = sum(costs.shape[1] for costs in consumers.costs)
-    while len(search.open) and len(search.found) < settings.regret_enough_rays:
-        # Rays at hand are worth more now than better ones later.
-        most = settings.regret_branches
-        if search.found:
-            most = min(settings.regret_few_times * singles, most)
-        if search.priced >= most or (stop is not None and stop()):
-            break
-        search.step()
-    return search.result()
 
 
 def named(heights: Heights, places: int = 9) -> tuple[float, ...]:
@@ -587,8 +489,39 @@ class _Parts:
         return _Parts(*(np.concatenate(pair) for pair in both))
 
 
-class _Branches:
-    """The open branches of one search."""
+class Branches:
+    r"""The open branches of one search for rays whose value is negative.
+
+    Parameters
+    ----------
+    consumers
+        The consumers.
+    pricer
+        Finds the cheapest ray for one vector of weights.
+    share
+        :math:`\mu`, the multipliers of the consumers.
+    prices
+        :math:`\lambda`, the prices of the answers.
+    noise
+        A branch whose value is not below minus this is done; what it lacks lowers the bound.
+    known
+        The names of rays that are no news.
+    settings
+        The limits of the search.
+
+    Examples
+    --------
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import Clique
+    >>> pricer = Pricer(Problem(Clique(2), Epsilon.of("ln(2)"), np.zeros((2, 1))))
+    >>> two = ConsumerCosts((np.array([[0, 0.5], [0.5, 0]]),) * 2, np.full((2, 2), 1 / 6), 0.5)
+    >>> done = Branches(two, pricer, np.full(2, 0.5), np.full(2, 1 / 6), 1e-12)
+    >>> len(done.explore()), len(done.open), round(float(done.proved().sum()), 9)
+    (0, 0, 0.333333333)
+    >>> news = Branches(two, pricer, np.full(2, 0.5), np.full(2, 0.2), 1e-12)
+    >>> sorted(news.explore().tolist())
+    [[0, 1], [1, 0]]
+    """
 
     def __init__(
         self,
@@ -597,10 +530,10 @@ class _Branches:
         share: Floats,
         prices: Floats,
         noise: float,
-        known: Set[tuple[float, ...]],
-        settings: SolverSettings,
+        known: Set[tuple[float, ...]] = frozenset(),
+        settings: SolverSettings | None = None,
     ) -> None:
-        self.settings = settings
+        self.settings = settings or SolverSettings()
         self.consumers, self.pricer, self.noise, self.share = consumers, pricer, noise, share
         self.known = known
         self.active = np.flatnonzero(share > 0)
@@ -614,6 +547,29 @@ class _Branches:
         for place in range(len(self.active)):
             if len(self.open):
                 self._screen(place, start)
+
+    def explore(self, stop: Callable[[], bool] = lambda: False) -> Heights:
+        """Return rays with negative values, the cheapest first, or close all branches.
+
+        ``stop`` is asked between batches.
+        """
+        settings = self.settings
+        singles = sum(costs.shape[1] for costs in self.consumers.costs)
+        while len(self.open) and len(self.found) < settings.regret_enough_rays:
+            # Rays at hand are worth more now than better ones later.
+            most = settings.regret_branches
+            if self.found:
+                most = min(settings.regret_few_times * singles, most)
+            if self.priced >= most or stop():
+                break
+            self._step()
+        order = sorted(self.found.values(), key=lambda pair: pair[0])
+        return np.array([ray for _, ray in order]).reshape(-1, len(self.prices))
+
+    def proved(self) -> Floats:
+        """Return the prices, lowered until no ray of closed or open branches is negative."""
+        self._close(self.open)
+        return self.prices - self.short - self.rounding
 
     def _screen(self, place: int, start: Floats) -> None:
         """Leave out the guesses that no negative value needs, whatever the others guess."""
@@ -632,7 +588,7 @@ class _Branches:
         costs = self.consumers.costs[a][:, self.guesses[place]]
         return np.asarray(self.share[a] * (costs.T - self.consumers.floors[a]))
 
-    def step(self) -> None:
+    def _step(self) -> None:
         """Take the branches with the lowest values and fix one more guess in each of them."""
         order = np.argsort(self.open.values, kind="stable")
         width = self.settings.regret_width
@@ -691,13 +647,3 @@ class _Branches:
         """Lower prices by what is lacking: then no ray of these parts is negative."""
         lacking = np.maximum(-parts.values, 0.0)
         np.maximum.at(self.short, parts.places, lacking)
-
-    def result(self) -> Explored:
-        """Return rays, and the bound that closed and open branches leave."""
-        finished = not len(self.open)
-        self._close(self.open)
-        lowered = self.prices - self.short - self.rounding
-        order = sorted(self.found.values(), key=lambda pair: pair[0])
-        size = len(self.prices)
-        rays = np.array([ray for _, ray in order]) if order else np.zeros((0, size))
-        return Explored(float(lowered.sum()), lowered, rays, self.priced, finished)

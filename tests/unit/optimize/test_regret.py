@@ -14,7 +14,7 @@ from tightrope.errors import InputError
 from tightrope.graphs import Cycle, ExplicitGraph, PathPower
 from tightrope.optimize import Design, Progress, SolverSettings, design, design_many
 from tightrope.optimize.problem import Problem
-from tightrope.optimize.regret import ConsumerCosts, search
+from tightrope.optimize.regret import ConsumerCosts, RegretSearch
 from tightrope.proofs import prove
 from tightrope.queries import query
 
@@ -214,11 +214,13 @@ def test_floors_that_are_no_certificates_would_prove_too_much() -> None:
     crowd = ConsumerCosts(tuple(p.costs for p in problems), floors, level.alpha)
     optima = np.array([one.expected_loss for one in own])
     rays = all_rays(graph)
-    found = search(problems[0], crowd, optima, rays, 1e-9)
+    found = RegretSearch(problems[0], crowd, optima, rays, 1e-9)
+    found.run()
     truth = least_regret(graph, "ln(2)", consumers, optima)
     assert found.bound == pytest.approx(truth, abs=1e-8)
-    false = replace(crowd, floors=floors + 0.05)
-    assert search(problems[0], false, optima, rays, 1e-9).bound > truth + 0.01
+    false = RegretSearch(problems[0], replace(crowd, floors=floors + 0.05), optima, rays, 1e-9)
+    false.run()
+    assert false.bound > truth + 0.01
 
 
 def test_edges_with_lengths_and_graphs_without_a_rule() -> None:
