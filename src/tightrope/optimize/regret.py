@@ -11,10 +11,9 @@ program; the program and its dual are
 
 where :math:`v_a(r) = \min_k c^a_k \cdot r` is what a column costs consumer a with its best guess.
 
-*Column generation with dual stabilisation* (Wentges smoothing). The dual is convex in
-:math:`(\lambda, \mu)`, and the consumers' own certificates are a point of it. Columns are priced
-half way between the best point known and the master's: either there is one, or half of the gap
-is proved.
+*Column generation.* The duals of the master program over the rays so far are a point
+:math:`(\lambda, \mu)`; where pricing finds no cheap column, or the prices are lowered until it
+does not, it proves a bound.
 
 *Pricing by branch and bound.* The cheapest column minimises
 :math:`\sum_a \mu_a \min_k (c^a_k \cdot r) - \lambda \cdot r`, a minimum over tuples of guesses, of
@@ -249,19 +248,8 @@ def _mixed(problem: Problem, found: RegretSearch) -> Channel:
     return Channel(np.array(list(columns.values())).T, inputs=problem.graph.labels)
 
 
-@dataclass(frozen=True, eq=False)
-class _Point:
-    """A point of the dual: shares of the consumers and prices of the answers."""
-
-    share: Floats
-    prices: Floats
-
-    def half_way_to(self, other: _Point) -> _Point:
-        return _Point((self.share + other.share) / 2, (self.prices + other.prices) / 2)
-
-
 class RegretSearch:
-    """Column generation: a master program over rays, and the point of the dual that is proved.
+    """Column generation: a master program over rays, and what is proved of all others.
 
     Parameters
     ----------
@@ -321,8 +309,6 @@ class RegretSearch:
         self.weights = np.zeros(0)
         self.rounds, self.stopped, self.finished = 0, False, False
         self.scale = max(float(np.abs(optima).max()), 1e-300)
-        share = np.full(len(optima), 1 / len(optima))
-        self.centre = _Point(share, share @ consumers.floors)
         self.bound, self.worst = 0.0, np.inf
         self.basis: tuple[Ints, Ints] | None = None
 
@@ -331,15 +317,14 @@ class RegretSearch:
         while self.rounds < self.settings.regret_rounds:
             self.rounds += 1
             try:
-                corner = self._master()
-                rays = self._rays(corner)
+                rays = self._explored(*self._master())
+                near = self.worst - self.bound <= self.slack / 4
+                if self.stopped or self._told() or near or not len(rays):
+                    break
             except KeyboardInterrupt:
                 if self.basis is None:
                     raise
                 self.stopped = True
-            if self.stopped or self._told() or self.worst - self.bound <= self.slack / 4:
-                break
-            if not len(rays):
                 break
             self._join(rays)
         used = self.weights > 0
@@ -361,38 +346,17 @@ class RegretSearch:
         self.stopped = self.watch(now)
         return self.stopped
 
-    def _rays(self, corner: _Point) -> Heights:
-        """Look for rays half way to the corner, or further where there are none; note bounds."""
-        target = corner
-        far = self.worst - self.bound > self.settings.regret_stabilised * self.slack
-        for _ in range(self.settings.regret_halvings if far else 0):
-            middle = self.centre.half_way_to(target)
-            rays = self._explored(middle)
-            if len(rays):
-                return rays
-            if self.finished or self.stopped:
-                break
-            # Too many branches: nearer to the proofs at hand fewer of them are open.
-            target = middle
-        return self._explored(corner)
-
-    def _explored(self, point: _Point) -> Heights:
-        share = np.where(point.share > self.settings.regret_idle, point.share, 0.0)
-        share = share / share.sum()
+    def _explored(self, share: Floats, prices: Floats) -> Heights:
+        """Look for cheap rays at a point of the dual, and note what it proves."""
         noise = self.slack / (16 * self.problem.size)
         known = {named(ray) for ray in self.heights}
-        tuples = Branches(
-            self.consumers, self.pricer, share, point.prices, noise, known, self.settings
-        )
+        tuples = Branches(self.consumers, self.pricer, share, prices, noise, known, self.settings)
         rays = tuples.explore(self._told)
         self.finished = not len(tuples.open)
-        lowered = tuples.proved()
-        bound = float(lowered.sum() - share @ self.optima)
-        if bound > self.bound:
-            self.bound, self.centre = bound, _Point(share, lowered)
+        self.bound = max(self.bound, float(tuples.proved().sum() - share @ self.optima))
         return rays
 
-    def _master(self) -> _Point:
+    def _master(self) -> tuple[Floats, Floats]:
         """Solve the program over the rays: the worst regret and their weights; return its duals.
 
         It starts from the basis of the last one: new rays have no weight there.
@@ -419,7 +383,7 @@ class RegretSearch:
         share /= max(float(share.sum()), 1e-300)
         self.worst = float(solved.value) * self.scale
         self.weights = np.maximum(solved.values[:-1], 0.0).astype(np.float64)
-        return _Point(share, solved.duals[:answers] * self.scale)
+        return share, solved.duals[:answers] * self.scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -553,13 +517,11 @@ class Branches:
 
         ``stop`` is asked between batches.
         """
-        settings = self.settings
-        singles = sum(costs.shape[1] for costs in self.consumers.costs)
-        while len(self.open) and len(self.found) < settings.regret_enough_rays:
-            # Rays at hand are worth more now than better ones later.
-            most = settings.regret_branches
-            if self.found:
-                most = min(settings.regret_few_times * singles, most)
+        most, known = self.settings.regret_branches, 0
+        while len(self.open) and len(self.found) < self.settings.regret_enough_rays:
+            if len(self.found) > known:
+                # Rays at hand are worth more now than better ones much later.
+                most, known = min(2 * self.priced, self.settings.regret_branches), len(self.found)
             if self.priced >= most or stop():
                 break
             self._step()
@@ -594,8 +556,8 @@ class Branches:
         width = self.settings.regret_width
         first, self.open = self.open[order[:width]], self.open[order[width:]]
         gaps = self._gaps(first)
-        # Where the floors are hardly below the real costs, the ray that was found is the news.
-        known = np.maximum(gaps, 0).sum(axis=1) <= self.settings.regret_news_share * -first.values
+        # Where no floor is below the real costs, the ray that was found is the news.
+        known = gaps.max(axis=1) <= 0
         self._close(first[known])
         if known.all():
             return

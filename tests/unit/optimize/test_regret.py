@@ -213,14 +213,15 @@ def test_floors_that_are_no_certificates_would_prove_too_much() -> None:
     floors = np.array([one.certificate.prices for one in own])
     crowd = ConsumerCosts(tuple(p.costs for p in problems), floors, level.alpha)
     optima = np.array([one.expected_loss for one in own])
-    rays = all_rays(graph)
-    found = RegretSearch(problems[0], crowd, optima, rays, 1e-9)
+    few = np.concatenate([graph.distance_matrix(), np.zeros((1, 5))]).astype(int)
+    found = RegretSearch(problems[0], crowd, optima, few, 1e-9)
     found.run()
     truth = least_regret(graph, "ln(2)", consumers, optima)
     assert found.bound == pytest.approx(truth, abs=1e-8)
-    false = RegretSearch(problems[0], replace(crowd, floors=floors + 0.05), optima, rays, 1e-9)
+    # With floors that are too high no ray seems to be missing.
+    false = RegretSearch(problems[0], replace(crowd, floors=floors + 0.05), optima, few, 1e-9)
     false.run()
-    assert false.bound > truth + 0.01
+    assert false.bound > truth + 0.001
 
 
 def test_edges_with_lengths_and_graphs_without_a_rule() -> None:
