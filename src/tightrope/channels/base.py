@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.errors import InputError, TooLarge, whole_number
+from tightrope.graphs.base import frozen
 
 #: How far the sum of a row of floats may lie from 1.
 ROW_SUM_TOLERANCE = 1e-9
@@ -339,8 +340,7 @@ def check_stochastic(matrix: ArrayLike) -> NDArray[np.float64]:
     worst = int(np.abs(sums - 1).argmax())
     if abs(sums[worst] - 1) > ROW_SUM_TOLERANCE:
         raise InputError(f"every row must sum to 1, but row {worst} sums to {sums[worst]:.12g}")
-    values.flags.writeable = False
-    return values
+    return frozen(values)
 
 
 def check_labels(
@@ -538,9 +538,7 @@ def check_indices(values: ArrayLike, count: int | None, what: str) -> NDArray[np
     bad = np.flatnonzero((given < 0) | (given > last))
     if len(bad):
         raise InputError(f"{what} must be in 0 … {last}, got {given[bad[0]]} at place {bad[0]}")
-    chosen: NDArray[np.int64] = given.astype(np.int64)
-    chosen.flags.writeable = False
-    return chosen
+    return frozen(given.astype(np.int64))
 
 
 def as_integers(channel: Channel) -> IntegerChannel | None:
@@ -621,11 +619,8 @@ def _check_weights(weights: ArrayLike | Sequence[Sequence[int]]) -> NDArray[Any]
         i, o = map(int, bad[0])
         raise InputError(f"weights must be non-negative, got {given[i, o]} at row {i}, column {o}")
     fits = int(given.max()) * given.shape[1] < MACHINE
-    exact: NDArray[Any] = given.astype(np.int64 if fits else object)
-    if not fits and all(sum(map(int, row)) < MACHINE for row in given):
-        exact = given.astype(np.int64)
-    exact.flags.writeable = False
-    return exact
+    fits = fits or all(sum(map(int, row)) < MACHINE for row in given)
+    return frozen(given.astype(np.int64 if fits else object))
 
 
 def _check_total(weights: NDArray[Any], total: int | None) -> int:

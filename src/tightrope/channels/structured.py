@@ -24,6 +24,7 @@ from tightrope.channels.base import ROW_SUM_TOLERANCE, Channel, RuleChannel
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs import AnswerGraph
+from tightrope.graphs.base import frozen
 from tightrope.graphs.products import digits_of
 
 
@@ -307,8 +308,7 @@ def _check_scale(scale: ArrayLike, size: int) -> NDArray[np.float64]:
         )
     if values.ndim == 0 and values == 0:
         raise InputError("the scale z must be positive when it is one number, got 0")
-    values.flags.writeable = False
-    return values
+    return frozen(values)
 
 
 class ClampedChannel(RuleChannel):

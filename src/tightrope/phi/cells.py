@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from tightrope import exact
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import AnswerGraph
+from tightrope.graphs.base import frozen
 from tightrope.phi.structure import distances_by_code
 
 if TYPE_CHECKING:
@@ -160,8 +161,7 @@ def cells_of(graph: AnswerGraph) -> Cells:
         if not np.array_equal(here, seen[label[i]]):
             raise AssertionError("two different views had the same sum of random words")
     counts = np.moveaxis(seen.reshape(count, len(lengths), count), 1, 0)
-    label.flags.writeable = False
-    return Cells(label, counts, lengths)
+    return Cells(frozen(label), counts, lengths)
 
 
 def pieces(cells: Cells, right: Sequence[int]) -> list[tuple[End, End]]:

@@ -162,8 +162,6 @@ class LatticeStructure(Structure):
         Distance from the differences along each axis.
     points
         Flat positions of the nodes in the box, in node order; all of them when ``None``.
-    floor
-        Lower bound of the symbol at α, or ``None`` when there is none.
     widths
         How far a step reaches along each axis, for a box that is symmetric in each.
 
@@ -196,14 +194,12 @@ class LatticeStructure(Structure):
         rule: Rule,
         *,
         points: NDArray[np.int64] | None = None,
-        floor: Callable[[float], float | None] = lambda alpha: None,
         widths: Sequence[int] = (),
     ) -> None:
         self.shape = tuple(shape)
         self.points = points
         self.size = math.prod(shape) if points is None else len(points)
-        self._rule, self._floor, self._graph = rule, floor, graph
-        self._widths = tuple(widths)
+        self._rule, self._graph, self._widths = rule, graph, tuple(widths)
         self._box = tuple(fft.next_fast_len(2 * side - 1, real=True) for side in shape)
 
     @classmethod
@@ -221,8 +217,17 @@ class LatticeStructure(Structure):
             shape, rule, points = lattice
             return cls(graph, shape, rule, points=points)
         sizes, widths = zip(*graph.box, strict=True)
-        floor = functools.partial(symbol_floor, widths=widths)
-        return cls(graph, sizes, functools.partial(_chebyshev, widths), floor=floor, widths=widths)
+        return cls(graph, sizes, functools.partial(_chebyshev, widths), widths=widths)
+
+    def _floor(self, alpha: float) -> float | None:
+        """Return a lower bound of the symbol at α, or ``None`` when there is none."""
+        return symbol_floor(alpha, self._widths) if self._widths else None
+
+    @functools.cached_property
+    def _small(self) -> DenseStructure | None:
+        """The matrix of a small lattice."""
+        few = self.size <= DenseStructure.verified_limit
+        return DenseStructure(self._graph) if few else None
 
     def _kernel(self, alpha: Alpha, box: tuple[int, ...], kind: Any) -> NDArray[Any]:
         """Return the Fourier transform of the powers of α wrapped into a box."""
@@ -268,9 +273,9 @@ class LatticeStructure(Structure):
             return np.stack([self.solve(alpha, column) for column in b.T], axis=1)
         if not b.any():
             return np.zeros_like(b)
-        if self._floor(alpha) is None and self.size <= DenseStructure.verified_limit:
-            return self._small.solve(alpha, b)
         floor = self._floor(alpha)
+        if floor is None and self._small is not None:
+            return self._small.solve(alpha, b)
         if floor is None or floor < self.small_floor:
             folded = self._by_classes(alpha, b)
             if folded is not None:
@@ -286,7 +291,7 @@ class LatticeStructure(Structure):
             x, left = cg(phi, b, rtol=self.tolerance, maxiter=self.steps, M=near)
         else:
             x, left = minres(phi, b, rtol=self.tolerance, maxiter=self.steps)
-        if left and self.size <= DenseStructure.verified_limit:
+        if left and self._small is not None:
             return self._small.solve(alpha, b)
         if left:
             raise CheckFailed(
@@ -327,7 +332,7 @@ class LatticeStructure(Structure):
 
     def is_singular(self, alpha: float) -> bool:
         """Whether the matrix of a small lattice is singular."""
-        if self._floor(alpha) is not None or self.size > DenseStructure.verified_limit:
+        if self._floor(alpha) is not None or self._small is None:
             return False
         return self._small.is_singular(alpha)
 
@@ -337,13 +342,7 @@ class LatticeStructure(Structure):
         floor = self._floor(alpha)
         if floor is not None:
             return 1 / floor
-        return (
-            self._small.inverse_norm(alpha) if self.size <= DenseStructure.verified_limit else None
-        )
-
-    @functools.cached_property
-    def _small(self) -> DenseStructure:
-        return DenseStructure(self._graph)
+        return None if self._small is None else self._small.inverse_norm(alpha)
 
 
 class PlaneStructure(LatticeStructure):

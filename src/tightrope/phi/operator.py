@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
+from tightrope.graphs.base import frozen
 from tightrope.phi.lines import reach_along
 from tightrope.phi.structure import DenseStructure, Structure, structure_of
 
@@ -162,9 +163,7 @@ class Phi:
     @functools.cached_property
     def row_sums(self) -> NDArray[np.float64]:
         r""":math:`\Phi 1`: the sum of every row."""
-        sums = self.structure.apply(self.alpha, np.ones(self.size))
-        sums.flags.writeable = False
-        return sums
+        return frozen(self.structure.apply(self.alpha, np.ones(self.size)))
 
     @functools.cached_property
     def inverse_norm(self) -> float | None:
@@ -245,10 +244,8 @@ class Phi:
             if size == 0 or (error is None and size <= self._enough(best, b)):
                 break
             x = x + structure.solve(self.alpha, left.astype(np.float64))
-        values = best.astype(np.float64)
-        values.flags.writeable = False
-        error, none = self._error(best, rest), np.zeros((self.size, 0))
-        return Solution(values, smallest, error, structure.words, none)
+        values, none = frozen(best.astype(np.float64)), np.zeros((self.size, 0))
+        return Solution(values, smallest, self._error(best, rest), structure.words, none)
 
     def _solves(
         self,
@@ -315,9 +312,8 @@ class Phi:
             if np.abs(left).max() <= allowed:
                 chosen = found
         residual = float(np.abs(b - matrix @ chosen).max())
-        chosen.flags.writeable = kernel.flags.writeable = False
         words = f"eigenvectors; Φ is singular, {kernel.shape[1]} free directions"
-        return Solution(chosen, residual, None, words, kernel, consistent)
+        return Solution(frozen(chosen), residual, None, words, frozen(kernel), consistent)
 
     def check_vector(self, x: ArrayLike, what: str) -> NDArray[np.float64]:
         """Return a vector over the answers, or refuse it with the place and value."""
