@@ -1,4 +1,4 @@
-"""Whatever numbers a certificate holds: what the judge takes from it is no more than the optimum."""
+"""Whatever numbers a certificate holds: the judge takes no more from it than the optimum."""
 
 import numpy as np
 import pytest
