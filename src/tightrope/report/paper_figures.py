@@ -74,9 +74,9 @@ def _grid(panels: Sequence[Panel], ax: Axes | None = None) -> Axes:
     """Draw panels beside and below each other on one figure."""
     columns = {1: 1, 6: 3}.get(len(panels), 2)
     rows = math.ceil(len(panels) / columns)
-    first = plots.new_axes(5.2 * columns, 4.2 * rows)
-    figure = first.figure
-    first.remove()
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.2 * columns, 4.2 * rows), layout="constrained")
     for number, panel in enumerate(panels, start=1):
         panel(figure.add_subplot(rows, columns, number))
     return figure.axes[0]
@@ -110,7 +110,8 @@ def _published(ax: Axes, level: float, height: float) -> Axes:
 def _leakage(ax: Axes) -> Axes:
     people, prior = query("databases(5,4)").graph, "product(.3,.27,.23,.2)"
     curves = leakage_curves(prior, people, np.arange(0.4, 1.0001, 0.02).tolist())
-    plots.plot_leakage(curves, ax, existence=regular_levels(prior, people))
+    plots.plot_leakage(curves, ax)
+    plots.shade_existence(regular_levels(prior, people), ax, name="prior is regular")
     ax.set_title("5 people with 4 values; the prior is regular from ln 2 on")
     return _published(ax, 0.48, 0.4)
 

@@ -46,12 +46,9 @@ if TYPE_CHECKING:
 
 def new_axes(width: float = 6.4, height: float = 4.8) -> Axes:
     """Return fresh axes on a figure of their own, without touching any global state."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes: Axes = figure.add_subplot()
+    axes: Axes = Figure(figsize=(width, height), layout="constrained").add_subplot()
     return axes
 
 
@@ -121,15 +118,12 @@ def plot_graph(
     >>> plot_graph(Cycle(6)).get_title()
     'cycle(6): 6 answers'
     """
-    if limit is None:
-        limit = 31 if graph.is_line else 120
+    limit = limit or (31 if graph.is_line else 120)
     drawing = graph_drawing(graph, centre=centre, limit=limit, places=places)
     row, points, count = drawing.is_flat, drawing.points, len(drawing.nodes)
-    if ax is None:
-        bent = any(abs(points[a, 0] - points[b, 0]) > 1 for a, b in drawing.edges)
-        axes = new_axes(*((7.6, 2.6 if bent else 1.6) if row else (6.4, 4.8)))
-    else:
-        axes = ax
+    bent = any(abs(points[a, 0] - points[b, 0]) > 1 for a, b in drawing.edges)
+    size_of_row = (7.6, 2.6 if bent else 1.6)
+    axes = new_axes(*(size_of_row if row else (6.4, 4.8))) if ax is None else ax
     _draw_lines(axes, drawing.lines(), color="0.55", linewidth=0.8)
     size = float(np.clip(6000 / count, 25, 420))
     if row:
@@ -332,9 +326,7 @@ def _write_ticks(
 # -- curves -------------------------------------------------------------------------------
 
 
-def plot_utility(
-    curve: UtilityCurve, ax: Axes | None = None, *, existence: Existence | None = None
-) -> Axes:
+def plot_utility(curve: UtilityCurve, ax: Axes | None = None) -> Axes:
     """Draw the utility of the tight-constraints and the geometric mechanism [A, Fig 6].
 
     Parameters
@@ -343,8 +335,6 @@ def plot_utility(
         The values.
     ax
         Axes to draw on; new ones by default.
-    existence
-        Where the tight-constraints mechanism exists: these levels are shaded.
 
     Examples
     --------
@@ -355,12 +345,10 @@ def plot_utility(
     """
     curves = {"tight constraints": curve.tight, "geometric noise": curve.geometric}
     words = "probability of a right guess (uniform prior)"
-    return _plot_levels(curve.epsilons, curves, strokes(2), words, ax, existence)
+    return _plot_levels(curve.epsilons, curves, strokes(2), words, ax)
 
 
-def plot_leakage(
-    curves: LeakageCurves, ax: Axes | None = None, *, existence: Existence | None = None
-) -> Axes:
+def plot_leakage(curves: LeakageCurves, ax: Axes | None = None) -> Axes:
     """Draw the bounds on leakage for one prior and for all [A, Fig 4].
 
     Parameters
@@ -369,8 +357,6 @@ def plot_leakage(
         The values; where the prior is not regular its curve has a gap.
     ax
         Axes to draw on; new ones by default.
-    existence
-        Where the prior is regular: these levels are shaded.
 
     Examples
     --------
@@ -381,8 +367,7 @@ def plot_leakage(
     """
     this = [math.nan if value is None else value for value in curves.this_prior]
     drawn = {"every prior": curves.every_prior, "this prior": this}
-    look, words = strokes(2)[::-1], "leakage bound (bits)"
-    return _plot_levels(curves.epsilons, drawn, look, words, ax, existence, "prior is regular")
+    return _plot_levels(curves.epsilons, drawn, strokes(2)[::-1], "leakage bound (bits)", ax)
 
 
 def plot_tradeoff(curves: Mapping[str, TradeOff], ax: Axes | None = None) -> Axes:
@@ -454,10 +439,8 @@ def _plot_levels(
     drawn: Iterable[Stroke],
     words: str,
     ax: Axes | None,
-    existence: Existence | None = None,
-    shaded: str = "mechanism exists",
 ) -> Axes:
-    """Draw named curves over ε, with marks at a few places of each, and shade some levels."""
+    """Draw named curves over ε, with marks at a few places of each."""
     axes = new_axes() if ax is None else ax
     for (name, values), stroke in zip(curves.items(), drawn, strict=True):
         axes.plot(
@@ -467,8 +450,6 @@ def _plot_levels(
     axes.set(xlabel="privacy level ε", ylabel=words)
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
-    if existence is not None:
-        shade_existence(existence, axes, name=shaded)
     axes.legend(loc="best")
     return axes
 
@@ -500,6 +481,7 @@ def shade_existence(existence: Existence, ax: Axes, *, name: str = "mechanism ex
             if edge is not None and left < edge < right:
                 ax.axvline(edge, color="0.3", linewidth=0.8, linestyle=":")
     ax.set_xlim(left, right)
+    ax.legend(loc="best")
     return ax
 
 

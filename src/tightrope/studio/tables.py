@@ -173,9 +173,12 @@ def column_form(column: public.Column) -> tuple[str, str]:
     >>> from tightrope.publish.facts import read_column
     >>> column_form(read_column("age:0..120")), column_form(read_column("born:date"))
     (('range', '0..120'), ('date', ''))
+    >>> column_form(read_column("height:1.2..2.3:0.01"))
+    ('range', '1.2..2.3:0.01')
     """
     if column.bounds is not None:
-        return "range", "{}..{}".format(*column.bounds)
+        ends = "..".join(shown(end * column.step) for end in column.bounds)
+        return "range", ends if column.step == 1 else f"{ends}:{shown(column.step)}"
     if column.values is not None:
         return "values", ", ".join(map(str, column.values))
     return column.type, ""

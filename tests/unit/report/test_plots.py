@@ -72,7 +72,7 @@ def test_five_answers_have_no_picture() -> None:
 
 def test_utility_with_the_levels_shaded() -> None:
     graph = PathPower(16, 3)
-    axes = plot_utility(utility_curve(graph, [0.9, 1.1, 1.4]), existence=exists(graph))
+    axes = shade_existence(exists(graph), plot_utility(utility_curve(graph, [0.9, 1.1, 1.4])))
     assert legend(axes) == ["tight constraints", "geometric noise", "mechanism exists"]
     assert axes.get_xlabel() == "privacy level ε"
 
@@ -93,7 +93,7 @@ def test_leakage_has_a_gap_where_the_prior_is_not_regular() -> None:
     people = tr.query("databases(5,4)").graph
     prior = "product(.3,.27,.23,.2)"
     curves = leakage_curves(prior, people, [0.5, 0.8, 0.9])
-    axes = plot_leakage(curves, existence=regular_levels(prior, people))
+    axes = shade_existence(regular_levels(prior, people), plot_leakage(curves))
     this = axes.lines[1].get_ydata()
     assert np.isnan(this[0])
     assert not np.isnan(this[1:]).any()
