@@ -21,7 +21,7 @@ from tightrope.consumers.priors import Prior, prior as read_prior
 from tightrope.errors import InputError, TextError, TooLarge, blamed
 from tightrope.files import is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph
-from tightrope.graphs.base import LIMITS
+from tightrope.graphs.base import LIMITS, frozen
 
 _FIELDS = ("name", "prior", "support", "loss")
 
@@ -84,7 +84,10 @@ class Consumer:
     def prior(self) -> Prior:
         """The prior of a Bayesian consumer; a risk-averse one has none."""
         if self._prior is None:
-            raise InputError("a risk-averse consumer has no prior: this needs a Bayesian one")
+            raise InputError(
+                "a risk-averse consumer has no prior: judge a mechanism for it with worst_loss, or "
+                "give a Bayesian consumer"
+            )
         return self._prior
 
     @property
@@ -95,7 +98,7 @@ class Consumer:
                 raise TooLarge(
                     f"a list of possible answers has at most {LIMITS.row}, got {self.loss.size}"
                 )
-            self._support = _check_support(range(self.loss.size), self.loss.size)
+            self._support = frozen(np.arange(self.loss.size))
         return self._support if self._support is not None else self.prior.support
 
     @classmethod
@@ -174,8 +177,7 @@ def _check_support(support: Iterable[int], size: int) -> NDArray[np.int64]:
     if len(out) < len(nodes):
         twice, count = Counter(map(int, nodes)).most_common(1)[0]
         raise InputError(f"a support names each answer once, got {twice} {count} times")
-    out.flags.writeable = False
-    return out
+    return frozen(out)
 
 
 def support(value: Any, graph: AnswerGraph) -> Sequence[int]:

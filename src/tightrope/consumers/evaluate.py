@@ -111,18 +111,20 @@ def best_remap(channel: Channel, consumer: Consumer) -> Remap:
     >>> best_remap(path, sure_of_the_middle).guess.tolist()
     [1, 1, 1]
     """
-    bayesian = _bayesian(consumer)
-    loss = bayesian.loss
+    prior, loss = consumer.prior, consumer.loss
     _check_inputs(channel, loss.size)
     if isinstance(channel, GeometricChannel):
-        by_rule = line_remap(bayesian, channel.ratio)
+        by_rule = line_remap(consumer, channel.ratio)
         if by_rule is not None:
             lost = channel.column_maxima() @ by_rule.values
             return _result(by_rule.guess, float(lost), loss)
     _check_channel(channel, loss.size)
     guess = np.zeros(channel.shape[1], np.int64)
     total = 0.0
-    for start, weights in _weighted_columns(channel, bayesian):
+    # As many outputs at once as their losses, for all guesses, fit.
+    entries = LIMITS.block * loss.size // max(loss.size, loss.guess_count)
+    for start, block in channel.column_blocks(entries):
+        weights = block * prior.probabilities[:, None]
         found = loss.expected(weights).argmin(axis=0)
         guess[start : start + len(found)] = found
         # Sums over rules may cancel; the value reported is summed term by term.
@@ -153,17 +155,15 @@ def expected_loss(
     >>> round(expected_loss(response, wary), 3), expected_loss(response, wary, range(2))
     (0.1, 0.25)
     """
-    bayesian = _bayesian(consumer)
+    prior, loss = consumer.prior, consumer.loss
     if remap is None:
-        _check_inputs(channel, bayesian.loss.size)
-        if bayesian.loss.is_binary:
-            return 1 - right_guess(channel, bayesian.prior)
+        _check_inputs(channel, loss.size)
+        if loss.is_binary:
+            return 1 - right_guess(channel, prior)
         return best_remap(channel, consumer).expected_loss
-    _check_channel(channel, bayesian.loss.size)
-    guesses, prior = _guessed(channel, remap, bayesian.loss), bayesian.prior
-    return math.fsum(
-        prior[i] * float(guesses.row(i) @ bayesian.loss.row(i)) for i in prior.support.tolist()
-    )
+    _check_channel(channel, loss.size)
+    guesses = _guessed(channel, remap, loss)
+    return math.fsum(prior[i] * float(guesses.row(i) @ loss.row(i)) for i in prior.support.tolist())
 
 
 def utility(
@@ -225,15 +225,6 @@ def worst_loss(
         )
     lost = (WorstLoss(float(guesses.row(i) @ loss.row(i)), i) for i in consumer.support.tolist())
     return max(lost, key=lambda worst: worst.loss)
-
-
-def _bayesian(consumer: Consumer) -> Consumer:
-    if not consumer.risk_averse:
-        return consumer
-    raise InputError(
-        "the best remap of a risk-averse consumer is a linear program: take it from the optimize "
-        "room, and judge any remap with worst_loss(channel, consumer, remap)"
-    )
 
 
 def _check_inputs(channel: Channel, size: int) -> None:
@@ -347,15 +338,6 @@ def small_blocks(channel: Channel, entries: int = 1 << 15) -> Iterator[tuple[int
     for start, block in channel.row_blocks():
         for low in range(0, len(block), step):
             yield start + low, block[low : low + step]
-
-
-def _weighted_columns(channel: Channel, consumer: Consumer) -> Iterator[tuple[int, Floats]]:
-    r"""Yield :math:`\pi_i X_{io}` in blocks of outputs, each with its first output."""
-    prior = consumer.prior.probabilities[:, None]
-    # As many outputs at once as their losses, for all guesses, fit.
-    entries = LIMITS.block * channel.shape[0] // max(channel.shape[0], consumer.loss.guess_count)
-    for start, block in channel.column_blocks(entries):
-        yield start, block * prior
 
 
 def _guessed(channel: Channel, remap: Remap | Channel | ArrayLike, loss: Loss) -> Channel:

@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +92,32 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """
     array.flags.writeable = False
     return array
+
+
+@dataclass(frozen=True)
+class IntersectionNumbers:
+    r"""The numbers :math:`b_d, c_d` for every distance :math:`d = 0 … D`.
+
+    Parameters
+    ----------
+    b
+        Neighbours one step further away; :math:`b_0` is the degree, :math:`b_D = 0`.
+    c
+        Neighbours one step nearer; :math:`c_0 = 0`.
+
+    Examples
+    --------
+    >>> IntersectionNumbers(b=(3, 2, 0), c=(0, 1, 1)).diameter       # the Petersen graph
+    2
+    """
+
+    b: tuple[int, ...]
+    c: tuple[int, ...]
+
+    @property
+    def diameter(self) -> int:
+        """The largest distance D."""
+        return len(self.b) - 1
 
 
 class AnswerGraph(ABC):
@@ -283,8 +309,8 @@ class AnswerGraph(ABC):
         """Return whether automorphisms move any node to any other, and why, by rule."""
         return None
 
-    def intersection_rule(self) -> tuple[tuple[int, ...], tuple[int, ...]] | bool | None:
-        """Return the intersection numbers b and c by rule, ``False`` where there are none.
+    def intersection_rule(self) -> IntersectionNumbers | Literal[False] | None:
+        """Return the intersection numbers by rule, ``False`` where there are none.
 
         ``None`` says that no rule decides it.
         """

@@ -14,13 +14,13 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import InputError, whole_number
-from tightrope.graphs.base import AnswerGraph, box_rule, check_written
+from tightrope.graphs.base import AnswerGraph, IntersectionNumbers, box_rule, check_written
 from tightrope.graphs.lines import Clique, PathPower, Star
 from tightrope.graphs.registry import Parameter, family
 from tightrope.graphs.unbounded import NoiseLattice
@@ -267,7 +267,7 @@ class CartesianProduct(ProductGraph):
         no = False, "a Cartesian product with a factor that is not vertex-transitive"
         return super().transitive_rule() or no
 
-    def intersection_rule(self) -> tuple[tuple[int, ...], tuple[int, ...]] | bool:
+    def intersection_rule(self) -> IntersectionNumbers | Literal[False]:
         r"""Decide from the factors (Hamming graphs: [B, Prop 13]).
 
         Nodes that differ by i in one factor and j in another see :math:`c = c_i + c'_j` and
@@ -279,19 +279,20 @@ class CartesianProduct(ProductGraph):
         every = zip(self.factors, self._each(intersection_numbers), strict=True)
         found = [numbers for factor, numbers in every if factor.size > 1]
         if len(found) == 1:
-            return (found[0].b, found[0].c) if found[0] else False
+            return found[0] or False
         slopes = {numbers.b[0] // numbers.diameter for numbers in found if numbers}
         if None in found or len(slopes) > 1:
             return False
         slope = slopes.pop()
-        if any((n.b, n.c) != _hamming_numbers(n.diameter, slope) for n in found):
+        if any(n != _hamming_numbers(n.diameter, slope) for n in found):
             return False
         return _hamming_numbers(self.diameter, slope)
 
 
-def _hamming_numbers(diameter: int, slope: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _hamming_numbers(diameter: int, slope: int) -> IntersectionNumbers:
     r"""Return :math:`b_d = (D-d) \cdot` slope and :math:`c_d = d` [B, Prop 13]."""
-    return tuple(slope * d for d in range(diameter, -1, -1)), tuple(range(diameter + 1))
+    falling = tuple(slope * d for d in range(diameter, -1, -1))
+    return IntersectionNumbers(falling, tuple(range(diameter + 1)))
 
 
 class StrongProduct(ProductGraph):
@@ -355,7 +356,7 @@ class StrongProduct(ProductGraph):
         within = [math.prod(t[min(d, len(t) - 1)] for t in totals) for d in range(reach)]
         return tuple(b - a for a, b in zip([0, *within], within, strict=False))
 
-    def intersection_rule(self) -> tuple[tuple[int, ...], tuple[int, ...]] | bool:
+    def intersection_rule(self) -> IntersectionNumbers | Literal[False]:
         """Decide from the factors.
 
         Neighbours that differ in one factor share ``(a₁+2)(k'+1)`` nodes of their closed balls,
@@ -364,8 +365,9 @@ class StrongProduct(ProductGraph):
         from tightrope.graphs.symmetry import intersection_numbers
 
         factors = [factor for factor in self.factors if factor.size > 1]
-        numbers = intersection_numbers(factors[0]) if len(factors) == 1 else None
-        return (numbers.b, numbers.c) if numbers else False
+        if len(factors) > 1:
+            return False
+        return intersection_numbers(factors[0]) or False
 
 
 @family(

@@ -17,34 +17,8 @@ import numpy as np
 
 from tightrope.errors import TooLarge
 from tightrope.graphs.automorphisms import acts_transitively
-from tightrope.graphs.base import AnswerGraph
+from tightrope.graphs.base import AnswerGraph, IntersectionNumbers
 from tightrope.graphs.shapes import girth
-
-
-@dataclass(frozen=True)
-class IntersectionNumbers:
-    r"""The numbers :math:`b_d, c_d` for every distance :math:`d = 0 … D`.
-
-    Parameters
-    ----------
-    b
-        Neighbours one step further away; :math:`b_0` is the degree, :math:`b_D = 0`.
-    c
-        Neighbours one step nearer; :math:`c_0 = 0`.
-
-    Examples
-    --------
-    >>> IntersectionNumbers(b=(3, 2, 0), c=(0, 1, 1)).diameter       # the Petersen graph
-    2
-    """
-
-    b: tuple[int, ...]
-    c: tuple[int, ...]
-
-    @property
-    def diameter(self) -> int:
-        """The largest distance D."""
-        return len(self.b) - 1
 
 
 def intersection_numbers(
@@ -79,7 +53,7 @@ def intersection_numbers(
     if by_rule is None:
         # Where every node sees the same, one root speaks for all.
         return from_distances(graph, roots=1 if transitive else None)
-    return None if isinstance(by_rule, bool) else IntersectionNumbers(*by_rule)
+    return by_rule or None
 
 
 def from_distances(

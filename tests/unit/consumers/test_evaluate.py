@@ -170,7 +170,7 @@ def test_risk_averse_consumers_look_at_the_worst() -> None:
 def test_each_kind_of_consumer_has_its_functions() -> None:
     averse = Consumer.of(Clique(2), support="all")
     for call in (best_remap, expected_loss, utility):
-        with pytest.raises(InputError, match="linear program: take it from the optimize"):
+        with pytest.raises(InputError, match="judge a mechanism for it with worst_loss"):
             call(RESPONSE, averse)
     with pytest.raises(InputError, match="needs a risk-averse consumer"):
         worst_loss(RESPONSE, Consumer.of(Clique(2)))
