@@ -38,6 +38,7 @@ from tightrope.consumers.losses import Loss
 from tightrope.consumers.priors import Prior
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
+from tightrope.graphs.base import frozen
 from tightrope.phi import Phi
 from tightrope.phi.lines import reach_along
 
@@ -362,8 +363,7 @@ def _guessed(channel: Channel, remap: Remap | Channel | ArrayLike, loss: Loss) -
 
 
 def _result(guess: NDArray[np.int64], total: float, loss: Loss) -> Remap:
-    guess.flags.writeable = False
-    return Remap(guess, total, DeterministicChannel(guess, loss.guess_count))
+    return Remap(frozen(guess), total, DeterministicChannel(guess, loss.guess_count))
 
 
 # -- geometric noise on a line ------------------------------------------------------------

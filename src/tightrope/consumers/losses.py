@@ -23,6 +23,7 @@ from tightrope.consumers.numerals import to_float
 from tightrope.errors import InputError, TooLarge, blamed
 from tightrope.files import is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph, Clique, path_order
+from tightrope.graphs.base import frozen
 from tightrope.kinds import LOSSES, forms
 from tightrope.texts import read_call, to_exact
 
@@ -294,8 +295,7 @@ def _check_losses(matrix: ArrayLike) -> NDArray[np.float64]:
     if len(bad):
         i, k = map(int, bad[0])
         raise InputError(f"losses must be finite, got {values[i, k]} at row {i}, column {k}")
-    values.flags.writeable = False
-    return values
+    return frozen(values)
 
 
 def _from_texts(matrix: Any) -> NDArray[np.float64]:
@@ -482,8 +482,7 @@ class CoordinateLoss(_GraphLoss):
         if not np.isfinite(out).all():
             bad = int(np.flatnonzero(~np.isfinite(out).all(axis=1))[0])
             raise InputError(f"answers must be finite numbers, got {self.graph.label(bad)!r}")
-        out.flags.writeable = False
-        return out
+        return frozen(out)
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Return the losses of every guess when the truth is node i."""

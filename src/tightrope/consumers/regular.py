@@ -25,6 +25,7 @@ from tightrope.consumers.priors import Prior, kron, prior as read_prior
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
+from tightrope.graphs.base import frozen
 from tightrope.phi import Existence, Phi, Solution
 from tightrope.phi.cells import rational_solve, single_cells
 from tightrope.phi.existence import (
@@ -199,14 +200,13 @@ def _single(prior: Prior, graph: AnswerGraph, epsilon: Epsilon) -> Regularity:
     y, regular, certain, error = _decided(phi, prior, solution)
     separating = () if regular else (separating_vector(phi, pi, solution),)
     bound = float(y.sum()) if regular else bound_from(phi, pi, y if solution.consistent else None)
-    y.flags.writeable = False
     return Regularity(
         regular,
         certain,
         float(y.min()),
         error,
         solution.unique,
-        (y,),
+        (frozen(y),),
         (phi.row_sums,),
         separating,
         prior.maximum,

@@ -71,12 +71,6 @@ class ColouredGraph:
         """The number of nodes."""
         return len(self.colours)
 
-    def arc(self, i: int, j: int) -> slice:
-        """Return where the arc from one node to another is stored; nothing where there is none."""
-        row = self.ends[self.starts[i] : self.starts[i + 1]]
-        low, high = self.starts[i] + np.searchsorted(row, [j, j + 1])
-        return slice(low, high)
-
     def sources(self) -> NDArray[np.int64]:
         """Return the node at the beginning of each arc."""
         return np.repeat(np.arange(self.size), np.diff(self.starts))
@@ -278,7 +272,8 @@ class Collapsed:
                 self.moves.append((_flat(cycle), _flat([*cycle[1:], cycle[0]])))
             first = int(sure[0])
             self.blocks[first] = list(itertools.chain.from_iterable(blocks))
-            between = self.core.kinds[self.core.arc(first, int(sure[1]))]
+            row = slice(*self.core.starts[first : first + 2])
+            between = self.core.kinds[row][self.core.ends[row] == sure[1]]
             look = tuple(between), int(colours[first]), len(sure)
             # One colour for each look, different from all colours in use.
             colours[first] = self._first_free + self._numbers.setdefault(look, len(self._numbers))

@@ -179,12 +179,9 @@ class ExplicitGraph(LabelledGraph):
         self.size = _node_count(ends, labels, size)
         self._labels = different_labels(labels)
         self._check_edge_list(ends)
-        order = np.lexsort(np.sort(ends, axis=1).T[::-1])
-        self._edges = np.sort(ends, axis=1)[order]
-        self._lengths = weights[order]
-        frozen(self._edges)
-        frozen(self._lengths)
-        self._has_lengths = bool((self._lengths != 1).any())
+        ends = np.sort(ends, axis=1)
+        order = np.lexsort(ends.T[::-1])
+        self._edges, self._lengths = frozen(ends[order]), frozen(weights[order])
         both = np.concatenate([self._edges, self._edges[:, ::-1]])
         self.adjacency: csr_array = csr_array(
             (np.tile(self._lengths, 2), (both[:, 0], both[:, 1])), shape=(self.size, self.size)
@@ -215,10 +212,10 @@ class ExplicitGraph(LabelledGraph):
 
     # -- AnswerGraph ----------------------------------------------------------------------
 
-    @property
+    @functools.cached_property
     def has_lengths(self) -> bool:
         """Whether some edge has a length other than 1."""
-        return self._has_lengths
+        return bool((self._lengths != 1).any())
 
     @functools.cached_property
     def is_line(self) -> bool:
