@@ -476,21 +476,12 @@ def _decide(pair: _Pair, small: int = 2_500, large: int = 30_000) -> tuple[Remap
         return decided, "simplex method in integers"
     found = search_remap(pair.float_x, pair.float_y)
     route = "interior-point search, completed in integers"
-    gains = _rounded_gains(found.gains)
-    if pair.exceeds(gains):
-        return gains, route
-    bits = 60
-    proposal = Proposal(found.remap > found.slack, _whole(found.remap, bits), bits)
-    remap = completed_remap(pair, proposal)
-    if remap is not None:
-        return remap, route
-    closer = refined(pair, found)
-    if closer is not None:
-        remap = completed_remap(pair, closer[0])
+    for proposal in proposals(pair, found):
+        if pair.exceeds(proposal.gains):
+            return proposal.gains, route
+        remap = completed_remap(pair, proposal)
         if remap is not None:
             return remap, route
-        if pair.exceeds(closer[1]):
-            return closer[1], route
     decided = tableau_decision(pair, large)
     if decided is not None:
         return decided, "simplex method in integers"
@@ -592,50 +583,51 @@ def _witness(
 
 @dataclass(frozen=True)
 class Proposal:
-    """A remap in binary digits, and which of its entries are in use."""
+    """A remap in binary digits, which of its entries are in use, and gains if it does not exist."""
 
     used: NDArray[np.bool_]
     digits: Integers
     bits: int
+    gains: Integers
 
 
-def refined(
+def proposals(
     pair: _Pair,
     found: SearchResult,
+    bits: int = 60,
     big: float = 2.0**-12,
-    bits: int = 220,
+    more_bits: int = 220,
     first_bits: int = 40,
     room: float = 1024.0,
-) -> tuple[Proposal, Integers] | None:
-    """Improve a proposal whose small entries were lost in rounding, by iterative refinement.
+) -> Iterator[Proposal]:
+    """Yield what a search found, then one improved by iterative refinement.
 
-    The entries from ``big`` on are rounded to ``first_bits`` bits and the small ones set to 0;
-    what is then left of X, computed exactly, is small, and a second search in its units finds
-    the correction [1]_. Returns the better proposal, with ``bits`` bits, and the gains of the
-    second search.
+    Small entries of the first may be lost in rounding. So the entries from ``big`` on are rounded
+    to ``first_bits`` bits and the small ones set to 0; what is then left of X, computed exactly,
+    is small, and a second search in its units finds the correction [1]_.
 
     References
     ----------
     .. [1] A. M. Gleixner, D. E. Steffy, K. Wolter, "Iterative refinement for linear
        programming", INFORMS Journal on Computing 28 (2016).
     """
+    used = found.remap > found.slack
+    yield Proposal(used, _whole(found.remap, bits), bits, _rounded_gains(found.gains))
     large = found.remap >= big
     if not large.any(axis=1).all():
-        return None
+        return
     rounded, one = _in_bits(np.where(large, found.remap, 0.0), first_bits)
     left = pair.x * (pair.total_y * one) - pair.y @ rounded * pair.total_x
     size = np.abs(left).max()
-    if size == 0:
-        return None
     unit = Fraction(size, pair.total_x * pair.total_y * one)
+    if size == 0 or unit * Fraction(room) > Fraction(big) / 2:
+        return
     more = search_correction(np.array(left / size, dtype=np.float64), pair.float_y, large, room)
-    if unit * Fraction(room) > Fraction(big) / 2:
-        return None
-    scale = unit * (1 << bits)
+    scale = unit * (1 << more_bits)
     corrections = [[round(Fraction(v) * scale) for v in row] for row in more.remap.tolist()]
-    digits = rounded * (1 << (bits - first_bits)) + np.array(corrections, dtype=object)
+    digits = rounded * (1 << (more_bits - first_bits)) + np.array(corrections, dtype=object)
     used = large | (more.remap > more.slack)
-    return Proposal(used, digits, bits), _rounded_gains(more.gains)
+    yield Proposal(used, digits, more_bits, _rounded_gains(more.gains))
 
 
 def completed_remap(pair: _Pair, proposal: Proposal) -> Remap | None:
@@ -918,10 +910,8 @@ def _candidates(pair: _Pair, limit: int = 250_000) -> Iterator[Floats]:
     if pair.x.size * pair.y.shape[1] > limit:
         return
     found = search_remap(pair.float_x, pair.float_y)
-    yield _stochastic(found.remap)
-    closer = refined(pair, found)
-    if closer is not None:
-        yield _stochastic(closer[0].digits / (1 << closer[0].bits))
+    for proposal in proposals(pair, found):
+        yield _stochastic(proposal.digits / (1 << proposal.bits))
     yield from _least_distance(pair)
 
 

@@ -151,7 +151,7 @@ def test_many_outputs_at_the_border(power):
 
 
 def test_what_cannot_be_decided_is_refused_not_guessed(monkeypatch):
-    for name in ("completed_remap", "refined", "tableau_decision"):
+    for name in ("completed_remap", "tableau_decision"):
         monkeypatch.setitem(derivable.__globals__, name, lambda *given: None)
     y = random_channel(np.random.default_rng(3), 4, 8)
     with pytest.raises(CheckFailed, match="border"):
