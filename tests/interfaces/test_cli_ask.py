@@ -89,6 +89,15 @@ def test_sums_means_and_bins_by_group(run):
     assert 20 <= whole["rows"][0]["m"]["value"] <= 60
 
 
+def test_several_counts_of_each_group(run):
+    """They were asked as counts of the whole table: paid for, and then failed."""
+    sql = "select sex, count(*) as n, count(*) filter (where age > 5) as k from people group by sex"
+    told = run("ask", sql, "--epsilon", "4", "--json").data
+    assert [row["sex"] for row in told["rows"]] == ["f", "m", "(other)"]
+    queries = [one["query"] for one in run("ledger", "show", "--json").data["answers"]]
+    assert queries == ["histogram(40,2)", "histogram(40,3)"]
+
+
 def test_the_commonest_value_of_each_group(run):
     sql = "select sex, mode(region) as most, count(*) as n from people group by sex"
     told = run("ask", sql, "--epsilon", "4", "--json").data

@@ -157,7 +157,7 @@ class _Reader:
         asks_for_most = axes and not rest and self._asks_for_most(select, axes, reader)
         shown = {} if asks_for_most else self._arrangement(select, targets, axes)
         if unknown:
-            found: list[dict[str, Any]] = self._asked(rest, reader, declared) if rest else []
+            found: list[dict[str, Any]] = self._asked(rest, reader, declared, True) if rest else []
             plain = len(axes) == len(found) == 1 and found[0]["kind"] is Kind.COUNT
             if not plain or found[0].get("people"):
                 raise InputError(needs_values(unknown[0], table))
@@ -165,7 +165,7 @@ class _Reader:
         elif asks_for_most:
             found = [{"kind": Kind.MOST, "axes": axes[:1], "titles": (axes[0].title,)}]
         else:
-            found = self._asked(rest, reader, declared)
+            found = self._asked(rest, reader, declared, bool(axes))
             for one in found:
                 one["axes"] = (*axes, *one.get("axes", ()))
         return [
@@ -266,9 +266,9 @@ class _Reader:
         return _is_count_all(first.this) and bool(first.args.get("desc")) and all(ties)
 
     def _asked(
-        self, targets: list[Any], reader: ConditionReader, declared: bool
+        self, targets: list[Any], reader: ConditionReader, declared: bool, grouped: bool
     ) -> list[dict[str, Any]]:
-        """Return what each target asks; several counts are asked together."""
+        """Return what each target asks; several counts of the whole table are asked together."""
         found = [_aggregate(node, reader) for node in targets]
         if declared and len(targets) == 1:
             first = found[0]
@@ -286,7 +286,7 @@ class _Reader:
         for one, node in zip(asked, targets, strict=True):
             one["titles"] = (_title(node),)
         are_counts = all(one["kind"] is Kind.COUNT and not one["people"] for one in asked)
-        if len(asked) > 1 and are_counts:
+        if len(asked) > 1 and are_counts and not grouped:
             conditions = tuple(one.get("condition") for one in asked)
             titles = tuple(one["titles"][0] for one in asked)
             return [{"kind": Kind.COUNTS, "conditions": conditions, "titles": titles}]
