@@ -38,7 +38,7 @@ from tightrope.consumers import Consumer, Loss, Prior, is_monotone, loss as read
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import AnswerGraph, ExplicitGraph
-from tightrope.graphs.shapes import shortest_cycle
+from tightrope.graphs.shapes import components, shortest_cycle
 from tightrope.mechanisms import geometric
 from tightrope.phi import Phi
 from tightrope.queries import Query, query
@@ -374,18 +374,13 @@ def all_rays(graph: AnswerGraph, alpha: float, *, most_nodes: int = 9) -> Floats
     >>> all_rays(Star(3), 0.5).shape, all_rays(Clique(3), 0.5).shape
     ((8, 4), (6, 3))
     """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import breadth_first_order, connected_components
+    from scipy.sparse.csgraph import breadth_first_order
 
     graph._check_unit("rays")
     if graph.size > most_nodes:
         raise TooLarge(f"the rays of {graph.size} answers are too many: at most {most_nodes} fit")
     n, edges = graph.size, graph.edge_array()
-
-    def network(some: NDArray[np.int64]) -> Any:
-        return csr_array((np.ones(len(some)), (some[:, 0], some[:, 1])), shape=(n, n))
-
-    order, parent = breadth_first_order(network(edges), 0, directed=False)
+    order, parent = breadth_first_order(graph.explicit().adjacency, 0)
     heights = np.zeros((1, n), dtype=np.int64)
     for place, node in enumerate(order[1:], start=1):
         change = np.tile([-1, 0, 1], len(heights))
@@ -394,8 +389,7 @@ def all_rays(graph: AnswerGraph, alpha: float, *, most_nodes: int = 9) -> Floats
         for other in np.intersect1d(graph.neighbours(int(node)), order[:place]):
             heights = heights[np.abs(heights[:, node] - heights[:, other]) <= 1]
     apart = heights[:, edges[:, 0]] != heights[:, edges[:, 1]]
-    whole = [connected_components(network(edges[tight]), directed=False)[0] == 1 for tight in apart]
-    heights = heights[whole]
+    heights = heights[[not components(edges[tight].T, n).any() for tight in apart]]
     return np.asarray(alpha ** (heights - heights.min(axis=1, keepdims=True)).astype(float))
 
 

@@ -38,6 +38,7 @@ from tightrope.channels.structured import GeometricChannel, KroneckerChannel, Sc
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import AnswerGraph
+from tightrope.graphs.shapes import components
 
 #: How far the logarithm of a ratio may lie from ε times the edge's length and count as tight.
 TIGHT_TOLERANCE = 1e-9
@@ -190,7 +191,7 @@ class _Constraints:
         edges, ends = self.edges[tight], column[self.edges[tight]]
         edges = np.where((ends[:, 0] < ends[:, 1])[:, None], edges[:, ::-1], edges)
         nearest = float(gaps[~tight].min(initial=math.inf))
-        return ColumnGraph(edges, _parts(edges, self.size), nearest, self.exact)
+        return ColumnGraph(edges, components(edges.T, self.size), nearest, self.exact)
 
 
 def maximally_general(
@@ -264,14 +265,6 @@ def _of_coordinates(
     nearest = min(answer.nearest for answer in answers)
     # The parts of a coordinate say nothing short about the product's nodes.
     return Generality(all(answers), None, None, nearest)
-
-
-def _parts(edges: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    links = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(size, size))
-    return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)
 
 
 Number = Any  # a Fraction, or a float for channels of floats

@@ -24,10 +24,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, dijkstra
+from scipy.sparse.csgraph import dijkstra
 
 from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs.base import LIMITS, AnswerGraph, frozen
+from tightrope.graphs.shapes import components
 
 Moves = tuple[NDArray[np.int64], NDArray[np.int64]]
 Hashes = NDArray[np.uint64]
@@ -315,7 +316,7 @@ class Collapsed:
             & (graph.kinds == graph.kinds[back])
             & (graph.colours[begin] == graph.colours[end])
         )
-        return _components(begin[alike], end[alike], graph.size)
+        return components((begin[alike], end[alike]), graph.size)
 
 
 def _flat(blocks: Sequence[list[int]]) -> NDArray[np.int64]:
@@ -363,9 +364,8 @@ class AutomorphismGroup:
     @functools.cached_property
     def orbits(self) -> NDArray[np.int64]:
         """For each node, the number of its orbit; orbits are numbered by their first node."""
-        nobody = np.zeros(0, np.int64)
-        begin, end = (np.concatenate([nobody, *(move[k] for move in self.moves)]) for k in (0, 1))
-        return frozen(_numbered(_components(begin, end, self.size)))
+        nobody = np.zeros((2, 0), np.int64)
+        return frozen(components(np.concatenate([nobody, *self.moves], axis=1), self.size))
 
     @property
     def orbit_count(self) -> int:
@@ -465,31 +465,19 @@ def pair_orbits(
         where[moved] = image
         there = label[np.ix_(where, np.searchsorted(chosen, where[chosen]))]
         label = _joined(label, there)
-    return frozen(_numbered(label.ravel()).reshape(size, len(chosen)))
+    return frozen(label)
 
 
 def _joined(label: NDArray[np.int64], there: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return labels that are equal where these were, and wherever one stands beside another."""
     differ = label != there
-    return _components(label[differ], there[differ], int(label.max()) + 1)[label]
-
-
-def _components(begin: NDArray[np.int64], end: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Return for each of some nodes the number of its part, where pairs are joined."""
-    joins = csr_array((np.ones(len(begin), bool), (begin, end)), shape=(size, size))
-    return np.asarray(connected_components(joins, directed=False)[1])
+    return components((label[differ], there[differ]), int(label.max()) + 1)[label]
 
 
 def _lifted(permutation: NDArray[np.int64], blocks: list[list[int]]) -> Moves:
     """Turn a permutation of core nodes into moves of the nodes they stand for."""
     changed = np.flatnonzero(permutation != np.arange(len(permutation)))
     return _flat([blocks[i] for i in changed]), _flat([blocks[i] for i in permutation[changed]])
-
-
-def _numbered(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return numbers for labels, in the order in which they first occur."""
-    number: dict[int, int] = {}
-    return np.array([number.setdefault(x, len(number)) for x in labels.tolist()], np.int64)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Shapes of graphs: shortest cycles, orders along paths, cycles and trees, edges for symmetry.
+"""Shapes of graphs: shortest cycles, connected parts, orders along paths, edges for symmetry.
 
 Shapes are about the edges alone, whatever their lengths.
 """
@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.csgraph import depth_first_order
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components, depth_first_order
 
 from tightrope.errors import InputError
 from tightrope.graphs.base import LIMITS, AnswerGraph, frozen
@@ -106,6 +107,19 @@ def _closed(
         else:
             right.append(parent[right[-1]])
     return (*left, *reversed(right[:-1]))
+
+
+def components(ends: ArrayLike, size: int) -> NDArray[np.int64]:
+    """Return for each of some nodes the number of its part, where the ends of edges are joined.
+
+    Parts are numbered in the order of their first nodes.
+
+    >>> components((np.array([0, 3]), np.array([2, 1])), 5)
+    array([0, 1, 0, 1, 2])
+    """
+    begin, end = np.asarray(ends)
+    joins = csr_array((np.ones(len(begin), bool), (begin, end)), shape=(size, size))
+    return np.asarray(connected_components(joins, directed=False)[1], np.int64)
 
 
 def path_order(graph: AnswerGraph) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.graphs.shapes import components
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 
 #: Differences of heights that are this close to an edge length count as tight.
@@ -167,16 +168,10 @@ def label_all(faces: Iterable[Face]) -> None:
 
 def _label_components(problem: Problem, faces: list[Face]) -> list[tuple[int, Ints]]:
     """One graph with a copy of the nodes for each face."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     n = problem.size
     which, edge = np.nonzero(np.stack([face.tight for face in faces]))
     i, j = problem.edges[edge, 0] + n * which, problem.edges[edge, 1] + n * which
-    size = n * len(faces)
-    joined = coo_array((np.ones(len(i), np.int8), (i, j)), (size, size))
-    _, label = connected_components(joined, directed=False)
-    # Components are numbered in the order of their first node, so copies do not mix.
-    parts = label.astype(np.int64).reshape(len(faces), n)
+    # Parts are numbered in the order of their first node, so copies do not mix.
+    parts = components((i, j), n * len(faces)).reshape(len(faces), n)
     first = parts.min(axis=1)
     return [(int(part.max() - low) + 1, part - low) for part, low in zip(parts, first, strict=True)]
