@@ -70,6 +70,23 @@ class CheckFailed(TightropeError):
     """A check that was asked for did not pass (the command line exits with 1)."""
 
 
+def in_one_line(problem: Exception) -> str:
+    """Say for a person what went wrong: what was refused and why, or that it is a defect.
+
+    >>> in_one_line(InputError("ε must be positive, got -1")), in_one_line(MemoryError())
+    ('ε must be positive, got -1', 'not enough memory for this request')
+    """
+    if isinstance(problem, TightropeError):
+        told = str(problem)
+    elif isinstance(problem, MemoryError):
+        told = "not enough memory for this request"
+    elif isinstance(problem, OSError) and problem.strerror:
+        told = f"{problem.filename or 'output'}: {problem.strerror}"
+    else:
+        told = f"unexpected {type(problem).__name__}: {problem} (a defect)"
+    return " ".join(told.split())
+
+
 def whole_number(value: object, what: str, least: int = 1, most: int | None = None) -> int:
     """Return a whole number that is large enough and not too large, or refuse.
 

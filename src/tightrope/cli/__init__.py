@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from tightrope.errors import CheckFailed, TightropeError
+from tightrope.errors import CheckFailed, TightropeError, in_one_line
 
 #: Exit codes besides 0.
 CHECK_FAILED, BAD_INPUT, BROKEN, INTERRUPTED = 1, 2, 70, 130
@@ -47,33 +47,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if code == INTERRUPTED:  # the exit code with which Click reports Ctrl-C
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
-    except CheckFailed as failed:
-        return _complain(str(failed), CHECK_FAILED)
-    except TightropeError as refused:
-        return _complain(str(refused), BAD_INPUT)
     except BrokenPipeError:
         # The pipe is closed: there is nowhere to print an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CHECK_FAILED
     except KeyboardInterrupt:
         return _complain("interrupted", INTERRUPTED)
+    except CheckFailed as failed:
+        return _complain(str(failed), CHECK_FAILED)
+    except TightropeError as refused:
+        return _complain(str(refused), BAD_INPUT)
     except Exception as problem:
         if "TIGHTROPE_DEBUG" in os.environ:
             raise
         if hasattr(problem, "format_message"):  # a usage error of Click
             return _complain(_usage(problem), BAD_INPUT)
-        if isinstance(problem, OSError) and problem.strerror:
-            return _complain(f"{problem.filename or 'output'}: {problem.strerror}", BAD_INPUT)
         missing = problem.name if isinstance(problem, ModuleNotFoundError) else None
         if missing and (extra := extra_of(missing)):
             return _complain(f"this needs {missing}: pip install 'tightrope[{extra}]'", BAD_INPUT)
-        if isinstance(problem, MemoryError):
-            return _complain("not enough memory for this request", BAD_INPUT)
-        return _complain(
-            f"unexpected {type(problem).__name__}: {problem} (a defect; TIGHTROPE_DEBUG=1 "
-            "shows where)",
-            BROKEN,
-        )
+        if isinstance(problem, OSError | MemoryError):
+            return _complain(in_one_line(problem), BAD_INPUT)
+        return _complain(f"{in_one_line(problem)}; TIGHTROPE_DEBUG=1 shows where", BROKEN)
 
 
 def extra_of(module: str) -> str | None:
@@ -98,6 +92,5 @@ def _usage(problem: Any) -> str:
 
 
 def _complain(message: str, code: int) -> int:
-    line = " ".join(message.split())
-    print(f"tightrope: {line}", file=sys.stderr)
+    print(f"tightrope: {' '.join(message.split())}", file=sys.stderr)
     return code

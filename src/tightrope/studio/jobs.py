@@ -15,7 +15,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-from tightrope.errors import TightropeError
+from tightrope.errors import in_one_line
 from tightrope.studio.asking import Refused
 
 
@@ -167,17 +167,9 @@ def _work(
     try:
         result = function(*arguments, report) if told else function(*arguments)
         theirs.send(("done", result))
-    except Refused as refused:
-        theirs.send(("refused", (refused.field, refused.message)))
-    except TightropeError as refused:
-        theirs.send(("refused", ("page", str(refused))))
-    except MemoryError:
-        theirs.send(("refused", ("page", "not enough memory for this request")))
-    except OSError as lost:
-        theirs.send(("refused", ("page", f"{lost.strerror or lost}")))
     except Exception as problem:
-        words = f"unexpected {type(problem).__name__}: {problem} (a defect)"
-        theirs.send(("refused", ("page", words)))
+        field = problem.field if isinstance(problem, Refused) else "page"
+        theirs.send(("refused", (field, in_one_line(problem))))
 
 
 class Slots:
