@@ -581,7 +581,7 @@ class Refutation:
                 entry["prior"] = list(prior)
         if self.mechanisms and len(self.rows) <= most_rows:
             told["rows"] = [self.graph.label(i) for i in self.rows]
-            told["mechanisms"] = [_fractions(channel) for channel in self.mechanisms]
+            told["mechanisms"] = [list(channel.exact_rows()) for channel in self.mechanisms]
         if self.labellings and self.graph.size <= most_rows:
             told["labellings"] = [list(labels) for labels in self.labellings]
         if self.derivation is not None and self.derivation.witness is not None:
@@ -618,11 +618,6 @@ class Universal:
         if max(self.channel.shape) <= 20:
             told["matrix"] = self.channel.matrix()
         return told
-
-
-def _fractions(channel: IntegerChannel) -> list[list[Fraction]]:
-    rows, columns = channel.shape
-    return [[channel.fraction(i, o) for o in range(columns)] for i in range(rows)]
 
 
 def cycle_labelling(graph: AnswerGraph, cycle: tuple[int, ...]) -> tuple[int, ...]:

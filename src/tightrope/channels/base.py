@@ -128,6 +128,11 @@ class Channel:
         """Yield the matrix as consecutive blocks of rows, each with its first row's index."""
         yield 0, self._matrix
 
+    def exact_rows(self) -> Iterator[list[Any]]:
+        """Yield the rows without rounding: in fractions where the channel has them, or floats."""
+        for i in range(self.shape[0]):
+            yield self.row(i).tolist()
+
     def column_blocks(self, entries: int) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """Yield all rows of so many columns that a block has about so many entries.
 
@@ -424,6 +429,11 @@ class IntegerChannel(RuleChannel):
         self._check_input(i)
         self._check_output(o)
         return Fraction(int(self.weights[i, o]), self.total)
+
+    def exact_rows(self) -> Iterator[list[Fraction]]:
+        """Yield the rows in fractions."""
+        for i in range(self.shape[0]):
+            yield [self.fraction(i, o) for o in range(self.shape[1])]
 
     def _entry(self, i: int, o: int) -> float:
         return float(self.fraction(i, o))

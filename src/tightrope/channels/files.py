@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tightrope.channels.base import Channel, IntegerChannel, rational
+from tightrope.channels.base import Channel, rational
 from tightrope.errors import InputError, blamed
 from tightrope.files import read_rows, write_text
 from tightrope.graphs.files import typed_labels
@@ -106,11 +106,7 @@ def write_channel(channel: Channel, path: str | Path) -> Path:
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(["", *map(str, channel.outputs)])
-    for i, label in enumerate(channel.inputs):
-        if isinstance(channel, IntegerChannel):
-            cells = [str(channel.fraction(i, o)) for o in range(channel.shape[1])]
-        else:
-            cells = [repr(float(value)) for value in channel.row(i)]
-        writer.writerow([str(label), *cells])
+    for label, row in zip(channel.inputs, channel.exact_rows(), strict=True):
+        writer.writerow([str(label), *map(str, row)])
     write_text(path, out.getvalue())
     return Path(path)

@@ -288,9 +288,9 @@ def derive(
         "route": found.route,
     }
     if found.remap is not None:
-        data["remap"] = _matrix(found.remap)
+        data["remap"] = list(found.remap.exact_rows())
     if near is not None:
-        data["nearest_remap"] = _matrix(near.remap)
+        data["nearest_remap"] = list(near.remap.exact_rows())
     if found.witness is not None:
         # No remap is nearer than the margin of a witness.
         data["distance_at_least"] = float(found.witness.margin)
@@ -328,16 +328,6 @@ def _channel(text: str, epsilon: str | None = None) -> tr.Channel:
 
         return read_channel(Path(text))
     return load(text, epsilon).channel
-
-
-def _matrix(channel: tr.Channel) -> list[list[Any]]:
-    from tightrope.channels import IntegerChannel
-
-    if isinstance(channel, IntegerChannel):
-        rows, columns = channel.shape
-        return [[channel.fraction(i, o) for o in range(columns)] for i in range(rows)]
-    matrix: list[list[Any]] = channel.matrix().tolist()
-    return matrix
 
 
 def _line(values: tuple[Any, ...]) -> str:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from tightrope import __version__
-from tightrope.errors import CheckFailed, InputError
+from tightrope.errors import CheckFailed, InputError, in_one_line
 from tightrope.studies.store import Store, read_rows
 from tightrope.studies.study import Chunk, Row, Study, build, design_chunk
 
@@ -289,8 +289,7 @@ def _ended(chunk: Chunk) -> str:
 
 
 def _failed(chunk: Chunk, problem: Exception) -> str:
-    line = " ".join(f"{type(problem).__name__}: {problem}".split())[:200]
-    return f"{_at(chunk)} failed on a worker: {line}"
+    return f"{_at(chunk)} failed on a worker: {in_one_line(problem)[:200]}"
 
 
 # -- the workers of a scheduler -----------------------------------------------------------------
