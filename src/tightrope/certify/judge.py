@@ -499,6 +499,7 @@ def _no_float(told: str) -> Any:
 # -- exp(ε), from below and above ---------------------------------------------------------
 
 
+@lru_cache(maxsize=16)
 def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
     """Bound exp(x) for 0 < x <= 700: halve x, sum the series in integers, square again.
 
@@ -555,9 +556,7 @@ def level_bounds(multiple: Fraction, base: Fraction | None, ratio: Fraction) -> 
     short = max(ratio.numerator.bit_length() * root, top) <= 1 << 14
     if base is not None and short and ratio**root == base**power:
         return True, (ratio.denominator << 62) // ratio.numerator
-    low, high = exp_bounds(multiple * below)
-    if base is not None:
-        high = exp_bounds(multiple * above)[1]
+    low, high = exp_bounds(multiple * below)[0], exp_bounds(multiple * above)[1]
     return ratio <= low, (high.denominator << 62) // high.numerator
 
 
@@ -594,8 +593,8 @@ def score_question(question: str, relation: str) -> tuple[Fraction | None, int, 
     """
     size = r"([1-9][0-9]{0,6})"
     told = re.fullmatch(rf"(commonest|quantile)\((?:{size}/{size},)?{size}(?:,{size})?\)", question)
-    need(told is not None, f"question: {question[:60]!r} is not known as a question by scores")
-    assert told is not None
+    if told is None:
+        raise Refused(f"question: {question[:60]!r} is not known as a question by scores")
     values, rows = int(told[4]), int(told[5] or 1)
     need(told[5] != "1" and values <= 1 << 20, "question: one row each is not written out")
     change = relation != "add-remove"

@@ -247,7 +247,8 @@ def rule_weights(
     if graph.form == "box":
         return _levels(channel, graph, epsilon, power)
     if graph.looks_alike and isinstance(channel, ScaledPhi) and channel.shape[0] == graph.nodes:
-        return None if channel.constant_scale is None else _radial(channel, graph, epsilon)
+        scale = channel.constant_scale
+        return None if scale is None else _radial(scale, graph, epsilon)
     return None
 
 
@@ -338,9 +339,8 @@ def _fill(
     )
 
 
-def _radial(channel: ScaledPhi, graph: judge.Graph, epsilon: Epsilon) -> WholeWeights | None:
+def _radial(scale: float, graph: judge.Graph, epsilon: Epsilon) -> WholeWeights | None:
     """Return the rule of a scaled Φ with one scale where all answers look alike."""
-    assert channel.constant_scale is not None
     p, q = epsilon.ratio.numerator, epsilon.ratio.denominator
     spheres, most = graph.spheres(), 1 << 17  # by then the levels have long become constant
     fall = float(Fraction(q, p))
@@ -353,8 +353,7 @@ def _radial(channel: ScaledPhi, graph: judge.Graph, epsilon: Epsilon) -> WholeWe
     last = len(table) - 1
     others = sum(n * table[min(d, last)] for d, n in enumerate(spheres) if d)
     table[0] = total - others
-    wanted = channel.constant_scale
-    moved = abs(table[0] / total - wanted) * len(spheres) if last else 0.0
+    moved = abs(table[0] / total - scale) * len(spheres) if last else 0.0
     fields = {"kind": "radial", "bits": bits, "levels": table}
     return WholeWeights(fields, {}, moved) if moved <= MOVED_LIMIT else None
 

@@ -138,7 +138,7 @@ def few_outputs_bound(individuals: int, values: int, epsilon: Level, outputs: in
     eps = float(Epsilon.of(epsilon))
     found = [database_bound(u, v, epsilon), Bound(math.log2(r), "the number of outputs")]
     if r < v**u:
-        found.append(Bound(_proposition_20(u, v, eps, r), "B, Prop 20"))
+        found.append(Bound(proposition_20(u, v, eps, r), "B, Prop 20"))
     return min(found, key=float)
 
 
@@ -246,7 +246,8 @@ def regular_prior_bound(
     return Bound(bits, "A, Prop 6")
 
 
-def _proposition_20(u: int, v: int, eps: float, r: int) -> float:
+def proposition_20(u: int, v: int, eps: float, r: int) -> float:
+    r"""Return :math:`\log_2 r e^{εu} / ((v-1+e^ε)^ℓ - e^{εℓ} + e^{εu})` with ℓ = ⌊log_v r⌋."""
     power = floor_log(r, v)
     # Divide through by e^{εu}: 1 + e^{-ε(u-ℓ)} ((1 + (v-1)e^{-ε})^ℓ - 1).
     grown = math.expm1(power * math.log1p((v - 1) * math.exp(-eps)))

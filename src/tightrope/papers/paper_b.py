@@ -48,6 +48,7 @@ from tightrope.leakage import (
     posterior_vulnerability,
     utility_bound,
 )
+from tightrope.leakage.bounds import proposition_20
 from tightrope.mechanisms import exponential, geometric, highest_leakage, randomized_response, ring
 from tightrope.optimize import design
 from tightrope.papers.claims import Computed, Paper, agrees, remapped_at_random, sharpened
@@ -287,19 +288,11 @@ def _proposition_20() -> Computed:
     """its bound holds for mechanisms with r outputs"""
     graph = Databases(3, range(2))
     gap = min(
-        _few_outputs_formula(3, 2, epsilon, outputs) - most_leakage(graph, epsilon, outputs).bits
+        proposition_20(3, 2, epsilon, outputs) - most_leakage(graph, epsilon, outputs).bits
         for epsilon in (0.3, 1.0, 2.5)
         for outputs in (2, 3, 4, 5)
     )
     return gap > -1e-7, "against the exact maximum in 12 cases"
-
-
-def _few_outputs_formula(u: int, v: int, epsilon: float, outputs: int) -> float:
-    """Return the bound of Proposition 20 alone."""
-    power = int(math.log(outputs, v) + 1e-12)
-    grown = math.exp(epsilon)
-    below = (v - 1 + grown) ** power - grown**power + grown**u
-    return math.log2(outputs * grown**u / below)
 
 
 @claim("Prop 20, r = v", by=few_outputs_bound)
@@ -318,7 +311,7 @@ def _not_always_better() -> Computed:
 
     Between powers of v it can be the looser of the two: take the smaller.
     """
-    few, all_outputs = _few_outputs_formula(3, 2, 0.3, 3), database_bound(3, 2, 0.3).bits
+    few, all_outputs = proposition_20(3, 2, 0.3, 3), database_bound(3, 2, 0.3).bits
     return few < all_outputs, f"{few:.4f} bits against {all_outputs:.4f}"
 
 
