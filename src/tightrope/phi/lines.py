@@ -172,12 +172,10 @@ def _bands(alpha: float, size: int, width: int) -> NDArray[np.float64]:
     reach = width - 1
     bands = np.full((2 * reach + 1, size), alpha)
     bands[reach] = 1 + alpha
-    for i in range(reach + 1):
-        # One-sided rows at the ends see the entries beyond them with weight α(1+α).
-        columns = np.arange(i)
-        bands[reach + i - columns, columns] = alpha * (1 + alpha)
-        columns = size - 1 - columns
-        bands[reach + (size - 1 - i) - columns, columns] = alpha * (1 + alpha)
+    rows = _end_rows(alpha, width)
+    i, j = np.nonzero(rows)
+    for side in (bands, bands[::-1, ::-1]):
+        side[reach + i - j, j] = rows[i, j]
     return bands
 
 
@@ -268,7 +266,10 @@ def modes_of(size: int, width: int, alpha: float, widest: int = 64) -> Modes | N
 
 
 def _end_rows(alpha: float, width: int) -> NDArray[np.float64]:
-    """Return the combined rows at the first w answers, over the first 2w-1 answers."""
+    """Return the combined rows at the first w answers, over the first 2w-1 answers.
+
+    They are one-sided and see the entries beyond them with weight α(1+α).
+    """
     row, column = np.arange(width)[:, None], np.arange(2 * width - 1)[None, :]
     weights = np.where(column < row, alpha * (1 + alpha), alpha)
     weights = np.where(column == row, 1 + alpha, weights)

@@ -11,7 +11,6 @@ lattices have files of their own.
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -349,19 +348,18 @@ class TreeStructure(Structure):
 
     def __init__(self, graph: AnswerGraph) -> None:
         from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import breadth_first_order
+        from scipy.sparse.csgraph import dijkstra
 
         self.size = graph.size
         ends, lengths = graph.edge_array(), graph.edge_lengths()
         shape = (graph.size, graph.size)
         edges = csr_array((lengths, (ends[:, 0], ends[:, 1])), shape=shape)
-        order, self._parent = breadth_first_order(edges, 0, directed=False)
+        depth, self._parent = dijkstra(
+            edges, directed=False, indices=0, return_predecessors=True, unweighted=True
+        )
+        order = np.argsort(depth, kind="stable")
         self._children = order[1:]
-        depth = np.zeros(graph.size, np.int64)
-        for node in self._children:
-            depth[node] = depth[self._parent[node]] + 1
-        starts = np.searchsorted(depth[order], np.arange(1, depth.max() + 2))
-        self._levels = [order[a:b] for a, b in itertools.pairwise(starts)]
+        self._levels = np.split(order, np.flatnonzero(np.diff(depth[order])) + 1)[1:]
         #: The length of the edge from every node to its parent; the root has none.
         self._above = np.zeros(graph.size)
         upwards = self._parent[ends[:, 0]] == ends[:, 1]
