@@ -178,12 +178,17 @@ def _safe(left: NDArray[Any], right: NDArray[Any], terms: int = 1) -> tuple[NDAr
     return left, right
 
 
+def _merged(rows: NDArray[Any], remap: DeterministicChannel) -> NDArray[Any]:
+    """Add up the columns of a matrix that a function joins."""
+    out = np.zeros((remap.shape[1], len(rows)), rows.dtype)
+    np.add.at(out, remap.targets, rows.T)
+    return out.T
+
+
 def _exact_cascade(first: IntegerChannel, second: Channel) -> IntegerChannel | None:
     labels = {"inputs": first.inputs, "outputs": second.outputs}
     if isinstance(second, DeterministicChannel):
-        merged = np.zeros((second.shape[1], first.shape[0]), dtype=first.weights.dtype)
-        np.add.at(merged, second.targets, first.weights.T)
-        return IntegerChannel(merged.T, first.total, **labels)
+        return IntegerChannel(_merged(first.weights, second), first.total, **labels)
     if not isinstance(second, IntegerChannel):
         return None
     left, right = _safe(first.weights, second.weights, first.shape[1])
@@ -278,9 +283,7 @@ class CascadeChannel(RuleChannel):
 
     def _send(self, block: NDArray[np.float64]) -> NDArray[np.float64]:
         if isinstance(self.second, DeterministicChannel):
-            out = np.zeros((self.shape[1], len(block)))
-            np.add.at(out, self.second.targets, block.T)
-            return out.T
+            return _merged(block, self.second)
         out = np.zeros((len(block), self.shape[1]))
         for start, part in self.second.row_blocks():
             out += block[:, start : start + len(part)] @ part
