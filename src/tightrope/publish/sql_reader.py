@@ -270,7 +270,10 @@ class _Reader:
     ) -> list[dict[str, Any]]:
         """Return what each target asks; several counts of the whole table are asked together."""
         found = [_aggregate(node, reader) for node in targets]
-        if declared and len(targets) == 1:
+        if grouped:  # one answer for all groups, or one for each of them
+            fits = {Kind.COUNT} if declared else set(Kind) - {Kind.MODULO}
+            found = [one if one and one["kind"] in fits else None for one in found]
+        elif declared and len(targets) == 1:
             first = found[0]
             if first is not None and first["kind"] in (Kind.SUM, Kind.MEAN, Kind.QUANTILE):
                 # A sum of any size has an answer graph of the user's own.

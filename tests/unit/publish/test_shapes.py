@@ -189,6 +189,8 @@ NO_SHAPE = [
     "select count(*) % -3 from people",
     "select region from (select * from (select region, count(*) as n from people group by region) "
     "where n > 3 order by n desc limit 1)",
+    "select sex, count(*) % 3 from people group by sex",
+    "select sex, count(*), count(age) from people group by sex",
     "select count(*) from (select * from people limit 3)",
     "select count(*) from (select distinct region from people)",
     "select count(*) from people; select count(*) from people",
@@ -217,6 +219,10 @@ def test_several_questions_in_one_select():
     assert [d.times for d in mean.draws] == [2, 1]
     with pytest.raises(InputError, match="tightrope ask"):
         read_shape(sql, FACTS)
+    sql = "select sex, count(*), count(age) from people group by sex"
+    assert [d.query for shape in read_shapes(sql, FACTS) for d in shape.draws] == [
+        "histogram(100,2)", "histogram(100,3)",
+    ]  # fmt: skip
 
 
 def test_a_syntax_error_is_told_in_plain_words():
@@ -234,7 +240,15 @@ def test_a_declared_answer_graph_allows_more(sql):
         _ = shape.question
 
 
-@pytest.mark.parametrize("sql", [*WRITES, *READS_ELSEWHERE, "select pg_sleep(3) from people"])
+# Of several groups, the one that the database returns first would be the answer.
+NO_ONE_VALUE = [
+    f"select sex, {what} from people group by sex" for what in ("max(age)", "sum(age)", "mode(sex)")
+]
+
+
+@pytest.mark.parametrize(
+    "sql", [*WRITES, *READS_ELSEWHERE, *NO_ONE_VALUE, "select pg_sleep(3) from people"]
+)
 def test_a_declared_answer_graph_does_not_allow_everything(sql):
     with pytest.raises(InputError):
         read_shape(sql, FACTS, declared=True)
