@@ -733,36 +733,34 @@ def product(graph: AnswerGraph, *numbers: str) -> Prior:
 
 
 def _prior_from_file(path: Path, graph: AnswerGraph) -> Prior:
-    if is_json(path):
-        data = read_json(path)
-        if isinstance(data, dict):
-            return _prior_from_pairs(data.items(), graph, str(path))
-        if not isinstance(data, list):
-            raise InputError(f"{path} must hold a list or an object of probabilities")
-        if data and isinstance(data[0], list):
-            if any(not isinstance(pair, list) or len(pair) != 2 for pair in data):
-                raise InputError(f"{path} must hold pairs [answer, probability] throughout")
-            return _prior_from_pairs(((label, chance) for label, chance in data), graph, str(path))
-        with blamed(path):
-            return Prior(data)
+    data = read_json(path) if is_json(path) else _csv_chances(path)
+    if isinstance(data, dict):
+        return _prior_from_pairs(data.items(), graph, str(path))
+    if not isinstance(data, list):
+        raise InputError(f"{path} must hold a list or an object of probabilities")
+    if data and isinstance(data[0], list):
+        if any(not isinstance(pair, list) or len(pair) != 2 for pair in data):
+            raise InputError(f"{path} must hold pairs [answer, probability] throughout")
+        return _prior_from_pairs(data, graph, str(path))
+    with blamed(path):
+        return Prior(data)
+
+
+def _csv_chances(path: Path) -> list[Any]:
+    """Return the probabilities of a CSV file, or pairs of an answer and its probability."""
     rows = read_rows(path)
     if rows[0][1][-1].lower() == "probability":
         rows = rows[1:]
-    width = len(rows[0][1]) if rows else 0
     for line, fields in rows:
-        if len(fields) != width or width not in (1, 2):
+        if len(fields) != len(rows[0][1]) or len(fields) > 2:
             raise InputError(
                 f"{path} must hold one number a line, or answer,probability on every line, "
                 f"got {len(fields)} fields at line {line}"
             )
-    if width == 2:
-        pairs = ((label, chance) for _, (label, chance) in rows)
-        return _prior_from_pairs(pairs, graph, str(path))
-    with blamed(path):
-        return Prior([fields[0] for _, fields in rows])
+    return [fields if len(fields) == 2 else fields[0] for _, fields in rows]
 
 
-def _prior_from_pairs(pairs: Iterable[tuple[Any, Any]], graph: AnswerGraph, where: str) -> Prior:
+def _prior_from_pairs(pairs: Iterable[Sequence[Any]], graph: AnswerGraph, where: str) -> Prior:
     """Return the prior from answers and probabilities in any order, every answer once."""
     if graph.size > LIMITS.row:
         raise TooLarge(f"a listed prior has at most {LIMITS.row} answers, got {graph.size}")
