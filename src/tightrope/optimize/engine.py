@@ -7,8 +7,8 @@ program with few variables; pricing says which faces must grow, and proves the b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -82,106 +82,181 @@ def run_engine(
     >>> found.value - found.bound < 1e-9
     True
     """
-    watch = Watch.of(progress)
-    tuned = settings or SolverSettings()
     objective: Objective = ExpectedLoss(aim) if isinstance(aim, Problem) else aim
-    problem, guesses = objective.problem, objective.guesses
-    pricer = Pricer(problem, watch)
-    faces = first_faces(problem, guesses) if start is None else dict(start)
-    # Prices at which every ray of every guess is free: the least cost of each answer. Over all
-    # guesses, not only one for each orbit: prices must treat the answers of an orbit alike.
-    weighed = objective.weighed(objective.first)
-    best = _Proof(weighed, objective.first, weighed.costs.min(axis=1))
-    # What masters and pricing may take for each tenth of the gap before the interior-point method
-    # is the better bet: near the end column generation gets faster.
-    seconds = np.inf
-    if isinstance(objective, ExpectedLoss):
-        seconds = tuned.interior_wait * interior_effort(problem, guesses)
-    if proved is not None:
-        best = _Proof(objective.weighed(proved[0]), *proved)
-    elif start is None and tuned.dinkelbach_steps:
-        best, faces = _dinkelbach(best, pricer, faces, guesses, tuned, seconds)
-    master: MasterSolution | None = None
-    inside: Interior | None = None
-    spent, tenth = pricer.seconds, np.inf
-    idle, last, now, stopped, rounds = 0, np.inf, np.inf, False, 0
-    for rounds in range(1, tuned.most_rounds + 1):
-        pricer.seconds = 0.0
-        try:
-            # Where a round gained nothing, the solver's tolerance may be in the way.
-            refine = idle > 0 and now < tuned.refine_gap
-            try:
-                left = max(seconds - spent, 0.0)
-                solved = solve_master(
-                    problem, faces, master, objective, watch, refine=refine, seconds=left
-                )
-            except OutOfSteps:
-                seconds = np.inf
-                for point in _inside(problem, guesses, best, pricer, gap, last):
-                    best, inside, now = point
-                    value, size = min(last, inside.value), inside.columns.size
-                    stopped = watch(
-                        Progress(rounds, value, best.bound, now, size, watch.seconds, _INSIDE)
-                    )
-                    if stopped or now <= gap / 2:
-                        break
-                if stopped or now <= gap / 2:
-                    break
-                solved = solve_master(problem, faces, master, objective, watch)
-            halvings = tuned.halvings if now > tuned.smoothing_gap or idle else 0
-            margin = tuned.price_margin * min(now, 1.0)
-            aimed, found, tried = _separate(
-                objective, pricer, solved, best, guesses, halvings, margin
+    search = _Search(objective, gap, Watch.of(progress), start, proved, settings)
+    search.run()
+    return search.result()
+
+
+class _Search:
+    """The state of a search: faces, the last master program, the best value and proof so far."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        gap: float,
+        watch: Watch,
+        start: dict[int, Face] | None,
+        proved: tuple[Floats, Floats] | None,
+        settings: SolverSettings | None,
+    ) -> None:
+        self.objective, self.gap, self.watch = objective, gap, watch
+        self.tuned = settings or SolverSettings()
+        self.problem, self.guesses = objective.problem, objective.guesses
+        self.pricer = Pricer(self.problem, watch)
+        self.master: MasterSolution | None = None
+        self.inside: Interior | None = None
+        self.value, self.left = np.inf, np.inf
+        self.rounds, self.idle, self.stopped = 0, 0, False
+        # What masters and pricing may take for each tenth of the gap before the interior-point
+        # method is the better bet: near the end column generation gets faster.
+        self.seconds, self.spent, self.tenth = np.inf, 0.0, np.inf
+        if isinstance(objective, ExpectedLoss):
+            effort = interior_effort(self.problem, self.guesses)
+            self.seconds = self.tuned.interior_wait * effort
+        self.faces = first_faces(self.problem, self.guesses) if start is None else dict(start)
+        # Prices at which every ray of every guess is free: the least cost of each answer. Over all
+        # guesses, not only one for each orbit: prices must treat the answers of an orbit alike.
+        weighed = objective.weighed(objective.first)
+        self.best = _Proof(weighed, objective.first, weighed.costs.min(axis=1))
+        if proved is not None:
+            self.best = _Proof(objective.weighed(proved[0]), *proved)
+        elif start is None and self.tuned.dinkelbach_steps:
+            self.best, self.faces = _dinkelbach(
+                self.best, self.pricer, self.faces, self.guesses, self.tuned, self.seconds
             )
+        self.spent = self.pricer.seconds
+
+    @property
+    def closed(self) -> bool:
+        """Whether what is left of the gap is small enough."""
+        return self.left <= self.gap / 2
+
+    def run(self) -> None:
+        """Go on round by round until the gap is closed, or nothing is gained any more."""
+        try:
+            while self.rounds < self.tuned.most_rounds and not self._round():
+                pass
         except KeyboardInterrupt:
-            if master is None and inside is None:
+            if self.master is None and self.inside is None:
                 raise
-            stopped = True
-            break
-        better = max(one.bound for one in tried) > best.bound or solved.value < last
-        idle = 0 if better else idle + 1
-        master = solved
-        last = min(last, solved.value)
-        best = max(best, *tried, key=lambda one: one.bound)
-        now = relative_gap(last, best.bound)
-        # Rounds that gain nothing count the more, the longer it lasts.
-        spent += (1 + idle) * (solved.seconds + pricer.seconds)
-        if now < tenth:
-            # The first budget pays for the start as well.
-            spent = 0.0 if rounds > 1 else spent
-            tenth = now / 10
-        stopped = watch(Progress(rounds, last, best.bound, now, solved.variables, watch.seconds))
-        if stopped or now <= gap / 2 or (idle >= tuned.patience and seconds == np.inf):
-            break
-        grown = _grown(aimed, faces, found, guesses, tuned)
-        if all(grown[k] is faces.get(k) for k in grown):
-            # Nothing is cheap: with a smaller margin the bound comes closer yet.
-            idle += now > 2 * margin
-            continue
-        label_all(grown.values())
-        faces = grown
-    within = inside is not None and inside.value * (1 + inside.gap) <= last
-    if master is not None and not (master.refined or stopped or within):
+            self.stopped = True
+        self._sharpen()
+
+    def _round(self) -> bool:
+        """Solve the program over the faces, price its duals, and grow the faces; whether done."""
+        tuned = self.tuned
+        self.rounds += 1
+        self.pricer.seconds = 0.0
+        # Where a round gained nothing, the solver's tolerance may be in the way.
+        refine = self.idle > 0 and self.left < tuned.refine_gap
         try:
-            master = solve_master(
-                problem, master.faces, master, objective, watch, refine=True, sharpen=False
-            )
-            margin = tuned.price_margin * gap
-            last_proof = _separate(objective, pricer, master, best, guesses, 0, margin)[2]
-            best = max(best, *last_proof, key=lambda one: one.bound)
-        except KeyboardInterrupt:
-            stopped = True
-    if len(guesses) < len(problem.guesses):
-        # Without the clock: a search that was stopped still owes a bound that holds.
-        best = _all_guesses(best, Pricer(problem))
-    if inside is not None and within:
-        value, columns = inside.value, _heavy_columns(problem, inside, guesses, gap)
-    else:
-        assert master is not None
-        value, columns, faces = master.value, master.columns, master.faces
-    return EngineResult(
-        value, best.bound, best.prices, best.multipliers, columns, rounds, stopped, faces
-    )
+            solved = self._solved(refine=refine, seconds=max(self.seconds - self.spent, 0.0))
+        except OutOfSteps:
+            self.seconds = np.inf
+            if self._interior():
+                return True
+            solved = self._solved()
+        halvings = tuned.halvings if self.left > tuned.smoothing_gap or self.idle else 0
+        margin = tuned.price_margin * min(self.left, 1.0)
+        aimed, found, tried = _separate(
+            self.objective, self.pricer, solved, self.best, self.guesses, halvings, margin
+        )
+        better = max(one.bound for one in tried) > self.best.bound or solved.value < self.value
+        self.idle = 0 if better else self.idle + 1
+        self.master, self.value = solved, min(self.value, solved.value)
+        self.best = max(self.best, *tried, key=lambda one: one.bound)
+        self.left = relative_gap(self.value, self.best.bound)
+        self._count(solved.seconds + self.pricer.seconds)
+        self.stopped = self._told(self.value, solved.variables, "searching")
+        alone = self.seconds == np.inf
+        if self.stopped or self.closed or (self.idle >= tuned.patience and alone):
+            return True
+        grown = _grown(aimed, self.faces, found, self.guesses, tuned)
+        if all(grown[k] is self.faces.get(k) for k in grown):
+            # Nothing is cheap: with a smaller margin the bound comes closer yet.
+            self.idle += self.left > 2 * margin
+        else:
+            label_all(grown.values())
+            self.faces = grown
+        return False
+
+    def _solved(self, **options: Any) -> MasterSolution:
+        return solve_master(
+            self.problem, self.faces, self.master, self.objective, self.watch, **options
+        )
+
+    def _count(self, seconds: float) -> None:
+        """Count the time of a round against the budget for a tenth of the gap."""
+        # Rounds that gain nothing count the more, the longer it lasts.
+        self.spent += (1 + self.idle) * seconds
+        if self.left < self.tenth:
+            # The first budget pays for the start as well.
+            self.spent = 0.0 if self.rounds > 1 else self.spent
+            self.tenth = self.left / 10
+
+    def _told(self, value: float, size: int, step: str) -> bool:
+        bound, seconds = self.best.bound, self.watch.seconds
+        return self.watch(Progress(self.rounds, value, bound, self.left, size, seconds, step))
+
+    def _interior(self) -> bool:
+        """Solve for all columns at once; whether the gap is closed or the search must stop.
+
+        Prices far from the optimum take long to be priced and prove little: those of a point are
+        priced when it promises a hundredth of the gap that is proved, or all that is wanted.
+        """
+        step = "solving for all columns at once by an interior-point method"
+        for point in interior_points(self.problem, self.guesses):
+            if point.gap <= max(self.gap / 2, relative_gap(point.value, self.best.bound) / 100):
+                here = _Proof(self.best.problem, self.best.multipliers, point.prices)
+                proof = here.priced(self.pricer, self.guesses)[1]
+                self.best = max(self.best, proof, key=lambda one: one.bound)
+            if self.inside is None or point.gap < self.inside.gap:
+                self.inside = point
+            value = min(self.value, self.inside.value)
+            self.left = max(relative_gap(value, self.best.bound), self.inside.gap)
+            self.stopped = self._told(value, point.columns.size, step)
+            if self.stopped or self.closed:
+                return True
+        return False
+
+    def _sharpen(self) -> None:
+        """Refine the last program, and price the guesses that were set aside."""
+        if self.master is not None and not (self.master.refined or self.stopped or self._within):
+            self.faces = self.master.faces
+            try:
+                self.master = self._solved(refine=True, sharpen=False)
+                margin = self.tuned.price_margin * self.gap
+                proofs = _separate(
+                    self.objective, self.pricer, self.master, self.best, self.guesses, 0, margin
+                )[2]
+                self.best = max(self.best, *proofs, key=lambda one: one.bound)
+            except KeyboardInterrupt:
+                self.stopped = True
+        if len(self.guesses) < len(self.problem.guesses):
+            # Without the clock: a search that was stopped still owes a bound that holds.
+            self.best = self.best.priced(Pricer(self.problem), self.problem.guesses)[1]
+
+    @property
+    def _within(self) -> bool:
+        """Whether the columns of the interior-point method are the best."""
+        found = self.inside
+        return found is not None and found.value * (1 + found.gap) <= self.value
+
+    def result(self) -> EngineResult:
+        """Return the best columns and prices."""
+        if self._within:
+            assert self.inside is not None
+            value = self.inside.value
+            columns = _heavy_columns(self.problem, self.inside, self.guesses, self.gap)
+        else:
+            assert self.master is not None
+            value, columns, self.faces = self.master.value, self.master.columns, self.master.faces
+        best = self.best
+        return EngineResult(
+            value, best.bound, best.prices, best.multipliers, columns, self.rounds, self.stopped,
+            self.faces,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,35 +318,6 @@ def _dinkelbach(
             break
         level = lower
     return best, grown
-
-
-#: What is said while all columns are solved for at once.
-_INSIDE = "solving for all columns at once by an interior-point method"
-
-
-def _inside(
-    problem: Problem, guesses: Ints, best: _Proof, pricer: Pricer, gap: float, last: float
-) -> Iterator[tuple[_Proof, Interior, float]]:
-    """Solve for all columns at once; yield the best prices, the best point, and their gap."""
-    inside: Interior | None = None
-    for point in interior_points(problem, guesses):
-        best = _closer(best, point, pricer, guesses, gap)
-        if inside is None or point.gap < inside.gap:
-            inside = point
-        value = min(last, inside.value)
-        yield best, inside, max(relative_gap(value, best.bound), inside.gap)
-
-
-def _closer(best: _Proof, found: Interior, pricer: Pricer, guesses: Ints, gap: float) -> _Proof:
-    """Return the better of two prices: the best so far, or those of an interior point.
-
-    Prices far from the optimum take long to be priced and prove little: those of a point are
-    priced when it promises a hundredth of the gap that is proved, or all that is wanted.
-    """
-    if found.gap > max(gap / 2, relative_gap(found.value, best.bound) / 100):
-        return best
-    proof = _Proof(best.problem, best.multipliers, found.prices).priced(pricer, guesses)[1]
-    return max(best, proof, key=lambda one: one.bound)
 
 
 def _heavy_columns(
@@ -401,8 +447,3 @@ def localised(
         reach += step * unit
         step *= 1.5
     return np.asarray(heights)
-
-
-def _all_guesses(proof: _Proof, pricer: Pricer) -> _Proof:
-    """Price the guesses that were set aside too: the bound must hold for all of them."""
-    return proof.priced(pricer, proof.problem.guesses)[1]
