@@ -345,10 +345,12 @@ class Mechanism(MechanismFile):
             return answer
         o = self.input_index(answer) - self._start if outputs is None else outputs.index(answer)
         last = self.shape[1] - 1
+        k = int(guesses[o]) if o < len(guesses) else o
         if self.noise is not None and last - o < len(guesses):
             # Guesses on a lattice are listed for the outputs at one end, and mirrored at the other.
-            return self.graph.label(last - int(guesses[last - o]))
-        return self.graph.label(int(guesses[o])) if o < len(guesses) else answer
+            k = last - int(guesses[last - o])
+        guess = self.graph.label(k)
+        return answer if guess == answer else guess  # 1 and 1/1 are one answer
 
     @functools.cached_property
     def _guess_of(self) -> NDArray[Any] | None:

@@ -362,6 +362,17 @@ def test_noise_too_large_to_remap_is_stored_with_what_the_reader_guesses(monkeyp
         assert verify(packed(header, sections)).reasons[0].startswith("loss")
 
 
+def test_an_answer_that_is_its_own_guess_is_not_written_in_another_way():
+    """The outputs 0, 3/5, …, 1 of a mean are listed; its answers are all fractions."""
+    asked = query("mean(5,3)")
+    consumer = Consumer.of(asked.graph, prior=[1 / 12] * 12 + [0.0] * 4, loss="absolute")
+    made = prove(design(asked, "0.5", consumer), asked)
+    labels = [made.output_label(o) for o in range(made.shape[1])]
+    assert made.header["consumer"]["remapped"]
+    assert int in map(type, labels)
+    assert [(type(made.guess(x)), made.guess(x)) for x in labels] == [(type(x), x) for x in labels]
+
+
 @pytest.mark.parametrize("rule_from", [2, 1024], ids=["rule", "listed"])
 @pytest.mark.parametrize("start", [None, 20], ids=["all", "window"])
 def test_the_stated_loss_is_that_of_the_guesses_that_are_shown(monkeypatch, rule_from, start):
