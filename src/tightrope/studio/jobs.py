@@ -59,10 +59,15 @@ class Job:
     progress
         Told each report; then the function gets a callable as its last argument.
 
+    Attributes
+    ----------
+    result
+        To be waited for; raises what the work raised, or ``Ended``.
+
     Examples
     --------
     >>> async def length():
-    ...     return await Job(len, "abc").result()
+    ...     return await Job(len, "abc").result
     >>> asyncio.run(length())
     3
     """
@@ -75,23 +80,13 @@ class Job:
     ) -> None:
         self._progress = progress
         self._loop = asyncio.get_running_loop()
-        self._future: asyncio.Future[Any] = self._loop.create_future()
+        self.result: asyncio.Future[Any] = self._loop.create_future()
         chosen = context()
         self._ours, theirs = chosen.Pipe()
         self._process = chosen.Process(
             target=_work, args=(theirs, function, arguments, progress is not None), daemon=True
         )
-        self._ended = False
         threading.Thread(target=self._read, args=(theirs,), daemon=True).start()
-
-    async def result(self) -> Any:
-        """Wait for the result; raises what the work raised, or ``Ended``."""
-        return await self._future
-
-    @property
-    def running(self) -> bool:
-        """Whether there is no result yet."""
-        return not self._future.done()
 
     def stop(self) -> None:
         """Ask the work to finish with the best it has."""
@@ -99,11 +94,11 @@ class Job:
             self._ours.send("stop")
 
     def end(self) -> None:
-        """End the work now, without a result."""
-        self._ended = True
-        if not self._future.done():
-            self._future.set_exception(Ended())
-            self._future.exception()
+        """End the work now, without a result, unless there is one."""
+        if self.result.done():
+            return
+        self.result.set_exception(Ended())
+        self.result.exception()
         if self._process.pid is not None:
             self._process.kill()
 
@@ -112,7 +107,7 @@ class Job:
         try:
             self._process.start()
             theirs.close()
-            if self._ended:
+            if self.result.done():  # ended while it was started
                 self._process.kill()
             while True:
                 kind, value = self._ours.recv()
@@ -122,8 +117,8 @@ class Job:
         except (EOFError, OSError):
             kind, value = "refused", ("page", "the work ended without a result (out of memory?)")
         self._tell(self._finish, kind, value)
+        # Not closed: ``end`` may look at it until the loop knows the result.
         self._process.join()
-        self._process.close()
         self._ours.close()
 
     def _tell(self, what: Callable[..., None], *values: Any) -> None:
@@ -132,16 +127,16 @@ class Job:
             self._loop.call_soon_threadsafe(what, *values)
 
     def _report(self, value: Any) -> None:
-        if self._progress is not None and not self._future.done():
+        if self._progress is not None and not self.result.done():
             self._progress(value)
 
     def _finish(self, kind: str, value: Any) -> None:
-        if self._future.done():
+        if self.result.done():
             return
         if kind == "done":
-            self._future.set_result(value)
+            self.result.set_result(value)
         else:
-            self._future.set_exception(Refused(*value))
+            self.result.set_exception(Refused(*value))
 
 
 def _work(
@@ -197,7 +192,7 @@ class Slots:
         """End what runs in the slot, run the function there and return its result."""
         self.end(slot)
         job = self._jobs[slot] = Job(function, *arguments, progress=progress)
-        return await job.result()
+        return await job.result
 
     def stop(self, slot: str) -> None:
         """Ask the work in a slot to finish with the best it has."""
@@ -206,9 +201,8 @@ class Slots:
 
     def end(self, slot: str) -> None:
         """End the work in a slot."""
-        job = self._jobs.pop(slot, None)
-        if job is not None and job.running:
-            job.end()
+        if slot in self._jobs:
+            self._jobs.pop(slot).end()
 
     def end_all(self, but: str = "release") -> None:
         """End all work of the page, but what has been paid for."""
