@@ -521,7 +521,7 @@ class _Search:
         Refinement finds the same, but needs as many rounds as the graph is long.
         """
         far = dijkstra(self._adjacency, indices=nodes, unweighted=True, min_only=True)
-        return scramble(scramble(colours) ^ np.nan_to_num(far, posinf=-1).astype(np.uint64))
+        return scramble(scramble(colours) ^ np.nan_to_num(far, posinf=len(far)).astype(np.uint64))
 
     def _refine(self, colours: Hashes) -> tuple[Hashes, list[np.uint64]]:
         """Return the stable colouring and, for each round, a hash of all colours together."""

@@ -179,6 +179,12 @@ def test_losses_break_symmetry() -> None:
     assert automorphism_group(Clique(size), pair_colours=half).order == 120
 
 
+def test_colours_may_part_the_nodes() -> None:
+    rings = nx.disjoint_union_all([nx.cycle_graph(5), nx.cycle_graph(5), nx.path_graph(3)])
+    group = automorphism_group(Clique(13), pair_colours=nx.to_numpy_array(rings))
+    assert (group.order, group.orbit_count) == (2 * 10 * 10 * 2, 3)
+
+
 def test_binary_loss_on_a_large_clique_stays_easy() -> None:
     group = automorphism_group(Clique(300), [1 / 300] * 300, 1 - np.eye(300))
     assert group.order == math.factorial(300)
