@@ -78,10 +78,10 @@ def _levels(net, tight, flow, slight, level, queue, count):
 
 
 @njit(cache=True, nogil=True)
-def _send(net, alpha, tight, flow, heights, left, slight, level, arc, path, ends):
+def _send(net, alpha, work, source, anchor):
     """Send what is left at the source along shortest residual paths; say if anything is sent."""
     first, end, back, _, _ = net
-    source, anchor = ends
+    tight, flow, heights, left, slight, level, arc, path = work
     # The anchor itself sends without a limit.
     drawn = source == anchor
     depth = 0
@@ -160,6 +160,7 @@ def cheapest_ray(net, alpha, weights, floor, anchor, heights, flow, left, slight
     queue = np.empty(n + 1, np.int64)
     arc = np.empty(n, np.int64)
     path = np.empty(n + 1, np.int64)
+    work = tight, flow, heights, left, slight, level, arc, path
     flow[:] = 0.0
     _tight_arcs(net, heights, tight)
     _measure(net, weights, floor, flow, left, slight)
@@ -195,19 +196,7 @@ def cheapest_ray(net, alpha, weights, floor, anchor, heights, flow, left, slight
             arc[:] = first[:n]
             sent = False
             for q in range(senders):
-                sent |= _send(
-                    net,
-                    alpha,
-                    tight,
-                    flow,
-                    heights,
-                    left,
-                    slight,
-                    level,
-                    arc,
-                    path,
-                    (queue[q], anchor),
-                )
+                sent |= _send(net, alpha, work, queue[q], anchor)
             _measure(net, weights, floor, flow, left, slight)
             if not sent:
                 break
@@ -241,19 +230,7 @@ def cheapest_ray(net, alpha, weights, floor, anchor, heights, flow, left, slight
                 if not reached:
                     break
                 arc[:] = first[:n]
-                if not _send(
-                    net,
-                    alpha,
-                    tight,
-                    flow,
-                    heights,
-                    left,
-                    slight,
-                    level,
-                    arc,
-                    path,
-                    (anchor, anchor),
-                ):
+                if not _send(net, alpha, work, anchor, anchor):
                     break
                 _measure(net, weights, floor, flow, left, slight)
             # What can send to a receiver that is left moves down.
