@@ -54,7 +54,7 @@ Pattern = tuple[Places, Places, Places]
 
 
 class Classes:
-    """The classes of answers of a box that see the same.
+    """The classes of answers of a box that see the same, and the sums of Φ over them.
 
     Parameters
     ----------
@@ -62,6 +62,8 @@ class Classes:
         The sides of the box.
     alike
         For every axis a number; axes with the same one and the same side may change places.
+    rule
+        Distance from the differences along each axis.
 
     Attributes
     ----------
@@ -72,11 +74,17 @@ class Classes:
 
     Examples
     --------
-    >>> Classes((3, 3), (1, 1)).label.reshape(3, 3).tolist()
+    >>> Classes((3, 3), (1, 1), lambda apart: np.maximum(*apart)).label.reshape(3, 3).tolist()
     [[0, 1, 0], [1, 2, 1], [0, 1, 0]]
     """
 
-    def __init__(self, shape: Sequence[int], alike: Sequence[int]) -> None:
+    #: Most classes that are eliminated.
+    most_classes = 2_500
+    #: Most entries of Φ, one row for each class, that are added up.
+    most_entries = 400_000_000
+
+    def __init__(self, shape: Sequence[int], alike: Sequence[int], rule: Rule) -> None:
+        self._shape, self._rule = shape, rule
         points = np.indices(shape).reshape(len(shape), -1)
         near = np.minimum(points, np.array(shape)[:, None] - 1 - points)
         kinds = list(zip(shape, alike, strict=True))
@@ -85,56 +93,44 @@ class Classes:
             near[axes] = np.sort(near[axes], axis=0)
         keys = np.ravel_multi_index(tuple(near), tuple(shape))
         _, self.first, self.label = np.unique(keys, return_index=True, return_inverse=True)
+        self.size = len(self.first)
+
+    @property
+    def are_few(self) -> bool:
+        """Whether the sums of Φ are made and eliminated."""
+        entries = self.size * len(self.label)
+        return self.size <= self.most_classes and entries <= self.most_entries
 
     def holds(self, b: NDArray[np.float64]) -> bool:
         """Whether a vector is the same on every class."""
         return bool((b == b[self.first][self.label]).all())
 
-
-class Folded:
-    """The sums of Φ over classes of a box of integer points.
-
-    Parameters
-    ----------
-    shape
-        The sides of the box.
-    classes
-        The classes.
-    rule
-        Distance from the differences along each axis.
-    """
-
-    #: Most classes that are eliminated.
-    most_classes = 2_500
-    #: Most entries of Φ, one row for each class, that are added up.
-    most_entries = 400_000_000
-
-    def __init__(self, shape: Sequence[int], classes: Classes, rule: Rule) -> None:
-        self._rule, self.classes, self.size = rule, classes, len(classes.first)
-        points = np.indices(shape, np.int32).reshape(len(shape), -1)
-        order = np.argsort(classes.label, kind="stable")
-        self._points, self._chosen = points[:, order], points[:, classes.first]
-        self._starts = np.searchsorted(classes.label[order], np.arange(self.size))
-
     def quotient(self, alpha: float, block: int = 4_000_000) -> NDArray[np.float64]:
         r"""Return :math:`Q_{AB} = \sum_{b \in B} \alpha^{d(a,b)}` for any :math:`a \in A`."""
-        out = np.empty((self.size, self.size))
-        step = max(1, block // self._points.shape[1])
+        out, step = np.empty((self.size, self.size)), max(1, block // len(self.label))
         for at in range(0, self.size, step):
             far = self._distances(at, at + step) if self._kept is None else self._kept[at:][:step]
             powers = alpha ** np.arange(int(far.max()) + 1)
-            out[at : at + step] = np.add.reduceat(powers[far], self._starts, axis=1)
+            out[at : at + step] = np.add.reduceat(powers[far], self._ordered[1], axis=1)
         return out
 
     def _distances(self, start: int, stop: int) -> NDArray[Any]:
         """Return the distances from some classes to all points, class by class."""
-        here = self._chosen[:, start:stop, None]
-        return self._rule(list(self._points[:, None, :] - here)).astype(np.uint16)
+        points, starts = self._ordered
+        here = points[:, starts[start:stop], None]
+        return self._rule(list(points[:, None, :] - here)).astype(np.uint16)
+
+    @functools.cached_property
+    def _ordered(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """All points, class by class, and where each class starts."""
+        order = np.argsort(self.label, kind="stable")
+        points = np.indices(self._shape, np.int32).reshape(len(self._shape), -1)[:, order]
+        return points, np.searchsorted(self.label[order], np.arange(self.size))
 
     @functools.cached_property
     def _kept(self) -> NDArray[Any] | None:
         """All distances at once, where they take 40 MB at most: they are the same at every α."""
-        fits = self.size * self._points.shape[1] <= 20_000_000
+        fits = self.size * len(self.label) <= 20_000_000
         return self._distances(0, self.size) if fits else None
 
     def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -143,10 +139,10 @@ class Folded:
         ``None`` when the sums are singular.
         """
         try:
-            found = np.linalg.solve(self.quotient(alpha), b[self.classes.first])
+            found = np.linalg.solve(self.quotient(alpha), b[self.first])
         except np.linalg.LinAlgError:
             return None
-        return np.asarray(found[self.classes.label])
+        return np.asarray(found[self.label])
 
 
 class LatticeStructure(Structure):
@@ -302,9 +298,9 @@ class LatticeStructure(Structure):
 
     def _by_classes(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Solve on classes of answers that see the same, where b is alike on them and they fit."""
-        if self._folded is None or not self.classes.holds(b):
+        if not (self._widths and self.classes.are_few and self.classes.holds(b)):
             return None
-        found = self._folded.solve(alpha, b)
+        found = self.classes.solve(alpha, b)
         return found if found is not None and self._fits(alpha, found, b) else None
 
     def _fits(self, alpha: float, found: NDArray[Any], b: NDArray[Any]) -> bool:
@@ -312,18 +308,9 @@ class LatticeStructure(Structure):
         return bool(np.abs(left).max() <= self.residual * np.abs(b).max())
 
     @functools.cached_property
-    def _folded(self) -> Folded | None:
-        if not self._widths:
-            return None
-        count = len(self.classes.first)
-        if count > Folded.most_classes or count * self.size > Folded.most_entries:
-            return None
-        return Folded(self.shape, self.classes, self._rule)
-
-    @functools.cached_property
     def classes(self) -> Classes:
         """Answers that see the same, in a box that is symmetric along each axis."""
-        return Classes(self.shape, self._widths)
+        return Classes(self.shape, self._widths, self._rule)
 
     def least(self, alpha: float, enough: float = -math.inf) -> float:
         """Return the smallest entry of z with Φz = 1, on classes where they fit."""

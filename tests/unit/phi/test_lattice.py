@@ -6,7 +6,7 @@ import pytest
 from tightrope.graphs import PathPower, StrongProduct
 from tightrope.phi import Phi
 from tightrope.phi.cells import cells_of
-from tightrope.phi.lattice import Folded, LatticeStructure
+from tightrope.phi.lattice import Classes, LatticeStructure
 
 BOXES = [
     StrongProduct([PathPower(5)] * 3),
@@ -20,25 +20,26 @@ boxes = pytest.mark.parametrize("graph", BOXES, ids=str)
 @boxes
 @pytest.mark.parametrize("alpha", [0.2, 0.7, 0.98])
 def test_sums_and_solutions_are_those_of_the_matrix(graph: StrongProduct, alpha: float) -> None:
-    folded = LatticeStructure.of(graph)._folded
-    label = folded.classes.label
+    classes = LatticeStructure.of(graph).classes
+    label = classes.label
     phi = alpha ** graph.distance_matrix().astype(float)
-    sums = np.stack([phi[:, label == k].sum(axis=1) for k in range(folded.size)], axis=1)
-    assert folded.quotient(alpha)[label] == pytest.approx(sums)
-    b = np.random.default_rng(1).normal(size=folded.size)[label]
-    assert folded.classes.holds(b)
-    assert phi @ folded.solve(alpha, b) == pytest.approx(b, abs=1e-8)
+    sums = np.stack([phi[:, label == k].sum(axis=1) for k in range(classes.size)], axis=1)
+    assert classes.quotient(alpha)[label] == pytest.approx(sums)
+    assert classes.quotient(alpha, block=1)[label] == pytest.approx(sums)
+    b = np.random.default_rng(1).normal(size=classes.size)[label]
+    assert classes.holds(b)
+    assert phi @ classes.solve(alpha, b) == pytest.approx(b, abs=1e-8)
 
 
 @boxes
 def test_the_coarsest_partition_is_no_finer_than_the_classes(graph: StrongProduct) -> None:
     classes = LatticeStructure.of(graph).classes
-    assert cells_of(graph).size <= len(classes.first) == classes.label.max() + 1
+    assert cells_of(graph).size <= classes.size == classes.label.max() + 1
 
 
 def test_axes_of_other_widths_do_not_change_places() -> None:
-    assert LatticeStructure.of(BOXES[2])._folded.size == 16
-    assert LatticeStructure.of(BOXES[3])._folded.size == 10
+    assert LatticeStructure.of(BOXES[2]).classes.size == 16
+    assert LatticeStructure.of(BOXES[3]).classes.size == 10
 
 
 def test_a_vector_that_is_not_alike_is_not_folded() -> None:
@@ -60,10 +61,10 @@ def test_small_levels_of_many_counts_are_solved(bundle: tuple[int, int], epsilon
 
 
 def test_too_many_classes_are_left_to_iterations(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Folded, "most_classes", 9)
-    assert LatticeStructure.of(BOXES[0])._folded is None
-    monkeypatch.setattr(Folded, "most_classes", 10)
-    assert LatticeStructure.of(BOXES[0])._folded.size == 10
+    monkeypatch.setattr(Classes, "most_classes", 9)
+    assert LatticeStructure.of(BOXES[0])._by_classes(0.9, np.ones(125)) is None
+    monkeypatch.setattr(Classes, "most_classes", 10)
+    assert LatticeStructure.of(BOXES[0])._by_classes(0.9, np.ones(125)) is not None
 
 
 def test_two_counts_at_a_tiny_level_fall_back_on_classes() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from tightrope.graphs import PathPower, StrongProduct
 from tightrope.phi import Phi
-from tightrope.phi.lattice import Classes, LatticeStructure, PlaneStructure, ShortRows
+from tightrope.phi.lattice import LatticeStructure, PlaneStructure, ShortRows
 
 SHAPES = [(8, 8), (9, 8), (8, 13), (21, 22)]
 shapes = pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -60,7 +60,8 @@ def test_solutions(shape: tuple[int, int], alpha: float) -> None:
 @shapes
 def test_one_row_for_each_class_gives_the_whole(shape: tuple[int, int]) -> None:
     random = np.random.default_rng(5).normal(size=shape)
-    classes, folded = Classes(shape, (1, 1)), ShortRows(shape, Classes(shape, (1, 1)))
+    classes = PlaneStructure.of(counts(shape)).classes
+    folded = ShortRows(shape, classes)
     alike = random.ravel()[classes.first][classes.label]
     whole = ShortRows(shape).solve(0.3, alike)
     assert folded.solve(0.3, alike) == pytest.approx(whole, abs=1e-11)
