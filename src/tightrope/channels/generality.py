@@ -33,8 +33,14 @@ from numpy.typing import NDArray
 from tightrope.channels.base import Channel, DeterministicChannel, IntegerChannel, rational
 from tightrope.channels.compare import equal
 from tightrope.channels.compose import cascade
-from tightrope.channels.privacy import allowed_ratio, check_sizes, is_private, log_ratio
-from tightrope.channels.structured import GeometricChannel, KroneckerChannel, ScaledPhi
+from tightrope.channels.privacy import (
+    allowed_ratio,
+    check_sizes,
+    factors_match,
+    is_private,
+    log_ratio,
+)
+from tightrope.channels.structured import GeometricChannel, ScaledPhi
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import AnswerGraph
@@ -230,12 +236,11 @@ def maximally_general(
     level = Epsilon.of(epsilon)
     if graph.size == 1 or _is_tight_by_rule(channel, graph, level):
         return Generality(True, None, None, math.inf)
-    if isinstance(channel, KroneckerChannel) and graph.product == "cartesian":
-        coordinates = list(zip(channel.factors, graph.factors, strict=False))
-        if len(channel.factors) == len(graph.factors) and all(
-            c.shape[0] == g.size for c, g in coordinates
-        ):
-            return _of_coordinates(coordinates, level, tolerance)
+    if graph.product == "cartesian" and factors_match(channel, graph):
+        coordinates = dict.fromkeys(zip(channel.factors, graph.factors, strict=True))
+        each = [maximally_general(c, g, level, tolerance=tolerance) for c, g in coordinates]
+        # The parts of a coordinate say nothing short about the product's nodes.
+        return Generality(all(each), None, None, min(answer.nearest for answer in each))
     nearest, constraints = math.inf, _Constraints(channel, graph, level, tolerance)
     for o in range(channel.shape[1]):
         column = constraints.column(o)
@@ -255,16 +260,6 @@ def _is_tight_by_rule(channel: Channel, graph: AnswerGraph, level: Epsilon) -> b
     if isinstance(channel, GeometricChannel):
         return graph.power == 1 and channel.width == 1 and channel.epsilon == level
     return False
-
-
-def _of_coordinates(
-    coordinates: list[tuple[Channel, AnswerGraph]], level: Epsilon, tolerance: float | None
-) -> Generality:
-    different = dict.fromkeys(coordinates)
-    answers = [maximally_general(c, g, level, tolerance=tolerance) for c, g in different]
-    nearest = min(answer.nearest for answer in answers)
-    # The parts of a coordinate say nothing short about the product's nodes.
-    return Generality(all(answers), None, None, nearest)
 
 
 Number = Any  # a Fraction, or a float for channels of floats

@@ -25,7 +25,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -318,7 +318,7 @@ def worst_places(channel: Channel, graph: AnswerGraph) -> list[Worst]:
         return [_geometric(channel, graph)]
     if isinstance(channel, ScaledPhi) and _is_own(channel, graph):
         return [_scaled_phi(channel)]
-    if isinstance(channel, KroneckerChannel) and _factors_match(channel, graph):
+    if factors_match(channel, graph):
         return _in_products(channel, graph)
     return search(channel, graph)
 
@@ -347,9 +347,11 @@ def _scaled_phi(channel: ScaledPhi) -> Worst:
     return Worst((i, int(near[k])), i, ratio, float(lengths[k]), rule)
 
 
-def _factors_match(channel: KroneckerChannel, graph: AnswerGraph) -> bool:
-    sizes = [factor.size for factor in graph.factors]
-    return bool(graph.product) and sizes == [part.shape[0] for part in channel.factors]
+def factors_match(channel: Channel, graph: AnswerGraph) -> TypeGuard[KroneckerChannel]:
+    """Whether a channel is a product and the graph one of as many answers in each factor."""
+    if not (isinstance(channel, KroneckerChannel) and graph.product):
+        return False
+    return [factor.size for factor in graph.factors] == [part.shape[0] for part in channel.factors]
 
 
 def _in_products(channel: KroneckerChannel, graph: AnswerGraph) -> list[Worst]:
