@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -233,23 +232,14 @@ def explain(
     """
     from tightrope.leakage.choose import explain as explain_level
 
-    graph = None if query is None else tr.query(query).graph
+    graph: Any = None if query is None else tr.query(query).graph
     with progress_bar("designing", as_json):
         found = explain_level(
             epsilon=epsilon, individuals=individuals, values=values, max_bits=max_bits,
             max_success=max_success, min_utility=min_utility, graph=graph,
-            best=None if graph is None else _designed(graph),
+            best=lambda level: tr.design(graph, level).utility,
         )  # fmt: skip
     tell(as_json, found.as_dict(), lines=found.sentences)
-
-
-def _designed(graph: tr.AnswerGraph) -> Callable[[tr.Epsilon], float] | None:
-    """Return how to find the best utility at an ε where no closed form gives it."""
-    from tightrope.leakage.choose import best_utility
-
-    if best_utility(graph) is not None:
-        return None
-    return lambda level: tr.design(graph, level).utility
 
 
 def axioms(predicate: str, *, steps: int = 64, as_json: bool = False) -> None:

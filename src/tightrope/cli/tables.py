@@ -213,6 +213,7 @@ def ask(
     tightrope.errors.InputError: give one SELECT, or --file FILE with several
     """
     from tightrope.asking import ask_all, plan
+    from tightrope.asking.answers import told_costs
     from tightrope.asking.planning import Wanted, positive, read_job
     from tightrope.publish.receipts import write_receipt
 
@@ -239,29 +240,29 @@ def ask(
     with progress_bar("reading the table", as_json):
         answers = ask_all(made, key=key)
     data_of = {"answers": [one.as_dict() for one in answers]} if file else answers[0].as_dict()
-    show(as_json, data_of, lambda console: _draw_answers(console, answers))
+    costs = told_costs(answers)
+    show(as_json, data_of, lambda console: _draw_answers(console, answers, costs))
     receipts = [release.receipt for one in answers for release in one.releases]
     if report is not None:
-        _write_report(report, [str(one.sql) for one in wanted], answers)
+        _write_report(report, [str(one.sql) for one in wanted], answers, costs)
     if receipt is not None:
         for number, one in enumerate(receipts, 1):
             several = receipt.with_name(f"{receipt.stem}-{number}{receipt.suffix}")
             write_receipt(one, receipt if len(receipts) == 1 else several)
 
 
-def _write_report(path: Path, asked: list[str], answers: list[Answer]) -> None:
-    from tightrope.asking.answers import told_costs
+def _write_report(
+    path: Path, asked: list[str], answers: list[Answer], costs: Mapping[str, str]
+) -> None:
     from tightrope.report.page import published_report
 
     tables = [(one.name, one.table(usual=True), one.notes) for one in answers]
     shown = [one for one in answers if any(e.low is not None for _, told in one.rows for e in told)]
-    told = {"asked": "; ".join(" ".join(sql.split()) for sql in asked), **told_costs(answers)}
+    told = {"asked": "; ".join(" ".join(sql.split()) for sql in asked), **costs}
     write_text(path, published_report(tables, told, [one.plot() for one in shown]))
 
 
-def _draw_answers(console: Console, answers: list[Answer]) -> None:
-    from tightrope.asking.answers import told_costs
-
+def _draw_answers(console: Console, answers: list[Answer], costs: Mapping[str, str]) -> None:
     for answer in answers:
         head, *lines = answer.table()
         if answer.name:
@@ -269,7 +270,7 @@ def _draw_answers(console: Console, answers: list[Answer]) -> None:
         grid(console, head, lines)
         paragraphs(console, answer.notes)
         console.print()
-    facts_table(console, "", told_costs(answers))
+    facts_table(console, "", costs)
 
 
 def _draw_plan(console: Console, made: Plan) -> None:

@@ -136,7 +136,7 @@ def epsilon_for_utility(
     >>> str(epsilon_for_utility(2 / 7, Clique(6)))
     '0.693148'
     """
-    reached = best or best_utility(graph)
+    reached = best_utility(graph) or best
     if reached is None:
         raise InputError(
             f"the best utility has a closed form on paths and where all ball sizes are equal, not "

@@ -74,7 +74,7 @@ def test_success_with_side_information() -> None:
         lambda: epsilon_for_utility(0.1, PathPower(5)),
         lambda: epsilon_for_utility(1, PathPower(5)),
         lambda: epsilon_for_utility(0.5, Star(3)),
-        lambda: epsilon_for_utility(0.9, PathPower(5), best=lambda e: 0.5),
+        lambda: epsilon_for_utility(0.9, Star(3), best=lambda e: 0.5),
     ],
 )
 def test_limits_that_cannot_be_kept_are_refused(call) -> None:  # type: ignore[no-untyped-def]
