@@ -7,6 +7,7 @@ What is read::
     name       = letter { letter | digit | "_" }
 
 Blanks may stand between the parts. Every error points at the first character that does not fit.
+Numbers are read exactly: a float stands for the decimal that prints as it, so ``0.1`` is 1/10.
 """
 
 from __future__ import annotations

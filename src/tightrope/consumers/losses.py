@@ -214,7 +214,7 @@ class MatrixLoss(Loss):
     matrix
         Finite numbers of any sign.
     guesses
-        What the guesses say; their indices by default. A rule from an index is accepted too.
+        What the guesses say; their indices by default.
     name
         Text that describes the loss.
 
@@ -227,19 +227,15 @@ class MatrixLoss(Loss):
     """
 
     def __init__(
-        self,
-        matrix: ArrayLike,
-        *,
-        guesses: Sequence[Hashable] | Callable[[int], Hashable] | None = None,
-        name: str = "matrix",
+        self, matrix: ArrayLike, *, guesses: Sequence[Hashable] | None = None, name: str = "matrix"
     ) -> None:
         self._matrix = _check_losses(matrix)
         self.size, self.guess_count = self._matrix.shape
         self.name = name
-        if guesses is not None and not callable(guesses):
+        self._label: Callable[[int], Hashable] = int
+        if guesses is not None:
             check_labels(guesses, self.guess_count, "guesses")
-            guesses = tuple(guesses).__getitem__
-        self._label = guesses
+            self._label = tuple(guesses).__getitem__
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Return row i (read-only)."""
@@ -281,7 +277,7 @@ class MatrixLoss(Loss):
     def guess_label(self, k: int) -> Hashable:
         """Return what guess k says."""
         self._check_guess(k)
-        return int(k) if self._label is None else self._label(int(k))
+        return self._label(int(k))
 
 
 def _check_losses(matrix: ArrayLike) -> NDArray[np.float64]:
@@ -713,7 +709,7 @@ def _loss_from_text(text: str, graph: AnswerGraph, folder: Path) -> Loss:
 def _matrix_loss(matrix: Any, graph: AnswerGraph, name: str) -> MatrixLoss:
     made = MatrixLoss(matrix, name=name)
     if made.size == made.guess_count == graph.size:
-        return MatrixLoss(made.matrix(), guesses=graph.label, name=name)
+        made._label = graph.label
     return made
 
 
