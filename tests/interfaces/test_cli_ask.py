@@ -9,8 +9,9 @@ import pytest
 
 import tightrope as tr
 from tightrope.asking import plan
-from tightrope.errors import InputError
+from tightrope.errors import InputError, TightropeError
 from tightrope.publish import Ledger, verify_receipt
+from tightrope.publish.shapes import answers_of
 
 FACTS = """
 [tables.people]
@@ -96,6 +97,34 @@ def test_several_counts_of_each_group(run):
     assert [row["sex"] for row in told["rows"]] == ["f", "m", "(other)"]
     queries = [one["query"] for one in run("ledger", "show", "--json").data["answers"]]
     assert queries == ["histogram(40,2)", "histogram(40,3)"]
+
+
+@pytest.mark.parametrize("wrong", [OSError("gone"), InputError("the reservation expired")])
+def test_the_key_that_is_told_after_a_failure_pays_nothing_twice(monkeypatch, wrong):
+    """That of the part that failed was told: asked again with it, all parts were paid anew."""
+    asked = {"sql": "select sum(age) as s, median(age) as m from people", "epsilon": 4}
+    charge, charged = Ledger.charge, []
+
+    def fails(*words):
+        charged.append(words)
+        if len(charged) > 1 and isinstance(wrong, InputError):
+            raise wrong
+        return charge(*words)
+
+    def breaks(*words):
+        if len(charged) > 1:
+            raise wrong
+        return answers_of(*words)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Ledger, "charge", fails)
+        broken.setattr("tightrope.publish.sealed.answers_of", breaks)
+        with pytest.raises(TightropeError, match="key") as refused:
+            tr.ask(**asked)
+    key = str(refused.value).rpartition("(key ")[2].rstrip(")")
+    answer = tr.ask(**asked, key=key)
+    assert [release.fresh for release in answer.releases] == [False, True]
+    assert Ledger("ledger.db").remaining("table people") == 6
 
 
 def test_the_commonest_value_of_each_group(run):

@@ -447,16 +447,16 @@ def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
         One for each SELECT.
     """
     _ = [part.error for one in made.questions for part in one.parts]  # refuses before the charge
-    is_named, several = key is not None, len(made.questions) > 1
+    several, made_up = len(made.questions) > 1, ""
     if key is not None:
         check_key(key)
-    if key is None:
-        key = _job_key(made) if several else secrets.token_hex(16)
+    else:
+        key = made_up = _job_key(made) if several else secrets.token_hex(16)
     requests: list[Request] = []
     for place, one in enumerate(made.questions, 1):
         for number, part in enumerate(one.parts, 1):
             more = (f"/{place}" if several else "") + (f".{number}" if len(one.parts) > 1 else "")
-            named = {"key": key + more, "is_named": is_named}
+            named = {"key": key + more, "made_up": made_up}
             requests.append(made.request(part.mechanisms, part.shape, **named))
     done = iter(carry_out(requests, made.ledger))
     return [_answer(one, tuple(next(done) for _ in one.parts), made) for one in made.questions]

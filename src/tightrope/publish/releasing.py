@@ -203,10 +203,11 @@ def release(
     judged = checked_mechanism(mechanism)
     known = given_facts(facts, sql, data, columns, mechanism=judged)
     shape = understand(judged, sql, known, likely_place(data, known), part, declared)
+    made_up = secrets.token_hex(16) if key is None else ""
     request = Request(
         (judged,), shape, known, data=data, user=user, budget=budget, declared=declared,
-        has_facts=facts is not None, key=secrets.token_hex(16) if key is None else key,
-        is_named=key is not None, series=series,
+        has_facts=facts is not None, key=made_up if key is None else key, made_up=made_up,
+        series=series,
     )  # fmt: skip
     return carry_out([request], ledger)[0]
 
@@ -225,8 +226,8 @@ class Request:
         As for :func:`release`.
     has_facts
         Whether public facts were given, so that the account is bound to them.
-    key, is_named
-        The request key, and whether somebody chose it.
+    key, made_up
+        The request key; and where nobody chose one, what asks for all of it again.
     step
         The place in the series.
     """
@@ -240,7 +241,7 @@ class Request:
     declared: DeclaredQuestion | None = None
     has_facts: bool = True
     key: str = ""
-    is_named: bool = True
+    made_up: str = ""
     series: str | None = None
     step: int | None = None
 
@@ -374,14 +375,15 @@ def carry_out(requests: Sequence[Request], ledger: Ledger | str | Path) -> list[
                 if ticket.own:  # unless it was charged after all; time frees what stays
                     with contextlib.suppress(InputError, LedgerError):
                         book.cancel(ticket)
-            if not isinstance(failed, SourceFailed | LedgerError):
-                raise
             # Include the generated key in the error: it is needed to ask again.
-            request = requests[len(done) if len(ready) == len(requests) else len(ready)]
-            more = "" if request.is_named else f" (key {request.key})"
+            more = f" (key {requests[0].made_up})" if requests[0].made_up else ""
             if isinstance(failed, SourceFailed):
                 raise SourceFailed(more) from None
-            raise LedgerError(f"{failed}{more}") from None
+            if isinstance(failed, LedgerError):
+                raise LedgerError(f"{failed}{more}") from None
+            if done and isinstance(failed, InputError):
+                raise InputError(f"{failed}{more}") from None
+            raise
     return [
         _released(book, request, ticket, fresh, signing)
         for request, (ticket, fresh) in zip(requests, done, strict=True)
