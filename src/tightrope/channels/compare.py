@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -69,21 +68,13 @@ def equal(first: Channel, second: Channel, *, tolerance: float | None = None) ->
     allowed = rounding if tolerance is None else float(tolerance)
     if first.shape != second.shape:
         return Comparison(False, math.inf, None, allowed, exact)
-    if isinstance(first, IntegerChannel) and isinstance(second, IntegerChannel):
-        crossed = abs(
-            first.weights.astype(object) * second.total
-            - second.weights.astype(object) * first.total
-        )
-        i, o = divmod(int(crossed.argmax()), first.shape[1])
-        gap = Fraction(int(crossed[i, o]), first.total * second.total)
-        return Comparison(gap <= allowed, float(gap), (i, o), allowed, True)
     worst, place = -1.0, (0, 0)
-    for i in range(first.shape[0]):
-        gaps = np.abs(first.row(i) - second.row(i))
+    for i, rows in enumerate(zip(first.exact_rows(), second.exact_rows(), strict=True)):
+        gaps = np.abs(np.subtract(*map(np.array, rows)))
         o = int(gaps.argmax())
         if gaps[o] > worst:
-            worst, place = float(gaps[o]), (i, o)
-    return Comparison(worst <= allowed, worst, place, allowed, False)
+            worst, place = gaps[o], (i, o)
+    return Comparison(bool(worst <= allowed), float(worst), place, allowed, exact)
 
 
 Groups = tuple[tuple[int, ...], ...]
