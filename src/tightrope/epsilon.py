@@ -194,7 +194,10 @@ def _as_written(value: object, what: str) -> Fraction:
         return Fraction(int(value.numerator), int(value.denominator))
     if not math.isfinite(value):
         raise InputError(f"{what} must be finite, got {value}")
-    return Fraction(value) if isinstance(value, Decimal) else Fraction(repr(float(value)))
+    # Written out, 1e-999999999 would have a billion digits; as a float it is 0.
+    if isinstance(value, Decimal) and value.adjusted() > -100:
+        return Fraction(value)
+    return Fraction(repr(float(value)))
 
 
 def _plain(number: Fraction) -> str:

@@ -107,6 +107,8 @@ def test_any_level_keeps_its_promise_and_reads_back(
         (math.nan, "ε must be finite, got nan"),
         (math.inf, "ε must be finite, got inf"),
         (Decimal("NaN"), "ε must be finite"),
+        (Decimal("1e-999999999"), "ε must be positive, got 0"),
+        (Decimal("1e999999999"), "ε must be finite"),
         (True, "ε must be a number"),
         (None, "ε must be a number"),
         ([0.5], "ε must be a number"),
@@ -130,7 +132,7 @@ def test_any_level_keeps_its_promise_and_reads_back(
         ("__import__('os')", "must look like"),
         ("1" * 500, "must look like"),
     ],
-    ids=range(28),
+    ids=range(30),
 )
 def test_refusals_say_what_must_hold(value: object, says: str) -> None:
     with pytest.raises(InputError) as caught:
