@@ -85,6 +85,7 @@ def init(
     from tightrope.publish.sources import own_name
     from tightrope.queries import Neighbours
 
+    facts.check_free(out, replace=replace)  # before anything is asked
     source, talk = file, not as_json and sys.stdin.isatty()
     if talk and source is None:
         source = _ask("Where the table is (a file or an address; empty: said later)", "", talk)
@@ -109,14 +110,17 @@ def init(
     if source and not data_is_public:
         with contextlib.suppress(InputError):  # the table may come later
             catalogue = facts.columns_of_catalogue(source, name)
-    words = list(column or [])
+    declared = {one.name: one for one in map(facts.read_column, column or [])}
     while talk and column is None and not data_is_public:
         there = f" (there are {', '.join(catalogue)})" if catalogue else ""
         word = _ask(f"A column, such as age:0..120 or region:a,b{there}; empty: no more", "", talk)
         if not word:
             break
-        words.append(word)
-    declared = {one.name: one for one in map(facts.read_column, words)}
+        try:
+            found = facts.read_column(word)
+            declared[found.name] = found
+        except InputError as wrong:
+            typer.echo(f"{wrong}. Once more:")
     typed = {one: facts.Column(one, kind) for one, kind in catalogue.items() if kind}
     columns = {**public, **typed, **declared}
     undeclared = [one for one in catalogue if one not in declared and one != person]

@@ -633,11 +633,16 @@ def write_facts(
     ...     read_facts(f"{folder}/tightrope.toml").table("people").population
     100
     """
-    if Path(path).exists() and not replace:
-        raise InputError(f"{path}: there is such a file already: give --replace if it may go")
+    check_free(path, replace=replace)
     text = facts_text(table, undeclared)
     parse_facts(text, str(path))
     write_text(path, text)
+
+
+def check_free(path: str | Path, *, replace: bool = False) -> None:
+    """Refuse to write where a file is already, unless it may be replaced."""
+    if Path(path).exists() and not replace:
+        raise InputError(f"{path}: there is such a file already: give --replace if it may go")
 
 
 def columns_of_catalogue(data: Any, table: str) -> dict[str, str]:

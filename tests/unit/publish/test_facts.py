@@ -134,7 +134,7 @@ def test_init_without_anybody_to_ask(tmp_path, monkeypatch, capsys):
     )
     assert read_facts("tightrope.toml").table("people").column("age").bounds == (0, 90)
     assert main(words) == 2
-    assert main(["init", "--table", "people", "--json"]) == 2
+    assert main(["init", "--table", "people", "--replace", "--json"]) == 2
     assert "give --population" in capsys.readouterr().err
 
 
@@ -208,16 +208,21 @@ def test_numbers_with_bounds_are_rounded_to_a_step(entry, found):
 def test_init_asks(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("people.csv").write_text("age,sex,born\n")
-    told = iter(["people.csv", "50", "either", "2", "age:0..90", "born:date", ""])
+    told = iter(["people.csv", "50", "either", "2", "age", "age:0..90", "born:date", ""])
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("typer.prompt", lambda *_, **__: next(told))
     assert main(["init"]) == 0
-    assert "written: tightrope.toml" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "got 'age'. Once more:" in said
+    assert "written: tightrope.toml" in said
     people = read_facts("tightrope.toml").table("people")
     assert people.neighbours is Neighbours.EITHER
     assert list(people.columns) == ["age", "born"]
     assert people.budget == 2
     assert "# sex = { }" in Path("tightrope.toml").read_text()
+    told = iter([])
+    assert main(["init"]) == 2
+    assert "give --replace" in capsys.readouterr().err
     told = iter(["", "people", "many"])
     assert main(["init", "--replace"]) == 2
     assert "must be a whole number" in capsys.readouterr().err
