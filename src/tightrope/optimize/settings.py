@@ -51,11 +51,12 @@ class SolverSettings:
     listed_prior: int = 130_000
     #: Beyond this many answers the routes that list none are tried before all others.
     listed_answers: int = 50_000
-    #: Up to this many answers in a window the engine takes over where staircases are not enough. Of
-    #: graphs with at most so many answers the engine takes the whole where the window is larger,
-    #: and searches for the least worst loss. sum(43,9) with a Poisson prior and squared loss takes
-    #: 38 s whole, and 0.2 s in its window.
-    window_engine: int = 100
+    #: Up to this many answers a question is solved whole; beyond it a prior that lies in half of
+    #: the answers is solved in its window. sum(43,9) with a Poisson prior and squared loss takes
+    #: 38 s whole and 0.2 s in its window, sum(150,5) with binomial(.3) many minutes and 16 s.
+    window_least: int = 100
+    #: Of graphs with at most so many answers the engine closes whatever gap other routes leave,
+    #: and searches for the least worst loss.
     window_answers: int = 1000
     #: Most entries of a simple mechanism that a design is compared with.
     baseline_entries: int = 20_000_000

@@ -140,7 +140,8 @@ def window_route(task: Task, seconds: float = 30.0) -> Plan | str:
     Clamping moves no two answers further apart, so it may stand before any mechanism. A private
     column restricted to the window is private there, and guesses outside it cost no less than the
     nearest inside: what bounds the loss on the window bounds it on all answers. Where columns are
-    no staircases the engine proves a bound, if it takes no more than about so many seconds.
+    no staircases the engine takes over, of many answers if it takes no more than about so many
+    seconds.
 
     >>> from tightrope.queries import query
     >>> task = Task.of(query("sum(500,3)").graph, 1, prior="binomial(.2)", loss="absolute")
@@ -151,8 +152,7 @@ def window_route(task: Task, seconds: float = 30.0) -> Plan | str:
     graph, consumer = task.graph, task.consumer
     if consumer.risk_averse or not graph.is_line or graph.has_lengths:
         return "a window is for answers on a line and a consumer with a prior"
-    few, many = task.settings.window_engine, task.settings.window_answers
-    if graph.size <= min(few, many):
+    if graph.size <= task.settings.window_least:
         return f"{graph.size} answers need no window"
     if consumer.prior.is_uniform:
         return "a uniform prior has no window"
@@ -163,7 +163,7 @@ def window_route(task: Task, seconds: float = 30.0) -> Plan | str:
     except TooLarge as refused:
         return str(refused)
     inner = windowed(task, start, prior)
-    if len(prior) > (few if graph.size <= many else graph.size // 2):
+    if len(prior) > graph.size // 2:
         return f"the prior lies in {len(prior)} of {graph.size} answers, no small window"
     if inner is None:
         return "the window reaches answers between which edges are missing"
@@ -180,18 +180,16 @@ def window_route(task: Task, seconds: float = 30.0) -> Plan | str:
     def solve() -> Design:
         found = plan.solve()
         # Of many answers rounding is left alone: the engine is for columns that are no staircases.
-        rough = found.gap > (task.gap if graph.size <= many else max(task.gap, 1e-6))
-        effort = interior_effort(inner.problem, inner.problem.guesses) if rough else 0.0
-        if rough and effort <= seconds and not found.stopped:
+        many = graph.size > task.settings.window_answers
+        rough = found.gap > (max(task.gap, 1e-6) if many else task.gap) and not found.stopped
+        if rough and not (many and interior_effort(inner.problem, inner.problem.guesses) > seconds):
             engine = rays_route(inner)
             assert isinstance(engine, Plan)
             other = engine.solve()
-            if len(prior) <= few:
-                found = min(found, other, key=lambda one: one.gap)
-            elif other.bound > found.bound:
-                # Where the prior is next to nothing, staircases make the better guesses.
-                bound = min(other.bound, found.expected_loss)
-                found = replace(found, certificate=other.certificate, bound=bound)
+            best = min(found, other, key=lambda one: one.expected_loss)
+            proof = max(found, other, key=lambda one: one.bound)
+            bound = min(proof.bound, best.expected_loss)
+            found = replace(best, certificate=proof.certificate, bound=bound)
         channel = ClampedChannel(found.channel, graph.size, start, graph.label)
         return replace(
             found,
