@@ -16,7 +16,7 @@ from tightrope.optimize.faces import Face, label_all
 from tightrope.optimize.interior import Interior, interior_effort, interior_points
 from tightrope.optimize.master import MasterSolution, solve_master
 from tightrope.optimize.objective import ExpectedLoss, Objective
-from tightrope.optimize.pricing import CheapestRays, Priced, Pricer, highest, price
+from tightrope.optimize.pricing import Priced, Pricer, highest, price
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 from tightrope.optimize.progress import Callback, Progress, Watch, relative_gap
 from tightrope.optimize.settings import SolverSettings
@@ -145,37 +145,30 @@ class _Search:
 
     def _round(self) -> bool:
         """Solve the program over the faces, price its duals, and grow the faces; whether done."""
-        tuned = self.tuned
         self.rounds += 1
         self.pricer.seconds = 0.0
-        # Where a round gained nothing, the solver's tolerance may be in the way.
-        refine = self.idle > 0 and self.left < tuned.refine_gap
         try:
-            solved = self._solved(refine=refine, seconds=max(self.seconds - self.spent, 0.0))
+            solved = self._solved(seconds=max(self.seconds - self.spent, 0.0))
         except OutOfSteps:
             self.seconds = np.inf
             if self._interior():
                 return True
             solved = self._solved()
-        halvings = tuned.halvings if self.left > tuned.smoothing_gap or self.idle else 0
-        margin = tuned.price_margin * min(self.left, 1.0)
-        aimed, found, tried = _separate(
-            self.objective, self.pricer, solved, self.best, self.guesses, halvings, margin
-        )
-        better = max(one.bound for one in tried) > self.best.bound or solved.value < self.value
+        far = self.left > self.tuned.smoothing_gap or self.idle
+        aimed, found, proof = self._separate(solved, self.tuned.halvings if far else 0)
+        better = proof.bound > self.best.bound or solved.value < self.value
         self.idle = 0 if better else self.idle + 1
         self.master, self.value = solved, min(self.value, solved.value)
-        self.best = max(self.best, *tried, key=lambda one: one.bound)
+        self.best = proof
         self.left = relative_gap(self.value, self.best.bound)
         self._count(solved.seconds + self.pricer.seconds)
         self.stopped = self._told(self.value, solved.variables, "searching")
         alone = self.seconds == np.inf
-        if self.stopped or self.closed or (self.idle >= tuned.patience and alone):
+        if self.stopped or self.closed or (self.idle >= self.tuned.patience and alone):
             return True
-        grown = _grown(aimed, self.faces, found, self.guesses, tuned)
+        grown = self._grown(aimed, found)
         if all(grown[k] is self.faces.get(k) for k in grown):
-            # Nothing is cheap: with a smaller margin the bound comes closer yet.
-            self.idle += self.left > 2 * margin
+            self.idle += 1  # nothing is cheap
         else:
             label_all(grown.values())
             self.faces = grown
@@ -185,6 +178,44 @@ class _Search:
         return solve_master(
             self.problem, self.faces, self.master, self.objective, self.watch, **options
         )
+
+    def _separate(self, solved: MasterSolution, halvings: int) -> tuple[_Proof, Priced, _Proof]:
+        """Price at a stabilised dual point, between the master's prices and the best proved ones.
+
+        Dual stabilisation by smoothing [Wentges, 1997]: the master's prices are a corner and mostly
+        far off; rays that are cheap half way to feasible prices cut off the corner too, and they
+        are better ones. Where none is cheap, the half way is feasible and becomes the new centre.
+        The point comes with what pricing finds there, and the best proof.
+        """
+        here = solved.multipliers
+        corner = _Proof(self.objective.weighed(here), here, np.asarray(solved.prices))
+        best = centre = self.best
+        for _ in range(halvings):
+            middle = (corner.multipliers + centre.multipliers) / 2
+            prices = (corner.prices + centre.prices) / 2
+            aimed = _Proof(self.objective.weighed(middle), middle, prices)
+            found, centre = aimed.priced(self.pricer, self.guesses)
+            best = max(best, centre, key=lambda one: one.bound)
+            if found.rays.negative.any():
+                return aimed, found, best
+        found, last = corner.priced(self.pricer, self.guesses)
+        return corner, found, max(best, last, key=lambda one: one.bound)
+
+    def _grown(self, aimed: _Proof, found: Priced) -> dict[int, Face]:
+        """Join the rays with a negative value to the faces of their guesses."""
+        problem, prices, rays, grown = aimed.problem, aimed.prices, found.rays, dict(self.faces)
+        # Pricing cuts off what prices are above the steepest rays, so it does not find these.
+        above = np.flatnonzero(prices > highest(problem, prices))
+        cheap = [(int(problem.steepest_guesses[i]), problem.distances[i]) for i in above.tolist()]
+        cheap = [(k, ray) for k, ray in cheap if k in grown]
+        for q in np.flatnonzero(rays.negative).tolist():
+            cheap.append((int(self.guesses[q]), rays.heights[q]))
+        for k, heights in cheap:
+            face = grown.get(k)
+            joined = Face.of_ray(problem, heights) if face is None else face.joined_with(heights)
+            if face is None or (joined.tight != face.tight).any():
+                grown[k] = joined
+        return grown
 
     def _count(self, seconds: float) -> None:
         """Count the time of a round against the budget for a tenth of the gap."""
@@ -226,11 +257,7 @@ class _Search:
             self.faces = self.master.faces
             try:
                 self.master = self._solved(refine=True, sharpen=False)
-                margin = self.tuned.price_margin * self.gap
-                proofs = _separate(
-                    self.objective, self.pricer, self.master, self.best, self.guesses, 0, margin
-                )[2]
-                self.best = max(self.best, *proofs, key=lambda one: one.bound)
+                self.best = self._separate(self.master, 0)[2]
             except KeyboardInterrupt:
                 self.stopped = True
         if len(self.guesses) < len(self.problem.guesses):
@@ -271,9 +298,9 @@ class _Proof:
     def bound(self) -> float:
         return float(self.prices.sum())
 
-    def priced(self, pricer: Pricer, guesses: Ints, margin: float = 0.0) -> tuple[Priced, _Proof]:
+    def priced(self, pricer: Pricer, guesses: Ints) -> tuple[Priced, _Proof]:
         """Return what pricing finds, and the point with prices lowered until they prove it."""
-        found = price(self.problem, pricer, self.prices, guesses, margin=margin)
+        found = price(self.problem, pricer, self.prices, guesses)
         return found, _Proof(self.problem, self.multipliers, found.prices)
 
 
@@ -314,7 +341,7 @@ def _dinkelbach(
         rays = zip(guesses.tolist(), found.rays.heights, strict=True)
         grown = {k: faces[k].joined_with(heights) for k, heights in rays}
         lower = ratio(found.rays.heights)
-        if lower >= level * (1 - tuned.dinkelbach_gain):
+        if lower >= level:
             break
         level = lower
     return best, grown
@@ -334,39 +361,6 @@ def _heavy_columns(
     lightest = np.argsort(heights)
     kept = np.sort(lightest[np.cumsum(heights[lightest]) > most])
     return {int(guesses[q]): found.columns[q] for q in kept}
-
-
-def _separate(
-    objective: Objective,
-    pricer: Pricer,
-    solved: MasterSolution,
-    centre: _Proof,
-    guesses: Ints,
-    halvings: int,
-    margin: float,
-) -> tuple[_Proof, Priced, list[_Proof]]:
-    """Price at a stabilised dual point, between the master's prices and the best feasible ones.
-
-    Dual stabilisation by smoothing [Wentges, 1997]: the master's prices are a corner and mostly
-    far off; rays that are cheap half way to feasible prices cut off the corner too, and they are
-    better ones. Where none is cheap, the half way is feasible and becomes the new centre.
-    """
-    tried = []
-    corner = _Proof(
-        objective.weighed(solved.multipliers), solved.multipliers, np.asarray(solved.prices)
-    )
-    for _ in range(halvings):
-        middle = (corner.multipliers + centre.multipliers) / 2
-        prices = (corner.prices + centre.prices) / 2
-        aimed = _Proof(objective.weighed(middle), middle, prices)
-        found, proved = aimed.priced(pricer, guesses, margin)
-        tried.append(proved)
-        if found.rays.negative.any():
-            return aimed, found, tried
-        centre = proved
-    found, proved = corner.priced(pricer, guesses, margin)
-    tried.append(proved)
-    return corner, found, tried
 
 
 def first_faces(problem: Problem, guesses: Ints) -> dict[int, Face]:
@@ -394,56 +388,3 @@ def _with_flat(problem: Problem, faces: dict[int, Face], guesses: Ints) -> dict[
     face = faces.get(flat)
     faces[flat] = Face.of_ray(problem, level) if face is None else face.joined_with(level)
     return faces
-
-
-def _grown(
-    aimed: _Proof,
-    faces: dict[int, Face],
-    found: Priced,
-    guesses: Ints,
-    tuned: SolverSettings,
-) -> dict[int, Face]:
-    """Join the rays with a negative value to the faces of their guesses."""
-    problem, rays = aimed.problem, found.rays
-    grown = dict(faces)
-    # Pricing cuts off what prices are above the steepest rays, so it does not find these.
-    above = aimed.prices - highest(problem, aimed.prices)
-    for i in np.flatnonzero(above > tuned.price_margin * np.abs(aimed.prices).mean()).tolist():
-        k = int(problem.steepest_guesses[i])
-        if k in grown:
-            joined = grown[k].joined_with(problem.distances[i])
-            if (joined.tight != grown[k].tight).any():
-                grown[k] = joined
-    for q in np.flatnonzero(rays.negative).tolist():
-        k = int(guesses[q])
-        weights = problem.costs[:, k] - aimed.prices
-        heights = localised(problem, rays, q, weights, tuned.local_share)
-        face = grown.get(k)
-        joined = Face.of_ray(problem, heights) if face is None else face.joined_with(heights)
-        if face is None or (joined.tight != face.tight).any():
-            grown[k] = joined
-    return grown
-
-
-def localised(
-    problem: Problem, rays: CheapestRays, which: int, weights: Floats, share: float
-) -> Heights:
-    """Return a ray, cut off to the smallest neighbourhood of its peak in which it keeps its gain.
-
-    Outside the neighbourhood the column falls as fast as privacy allows. This keeps faces
-    small: what a ray does far from its peak is mostly noise of prices that are still wrong. It
-    may lose all but the ``share`` of its gain.
-    """
-    heights, place = rays.heights[which], rays.places[which]
-    from_place = problem.distances[place]
-    unit = float(problem.lengths.mean())
-    far = float(from_place.max())
-    step, reach = 1.0, unit
-    while reach < far:
-        ball = np.flatnonzero(from_place <= reach)
-        cut = (heights[ball][:, None] + problem.distances[ball]).min(axis=0)
-        if weights @ (problem.alpha ** cut.astype(float)) <= share * float(rays.values[which]):
-            return np.asarray(cut.astype(heights.dtype))
-        reach += step * unit
-        step *= 1.5
-    return np.asarray(heights)

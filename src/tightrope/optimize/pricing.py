@@ -227,9 +227,7 @@ def highest(problem: Problem, prices: Floats) -> Floats:
     return np.asarray(problem.price_limits + problem.rates @ np.maximum(-prices, 0.0))
 
 
-def price(
-    problem: Problem, pricer: Pricer, prices: Floats, guesses: Ints, *, margin: float = 0.0
-) -> Priced:
+def price(problem: Problem, pricer: Pricer, prices: Floats, guesses: Ints) -> Priced:
     r"""Price the guesses and turn what is found into a bound that holds.
 
     Prices that prove a bound satisfy, by the rays that fall as fast as they can from i,
@@ -237,8 +235,7 @@ def price(
     .. math:: \lambda_i \le \min_k (\Phi c_k)_i + \sum_j \alpha^{d(i,j)} \max(-\lambda_j, 0).
 
     What a solver's round-off has left above this is cut off first: where the prior is tiny it
-    is all there is, and steep rays would magnify it. For the same reason all prices are lowered
-    by the ``margin``, as a part of the mean price; the bound loses that part.
+    is all there is, and steep rays would magnify it.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Clique
@@ -247,7 +244,7 @@ def price(
     >>> found.rays.values.round(3).tolist(), found.bound < 1 / 3
     ([-0.125, -0.125], True)
     """
-    safe = np.minimum(prices, highest(problem, prices)) - margin * float(np.abs(prices).mean())
+    safe = np.minimum(prices, highest(problem, prices))
     weights = problem.costs[:, guesses] - safe[:, None]
     rays = pricer.cheapest(weights, problem.anchors[guesses], guesses.tolist())
     # Answers of a class are lowered as one.

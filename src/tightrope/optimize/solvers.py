@@ -191,8 +191,7 @@ def finished(
     if not proved:
         # One guess for each orbit: prices that are equal on orbits treat the others alike.
         problem = replace(task.objective, problem=task.on_orbits).weighed(multipliers)
-        margin = task.gap * task.settings.price_margin
-        prices = price(problem, Pricer(problem), prices, problem.guesses, margin=margin).prices
+        prices = price(problem, Pricer(problem), prices, problem.guesses).prices
     loss, bound = _loss(task, matrix, guesses), float(prices.sum())
     if bound > loss + rounding * abs(loss):
         raise ArithmeticError(f"route {route!r} found a bound {bound!r} above the loss {loss!r}")
