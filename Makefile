@@ -57,7 +57,7 @@ docs: install ## build the documentation into site/
 bench: install ## measure beside the peers and write docs/benchmarks.md (half an hour)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-ablate: install ## measure what each setting of the solver is worth; write docs/ablation.md (hours)
+ablate: install ## measure what each setting of the solver is worth; write docs/ablation.md (a quarter of an hour)
 	@$(BIN)/python -m benchmarks.ablate $(ARGS)
 
 lock: ## make the lock files of the project and of the benchmarks' peers anew (needs uv)

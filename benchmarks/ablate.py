@@ -98,8 +98,9 @@ A fixed suite of {whole} questions for one consumer, for risk-averse and many co
 a limit, asked with one field of `SolverSettings` moved at a time: `make ablate`. The first line \
 is the settings as they are. *Open* counts questions that were not certified within {limit:g} s; \
 they count with the whole limit in the total. *Touched* counts the questions whose search reads \
-the field at all; on the others nothing can differ. Times are those of the processors. This \
-table: {asked} of the questions, on {where}.
+the field at all; on the others nothing can differ, and fields that none reads are left out: they \
+are for questions with more answers. Times are those of the processors. This table: {asked} of \
+the questions, on {where}.
 
 | field | moved to | touched | certified | open | total, s | median, ms |
 |---|---|---|---|---|---|---|
@@ -129,8 +130,8 @@ def main() -> None:
     before, *columns = (list(column) for column in zip(*answered, strict=True))
     rows = [Row.of("as it is", "", len(questions), before)]
     for (field, value), outcomes in zip(tried, columns, strict=True):
-        touched = sum(field in one.read for one in before)
-        rows.append(Row.of(field, f"{value:g}", touched, outcomes))
+        if touched := sum(field in one.read for one in before):
+            rows.append(Row.of(field, f"{value:g}", touched, outcomes))
     print("\n".join(map(str, rows)))
     if asked.details is not None:
         found = [[asdict(one) for one in outcomes] for outcomes in answered]
