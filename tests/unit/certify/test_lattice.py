@@ -24,6 +24,7 @@ from tightrope.certify.judge import (
 )
 from tightrope.certify.make import Sections, encode
 from tightrope.consumers import Consumer
+from tightrope.errors import InputError
 from tightrope.graphs.unbounded import NoiseLattice
 from tightrope.optimize import design
 from tightrope.proofs import prove
@@ -71,6 +72,13 @@ def made(
     asked = query(text, near)
     consumer = Consumer.of(asked.graph, support="all", loss=loss)
     return prove(design(asked, epsilon, consumer, route="unbounded"), asked)
+
+
+@pytest.mark.parametrize("text", ["histogram(1000,4)", "sum(1000000,5)"])
+def test_levels_beyond_the_digits_of_the_judge_are_refused_in_one_line(text) -> None:
+    with pytest.raises(InputError, match="for ε up to 42, got 45"):
+        prove(design(text, 45))
+    assert verify(prove(design(text, 42))).private
 
 
 @pytest.mark.parametrize(("lattice", "epsilon", "loss", "value"), BEST)
