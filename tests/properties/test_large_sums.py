@@ -18,7 +18,7 @@ from tightrope.proofs import prove
 from tightrope.publish.intervals import confidence_set, promised_error
 
 #: Every question is large: what windows and ends do can be compared with the engine.
-SMALL = SolverSettings(window_least=20, window_answers=20, staircase_entries=100_000)
+SMALL = SolverSettings(window_least=40, window_answers=20, staircase_entries=100_000)
 
 
 @settings(max_examples=12, deadline=None)

@@ -186,7 +186,9 @@ def window_route(task: Task, seconds: float = 30.0) -> Plan | str:
             engine = rays_route(inner)
             assert isinstance(engine, Plan)
             other = engine.solve()
-            best = min(found, other, key=lambda one: one.expected_loss)
+            # Where the prior is next to nothing, staircases make the better guesses.
+            wide = many and len(prior) > task.settings.window_least
+            best = found if wide else min(found, other, key=lambda one: one.expected_loss)
             proof = max(found, other, key=lambda one: one.bound)
             bound = min(proof.bound, best.expected_loss)
             found = replace(best, certificate=proof.certificate, bound=bound)
