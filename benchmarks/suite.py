@@ -389,7 +389,10 @@ def main() -> None:
     parser.add_argument("--kind", default="one", choices=("one", "averse", "many", "limit"))
     parser.add_argument("--only", default="", help="questions whose line contains this text")
     parser.add_argument(
-        "--settings", type=json.loads, default=[{}], help="lists of fields, as JSON"
+        "--settings",
+        type=json.loads,
+        default=[{}],
+        help="JSON list of fields; --ask takes many",
     )
     parser.add_argument("--ask", type=json.loads, help="one question as JSON, in this process")
     parser.add_argument("--rounds", action="store_true", help="with --ask: print every round")

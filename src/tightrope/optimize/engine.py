@@ -110,7 +110,7 @@ class _Search:
         self.rounds, self.idle, self.stopped = 0, 0, False
         # What masters and pricing may take for each tenth of the gap before the interior-point
         # method is the better bet: near the end column generation gets faster.
-        self.seconds, self.spent, self.tenth = np.inf, 0.0, np.inf
+        self.seconds, self.tenth = np.inf, np.inf
         if isinstance(objective, ExpectedLoss):
             effort = interior_effort(self.problem, self.guesses)
             self.seconds = self.tuned.interior_wait * effort
@@ -253,10 +253,10 @@ class _Search:
 
     def _sharpen(self) -> None:
         """Refine the last program, and price the guesses that were set aside."""
-        if self.master is not None and not (self.master.refined or self.stopped or self._within):
+        if self.master is not None and not (self.stopped or self._within):
             self.faces = self.master.faces
             try:
-                self.master = self._solved(refine=True, sharpen=False)
+                self.master = self._solved(refine=True)
                 self.best = self._separate(self.master, 0)[2]
             except KeyboardInterrupt:
                 self.stopped = True

@@ -8,7 +8,7 @@ so the primal simplex goes on from there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,6 @@ class MasterSolution:
     sum_status: Ints
     side_status: Ints
     extra_status: Ints
-    refined: bool = False
 
 
 def solve_master(
@@ -58,17 +57,16 @@ def solve_master(
     watch: Watch | None = None,
     *,
     refine: bool = False,
-    sharpen: bool = True,
     presolve: bool = False,
     seconds: float = np.inf,
 ) -> MasterSolution:
     """Solve the program over the faces, starting from the basis of an earlier one.
 
     The objective is the expected loss with the costs of the problem, unless another is given.
-    A watch ends it when time is up. A refined solution has the digits that the last rounds of a
-    search need; unless they are to be sharper too, the prices keep those they had. Without a good
-    basis the solver may ``presolve`` the program. One that would take more than the ``seconds``
-    raises :class:`OutOfSteps`.
+    A watch ends it when time is up. To ``refine`` the solution gives the columns the digits that a
+    mechanism needs; the prices keep those they had. Without a good basis the solver may
+    ``presolve`` the program. One that would take more than the ``seconds`` raises
+    :class:`OutOfSteps`.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Clique
@@ -94,13 +92,13 @@ def solve_master(
         np.concatenate([sums, np.full(rows + len(side.lower), np.inf)]),
         free=len(side.extra),
         refine=refine,
-        sharpen=sharpen,
+        sharpen=False,
         presolve=presolve,
         basis=_carried(faces, before, start, row_start) if before is not None and same else None,
         watch=watch,
         seconds=seconds,
     )
-    return replace(_read(problem, faces, side, solved, start, row_start), refined=refine)
+    return _read(problem, faces, side, solved, start, row_start)
 
 
 def solve_whole(objective: Objective, watch: Watch | None = None) -> MasterSolution:

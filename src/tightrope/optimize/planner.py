@@ -267,8 +267,7 @@ def _best_of(one: Design, other: Design, *, close: float = 1.01) -> Design:
         near = [x for x in (one, other) if x.expected_loss <= close * best.expected_loss]
         return replace(min(near, key=lambda found: found.gap), **told)
     proof = max(one, other, key=lambda found: found.bound)
-    bound = min(proof.bound, best.expected_loss)
-    return replace(best, certificate=proof.certificate, bound=bound, **told)
+    return replace(best.proved_by(proof), **told)
 
 
 def _without_search(task: Task) -> Design:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -191,6 +191,11 @@ class Design:
             f"{best} in the worst case among all private mechanisms on the unbounded question; "
             f"{gap} on this one"
         )
+
+    def proved_by(self, other: Design) -> Design:
+        """Return this mechanism with the bound of another design: it holds for every mechanism."""
+        bound = min(other.bound, self.expected_loss)
+        return replace(self, certificate=other.certificate, bound=bound)
 
     @property
     def nodes(self) -> int:

@@ -189,9 +189,7 @@ def window_route(task: Task, seconds: float = 30.0) -> Plan | str:
             # Where the prior is next to nothing, staircases make the better guesses.
             wide = many and len(prior) > task.settings.window_least
             best = found if wide else min(found, other, key=lambda one: one.expected_loss)
-            proof = max(found, other, key=lambda one: one.bound)
-            bound = min(proof.bound, best.expected_loss)
-            found = replace(best, certificate=proof.certificate, bound=bound)
+            found = best.proved_by(max(found, other, key=lambda one: one.bound))
         channel = ClampedChannel(found.channel, graph.size, start, graph.label)
         return replace(
             found,
