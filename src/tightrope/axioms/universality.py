@@ -58,7 +58,7 @@ class Search:
     uniform, unequal
         Most consumers with a uniform prior (or a set of answers), and with another prior.
     margin
-        A regret found in floats must be at least this large to count as a proof.
+        A regret found in floats must be at least this part of the largest loss to count as a proof.
     """
 
     nodes: int = 9
@@ -268,21 +268,22 @@ class _Case:
             ExplicitGraph(self.graph.edge_array(), size=self.graph.size), self.edge_level.alpha
         )
         priors = self._candidates(how)
+        margin = how.margin * _largest(self.loss)
 
         def served(some: list[int]) -> Together:
             return together(rays, list(self._proof([priors[k] for k in some]).consumers()))
 
         found = served(list(range(len(priors))))
-        if found.regret <= how.margin:
+        if found.regret <= margin:
             return None
         # Consumers with a positive multiplier suffice; then drop one after the other if possible.
         chosen = list(found.active)
         for c in found.active:
             fewer = [k for k in chosen if k != c]
-            if len(fewer) > 1 and served(fewer).regret > how.margin:
+            if len(fewer) > 1 and served(fewer).regret > margin:
                 chosen = fewer
         final = served(chosen)
-        if final.regret <= how.margin:
+        if final.regret <= margin:
             return None
         proof = replace(
             self._proof([priors[k] for k in chosen]),
@@ -304,7 +305,7 @@ class _Case:
         n = self.graph.size
         made = [
             tuple(Fraction(int(i in nodes), k) for i in range(n))
-            for k in range(2, n + 1)
+            for k in range(min(2, n), n + 1)
             for nodes in combinations(range(n), k)
         ][: how.uniform]
         if self.kind == "bayesian":
@@ -451,6 +452,8 @@ def _least(
     from scipy.sparse import block_array, csr_array, eye_array, kron
 
     count, n = rays.shape
+    # The solver's tolerances are for numbers about 1.
+    unit = max(_largest(consumer.loss) for consumer in consumers)
     averse = [c for c, consumer in enumerate(consumers) if consumer.risk_averse]
     last = 1 + len(averse)
 
@@ -460,7 +463,7 @@ def _least(
     below, limits, owners = [], [], []
     equal, right = [line({0: csr_array(rays.T), last: csr_array((n, 1))})], [np.ones(n)]
     for c, consumer in enumerate(consumers):
-        losses = consumer.loss.matrix()
+        losses = consumer.loss.matrix() / unit
         if consumer.risk_averse:
             rows = np.stack([np.kron(rays[:, i], losses[i]) for i in consumer.support])
             place = 1 + averse.index(c)
@@ -472,7 +475,7 @@ def _least(
             rows = (rays @ (consumer.prior.probabilities[:, None] * losses)).min(axis=1)[None]
             blocks = {0: csr_array(rows)}
         below.append(line({**blocks, last: csr_array(-np.ones((len(rows), 1)))}))
-        limits += [0.0 if own is None else own[c]] * len(rows)
+        limits += [0.0 if own is None else own[c] / unit] * len(rows)
         owners += [c] * len(rows)
     above = block_array(below, format="csr")
     costs = np.zeros(above.shape[1])
@@ -489,7 +492,12 @@ def _least(
     if solved.status != 0:
         raise CheckFailed(f"the linear program over rays was not solved: {solved.message}")
     active = np.array(owners)[np.abs(solved.ineqlin.marginals) > positive]
-    return float(solved.fun), tuple(np.unique(active).tolist())
+    return float(solved.fun) * unit, tuple(np.unique(active).tolist())
+
+
+def _largest(loss: Loss) -> float:
+    """Return the size of the largest loss, or 1 where all are 0."""
+    return float(np.abs(loss.matrix()).max()) or 1.0
 
 
 #: Largest number of entries of a mechanism that is written out for the whole graph.
@@ -726,13 +734,15 @@ def refute_by_cycle(
         raise CheckFailed("the derivation that must fail succeeded: please report this")
     # Two neighbours lose the same, so their worst loss is their average loss too.
     right = sum((second[i][i] for i in range(few)), Fraction(0))
-    losses = (1 - 1 / whole, 1 - right / few)
+    used = Loss.binary(graph.size) if loss is None else loss
+    wrong = used.exact(cycle[0], cycle[1])
+    losses = (wrong * (1 - 1 / whole), wrong * (1 - right / few))
     rows, mechanisms, labellings = _extended(graph, cycle, level, first, second)
     return Refutation(
         graph,
         (cycle, cycle[:few]),
         kind,
-        Loss.binary(graph.size) if loss is None else loss,
+        used,
         losses,
         mechanisms,
         rows,

@@ -111,3 +111,21 @@ def test_refusals():
         universality("count(5)", 1, kind="hopeful")
     with pytest.raises(InputError, match="unknown loss"):
         universality(Clique(3), 1, "nonsense")
+
+
+def test_losses_in_other_units():
+    five = 5 * (1 - np.eye(3))
+    found = universality(Clique(3), "ln(2)", five)
+    one = universality(Clique(3), "ln(2)")
+    assert found.witness.optimal_losses == tuple(5 * lost for lost in one.witness.optimal_losses)
+    # The solver's tolerance must not count as a regret, nor hide one.
+    for unit in (1e9, 1e-9):
+        assert universality(Star(3), "ln(2)", unit * (1 - np.eye(4))).verdict == "open"
+        assert universality(Star(3), "ln(1.5)", unit * (1 - np.eye(4))).verdict == "no"
+
+
+def test_a_single_answer():
+    one = ExplicitGraph([], size=1)
+    for kind in ("bayesian", "risk-averse"):
+        assert universality(one, 1, kind=kind).verdict == "yes"
+        assert universality(one, 1, [[0, 1]], kind=kind).verdict == "open"
