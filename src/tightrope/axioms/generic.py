@@ -18,7 +18,9 @@ An output moves the log-odds of a neighbouring answer h against the true answer 
 
 from __future__ import annotations
 
+import functools
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -244,8 +246,8 @@ def is_generic_private(
     graph
         The answer graph; both directions of every edge count.
     bound
-        A bound M, a privacy level (for ε-privacy), or a function from a pair (i, h) of nodes to
-        the bound of that pair.
+        A bound M, a privacy level (for ε-privacy, times the length on longer edges), or a function
+        from a pair (i, h) of nodes to the bound of that pair.
     tolerance
         How far floats may pass the bound.
 
@@ -259,7 +261,7 @@ def is_generic_private(
     False
     """
     check_sizes(channel, graph)
-    rule = _rule(bound)
+    rule = _rule(bound, graph)
     found = (_check_pair(channel, i, h, rule(i, h), tolerance) for i, h in _pairs(graph))
     nothing = GenericCheck(True, None, (), 0.0, 0.0, 1.0, 1.0, True, 0.0)
     return min(found, key=lambda check: (check.private, check.margin), default=nothing)
@@ -325,12 +327,14 @@ def _check_pair(
     )
 
 
-def _rule(bound: Rule | Level) -> Callable[[int, int], PrivacyBound]:
+def _rule(bound: Rule | Level, graph: AnswerGraph) -> Callable[[int, int], PrivacyBound]:
     if isinstance(bound, PrivacyBound):
         return lambda i, h: bound
     if isinstance(bound, Epsilon | int | float | str | Fraction):
-        one = PrivacyBound.approximate(bound)
-        return lambda i, h: one
+        level = Epsilon.of(bound)
+        # An edge of another length than 1 has another level.
+        scaled = functools.cache(lambda far: PrivacyBound.approximate(level.scaled(far)))
+        return lambda i, h: scaled(graph.distance(i, h))
     return bound
 
 
@@ -384,17 +388,10 @@ def log_odds_bound(bound: PrivacyBound, shift: float) -> LogOdds:
     )
 
 
-def _last(test: Callable[[float], bool], accuracy: float = 1e-12) -> float:
+def _last(test: Callable[[float], bool], parts: int = 10**12) -> float:
     """Return where a condition that holds up to some place ends, rounded upwards."""
-    if test(1.0):
-        return 1.0
-    if not test(accuracy):
-        return 0.0
-    low, high = accuracy, 1.0
-    while high - low > accuracy:
-        middle = (low + high) / 2
-        low, high = (middle, high) if test(middle) else (low, middle)
-    return high
+    held = bisect_left(range(1, parts + 1), True, key=lambda k: not test(k / parts))
+    return min(1.0, (held + 1) / parts) if held else 0.0
 
 
 def log_odds(channel: Channel, truth: int, other: int, shift: float) -> LogOdds:

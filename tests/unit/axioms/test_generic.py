@@ -146,3 +146,11 @@ def test_refusals():
     with pytest.raises(InputError, match="δ"):
         curve.epsilon(2)
     assert is_generic_private(IntegerChannel([[1]]), ExplicitGraph([], size=1), 1)
+
+
+def test_a_level_is_for_edges_of_length_1():
+    graph = ExplicitGraph([(0, 1)], lengths=[2.0])
+    response = IntegerChannel([[4, 1], [1, 4]])
+    assert is_private(response, graph, "ln(2)")
+    assert is_generic_private(response, graph, "ln(2)").margin == 0
+    assert not is_generic_private(response, graph, "ln(1.99)")
