@@ -110,24 +110,18 @@ def dobrushin_optimum(graph: AnswerGraph, epsilon: Level) -> DobrushinOptimum:
     below = _climb(length, ratio)
     rows = [(1 - below[int(d)], below[int(d)]) for d in graph.distances_from(start)]
     channel = rational(rows, inputs=graph.labels if graph.size <= 10_000 else None)
-    half = length // 2
-    if length % 2 == 0:
-        value = -math.exp(-float(level) * half)
-        exact = -1 / ratio**half
-    else:
-        value = -2 * math.exp(-float(level) * half) / (1 + math.exp(float(level)))
-        exact = -2 / (ratio**half * (1 + ratio))
-    return DobrushinOptimum(value, (start, end), channel, exact)
+    half, odd = divmod(length, 2)
+    value = -math.exp(-float(level) * half) * (2 / (1 + math.exp(float(level))) if odd else 1)
+    # The rows of the two ends overlap in the smaller probability of either output.
+    return DobrushinOptimum(value, (start, end), channel, -2 * below[0])
 
 
 def _climb(length: int, ratio: Fraction) -> list[Fraction]:
     """Return the probability of output 1 at each distance: as small, then as large as allowed."""
-    half = length // 2
-    if length % 2 == 0:
-        rising = [Fraction(1, 2) / ratio ** (half - j) for j in range(half)]
-        return [*rising, Fraction(1, 2), *(1 - p for p in reversed(rising))]
-    rising = [1 / ((1 + ratio) * ratio ** (half - j)) for j in range(half + 1)]
-    return [*rising, *(1 - p for p in reversed(rising))]
+    half, odd = divmod(length, 2)
+    top = 1 / (1 + ratio) if odd else Fraction(1, 2)
+    rising = [top / ratio ** (half - j) for j in range(half + 1)]
+    return [*rising, *(1 - p for p in reversed(rising[: half + odd]))]
 
 
 def _far_pair(graph: AnswerGraph, starts: int = 20_000) -> tuple[int, int]:
