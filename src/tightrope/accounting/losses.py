@@ -104,7 +104,7 @@ class PrivacyLoss:
         cls, atoms: Iterable[tuple[Fraction, Fraction]], unit: Fraction, infinite: int = 0
     ) -> PrivacyLoss:
         """Put probabilities at losses on a grid; what lies between two places is split."""
-        found: dict[int, int] = defaultdict(int)
+        found: dict[int, int] = defaultdict(int, {0: 0})  # all losses may be infinite
         step = 1 - _decay(unit)[1]
         for chance, loss in atoms:
             place, mass = math.floor(loss / unit), _up(chance)
@@ -136,7 +136,7 @@ class PrivacyLoss:
         if left.unit != right.unit:
             raise InputError(f"losses compose on one grid, got units {self.unit} and {other.unit}")
         product = fmpz_poly(list(left.masses)) * fmpz_poly(list(right.masses))
-        masses = tuple(-(-int(product[k]) >> PLACES) for k in range(product.degree() + 1))
+        masses = tuple(-(-int(product[k]) >> PLACES) for k in range(max(product.degree(), 0) + 1))
         infinite = left.infinite + right.infinite - (left.infinite * right.infinite >> PLACES)
         both = PrivacyLoss(left.unit, left.low + right.low, masses, infinite)._trimmed()
         while len(both.masses) > most:

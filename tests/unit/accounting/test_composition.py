@@ -191,3 +191,10 @@ def test_refusals():
         PrivacyLoss.randomized_response("0.1").compose(PrivacyLoss.randomized_response("0.7"))
     with pytest.raises(TooLarge, match="PrivacyLoss"):
         TradeOff((3, 1), (1, 3)).compose(TradeOff((3, 2, 1), (1, 2, 3)), most=5)
+
+
+def test_a_mechanism_without_privacy_leaves_nothing_to_the_others():
+    open_book = TradeOff((1, 0), (0, 1))
+    found = optimal_composition([(open_book, 2), ("0.1", 3)])
+    assert found.delta(1) == 1
+    assert found.epsilon("1e-6") is None
