@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import reprlib
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,10 +96,15 @@ class PointsGraph(LabelledGraph, CompleteGraph):
 
         return np.asarray(cdist(points, place[None], rule)[:, 0])
 
-    @property
+    @functools.cached_property
     def has_lengths(self) -> bool:
-        """Edges carry lengths wherever there is an edge."""
-        return self.size > 1
+        """Whether two of the points are not at distance 1."""
+        return any((row != 1).any() for row in self._rows())
+
+    def _rows(self) -> Iterator[Array]:
+        """Yield for each point how far those after it are."""
+        for i in range(self.size):
+            yield self._rule(self.points[i + 1 :], self.points[i])
 
     def distance(self, i: int, j: int) -> float:
         """Return how far apart two points are."""
@@ -108,15 +113,14 @@ class PointsGraph(LabelledGraph, CompleteGraph):
         return float(self._rule(self.points[j : j + 1], self.points[i])[0])
 
     def distances_from(self, i: int) -> NDArray[Any]:
-        """Return how far every point is from one of them (a whole number where it is alone)."""
+        """Return how far every point is from one of them (whole numbers without lengths)."""
         self._check_node(i)
         return self._rule(self.points, self.points[i]).astype(float if self.has_lengths else int)
 
     def edge_lengths(self) -> Array:
         """Return the length of every edge, in the order of :meth:`edge_array` (read-only)."""
         self._check_edges()
-        rows = [self._rule(self.points[i + 1 :], self.points[i]) for i in range(self.size)]
-        return frozen(np.concatenate(rows))
+        return frozen(np.concatenate(list(self._rows())))
 
     @functools.cached_property
     def diameter(self) -> float:

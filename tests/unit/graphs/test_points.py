@@ -174,3 +174,10 @@ def test_bad_files(tmp_path: Path, text: str, metric: str, says: str) -> None:
         read_points(place, metric)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_points_at_distance_1_are_a_clique_without_lengths() -> None:
+    graph = PointsGraph([(0.0,), (1.0,)])
+    assert not graph.has_lengths
+    assert graph.agrees_with(graph.explicit())
+    assert graph.constant_ball_sizes == (1, 1)
