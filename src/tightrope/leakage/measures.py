@@ -720,7 +720,9 @@ def individual_leakage(channel: Channel, query: Query) -> IndividualLeakage:
     """
     check_sizes(channel, query.graph)
     if query.function is tuple and isinstance(channel, KroneckerChannel):
-        return _of_databases(channel, query)
+        people = [factor.size for factor in query.graph.factors]
+        if people == [factor.shape[0] for factor in channel.factors]:
+            return _of_databases(channel)
     width = _window(query)
     if width is not None:
         starts = range(channel.shape[0] - width)
@@ -817,7 +819,7 @@ def _window(query: Query) -> int | None:
     return len(values) - 1 if query.function is sum and is_range and values is not None else None
 
 
-def _of_databases(channel: KroneckerChannel, query: Query) -> IndividualLeakage:
+def _of_databases(channel: KroneckerChannel) -> IndividualLeakage:
     """Others' outputs are independent of this person: only the own factor tells about them."""
     different = {factor: k for k, factor in enumerate(channel.factors)}
     bits, place = max((min_capacity(factor), k) for factor, k in different.items())

@@ -89,3 +89,10 @@ def test_without_privacy_the_bound_is_broken() -> None:
     question = query("count(4)")
     found = individual_leakage(Channel(np.eye(5)), question)
     assert found.bits > individual_bound(2, 1).bits
+
+
+def test_factors_that_are_not_the_people() -> None:
+    """One person's four values as two bits: both factors tell about the person."""
+    bit = randomized_response(2, 1)
+    found = individual_leakage(KroneckerChannel([bit, bit]), query("databases(1,4)"))
+    assert found.bits == pytest.approx(2 * individual_bound(2, 1).bits)
