@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +111,6 @@ def regular(
     asked = tr.query(question, neighbours=neighbours)
     level = tr.Epsilon.of(epsilon)
     found = regularity(prior, asked.graph, level)
-    sum_bits = math.log2(found.y_sum / found.maximum) if found.y_sum > 0 else None
     data: dict[str, Any] = {
         "query": asked.text,
         "epsilon": float(level),
@@ -120,8 +118,8 @@ def regular(
         **texts.regularity_data(found),
         "unique": found.unique,
         "sum_of_y": found.y_sum,
-        "sum_of_y_bits": sum_bits,
-        "any_prior_bound": found.any_prior_bound,
+        "sum_of_y_bits": found.y_bits,
+        "any_prior_bound": found.utility_bound,
         "coordinates": _listed(found, "coordinates") if found.regular else None,
         "separating": _listed(found, "separating"),
     }

@@ -72,11 +72,11 @@ class Regularity:
     separating_factors
         When not regular: w, as its factors, with :math:`\Phi w \ge 0` and
         :math:`\pi \cdot w < 0`, which no :math:`y \ge 0` allows. Otherwise empty.
-    maximum
-        The largest probability.
-    any_prior_bound
-        :math:`\sum y'` of some :math:`y' \ge 0` with :math:`y'\Phi \ge \pi`: a bound on the
-        utility that holds for every prior.
+    min_entropy
+        That of the prior, in bits.
+    bound_factors
+        For each factor :math:`\sum y'` of some :math:`y' \ge 0` with :math:`y'\Phi \ge \pi`; for a
+        regular prior y itself.
 
     Examples
     --------
@@ -94,8 +94,8 @@ class Regularity:
     y_factors: tuple[NDArray[np.float64], ...]
     row_sum_factors: tuple[NDArray[np.float64], ...]
     separating_factors: tuple[NDArray[np.float64], ...]
-    maximum: float
-    any_prior_bound: float
+    min_entropy: float
+    bound_factors: tuple[float, ...]
 
     @functools.cached_property
     def y(self) -> NDArray[np.float64]:
@@ -119,17 +119,26 @@ class Regularity:
         return math.prod(math.fsum(y) for y in self.y_factors)
 
     @property
-    def utility_bound(self) -> float:
-        r"""No ε-private mechanism is right more often: :math:`\sum y` [A, Thm 1].
+    def y_bits(self) -> float | None:
+        r""":math:`\log_2(\sum y / \max\pi)`, or ``None`` where a factor's sum is not positive.
 
-        For a prior that is not regular it is ``any_prior_bound``.
+        In logarithms, since over many people both numbers underflow.
         """
-        return self.y_sum if self.regular else self.any_prior_bound
+        sums = [math.fsum(y) for y in self.y_factors]
+        return math.fsum(map(math.log2, sums)) + self.min_entropy if min(sums) > 0 else None
+
+    @property
+    def utility_bound(self) -> float:
+        r"""No ε-private mechanism is right more often.
+
+        :math:`\sum y` for a regular prior [A, Thm 1], else :func:`any_prior_bound`.
+        """
+        return math.prod(self.bound_factors)
 
     @property
     def leakage_bound_bits(self) -> float:
         r"""No ε-private mechanism leaks more: :math:`\log_2(\sum y / \max\pi)` [A, Prop 6]."""
-        return max(0.0, math.log2(self.utility_bound / self.maximum))
+        return max(0.0, math.fsum(map(math.log2, self.bound_factors)) + self.min_entropy)
 
 
 def regularity(prior: Any, graph: AnswerGraph, epsilon: Level) -> Regularity:
@@ -154,7 +163,7 @@ def regularity(prior: Any, graph: AnswerGraph, epsilon: Level) -> Regularity:
     >>> found.regular, round(found.leakage_bound_bits, 4)
     (True, 2.1048)
     >>> found = regularity("product(.3,.27,.23,.2)", people, 0.5)
-    >>> found.regular, found.margin < 0, round(math.log2(found.y_sum / found.maximum), 4)
+    >>> found.regular, found.margin < 0, round(found.y_bits, 4)
     (False, True, 1.2074)
     """
     given = read_prior(prior, graph)
@@ -175,8 +184,8 @@ def regularity(prior: Any, graph: AnswerGraph, epsilon: Level) -> Regularity:
         tuple(ys),
         tuple(piece.row_sum_factors[0] for piece in pieces),
         () if regular else _separating(pieces, [p for p, _ in parts]),
-        given.maximum,
-        math.prod(piece.any_prior_bound for piece in pieces),
+        given.min_entropy,
+        tuple(piece.utility_bound for piece in pieces),
     )
 
 
@@ -199,7 +208,7 @@ def _single(prior: Prior, graph: AnswerGraph, epsilon: Epsilon) -> Regularity:
     solution = phi.solve(pi)
     y, regular, certain, error = _decided(phi, prior, solution)
     separating = () if regular else (separating_vector(phi, pi, solution),)
-    bound = float(y.sum()) if regular else bound_from(phi, pi, y if solution.consistent else None)
+    bound = math.fsum(y) if regular else bound_from(phi, pi, y if solution.consistent else None)
     return Regularity(
         regular,
         certain,
@@ -209,8 +218,8 @@ def _single(prior: Prior, graph: AnswerGraph, epsilon: Epsilon) -> Regularity:
         (frozen(y),),
         (phi.row_sums,),
         separating,
-        prior.maximum,
-        bound,
+        prior.min_entropy,
+        (bound,),
     )
 
 

@@ -137,7 +137,7 @@ def few_outputs_bound(individuals: int, values: int, epsilon: Level, outputs: in
     r = whole_number(outputs, "the number of outputs")
     eps = float(Epsilon.of(epsilon))
     found = [database_bound(u, v, epsilon), Bound(math.log2(r), "the number of outputs")]
-    if r < v**u:
+    if floor_log(r, v) < u:
         found.append(Bound(proposition_20(u, v, eps, r), "B, Prop 20"))
     return min(found, key=float)
 
@@ -168,7 +168,7 @@ def graph_bound(graph: AnswerGraph, epsilon: Level) -> Bound:
     tightrope.errors.InputError: this bound needs every answer to see the same ball sizes (as in
     distance-regular and vertex-transitive graphs), which path(6) does not: add edges ...
     """
-    return Bound(math.log2(graph.size) + math.log2(utility_bound(graph, epsilon)), "B, Thm 12")
+    return Bound(math.log2(graph.size) - _log_ball(graph, epsilon) / math.log(2), "B, Thm 12")
 
 
 def utility_bound(graph: AnswerGraph, epsilon: Level) -> float:
@@ -183,6 +183,11 @@ def utility_bound(graph: AnswerGraph, epsilon: Level) -> float:
     >>> round(utility_bound(Cycle(6), "ln(2)") * 21, 9)
     8.0
     """
+    return math.exp(-_log_ball(graph, epsilon))
+
+
+def _log_ball(graph: AnswerGraph, epsilon: Level) -> float:
+    """Return the logarithm of the sum: over many people the sum itself overflows."""
     sizes = graph.constant_ball_sizes
     if sizes is None:
         raise InputError(
@@ -190,7 +195,7 @@ def utility_bound(graph: AnswerGraph, epsilon: Level) -> float:
             f"and vertex-transitive graphs), which {graph.name} does not: add edges until it does, "
             "or use the bound for regular priors"
         )
-    return math.exp(-log_alpha_sum(Epsilon.of(epsilon), sizes))
+    return log_alpha_sum(Epsilon.of(epsilon), sizes)
 
 
 def regular_prior_bound(
@@ -236,13 +241,12 @@ def regular_prior_bound(
     known = as_prior(prior, graph.size)
     level = Epsilon.of(epsilon)
     found = regularity(known, graph, level)
-    if not found.regular and not -tolerance <= found.margin < 0:
+    bits = found.y_bits
+    if bits is None or (not found.regular and not -tolerance <= found.margin < 0):
         raise InputError(
             f"this bound needs an ε-regular prior, but at ε = {level} a coordinate is "
             f"{found.margin:.3g}: use a larger ε or the bound for all priors"
         )
-    # Factor by factor, in logarithms: the product over many people would underflow.
-    bits = math.fsum(math.log2(math.fsum(y)) for y in found.y_factors) + known.min_entropy
     return Bound(bits, "A, Prop 6")
 
 

@@ -213,3 +213,13 @@ def test_curves_stop_where_the_prior_is_not_regular() -> None:
     assert curves.this_prior[0] is None
     assert curves.this_prior[1] is not None
     assert curves.this_prior[1] < curves.every_prior[1]
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 0.7])
+def test_leakage_about_more_people_than_floats_have_room_for(epsilon: float) -> None:
+    few, many = (
+        regularity("product(.3,.27,.23,.2)", CartesianProduct([Clique(4)] * u), epsilon)
+        for u in (5, 1000)
+    )
+    assert many.leakage_bound_bits == pytest.approx(200 * few.leakage_bound_bits)
+    assert many.y_bits == pytest.approx(200 * few.y_bits)

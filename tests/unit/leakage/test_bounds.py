@@ -93,3 +93,10 @@ def test_what_the_theorems_do_not_cover_is_refused() -> None:
 def test_sizes_are_checked(call) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(InputError):
         call()
+
+
+def test_a_bound_about_more_databases_than_floats_have_room_for() -> None:
+    assert float(graph_bound(Databases(600, range(4)), 0.1)) == pytest.approx(
+        float(database_bound(600, 4, 0.1))
+    )
+    assert few_outputs_bound(10**15, 2, 1, 8).bits <= 3
