@@ -1,15 +1,16 @@
 r"""Choosing ε: the level that a limit allows or a utility needs, and what it means in words.
 
-The inverses of :mod:`tightrope.leakage.bounds`: closed forms, rounded to the safe side at
-``DECIMALS`` decimals and checked by putting the result back into the bound.
+The inverses of :mod:`tightrope.leakage.bounds`, by bisection among the levels with ``DECIMALS``
+decimals: the bound itself decides, so that nothing is rounded to the wrong side.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from fractions import Fraction
 from typing import Any
 
 from tightrope.epsilon import LARGEST, Epsilon, Level
@@ -50,9 +51,14 @@ def epsilon_for_bits(max_bits: float, *, values: int, individuals: int = 1) -> E
             f"every ε keeps the leakage below {max_bits:g} bits: {individuals} × {values} values "
             f"are only {individuals * math.log2(values):.6g} bits; ask for a smaller limit"
         )
-    grown = math.expm1(each * math.log(2))
-    found = math.log1p(values * grown / (values - 1 - grown))
-    return _rounded_down(found, lambda e: database_bound(individuals, values, e).bits <= max_bits)
+    kept = bisect_right(
+        range(1, LARGEST * 10**DECIMALS + 1),
+        max_bits,
+        key=lambda steps: database_bound(individuals, values, _level(steps)).bits,
+    )
+    if not kept:
+        raise InputError(f"only an ε below {_level(1)} would keep this limit; ask for a larger one")
+    return _level(kept)
 
 
 def epsilon_for_success(max_success: float, *, values: int) -> Epsilon:
@@ -147,17 +153,13 @@ def epsilon_for_utility(
             f"a utility must be above 1/{graph.size} (reached without any release) and below 1, "
             f"got {utility}"
         )
-    low, high = 0.0, 1.0
+    high = 1
     while reached(Epsilon.of(high)) < utility:
-        low, high = high, 2 * high
-        if high > LARGEST:
+        if high == LARGEST:
             raise InputError(f"no ε up to {LARGEST} reaches the utility {utility}")
-    unit = 10.0**-DECIMALS
-    while high - low > unit / 8:
-        middle = (low + high) / 2
-        low, high = (middle, high) if reached(Epsilon.of(middle)) < utility else (low, middle)
-    grid = Decimal(high).quantize(Decimal(1).scaleb(-DECIMALS), ROUND_CEILING)
-    return Epsilon.of(str(grid))
+        high = min(2 * high, LARGEST)
+    below = range(1, high * 10**DECIMALS)
+    return _level(bisect_left(below, utility, key=lambda steps: reached(_level(steps))) + 1)
 
 
 def best_utility(graph: AnswerGraph) -> Callable[[Epsilon], float] | None:
@@ -175,14 +177,9 @@ def best_utility(graph: AnswerGraph) -> Callable[[Epsilon], float] | None:
     return lambda level: (2 + (n - 2) * (1 - level.alpha)) / (n * (1 + level.alpha))
 
 
-def _rounded_down(value: float, holds: Callable[[Epsilon], bool]) -> Epsilon:
-    unit = Decimal(1).scaleb(-DECIMALS)
-    grid = Decimal(min(value, LARGEST)).quantize(unit, ROUND_FLOOR)
-    # The closed form is exact to rounding: one unit down is the most that can be needed.
-    for candidate in (grid, grid - unit):
-        if candidate > 0 and holds(Epsilon.of(str(candidate))):
-            return Epsilon.of(str(candidate))
-    raise InputError(f"only an ε below {unit} would keep this limit; ask for a larger one")
+def _level(steps: int) -> Epsilon:
+    """Return the level that is so many units in the last decimal."""
+    return Epsilon.of(Fraction(steps, 10**DECIMALS))
 
 
 @dataclass(frozen=True)
