@@ -170,11 +170,14 @@ def parse_json(text: str, path: str | Path, *, typed: bool = True) -> Any:
         raise (wrong if isinstance(wrong, InputError) else InputError(f"{path}: {wrong}")) from None
 
 
-def read_rows(path: str | Path, *, strict: bool = False) -> list[tuple[int, list[str]]]:
+def read_rows(
+    path: str | Path, *, strict: bool = False, even: bool = True
+) -> list[tuple[int, list[str]]]:
     """Return the rows of a CSV file that are not empty, with line numbers.
 
     Blanks around fields are taken off, and a file without rows is refused; with ``strict``, where
-    fields are labels, blanks are refused instead, and no rows are an empty list.
+    fields are labels, blanks are refused instead, and no rows are an empty list. Unless ``even`` is
+    false, every row must have as many fields as the first.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
@@ -184,7 +187,7 @@ def read_rows(path: str | Path, *, strict: bool = False) -> list[tuple[int, list
     """
     text = io.StringIO(read_text(path), newline="")
     reader = csv.reader(text, skipinitialspace=not strict, strict=True)
-    rows = []
+    rows = list[tuple[int, list[str]]]()
     try:
         for row in reader:
             fields = [field.strip() for field in row]
@@ -193,6 +196,11 @@ def read_rows(path: str | Path, *, strict: bool = False) -> list[tuple[int, list
                 raise InputError(
                     f"{path}:{reader.line_num}: fields must not begin or end with a space, "
                     f"got {reprlib.repr(bad)}"
+                )
+            if even and rows and any(fields) and len(fields) != len(rows[0][1]):
+                raise InputError(
+                    f"{path}:{reader.line_num}: expected {len(rows[0][1])} fields as above, got "
+                    f"{len(fields)}; put a value with commas in double quotes"
                 )
             if any(fields):
                 rows.append((reader.line_num, fields))

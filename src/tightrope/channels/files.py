@@ -38,7 +38,7 @@ def read_channel(path: str | Path) -> Channel:
     >>> channel.outputs, channel.weights.tolist()
     (['no', 'yes'], [[2, 1], [1, 2]])
     """
-    rows = [cells for _, cells in read_rows(path)]
+    rows = [cells for _, cells in read_rows(path, even=False)]
     name = Path(path).name
     outputs = inputs = None
     # A label may look like a number (an answer 0, 1, 2 …): a corner that is empty says so.

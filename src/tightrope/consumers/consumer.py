@@ -292,12 +292,6 @@ def _from_csv(path: str | Path) -> list[dict[str, Any]]:
             f"{path} must start with a header of {', '.join(_FIELDS)}, "
             f"got {','.join(header)[:60]!r}"
         )
-    for line, fields in rows:
-        if len(fields) != len(header):
-            raise InputError(
-                f"{path} must have {len(header)} fields a line, got {len(fields)} at line {line}; "
-                "put a value with commas in double quotes"
-            )
     return [
         {word: value for word, value in zip(header, fields, strict=True) if value}
         for _, fields in rows

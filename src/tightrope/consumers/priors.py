@@ -336,6 +336,7 @@ def _window_by_ratios(
     falls = below[1] - scale * above[1]
     mode = 0 if falls == 0 else math.floor((scale * above[0] - below[0]) / falls) + 1
     mode = min(max(mode, 0), size - 1)
+    growth = math.log(scale.numerator) - math.log(scale.denominator)
     sides = []
     for ahead in (1, -1):
         # From the mode on probabilities fall ever faster.
@@ -345,8 +346,8 @@ def _window_by_ratios(
                 raise TooLarge(f"this prior lies in more than {LIMITS.row} answers: too many")
             k = np.arange(mode, min(mode + count, size - 1)) if ahead > 0 else None
             k = np.arange(mode - 1, max(mode - 1 - count, -1), -1) if k is None else k
-            ratios = (above[0] + above[1] * k) / (below[0] + below[1] * k) * float(scale)
-            logs = np.concatenate([[0.0], np.cumsum(np.log(ratios) * ahead)])
+            ratios = (above[0] + above[1] * k) / (below[0] + below[1] * k)
+            logs = np.concatenate([[0.0], np.cumsum((np.log(ratios) + growth) * ahead)])
             if len(k) < count:
                 break
             count *= 4
@@ -748,16 +749,15 @@ def _prior_from_file(path: Path, graph: AnswerGraph) -> Prior:
 
 def _csv_chances(path: Path) -> list[Any]:
     """Return the probabilities of a CSV file, or pairs of an answer and its probability."""
-    rows = read_rows(path)
-    if rows[0][1][-1].lower() == "probability":
+    rows = [fields for _, fields in read_rows(path)]
+    if len(rows[0]) > 2:
+        raise InputError(
+            f"{path} must hold one number a line, or answer,probability on every line, "
+            f"got {len(rows[0])} fields"
+        )
+    if rows[0][-1].lower() == "probability":
         rows = rows[1:]
-    for line, fields in rows:
-        if len(fields) != len(rows[0][1]) or len(fields) > 2:
-            raise InputError(
-                f"{path} must hold one number a line, or answer,probability on every line, "
-                f"got {len(fields)} fields at line {line}"
-            )
-    return [fields if len(fields) == 2 else fields[0] for _, fields in rows]
+    return [fields if len(fields) == 2 else fields[0] for fields in rows]
 
 
 def _prior_from_pairs(pairs: Iterable[Sequence[Any]], graph: AnswerGraph, where: str) -> Prior:
@@ -827,17 +827,19 @@ def _total(graph: AnswerGraph, u: int, numbers: Sequence[str]) -> Prior:
     """Return the law of a sum, or of what it determines: a mean, a remainder."""
     one = Prior(numbers)
     last = u * (one.size - 1)
-    kind = graph.name.partition("(")[0]
-    if last > 2**15 and kind != "count_mod":
-        return WindowPrior(graph.size, partial(_total_window, u, np.array(one.probabilities)))
-    labels: list[Hashable] = list(range(last + 1))
-    if kind == "mean":
-        labels = [Fraction(s, u) for s in range(last + 1)]
-    elif kind == "count_mod":
-        labels = [s % graph.size for s in range(last + 1)]
+    find = partial(_total_window, u, np.array(one.probabilities))
+    is_long = last > 2**15
+    if is_long and graph.size == last + 1:  # the sums number the answers
+        return WindowPrior(graph.size, find)
     # Only sums of non-negative terms, so that small probabilities keep their digits.
-    total = power(np.array(one.probabilities), u, np.convolve)
-    return _placed(graph, labels, total, partial(_total_exact, u, one.exact))
+    start, total = find() if is_long else (0, power(np.array(one.probabilities), u, np.convolve))
+    sums, kind = range(start, start + len(total)), graph.name.partition("(")[0]
+    labels: list[Hashable] = list(sums)
+    if kind == "mean":
+        labels = [Fraction(s, u) for s in sums]
+    elif kind == "count_mod":
+        labels = [s % graph.size for s in sums]
+    return _placed(graph, labels, total, None if is_long else partial(_total_exact, u, one.exact))
 
 
 def _total_window(u: int, one: NDArray[np.float64]) -> Window:
@@ -948,12 +950,15 @@ def _placed(
     graph: AnswerGraph,
     labels: Sequence[Hashable],
     chances: NDArray[np.float64],
-    exact: Callable[[], list[Fraction]],
+    exact: Callable[[], list[Fraction]] | None,
 ) -> Prior:
     """Return the prior with these probabilities of labels; equal labels add up."""
+    graph._check_row("the list of probabilities")
     nodes = [graph.index(label) for label in labels]
     values = np.zeros(graph.size)
     np.add.at(values, nodes, chances)
+    if exact is None:
+        return Prior(values)
     return Prior.by_rule(values, partial(_placed_exact, graph.size, nodes, exact))
 
 

@@ -148,10 +148,14 @@ def test_defaults_in_lists(tmp_path: Path) -> None:
         ("c.json", '[{"loss": {"a": 1}}]', "loss must be"),
         ("c.json", '[{"prior": true}]', "list of numbers, got 'True'"),
         ("c.csv", "mayor,uniform\n", "header of name, prior, support, loss, got 'mayor,uniform'"),
-        ("c.csv", "name,prior\nmayor,0.5,0.5\n", "2 fields a line, got 3 at line 2; .* quotes"),
+        (
+            "c.csv",
+            "name,prior\nmayor,0.5,0.5\n",
+            "c.csv:2: expected 2 fields as .* quotes",
+        ),
         ("c.csv", "name,name\na,b\n", "header"),
         ("c.csv", "name,prior\n", "at least one consumer"),
-        ("c.csv", "support\n0,\n", "1 fields a line, got 2"),
+        ("c.csv", "support\n0,\n", "expected 1 fields as above, got 2"),
     ],
 )
 def test_wrong_lists(tmp_path: Path, name: str, content: str, message: str) -> None:

@@ -104,3 +104,13 @@ def test_a_window_of_a_large_sum_is_the_binomial_one() -> None:
     assert by_powers == pytest.approx(shared, rel=1e-9, abs=1e-16)
     with pytest.raises(TooLarge, match="a multinomial prior"):
         _ = prior("people(.5,.2,.2,.1)", tr.query("histogram(3000,4)").graph).window
+
+
+def test_long_sums_whose_answers_are_not_numbered_by_them() -> None:
+    """Fractions with all denominators are many more answers than sums, remainders far fewer."""
+    graph = tr.query("mean(20,1700)", neighbours="add-remove").graph
+    law = prior(f"people({'0,' * 1700}1)", graph)
+    assert law[graph.index(1700)] == pytest.approx(1)
+    few = prior("people(.5,.5)", tr.query("count_mod(40000,4)").graph)
+    assert few.probabilities == pytest.approx([0.25] * 4)
+    assert prior("people(0,1)", tr.query("count_mod(40001,4)").graph)[1] == pytest.approx(1)

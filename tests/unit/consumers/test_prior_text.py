@@ -182,8 +182,8 @@ def test_files_with_other_labels(tmp_path: Path) -> None:
     [
         ("a.csv", "", "at least one row is needed, got none"),
         ("a.csv", "probability\n", "at least one probability"),
-        ("a.csv", "0.2,0.3,0.5", "got 3 fields at line 1"),
-        ("a.csv", "0.2\n0.3,0.5\n", "got 2 fields at line 2"),
+        ("a.csv", "0.2,0.3,0.5", "got 3 fields"),
+        ("a.csv", "0.2\n0.3,0.5\n", "a.csv:2: expected 1 fields as above, got 2"),
         ("a.csv", "0.2\nnan\n0.8", "got 'nan' at position 1"),
         ("a.csv", "0.2\n-0.2\n1", "got -0.2 at position 1"),
         ("a.csv", "Oslo,0.5\nRome,0.5\nOslo,0", "each answer once, got 'Oslo' again"),

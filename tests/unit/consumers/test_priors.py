@@ -216,3 +216,12 @@ def test_parts_of_different_sizes() -> None:
     assert product.factors([3, 2]) is None
     assert listed.factors([2, 3]) is None
     assert repr(product).startswith("<ProductPrior over 2×3 answers")
+
+
+def test_chances_beyond_the_range_of_floats() -> None:
+    rare, sure = Prior.binomial(3, "1e-400"), Prior.binomial(3, f"0.{'9' * 350}")
+    assert rare.probabilities.tolist() == [1, 0, 0]
+    assert sure.probabilities.tolist() == [0, 0, 1]
+    assert rare.exact[1] > 0
+    assert sum(sure.exact) == 1
+    assert Prior.poisson(3, "1e-400").probabilities.tolist() == [1, 0, 0]
