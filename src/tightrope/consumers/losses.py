@@ -126,12 +126,6 @@ class Loss(ABC):
     # -- what a kind may say better by rule -----------------------------------------------
 
     @property
-    def maximum(self) -> float:
-        """The largest loss."""
-        self._check_matrix("the largest loss")
-        return max(float(self.row(i).max()) for i in range(self.size))
-
-    @property
     def is_binary(self) -> bool:
         """Whether every right guess costs 0 and every wrong one 1, whatever the loss is called."""
         return False
@@ -263,11 +257,6 @@ class MatrixLoss(Loss):
         return to_exact(self.at(i, k))
 
     @functools.cached_property
-    def maximum(self) -> float:
-        """The largest loss."""
-        return float(self._matrix.max())
-
-    @functools.cached_property
     def is_binary(self) -> bool:
         """Whether the matrix is 0 on the diagonal and 1 elsewhere."""
         if self.size != self.guess_count or self._matrix.diagonal().any():
@@ -365,11 +354,6 @@ class BinaryLoss(_GraphLoss):
         self._check_guess(k)
         return Fraction(int(i != k))
 
-    @property
-    def maximum(self) -> float:
-        """1, or 0 for a single answer."""
-        return float(self.size > 1)
-
     def falls_along(self, order: NDArray[np.int64]) -> Triple | None:
         """Return ``None``: every wrong guess costs 1."""
         return None
@@ -407,11 +391,6 @@ class DistanceLoss(_GraphLoss):
     def exact(self, i: int, k: int) -> Fraction:
         """Return the distance as a fraction."""
         return to_exact(self.graph.distance(i, k))
-
-    @property
-    def maximum(self) -> float:
-        """The diameter of the graph."""
-        return float(self.graph.diameter)
 
     @functools.cached_property
     def is_binary(self) -> bool:
@@ -497,16 +476,6 @@ class CoordinateLoss(_GraphLoss):
         for line in self.coordinates.T:
             out += np.abs(np.subtract.outer(line, line[guesses])) ** self.power
         return out
-
-    @functools.cached_property
-    def maximum(self) -> float:
-        """The largest loss."""
-        if self.graph.product:
-            # The labels are a full grid, so the farthest answers are opposite corners.
-            return sum(type(self)(f).maximum for f in self.graph.factors)
-        if self.coordinates.shape[1] == 1:
-            return float(np.ptp(self.coordinates) ** self.power)
-        return float(super().maximum)
 
     @functools.cached_property
     def is_binary(self) -> bool:
