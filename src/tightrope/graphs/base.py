@@ -371,7 +371,7 @@ class AnswerGraph(ABC):
 
     def index(self, label: Hashable) -> int:
         """Return the node that stands for an answer."""
-        with contextlib.suppress(ArithmeticError, TypeError, ValueError):
+        with contextlib.suppress(ArithmeticError, LookupError, TypeError, ValueError):
             node = self._place(label)
             # 2.0 and Fraction(2) are the same answer as 2.
             if 0 <= node < self.size and self.label(node) == label:

@@ -12,7 +12,7 @@ import functools
 import math
 from abc import abstractmethod
 from bisect import bisect_right
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from math import comb
 from typing import Any
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.errors import InputError, whole_number
+from tightrope.errors import whole_number
 from tightrope.graphs.base import LIMITS, AnswerGraph, Lattice, box_rule, check_written
 from tightrope.graphs.unbounded import NoiseLattice
 
@@ -69,18 +69,8 @@ class HistogramGraph(AnswerGraph):
         """Return the tuple of counts, one for each class."""
         return self.vector(i)[: self.classes]
 
-    def index(self, label: Hashable) -> int:
-        """Return the node that stands for a tuple of counts."""
-        if isinstance(label, tuple) and len(label) == self.classes:
-            whole = all(isinstance(c, int | np.integer) and c >= 0 for c in label)
-            absent = self.people - int(sum(label)) if whole else -1
-            if absent == 0 or (absent > 0 and self._bins > self.classes):
-                return self.node(label)
-        sums = "at most" if self._bins > self.classes else "exactly"
-        raise InputError(
-            f"an answer of {self.name} is a tuple of {self.classes} whole numbers with sum "
-            f"{sums} {self.people}, got {label!r}"
-        )
+    def _place(self, label: Any) -> int:
+        return self.node(label)
 
     @functools.cached_property
     def vectors(self) -> NDArray[np.int64]:
@@ -102,20 +92,19 @@ class HistogramGraph(AnswerGraph):
     def _apart(self, gaps: NDArray[np.int64]) -> Any:
         """Return the distance for differences of vectors."""
 
-    def distance(self, i: int, j: int) -> int:
-        """Return the distance of two histograms from the difference of their counts."""
-        return int(self._apart(np.subtract(self.vector(i), self.vector(j))))
+    def _rows(self, i: Any) -> NDArray[np.int64]:
+        """Return the vector of a node, or all vectors for the array of all nodes."""
+        return np.array(self.vector(i)) if isinstance(i, int) else self.vectors
 
-    def distances_from(self, i: int) -> NDArray[np.int64]:
-        """Return the distances from one node to every node."""
-        return np.asarray(self._apart(self.vectors - np.array(self.vector(i))))
+    def _far(self, i: int, j: Any) -> Any:
+        return self._apart(self._rows(j) - self._rows(i))
 
     @abstractmethod
     def _degree_of(self, vectors: NDArray[Any]) -> Any:
         """Return the degrees of vectors."""
 
     def _degree(self, i: Any) -> Any:
-        return self._degree_of(np.array(self.vector(i)) if isinstance(i, int) else self.vectors)
+        return self._degree_of(self._rows(i))
 
     def _moves(self, here: Sequence[int], sources: Iterator[tuple[int, int]]) -> NDArray[np.int64]:
         """Return the nodes after moving one person from one class to another."""

@@ -95,7 +95,7 @@ def named(text: str, neighbours: str | Neighbours) -> Query:
 
     For texts that come from somebody else, such as the one in a mechanism file. What the text
     and the relation determine is all that is known about the question: its graph, edge lengths
-    and labels. :meth:`AnswerGraph.difference <tightrope.graphs.AnswerGraph.difference>` compares
+    and labels. :meth:`AnswerGraph.agrees_with <tightrope.graphs.AnswerGraph.agrees_with>` compares
     a listed graph with them.
 
     >>> named("sum(10, 0000000005)", "add-remove").text

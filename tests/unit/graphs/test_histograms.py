@@ -40,7 +40,7 @@ def test_huge_histograms_by_rule(graph: HistogramGraph) -> None:
     assert len(near) == graph.degree(graph.size // 3)
     assert all(graph.distance(graph.size // 3, int(node)) == 1 for node in near[:5])
     assert girth(graph) == graph.least_girth
-    with pytest.raises(TooLarge, match="table of histograms"):
+    with pytest.raises(TooLarge, match="a row of distances"):
         graph.distances_from(0)
 
 
@@ -60,7 +60,7 @@ def test_one_person_is_a_clique_and_one_class_a_point() -> None:
 
 @pytest.mark.parametrize("label", [(1, 2), (5, 5, 1), (-1, 6, 5), (2.5, 2.5, 5), 10, None])
 def test_labels_that_are_no_histograms(label: object) -> None:
-    with pytest.raises(InputError, match="sum exactly 10"):
+    with pytest.raises(InputError, match="is not an answer of histogram"):
         Histograms(10, 3).index(label)  # type: ignore[arg-type]
 
 
@@ -70,7 +70,7 @@ def test_sums_may_be_smaller_when_people_are_absent() -> None:
         0,
         2,
     )
-    with pytest.raises(InputError, match="sum at most 10"):
+    with pytest.raises(InputError, match="is not an answer of histogram"):
         AddRemoveHistograms(10, 3).index((5, 5, 1))
 
 
