@@ -5,7 +5,7 @@ python examples/thresholds.py
 
 import tightrope as tr
 from tightrope.mechanisms import NoTightConstraints, tight_constraints
-from tightrope.phi import certified_at, exists
+from tightrope.phi import Phi, exists
 
 
 def main() -> None:
@@ -13,8 +13,9 @@ def main() -> None:
         graph = tr.query(text).graph
         rough, true = exists(graph, tolerance=1e-4).minimum, exists(graph).minimum
         print(f"{text}: {rough} if entries down to -0.0001 are let through, {true:.6f} in truth")
-        proved = certified_at(graph, round(true + 1e-6, 6)), certified_at(graph, true - 1e-6)
-        print(f"  just above: {proved[0]}, just below: {proved[1]}, in exact arithmetic")
+        near = (round(true + 1e-6, 6), true - 1e-6)
+        proved = [Phi(graph, level).solve_ones().positive for level in near]
+        print(f"  just above: {proved[0]}, just below: {proved[1]}, rounding included")
         try:
             tight_constraints(graph, published)
         except NoTightConstraints as refused:

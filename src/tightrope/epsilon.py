@@ -110,17 +110,17 @@ class Epsilon:
         return cls(multiple, part["base"] / part.get("below", one))
 
     def __float__(self) -> float:
-        if self.base is None:
-            return float(self.multiple)
-        logarithm = math.log(self.base.numerator) - math.log(self.base.denominator)
-        return float(self.multiple) * logarithm
+        return float(self.multiple) * self.unit
+
+    @functools.cached_property
+    def unit(self) -> float:
+        """What the multiple counts: the logarithm of the base, or 1."""
+        return 1.0 if self.base is None else log_ratio(self.base)
 
     @property
     def alpha(self) -> float:
         r""":math:`\alpha = e^{-\varepsilon}` in floating point."""
-        if self.base is None:
-            return math.exp(-float(self))
-        return math.pow(1 / self.base, self.multiple)
+        return float(1 / self.ratio) if self.exact else math.exp(-float(self))
 
     @property
     def exact(self) -> bool:
@@ -184,6 +184,23 @@ class Epsilon:
             return _plain(self.multiple)
         log = f"ln({_plain(self.base)})"
         return log if self.multiple == 1 else f"{_plain(self.multiple)}*{log}"
+
+
+def log_ratio(ratio: Fraction | float) -> float:
+    """Return the logarithm of a ratio of any size.
+
+    >>> log_ratio(Fraction(10**400)), log_ratio(Fraction(1, 10**20)), log_ratio(math.inf)
+    (921.03..., -46.05..., inf)
+    """
+    if not isinstance(ratio, Fraction):
+        return math.log(ratio)
+    # The float nearest to the ratio would lose the digits that matter.
+    if Fraction(1, 2) < ratio < 2:
+        return math.log1p(float(ratio - 1))
+    # Beyond the range of floats a power of 2 goes first.
+    bits = ratio.numerator.bit_length() - ratio.denominator.bit_length()
+    shift = 1000 * int(bits / 1000)
+    return math.log(ratio / Fraction(2) ** shift) + shift * math.log(2)
 
 
 def _as_written(value: object, what: str) -> Fraction:

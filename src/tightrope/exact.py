@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -142,27 +141,14 @@ def solve(matrix: Integers, right: Integers) -> tuple[Integers, int] | None:
     return _numpy(top), int(below)
 
 
-def null_space(matrix: Integers) -> list[list[int]]:
-    """Return primitive integer vectors that span all v with ``matrix @ v = 0``.
+def null_space(matrix: Integers) -> Integers:
+    """Return integer vectors, one a row, that span all v with ``matrix @ v = 0``.
 
-    >>> null_space(np.array([[1, 1, 0], [0, 1, 1]]))
-    [[1, -1, 1]]
+    >>> null_space(np.array([[2, 0, 0], [0, 1, 1]])).tolist()
+    [[0, 2, -2]]
     """
     basis, count = _flint(matrix).nullspace()
-    columns = _numpy(basis).T[:count].tolist()
-    return [primitive(column) for column in columns]
-
-
-def primitive(vector: Sequence[int]) -> list[int]:
-    """Divide an integer vector by what its entries share; the first entry becomes positive.
-
-    >>> primitive([0, -4, 6])
-    [0, 2, -3]
-    """
-    shared = gcd(*vector)
-    if shared and next(value for value in vector if value) < 0:
-        shared = -shared
-    return [value // shared for value in vector] if shared else list(vector)
+    return _numpy(basis).T[:count]
 
 
 # -- polynomials --------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tightrope import Epsilon, InputError
+from tightrope.channels import GeometricChannel
 from tightrope.epsilon import EXACT_BITS, LARGEST, RATIO_ACCURACY, SMALLEST, simplest_between
 
 DIGITS = decimal.Context(prec=320)
@@ -141,6 +142,20 @@ def test_refusals_say_what_must_hold(value: object, says: str) -> None:
     assert says in message
     assert "\n" not in message
     assert len(message) < 200
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ln(1.001)", "1000000*ln(1.000000001)", "ln(2.00000001)", "ln(1e400)/2", "ln(1e330)/100"],
+)
+def test_floats_of_a_level_are_the_nearest_ones(text: str) -> None:
+    """Bases near 1 have close logarithms, and huge ones are beyond the range of floats."""
+    level = Epsilon.of(text)
+    truth = true_ratio(level)
+    assert float(level) == pytest.approx(float(DIGITS.ln(truth)), rel=4e-16)
+    assert level.alpha == pytest.approx(float(1 / truth), rel=1e-15)
+    rows = GeometricChannel(5, level).matrix()
+    assert rows[1, 0] / rows[0, 0] == pytest.approx(float(1 / truth), rel=1e-13)
 
 
 def test_only_fractions_build_a_level_directly() -> None:

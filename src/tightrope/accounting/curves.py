@@ -32,8 +32,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from tightrope.channels import Channel, IntegerChannel
-from tightrope.channels.privacy import check_sizes, log_ratio
-from tightrope.epsilon import Epsilon, Level
+from tightrope.channels.privacy import check_sizes
+from tightrope.epsilon import Epsilon, Level, log_ratio
 from tightrope.errors import InputError, TooLarge, blamed, whole_number
 from tightrope.graphs import AnswerGraph
 from tightrope.texts import to_exact

@@ -7,6 +7,7 @@ row when asked and never hold :math:`n^2` numbers.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import numbers
 from abc import ABC, abstractmethod
@@ -21,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs.base import frozen
+from tightrope.texts import to_exact
 
 #: How far the sum of a row of floats may lie from 1.
 ROW_SUM_TOLERANCE = 1e-9
@@ -528,10 +530,6 @@ class DeterministicChannel(RuleChannel):
         self._check_row("the column maxima", self.shape[1])
         return (np.bincount(self.targets, minlength=self.shape[1]) > 0).astype(np.float64)
 
-    def column_maxima_sum(self) -> float:
-        """Return the number of outputs that occur."""
-        return float(len(np.unique(self.targets)))
-
 
 def check_indices(values: ArrayLike, count: int | None, what: str) -> NDArray[np.int64]:
     """Return a read-only list of indices below a count, or refuse with the place and value.
@@ -597,13 +595,9 @@ def rational(
 
 
 def _exact(value: Fraction | int | str, i: int, o: int) -> Fraction:
-    try:
-        if isinstance(value, str):
-            return Fraction(value)
-        if isinstance(value, numbers.Rational) and not isinstance(value, bool):
-            return Fraction(int(value.numerator), int(value.denominator))
-    except (ValueError, ZeroDivisionError):
-        pass
+    if isinstance(value, str | numbers.Rational) and not isinstance(value, bool):
+        with contextlib.suppress(InputError):
+            return to_exact(value)
     raise InputError(
         f"probabilities must be fractions, integers or texts such as '1/3', got {value!r} at "
         f"row {i}, column {o}"

@@ -32,7 +32,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -101,37 +101,6 @@ def search_remap(first: Floats, second: Floats, sums: Floats | float = 1.0) -> S
     scale = tops_x / tops_y[:, None]
     t, slack = (program._parts(stacked)[0] for stacked in (program.z, program.slack))
     return SearchResult(t * scale, slack / scale, program.a / tops_x, program.value)
-
-
-def search_correction(
-    rest: Floats, second: Floats, big: NDArray[np.bool_], room: float
-) -> SearchResult:
-    """Look for D with ``rest ≈ second @ D``, rows summing to 0, at most negative where ``big``.
-
-    The rescaled residual problem of iterative refinement: ``rest`` is what an almost right remap
-    leaves, divided by its size, and its large entries are free to move.
-
-    Parameters
-    ----------
-    rest
-        What is left, with entries of order 1.
-    second
-        The matrix Y without zero columns.
-    big
-        Which entries of the remap may become smaller.
-    room
-        By how much at most.
-
-    Examples
-    --------
-    >>> y = np.array([[0.6, 0.4], [0.4, 0.6]])
-    >>> found = search_correction(np.array([[-0.2, 0.2], [0.2, -0.2]]), y, np.eye(2) > 0, 1024)
-    >>> found.remap.round(6).tolist()
-    [[-1.0, 1.0], [1.0, -1.0]]
-    """
-    found = search_remap(rest + second @ (room * big), second, room * big.sum(axis=1))
-    slack = np.where(big, -np.inf, found.slack)
-    return replace(found, remap=found.remap - room * big, slack=slack)
 
 
 class _Program:
@@ -506,7 +475,7 @@ def _unique_remap(pair: _Pair, rows: list[int], few: int = 12) -> Remap | Intege
     gains = np.zeros(pair.x.shape, dtype=object)
     if solved is None:
         # Some column of X leaves the span of Y: a vector is orthogonal to Y but not to it.
-        for v in (np.array(v, dtype=object) for v in exact.null_space(pair.y.T)):
+        for v in exact.null_space(pair.y.T):
             hits = v @ pair.x
             w = int((hits != 0).argmax())
             if hits[w]:
@@ -526,13 +495,12 @@ def _unique_remap(pair: _Pair, rows: list[int], few: int = 12) -> Remap | Intege
 def _rounded_gains(gains: Floats, bits: int = 50) -> Integers:
     """Return proposed gains as integers, scaled to use all bits that are kept."""
     top = float(np.abs(gains).max()) or 1.0
-    return _whole(gains / top, bits)
+    return _whole(gains / top, 1 << bits)
 
 
-def _whole(values: Floats, bits: int) -> Integers:
-    """Return floats times 2^bits, rounded to integers."""
-    one = 1 << bits
-    scaled = [[round(Fraction(value) * one) for value in row] for row in values.tolist()]
+def _whole(values: Floats, scale: int | Fraction) -> Integers:
+    """Return floats times a scale, rounded to integers."""
+    scaled = [[round(Fraction(value) * scale) for value in row] for row in values.tolist()]
     return np.array(scaled, dtype=object)
 
 
@@ -612,7 +580,7 @@ def proposals(
        programming", INFORMS Journal on Computing 28 (2016).
     """
     used = found.remap > found.slack
-    yield Proposal(used, _whole(found.remap, bits), bits, _rounded_gains(found.gains))
+    yield Proposal(used, _whole(found.remap, 1 << bits), bits, _rounded_gains(found.gains))
     large = found.remap >= big
     if not large.any(axis=1).all():
         return
@@ -622,12 +590,13 @@ def proposals(
     unit = Fraction(size, pair.total_x * pair.total_y * one)
     if size == 0 or unit * Fraction(room) > Fraction(big) / 2:
         return
-    more = search_correction(np.array(left / size, dtype=np.float64), pair.float_y, large, room)
-    scale = unit * (1 << more_bits)
-    corrections = [[round(Fraction(v) * scale) for v in row] for row in more.remap.tolist()]
-    digits = rounded * (1 << (more_bits - first_bits)) + np.array(corrections, dtype=object)
-    used = large | (more.remap > more.slack)
-    yield Proposal(used, digits, more_bits, _rounded_gains(more.gains))
+    # The large entries are free to move, and may become smaller by ``room`` units.
+    rest, free = np.array(left / size, dtype=np.float64), room * large
+    moved = search_remap(rest + pair.float_y @ free, pair.float_y, free.sum(axis=1))
+    corrections = _whole(moved.remap - free, unit * (1 << more_bits))
+    digits = rounded * (1 << (more_bits - first_bits)) + corrections
+    used = large | (moved.remap > moved.slack)
+    yield Proposal(used, digits, more_bits, _rounded_gains(moved.gains))
 
 
 def completed_remap(pair: _Pair, proposal: Proposal) -> Remap | None:
@@ -893,7 +862,7 @@ def nearest_remap(first: Channel, second: Channel, *, rounding: float = 1e-12) -
 
 def _in_bits(remap: Floats, bits: int) -> Remap:
     """Round a stochastic matrix to multiples of 2^-bits; the largest entry of a row gives way."""
-    weights = _whole(np.asarray(remap, dtype=np.float64), bits)
+    weights = _whole(np.asarray(remap, dtype=np.float64), 1 << bits)
     rows = np.arange(len(weights))
     weights[rows, weights.argmax(axis=1)] += (1 << bits) - weights.sum(axis=1)
     return weights, 1 << bits

@@ -33,15 +33,9 @@ from numpy.typing import NDArray
 from tightrope.channels.base import Channel, DeterministicChannel, IntegerChannel, rational
 from tightrope.channels.compare import equal
 from tightrope.channels.compose import cascade
-from tightrope.channels.privacy import (
-    allowed_ratio,
-    check_sizes,
-    factors_match,
-    is_private,
-    log_ratio,
-)
+from tightrope.channels.privacy import allowed_ratio, check_sizes, factors_match, is_private
 from tightrope.channels.structured import GeometricChannel, ScaledPhi
-from tightrope.epsilon import Epsilon, Level
+from tightrope.epsilon import Epsilon, Level, log_ratio
 from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.shapes import components

@@ -29,7 +29,6 @@ from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from tightrope.channels.base import Channel, IntegerChannel
 from tightrope.channels.structured import (
@@ -38,12 +37,14 @@ from tightrope.channels.structured import (
     ScaledPhi,
     compare_levels,
 )
-from tightrope.epsilon import LARGEST, SMALLEST, Epsilon, Level
+from tightrope.epsilon import LARGEST, SMALLEST, Epsilon, Level, log_ratio
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.products import number_of
 
 Values = NDArray[Any]
+#: A place in an array, and the ratio there.
+Found = tuple[tuple[int, int], Fraction | float]
 
 
 @dataclass(frozen=True)
@@ -89,20 +90,6 @@ class Worst:
         return self.value
 
 
-def log_ratio(ratio: Fraction | float) -> float:
-    """Return the logarithm of a ratio of any size.
-
-    >>> log_ratio(Fraction(10**400)) > 900, log_ratio(math.inf)
-    (True, inf)
-    """
-    if isinstance(ratio, Fraction):
-        # The difference of two close logarithms would lose the digits that matter.
-        if ratio < 2:
-            return math.log1p(float(ratio - 1))
-        return math.log(ratio.numerator) - math.log(ratio.denominator)
-    return math.log(ratio)
-
-
 def search(
     channel: Channel,
     graph: AnswerGraph,
@@ -112,8 +99,7 @@ def search(
 ) -> list[Worst]:
     """Return the worst place for every length of edge by looking at all entries.
 
-    For floats only the worst of all is returned. Kinds that know their worst place are not
-    looked through; see :func:`worst_places`.
+    Kinds that know their worst place are not looked through; see :func:`worst_places`.
 
     Parameters
     ----------
@@ -138,11 +124,21 @@ def search(
             f"looking through {rows} × {columns} probabilities is more than {limit}: "
             f"use a kind of channel with a rule for {graph.name}"
         )
+    largest, blocks = _float_best, channel.column_blocks(block)
     if isinstance(channel, IntegerChannel):
-        return [
-            _exact_worst(channel.weights, graph, block, *group) for group in _edge_groups(graph)
-        ]
-    return [_float_worst(channel, graph, block)]
+        weights, step = channel.weights, max(1, block // rows)
+        largest = _exact_best
+        blocks = ((o, weights[:, o : o + step]) for o in range(0, columns, step))
+    edges = list(_edge_groups(graph))
+    worst = [Worst(None, None, Fraction(0), length) for length, _ in edges]
+    for start, values in blocks:
+        for k, (length, group) in enumerate(edges):
+            for large, small, edge in _sides(graph, values, group, block):
+                found = largest(large, small, worst[k].ratio)
+                if found is not None:
+                    (e, o), ratio = found
+                    worst[k] = Worst(edge(e, o), start + o, ratio, length)
+    return worst
 
 
 def _nowhere() -> Worst:
@@ -152,11 +148,11 @@ def _nowhere() -> Worst:
 
 def _sides(
     graph: AnswerGraph, values: Values, edges: NDArray[np.int64] | None, block: int
-) -> Iterator[tuple[int, Values, Values, Callable[[int, int], tuple[int, int]]]]:
+) -> Iterator[tuple[Values, Values, Callable[[int, int], tuple[int, int]]]]:
     """Yield the larger and the smaller of the values that edges join, for a block of columns.
 
-    With the number of the first edge and the rule from a place in the two arrays to its edge, the
-    larger value first. By rule there is one row for each node: the largest value beside it.
+    With the rule from a place in the two arrays to its edge, the larger value first. By rule there
+    is one row for each node: the largest value beside it.
     """
     if edges is None:
 
@@ -164,7 +160,7 @@ def _sides(
             near = graph.neighbours(i)
             return int(near[values[near, o].argmax()]), i
 
-        yield 0, graph.nearby_maxima(values), values, beside
+        yield graph.nearby_maxima(values), values, beside
         return
     step = max(1, block // int(values.shape[1]))
     for first in range(0, len(edges), step):
@@ -177,7 +173,7 @@ def _sides(
             i, h = map(int, part[e])
             return (i, h) if left[e, o] >= right[e, o] else (h, i)
 
-        yield first, np.maximum(left, right), np.minimum(left, right), between
+        yield np.maximum(left, right), np.minimum(left, right), between
 
 
 def _quotients(large: Values, small: Values) -> NDArray[np.float64]:
@@ -201,24 +197,6 @@ def _quotient(large: Any, small: Any) -> Any:
         return math.inf
 
 
-def _float_worst(channel: Channel, graph: AnswerGraph, block: int) -> Worst:
-    edges = None if graph.box is not None else graph.edge_array()
-    lengths = graph.edge_lengths() if graph.has_lengths else None
-    score, best = -math.inf, _nowhere()
-    for start, values in channel.column_blocks(block):
-        for first, large, small, edge in _sides(graph, values, edges, block):
-            ratios = _quotients(large, small)
-            tops = scores = ratios.max(axis=1)
-            if lengths is not None:
-                scores = np.log(tops) / lengths[first : first + len(tops)]
-            e = int(scores.argmax())
-            if scores[e] > score:
-                score, o = float(scores[e]), int(ratios[e].argmax())
-                length = 1.0 if lengths is None else float(lengths[first + e])
-                best = Worst(edge(e, o), start + o, float(tops[e]), length)
-    return best
-
-
 def _edge_groups(graph: AnswerGraph) -> Iterator[tuple[float, NDArray[np.int64] | None]]:
     """Yield the edges of each length; ``None`` for all edges of a graph with a rule."""
     if graph.box is not None:
@@ -231,19 +209,12 @@ def _edge_groups(graph: AnswerGraph) -> Iterator[tuple[float, NDArray[np.int64] 
         yield float(value), edges[part]
 
 
-def _exact_worst(
-    weights: Values, graph: AnswerGraph, block: int, length: float, edges: NDArray[np.int64] | None
-) -> Worst:
-    best = Worst(None, None, Fraction(0), length)
-    step = max(1, block // len(weights))
-    for start in range(0, weights.shape[1], step):
-        values = weights[:, start : start + step]
-        for _, large, small, edge in _sides(graph, values, edges, block):
-            found = _exact_best(large, small, best.ratio)
-            if found is not None:
-                (e, o), ratio = found
-                best = Worst(edge(e, o), start + o, ratio, length)
-    return best
+def _float_best(large: Values, small: Values, beat: Fraction | float) -> Found | None:
+    """Return place and value of the largest quotient of floats when it is above ``beat``."""
+    quotients = _quotients(large, small)
+    e, o = divmod(int(quotients.argmax()), quotients.shape[1])
+    ratio = float(quotients[e, o])
+    return ((e, o), ratio) if ratio > beat else None
 
 
 def _exact_best(
@@ -252,7 +223,7 @@ def _exact_best(
     beat: Fraction | float,
     quotient_error: float = 1e-14,
     log_error: float = 1e-11,
-) -> tuple[tuple[int, int], Fraction | float] | None:
+) -> Found | None:
     """Return place and value of the largest exact quotient when it is above ``beat``.
 
     Quotients and logarithms in floats, which are nearer to the exact ones than the errors, leave
@@ -529,20 +500,6 @@ def allowed_ratio(epsilon: Epsilon, length: float) -> Fraction:
     if reach > LARGEST:
         return Epsilon(Fraction(LARGEST)).ratio
     return Epsilon(epsilon.multiple * Fraction(repr(float(length))), epsilon.base).ratio
-
-
-def constraint_rows(graph: AnswerGraph, epsilon: float) -> csr_array:
-    r"""Return the rows :math:`\alpha^\ell x_i - x_h \le 0` of a column x, edges both ways.
-
-    >>> from tightrope.graphs import PathPower
-    >>> constraint_rows(PathPower(2), math.log(2)).toarray().tolist()
-    [[0.5, -1.0], [-1.0, 0.5]]
-    """
-    ends, count = graph.edge_array(), 2 * graph.edge_count
-    both = np.concatenate([ends, ends[:, ::-1]])
-    alpha = np.exp(-epsilon * np.tile(graph.edge_lengths(), 2))
-    places = np.tile(np.arange(count), 2), both.T.ravel()
-    return csr_array((np.r_[alpha, -np.ones(count)], places), shape=(count, graph.size))
 
 
 def _judge(worst: Worst, epsilon: Epsilon, tolerance: float) -> PrivacyCheck:

@@ -31,9 +31,9 @@ from tightrope.graphs.products import digits_of
 def alpha_powers(epsilon: Epsilon, distances: ArrayLike, *, parts: int = 1) -> NDArray[np.float64]:
     r"""Return :math:`\alpha^{d/k}` for an array of distances d, where k is ``parts``.
 
-    When :math:`\varepsilon` is written as a logarithm the base itself is raised, so that
-    powers of ``ln(2)`` are exact; otherwise the exponential is taken once, because a product
-    of rounded factors would lose a digit every ten steps.
+    Where :math:`\varepsilon` is the logarithm of a power of 2 that is raised itself, so that powers
+    of ``ln(2)`` are exact; otherwise the exponential is taken once, because a power of a rounded
+    number loses digits.
 
     Examples
     --------
@@ -46,9 +46,9 @@ def alpha_powers(epsilon: Epsilon, distances: ArrayLike, *, parts: int = 1) -> N
     multiple = epsilon.multiple / parts
     # One division after an exact product keeps whole exponents whole.
     exponents = steps * multiple.numerator / multiple.denominator
-    if epsilon.base is None:
-        return np.exp(-exponents)
-    return np.power(float(1 / epsilon.base), exponents)
+    if epsilon.base is not None and (rate := float(1 / epsilon.base)) == 1 / epsilon.base:
+        return np.power(rate, exponents)
+    return np.exp(-epsilon.unit * exponents)
 
 
 def log_alpha_sum(epsilon: Epsilon, counts: tuple[int, ...]) -> float:
@@ -76,9 +76,7 @@ def compare_levels(first: Epsilon, second: Epsilon, *, times: Fraction = Fractio
     0.0
     """
     if first.base == second.base:
-        difference = second.multiple - times * first.multiple
-        unit = 1.0 if first.base is None else math.log(first.base)
-        return float(difference) * unit
+        return float(second.multiple - times * first.multiple) * first.unit
     return float(second) - float(times) * float(first)
 
 

@@ -40,7 +40,7 @@ from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import frozen
 from tightrope.phi import Phi
-from tightrope.phi.lines import reach_along
+from tightrope.phi.operator import reach_in_box
 
 Floats = NDArray[np.float64]
 
@@ -265,7 +265,7 @@ def right_guess(channel: Channel, prior: Prior) -> float:
         return channel.column_maxima_sum() / prior.size
     pi = prior.probabilities
     if isinstance(channel, GeometricChannel):
-        return float(channel.column_maxima() @ reach_along(pi, 1, channel.step))
+        return float(channel.column_maxima() @ reach_in_box(pi, ((len(pi), 1),), channel.ratio))
     if isinstance(channel, ScaledPhi):
         return float(channel.scale @ Phi(channel.graph, channel.epsilon).reach(pi))
     _check_channel(channel, prior.size)

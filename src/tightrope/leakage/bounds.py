@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.channels import Channel
-from tightrope.channels.privacy import constraint_rows
 from tightrope.channels.structured import log_alpha_sum
 from tightrope.consumers import Prior, regularity
 from tightrope.epsilon import Epsilon, Level
@@ -355,11 +354,14 @@ def _program(
 ) -> tuple[float, NDArray[np.float64]]:
     """Maximise Σ_o X[rows[o], o] over ε-private channels with these outputs."""
     from scipy.optimize import linprog
-    from scipy.sparse import eye_array, kron
+    from scipy.sparse import diags_array, eye_array, kron
 
-    n, r = graph.size, len(rows)
-    # Entries are numbered row by row.
-    private = kron(constraint_rows(graph, float(level)), eye_array(r))
+    n, r, ends = graph.size, len(rows), graph.edge_array()
+    # α x_i ≤ x_h on edges both ways. Entries are numbered row by row.
+    i, h = np.concatenate([ends, ends[:, ::-1]]).T
+    alpha = np.exp(-float(level) * np.tile(graph.edge_lengths(), 2))
+    unit = eye_array(n).tocsr()
+    private = kron(diags_array(alpha) @ unit[i] - unit[h], eye_array(r))
     sums = kron(eye_array(n), np.ones((1, r)))
     goal = np.zeros(n * r)
     goal[np.array(rows) * r + np.arange(r)] = -1

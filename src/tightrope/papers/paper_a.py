@@ -37,7 +37,7 @@ from tightrope.mechanisms import NoTightConstraints, exponential, geometric, tig
 from tightrope.mechanisms.tight import utility_curve
 from tightrope.optimize import design
 from tightrope.papers.claims import Computed, Paper, remapped_at_random, sharpened
-from tightrope.phi import Phi, certified_at, exists, singular_epsilons
+from tightrope.phi import Phi, exists, singular_epsilons
 from tightrope.queries import query
 
 paper = Paper(
@@ -416,16 +416,16 @@ def _sum_level() -> Computed:
     """smallest ε at which the mechanism for the sum exists
 
     0.8 is where the most negative entry passes -1e-4; there the published mechanism has negative
-    probabilities. That it exists just above 0.968133 and not just below is proved in exact
-    arithmetic.
+    probabilities. That it exists just above 0.968133 and not just below is proved, rounding
+    included.
     """
     return _threshold(_sum())
 
 
 def _threshold(graph: AnswerGraph) -> Computed:
     level = exists(graph).minimum
-    above = certified_at(graph, round(level + 1e-7, 9))
-    below = certified_at(graph, round(level - 1e-7, 9))
+    above = Phi(graph, round(level + 1e-7, 9)).solve_ones().positive
+    below = Phi(graph, round(level - 1e-7, 9)).solve_ones().positive
     proved = above is True and below is False
     return level, "(certified on both sides)" if proved else "(not certified)"
 
@@ -480,7 +480,7 @@ def _counts_level() -> Computed:
     """smallest ε at which the mechanism for two counts exists
 
     0.9 is where the most negative entry passes -1e-4; there the published mechanism has negative
-    probabilities. The true threshold is proved on both sides in exact arithmetic.
+    probabilities. The true threshold is proved on both sides, rounding included.
     """
     return _threshold(_counts())
 

@@ -8,7 +8,6 @@
 
 from tightrope.phi.existence import (
     Existence as Existence,
-    certified_at as certified_at,
     exists as exists,
     singular_epsilons as singular_epsilons,
 )

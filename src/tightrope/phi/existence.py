@@ -24,11 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tightrope import exact
-from tightrope.epsilon import Level
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.phi.cells import Cells, cells_of, pieces, single_cells
-from tightrope.phi.operator import Phi
 from tightrope.phi.structure import DenseStructure, structure_of
 
 #: An interval of ε; ``None`` as its end means that it has none.
@@ -143,19 +141,7 @@ def exists(
     decided = _by_rule(graph) or _by_polynomials(graph)
     if decided is not None:
         return decided
-    if progress is None:
-        return _by_samples(graph, low, high)
-    return _samples(graph, low, high, progress)
-
-
-def certified_at(graph: AnswerGraph, epsilon: Level) -> bool | None:
-    """Return whether z is positive, with proof: yes, no, or ``None`` when undecided.
-
-    >>> from tightrope.graphs import PathPower
-    >>> certified_at(PathPower(751, 5), 0.96814), certified_at(PathPower(751, 5), 0.96813)
-    (True, False)
-    """
-    return Phi(graph, epsilon).solve_ones().positive
+    return _by_samples(graph, low, high, progress)
 
 
 def dominance_level(graph: AnswerGraph, accuracy: float = 1e-9) -> float:
@@ -186,10 +172,9 @@ def _first_level(holds: Callable[[float], bool], low: float, high: float, accura
 
 def _largest_row_sum(graph: AnswerGraph) -> Callable[[float], float]:
     """Return the rule from α to the largest sum of a row of Φ."""
-    lines = graph.factors if graph.product == "strong" else (graph,)
-    if all(line.power is not None for line in lines):
-        # In the middle every ball is largest: of a strong product it is a product of balls.
-        sides = tuple(line.size for line in lines)
+    if graph.box:
+        # In the middle every ball is largest.
+        sides = tuple(size for size, _ in graph.box)
         middle = int(np.ravel_multi_index(tuple(side // 2 for side in sides), sides))
         spheres = np.array(graph.ball_sizes(middle), np.float64)
         # Powers below e^-745 are zero in double precision.
@@ -349,7 +334,8 @@ def sample_count(size: int, *, count: int = 200, few: int = 48, many: int = 50_0
     return count if size < many else few
 
 
-def _samples(
+@functools.lru_cache(maxsize=32)
+def _by_samples(
     graph: AnswerGraph,
     low: float | None,
     high: float | None,
@@ -370,9 +356,6 @@ def _samples(
     # Many small systems: on a busy machine threads cost them more than they save.
     with threadpool_limits(1, "blas"):
         return sampled(told, low, high, dominance_level(graph), count)
-
-
-_by_samples = functools.lru_cache(maxsize=32)(_samples)
 
 
 def sampled(

@@ -45,8 +45,9 @@ from tightrope.phi.structure import Alpha, DenseStructure, Structure
 
 #: From the array of differences along each axis (broadcast) to distances.
 Rule = Callable[[Sequence[NDArray[Any]]], NDArray[Any]]
-#: All steps of at most 3 along two axes: no combined row reaches further from its answer.
-STEPS = np.array(list(itertools.product(range(-3, 4), repeat=2)))
+#: How far a combined row may reach from its answer, and all such steps along two axes.
+MARGIN = 3
+STEPS = np.array(list(itertools.product(range(-MARGIN, MARGIN + 1), repeat=2)))
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -410,7 +411,7 @@ class PlaneStructure(LatticeStructure):
 
 
 class ShortRows:
-    """Combinations of rows of Φ that vanish but for a few entries, as sparse matrices.
+    """Combinations of rows of Φ that vanish but for a few entries, as a sparse matrix.
 
     Parameters
     ----------
@@ -421,8 +422,7 @@ class ShortRows:
 
     Examples
     --------
-    >>> combined, _ = ShortRows((8, 8)).at(0.5)
-    >>> (combined @ np.ones(64)).reshape(8, 8)[3].tolist()
+    >>> ShortRows((8, 8)).combined(0.5, np.ones(64)).reshape(8, 8)[3].tolist()
     [1.0, 1.0, 0.25, 0.25, 0.25, 0.25, 1.0, 1.0]
     """
 
@@ -433,45 +433,50 @@ class ShortRows:
 
     def __init__(self, shape: tuple[int, ...], classes: Classes | None = None) -> None:
         every = np.arange(math.prod(shape))
-        self._label, self._first = (classes.label, classes.first) if classes else (every, every)
-        place = np.unravel_index(self._first, shape)
+        self._label, first = (classes.label, classes.first) if classes else (every, every)
+        self._shape, place = shape, np.unravel_index(first, shape)
         near = [
             (at >= 2) + (at >= n - 2).astype(np.int64) for at, n in zip(place, shape, strict=True)
         ]
-        zone = 3 * near[0] + near[1]
-        self._patterns = [self._pattern(shape, place, zone, table) for table in _weights(0.5)]
+        self._zone = 3 * near[0] + near[1]
+        # Places and steps in a box with a margin that no step leaves.
+        wide = shape[1] + 2 * MARGIN
+        self._place = (place[0] + MARGIN) * wide + place[1] + MARGIN
+        self._steps = STEPS @ (wide, 1)
+        labels = np.pad(self._label.reshape(shape), MARGIN, constant_values=-1).ravel()
+        self._entries = self._pattern(labels)
 
-    def _pattern(
-        self, shape: tuple[int, ...], place: tuple[Places, ...], zone: Places, table: Floats
-    ) -> Pattern:
+    def _pattern(self, labels: Places) -> Pattern:
         """Return rows, columns and places in the table of the entries that lie in the box."""
-        found = []
-        for k in np.flatnonzero(table.any(axis=0)):
-            row = np.flatnonzero((table[:, k] != 0)[zone])
-            x, y = (at[row] + d for at, d in zip(place, STEPS[k], strict=True))
-            inside = (x >= 0) & (x < shape[0]) & (y >= 0) & (y < shape[1])
-            row, column = row[inside], (x * shape[1] + y)[inside]
-            found.append((row, self._label[column], zone[row] * len(STEPS) + k))
+        found, used = [], _weights(0.5)[1] != 0
+        for k in np.flatnonzero(used.any(axis=0)):
+            row = np.flatnonzero(used[self._zone, k])
+            column = labels[self._place[row] + self._steps[k]]
+            row, column = row[column >= 0], column[column >= 0]
+            found.append((row, column, self._zone[row] * len(STEPS) + k))
         row, column, code = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return row, column, code
 
-    def at(self, alpha: float) -> tuple[csr_array, csr_array]:
-        """Return what is done to a right-hand side, and what is left of Φ."""
-        count = len(self._first)
-        combined, short = (
-            csr_array((table.ravel()[code], (row, column)), (count, count))
-            for (row, column, code), table in zip(self._patterns, _weights(alpha), strict=True)
-        )
-        return combined, short
+    def combined(self, alpha: float, b: Floats) -> Floats:
+        """Return what is done to a right-hand side."""
+        table, wide = _weights(alpha)[0], np.pad(b.reshape(self._shape), MARGIN).ravel()
+        out = np.zeros(len(self._zone))
+        for k in np.flatnonzero(table.any(axis=0)):
+            out += table[self._zone, k] * wide[self._place + self._steps[k]]
+        return out
+
+    def at(self, alpha: float) -> csr_array:
+        """Return what is left of Φ."""
+        (row, column, code), count = self._entries, len(self._zone)
+        return csr_array((_weights(alpha)[1].ravel()[code], (row, column)), (count, count))
 
     def solve(self, alpha: float, b: Floats, steps: int = 300) -> Floats | None:
         """Return x with Φx = b, or ``None`` when that takes too many steps."""
         steep = alpha > self.steep
-        few = len(self._first) <= (self.most_eliminated if steep else self.eliminated)
+        few = len(self._zone) <= (self.most_eliminated if steep else self.eliminated)
         if steep and not few:
             return None
-        combined, short = self.at(alpha)
-        right = combined @ b[self._first]
+        short, right = self.at(alpha), self.combined(alpha, b)
         if not few:
             x, left = bicgstab(short, right, rtol=LatticeStructure.tolerance, maxiter=steps)
             return None if left else np.asarray(x[self._label])
@@ -482,6 +487,7 @@ class ShortRows:
         return np.asarray(factors.solve(right)[self._label])
 
 
+@functools.lru_cache(maxsize=4)
 def _weights(alpha: float) -> tuple[Floats, Floats]:
     """Return for each of nine zones which rows are combined, and which entries that leaves.
 
@@ -492,14 +498,15 @@ def _weights(alpha: float) -> tuple[Floats, Floats]:
     # Near α = 1 the rows nearly cancel.
     rate, made = np.longdouble(alpha), []
     for zones in itertools.product((-1, 0, 1), repeat=2):
-        rows = (STEPS == 0).all(axis=1).astype(np.longdouble).reshape(7, 7)
+        rows = (STEPS == 0).all(axis=1).astype(np.longdouble)
         for step in itertools.product((-1, 1), repeat=2):
             # Near an edge only the factors that lead away from it.
             if zones[0] * step[0] <= 0 and zones[1] * step[1] <= 0:
-                rows = rows - rate * np.roll(rows, step, (0, 1))
-        made.append(rows.ravel() / (1 - rate) ** (2 if 0 in zones else 1))
+                rows = rows - rate * np.roll(rows, (2 * MARGIN + 1) * step[0] + step[1])
+        made.append(rows / (1 - rate) ** (2 if 0 in zones else 1))
     combined = np.stack(made)
-    short = combined @ rate ** np.abs(STEPS[:, None] - STEPS).max(axis=2)
+    far = np.abs(STEPS[:, None] - STEPS).max(axis=2)
+    short = combined @ (rate ** np.arange(2 * MARGIN + 1))[far]
     zero = 8 * np.finfo(np.longdouble).eps * np.abs(combined).sum(axis=1, keepdims=True)
     short[np.abs(short) <= zero] = 0
     return combined.astype(np.float64), short.astype(np.float64)
@@ -550,12 +557,15 @@ def symbol_floor(
     if all(width == 1 for width in widths) and len(widths) <= 2:
         root = alpha ** (1 / len(widths))
         return float(((1 - root) / (1 + root)) ** len(widths))
-    axes, reach = len(widths), 1
-    while _outside(alpha, widths, reach) > cut:
-        reach *= 2
-        if math.prod(2 * reach * width + 1 for width in widths) > most:
+    # The first power cut off is at most ``cut`` alone.
+    axes, reach = len(widths), 1 + int(math.log(cut) / math.log(alpha))
+    while True:
+        sides = [2 * reach * width + 1 for width in widths]
+        if math.prod(sides) > most:
             return None
-    sides = [2 * reach * width + 1 for width in widths]
+        if _outside(alpha, widths, reach) <= cut:
+            break
+        reach *= 2
     steps = [np.arange(side) - side // 2 for side in sides]
     apart = np.meshgrid(*steps, indexing="ij", sparse=True)
     values = alpha ** _chebyshev(widths, apart).astype(np.float64)
@@ -569,18 +579,12 @@ def symbol_floor(
     return floor if floor > 0 else None
 
 
-def _outside(
-    alpha: float, widths: Sequence[int], reach: int, share: float = 1e-3, more: float = 1.01
-) -> float:
+def _outside(alpha: float, widths: Sequence[int], reach: int, more: float = 1.01) -> float:
     """Bound the sum of the powers of α over differences farther than ``reach``.
 
-    Shells are added up until one is a small share of the sum; the rest is less than what is added.
+    Shells beyond those added up are less than ``more`` adds: their powers are below e^-60 of the
+    first one's.
     """
-    total, d = 0.0, reach + 1
-    while True:
-        inner, outer = (math.prod(2 * k * w + 1 for w in widths) for k in (d - 1, d))
-        term = (outer - inner) * alpha**d
-        total += term
-        if term <= total * share * (1 - alpha):
-            return total * more
-        d += 1
+    far = reach + np.arange(2 + int(60 / -math.log(alpha)))
+    balls = np.prod(2.0 * np.multiply.outer(far, widths) + 1, axis=1)
+    return float(np.diff(balls) @ alpha ** far[1:]) * more

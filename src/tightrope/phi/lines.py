@@ -17,41 +17,49 @@ entry :math:`z_0`, which the rule does not reach: w equations, however many answ
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_banded
 
-from tightrope.graphs import PathPower
-from tightrope.phi.structure import Alpha, DenseStructure, Structure
+from tightrope.graphs import AnswerGraph
+from tightrope.phi.lattice import LatticeStructure
+from tightrope.phi.structure import Alpha, Structure
 
 
-class PathPowerStructure(Structure):
+class PathPowerStructure(LatticeStructure):
     r"""Answers on a line with :math:`d = \lceil |i-j|/w \rceil`, at least :math:`2w` of them.
 
     Examples
     --------
     >>> import numpy as np
-    >>> path = PathPowerStructure(4, 1)
+    >>> from tightrope.graphs import PathPower
+    >>> path = PathPowerStructure.of(PathPower(4))
     >>> path.solve(0.5, np.ones(4)).round(4).tolist()
     [0.6667, 0.3333, 0.3333, 0.6667]
     """
 
     words = "banded elimination"
-    #: Largest n·w² for which banded elimination is taken instead of Fourier transforms.
-    most_work = 2 * 10**9
     cells_are_quicker = False
     least_is_cheap = True
 
-    def __init__(self, size: int, width: int) -> None:
-        self.size, self.width = size, width
-
     @classmethod
-    def fits(cls, size: int, width: int) -> bool:
-        """Whether every row has a partner one width away and elimination is cheap enough."""
-        return size >= 2 * width and size * width**2 <= cls.most_work
+    def of(cls, graph: AnswerGraph, most_work: int = 2 * 10**9) -> Self | None:
+        """Return the line of a sum, or ``None`` where another structure is needed or cheaper.
+
+        Every row needs a partner one width away, and elimination takes n·w² steps.
+        """
+        size, width = graph.size, graph.power
+        if width is None or size < 2 * width or size * width**2 > most_work:
+            return None
+        return super().of(graph)
+
+    @property
+    def width(self) -> int:
+        """The largest difference between neighbours."""
+        return self._widths[0]
 
     def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
         r"""Return :math:`\Phi x` by one recurrence from the left and one from the right."""
@@ -61,8 +69,6 @@ class PathPowerStructure(Structure):
 
     def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
         r"""Solve the banded system of row combinations."""
-        from scipy.linalg import solve_banded
-
         reach = self.width - 1
         combined = _combine_rows(alpha, np.asarray(b, np.float64), self.width)
         bands = _bands(alpha, self.size, self.width)
@@ -72,57 +78,7 @@ class PathPowerStructure(Structure):
     def least(self, alpha: float, enough: float = -np.inf) -> float:
         """Return the smallest entry of z with Φz = 1, by its modes where they are apart."""
         modes = modes_of(self.size, self.width, alpha)
-        return super().least(alpha, enough) if modes is None else modes.least(enough)
-
-    @functools.lru_cache(maxsize=256)  # noqa: B019 - structures are few and live long
-    def inverse_norm(self, alpha: float) -> float | None:
-        """Return the bound from the symbol of the infinite line, or from a small matrix."""
-        from tightrope.phi.lattice import symbol_floor
-
-        floor = symbol_floor(alpha, (self.width,))
-        if floor is not None:
-            return 1 / floor
-        if self.size <= DenseStructure.verified_limit:
-            return DenseStructure(PathPower(self.size, self.width)).inverse_norm(alpha)
-        return None
-
-
-def reach_along(weights: NDArray[np.float64], width: int, level: float) -> NDArray[np.float64]:
-    r"""Return :math:`\max_i w_i e^{-εd(i,j)}` with :math:`d = \lceil|i-j|/w\rceil`, by two passes.
-
-    >>> reach_along(np.array([0.8, 0.1, 0.1, 0.0]), 1, np.log(2)).round(12).tolist()
-    [0.8, 0.4, 0.2, 0.1]
-    """
-    with np.errstate(divide="ignore"):
-        # In extended precision: the slope taken out below grows with the number of answers.
-        logs = np.log(weights.astype(np.longdouble))
-    right = _reach_from_left(logs, width, level)
-    left = _reach_from_left(logs[::-1], width, level)[::-1]
-    return np.asarray(np.exp(np.maximum(right, left)), dtype=np.float64)
-
-
-def _reach_from_left(logs: NDArray[Any], width: int, level: float) -> NDArray[Any]:
-    """Return the largest reach from nodes at or left of each node, in logarithms.
-
-    A node within one width reaches from distance 1; one further away reaches the node a width
-    nearer first, so the reach falls by one level for every width: a running maximum in each
-    residue class.
-    """
-    from scipy.ndimage import maximum_filter1d
-
-    near = logs
-    if width > 1:
-        # Window of the width-1 nodes to the left and the node itself.
-        window = maximum_filter1d(
-            logs.astype(np.float64), width, mode="constant", cval=-np.inf, origin=(width - 1) // 2
-        )
-        near = np.maximum(logs, window - level)
-    count = -(-len(near) // width)
-    padded = np.full(count * width, -np.inf, np.longdouble)
-    padded[: len(near)] = near
-    slope = np.longdouble(level) * np.arange(count)[:, None]
-    table = padded.reshape(count, width) + slope
-    return np.asarray((np.maximum.accumulate(table, axis=0) - slope).ravel()[: len(logs)])
+        return Structure.least(self, alpha, enough) if modes is None else modes.least(enough)
 
 
 def _one_sided(alpha: Alpha, x: NDArray[Any], width: int) -> NDArray[Any]:

@@ -20,17 +20,17 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import dijkstra
 
-from tightrope.epsilon import Epsilon, Level
+from tightrope.epsilon import Epsilon, Level, enclosed
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import frozen
-from tightrope.phi.lines import reach_along
 from tightrope.phi.structure import DenseStructure, Structure, structure_of
 
 #: Residual, relative to the right-hand side, up to which a system counts as solvable.
@@ -147,14 +147,12 @@ class Phi:
         r""":math:`\alpha = e^{-\varepsilon}` in double precision."""
         return self.epsilon.alpha
 
-    @property
+    @functools.cached_property
     def precise_alpha(self) -> np.longdouble:
         r""":math:`\alpha` in extended precision."""
-        exponent = _extended(self.epsilon.multiple)
-        if self.epsilon.base is None:
-            return np.longdouble(np.exp(-exponent))
-        base = _extended(self.epsilon.base)
-        return np.longdouble(base**-exponent)
+        low, _ = enclosed(self.epsilon.multiple, self.epsilon.base, power=True)
+        # The quotient of two rounded integers.
+        return np.longdouble(str(low.denominator)) / np.longdouble(str(low.numerator))
 
     def row(self, i: int) -> NDArray[np.float64]:
         r"""Return row i, :math:`\alpha^{d(i,\cdot)}`."""
@@ -187,8 +185,8 @@ class Phi:
     def reach(self, weights: ArrayLike) -> NDArray[np.float64]:
         r"""Return :math:`v_j = \max_i w_i \alpha^{d(i,j)}` for weights :math:`w \ge 0`, no matrix.
 
-        It is :math:`\Phi w` with a maximum in place of the sum: two passes along a power of a
-        path, elsewhere one shortest-path search from all answers at once, because
+        It is :math:`\Phi w` with a maximum in place of the sum: a few maxima over windows in a
+        box, elsewhere one shortest-path search from all answers at once, because
         :math:`-\ln v_j = \min_i (-\ln w_i + \varepsilon d(i,j))`.
 
         Examples
@@ -198,8 +196,8 @@ class Phi:
         [0.8, 0.4, 0.2, 0.1]
         """
         vector = self.check_vector(weights, "the vector")
-        if self.graph.power is not None:
-            return reach_along(vector, self.graph.power, float(self.epsilon))
+        if self.graph.box:
+            return reach_in_box(vector, self.graph.box, self.alpha)
         return _reach_by_search(self.graph, float(self.epsilon), vector)
 
     def matrix(self) -> NDArray[np.float64]:
@@ -335,18 +333,32 @@ class Phi:
         return f"<Phi of {self.graph.name} at ε = {self.epsilon}: {self.size} answers>"
 
 
-def _extended(number: Fraction) -> np.longdouble:
-    """Return a fraction in extended precision, by the quotient of two rounded integers."""
-    return np.longdouble(str(number.numerator)) / np.longdouble(str(number.denominator))
+def reach_in_box(
+    weights: NDArray[np.float64], box: tuple[tuple[int, int], ...], alpha: float
+) -> NDArray[np.float64]:
+    r"""Return :math:`\max_i w_i \alpha^{d(i,j)}` where sides of a box have sizes and widths.
+
+    Once all answers nearer than t steps are reached, those nearer than 2t are: by t steps at once,
+    :math:`\alpha^t` times the largest value within t widths, and what was known before.
+
+    >>> reach_in_box(np.array([0.8, 0.1, 0.1, 0.0]), ((4, 1),), 0.5).tolist()
+    [0.8, 0.4, 0.2, 0.1]
+    """
+    from scipy.ndimage import maximum_filter
+
+    sizes, widths = np.array(box).T
+    found, steps, diameter = weights.reshape(sizes), 1, int(-((1 - sizes) // widths).min())
+    while steps <= diameter and (rate := alpha**steps) > 0:
+        windows = np.minimum(2 * widths * steps, 2 * sizes - 2) + 1
+        wide = maximum_filter(found, tuple(windows.tolist()), mode="constant")
+        found, steps = np.maximum(found, rate * wide), 2 * steps
+    return found.ravel()
 
 
 def _reach_by_search(
     graph: AnswerGraph, level: float, weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Add a source joined to every node by its own -ln w and search from there."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import dijkstra
-
     edges, n = graph.edge_array(), graph.size
     seen = np.flatnonzero(weights > 0)
     # The search takes an entry of 0 for no edge, and no negative one: shift all first steps.

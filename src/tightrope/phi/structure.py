@@ -12,12 +12,18 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import fft
+from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
+from scipy.linalg.lapack import dgecon
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
 from tightrope.errors import TooLarge
 from tightrope.graphs import AnswerGraph
@@ -90,15 +96,11 @@ class CycleStructure(Structure):
         self.size = size
 
     def _eigenvalues(self, alpha: Alpha, kind: Any) -> NDArray[Any]:
-        from scipy import fft
-
         gap = np.arange(self.size)
         row = kind(alpha) ** np.minimum(gap, self.size - gap)
         return np.asarray(fft.rfft(row).real)
 
     def _filter(self, x: NDArray[Any], spectrum: NDArray[Any]) -> NDArray[Any]:
-        from scipy import fft
-
         wave = fft.rfft(x, axis=0) * spectrum.reshape(-1, *[1] * (x.ndim - 1))
         return np.asarray(fft.irfft(wave, self.size, axis=0))
 
@@ -159,22 +161,19 @@ def structure_of(graph: AnswerGraph) -> Structure:
     >>> structure_of(CartesianProduct([Clique(4)] * 5)).words
     'factor by factor (closed form)'
     """
-    from tightrope.phi.lines import PathPowerStructure
-
     if graph.box is not None and graph.is_clique:
         return CliqueStructure(graph.size)
     if graph.is_ring:
         return CycleStructure(graph.size)
-    if graph.power is not None and PathPowerStructure.fits(graph.size, graph.power):
-        return PathPowerStructure(graph.size, graph.power)
     if graph.product == "cartesian":
         return KroneckerStructure([structure_of(factor) for factor in graph.factors])
-    if graph.is_tree:
-        return TreeStructure(graph)
-    # Lattices need solvers that take long to import.
     from tightrope.phi.lattice import LatticeStructure, PlaneStructure
+    from tightrope.phi.lines import PathPowerStructure
 
-    return PlaneStructure.of(graph) or LatticeStructure.of(graph) or DenseStructure(graph)
+    line = PathPowerStructure.of(graph)
+    if line is None and graph.is_tree:
+        return TreeStructure(graph)
+    return line or PlaneStructure.of(graph) or LatticeStructure.of(graph) or DenseStructure(graph)
 
 
 class DenseStructure(Structure):
@@ -218,10 +217,6 @@ class DenseStructure(Structure):
 
     @functools.lru_cache(maxsize=1)  # noqa: B019 - one factorisation, kept while α is the same
     def _factors(self, alpha: float) -> Any:
-        import warnings
-
-        from scipy.linalg import LinAlgWarning, lu_factor
-
         with warnings.catch_warnings():
             # A singular Φ is found and dealt with by whoever looks at the residual.
             warnings.simplefilter("ignore", LinAlgWarning)
@@ -229,16 +224,12 @@ class DenseStructure(Structure):
 
     def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
         """Solve by elimination with pivots."""
-        from scipy.linalg import lu_solve
-
         with np.errstate(all="ignore"):
             solved = lu_solve(self._factors(alpha), np.asarray(b, np.float64), check_finite=False)
         return np.asarray(solved)
 
     def is_singular(self, alpha: float, condition: float = 1e-14) -> bool:
         """Whether the estimated reciprocal condition number leaves no digit."""
-        from scipy.linalg.lapack import dgecon
-
         factors, _ = self._factors(alpha)
         largest = float(self.matrix(alpha).sum(axis=0).max())
         return bool(dgecon(factors, largest, norm="1")[0] < condition)
@@ -347,9 +338,6 @@ class TreeStructure(Structure):
     words = "closed form (tree)"
 
     def __init__(self, graph: AnswerGraph) -> None:
-        from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import dijkstra
-
         self.size = graph.size
         ends, lengths = graph.edge_array(), graph.edge_lengths()
         shape = (graph.size, graph.size)

@@ -60,6 +60,12 @@ def test_the_ratio_of_epsilon_is_the_bound() -> None:
     assert -1e-20 < check.margin < 0
 
 
+def test_a_ratio_far_above_the_bound_has_a_margin() -> None:
+    check = is_private(IntegerChannel([[10**20, 1], [1, 10**20]]), PathPower(2), "ln(2)")
+    assert not check.private
+    assert check.margin == pytest.approx(math.log(2) - 20 * math.log(10))
+
+
 def test_a_zero_beside_a_non_zero_is_an_infinite_ratio() -> None:
     for channel in (
         IntegerChannel([[1, 1, 0], [1, 1, 0], [0, 1, 1]]),

@@ -17,7 +17,7 @@ from tightrope.phi.lines import PathPowerStructure, _end_rows, _fits, modes_of
 def test_every_entry_is_that_of_elimination(width: int, sides: int, epsilon: float) -> None:
     size, alpha = sides * width + 1, np.exp(-epsilon)
     found = modes_of(size, width, alpha)
-    wanted = PathPowerStructure(size, width).solve(alpha, np.ones(size))
+    wanted = PathPowerStructure.of(PathPower(size, width)).solve(alpha, np.ones(size))
     assert found is not None
     assert found.entries(np.arange(size)) == pytest.approx(wanted, abs=1e-8 * np.abs(wanted).max())
     assert found.least() == pytest.approx(wanted.min(), abs=1e-8 * np.abs(wanted).max())
@@ -27,7 +27,7 @@ def test_every_entry_is_that_of_elimination(width: int, sides: int, epsilon: flo
 def test_beyond_the_first_block(epsilon: float) -> None:
     size = 5123
     found = modes_of(size, 5, np.exp(-epsilon))
-    wanted = PathPowerStructure(size, 5).solve(np.exp(-epsilon), np.ones(size)).min()
+    wanted = PathPowerStructure.of(PathPower(size, 5)).solve(np.exp(-epsilon), np.ones(size)).min()
     assert found.least() == pytest.approx(wanted, rel=1e-6)
     # An early answer has the sign of the true one and is never below it.
     assert found.least(0.0) >= found.least() - 1e-12
@@ -49,7 +49,7 @@ def test_short_and_wide_bands_are_left_to_elimination(size: int, width: int) -> 
 
 
 def test_a_short_band_has_its_smallest_entry_by_elimination() -> None:
-    wanted = PathPowerStructure(19, 5).solve(np.exp(-0.8), np.ones(19)).min()
+    wanted = PathPowerStructure.of(PathPower(19, 5)).solve(np.exp(-0.8), np.ones(19)).min()
     assert smallest_entry(PathPower(19, 5))(0.8) == pytest.approx(wanted)
 
 
