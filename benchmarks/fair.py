@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -61,8 +60,8 @@ def _held(part: Any, outputs: list[list[Any]], truth: list[list[Any]], right: li
     low = shape.bounds[0] if shape.kind is Kind.QUANTILE else 0
     drawn: Any = tuple(tuple(low + x if low else x for x in mine) for mine in outputs)
     one = len(drawn) == len(drawn[0]) == 1
-    answer = SimpleNamespace(answer=drawn[0][0] if one else drawn)
-    told = [x for (x,) in estimates(shape, made, answer, "0.95").values()]  # type: ignore[arg-type]
+    answer = drawn[0][0] if one else drawn
+    told = [x for (x,) in estimates(shape.reading, made, answer, "0.95").values()]
     # A mean of integers, computed in floats, may miss an end by its last digit.
     return [x.low - 1e-9 <= y <= x.high + 1e-9 for x, y in zip(told, right, strict=True)]
 

@@ -4,7 +4,6 @@ import functools
 import itertools
 from dataclasses import replace
 from fractions import Fraction
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -137,7 +136,7 @@ def test_intervals_hold_the_truth(sql, near, tmp_path, monkeypatch):
     def published(outputs):
         one = len(outputs) == len(outputs[0]) == 1
         answer = outputs[0][0] if one else outputs
-        return estimates(shape, mechanisms, SimpleNamespace(answer=answer), made.confidence)
+        return estimates(shape.reading, mechanisms, answer, made.confidence)
 
     if shape.kind is Kind.MOST:
         gap, (counts,), (one,) = mechanisms[0].promised_gap(Fraction(19, 20)), answers[0], draw[0]

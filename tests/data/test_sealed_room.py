@@ -193,7 +193,7 @@ def test_answers_of_ones_own_are_not_called_like_the_groups(tmp_path):
     known = facts('region = { values = ["north", "south"], complete = true }')
     done, _ = asked(tmp_path, rows, sql, known, made, declared=declared)
     assert done.groups == ()
-    assert "groups" not in done.receipt
+    assert "reading" not in done.receipt
 
 
 # -- people without a name --------------------------------------------------------------------

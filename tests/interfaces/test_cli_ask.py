@@ -250,7 +250,9 @@ def test_a_job_that_does_not_fit_pays_nothing(run):
         (("select count(* from people", "--epsilon", "1"), "line 1, column"),
         (("select sum(height) from people", "--epsilon", "1"), "columns.height"),
         (("select stddev(age) from people", "--epsilon", "1"), "known are"),
-        ((COUNT, "--epsilon", "1", "--population", "7"), "leave --column and --population out"),
+        ((COUNT, "--epsilon", "1", "--population", "7"), "--population and --neighbours out"),
+        ((COUNT, "--epsilon", "1", "--neighbours", "add-remove"), "--neighbours out"),
+        ((COUNT, "--epsilon", "1", "--dry-run", "--receipt", "r.json"), "--receipt does not go"),
         ((COUNT, "--epsilon", "1", "--confidence", "2"), "confidence"),
     ],
 )

@@ -40,6 +40,13 @@ def test_half_a_command_is_a_mistake(run):
         (["explain"], "give one of: an ε (--epsilon)"),
         (["analyse", "count(5)", "--epsilon", "1"], "Write geometric:count(5)"),
         (["curve", "geometric:count(5)", "--epsilon", "1", "--times", "0"], "--times must be"),
+        (["design", "commonest(5)", "--epsilon", "1", "--report", "x.html"],
+         "--report does not go together with commonest(5)"),
+        (["design", "cycle(5)", "--epsilon", "1", "--consumers", "c.json", "--loss", "binary"],
+         "--loss does not go together with --consumers"),
+        (["analyse", "geometric:count(5)", "--epsilon", "1", "--query", "choice(3)"],
+         "--query does not go together with a named mechanism"),
+        (["verify", "a.tightrope", "--script"], "--script prints the judge"),
         (["ledger", "series", "l.db", "table t", "s", "--step", "9y0.1", "--delta", "1e-6"],
          "ε must look like 0.5, 1/2, ln(2) or 2*ln(3), got '9y0.1'"),
     ],
@@ -49,6 +56,21 @@ def test_refused_in_one_line(run, words, says):
     assert refused.code == 2
     assert is_one_line(refused)
     assert says in refused.err
+
+
+def test_a_file_says_its_level_and_its_question(run, tmp_path):
+    """A level that was given beside a file was ignored, and so was a question."""
+    file = str(tmp_path / "count.tightrope")
+    named = "geometric:count(5)"
+    assert run("certify", named, "--epsilon", "1", "--out", file).code == 0
+    for words in (["--epsilon", "9"], ["--query", "choice(6)"]):
+        refused = run("analyse", file, *words)
+        assert refused.code == 2
+        assert is_one_line(refused)
+        assert "does not go together with a mechanism file" in refused.err
+    # The level of the other mechanism is no level of the file.
+    assert run("derive", file, named, "--from-epsilon", "1").code == 0
+    assert run("derive", file, named, "--epsilon", "1").code == 0
 
 
 def test_a_wanted_utility_on_a_graph_without_a_closed_form(run):

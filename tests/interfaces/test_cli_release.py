@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import sqlite3
 from fractions import Fraction
 from pathlib import Path
@@ -26,7 +27,7 @@ from tightrope.publish import (
     release,
     verify_receipt,
 )
-from tightrope.publish.accounts import charge_of
+from tightrope.publish.accounts import Charge, charge_of
 from tightrope.queries import query
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "data"
@@ -107,6 +108,8 @@ def test_from_a_table_to_a_reader(run, counting, people):
     kinds = [json.loads(line)["body"]["kind"] for line in exported]
     assert kinds == ["open", "budget", "bind", "reserve", "charge", "answer"]
     assert len(run("ledger", "export", "ledger.db", "--json").data["entries"]) == 6
+    both = run("ledger", "export", "ledger.db", "--out", "all.jsonl", "--json")
+    assert len(both.data["entries"]) == len(Path("all.jsonl").read_text().splitlines()) == 6
     assert run("ledger", "export", "ledger.db", "--out", "all.jsonl").code == 0
     assert Path("all.jsonl").read_text().splitlines() == exported
 
@@ -116,6 +119,9 @@ def test_from_a_table_to_a_reader(run, counting, people):
     guess = run("remap", "geometric:count(40)", "--epsilon", "ln(2)", "--prior", "binomial(.6)",
                 "--receipt", "r.json", "--json").data  # fmt: skip
     assert guess["guess"] == guess["remap"][done["answer"]]
+    other = run("remap", "geometric:count(40)", "--epsilon", "1", "--receipt", "r.json")
+    assert (other.code, other.err.count("\n")) == (2, 1)
+    assert "is the receipt of count(40) (change-one) at ε = ln(2)" in other.err
 
 
 def test_for_a_person(run, counting, people):
@@ -281,13 +287,13 @@ def test_a_rule_with_a_remap_beside_it_releases_the_guess_too(run, people, tmp_p
     done = run(*words(made, people, "--budget", "2", "--json", "--key", "a")).data
     assert done["guess"] == 7
     again = run(*words(made, people, "--key", "a")).out
-    assert ("best guess from it" in again) == (done["answer"] != 7)
+    assert ("drawn" in again) == (done["answer"] != 7)
 
 
 def test_other_answers_are_their_own_guess(run, counting, people):
     done = run(*words(counting, people, "--budget", "2", "--json", "--key", "a")).data
     assert done["guess"] == done["answer"]
-    assert "best guess" not in run(*words(counting, people, "--key", "a")).out
+    assert "drawn" not in run(*words(counting, people, "--key", "a")).out
 
 
 def test_an_answer_that_cannot_be_handed_over_is_not_paid_for(run, counting, people, monkeypatch):
@@ -430,3 +436,34 @@ def test_the_example_table(run, tmp_path):
         truth = sum(r["smokes"] == "yes" and int(r["age"]) < 60 for r in csv.DictReader(file))
     assert abs(done["answer"] - truth) < 200
     assert done["remaining"] == "19/2"
+
+
+# -- what was published -----------------------------------------------------------------------
+
+
+def test_a_sum_is_told_as_the_number_itself(run, tmp_path):
+    """What is drawn counts from the least sum: it was shown as if it were the sum."""
+    (tmp_path / "young.csv").write_text("age\n" + "22\n" * 25)
+    Path("tightrope.toml").write_text(
+        '[tables.young]\nsource = "young.csv"\npopulation = 25\nbudget = "9"\n'
+        "[tables.young.columns]\nage = { bounds = [20, 24] }\n"
+    )
+    made = ("certify", "geometric:sum(25,4)", "--epsilon", "2", "--out", "sum.tightrope")
+    assert run(*made).code == 0
+    asked = ("release", "sum.tightrope", "--sql", "select sum(age) from young", "--key", "a")
+    drawn = run(*asked, "--json").data["answer"]
+    shown = run(*asked).out
+    assert re.search(rf"answer +{drawn + 500} ± ", shown)
+    assert re.search(rf"drawn +{drawn} *\n", shown)
+    assert f"sum(25,4): {drawn + 500}" in run("ledger", "show").out
+
+
+def test_what_was_paid_and_not_answered_is_listed(run):
+    ledger = Ledger.create("ledger.db")
+    ledger.set_budget("table people", 2)
+    charges = [Charge("table people", Fraction(1))]
+    ledger.charge(ledger.reserve("lost", {"sql": "select 1"}, charges))
+    assert run("ledger", "show", "--json").data["unanswered"] == ["lost"]
+    assert "lost (asked again with its key" in run("ledger", "show").out
+    ledger.answer(ledger.ticket("lost"), 3)
+    assert run("ledger", "show", "--json").data["unanswered"] == []

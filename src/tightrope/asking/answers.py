@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tightrope.certify import ScoreMechanism
-from tightrope.errors import InputError
+from tightrope.errors import InputError, TightropeError
 from tightrope.publish.accounts import shown
+from tightrope.publish.entries import read_record
 from tightrope.publish.intervals import (
     Number,
     confidence_set,
@@ -21,7 +22,8 @@ from tightrope.publish.intervals import (
     whole,
 )
 from tightrope.publish.releasing import Release
-from tightrope.publish.shapes import Kind, Shape
+from tightrope.publish.shapes import Kind, Reading, Shape, read_label
+from tightrope.report.texts import label_text
 from tightrope.texts import html_table
 
 if TYPE_CHECKING:
@@ -281,24 +283,24 @@ def _woven(texts: Iterable[str], more: Sequence[str]) -> list[str]:
 
 
 def estimates(
-    shape: Shape, mechanisms: Sequence[AnyMechanism], release: Release, confidence: Any
+    reading: Reading, mechanisms: Sequence[AnyMechanism | None], answer: Any, confidence: Any
 ) -> dict[tuple[Any, ...], tuple[Estimate, ...]]:
     """Return the numbers of one released question, by the names of the groups.
 
     Parameters
     ----------
-    shape, mechanisms
-        The question and what was drawn from.
-    release
+    reading, mechanisms
+        How outputs become numbers, and what they were drawn from; without it, one has no interval.
+    answer
         What was released.
     confidence
         The level of the intervals.
     """
-    found = _in_steps(shape, mechanisms, release.answer, level_of(confidence))
-    if shape.step == 1:
+    found = _in_steps(reading, mechanisms, answer, level_of(confidence))
+    if reading.step == 1:
         return found
-    kinds = shape.shows if shape.kind is Kind.MEAN else (shape.kind,)
-    scales = [shape.step if k in (Kind.SUM, Kind.MEAN, Kind.QUANTILE) else 1 for k in kinds]
+    kinds = reading.shows if reading.kind == Kind.MEAN else (reading.kind,)
+    scales = [reading.step if k in (Kind.SUM, Kind.MEAN, Kind.QUANTILE) else 1 for k in kinds]
     return {
         name: tuple(_scaled(one, 0, scale) for one, scale in zip(told, scales, strict=True))
         for name, told in found.items()
@@ -306,48 +308,49 @@ def estimates(
 
 
 def _in_steps(
-    shape: Shape, mechanisms: Sequence[AnyMechanism], answer: Any, level: Fraction
+    reading: Reading, mechanisms: Sequence[AnyMechanism | None], answer: Any, level: Fraction
 ) -> dict[tuple[Any, ...], tuple[Estimate, ...]]:
-    made, names = mechanisms[0], list(shape.cells)
-    if shape.kind is Kind.FOUND:
-        names = [(name,) for name, _ in answer]
+    made, names, kind = mechanisms[0], reading.names, reading.kind
+    grouped = names != ((),)
+    if kind == Kind.FOUND:
+        names = tuple((name,) for name, _ in answer)
         told = [tuple(_each(mechanisms[1], output, level)) for _, output in answer]
-    elif shape.kind is Kind.MOST and isinstance(made, ScoreMechanism):
-        note, drawn = str(score_error(made, level)), answer[0] if shape.keys else [answer]
-        told = [(Estimate(shape.groups[value], note=note),) for value in drawn]
-    elif shape.kind is Kind.QUANTILE:
+    elif kind == Kind.QUANTILE and len(mechanisms) == 2:  # the ends of an interval
         pairs = (sorted(pair) for pair in zip(*answer, strict=True))
         told = [(Estimate(whole(Fraction(low + high, 2)), low, high),) for low, high in pairs]
-    elif shape.kind is Kind.MODULO:
+    elif kind in (Kind.MOST, Kind.QUANTILE):
+        note = str(score_error(made, level)) if isinstance(made, ScoreMechanism) else ""
+        drawn = answer[0] if grouped else [answer]
+        told = [(Estimate(reading.values[x] if reading.values else x, note=note),) for x in drawn]
+    elif kind == Kind.MODULO:
         told = [(Estimate(answer),)]
-    elif shape.kind is Kind.COUNTS:
+    elif kind in (Kind.COUNTS, Kind.DECLARED):
         told = [tuple(_each(made, answer, level))]
-    elif shape.kind is Kind.COUNT:
-        names, told = _names(shape), [(one,) for one in _each(made, answer, level)]
-    elif shape.kind is Kind.MEAN and shape.is_divided:
-        names, told = _names(shape), _quotients(shape, mechanisms, answer, level)
+    elif kind == Kind.COUNT:
+        told = [(one,) for one in _each(made, answer, level)]
+    elif len(mechanisms) == 2:
+        told = _quotients(reading, mechanisms, answer, level)
     else:
-        offset, people = shape.draws[0].offset, shape.table.needed_population()
-        shows = shape.shows if shape.kind is Kind.MEAN else (Kind.SUM,)
-        scales = [Fraction(1, people) if kind is Kind.MEAN else 1 for kind in shows]
-        found = [
-            _each(made, output, level)[0] for output in (answer[0] if shape.axes else [answer])
-        ]
-        told = [tuple(_scaled(one, offset, scale) for scale in scales) for one in found]
+        shows = reading.shows if kind == Kind.MEAN else (Kind.SUM,)
+        scales = [Fraction(1, reading.people) if one == Kind.MEAN else 1 for one in shows]
+        found = [_each(made, output, level)[0] for output in (answer[0] if grouped else [answer])]
+        told = [tuple(_scaled(one, reading.offset, scale) for scale in scales) for one in found]
     # Everybody else has a count only: without one, no line.
     return dict(zip(names[: len(told)], told, strict=True))
 
 
 def _quotients(
-    shape: Shape, mechanisms: Sequence[AnyMechanism], answer: Any, level: Fraction
+    reading: Reading, mechanisms: Sequence[AnyMechanism | None], answer: Any, level: Fraction
 ) -> list[tuple[Estimate, ...]]:
     """Return the numbers that a sum and a count are drawn for: means, sums and counts."""
-    made, offset, shows = mechanisms[0], shape.draws[0].offset, shape.shows
+    if None in mechanisms:
+        raise InputError("a mean without its mechanisms has no interval")
+    made, offset, shows = mechanisms[0], reading.offset, reading.shows
     # Both the sum and the count are in their intervals with the level, by Bonferroni.
     each = 1 - (1 - level) / 2
     sums = [_scaled(_each(made, y, each)[0], offset, 1) for y in answer[0]]
     counts, alone = (_each(mechanisms[1], answer[1][0], one) for one in (each, level))
-    offset += shape.centre * shape.table.needed_population()
+    offset += reading.centre * reading.people
 
     def numbers(place: int) -> Iterable[Estimate]:
         for kind in shows:
@@ -355,44 +358,45 @@ def _quotients(
                 yield alone[place]
             elif place >= len(sums):
                 yield Estimate("–")
-            elif kind is Kind.MEAN:
-                yield _quotient(shape, sums[place], counts[place])
-            elif shape.is_fixed:
+            elif kind == Kind.MEAN:
+                yield _quotient(reading, sums[place], counts[place])
+            elif reading.is_fixed:
                 yield _scaled(_each(made, answer[0][place], level)[0], offset, 1)
             else:
-                yield _whole_sum(shape, sums[place], counts[place])
+                yield _whole_sum(reading, sums[place], counts[place])
 
     has_count = set(shows) - {Kind.SUM, Kind.MEAN}
     return [tuple(numbers(place)) for place in range(len(counts) if has_count else len(sums))]
 
 
-def _names(shape: Shape) -> list[tuple[Any, ...]]:
-    """Return the names of the groups, each as a tuple as long as there are axes."""
-    more = [(shape.groups[-1],) + ("",) * (len(shape.axes) - 1)] if shape.has_others else []
-    return [*shape.cells, *more]
-
-
 @functools.lru_cache(maxsize=4096)
-def _each(mechanism: AnyMechanism, answer: Any, level: Fraction) -> list[Estimate]:
+def _each(mechanism: AnyMechanism | None, answer: Any, level: Fraction) -> list[Estimate]:
     assert not isinstance(mechanism, ScoreMechanism)
+    if mechanism is None:
+        return [Estimate(value) for value in (answer if isinstance(answer, tuple) else (answer,))]
     found, guess = confidence_set(mechanism, answer, level), mechanism.guess(answer)
+    if not found.bounds:
+        return [Estimate(guess, note=str(found))]
     values = guess if isinstance(guess, tuple) else (guess,)
     return [Estimate(value, *ends) for value, ends in zip(values, found.bounds, strict=True)]
 
 
 def _scaled(one: Estimate, offset: int, scale: Number) -> Estimate:
     if one.low is None or one.high is None:
-        return one
+        is_number = isinstance(one.value, int)
+        return replace(one, value=whole((one.value + offset) * scale)) if is_number else one
     value, low, high = (whole((x + offset) * scale) for x in (one.value, one.low, one.high))
     return Estimate(value, low, high)
 
 
-def _quotient(shape: Shape, total: Estimate, count: Estimate) -> Estimate:
+def _quotient(reading: Reading, total: Estimate, count: Estimate) -> Estimate:
     """Return a mean and its interval from those of a sum and a count; both within the bounds."""
-    low, high = shape.bounds
+    low, high = reading.bounds
 
     def mean(top: Any, bottom: Any) -> Number:
-        return whole(min(max(shape.centre + Fraction(top) / bottom, Fraction(low)), Fraction(high)))
+        return whole(
+            min(max(reading.centre + Fraction(top) / bottom, Fraction(low)), Fraction(high))
+        )
 
     value = mean(total.value, max(count.value, 1))
     if not count.low:  # it may be nobody at all: every mean within the bounds is possible
@@ -401,12 +405,36 @@ def _quotient(shape: Shape, total: Estimate, count: Estimate) -> Estimate:
     return Estimate(value, min(ends), max(ends))
 
 
-def _whole_sum(shape: Shape, total: Estimate, count: Estimate) -> Estimate:
+def _whole_sum(reading: Reading, total: Estimate, count: Estimate) -> Estimate:
     """Return a sum and its interval from those of the centred sum and of the count."""
-    ends = (count.low, count.high) if shape.centre >= 0 else (count.high, count.low)
+    ends = (count.low, count.high) if reading.centre >= 0 else (count.high, count.low)
     pairs: Any = zip((total.value, total.low, total.high), (count.value, *ends), strict=True)
-    value, low, high = (whole(x + shape.centre * n) for x, n in pairs)
+    value, low, high = (whole(x + reading.centre * n) for x, n in pairs)
     return Estimate(value, low, high)
+
+
+def published_text(receipt: Mapping[str, Any], mechanisms: Sequence[AnyMechanism | None]) -> str:
+    """Say what was published with a receipt: every number and its interval, by the groups.
+
+    What cannot be computed, as without its mechanism, is told as it was drawn.
+
+    >>> published_text({"answer": 3, "reading": {"kind": "sum", "offset": 20}}, [None])
+    '23'
+    """
+    drawn, sure = receipt["answer"], Fraction(19, 20)
+    reading = receipt.get("reading", {"kind": Kind.DECLARED.value})
+    try:
+        known = read_record(Reading, reading)
+        rows = estimates(known, mechanisms, read_label(drawn), sure)
+    except (TightropeError, LookupError, TypeError, ValueError):
+        # An entry of another version may say what is not known here: no list fails on it.
+        return label_text(tuple(drawn) if isinstance(drawn, list) else drawn)
+    lines = (": ".join(filter(None, [label_text(name), ", ".join(map(str, told))]))
+             for name, told in rows.items())  # fmt: skip
+    numbers = [one for told in rows.values() for one in told]
+    each = " each" if len(numbers) > 1 else ""
+    level = f" ({float(sure * 100):g} %{each})" if any(x.low is not None for x in numbers) else ""
+    return ", ".join(lines) + level if rows else "no group was large enough"
 
 
 def _plain(value: Any) -> Any:

@@ -301,7 +301,7 @@ def ask(
     budget: Fraction | float | str | None = None,
     columns: Mapping[str, Column | str] | None = None,
     population: int | None = None,
-    neighbours: str = "change-one",
+    neighbours: str | None = None,
     user: str | None = None,
     key: str | None = None,
     delta: float | Fraction | str = 0,
@@ -330,7 +330,8 @@ def ask(
     budget
         The table's budget, for a table that the ledger does not know yet.
     columns, population, neighbours
-        Where there are no facts: the columns, the number of people and the neighbour relation.
+        Where there are no facts: the columns, the number of people and the neighbour relation
+        (``change-one``).
     user
         Who asks; charged as well as the table.
     key
@@ -378,7 +379,7 @@ def plan(
     budget: Fraction | float | str | None = None,
     columns: Mapping[str, Column | str] | None = None,
     population: int | None = None,
-    neighbours: str = "change-one",
+    neighbours: str | None = None,
     user: str | None = None,
     delta: float | Fraction | str = 0,
     series: str | None = None,
@@ -464,7 +465,9 @@ def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
 
 def _answer(question: Question, releases: tuple[Release, ...], made: Plan) -> Answer:
     told = joined([
-        estimates(part.shape, part.mechanisms, one, _sure(question, part, one))
+        estimates(
+            part.shape.reading, part.mechanisms, one.answer, _sure(question, part, one)
+        )
         for part, one in zip(question.parts, releases, strict=True)
     ])  # fmt: skip
     rows = [(name, tuple(row[k] for k in question.order)) for name, row in told]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-from tightrope.certify import AnyMechanism, Mechanism, by_score, read, write
+from tightrope.certify import AnyMechanism, Mechanism, by_score, is_by_score, read, write
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
-from tightrope.errors import CheckFailed, InputError
+from tightrope.errors import CheckFailed, InputError, TightropeError
 from tightrope.optimize import design
 from tightrope.optimize.progress import Progress
 from tightrope.proofs import prove
@@ -91,6 +92,25 @@ def held(query: Query, level: Epsilon) -> Mechanism | None:
         if isinstance(found, Mechanism) and found.answers(query) and found.epsilon == level:
             return found
     return None
+
+
+def drawn_from(receipt: Mapping[str, Any]) -> list[AnyMechanism | None]:
+    """Return the mechanisms that a receipt names, made by rule or found on the shelf.
+
+    Their digests are those of the receipt: they were verified when the answer was drawn.
+    """
+    words = ("query", "neighbours", "epsilon", "mechanism")
+    parts = (str(receipt.get(word, "")).split(", ") for word in words)
+    found: list[AnyMechanism | None] = []
+    for text, near, level, number in zip(*parts, strict=False):
+        made: AnyMechanism | None = None
+        with contextlib.suppress(TightropeError):
+            if is_by_score(text):
+                made = by_score(text, level, near)
+            else:
+                made = held(query_of(text, neighbours=near), Epsilon.of(level))
+        found.append(made if made is not None and made.digest == number else None)
+    return found
 
 
 def _place(query: Query, level: Epsilon) -> Path:

@@ -397,6 +397,12 @@ class _RuleChannel(RuleChannel):
         self.shape = mechanism.shape
         self._inputs, self._outputs = mechanism.input_label, mechanism.output_label
 
+    def exact_rows(self) -> Iterator[list[Fraction]]:
+        """Yield the rows in fractions."""
+        own = self.mechanism
+        for i in range(self.shape[0]):
+            yield [Fraction(int(weight), own.total) for weight in own.row_weights(i)]
+
     @functools.cached_property
     def _rule(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Levels and factors of a rule, and what each row lacks, in floats."""

@@ -103,10 +103,15 @@ def write_channel(channel: Channel, path: str | Path) -> Path:
     ...     read_channel(written).weights.tolist()
     [[2, 1]]
     """
+    write_text(path, channel_text(channel))
+    return Path(path)
+
+
+def channel_text(channel: Channel) -> str:
+    """Return the CSV matrix of a channel, as :func:`write_channel` writes it."""
     out = io.StringIO()
-    writer = csv.writer(out)
+    writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["", *map(str, channel.outputs)])
     for label, row in zip(channel.inputs, channel.exact_rows(), strict=True):
         writer.writerow([str(label), *map(str, row)])
-    write_text(path, out.getvalue())
-    return Path(path)
+    return out.getvalue()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tightrope as tr
-from tightrope.cli.output import grid, progress_bar, show, tell
+from tightrope.cli.output import grid, progress_bar, show, tell, unused
 from tightrope.errors import InputError
 from tightrope.files import check_goals, write_text
 from tightrope.report.texts import about_query, design_rows, score_hint
@@ -84,19 +84,26 @@ def design(
     from tightrope.optimize import design_limited, design_many
     from tightrope.queries import usual_loss
 
-    if risk_averse is not None and prior != "uniform":
-        raise InputError("a risk-averse consumer has no prior: leave out --prior or --risk-averse")
     limited = max_vulnerability is not None or max_loss is not None
-    other = "--consumers or a limit"
-    for both, first, second in (
-        (consumers is not None and limited, "--consumers", "a limit"),
-        (out is not None and epsilon is None and limited, "--out", "a limit without --epsilon"),
-        (route is not None and (consumers is not None or limited), "a route", other),
-        (report is not None and (consumers is not None or limited), "--report", other),
-        (risk_averse is not None and (consumers is not None or limited), "--risk-averse", other),
-    ):
-        if both:
-            raise InputError(f"{first} does not go together with {second}")
+    known = None if prior == "uniform" else prior
+    alone = {"risk_averse": risk_averse, "route": route, "report": report}
+    if risk_averse is not None:
+        unused("--risk-averse", prior=known)
+    if limited:
+        unused("a limit", consumers=consumers, **alone)
+        unused("a limit without --epsilon", out=out if epsilon is None else None)
+    if consumers is not None:
+        unused("--consumers", prior=known, loss=loss, **alone)
+    if is_by_score(question):
+        unused(
+            f"{question}, which is answered by scores",
+            prior=known,
+            loss=loss,
+            **alone,
+            consumers=consumers,
+            max_vulnerability=max_vulnerability,
+            max_loss=max_loss,
+        )
     level = epsilon or ""
     if not level and not limited:
         raise InputError("a design needs a privacy level: add --epsilon (or a limit on leakage)")
@@ -116,8 +123,8 @@ def design(
             everybody = read_consumers(consumers, asked.graph)
             found = design_many(asked, level, everybody, **options)
         else:
-            known = {"prior": prior} if risk_averse is None else {"support": risk_averse}
-            consumer = tr.Consumer.of(asked.graph, loss=loss, **known)
+            belief = {"prior": prior} if risk_averse is None else {"support": risk_averse}
+            consumer = tr.Consumer.of(asked.graph, loss=loss, **belief)
             found = tr.design(asked, level, consumer, route=route, **options)
     data: dict[str, Any] = {**about_query(asked), **found.as_dict()}
     rows = {**design_rows(found), "time": f"{found.seconds:.3g} s"}

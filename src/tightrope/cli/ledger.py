@@ -25,12 +25,14 @@ def show(url: str = "ledger.db", *, last: int = 20, as_json: bool = False) -> No
       tightrope ledger show
       tightrope ledger show ledger.db --last 100
     """
+    from tightrope.asking.answers import published_text
+    from tightrope.asking.shelf import drawn_from
     from tightrope.publish.accounts import shown
     from tightrope.publish.entries import plain
 
     ledger = tr.Ledger(url)
     head, accounts = ledger.head(), ledger.accounts()
-    paid = [entry for entry in ledger.entries() if entry.body["kind"] == "answer"]
+    paid, waiting = ledger.paid()
     newest = paid[max(len(paid) - last, 0) :]
     amounts = ("budget", "spent", "remaining", "delta", "spent_delta")
     listed = ("key", "query", "epsilon", "sql", "answer", "charges")
@@ -53,6 +55,7 @@ def show(url: str = "ledger.db", *, last: int = 20, as_json: bool = False) -> No
             | {word: entry.body.get(word) for word in listed}
             for entry in newest
         ],
+        "unanswered": waiting,
     }
 
     rows = {name: str(account) for name, account in accounts.items()}
@@ -62,12 +65,17 @@ def show(url: str = "ledger.db", *, last: int = 20, as_json: bool = False) -> No
     rows["answers"] = f"{len(paid)} paid for" if paid else "none yet"
     for entry in newest:
         body = entry.body
-        told = str(body["answer"])
+        told = published_text(body, drawn_from(body))
         asked = ", ".join(dict.fromkeys(str(body.get("query")).split(", ")))
         rows[f"  {entry.position}  {entry.time[:16]}"] = (
             f"ε = {shown(Fraction(body['charges'][0]['amount']))}  {asked}: "
             f"{told if len(told) <= 60 else told[:59] + '…'}  (key {body['key']})"
         )
+    if waiting:
+        keys = (
+            f"{', '.join(waiting[:last])} (asked again with its key, a request costs nothing more)"
+        )
+        rows["paid, not answered"] = keys
     tell(as_json, data, f"ledger {ledger.store.name}", rows)
 
 
@@ -138,15 +146,14 @@ def export(url: str = "ledger.db", *, out: Path | None = None, as_json: bool = F
     """
     from tightrope.files import write_text
 
-    ledger = tr.Ledger(url)
+    entries = [entry.as_dict() for entry in tr.Ledger(url).entries()]
+    lines = "".join(json.dumps(entry) + "\n" for entry in entries)
+    if out is not None:
+        write_text(out, lines)
     if as_json:
-        print(json.dumps({"entries": [entry.as_dict() for entry in ledger.entries()]}))
-        return
-    if out is None:
-        for entry in ledger.entries():
-            sys.stdout.write(json.dumps(entry.as_dict()) + "\n")
-        return
-    write_text(out, "".join(json.dumps(entry.as_dict()) + "\n" for entry in ledger.entries()))
+        print(json.dumps({"entries": entries}))
+    elif out is None:
+        sys.stdout.write(lines)
 
 
 def budget(

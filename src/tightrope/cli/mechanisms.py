@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 import tightrope as tr
-from tightrope.cli.output import progress_bar, tell
+from tightrope.cli.output import progress_bar, tell, unused
 from tightrope.errors import InputError, whole_number
 from tightrope.files import check_goals
 from tightrope.report.texts import score_hint, verdict_rows
@@ -60,9 +60,11 @@ def load(
         if "(" in text and not Path(text).exists():
             raise InputError(f"which mechanism? Write geometric:{text[:80]}, or the name of a file")
         made = read(Path(text))
+        unused("a mechanism file, which says it", epsilon=epsilon, query=question)
         return Loaded(Path(text).name, made.channel(), made.question, made.epsilon, True)
     from tightrope.mechanisms.named import KINDS, mechanism
 
+    unused("a named mechanism, which says it", query=question)
     named = mechanism(text)
     if level is None:
         raise InputError("a named mechanism needs its level: add --epsilon")
@@ -220,8 +222,14 @@ def remap(
         "expected_loss": found.expected_loss,
     }
     if receipt is not None:
-        from tightrope.publish.receipts import apply_remap
+        from tightrope.publish.receipts import apply_remap, read_receipt
 
+        paid, asked = read_receipt(receipt), loaded.query
+        level = paid.get("epsilon") if loaded.epsilon is None else str(loaded.epsilon)
+        mine = f"{asked.text} ({asked.neighbours.value}) at ε = {level}"
+        theirs = f"{paid.get('query')} ({paid.get('neighbours')}) at ε = {paid.get('epsilon')}"
+        if theirs != mine:
+            raise InputError(f"{receipt} is the receipt of {theirs}, and the remap of {mine}")
         best = dict(zip(loaded.channel.outputs, guesses, strict=True))
         data["guess"] = apply_remap(receipt, best)
 
@@ -327,7 +335,8 @@ def _channel(text: str, epsilon: str | None = None) -> tr.Channel:
         from tightrope.channels import read_channel
 
         return read_channel(Path(text))
-    return load(text, epsilon).channel
+    is_file = ":" not in text or Path(text).is_file()
+    return load(text, None if is_file else epsilon).channel
 
 
 def _line(values: tuple[Any, ...]) -> str:
@@ -522,6 +531,8 @@ def verify(
     ...
     """
     if script:
+        if file is not None or signer is not None:
+            raise InputError("--script prints the judge and checks nothing: leave the rest out")
         from tightrope.certify import judge_script
 
         print(judge_script(), end="")
@@ -558,16 +569,21 @@ def _is_receipt(file: Path) -> bool:
 
 def _show_receipt(file: Path, as_json: bool, signer: str | None = None) -> None:
     """Check a receipt and show what it says; exit with 1 when it is not genuine."""
+    from tightrope.asking.answers import published_text
     from tightrope.publish.receipts import read_receipt, verify_receipt
 
     receipt = read_receipt(file)
     check = verify_receipt(receipt, signer)
-    names = "answer interval query neighbours epsilon mechanism ledger position time"
+    names = "answer reading interval query neighbours epsilon mechanism ledger position time"
     said = {name: receipt.get(name) for name in names.split()}
     told = {"genuine": check.genuine, "reasons": check.reasons, "public_key": check.public_key}
 
+    shown = {name: value for name, value in said.items() if name != "reading"}
+    if check.genuine and "reading" in receipt:
+        answer = published_text(receipt, [None] * len(str(said["query"]).split(", ")))
+        shown = {"answer": answer, "drawn": shown.pop("answer"), **shown}
     rows = {"genuine": "yes" if check.genuine else "no"}
-    rows |= {name: str(value) for name, value in said.items() if value is not None}
+    rows |= {name: str(value) for name, value in shown.items() if value is not None}
     if isinstance(said["interval"], dict):
         rows["interval"] = str(said["interval"].get("text"))
     if check.public_key:
@@ -622,6 +638,7 @@ def interval(
 
     made = opened(file)
     if isinstance(made, ScoreMechanism):
+        unused("an answer by scores", prior=prior, simultaneous=simultaneous)
         kept = score_error(made, confidence)
         said = {"query": made.query, "answer": answer, **kept.as_dict()}
         title = f"{made.query}, ε = {made.epsilon}"

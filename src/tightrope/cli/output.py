@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from tightrope.errors import InputError
 from tightrope.kinds import LOSSES, PRIORS, RELATIONS, forms, listed
 
 if TYPE_CHECKING:
@@ -169,6 +170,20 @@ def paragraphs(console: Console, sentences: Iterable[str]) -> None:
     """
     for sentence in sentences:
         console.print(sentence, markup=False)
+
+
+def unused(beside: str, **options: object) -> None:
+    """Refuse options that would be ignored beside what was given.
+
+    >>> unused("--consumers", route=None, report="design.html")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: --report does not go together with --consumers
+    """
+    for name, value in options.items():
+        if value is not None and value is not False:
+            word = name.replace("_", "-")
+            raise InputError(f"--{word} does not go together with {beside}")
 
 
 @contextmanager

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import typer
 
 import tightrope as tr
-from tightrope.cli.output import facts_table, grid, paragraphs, progress_bar, show, tell
+from tightrope.cli.output import facts_table, grid, paragraphs, progress_bar, show, tell, unused
 from tightrope.errors import InputError
 from tightrope.files import check_goals, parse_json, read_json, read_text, write_text
 from tightrope.kinds import RELATIONS, listed
-from tightrope.report.texts import answer_text
+from tightrope.report.texts import label_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -166,7 +166,7 @@ def ask(
     budget: str | None = None,
     column: list[str] | None = None,
     population: int | None = None,
-    neighbours: str = "change-one",
+    neighbours: str | None = None,
     user: str | None = None,
     key: str | None = None,
     delta: str = "0",
@@ -197,6 +197,9 @@ def ask(
         The ledger; ledger.db beside the facts by default.
     report : FILE
         Write one HTML page that opens with the numbers, beside what the usual noise would have.
+    neighbours : RELATION
+        Without a facts file: which databases are neighbours, change-one by default, add-remove or
+        either.
     delta : D
         For groups by a column without declared values: the probability, such as 1e-6, with which
         one person may be told of at all. The table's budget needs a δ too.
@@ -225,6 +228,8 @@ def ask(
         raise InputError("give one SELECT, or --file FILE with several")
     if error is not None and (epsilon is not None or file is not None):
         raise InputError("--error stands instead of --epsilon; in a file, write -- error: 20")
+    if dry_run:
+        unused("--dry-run", receipt=receipt, report=report)
     check_goals(receipt, report)
     known, columns = public_facts(facts, column)
     if file is not None:
@@ -341,6 +346,8 @@ def release(
     ...
     tightrope.errors.InputError: no-such.tightrope: No such file or directory
     """
+    from tightrope.asking.answers import published_text
+    from tightrope.certify import opened
     from tightrope.publish.accounts import shown
     from tightrope.publish.receipts import write_receipt
 
@@ -349,15 +356,16 @@ def release(
     except InputError as refused:
         raise InputError(f"{refused}; nothing was released") from None
     facts, columns = public_facts(facts, column)
+    made = opened(mechanism)
     done = tr.release(
-        mechanism, data=data, sql=sql, ledger=ledger, facts=facts, budget=budget,
+        made, data=data, sql=sql, ledger=ledger, facts=facts, budget=budget,
         columns=columns, user=user, key=key, part=_part(part),
         declared=_declared(query, answers, otherwise), series=series,
     )  # fmt: skip
-
+    moved = done.guess != done.answer or {"offset", "step"} & set(done.receipt.get("reading", ()))
     rows = {
-        "answer": answer_text(done.answer, done.groups, done.interval),
-        **({} if done.guess == done.answer else {"best guess from it": str(done.guess)}),
+        "answer": published_text(done.receipt, [made]),
+        **({"drawn": label_text(done.answer)} if moved else {}),
         "ε": str(done.epsilon),
         **({} if series is None else {"series": f"{series}: {done.left} releases left"}),
         "remaining": f"{shown(done.remaining)} of the budget of table {done.receipt['table']}",

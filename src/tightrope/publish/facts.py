@@ -747,7 +747,7 @@ def given_facts(
     data: Any,
     columns: Mapping[str, Column | str] | None,
     population: int | None = None,
-    neighbours: str = "change-one",
+    neighbours: str | None = None,
     mechanism: AnyMechanism | None = None,
 ) -> Facts:
     """Return the public facts, or what is said of one table instead of them.
@@ -775,11 +775,12 @@ def given_facts(
             )
         people = None if population is None else whole_number(population, "population", most=10**15)
         known = declared_columns(columns or {})
-        return Facts({name: Table(name, people, Neighbours.of(neighbours), known)})
-    if columns or population is not None:
+        near = Neighbours.of(neighbours or Neighbours.CHANGE_ONE)
+        return Facts({name: Table(name, people, near, known)})
+    if columns or population is not None or neighbours is not None:
         raise InputError(
-            "the public facts declare columns and people: leave --column and --population out, or "
-            "change the facts"
+            "the public facts declare columns, people and which tables are neighbours: leave "
+            "--column, --population and --neighbours out, or change the facts"
         )
     return facts if isinstance(facts, Facts) else read_facts(facts)
 

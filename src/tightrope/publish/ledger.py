@@ -357,6 +357,22 @@ class Ledger:
         with self.store.reading() as look:
             yield from look.entries()
 
+    def paid(self) -> tuple[list[Entry], list[str]]:
+        """Return the answers that were paid for, and the keys of requests that have none yet.
+
+        Such a request was charged before its process ended: asked again with its key, it is
+        answered and costs nothing more.
+        """
+        answers: list[Entry] = []
+        waiting: dict[str, None] = {}
+        for entry in self.entries():
+            if entry.kind == "charge":
+                waiting[entry.body["key"]] = None
+            elif entry.kind == "answer":
+                waiting.pop(entry.body["key"], None)
+                answers.append(entry)
+        return answers, list(waiting)
+
     def verify(self, anchors: Sequence[tuple[int, str]] = (), *, most: int = 20) -> LedgerReport:
         """Check the ledger from its first entry to its last.
 

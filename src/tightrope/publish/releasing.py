@@ -16,7 +16,7 @@ from tightrope.certify.make import encode_label
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError
 from tightrope.publish.accounts import Binding, Charge, budget_of, charge_of
-from tightrope.publish.entries import LedgerError, digest
+from tightrope.publish.entries import LedgerError, digest, plain
 from tightrope.publish.facts import Column, Facts, Table, given_facts
 from tightrope.publish.intervals import ConfidenceSet, ScoreError, interval_of
 from tightrope.publish.ledger import Ledger, Ticket
@@ -314,8 +314,8 @@ class Request:
             "table": shape.table.name,
             "sql": question_text(shape),
         }
-        if self.groups:
-            request["groups"] = encode_label(self.groups)
+        if declared is None:
+            request["reading"] = plain(shape.reading)
         if shape.ends is not None:
             request["ends"] = list(shape.ends)
         if self.user is not None:

@@ -140,6 +140,38 @@ class Draw:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """How outputs become the numbers of an answer.
+
+    It stands in the ledger and in receipts: whoever has one reads the answer without the facts.
+
+    Attributes
+    ----------
+    kind
+        What was asked, a :class:`Kind`.
+    names
+        The names of the lines; one without a name where nothing is grouped.
+    values
+        Of a commonest value: what an output is the place of.
+    step
+        What sums, means and quantiles are counted in.
+    offset, centre, people, bounds, is_fixed, shows
+        Of sums and means, as in :class:`Draw` and :class:`Shape`.
+    """
+
+    kind: str
+    names: tuple[tuple[Any, ...], ...] = ((),)
+    values: tuple[Any, ...] = ()
+    step: Fraction = Fraction(1)
+    offset: int = 0
+    centre: int = 0
+    people: int = 0
+    bounds: tuple[int, int] = (0, 0)
+    is_fixed: bool = False
+    shows: tuple[str, ...] = (Kind.MEAN.value,)
+
+
+@dataclass(frozen=True)
 class Shape:
     """A question about one table, as understood; nothing of the user's text is left in it.
 
@@ -434,6 +466,21 @@ class Shape:
     def step(self) -> Fraction:
         """What a sum, a mean or a quantile is counted in."""
         return Fraction(1) if self.column is None else self.column.step
+
+    @property
+    def reading(self) -> Reading:
+        """How outputs become the numbers of the answer."""
+        if self.kind is Kind.MOST:
+            return Reading(self.kind.value, self.cells, self.groups)
+        others = (self.groups[-1],) + ("",) * (len(self.axes) - 1) if self.has_others else None
+        names = self.cells if others is None else (*self.cells, others)
+        if self.kind not in (Kind.SUM, Kind.MEAN):
+            return Reading(self.kind.value, names, step=self.step)
+        return Reading(
+            self.kind.value, names, (), self.step, self.draws[0].offset, self.centre,
+            self.table.needed_population(), self.bounds, self.is_fixed,
+            tuple(kind.value for kind in self.shows),
+        )  # fmt: skip
 
     def _named(self) -> Column:
         if self.column is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from tightrope.channels import Channel
 from tightrope.consumers.regular import leakage_curves, regular_levels
 from tightrope.errors import InputError
 from tightrope.mechanisms import exponential, geometric, highest_leakage, randomized_response, ring
-from tightrope.mechanisms.tight import utility_curve
+from tightrope.mechanisms.tight import tight_constraints, utility_curve
 from tightrope.phi import exists
 from tightrope.queries import query
 from tightrope.report import plots
@@ -179,10 +178,7 @@ def _votes() -> list[Panel]:
 
 def _generality() -> list[Panel]:
     second = Channel([[2 / 3, 1 / 3, 0], [1 / 3, 2 / 3, 0], [1 / 2, 1 / 2, 0]])
-    alpha = Fraction(1, 3)
-    centre, leaf = (1 - 2 * alpha) / (1 + alpha), 1 / (1 + alpha)
-    weights = np.array([float(centre), *[float(leaf)] * 3])
-    universal = Channel(float(alpha) ** query("star(3)").graph.distance_matrix() * weights)
+    universal = tight_constraints(query("star(3)").graph, "ln(3)")
     return [
         _matrix(randomized_response(graphs.Clique(3), "ln(2)"), "X of Obs 3.1, α = 1/2"),
         _matrix(second, "a Y of Obs 3.1, α = 1/2"),

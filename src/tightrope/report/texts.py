@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -155,23 +155,3 @@ def verdict_rows(told: Mapping[str, Any]) -> dict[str, str]:
         "ratio": str(told["ratio"] or "not known"),
         "digest": str(told["digest"] or "not known"),
     }
-
-
-def answer_text(answer: Any, groups: Sequence[Any] = (), interval: Any = None) -> str:
-    """Return a released answer as text, with its margins where an interval is given.
-
-    Counts of groups, and groups, are called by their names.
-
-    >>> answer_text((3, 5), ("north", "south")), answer_text(1, ("north", "south")), answer_text(7)
-    ('north: 3, south: 5', 'south', '7')
-    """
-    if groups and isinstance(answer, tuple):
-        shares = answer if interval is None else interval.texts()
-        share = "" if interval is None else f" ({float(interval.confidence * 100):.10g} % each)"
-        return (
-            ", ".join(f"{label_text(g)}: {n}" for g, n in zip(groups, shares, strict=True)) + share
-        )
-    told = label_text(groups[answer] if groups and isinstance(answer, int) else answer)
-    if interval is None or hasattr(interval, "bounds"):
-        return str(interval) if getattr(interval, "bounds", ()) else told
-    return f"{told}: {interval}"

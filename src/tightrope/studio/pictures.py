@@ -285,7 +285,7 @@ def heat_picture(
 def _ticks(names: Sequence[str], title: str, most: int = 12) -> dict[str, Any]:
     step = max(1, math.ceil(len(names) / most))
     places = list(range(0, len(names), step))
-    texts = [safe(names[k].split(" … ")[0])[:12] for k in places]
+    texts = [safe(names[k].split(" … ")[0][:12]) for k in places]
     return {"tickvals": places, "ticktext": texts, "title": {"text": title}, "showgrid": False}
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -16,19 +15,19 @@ from typing import Any
 
 from tightrope.accounting.curves import delta_of
 from tightrope.asking import Plan, ask_all, plan
-from tightrope.asking.shelf import held
+from tightrope.asking.answers import published_text
+from tightrope.asking.shelf import drawn_from
 from tightrope.certify import AnyMechanism, Mechanism
 from tightrope.channels import UnboundedNoise
 from tightrope.epsilon import Epsilon
 from tightrope.errors import TightropeError
 from tightrope.publish import Ledger, facts as public
 from tightrope.publish.accounts import Account, budget_of, shown
-from tightrope.publish.intervals import interval_of
 from tightrope.publish.receipts import SigningKey, key_path, receipt_of
-from tightrope.publish.shapes import Kind, read_label
+from tightrope.publish.shapes import Kind
 from tightrope.publish.sources import dialect_of, own_name
-from tightrope.queries import Neighbours, query
-from tightrope.report.texts import answer_text, label_text, plain
+from tightrope.queries import Neighbours
+from tightrope.report.texts import plain
 from tightrope.studio.asking import Refused, blame
 
 #: What can be asked by clicking: its name on the page, its SQL, and of which kinds of columns.
@@ -394,8 +393,7 @@ class LedgerView:
     """A ledger as the page lists it: accounts, and every answer paid for, the newest first.
 
     An answer is what is said of it, with its error where that is known, and its signed receipt.
-    A request that was charged and has no answer yet, because
-    its process ended in between, is listed with its key: asked again with it, it costs nothing.
+    Requests that were paid for and have no answer yet are listed by their keys.
     """
 
     accounts: tuple[Account, ...] = ()
@@ -413,45 +411,10 @@ def ledger_view(ledger: str) -> LedgerView:
         return LedgerView()
     with blame("table ledger"):
         book = Ledger(ledger)
-        charged: dict[str, None] = {}
-        answers = []
-        for entry in book.entries():
-            if entry.body["kind"] == "charge":
-                charged[entry.body["key"]] = None
-            elif entry.body["kind"] == "answer":
-                charged.pop(entry.body["key"], None)
-                answers.append(entry)
+        answers, waiting = book.paid()
         signing = SigningKey(key_path(book.store.file, book.id)) if answers else None
         receipts = [
             plain(receipt_of(entry, book.id, signing)) for entry in reversed(answers) if signing
         ]
-        listed = tuple((answer_words(receipt), receipt) for receipt in receipts)
-        return LedgerView(tuple(book.accounts().values()), listed, tuple(charged))
-
-
-def answer_words(receipt: dict[str, Any]) -> str:
-    """Say what was drawn, with its error where the mechanism that it came from is on the shelf.
-
-    >>> answer_words({"answer": [["Oslo", 101], ["Rome", 90]]})
-    'Oslo: 101, Rome: 90'
-    """
-    answer: Any = read_label(receipt["answer"])
-    if answer == ():
-        return "no group was large enough"
-    pairs = isinstance(answer, tuple) and all(isinstance(one, tuple) for one in answer)
-    # Of several draws the last gave the numbers: before it, groups were chosen.
-    names = ("query", "neighbours", "epsilon", "mechanism")
-    text, near, level, digest = (str(receipt.get(n, "")).split(", ")[-1] for n in names)
-    made = None
-    with suppress(TightropeError):
-        made = held(query(text, neighbours=near), Epsilon.of(level))
-    # The digest is the one that was verified when the answer was drawn.
-    made = made if made is not None and made.digest == digest else None
-
-    def said(drawn: Any) -> str:
-        groups: Any = read_label(receipt.get("groups", []))
-        return answer_text(drawn, groups, None if made is None else interval_of(made, drawn))
-
-    if pairs and all(len(one) == 2 and isinstance(one[0], str) for one in answer):
-        return ", ".join(f"{name}: {said(drawn)}" for name, drawn in answer)
-    return label_text(answer) if pairs else said(answer)
+        listed = tuple((published_text(one, drawn_from(one)), one) for one in receipts)
+        return LedgerView(tuple(book.accounts().values()), listed, tuple(waiting))

@@ -5,8 +5,6 @@ They run in a process of their own: they take a state or a mechanism file, and r
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -14,6 +12,7 @@ from typing import Any, cast
 from tightrope.axioms import Refutation, universality
 from tightrope.certify import Mechanism, verify
 from tightrope.channels import Channel, column_graph, maximally_general
+from tightrope.channels.files import channel_text
 from tightrope.channels.generality import ColumnGraph
 from tightrope.consumers import expected_loss, prior, regularity
 from tightrope.consumers.regular import region_corners
@@ -353,15 +352,7 @@ def matrix_csv(mechanism: bytes, most: int = 4_000_000) -> str:
     rows, outputs = opened.shape
     if rows * outputs > most:
         raise Refused("csv", f"a table of {rows} by {outputs} numbers is too large for a CSV file")
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(["", *(label_text(opened.output_label(o)) for o in range(outputs))])
-    for i in range(rows):
-        weights = opened.row_weights(i).tolist()
-        table.writerow(
-            [label_text(opened.input_label(i)), *(f"{w}/{opened.total}" for w in weights)]
-        )
-    return out.getvalue()
+    return channel_text(opened.channel())
 
 
 def report_html(design: Design) -> str:

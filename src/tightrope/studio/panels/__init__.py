@@ -6,6 +6,7 @@ import html
 import itertools
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
@@ -47,6 +48,15 @@ class Panel:
     def released(self) -> TableAsked | None:
         """Return what the panel would pay for, if it asks for something."""
         return None
+
+    def tell(self, **changes: Any) -> None:
+        """Change fields of the state; one that was refused is looked at again if told again."""
+        state = replace(self.page.state, **changes)
+        wrong = changes.keys() & self.page.wrong
+        if state != self.page.state:
+            self.page.change(state)
+        elif wrong:
+            self.start(self.show(state, frozenset(wrong)))
 
     @contextmanager
     def filling(self) -> Iterator[None]:

@@ -114,7 +114,7 @@ class ConsumersPanel(Panel):
             free = (f"consumer {k}" for k in range(1, MOST_CONSUMERS + 2))
             new = ConsumerText(next(name for name in free if name not in taken), loss="absolute")
             self._place = len(state.consumers)
-            self.page.change(replace(state, consumers=(*state.consumers, new)))
+            self.tell(consumers=(*state.consumers, new))
 
     def _remove(self, first: bool = False) -> None:
         """Take the consumer away, or make it the first."""
@@ -122,7 +122,7 @@ class ConsumersPanel(Panel):
         taken = consumers.pop(self._place)
         self._place = 0
         kept = (taken, *consumers) if first else tuple(consumers)
-        self.page.change(replace(self.page.state, consumers=kept))
+        self.tell(consumers=kept)
 
     def _dragged(self, event: Any) -> None:
         pressed = event.type == "mousedown" or (event.type == "mousemove" and event.buttons & 1)

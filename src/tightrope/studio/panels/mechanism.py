@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -82,7 +81,8 @@ class MechanismPanel(Panel):
             look = 'unelevated title="Ctrl+Enter"'
             self._button = self.button("Design", self.act, look, "architecture")
             names = {"": "planner's choice"} | {name: name for name in ROUTES}
-            self._route = self.select(names, "Route", "route", value="", on_change=self._routed)
+            self._route = self.select(names, "Route", "route", value="")
+            self._route.on_value_change(lambda event: self.tell(route=str(event.value or "")))
             self._route.style("max-width: 200px")
             self._status = ui.label().classes("tr-note col").props("data-status")
             self._keep = self.button("Keep best so far", self._stop, "outline")
@@ -104,9 +104,6 @@ class MechanismPanel(Panel):
         self._button.set_enabled(not busy)
 
     # -- events ---------------------------------------------------------------------------
-
-    def _routed(self) -> None:
-        self.page.change(replace(self.page.state, route=str(self._route.value or "")))
 
     def act(self) -> None:
         """Design the mechanism."""

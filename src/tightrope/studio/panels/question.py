@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -56,7 +55,8 @@ class QuestionPanel(Panel):
                 self.uploader("Graph as CSV, GraphML or JSON", self._take, ".csv,.graphml,.json",
                               "graph")  # fmt: skip
             self.error_label("question")
-            self._near = self.relations("Neighbouring tables", on_change=self._neighbours)
+            self._near = self.relations("Neighbouring tables")
+            self._near.on_value_change(lambda event: self.tell(neighbours=str(event.value)))
         self._turn()
 
     def _build_drawing(self) -> None:
@@ -82,21 +82,15 @@ class QuestionPanel(Panel):
 
     def _typed(self) -> None:
         text = str(self._text.value or "").strip()
-        state = self.page.state
-        if not text and not state.graph:
+        if text:
+            self.tell(question=text, graph="")
+        elif not self.page.state.graph:
             self.page.complain("question", "Write a query such as sum(150,5), or pick an example.")
-        elif text and (text != state.question or state.graph):
-            self.page.change(replace(state, question=text, graph=""))
-        elif text and "question" in self.page.wrong:
-            self.start(self.show(state, frozenset({"question"})))
 
     def _picked(self) -> None:
         if self._family.value:
             self._text.set_value(self._family.value)
             self._typed()
-
-    def _neighbours(self) -> None:
-        self.page.change(replace(self.page.state, neighbours=str(self._near.value)))
 
     def _clicked(self, event: Any) -> None:
         self._drawn(self._sketch.click(event.image_x, event.image_y, remove=event.shift))
@@ -115,12 +109,12 @@ class QuestionPanel(Panel):
         self._canvas.set_content(sketch.svg())
         self._edges.set_value(sketch.edge_text())
         if sketch.edges:
-            self.page.change(replace(self.page.state, graph=sketch.json()))
+            self.tell(graph=sketch.json())
 
     async def _take(self, name: str, data: bytes) -> None:
         kind = str(self._kind.value)
         text = await self.run("upload", graph_from_upload, name, data, kind)
-        self.page.change(replace(self.page.state, graph=text))
+        self.tell(graph=text)
 
     # -- showing --------------------------------------------------------------------------
 
@@ -217,12 +211,10 @@ class PrivacyPanel(Panel):
 
     def _typed(self) -> None:
         text = str(self._text.value or "").strip()
-        if not text:
+        if text:
+            self.tell(epsilon=text)
+        else:
             self.start(self._refuse_blank())
-        elif text != self.page.state.epsilon:
-            self.page.change(replace(self.page.state, epsilon=text))
-        elif "epsilon" in self.page.wrong:
-            self.start(self.show(self.page.state, frozenset({"epsilon"})))
 
     async def _refuse_blank(self) -> None:
         # Runs after the change event, which clears the error of the field.
@@ -232,7 +224,7 @@ class PrivacyPanel(Panel):
         # Setting the text moves the slider too: only moves by the user may set the text.
         if event.value is not None and f"{event.value:g}" != self._slider_text:
             self._slider_text = f"{event.value:g}"
-            self.page.change(replace(self.page.state, epsilon=self._slider_text))
+            self.tell(epsilon=self._slider_text)
 
     def _counted(self) -> None:
         people, values = self._people.value, self._values.value
@@ -241,7 +233,7 @@ class PrivacyPanel(Panel):
         if people is None or values is None:
             self.page.complain("people", "Both numbers are needed.")
         else:
-            self.page.change(replace(self.page.state, individuals=int(people), values=int(values)))
+            self.tell(individuals=int(people), values=int(values))
 
     # -- showing --------------------------------------------------------------------------
 
