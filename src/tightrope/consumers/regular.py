@@ -464,6 +464,8 @@ def regular_levels(
 
 
 def _levels(prior: Prior, graph: AnswerGraph, low: float | None, high: float | None) -> Existence:
+    if prior.minimum <= 0:
+        return Existence((), "a regular prior has no zero")
     # Exact polynomials of more answers take longer than sampling and refining.
     if graph.size <= 16 and not graph.has_lengths:
         cells = single_cells(graph)

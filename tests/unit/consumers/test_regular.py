@@ -223,3 +223,8 @@ def test_leakage_about_more_people_than_floats_have_room_for(epsilon: float) -> 
     )
     assert many.leakage_bound_bits == pytest.approx(200 * few.leakage_bound_bits)
     assert many.y_bits == pytest.approx(200 * few.y_bits)
+
+
+@pytest.mark.parametrize("n", [3, 20])
+def test_a_prior_with_a_zero_is_regular_for_no_level(n: int) -> None:
+    assert regular_levels([0, *[1 / (n - 1)] * (n - 1)], PathPower(n)).intervals == ()
