@@ -150,13 +150,6 @@ class Channel:
                 some = range(start, min(columns, start + step))
                 yield start, np.stack([self.column(o) for o in some], axis=1)
 
-    def diagonal(self) -> NDArray[np.float64]:
-        """Return the probabilities of reporting the true answer, for a square channel."""
-        self._check_square()
-        count = self.shape[0]
-        self._check_row("the diagonal", count)
-        return np.fromiter((self.entry(i, i) for i in range(count)), np.float64, count)
-
     def column_maxima(self) -> NDArray[np.float64]:
         """Return the largest probability of each output over the true answers."""
         self._check_row("the column maxima", self.shape[1])
@@ -236,13 +229,6 @@ class Channel:
     def _check_output(self, o: int) -> None:
         if not 0 <= o < self.shape[1]:
             raise InputError(f"column must be in 0 … {self.shape[1] - 1}, got {o}")
-
-    def _check_square(self) -> None:
-        if self.shape[0] != self.shape[1]:
-            raise InputError(
-                f"a diagonal needs as many outputs as inputs, got {self.shape[0]} inputs and "
-                f"{self.shape[1]} outputs"
-            )
 
     def _check_row(self, what: str, entries: int) -> None:
         if entries > LIMITS.row:

@@ -116,7 +116,7 @@ class GeometricChannel(RuleChannel):
     >>> GeometricChannel(3, "ln(2)").matrix().round(4).tolist()
     [[0.6667, 0.1667, 0.1667], [0.3333, 0.3333, 0.3333], [0.1667, 0.1667, 0.6667]]
     >>> cities = GeometricChannel(6, "ln(2)", width=5)
-    >>> round(float(cities.diagonal().mean()), 4)
+    >>> round(float(cities.column_maxima().mean()), 4)
     0.2243
     """
 
@@ -161,10 +161,6 @@ class GeometricChannel(RuleChannel):
         tops = np.full(self.size, self._inner)
         tops[0] = tops[-1] = self._outer
         return tops
-
-    def diagonal(self) -> NDArray[np.float64]:
-        """Return the probabilities of reporting the true answer."""
-        return self.column_maxima()
 
     def column_maxima_sum(self) -> float:
         r"""Return :math:`\sum_o \max_i X[i,o] = (2 + (n-2)(1-a)) / (1+a)`."""
@@ -247,10 +243,6 @@ class ScaledPhi(RuleChannel):
 
     def _z(self, o: int) -> float:
         return float(self._scale[o]) if self._scale.ndim else float(self._scale)
-
-    def diagonal(self) -> NDArray[np.float64]:
-        """Return z."""
-        return self.scale
 
     def column_maxima(self) -> NDArray[np.float64]:
         """Return the largest entry of each column, which is z."""
@@ -413,14 +405,6 @@ class KroneckerChannel(RuleChannel):
     def _output_labels(self, o: int) -> Hashable:
         digits = digits_of(o, self.sides[1])
         return tuple(f.output_label(d) for f, d in zip(self.factors, digits, strict=True))
-
-    def diagonal(self) -> NDArray[np.float64]:
-        """Return the outer product of the factors' diagonals."""
-        self._check_square()
-        self._check_row("the diagonal", self.shape[0])
-        if any(factor.shape[0] != factor.shape[1] for factor in self.factors):
-            return super().diagonal()
-        return outer(map(functools.cache(lambda f: f.diagonal()), self.factors))
 
     def column_maxima(self) -> NDArray[np.float64]:
         """Return the outer product of the factors' column maxima."""

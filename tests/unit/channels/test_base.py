@@ -68,12 +68,6 @@ def test_places_outside_are_refused(i: int, o: int) -> None:
         channel.entry(i, o)
 
 
-def test_a_diagonal_needs_a_square() -> None:
-    assert Channel([[0.75, 0.25], [0.5, 0.5]]).diagonal().tolist() == [0.75, 0.5]
-    with pytest.raises(InputError, match="2 inputs and 3 outputs"):
-        Channel(MATRIX).diagonal()
-
-
 def test_a_huge_matrix_is_refused_with_its_size() -> None:
     with pytest.raises(TooLarge, match="1000000 × 1000000"):
         GeometricChannel(10**6, 1).matrix()

@@ -65,7 +65,6 @@ def test_closed_forms_equal_those_of_the_matrix() -> None:
     for size in (1, 2, 3, 9):
         channel = GeometricChannel(size, 0.7, 2)
         matrix = channel.matrix()
-        np.testing.assert_array_equal(channel.diagonal(), np.diag(matrix))
         np.testing.assert_array_equal(channel.column_maxima(), matrix.max(axis=0))
         assert channel.column_maxima_sum() == pytest.approx(matrix.max(axis=0).sum(), rel=1e-15)
 
@@ -120,7 +119,6 @@ def test_it_is_phi_times_a_diagonal() -> None:
     np.testing.assert_allclose(channel.matrix(), expected, rtol=1e-13)
     np.testing.assert_allclose(channel.column(2), expected[:, 2], rtol=1e-13)
     assert channel.entry(0, 3) == pytest.approx(expected[0, 3], rel=1e-13)
-    np.testing.assert_array_equal(channel.diagonal(), z)
     np.testing.assert_array_equal(channel.column_maxima(), z)
     assert channel.column_maxima_sum() == pytest.approx(z.sum())
     assert channel.inputs == list("abcd")
@@ -208,15 +206,6 @@ def test_it_is_the_kronecker_product() -> None:
         channel.output_label(12)
 
 
-def test_diagonals_multiply_also_when_only_the_product_is_square() -> None:
-    np.testing.assert_array_equal(
-        KroneckerChannel([X, X]).diagonal(), np.diag(KroneckerChannel([X, X]).matrix())
-    )
-    tall = Channel([[1.0, 0], [0, 1], [0.5, 0.5]])
-    odd = KroneckerChannel([Y, tall])
-    np.testing.assert_array_equal(odd.diagonal(), np.diag(odd.matrix()))
-
-
 def test_numbering_is_that_of_graphs() -> None:
     people = CartesianProduct([Clique(3)] * 3)
     one = ScaledPhi(Clique(3), "ln(2)", 0.5)
@@ -230,8 +219,6 @@ def test_sixty_people() -> None:
     assert channel.entry(0, 2**60 - 1) == pytest.approx(0.5**60)
     with pytest.raises(TooLarge):
         channel.row(0)
-    with pytest.raises(TooLarge):
-        channel.diagonal()
     assert "of 60" in repr(channel)
 
 
