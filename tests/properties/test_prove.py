@@ -126,3 +126,13 @@ def test_trees_carry_a_proof_of_prices_alone(data):
     assert made.header["certificate"]["kind"] in ("tree", "phi")
     assert verdict.reasons == ()
     assert float(verdict.optimal_within) < 1e-8
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.5, 9, 40])
+def test_prices_without_any_room_on_a_tree(epsilon):
+    """One output is best, and its guess leaves no answer any room: rounding must be paid there."""
+    tree = ExplicitGraph([(0, 1), (0, 2), (1, 3)], size=4)
+    losses = [[-1, -1], [2, 3], [-3, 1], [-2, -1]]
+    chances = [0.052884068972994476, 0.5959221068200038, 0.11745344693456324, 0.23374037727243857]
+    found = design(tree, epsilon, Consumer.of(tree, prior=chances, loss=losses))
+    assert judged(found) < 1e-12

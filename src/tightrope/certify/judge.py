@@ -1361,7 +1361,7 @@ class Tree:
 
     >>> path = Tree(Graph("box", 3, ((3, 1),)))
     >>> path.left_at(1, [4, -3, 4], [1 << 61]), path.left_at(1, [4, -5, 4], [1 << 61])
-    (1, -1)
+    ((1, 1), (1, -1))
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -1381,9 +1381,13 @@ class Tree:
                     self.parent[h], self.ratio[h] = i, which
                     self.order.append(h)
 
-    def left_at(self, root: int, weights: list[int], alphas: Sequence[int]) -> int:
-        """Send what is left at every node towards the root; return what arrives there."""
-        left, parent, ratio = weights, self.parent, self.ratio
+    def left_at(self, root: int, weights: list[int], alphas: Sequence[int]) -> tuple[int, int]:
+        """Send what is left at every node towards the root; return it and what arrives there.
+
+        Debts grow on their way. One that grows beyond all surpluses is returned with its node.
+        """
+        left, parent, ratio = weights.copy(), self.parent, self.ratio
+        debtor = list(range(len(left)))
         # Later surpluses are no more than this: who owes more will always owe.
         most = sum(x for x in left if x > 0)
         way = [root]
@@ -1397,10 +1401,11 @@ class Tree:
             if x >= 0:
                 left[p] += x * alphas[which] >> 62
             elif -x > most or not alphas[which]:
-                return -1 - most
+                return debtor[c], weights[debtor[c]]
             else:
                 left[p] += (x << 62) // alphas[which]
-        return left[root]
+                debtor[p] = debtor[c]
+        return root, left[root]
 
 
 class Side:
@@ -1856,9 +1861,9 @@ def _tree_debts(consumer: Consumer, prices: Array) -> Debts:
     tree, owed = Tree(consumer.graph), prices * consumer.scale
     for k, root in enumerate(consumer.file.whole("places").tolist()):
         cost = consumer.prior * consumer.losses(k) * (1 << consumer.bits)
-        left = tree.left_at(root, (cost - owed).tolist(), consumer.file.alphas)
+        place, left = tree.left_at(root, (cost - owed).tolist(), consumer.file.alphas)
         if left < 0:
-            yield k, np.array([root]), np.array([-(left // consumer.scale)], object)
+            yield k, np.array([place]), np.array([-(left // consumer.scale)], object)
 
 
 def _stair_debts(consumer: Consumer, prices: Array, digits: int = 48) -> Debts:
