@@ -159,7 +159,7 @@ def free_port() -> int:
         return listening.getsockname()[1]
 
 
-SOURCES = ["duckdb", "parquet", "csv", "polars", "sqlite", "postgresql"]
+SOURCES = ["duckdb", "parquet", "csv", "sqlite", "postgresql"]
 
 
 @pytest.fixture(scope="session", params=SOURCES)
@@ -170,8 +170,6 @@ def source(request, parquet, tmp_path_factory):
         return f"duckdb:///{parquet.with_suffix('.duckdb')}"
     if kind in ("parquet", "csv"):
         return str(parquet.with_suffix(f".{kind}"))
-    if kind == "polars":
-        return f"polars:{parquet}"
     if kind == "sqlite":
         return request.getfixturevalue("sqlite")
     address = request.getfixturevalue("server").new_database("people")
@@ -273,12 +271,6 @@ class Parquet(Kept):
     def write(self):
         self.place = self.folder / "people.parquet"
         pq.write_table(arrow(self.rows), self.place)
-
-
-class PolarsFile(Parquet):
-    def write(self):
-        super().write()
-        self.place = f"polars:{self.place}"
 
 
 class Arrow(Kept):
@@ -405,7 +397,6 @@ class PostgreSQL(Kept):
 FILES = [
     Csv,
     Parquet,
-    PolarsFile,
     Arrow,
     Pandas,
     GuessingPandas,

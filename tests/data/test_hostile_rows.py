@@ -4,7 +4,10 @@ import sqlite3
 from decimal import Decimal
 
 import duckdb
+import pandas as pd
 import psycopg
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.data.conftest import FACTS, truth_of
 
@@ -149,13 +152,6 @@ def test_a_first_line_that_is_a_row_is_not_shown(tmp_path, raw):
     assert "31" not in str(refused.value)
 
 
-def test_polars_does_not_guess_types_from_rows(tmp_path):
-    path = tmp_path / "people.csv"
-    path.write_text("age\n31\n")
-    with pytest.raises(InputError, match="polars: reads Parquet files"):
-        answered(f"polars:{path}", "select count(*) from people")
-
-
 @pytest.mark.parametrize("name", ["sparkling.csv", "postgres.csv"])
 def test_a_file_is_known_by_its_end_and_not_by_its_beginning(tmp_path, name, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -172,3 +168,41 @@ def test_no_password_is_shown(address):
     with pytest.raises(InputError, match="cannot be opened") as refused:
         answered(address, "select count(*) from people")
     assert "hush" not in str(refused.value)
+
+
+# -- names ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", ["[ab]", "a*b", "what?", "it's", "x.tsv"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_path_is_no_pattern(tmp_path, folder, ending):
+    for place in (folder, "a", "ab"):
+        (tmp_path / place).mkdir()
+    path = tmp_path / folder / f"people.{ending}"
+    rows = pa.table({"region": ["north", "south"], "age": [31, 44]})
+    if ending == "csv":
+        path.write_text("region,age\nnorth,31\nsouth,44\n")
+    else:
+        pq.write_table(rows, path)
+    assert answered(str(path), "select count(*) from people where age > 40") == 1
+
+
+def test_columns_that_differ_in_letter_case_are_two(tmp_path):
+    facts = parse_facts(
+        "[tables.people]\npopulation = 9\n[tables.people.columns]\n"
+        "age = { bounds = [0, 90] }\nAge = { bounds = [0, 90] }\n"
+    )
+    sql = 'select count(*) from people where "age" = 1 and "Age" = 2'
+    rows = {"age": [1, 1, 2], "Age": [2, 1, 2]}
+    assert answered(pa.table(rows), sql, facts) == 1
+    assert answered(pd.DataFrame(rows), sql, facts) == 1
+    pq.write_table(pa.table(rows), tmp_path / "people.parquet")
+    assert answered(str(tmp_path / "people.parquet"), sql, facts) == 1
+    (tmp_path / "people.csv").write_text("age,Age\n1,2\n")
+    with pytest.raises(InputError, match="each once"):
+        answered(str(tmp_path / "people.csv"), sql, facts)
+
+
+def test_a_name_of_the_query_itself_is_no_column():
+    with pytest.raises(InputError, match="that the query itself may use"):
+        parse_facts(FACTS.replace("smoker =", "tightrope_row ="))

@@ -349,7 +349,6 @@ def test_one_file_is_one_source_whatever_leads_to_it(parquet, tmp_path):
         f"{parquet.parent}/../{parquet.parent.name}/people.parquet",
         tmp_path / "link.parquet",
         tmp_path / "hard.parquet",
-        f"polars:{parquet}",
     ):
         assert identity(other).is_same(here)
     assert not identity(str(parquet.with_suffix(".csv"))).is_same(here)

@@ -50,11 +50,17 @@ def a_release_by_spark_connect(spark, parquet, counting, folder):
     spark.sql(f"create table everybody using parquet location '{parquet}'")
     facts = FACTS.replace("[tables.people]", '[tables.people]\nrelation = "everybody"')
     (folder / "tightrope.toml").write_text(facts)
+    (folder / "other.toml").write_text(facts.replace("tables.people", "tables.folk"))
     write(counting, folder / "count.tightrope")
-    sql = "select count(*) from people where age > 20.5"
     said = []
-    for address in (f"127.0.0.1:{port}", "127.0.0.1:1/;token=hush"):
+    for address, facts, name in (
+        (f"127.0.0.1:{port}", "tightrope.toml", "people"),
+        ("127.0.0.1:1/;token=hush", "tightrope.toml", "people"),
+        (f"127.0.0.1:{port}/;user_id=ann", "other.toml", "folk"),
+    ):
+        sql = f"select count(*) from {name} where age > 20.5"
         words = ["release", "count.tightrope", "--data", f"spark+remote://{address}", "--json"]
+        words += ["--facts", facts]
         ran = subprocess.run(
             [sys.executable, "-m", "tightrope", *words, "--sql", sql, "--ledger", "ledger.db"],
             capture_output=True,
@@ -65,11 +71,12 @@ def a_release_by_spark_connect(spark, parquet, counting, folder):
         )
         assert "hush" not in ran.stdout + ran.stderr
         said.append(ran)
-    done, refused = said
+    done, refused, again = said
     assert done.returncode == 0, done.stderr
     assert 0 <= json.loads(done.stdout)["answer"] <= 150
     assert refused.returncode == 2
     assert "no Spark Connect server answers there" in refused.stderr
+    assert "has an account already: table people" in again.stderr
     assert Ledger(folder / "ledger.db").account("table people").spent == charge_of(
         Epsilon.of("ln(2)")
     )

@@ -266,7 +266,7 @@ def test_the_same_table_in_other_letters_has_no_second_budget(run, counting, peo
     assert list(run("ledger", "show", "ledger.db", "--json").data["accounts"]) == ["table people"]
 
 
-@pytest.mark.parametrize("place", ["people.csv", "polars:people.parquet", "spark:people.parquet",
+@pytest.mark.parametrize("place", ["people.csv", "people.parquet", "spark:people.parquet",
                                    "spark:lake.people"])  # fmt: skip
 def test_a_file_has_no_second_budget_under_another_name(run, counting, people, place):
     asked = words(counting, place, "--budget", "2")

@@ -330,7 +330,7 @@ def own_name(data: Any) -> str | None:
     """
     if not isinstance(data, str | Path):
         return None
-    held = re.sub(r"^(polars|spark):", "", str(data), flags=re.IGNORECASE)
+    held = re.sub("^spark:", "", str(data), flags=re.IGNORECASE)
     endings = [ending for kind in Source.registered if kind.is_one for ending in kind.endings]
     for ending in sorted(endings, key=len, reverse=True):
         if held.lower().endswith(ending):
@@ -398,7 +398,7 @@ def check_columns(source: Source, columns: Sequence[Column]) -> Mapping[str, str
 
 
 def _file(path: str) -> str:
-    if set(path) & set("*?[") or not Path(path).is_file():
+    if not Path(path).is_file():
         raise InputError(f"{path}: there is no such file")
     if not path.isprintable():
         # It would stand in SQL, and fail there after the charge.
@@ -450,14 +450,15 @@ class TextFile(_InDuckDB):
 
     def connect(self) -> None:
         self.path = _file(str(self.data))
-        self.tabs = ".tsv" in self.path.lower()
+        name = str(self.data).lower()
+        self.is_packed, self.tabs = name.endswith(".gz"), name.endswith((".tsv", ".tsv.gz"))
         self.header = self._header()
         declared = list(self.table.columns)
         if declared and not set(declared) & set(self.header):
             # What is there instead is not shown: it may be somebody's row.
             names = ", ".join(declared)
             raise InputError(
-                f"{self.path}: the first line names none of the declared columns ({names})"
+                f"{self.data}: the first line names none of the declared columns ({names})"
             )
         super().connect()
 
@@ -466,26 +467,28 @@ class TextFile(_InDuckDB):
 
     def rows(self) -> str:
         columns = ", ".join(f"{_string(name)}: 'VARCHAR'" for name in self.header)
+        path = re.sub(r"([*?[])", r"[\1]", self.path)  # DuckDB takes a path for a pattern
         delimiter = "chr(9)" if self.tabs else "','"
+        packed = "gzip" if self.is_packed else "none"
         return (
-            f"read_csv({_string(self.path)}, auto_detect = false, columns = {{{columns}}}, "
+            f"read_csv({_string(path)}, auto_detect = false, columns = {{{columns}}}, "
             f"header = true, delim = {delimiter}, quote = '\"', escape = '\"', "
             "null_padding = true, ignore_errors = true, strict_mode = false, parallel = false, "
-            "max_line_size = 10000000)"
+            f"max_line_size = 10000000, compression = '{packed}')"
         )
 
     def _header(self, longest: int = 1_000_000) -> list[str]:
-        opener = gzip.open if self.path.lower().endswith(".gz") else open
+        opener = gzip.open if self.is_packed else open
         try:
             # As bytes: a reader of text would decode rows ahead of the first line's end.
             with opener(self.path, "rb") as file:
                 line = bytes(file.readline(longest)).decode("utf-8-sig")
             names = next(csv.reader([line], delimiter="\t" if self.tabs else ","), [])
         except (OSError, EOFError, UnicodeDecodeError, csv.Error):
-            raise InputError(f"{self.path}: the first line cannot be read") from None
+            raise InputError(f"{self.data}: the first line cannot be read") from None
         named = names and all(name and name.isprintable() for name in names)
-        if not named or len(set(names)) < len(names):
-            raise InputError(f"{self.path}: the first line must name the columns, each once")
+        if not named or len({name.lower() for name in names}) < len(names):
+            raise InputError(f"{self.data}: the first line must name the columns, each once")
         return names
 
 
@@ -508,7 +511,6 @@ class ParquetFile(_ThroughArrow):
     """A Parquet file. Arrow reads it, as DuckDB and Polars stop at text that is not UTF-8."""
 
     example = "a Parquet file"
-    schemes = ("polars",)
     endings = (".parquet", ".pq")
     is_one = True
     file: Any = None
@@ -516,13 +518,7 @@ class ParquetFile(_ThroughArrow):
     def connect(self) -> None:
         import pyarrow.parquet
 
-        path = str(self.data)
-        scheme, colon, rest = path.partition(":")
-        path = rest if colon and scheme.lower() in self.schemes else path
-        if not path.lower().endswith(self.endings):
-            # Types of a text file would be guessed from its rows.
-            raise InputError(f"polars: reads Parquet files; give {path!r} without polars:")
-        self.path = _file(path)
+        self.path = _file(str(self.data))
         self.file = pyarrow.parquet.ParquetFile(self.path)
         super().connect()
 
@@ -570,7 +566,8 @@ def _raw_column(data: Any, name: str, room: str) -> Any:
 
 
 def _arrow_name(column: Column) -> str:
-    return f"{column.type} {column.name}"  # one column may be read in two ways
+    # One column may be read in two ways; to DuckDB names that differ in letter case are one.
+    return f"{column.type} {column.name.encode().hex()}"
 
 
 def _arrow_type(wanted: str) -> Any:
@@ -910,6 +907,8 @@ class Spark(Source):
         builder = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false")
         self.session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
         if rest.lower().endswith(ParquetFile.endings):
+            if set(rest) & set("*?[{"):
+                raise InputError(f"{rest}: Spark takes this for a pattern: rename the file")
             self.path = _file(rest)
             self.parts = [f"tightrope_{id(self)}"]
             self.session.read.parquet(self.path).createOrReplaceTempView(self.relation)
@@ -941,11 +940,12 @@ class Spark(Source):
         about = known.getTable(self.rows())
         if about.isTemporary:
             return super().identity()
-        place = shown_address(self.data) if self.is_own else ""
         space = ".".join(about.namespace or [known.currentDatabase()])
-        return SourceIdentity(
-            (f"spark:{place}/{about.catalog or known.currentCatalog()}/{space}.{about.name}",)
-        )
+        table = f"{about.catalog or known.currentCatalog()}/{space}.{about.name}"
+        places = [""]
+        if self.is_own:  # a server has several addresses, and a number until it is started anew
+            places = [shown_address(self.data), self.session.conf.get("spark.app.id")]
+        return SourceIdentity(f"spark:{place}/{table}" for place in places)
 
     def fetch(self, sql: str) -> Sequence[Sequence[Any]]:
         found: Sequence[Sequence[Any]] = self.session.sql(sql).collect()
@@ -972,17 +972,13 @@ class Frame(_ThroughArrow):
     def columns(self) -> Mapping[str, str]:
         """Return the names. Types are not looked at: in memory they come from the values."""
         room = _room(self.data)
-        if room == "pandas":
-            names = list(self.data.columns)
-        elif room == "polars":
-            try:
-                names = self.data.collect_schema().names()
-            except Exception:  # a plan may look at rows for it; they must not decide
-                names = list(self.table.columns)
-        elif room == "ibis":
-            names = list(self.data.schema().names)
-        else:
-            names = list(self.data.schema.names)
+        try:
+            has_names = room in ("pandas", "polars", "ibis")
+            names = list(self.data.columns if has_names else self.data.schema.names)
+        except Exception:
+            if room != "polars":
+                raise
+            names = list(self.table.columns)  # a plan may look at rows for it; they must not decide
         if len(set(names)) < len(names):
             raise InputError(f"{self.shown}: the columns must have different names")
         return dict.fromkeys(names, "")

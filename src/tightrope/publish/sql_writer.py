@@ -28,15 +28,17 @@ _ROWS, _NUMBER, _PERSON = "tightrope_rows", "tightrope_row", "tightrope_person"
 
 def compiled(shape: Shape, source: Source, found: Mapping[str, str]) -> str:
     """Return the SQL of a question for one source: its cells first, then the question on them."""
+    # By number: to most databases names that differ in letter case are one.
+    numbered = {column.name: f"tightrope_{k}" for k, column in enumerate(shape.columns)}
     cells = [
-        f"{source.cell(column, found[column.name])} AS {source.name(column.name)}"
+        f"{source.cell(column, found[column.name])} AS {source.name(numbered[column.name])}"
         for column in shape.columns
     ]
     for key, declared in person_columns(shape):
         whose = f"NULLIF({source.cell(key, found[key.name])}, {source.text('')})"
         is_one = f"{source.cell(declared, found[key.name])} IS NOT NULL"
         cells.append(f"CASE WHEN {is_one} THEN {whose} END AS {source.name(_PERSON)}")
-    question = _select(shape, _ROWS).transform(_constants, source)
+    question = _select(shape, _ROWS).transform(_written, source, numbered)
     return (
         f"WITH {source.name(_ROWS)} AS (SELECT {', '.join(cells) or '1 AS one'} "
         f"FROM {source.rows()}) {question.sql(dialect=source.dialect)}"
@@ -70,8 +72,10 @@ def question_text(shape: Shape) -> str:
     return str(_select(shape, shape.table.name, key).sql(dialect="duckdb"))
 
 
-def _constants(node: Any, source: Source) -> Any:
-    """Write texts and dates as the source compares them."""
+def _written(node: Any, source: Source, names: Mapping[str, str]) -> Any:
+    """Write texts and dates as the source compares them, and columns by their names here."""
+    if isinstance(node, exp.Column):
+        return quoted(names.get(node.name, node.name))
     if isinstance(node, exp.Cast) and node.to.is_type("date"):
         return exp.Var(this=source.day(node.this.this))
     if isinstance(node, exp.Literal) and node.is_string:
