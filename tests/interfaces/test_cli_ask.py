@@ -404,3 +404,23 @@ def test_groups_that_nobody_declared_stand_in_the_report_with_their_intervals(ru
     assert "A group is shown if it is large enough" in page
     assert "δ = 1e-06" in page
     assert "<svg" in page
+
+
+def test_groups_that_nobody_declared_have_the_name_that_they_are_given(run):
+    Path("people.csv").write_text("town\n" + "Oslo\n" * 60 + "Rome\n" * 50)
+    Path("tightrope.toml").write_text(
+        '[tables.people]\nsource = "people.csv"\npopulation = 150\nneighbours = "add-remove"\n'
+        'budget = "9"\ndelta = "1e-5"\n[tables.people.columns]\ntown = { type = "text" }\n'
+    )
+    sql = "select town as place, count(*) as n from people group by place order by place desc"
+    told = run("ask", sql, "--epsilon", "4", "--delta", "1e-6", "--json").data
+    assert [row["place"] for row in told["rows"]] == ["Rome", "Oslo"]
+
+
+@pytest.mark.parametrize("what", ["sum(age)", "mode(region)", "count(*)", "avg(age)", "max(age)"])
+def test_one_group_alone(run, what):
+    """An answer for one group stands in the ledger as it is, not as a list."""
+    sql = f"select case when sex = 'f' then 'f' end as g, {what} as x from people group by g"
+    told = run("ask", sql, "--epsilon", "2", "--json").data
+    assert told["rows"][0]["g"] == "f"
+    assert told["rows"][0]["x"]["value"] is not None

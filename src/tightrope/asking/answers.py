@@ -311,7 +311,8 @@ def _in_steps(
     reading: Reading, mechanisms: Sequence[AnyMechanism | None], answer: Any, level: Fraction
 ) -> dict[tuple[Any, ...], tuple[Estimate, ...]]:
     made, names, kind = mechanisms[0], reading.names, reading.kind
-    grouped = names != ((),)
+    # Sums and values of several groups are a list; that of one group stands by itself.
+    drawn = answer[0] if isinstance(answer, tuple) and answer else (answer,)
     if kind == Kind.FOUND:
         names = tuple((name,) for name, _ in answer)
         told = [tuple(_each(mechanisms[1], output, level)) for _, output in answer]
@@ -320,7 +321,6 @@ def _in_steps(
         told = [(Estimate(whole(Fraction(low + high, 2)), low, high),) for low, high in pairs]
     elif kind in (Kind.MOST, Kind.QUANTILE):
         note = str(score_error(made, level)) if isinstance(made, ScoreMechanism) else ""
-        drawn = answer[0] if grouped else [answer]
         told = [(Estimate(reading.values[x] if reading.values else x, note=note),) for x in drawn]
     elif kind == Kind.MODULO:
         told = [(Estimate(answer),)]
@@ -333,7 +333,7 @@ def _in_steps(
     else:
         shows = reading.shows if kind == Kind.MEAN else (Kind.SUM,)
         scales = [Fraction(1, reading.people) if one == Kind.MEAN else 1 for one in shows]
-        found = [_each(made, output, level)[0] for output in (answer[0] if grouped else [answer])]
+        found = [_each(made, output, level)[0] for output in drawn]
         told = [tuple(_scaled(one, reading.offset, scale) for scale in scales) for one in found]
     # Everybody else has a count only: without one, no line.
     return dict(zip(names[: len(told)], told, strict=True))

@@ -180,10 +180,8 @@ class Question:
     @property
     def order(self) -> list[int]:
         """The place of each title among those of the parts."""
-        there, found = [title for part in self.parts for title in part.shape.titles], []
-        for title in self.titles:
-            found.append(next(k for k, x in enumerate(there) if x == title and k not in found))
-        return found
+        there = [title for part in self.parts for title in part.shape.titles]
+        return [there.index(title) for title in self.titles]
 
     @property
     def errors(self) -> dict[str, str]:

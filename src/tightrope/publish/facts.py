@@ -99,6 +99,12 @@ class Column:
     complete: bool = False
     step: Fraction = Fraction(1)
 
+    def __post_init__(self) -> None:
+        if self.name.startswith("tightrope_"):
+            raise InputError(
+                f"column {self.name!r} has a name that the query itself may use: rename it"
+            )
+
 
 @dataclass(frozen=True)
 class Partition:
@@ -198,9 +204,13 @@ class Table:
     source: str | None = None
     relation: str | None = None
 
+    def find(self, name: str, *, quoted: bool = False) -> Column | None:
+        """Return a declared column, if there is one; letter case matters only in quoted names."""
+        return _named(name, self.columns, quoted)
+
     def column(self, name: str, *, quoted: bool = False) -> Column:
-        """Return a declared column; letter case matters only in quoted names."""
-        found = _named(name, self.columns, quoted)
+        """Return a declared column, or refuse its name."""
+        found = self.find(name, quoted=quoted)
         if found is not None:
             return found
         raise InputError(
@@ -209,10 +219,6 @@ class Table:
             f'{{ type = "number" }}, or --column {name}:0..120 where there are none (declared: '
             f"{', '.join(self.columns) or 'none'}){did_you_mean(name.lower(), self.columns)}"
         )
-
-    def has_column(self, name: str) -> bool:
-        """Whether a column is declared by this name, in whatever letter case."""
-        return any(name.lower() == known.lower() for known in self.columns)
 
     def needed_population(self) -> int:
         """Return the population, or ask for it."""

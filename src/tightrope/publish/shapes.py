@@ -203,8 +203,8 @@ class Shape:
         What a declared question computes.
     part
         The partition and the part that the question is confined to.
-    titles
-        What the numbers are called where the answer is shown.
+    keys, titles
+        What the rows of the answer are named by, and what its numbers are called.
     shows
         For a mean whose draws also give a sum or a count: what is shown under each title.
     delta
@@ -240,6 +240,7 @@ class Shape:
     used: tuple[str, ...] = ()
     expression: exp.Expression | None = None
     part: tuple[Partition, str] | None = None
+    keys: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
     shows: tuple[Kind, ...] = (Kind.MEAN,)
     delta: Fraction = Fraction(0)
@@ -268,13 +269,6 @@ class Shape:
         part = () if self.part is None else (self.part[0].column,)
         known = {**self.table.columns, **own}
         return [known[name] for name in sorted({*self.used, *own, *part})]
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """What the rows of the answer are named by."""
-        if self.kind is Kind.FOUND:
-            return (self._named().name,)
-        return tuple(axis.title for axis in self.grouped_by)
 
     @property
     def grouped_by(self) -> tuple[Axis, ...]:
@@ -454,6 +448,11 @@ class Shape:
     def bounds(self) -> tuple[int, int]:
         """The declared bounds of the column that is summed or ranked."""
         column = self._named()
+        if column.type not in ("integer", "number"):
+            raise InputError(
+                f"the {self.kind.value} of {column.name!r} is not known: it is of type "
+                f"{column.type}, and only numbers are added up or ranked"
+            )
         if column.bounds is None:
             raise InputError(
                 f"the {self.kind.value} of {column.name!r} needs its bounds: add "

@@ -15,12 +15,12 @@ import datetime
 import math
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
 import sqlglot
-from sqlglot import Dialect, errors, exp
+from sqlglot import Dialect, ErrorLevel, errors, exp
 
 from tightrope.errors import InputError
 from tightrope.publish.facts import Column, Facts, Table, Value, did_you_mean
@@ -81,9 +81,10 @@ def read_shapes(
     tightrope.errors.InputError: the question must be one SELECT, got DROP: nothing else is run
     """
     select = one_select(sql, dialect)
-    shapes = _Reader(facts).shapes(select, declared)
-    # Last, because the reader's own refusals say more.
-    check_pieces(select)
+    with _readable():
+        shapes = _Reader(facts).shapes(select, declared)
+        # Last, because the reader's own refusals say more.
+        check_pieces(select)
     return shapes
 
 
@@ -99,10 +100,9 @@ def one_select(sql: Any, dialect: str, longest: int = 100_000) -> Any:
         sql, dialect = str(ibis.to_sql(sql, dialect="duckdb")), "duckdb"
     if len(sql) > longest:
         raise InputError(f"SQL has at most {longest} characters, got {len(sql)}")
-    try:
-        parsed = [node for node in sqlglot.parse(sql, read=dialect) if node is not None]
-    except (errors.SqlglotError, RecursionError) as wrong:
-        raise InputError(f"this is not SQL that can be read: {_trouble(wrong, sql)}") from None
+    with _readable(sql):
+        found = sqlglot.parse(sql, read=dialect)
+    parsed = [node for node in found if not isinstance(node, exp.Semicolon | None)]
     if len(parsed) != 1:
         raise InputError(f"the question must be one SELECT, got {len(parsed)} statements")
     if not isinstance(parsed[0], exp.Select):
@@ -118,11 +118,18 @@ def semicolons(sql: str, dialect: str) -> list[int]:
     >>> semicolons("select ';' ; select 2", "duckdb")
     [11]
     """
-    try:
+    with _readable(sql):
         pieces = Dialect.get_or_raise(dialect).tokenize(sql)
-    except errors.SqlglotError as wrong:
-        raise InputError(f"this is not SQL that can be read: {_trouble(wrong, sql)}") from None
     return [int(piece.start) for piece in pieces if piece.token_type.name == "SEMICOLON"]
+
+
+@contextlib.contextmanager
+def _readable(sql: str = "") -> Iterator[None]:
+    """Refuse SQL that cannot be taken apart in one line."""
+    try:
+        yield
+    except (errors.SqlglotError, RecursionError) as wrong:
+        raise InputError(f"this is not SQL that can be read: {_trouble(wrong, sql)}") from None
 
 
 def _trouble(wrong: Exception, sql: str) -> str:
@@ -150,11 +157,12 @@ class _Reader:
         select = _without_winner_layers(select)
         table = self._table(select)
         reader = ConditionReader(table, self.aliases)
+        select = reader.named(select)
         where = all_of([reader.read(condition) for condition in self.wheres])
         targets = list(select.expressions)
         axes, rest = self._axes(select, targets, reader)
         unknown = [axis.column for axis in axes if axis.column is not None]
-        asks_for_most = axes and not rest and self._asks_for_most(select, axes, reader)
+        asks_for_most = axes and not rest and self._asks_for_most(select, axes)
         shown = {} if asks_for_most else self._arrangement(select, targets, axes)
         if unknown:
             found: list[dict[str, Any]] = self._asked(rest, reader, declared, True) if rest else []
@@ -168,9 +176,17 @@ class _Reader:
             found = self._asked(rest, reader, declared, bool(axes))
             for one in found:
                 one["axes"] = (*axes, *one.get("axes", ()))
+        keys = () if asks_for_most else tuple(axis.title for axis in axes)
+        names = [*keys, *(title for one in found for title in one.get("titles", ()))]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InputError(
+                f"two columns of the answer are called {twice!r}: name them apart with AS"
+            )
         return [
             Shape(
                 table=table,
+                keys=keys,
                 where=all_of([where, one.pop("condition", None)]),
                 used=tuple(reader.used),
                 **shown,
@@ -228,7 +244,7 @@ class _Reader:
         keys = []
         for key in group.expressions:
             node = _numbered(key, targets)
-            if isinstance(node, exp.Column) and not reader.table.has_column(node.name):
+            if isinstance(node, exp.Column) and reader.table.find(node.name) is None:
                 node = aliases.get(node.name.lower(), node)
             keys.append(node)
         named = [
@@ -245,24 +261,25 @@ class _Reader:
         found = []
         for term in [] if order is None else order.expressions:
             node = _numbered(term.this, targets)
-            is_named = (t for t in targets if _title(t) == _title(node) or _unaliased(t) == node)
+            title = _title(node).lower()
+            is_named = (t for t in targets if _title(t).lower() == title or _unaliased(t) == node)
             target = next(is_named, None)
             if target is None:
                 raise InputError(f"ORDER BY takes what SELECT names, got {_shown(node)}")
             found.append((_title(target), bool(term.args.get("desc"))))
-        if limit is not None and not getattr(limit.expression, "is_int", False):
-            raise InputError(f"LIMIT takes a whole number, got {_shown(limit.expression)}")
+        if limit is not None and not _whole(limit.expression):
+            raise InputError(f"LIMIT takes a whole number above 0, got {_shown(limit)}")
         if found == [(axis.title, False) for axis in axes][: len(found)]:
             found = []  # the declared order, which the answer has
-        return {"order": tuple(found), "limit": limit and int(limit.expression.this)}
+        return {"order": tuple(found), "limit": limit and _whole(limit.expression)}
 
-    def _asks_for_most(self, select: Any, axes: Sequence[Axis], reader: ConditionReader) -> bool:
+    def _asks_for_most(self, select: Any, axes: Sequence[Axis]) -> bool:
         limit, order = select.args.get("limit"), select.args.get("order")
         is_one = len(axes) == 1 and limit is not None and _is_literal(limit.expression, "1")
         if order is None or not is_one:
             return False
         first, *rest = order.expressions
-        ties = [reader.column(term.this).name == axes[0].title for term in rest]
+        ties = [_title(_numbered(term.this, select.expressions)) == axes[0].title for term in rest]
         return _is_count_all(first.this) and bool(first.args.get("desc")) and all(ties)
 
     def _asked(
@@ -320,6 +337,8 @@ def _aggregate(node: Any, reader: ConditionReader) -> dict[str, Any] | None:
     if isinstance(node, exp.Sum | exp.Avg) and isinstance(_bare(node.this), exp.Column):
         kind = Kind.SUM if isinstance(node, exp.Sum) else Kind.MEAN
         return {"kind": kind, "column": reader.column(node.this)}
+    if isinstance(node, exp.WithinGroup) and isinstance(node.this, exp.Mode):
+        node = exp.Mode(this=node.expression.expressions[0].this)
     if isinstance(node, exp.Mode) and node.this is not None:
         axis = read_axis(node.this, reader)
         if axis.column is not None:
@@ -363,15 +382,20 @@ def _title(node: Any) -> str:
     """Return what a target is called: its alias, or what it computes."""
     if isinstance(node, exp.Alias | exp.Column):
         return str(node.alias_or_name)[:60]
-    pieces = re.split(r"('[^']*'|\"[^\"]*\")", node.sql().replace(" NULLS LAST", ""))
+    pieces = re.split(r"('[^']*'|\"[^\"]*\")", _shown(node, 1000).replace(" NULLS LAST", ""))
     return "".join(x if x[:1] in ("'", '"') else x.lower() for x in pieces)[:60]
 
 
 def _numbered(node: Any, targets: Sequence[Any]) -> Any:
     """Return the target that a number stands for, or the piece of SQL itself."""
     node = _bare(node)
-    place = int(node.this) if isinstance(node, exp.Literal) and node.is_int else 0
+    place = _whole(node)
     return targets[place - 1] if 1 <= place <= len(targets) else node
+
+
+def _whole(node: Any) -> int:
+    """Return the whole number that a piece of SQL is, or 0."""
+    return int(node.this) if isinstance(node, exp.Literal) and node.is_int else 0
 
 
 # -- groups ---------------------------------------------------------------------------------
@@ -387,11 +411,13 @@ def read_axis(node: Any, reader: ConditionReader) -> Axis:
     ((10, 20, 30, 40), '"age" BETWEEN 20 AND 29')
     """
     title, node = _title(node), _unaliased(node)
+    if isinstance(node, exp.If):
+        node = exp.Case(ifs=[node], default=node.args.get("false"))
     if isinstance(node, exp.Case):
         return _case_axis(title, node, reader)
     if isinstance(node, exp.Column):
         table = reader.table
-        if not table.has_column(node.name) and node.name in table.partitions:
+        if table.find(node.name) is None and node.name in table.partitions:
             partition = table.partitions[node.name]
             column = reader.column(exp.column(partition.column, quoted=True))
             conditions = tuple(one_of(column.name, part) for part in partition.parts.values())
@@ -593,8 +619,12 @@ def _from(select: Any) -> Any:
     return None if clause is None else clause.this
 
 
-def _shown(node: Any) -> str:
-    return "nothing" if node is None else node.sql()[:80]
+def _shown(node: Any, most: int = 80) -> str:
+    """Return a piece of SQL for a person, on one line."""
+    if node is None:
+        return "nothing"
+    text = node.sql(comments=False, unsupported_level=ErrorLevel.IGNORE)
+    return " ".join(text.split())[:most] or str(node.key)
 
 
 # -- counts and other aggregates --------------------------------------------------------------
@@ -816,6 +846,18 @@ class ConditionReader:
             return exp.paren(exp.And(this=present(column.name), expression=same))
         raise _refusal(node)
 
+    def named(self, tree: Any) -> Any:
+        """Return SQL with its columns named as they are declared: equal pieces are then equal."""
+
+        def declared(node: Any) -> Any:
+            is_ours = isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier)
+            if not is_ours or (node.table and node.table.lower() not in self.aliases):
+                return node
+            found = self.table.find(node.name, quoted=bool(node.this.args.get("quoted")))
+            return node if found is None else exp.column(found.name)
+
+        return tree.transform(declared)
+
     def column(self, node: Any) -> Column:
         """Return the declared column that a piece of SQL names."""
         node = _bare(node)
@@ -858,7 +900,7 @@ class ConditionReader:
                 return exp.cast(exp.Literal.string(day.isoformat()), "DATE")
         raise InputError(
             f"column {column.name!r} holds values of type {column.type}; it cannot be compared "
-            f"with {node.sql()[:60]}"
+            f"with {_shown(node)}"
         )
 
     def _check_known(self, column: Column, value: Value, ordered: bool) -> None:
@@ -962,7 +1004,7 @@ ALLOWED: dict[str, frozenset[str]] = {
         "Limit": "expression",
         "Count": "this big_int",
         "Case": "this ifs default",
-        "If": "this true",
+        "If": "this true false",
         "Coalesce In": "this expressions",
         "Cast": "this to _type",
         "TryCast": "this to _type safe requires_string",
@@ -975,7 +1017,7 @@ ALLOWED: dict[str, frozenset[str]] = {
         "WidthBucket": "this min_value max_value num_buckets",
         "Quantile": "this quantile",
         "From TableAlias Where Boolean Neg Paren Not": "this",
-        "CountIf Sum Min Max Avg Floor Median Mode": "this",
+        "CountIf Sum Min Max Avg Floor Ceil Median Mode": "this",
         "Filter WithinGroup PercentileDisc PercentileCont": "this expression",
         "And Or EQ NEQ GT GTE LT LTE Add Sub Mul IntDiv Mod": "this expression",
     }.items()
@@ -999,5 +1041,6 @@ def check_pieces(tree: Any) -> None:
         extra = [] if known is None else sorted(set(there) - known)
         if known is None or extra:
             more = f" ({', '.join(extra)})" if extra else ""
-            shown = " ".join(node.sql().split())[:80]
-            raise InputError(f"this SQL uses something that questions may not use{more}: {shown}")
+            raise InputError(
+                f"this SQL uses something that questions may not use{more}: {_shown(node)}"
+            )

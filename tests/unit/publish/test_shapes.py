@@ -85,6 +85,12 @@ region = { values = ["north", "south"] }
         ),
         ("select adult, count(*) from people group by adult", "histogram(100,3)"),
         ("select region, sum(age) from people group by region", "sum(100,90)"),
+        ("select count(*) from people; -- all of them", "count(100)"),
+        (
+            "select if(age < 18, 'a', 'b') as a, count(*) from people group by a",
+            "histogram(100,2)",
+        ),
+        ("select ceil(age / 10.0) as d, count(*) from people group by d", "histogram(100,11)"),
     ],
 )
 def test_known_shapes(sql, question):
@@ -272,13 +278,11 @@ def test_the_contributions_rule_is_part_of_the_query():
 
 def test_names_are_quoted_in_the_dialect():
     shape = read_shape("select count(*) from people where age > 1", FACTS)
-    for kind, there, name in (
-        (Spark, "FROM `people`", "`age`"),
-        (PostgreSQL, 'FROM "people"', '"age"'),
-    ):
+    for kind, quote in ((Spark, "`"), (PostgreSQL, '"')):
         built = compiled(shape, kind("", shape.table), {"age": "bigint"})
-        assert there in built
-        assert f"{name} > 1" in built
+        assert f"FROM {quote}people{quote}" in built
+        assert f"{quote}age{quote}" in built
+        assert f"{quote}tightrope_0{quote} > 1" in built
 
 
 @pytest.mark.parametrize(
@@ -317,3 +321,80 @@ def test_published_numbers_may_be_sorted(end, order, limit):
 def test_only_what_is_published_sorts(end):
     with pytest.raises(InputError):
         read_shapes(f"select region, count(*) as n from people group by region {end}", FACTS)
+
+
+@pytest.mark.parametrize(
+    ("sql", "keys", "order"),
+    [
+        ("select Region, count(*) from people group by region", ("region",), ()),
+        ("select region, count(*) from people group by people.REGION", ("region",), ()),
+        ('select p."region", count(*) from people p group by region', ("region",), ()),
+        ("select floor(AGE/9) as d, count(*) from people group by floor(age/9)", ("d",), ()),
+        (
+            "select region as R, count(*) as N from people group by r order by n desc, R desc",
+            ("R",),
+            (("N", True), ("R", True)),
+        ),
+    ],
+)
+def test_a_name_is_the_same_in_any_case_and_with_its_table(sql, keys, order):
+    (shape,) = read_shapes(sql, FACTS)
+    assert (shape.keys, shape.order) == (keys, order)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select count(*), count(*) from people",
+        "select region, count(*) as region from people group by region",
+        "select count(*) as n, sum(age) as n from people",
+    ],
+)
+def test_two_columns_of_an_answer_have_two_names(sql):
+    with pytest.raises(InputError, match="name them apart with AS"):
+        read_shapes(sql, FACTS)
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "1.5", "'3'"])
+def test_an_answer_is_not_cut_to_nothing(limit):
+    sql = f"select region, count(*) from people group by region limit {limit}"
+    with pytest.raises(InputError, match="LIMIT takes a whole number above 0"):
+        read_shapes(sql, FACTS)
+
+
+def test_a_comment_is_no_part_of_a_name():
+    (shape,) = read_shapes("select count(*) /* of all */ from people -- end", FACTS)
+    assert shape.titles == ("count(*)",)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"select age{'+1' * 5000} as a, count(*) from people group by a",
+        f"select count(*) from people where age > 1{' or age > 1' * 5000}",
+        f"select count(*){'+1' * 5000} from people",
+        f"select count(*) from people where {'not ' * 5000} smoker",
+    ],
+)
+def test_what_is_nested_too_deeply_is_refused_in_a_line(sql):
+    with pytest.raises(InputError) as refused:
+        read_shapes(sql, FACTS)
+    assert len(str(refused.value)) < 500
+
+
+def test_the_mode_as_postgresql_writes_it():
+    (shape,) = read_shapes("select mode() within group (order by sex) from people", FACTS)
+    assert (shape.kind, shape.axes[0].classes) == ("most", ("f", "m"))
+
+
+@pytest.mark.parametrize("what", ["max(born)", "median(name)", "sum(smoker)"])
+def test_only_numbers_have_bounds(what):
+    with pytest.raises(InputError, match="only numbers are added up or ranked"):
+        _ = read_shape(f"select {what} from people", FACTS).draws
+
+
+@pytest.mark.parametrize("end", ["where name = E'a'", "for update", "tablesample (10)"])
+def test_a_refusal_says_nothing_beside_it(end, caplog):
+    with pytest.raises(InputError):
+        read_shapes(f"select count(*) from people {end}", FACTS)
+    assert not caplog.records
