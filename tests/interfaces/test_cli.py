@@ -74,6 +74,17 @@ def test_an_interrupt_is_one_line(run, monkeypatch):
     assert run("design", *words) == (130, "", "tightrope: interrupted\n")
 
 
+def test_an_interrupt_of_the_start_is_one_line(run, monkeypatch):
+    class Slow:
+        def find_spec(self, name, *_):
+            if name == "tightrope.cli.app":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "tightrope.cli.app")
+    monkeypatch.setattr(sys, "meta_path", [Slow(), *sys.meta_path])
+    assert run("graph", "path(3)") == (130, "", "tightrope: interrupted\n")
+
+
 def test_long_work_shows_the_time_that_passes_before_any_share_is_known(monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):

@@ -467,3 +467,10 @@ def test_what_was_paid_and_not_answered_is_listed(run):
     assert "lost (asked again with its key" in run("ledger", "show").out
     ledger.answer(ledger.ticket("lost"), 3)
     assert run("ledger", "show", "--json").data["unanswered"] == []
+
+
+def test_a_budget_that_is_refused_leaves_no_ledger_behind(run):
+    refused = run("ledger", "budget", "ledger.db", "people", "2")
+    assert refused.code == 2
+    assert "an account is 'table NAME' or 'user NAME'" in refused.err
+    assert not Path("ledger.db").exists()

@@ -33,8 +33,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     {"query": "cycle(5)", ...}
     0
     """
-    from tightrope.cli.app import app
-
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words in ([], ["ledger"]):  # no command: show the help
         words.append("--help")
@@ -42,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # As on stderr: a character that cannot be encoded must not abort.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
+        from tightrope.cli.app import app  # takes long enough to be interrupted
+
         code = app(args=words, prog_name="tightrope", standalone_mode=False)
         print(end="", flush=True)
         if code == INTERRUPTED:  # the exit code with which Click reports Ctrl-C

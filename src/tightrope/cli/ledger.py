@@ -11,6 +11,7 @@ import typer
 
 import tightrope as tr
 from tightrope.cli.output import tell
+from tightrope.errors import whole_number
 
 
 def show(url: str = "ledger.db", *, last: int = 20, as_json: bool = False) -> None:
@@ -33,7 +34,7 @@ def show(url: str = "ledger.db", *, last: int = 20, as_json: bool = False) -> No
     ledger = tr.Ledger(url)
     head, accounts = ledger.head(), ledger.accounts()
     paid, waiting = ledger.paid()
-    newest = paid[max(len(paid) - last, 0) :]
+    newest = paid[max(len(paid) - whole_number(last, "--last", 0), 0) :]
     amounts = ("budget", "spent", "remaining", "delta", "spent_delta")
     listed = ("key", "query", "epsilon", "sql", "answer", "charges")
     data = {

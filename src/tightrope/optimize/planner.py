@@ -134,9 +134,9 @@ def design(
     if route == "unbounded":
         task = unbounded.worst_case(task)
     found = _routed(task, route)
-    watch.say("comparing with simple noise")
     # Time that was up when the proof had closed cost nothing.
-    stopped = found.stopped and not found.certified
+    stopped = (found.stopped or watch.over) and not found.certified
+    watch.say("comparing with simple noise")
     baselines = found.baselines or _baselines(task, found)
     return replace(found, baselines=baselines, seconds=watch.seconds, stopped=stopped)
 

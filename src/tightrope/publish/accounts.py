@@ -125,6 +125,19 @@ def _held(amount: Fraction) -> Fraction:
 # -- names --------------------------------------------------------------------------------
 
 
+def check_account(name: str) -> None:
+    """Refuse a name that no account can have.
+
+    >>> check_account("people")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: an account is 'table NAME' or 'user NAME', got 'people'
+    """
+    kind, _, rest = name.partition(" ")
+    if kind not in ("table", "user") or not rest.strip() or not rest.isprintable():
+        raise InputError(f"an account is 'table NAME' or 'user NAME', got {name!r:.80}")
+
+
 def folded_name(name: str) -> str:
     """Return a name as names are compared: after NFKC and case folding.
 

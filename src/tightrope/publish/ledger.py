@@ -30,7 +30,7 @@ from typing import Any
 
 from tightrope.accounting.curves import delta_of
 from tightrope.errors import InputError
-from tightrope.publish.accounts import Account, Binding, Charge, budget_of, shown
+from tightrope.publish.accounts import Account, Binding, Charge, budget_of, check_account, shown
 from tightrope.publish.entries import (
     CHARGED,
     FREED,
@@ -426,9 +426,7 @@ class Ledger:
 def _budget(
     change: Transaction, name: str, amount: Fraction, delta: Fraction = Fraction(0)
 ) -> None:
-    kind, _, rest = name.partition(" ")
-    if kind not in ("table", "user") or not rest.strip() or not rest.isprintable():
-        raise InputError(f"an account is 'table NAME' or 'user NAME', got {name!r:.80}")
+    check_account(name)
     body = {"kind": "budget", "account": name, "amount": str(amount)}
     change.append(body | ({"delta": str(delta)} if delta else {}))
 

@@ -15,7 +15,7 @@ from tightrope.certify import ScoreMechanism
 from tightrope.certify.make import encode_label
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError
-from tightrope.publish.accounts import Binding, Charge, budget_of, charge_of
+from tightrope.publish.accounts import Binding, Charge, budget_of, charge_of, check_account
 from tightrope.publish.entries import LedgerError, digest, plain
 from tightrope.publish.facts import Column, Facts, Table, given_facts
 from tightrope.publish.intervals import ConfidenceSet, ScoreError, interval_of
@@ -573,6 +573,8 @@ def open_ledger(url: str | Path, budgets: Mapping[str, Fraction | None]) -> Ledg
     ...
     tightrope.publish.entries.LedgerError: no-such-ledger.db: there is no ledger here; ...
     """
+    for name in budgets:
+        check_account(name)
     store = Store(url)
     if not any(budgets.values()) or store.exists:
         return Ledger(url)

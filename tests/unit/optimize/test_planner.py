@@ -342,3 +342,14 @@ def test_a_search_that_is_stopped_keeps_the_bound_of_its_last_round():
     assert not found.certified
     assert bounds[-1] > 0
     assert bounds[-1] * (1 - 1e-9) <= found.bound <= found.expected_loss
+
+
+def test_a_search_that_was_stopped_in_its_window_says_so() -> None:
+    """The engine was stopped there, and the staircases' mechanism, which was not, stood for it."""
+    graph = query("sum(60,5)").graph
+    found = design(
+        graph, 0.3, consumer(graph, "binomial(.3)"), route="window",
+        progress=lambda now: now.step == "searching",
+    )  # fmt: skip
+    assert found.stopped
+    assert not found.certified
