@@ -62,10 +62,10 @@ class SearchResult:
     Attributes
     ----------
     remap
-        The remap T.
-    slack
-        How far each entry of the remap is from being worth using; where it exceeds the entry
-        the entry is 0 in every remap.
+        The remap T, from the step that left least over in all.
+    used
+        Which entries of a remap need not be 0, from the last step: there an entry or its slack
+        is next to nothing.
     gains
         The matrix A of gains times prior, one column for each output of X.
     value
@@ -73,7 +73,7 @@ class SearchResult:
     """
 
     remap: Floats
-    slack: Floats
+    used: NDArray[np.bool_]
     gains: Floats
     value: float
 
@@ -98,9 +98,9 @@ def search_remap(first: Floats, second: Floats, sums: Floats | float = 1.0) -> S
     tops_x, tops_y = np.abs(first).max(axis=0), second.max(axis=0)
     program = _Program(first / tops_x, second / tops_y, tops_x, tops_y * sums)
     program.solve()
-    scale = tops_x / tops_y[:, None]
-    t, slack = (program._parts(stacked)[0] for stacked in (program.z, program.slack))
-    return SearchResult(t * scale, slack / scale, program.a / tops_x, program.value)
+    scale, m = tops_x / tops_y[:, None], second.shape[1]
+    used = program.z[:m] * scale > program.slack[:m] / scale
+    return SearchResult(program.best[:m] * scale, used, program.a / tops_x, program.value)
 
 
 class _Program:
@@ -141,8 +141,12 @@ class _Program:
 
         # Matrices are small: threads of linear algebra cost more than they save.
         with threadpool_limits(1, "blas"):
+            least = np.inf
             for _ in range(steps):
                 self.value = float((self.a * self.x).sum() + self.c @ self.s)
+                left = self._gap() + self._residual()
+                if left < least:
+                    least, self.best = left, self.z
                 before = dict(vars(self))
                 if self._gap() <= max(gap, share * self.value) or not self._step():
                     break
@@ -579,8 +583,7 @@ def proposals(
     .. [1] A. M. Gleixner, D. E. Steffy, K. Wolter, "Iterative refinement for linear
        programming", INFORMS Journal on Computing 28 (2016).
     """
-    used = found.remap > found.slack
-    yield Proposal(used, _whole(found.remap, 1 << bits), bits, _rounded_gains(found.gains))
+    yield Proposal(found.used, _whole(found.remap, 1 << bits), bits, _rounded_gains(found.gains))
     large = found.remap >= big
     if not large.any(axis=1).all():
         return
@@ -595,8 +598,7 @@ def proposals(
     moved = search_remap(rest + pair.float_y @ free, pair.float_y, free.sum(axis=1))
     corrections = _whole(moved.remap - free, unit * (1 << more_bits))
     digits = rounded * (1 << (more_bits - first_bits)) + corrections
-    used = large | (moved.remap > moved.slack)
-    yield Proposal(used, digits, more_bits, _rounded_gains(moved.gains))
+    yield Proposal(large | moved.used, digits, more_bits, _rounded_gains(moved.gains))
 
 
 def completed_remap(pair: _Pair, proposal: Proposal) -> Remap | None:
@@ -743,25 +745,33 @@ def _in_floats(first: Channel, second: Channel, tolerance: float) -> Derivation:
     x_all, y_all = first.matrix(), second.matrix()
     x_live, y_live = x_all.max(axis=0) > 0, y_all.max(axis=0) > 0
     x, y = x_all[:, x_live], y_all[:, y_live]
+
+    def witness(gains: Floats) -> Witness:
+        return _witness(gains, (x, 1.0), (y, 1.0), operator.truediv)
+
     remap, gains = _solved_remap(x, y)
     route = "independent columns: one remap at most"
     near = remap is not None and _distance(x, y, remap) <= tolerance
-    shown = None if gains is None else _witness(gains, (x, 1.0), (y, 1.0), operator.truediv)
     # No remap is nearer to X than the margin of a witness.
-    far = shown is not None and shown.margin > tolerance
-    if remap is None or not (near or far):
+    if remap is None or not (near or (gains is not None and witness(gains).margin > tolerance)):
         found = search_remap(x, y)
-        remap = found.remap / found.remap.sum(axis=1, keepdims=True)
-        shown = _witness(found.gains, (x, 1.0), (y, 1.0), operator.truediv)
+        remap, gains = found.remap / found.remap.sum(axis=1, keepdims=True), found.gains
         route = "interior-point search in floats"
     distance = _distance(x, y, remap)
-    if shown is None or distance <= tolerance:
-        wide = np.zeros((y_all.shape[1], x_all.shape[1]))
-        wide[:, np.flatnonzero(x_live)[0]] = 1.0
-        wide[np.ix_(y_live, x_live)] = remap
-        channel = Channel(wide, inputs=second.outputs, outputs=first.outputs)
-        return Derivation(True, channel, None, False, distance, tolerance, route)
-    return Derivation(False, None, shown, False, distance, tolerance, route)
+    # Where all guesses gain alike nobody can tell X from Y·T, whatever their rows sum to.
+    if distance > tolerance and gains is not None and np.ptp(gains, axis=1).any():
+        shown = witness(gains)
+        if shown.margin <= 0:
+            raise CheckFailed(
+                f"these channels lie within {distance:.1g} of the border, too close for floats: "
+                f"allow more than {tolerance:g}, or write them in fractions"
+            )
+        return Derivation(False, None, shown, False, distance, tolerance, route)
+    wide = np.zeros((y_all.shape[1], x_all.shape[1]))
+    wide[:, np.flatnonzero(x_live)[0]] = 1.0
+    wide[np.ix_(y_live, x_live)] = remap
+    channel = Channel(wide, inputs=second.outputs, outputs=first.outputs)
+    return Derivation(True, channel, None, False, distance, tolerance, route)
 
 
 def _solved_remap(x: Floats, y: Floats) -> tuple[Floats | None, Floats | None]:

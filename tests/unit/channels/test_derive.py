@@ -199,6 +199,34 @@ def test_floats_with_more_outputs_than_inputs():
     assert no.witness.first > no.witness.second
 
 
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        ([[1.0], [1.0]], [[0.25, 0.75], [0.5, 0.5]]),
+        ([[1.0], [1.0]], [[0.2, 0.5, 0.3], [0.5, 0.25, 0.25]]),
+        ([[0.5, 0.5], [0.5, 0.5]], [[0.5, 0.5], [0.5, 0.5]]),
+        ([[0.3, 0.7]], [[0.5, 0.25, 0.25]]),
+        ([[0.25, 0.25, 0.5]] * 3, [[0.1, 0.0, 0.9], [0.1, 0.0, 0.9], [0.5, 0.0, 0.5]]),
+    ],
+)
+def test_what_tells_nothing_is_derived_from_floats(x, y):
+    found = derivable(Channel(x), Channel(y))
+    assert found
+    assert np.array(y) @ found.remap.matrix() == pytest.approx(np.array(x), abs=1e-8)
+
+
+def test_floats_from_remaps_with_zeros_are_derivable():
+    """The last step of the search must not leave the equations by more than it gains."""
+    y = Channel([[0.25, 0.25, 0.25, 0.25], [0.2, 0.2, 0.0, 0.6], [0.0, 0.0, 0.0, 1.0]])
+    assert derivable(Channel([[0.25, 0.75], [0.2, 0.8], [0.0, 1.0]]), y)
+    rng = np.random.default_rng(11)
+    for rows, many, few in [(5, 6, 4), (4, 6, 6), (8, 10, 3)] * 8:
+        y = rng.integers(1, 9, (rows, many)) * (rng.random((rows, many)) < 0.7) + np.eye(rows, many)
+        y /= y.sum(axis=1, keepdims=True)
+        joined = np.eye(few)[rng.integers(0, few, many)]
+        assert derivable(Channel(y @ joined), Channel(y)), (rows, many, few)
+
+
 def test_refusals():
     with pytest.raises(InputError, match="same inputs, got 2 and 3"):
         derivable(IntegerChannel([[1], [1]]), IntegerChannel([[1], [1], [1]]))
