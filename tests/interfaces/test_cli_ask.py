@@ -184,6 +184,13 @@ def test_the_least_epsilon_for_an_error(run):
     assert worse["questions"][0]["questions"][0]["error"] == [5.0]
 
 
+def test_an_error_that_only_the_best_noise_keeps(run):
+    """The usual noise keeps it at no level that is proved: the search began and ended there."""
+    told = run("ask", "select sum(age) as s from people", "--error", "0.5", "--dry-run", "--json")
+    assert told.data["questions"][0]["questions"][0]["error"] == [0.0]
+    assert float(Fraction(told.data["cost"])) < 20
+
+
 def test_a_job_shares_epsilon_and_is_not_paid_twice(run):
     Path("job.sql").write_text(JOB)
     told = run("ask", "--file", "job.sql", "--epsilon", "1", "--json").data["answers"]

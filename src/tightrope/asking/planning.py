@@ -622,9 +622,16 @@ def _made(shape: Shape, level: Epsilon, told: Told | None) -> tuple[AnyMechanism
 
 
 def _least(
-    shapes: Sequence[Shape], error: Fraction, confidence: Fraction, told: Told | None
+    shapes: Sequence[Shape],
+    error: Fraction,
+    confidence: Fraction,
+    told: Told | None,
+    most: int = 42,
 ) -> Epsilon:
-    """Return the least ε, to three digits, at which every number keeps an error."""
+    """Return the least ε, to three digits, at which every number keeps an error.
+
+    It is at most as large as noise without ends is proved for.
+    """
     for shape in shapes:
         if not has_error(shape):
             raise InputError(
@@ -647,11 +654,14 @@ def _least(
         return True
 
     # All numbers of three digits; the usual noise tells where to look.
-    levels = [Fraction(n, 10**k) for k in range(6, 0, -1) for n in range(100, 1000)]
+    digits = (Fraction(n, 10**k) for k in range(6, 0, -1) for n in range(100, 1000))
+    levels = [level for level in digits if level <= most]
     start = bisect.bisect_left(levels, True, key=usual_suffices)
     found = least_that(lambda place: suffices(Epsilon.of(levels[place])), len(levels), start)
     if found == len(levels):
-        raise InputError(f"no ε below 100 keeps an error of {float(error):g}")
+        raise InputError(
+            f"no ε up to {most} keeps an error of {float(error):g}: allow a larger one"
+        )
     return Epsilon.of(levels[found])
 
 
