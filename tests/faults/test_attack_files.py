@@ -335,7 +335,7 @@ def test_levels_that_mean_nothing_end_in_a_report(count, multiple, base):
 
 
 def test_a_path_of_ones_own_is_read_back():
-    graph = PathPower(4, label=lambda i: "abcd"[i], name="letters")
+    graph = ExplicitGraph([(0, 1), (1, 2), (2, 3)], labels="abcd", name="letters")
     made = certify(GeometricChannel(4, 1), graph, 1)
     again = Mechanism(made.to_bytes())
     assert again.question.graph.agrees_with(graph)

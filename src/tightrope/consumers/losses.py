@@ -493,9 +493,9 @@ class CoordinateLoss(_GraphLoss):
     @functools.cached_property
     def step_rule(self) -> tuple[int, Fraction] | None:
         """p, and the p-th power of the step where the answers go up or down in even steps."""
-        lattice = self.graph.unbounded
-        if lattice is not None and lattice.form == "line" and self.size > 1:
-            return self.power, Fraction(lattice.step) ** self.power
+        rule = self.graph.label_rule
+        if rule is not None and rule[0] == "steps" and self.size > 1:
+            return self.power, Fraction(abs(rule[2])) ** self.power
         if self.size < 2 or self.coordinates.shape[1] != 1:
             return None
         steps = np.diff(self._line)

@@ -217,7 +217,8 @@ class AnswerGraph(ABC):
     fills_grid: bool = False
     #: No cycle is shorter than this, by rule: a search may stop at it.
     least_girth: int = 3
-    #: What answers differ by, unless labels have another rule: node i stands for i · step.
+    #: Node i stands for start + i · step, unless labels have another rule.
+    start: int | Fraction = 0
     step: int | Fraction = 1
 
     @property
@@ -249,7 +250,7 @@ class AnswerGraph(ABC):
 
         A grid has the tuples of whole numbers from 0 up to the sizes, the last fastest.
         """
-        return "steps", 0, self.step
+        return "steps", self.start, self.step
 
     @property
     def box(self) -> tuple[tuple[int, int], ...] | None:
@@ -367,7 +368,7 @@ class AnswerGraph(ABC):
     def label(self, i: int) -> Hashable:
         """Return the answer that a node stands for."""
         self._check_node(i)
-        return int(i) * self.step
+        return self.start + int(i) * self.step
 
     def index(self, label: Hashable) -> int:
         """Return the node that stands for an answer."""
@@ -380,7 +381,7 @@ class AnswerGraph(ABC):
 
     def _place(self, label: Any) -> int:
         """Return where an answer must be if it is one; for others anything may be raised."""
-        return int(label // self.step)
+        return int((label - self.start) // self.step)
 
     @property
     def labels(self) -> list[Hashable]:

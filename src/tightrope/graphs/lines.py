@@ -8,7 +8,6 @@ which takes away the edges between answers that only a full database gives.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
 from fractions import Fraction
 from typing import Any
 
@@ -38,12 +37,8 @@ class PathPower(AnswerGraph):
         The largest difference between adjacent answers.
     name
         Text that describes the graph.
-    step
-        What answers differ by: node i stands for i · step.
-    label
-        Rule from a node to the answer it stands for, where that is not i · step.
-    index
-        The inverse rule; it may raise anything for what is not an answer.
+    start, step
+        Node i stands for start + i · step.
 
     Examples
     --------
@@ -59,15 +54,13 @@ class PathPower(AnswerGraph):
         width: int = 1,
         *,
         name: str | None = None,
+        start: int | Fraction = 0,
         step: int | Fraction = 1,
-        label: Callable[[int], Hashable] | None = None,
-        index: Callable[[Hashable], int] | None = None,
     ) -> None:
         self.size = whole_number(size, "the number of answers")
         self.width = whole_number(width, "the largest difference between neighbours")
         self.name = name or (f"path({size})" if width == 1 else f"path_power({size},{width})")
-        self.step = step
-        self._label, self._index = label, index
+        self.start, self.step = start, step
 
     @property
     def power(self) -> int | None:
@@ -81,27 +74,14 @@ class PathPower(AnswerGraph):
 
     @property
     def unbounded(self) -> NoiseLattice | None:
-        """The line without ends, unless labels have another rule."""
-        if self._label is not None:
+        """The line without ends, for answers from 0 on."""
+        if self.start:
             return None
         return NoiseLattice("line", 1, self.size - 1, self.width, step=self.step)
-
-    @property
-    def label_rule(self) -> tuple[Any, ...] | None:
-        """Steps from 0, unless there is another rule."""
-        return super().label_rule if self._label is None else None
 
     def longest_edge(self) -> tuple[int, int, float]:
         """Return an edge that is as long as they get."""
         return 0, min(self.width, self.size - 1), 1.0
-
-    def label(self, i: int) -> Hashable:
-        """Return the answer that a node stands for."""
-        self._check_node(i)
-        return super().label(i) if self._label is None else self._label(int(i))
-
-    def _place(self, label: Any) -> int:
-        return super()._place(label) if self._index is None else self._index(label)
 
     def _far(self, i: int, j: Any) -> Any:
         return -(-abs(i - j) // self.width)

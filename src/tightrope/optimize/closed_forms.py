@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from tightrope.channels import Channel, DeterministicChannel, remap
+from tightrope.channels import Channel, DeterministicChannel, GeometricChannel, remap
 from tightrope.consumers import best_remap, is_monotone
 from tightrope.consumers.evaluate import line_remap
 from tightrope.errors import TightropeError
-from tightrope.graphs import PathPower, path_order
-from tightrope.mechanisms import exponential, geometric
+from tightrope.graphs import path_order
+from tightrope.mechanisms import exponential
 from tightrope.mechanisms.tight import TightConstraints, candidate_prices
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.minimax import minimax_remap
@@ -50,13 +50,11 @@ def _geometric(task: Task, reason: str) -> Design:
     graph, alpha = task.graph, task.alpha
     order = np.arange(graph.size) if graph.power == 1 else path_order(graph)
     in_order = bool((np.diff(order) == 1).all())
-    noise: Channel
-    if in_order:
-        noise = geometric(PathPower(graph.size, label=graph.label, index=graph.index), task.epsilon)
-    else:
-        line = geometric(PathPower(graph.size), task.epsilon).matrix()
+    noise: Channel = GeometricChannel(graph.size, task.epsilon, label=graph.label)
+    if not in_order:
         place = np.argsort(order)
-        noise = Channel(line[np.ix_(place, place)], inputs=graph.labels, outputs=graph.labels)
+        moved = noise.matrix()[np.ix_(place, place)]
+        noise = Channel(moved, inputs=graph.labels, outputs=graph.labels)
     if task.consumer.risk_averse:
         return _universal(task, "geometric", reason, noise)
     found = line_remap(task.consumer, alpha) if in_order else None

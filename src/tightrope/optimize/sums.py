@@ -393,8 +393,8 @@ def windowed(task: Task, start: int, prior: np.ndarray) -> Task | None:
         size,
         max(1, min(width, size - 1)),
         name=f"{graph.name} from {start} to {start + size - 1}",
-        label=lambda i: graph.label(i + start),
-        index=lambda label: graph.index(label) - start,
+        start=graph.start + start * graph.step,
+        step=graph.step,
     )
     known = Prior(prior)
     known.named = task.consumer.prior.named

@@ -229,7 +229,7 @@ def test_thousands_of_answers_fit_into_a_few_thousand_bytes():
 
 
 def test_labels_in_steps_other_than_one():
-    graph = PathPower(5, label=lambda i: Fraction(i, 3) + 2, index=None)
+    graph = PathPower(5, start=2, step=Fraction(1, 3))
     made = prove(design(graph, 1, Consumer.of(graph, loss="squared")))
     assert made.header["consumer"]["loss"] == {"kind": "squared"}
     assert made.header["certificate"]["kind"] == "line"
@@ -237,7 +237,7 @@ def test_labels_in_steps_other_than_one():
 
 
 def test_answers_in_uneven_steps_are_no_line():
-    graph = PathPower(4, label=lambda i: i * i, index=None)
+    graph = ExplicitGraph([(0, 1), (1, 2), (2, 3)], labels=[0, 1, 4, 9])
     consumer = Consumer.of(graph, loss="absolute")
     made = prove(design(graph, 1, consumer))
     assert made.header["consumer"]["loss"] == {"kind": "absolute"}
@@ -380,7 +380,7 @@ def test_the_stated_loss_is_that_of_the_guesses_that_are_shown(monkeypatch, rule
     monkeypatch.setattr(make, "RULE_FROM", rule_from)
     monkeypatch.setattr(make, "LISTED_WEIGHTS", 1)
     first = start or 0
-    graph, prior = PathPower(13, label=lambda i: i + first), np.arange(1, 14) / 91
+    graph, prior = PathPower(13, start=first), np.arange(1, 14) / 91
     made = certify(
         geometric(graph, "0.3"),
         "path(13)" if start is None else "count(40)",

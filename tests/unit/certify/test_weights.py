@@ -33,7 +33,7 @@ def test_rows_and_columns_by_rule_agree(monkeypatch):
 
 
 def test_rows_of_a_rule_in_a_window_are_those_of_the_nearest_answers_in_it():
-    inside = PathPower(1200, label=lambda i: i + 100, index=None)
+    inside = PathPower(1200, start=100)
     made = certify(GeometricChannel(1200, 1), "count(5000)", 1, window=(100, inside))
     assert (made.kind, made.window) == ("levels", range(100, 1300))
     channel = made.channel()

@@ -34,7 +34,7 @@ def test_a_rule_needs_no_matrix() -> None:
 
 
 def test_thirds_are_compared_as_thirds() -> None:
-    graph = PathPower(7, label=lambda i: Fraction(i, 3), index=lambda x: int(x * 3))
+    graph = PathPower(7, step=Fraction(1, 3))
     assert is_monotone(loss("absolute", graph), graph).result
 
 

@@ -169,7 +169,7 @@ def test_files_with_other_labels(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text('"(0, 1)",0.4\n"0,0",0.3\n"[1,1]",0.2\n"1, 0",0.1\n')
     assert prior(f"file:{file}", PAIRS).probabilities.tolist() == [0.3, 0.4, 0.1, 0.2]
-    halves = PathPower(3, name="mean", label=lambda i: Fraction(i, 2), index=lambda x: int(x * 2))
+    halves = PathPower(3, name="mean", step=Fraction(1, 2))
     file.write_text("0.5,0.25\n1,0.25\n0,0.5\n")
     assert prior(f"file:{file}", halves).probabilities.tolist() == [0.5, 0.25, 0.25]
     places = ExplicitGraph([(0, 1)], labels=[0.1, 0.7])

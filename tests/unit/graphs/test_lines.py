@@ -1,5 +1,7 @@
 """Lines, rings, stars, cliques and trees."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -44,10 +46,10 @@ def test_shapes() -> None:
 
 
 def test_labels_by_rule() -> None:
-    graph = PathPower(5, 2, label=lambda s: f"#{s}", index=lambda label: int(str(label)[1:]))
-    assert graph.labels == ["#0", "#1", "#2", "#3", "#4"]
-    assert graph.index("#3") == 3
-    for wrong in ("#9", "#x", 3):
+    graph = PathPower(5, 2, start=7, step=Fraction(1, 2))
+    assert graph.labels == [7, 7.5, 8, 8.5, 9]
+    assert graph.index(8.5) == 3
+    for wrong in (6.5, 9.5, 7.25, "8", None):
         with pytest.raises(InputError, match="not an answer"):
             graph.index(wrong)
 

@@ -135,7 +135,7 @@ def overlaps(axes, drawn) -> int:
         PathPower(31),
         PathPower(31, 3),
         PathPower(700, 5),
-        PathPower(25, label=lambda k: 1000 * k),
+        PathPower(25, step=1000),
     ],
 )
 def test_names_of_answers_in_a_row_do_not_cover_each_other(graph) -> None:
