@@ -121,6 +121,9 @@ def init(
             declared[found.name] = found
         except InputError as wrong:
             typer.echo(f"{wrong}. Once more:")
+    for one in (*declared, *([person] if person else [])):
+        if catalogue and one not in catalogue:
+            raise InputError(f"{source} has no column {one!r} (it has {', '.join(catalogue)})")
     typed = {one: facts.Column(one, kind) for one, kind in catalogue.items() if kind}
     columns = {**public, **typed, **declared}
     undeclared = [one for one in catalogue if one not in declared and one != person]
@@ -200,6 +203,8 @@ def ask(
     neighbours : RELATION
         Without a facts file: which databases are neighbours, change-one by default, add-remove or
         either.
+    receipt : FILE
+        Write the signed receipt into a file too; several are numbered, FILE-1.json, FILE-2.json.
     delta : D
         For groups by a column without declared values: the probability, such as 1e-6, with which
         one person may be told of at all. The table's budget needs a δ too.

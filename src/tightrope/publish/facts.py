@@ -204,6 +204,14 @@ class Table:
     source: str | None = None
     relation: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.contributions > 1 and self.person is None:
+            raise InputError(
+                f"tables.{self.name}.contributions says that one person may have "
+                f"{self.contributions} rows: tables.{self.name}.person must name the column that "
+                "tells people apart"
+            )
+
     def find(self, name: str, *, quoted: bool = False) -> Column | None:
         """Return a declared column, if there is one; letter case matters only in quoted names."""
         return _named(name, self.columns, quoted)
@@ -392,11 +400,6 @@ def _table(name: str, entry: Any, place: str) -> Table:
     }
     found = _read(entry, place, readers)
     columns, person = found.setdefault("columns", {}), found.get("person")
-    if found.get("contributions", 1) > 1 and person is None:
-        raise InputError(
-            f"{place}.contributions says that one person may have {found['contributions']} rows: "
-            f"{place}.person must name the column that tells people apart"
-        )
     if person is not None:
         columns.setdefault(person, Column(person, "text"))
     parts = _each(partial(_partition, columns=columns))

@@ -226,3 +226,19 @@ def test_init_asks(tmp_path, monkeypatch, capsys):
     told = iter(["", "people", "many"])
     assert main(["init", "--replace"]) == 2
     assert "must be a whole number" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--column", "agee:0..90"], "people.csv has no column 'agee' (it has id, age)"),
+        (["--person", "name"], "people.csv has no column 'name'"),
+        (["--contributions", "3"], "must name the column that tells people apart"),
+    ],
+)
+def test_init_refuses_what_cannot_be_meant(tmp_path, monkeypatch, capsys, more, says):
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text("id,age\n1,31\n")
+    assert main(["init", "people.csv", "--population", "5", *more, "--json"]) == 2
+    assert says in capsys.readouterr().err
+    assert not Path("tightrope.toml").exists()
