@@ -180,6 +180,23 @@ def test_somebody_changes(kind, tmp_path):
     walk(kind(tmp_path, FIRST + rows[steps:]), rows[:steps], "change-one", kind.change)
 
 
+def turning():
+    """Rows that make a tidy table hostile: the first of a kind may change how it is read.
+
+    Databases and files keep the smallest and the largest value of a column, and use them.
+    """
+    nan = float("nan")
+    yield from (("a", 31, nan, "north", True, DAY), (90, 60, nan, "x", False, DAY))
+    yield from ((91, 61, 1.2, "west", True, DAY), (92, -1, 1e101, "south", False, DAY))
+    yield from ((93, 91, float("inf"), "", True, DAY), (94, 2**62, -1e101, "a\nb", True, DAY))
+    yield from ((None, 40, 1.5, b"north\xff", True, DAY), (95, None, None, None, None, None))
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_tidy_table_turns_hostile(kind, tmp_path):
+    walk(kind(tmp_path, FIRST), turning(), "add-remove", kind.put)
+
+
 def test_postgresql(server):
     rows = FIRST + hostile_rows()
     for near, steps, move in (

@@ -1,5 +1,7 @@
 """No row decides what becomes of the other rows, and none makes a question fail or speak."""
 
+import itertools
+import json
 import sqlite3
 from decimal import Decimal
 
@@ -12,9 +14,11 @@ import pytest
 from tests.data.conftest import FACTS, truth_of
 
 from tightrope.errors import InputError
-from tightrope.publish import parse_facts
+from tightrope.publish import Column, parse_facts
+from tightrope.publish.facts import Table
+from tightrope.publish.sealed import SealedQuery
 from tightrope.publish.shapes import mapped_text
-from tightrope.publish.sources import dialect_of
+from tightrope.publish.sources import ParquetFile, _arrow_name, dialect_of, open_source
 from tightrope.publish.sql_reader import read_shape
 from tightrope.publish.sql_writer import question_text
 
@@ -127,6 +131,75 @@ def test_a_text_that_is_no_utf8_ends_nothing(tmp_path):
     db.close()
     facts = parse_facts(FACTS.replace('"west"] }', '"west"], other = "west" }', 1))
     assert answered(f"sqlite:///{path}", GROUPS, facts) == (1, 0, 1)
+
+
+# -- Parquet files, which DuckDB reads, or Arrow where a text makes DuckDB stop ---------------
+
+NUMBERS = [0, -1, 255, 2**31 - 1, 2**53 + 1, 2**63 - 1, -(2**63), 2**64 - 1]
+FLOATS = [0.0, -0.0, 0.1, 5e-324, 1e100, 1e101, float("nan"), float("inf"), float("-inf")]
+TEXTS = [b"", b"north", b"nor\0th", b"\\xFF", b"\\", "n\u00f6rth".encode(), b"x" * 70_000]
+
+
+def kept_by_arrow():
+    """A column of each type that both read alike, and of some that they do not."""
+    for sign, width in itertools.product(("int", "uint"), (8, 16, 32, 64)):
+        low = 0 if sign == "uint" else -(2 ** (width - 1))
+        fits = [n for n in [*NUMBERS, low, low + 2**width - 1] if low <= n < low + 2**width]
+        yield pa.array([*fits, None], f"{sign}{width}")
+    yield from (pa.array([*FLOATS, None], kind) for kind in ("float", "double"))
+    yield from (pa.array([*TEXTS, None], kind) for kind in ("binary", "large_binary"))
+    texts = pa.array([*(text.decode() for text in TEXTS), None])
+    yield from (texts, texts.cast(pa.large_string()), texts.dictionary_encode())
+    yield pa.array([True, False, None])
+    yield pa.array([0, -719_162, 2_932_896, 2**31 - 1, -(2**31), None], pa.int32()).cast("date32")
+    yield pa.array([1, None], pa.duration("s"))
+    yield pa.array([Decimal("0.1"), None])
+    yield pa.array([[1], None])
+
+
+@pytest.mark.parametrize("array", list(kept_by_arrow()), ids=lambda array: str(array.type))
+def test_duckdb_and_arrow_read_a_file_alike(tmp_path, array):
+    path, read = tmp_path / "people.parquet", 0
+    pq.write_table(pa.table({"x": array}), path)
+    for kind in ("integer", "number", "text", "boolean", "date"):
+        with open_source(path, Table("people", 9)) as source:
+            column, found = Column("x", kind), []
+            source.prepare([column])
+            # As texts: not a number differs from itself, and dates may be beyond Python's.
+            name = source.name(_arrow_name(column))
+            sql = f"SELECT typeof({name}), {name}::VARCHAR FROM {source.rows()}"
+            for ready in (source._view, source._stream):
+                if ready() is not False:
+                    found.append(source.connection.execute(sql).fetchall())
+        read += len(found) == 2
+        assert found[0] == found[-1]
+    assert bool(read) != str(array.type).startswith(("duration", "decimal", "list"))
+
+
+def test_names_that_duckdb_takes_for_one_are_kept_apart(tmp_path):
+    path = tmp_path / "people.parquet"
+    pq.write_table(pa.table({"Age": [1], "age": [2], "age_1": [50]}), path)
+    facts = parse_facts(FACTS.replace("smoker =", "age_1 = { bounds = [0, 90] }\nsmoker ="))
+    for name, holds in (("age", 0), ("age_1", 1)):
+        assert answered(path, f"select count(*) from people where {name} > 30", facts) == holds
+
+
+def test_a_count_from_a_file_is_one_scan_with_its_conditions(parquet, monkeypatch):
+    """What a release adds to DuckDB's own time does not grow with the rows."""
+    monkeypatch.setattr(ParquetFile, "_stream", None)
+    sql = "select count(*) from people where age > 40 and region = 'north' and not smoker"
+    shape = read_shape(sql, PEOPLE)
+    with open_source(parquet, shape.table) as source:
+        sealed = SealedQuery(source, shape)
+        sealed.node()
+        ((_, plan),) = source.fetch(f"EXPLAIN (FORMAT json) {sealed._sql}")
+    (node,), steps = json.loads(plan), []
+    while node:
+        steps.append(node)
+        (node,) = node["children"] or [None]
+    names = [step["name"].strip() for step in steps if step["name"] != "PROJECTION"]
+    assert names == ["UNGROUPED_AGGREGATE", "READ_PARQUET"]
+    assert len(steps[-1]["extra_info"]["Filters"]) == 3
 
 
 def test_a_backslash_ends_no_text(server):

@@ -22,7 +22,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -508,7 +508,11 @@ class _ThroughArrow(_InDuckDB):
 
 
 class ParquetFile(_ThroughArrow):
-    """A Parquet file. Arrow reads it, as DuckDB and Polars stop at text that is not UTF-8."""
+    """A Parquet file, read by DuckDB, or by Arrow where DuckDB stops: at text that is not UTF-8.
+
+    Both must read alike, or such a text in one row would change what the others count. So DuckDB
+    gets only columns whose types say the same to both, as the types that Arrow would hand over.
+    """
 
     example = "a Parquet file"
     endings = (".parquet", ".pq")
@@ -526,8 +530,47 @@ class ParquetFile(_ThroughArrow):
         return dict.fromkeys(self.file.schema_arrow.names, "")
 
     def prepare(self, columns: Sequence[Column]) -> None:
+        self._wanted = columns
+
+    def fetch(self, sql: str) -> Sequence[Sequence[Any]]:
+        import duckdb
+
+        with suppress(duckdb.Error):
+            if self._view():
+                return super().fetch(sql)
+        self._stream()
+        return super().fetch(sql)
+
+    def _view(self) -> bool:
+        """Let DuckDB read the file, if it reads all that is wanted as Arrow does."""
+        # The largest value that a file states is one of numbers. Without can_have_nan, what is not
+        # a number would be large or missing by whether that is beyond the limit of a cell.
+        file = (
+            f"read_parquet({_string(self.path)}, can_have_nan = true, hive_partitioning = false, "
+            "binary_as_string = false)"
+        )
+        described = self.connection.execute(f"DESCRIBE FROM {file}").fetchall()
+        found, schema = {row[0]: row[1] for row in described}, self.file.schema_arrow
+        cells = ["1 AS one"]
+        for column in self._wanted:
+            kind = schema.field(column.name).type
+            kind = getattr(kind, "value_type", kind)  # of a dictionary
+            is_alike = _ALIKE.get(found.get(column.name, "")) == str(kind).removeprefix("large_")
+            if not is_alike or list(found) != schema.names or not _is_castable(kind, column.type):
+                return False
+            cell = Source.cell(self, column, found[column.name])
+            if column.type == "number":  # as it is: the question has a cell of its own
+                cell = f"CAST({self.name(column.name)} AS DOUBLE)"
+            cells.append(f"{cell} AS {self.name(_arrow_name(column))}")
+        view = f"CREATE OR REPLACE TEMP VIEW {self.rows()} AS SELECT {', '.join(cells)} FROM {file}"
+        self.connection.execute(view)
+        return True
+
+    def _stream(self) -> None:
+        """Let Arrow read the file."""
         import pyarrow as pa
 
+        columns = self._wanted
         schema = pa.schema([(_arrow_name(c), _arrow_type(c.type)) for c in columns])
 
         def batches() -> Iterator[Any]:
@@ -539,6 +582,7 @@ class ParquetFile(_ThroughArrow):
             rows: Any = pa.RecordBatchReader.from_batches(schema, batches())
         else:  # Arrow loses the number of rows of a batch without columns
             rows = pa.table({"one": pa.nulls(self.file.metadata.num_rows, pa.int8())})
+        self.connection.execute(f"DROP VIEW IF EXISTS {self.rows()}")
         self.connection.register(self.rows(), rows)
 
     def close(self) -> None:
@@ -598,14 +642,7 @@ def _cast(values: Any, wanted: str) -> Any:
     kind, check = values.type, pa.types
     if check.is_dictionary(kind):
         values, kind = values.cast(kind.value_type), kind.value_type
-    fitting = {
-        "integer": "integer",
-        "number": "integer floating decimal",
-        "text": "integer string large_string binary large_binary",
-        "boolean": "boolean",
-        "date": "date",
-    }
-    if not any(getattr(check, f"is_{word}")(kind) for word in fitting[wanted].split()):
+    if not _is_castable(kind, wanted):
         return None
     if wanted == "integer" and check.is_uint64(kind):
         small = pc.less_equal(values, pa.scalar(2**63 - 1, pa.uint64()))
@@ -615,6 +652,28 @@ def _cast(values: Any, wanted: str) -> Any:
     if check.is_string(values.type):  # without a look at the bytes: they need not be UTF-8
         values = values.cast(pa.binary())
     return values.cast(_arrow_type(wanted), safe=wanted != "number")
+
+
+def _is_castable(kind: Any, wanted: str) -> bool:
+    import pyarrow as pa
+
+    fitting = {
+        "integer": "integer",
+        "number": "integer floating decimal",
+        "text": "integer string large_string binary large_binary",
+        "boolean": "boolean",
+        "date": "date",
+    }
+    return any(getattr(pa.types, f"is_{word}")(kind) for word in fitting[wanted].split())
+
+
+#: The types of DuckDB whose values Arrow reads as the same, by its names.
+_ALIKE = {
+    "TINYINT": "int8", "SMALLINT": "int16", "INTEGER": "int32", "BIGINT": "int64",
+    "UTINYINT": "uint8", "USMALLINT": "uint16", "UINTEGER": "uint32", "UBIGINT": "uint64",
+    "FLOAT": "float", "DOUBLE": "double", "VARCHAR": "string", "BLOB": "binary",
+    "BOOLEAN": "bool", "DATE": "date32[day]",
+}  # fmt: skip
 
 
 def typed(value: Any, wanted: str) -> Any:
