@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from tests.forged import forged, unpack
 
-from tightrope.certify import Mechanism, certify, read, verify
-from tightrope.certify.judge import check
+from tightrope.certify import Mechanism, certify, judge, read, verify
 from tightrope.certify.make import encode
 from tightrope.channels import Channel, GeometricChannel, IntegerChannel, ScaledPhi
 from tightrope.consumers import Consumer
@@ -535,6 +534,90 @@ data = encode(header, {"weights": weights}, n)
 """,
         True,
     ),
+    "distances on a ring of a million answers": (
+        """
+n = 1 << 20
+edges = np.arange(n - 1)[:, None] + [0, 1]
+edges = np.concatenate([edges[:1], [[0, n - 1]], edges[1:]])
+header |= {"query": None, "outputs": [0]}
+header["graph"] = {"nodes": n, "labels": None, "edges": n, "lengths": ["1"]}
+header["weights"] = {"kind": "dense", "bits": 0, "outputs": 1}
+header["consumer"] = {
+    "prior": {"kind": "uniform"}, "support": None, "loss": {"kind": "distance"}, "remapped": False
+}
+header["expected_loss"] = "1"
+data = encode(header, {"edges": edges, "weights": np.ones(n, np.int64)}, n)
+""",
+        False,
+    ),
+    "levels of 4,000 bits that hardly fall": (
+        """
+header["query"], header["ratios"] = "histogram(6000,8)", [str(Fraction(10001, 10000))]
+header["weights"] = {"kind": "lattice", "bits": 4000, "start": 1 << 3990, "core": 0}
+data = encode(header, {}, 1)
+""",
+        False,
+    ),
+    "labels and lengths of one hash": (
+        """
+n, prime = 1 << 17, (1 << 61) - 1
+header |= {"query": None, "outputs": ["x"], "ratios": ["1"] * 20_001}
+lengths = ["1", *(str(Fraction(3 * d + prime * 3, d)) for d in range(60_000, 40_000, -1))]
+header["graph"] = {"nodes": n, "labels": [k * prime for k in range(n)], "edges": n - 1}
+header["graph"]["lengths"] = lengths
+header["weights"] = {"kind": "dense", "bits": 0, "outputs": 1}
+edges, length = np.arange(1, n)[:, None] * [0, 1], np.arange(n - 1) % 20_001
+data = encode(header, {"edges": edges, "edge_lengths": length, "weights": np.ones(n, np.int64)}, n)
+""",
+        False,
+    ),
+    "edge lengths without a common denominator": (
+        """
+n = 20_002
+header |= {"query": None, "outputs": ["x"], "ratios": ["1"] * (n - 1)}
+lengths = ["1", *(str(2 + Fraction(k, 10**50 + n - k)) for k in range(2, n))]
+header["graph"] = {"nodes": n, "labels": None, "edges": n - 1, "lengths": lengths}
+header["weights"] = {"kind": "dense", "bits": 0, "outputs": 1}
+header["consumer"] = {
+    "prior": {"kind": "uniform"}, "support": None, "loss": {"kind": "distance"}, "remapped": True
+}
+header["expected_loss"] = "1"
+sections = {"edges": np.arange(1, n)[:, None] * [0, 1], "edge_lengths": np.arange(n - 1)}
+data = encode(header, sections | {"weights": np.ones(n, int), "guess_of": np.zeros(1, int)}, n)
+""",
+        False,
+    ),
+    "a cube of 100 counts": (
+        """
+header["query"] = "counts(99999999999999,100)"
+header["epsilon"], header["ratios"] = {"multiple": "1", "base": None}, ["2"]
+header["weights"] = {"kind": "lattice", "bits": 4000, "start": 2, "core": 0}
+header["consumer"] = {
+    "prior": None, "support": {"kind": "all"}, "loss": {"kind": "absolute"}, "remapped": False
+}
+header |= {"expected_loss": "1", "bound": "1", "certificate": {"kind": "unbounded", "slope": "1/2"}}
+data = encode(header, {}, 1)
+from tightrope.certify import judge
+lattice = judge.question_lattice("counts(99999999999999,100)", "change-one")
+try:
+    judge.unbounded_bound(lattice, "absolute", int(0.7 * 2**62))
+except judge.Refused:
+    pass
+""",
+        False,
+    ),
+    "more answers than a machine can number": (
+        """
+header["query"] = "databases(31,4)"
+header["weights"] = {"kind": "radial", "bits": 62, "levels": [1]}
+header["consumer"] = {
+    "prior": {"kind": "uniform"}, "support": None, "loss": {"kind": "distance"}, "remapped": False
+}
+header["expected_loss"] = "1"
+data = encode(header, {}, 1)
+""",
+        False,
+    ),
 }
 
 
@@ -595,7 +678,7 @@ def test_questions_without_answers_end_in_a_reason(count, text):
         "query": text,
         "weights": {"kind": "dense", "bits": 0, "outputs": 1},
     }
-    found = check(encode(header, {"weights": np.ones(1, np.int64)}, 1))
+    found = judge.check(encode(header, {"weights": np.ones(1, np.int64)}, 1))
     assert found.reasons[0].startswith("question")
 
 
@@ -611,3 +694,66 @@ def test_prices_out_of_reach_of_every_core_are_checked():
     found = verify(forged(made, told, prices=prices, places=np.zeros(602, np.int64)))
     assert found.reasons == ("certificate: guess 0 is not priced at answer 300",)
     assert found.optimal_within is None
+
+
+def test_an_output_is_released_under_the_name_of_its_guess():
+    """Outputs named in reverse had the loss of guesses that nobody would have made."""
+    consumer = Consumer.of(PathPower(6), prior="binomial(.4)", loss="absolute")
+    made = certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)", consumer=consumer)
+    assert not made.header["consumer"]["remapped"]
+    names = {"outputs": [5, 4, 3, 2, 1, 0]}
+    said = verify(forged(made, names)).reasons
+    assert said == ("labels: an output is its own guess and has another name",)
+    told = forged(made, names | changed(made, remapped=True), guess_of=np.arange(6))
+    assert not verify(told).reasons
+    assert [Mechanism(told).guess(name) for name in names["outputs"]] == [0, 1, 2, 3, 4, 5]
+
+
+def test_outputs_with_names_of_their_own_say_what_is_guessed():
+    channel = Channel(GeometricChannel(3, 1).matrix(), outputs=["low", "middle", "high"])
+    made = certify(channel, "count(2)", 1, consumer=Consumer.of(PathPower(3), loss="absolute"))
+    assert made.header["consumer"]["remapped"]
+    assert [made.guess(name) for name in ("low", "middle", "high")] == [0, 1, 2]
+    assert not verify(made).reasons
+
+
+@pytest.mark.parametrize("told", ["0x1p+9999", "0x1.0p+1024", "inf", "nan", "1.5", "", 5, None])
+def test_labels_that_are_no_floats_end_in_a_reason(told):
+    """A float beyond all bounds ended reading in a traceback."""
+    graph = ExplicitGraph([(0, 1)], labels=[0.5, "x"])
+    made = certify(Channel(np.full((2, 2), 1 / 2)), graph, 1)
+    data = forged(made, {"graph": own(2, 1, labels=[{"float": told}, "x"])})
+    assert verify(data).reasons == ("header.graph.labels[0] is no finite float",)
+    with pytest.raises(InputError, match="no finite float"):
+        Mechanism(data)
+
+
+@pytest.mark.parametrize("header", [{"query": "count(50)\nprivate: yes"}, {"x\nprivate: yes": 1}])
+def test_a_file_writes_no_line_into_its_verdict(count, header):
+    found = verify(forged(count, header))
+    assert "private: yes" not in str(found).split("\n")
+    assert str(found).split("\n").count("private: no") == 1
+
+
+def test_a_lattice_of_more_points_than_can_be_printed():
+    """What the layers lack had more digits than Python writes out."""
+    made = prove(design("sum(1000000,5)", 1))
+    header = unpack(made)[0] | dict.fromkeys(("consumer", "expected_loss", "certificate", "bound"))
+    header |= {"query": "counts(99999999999999,1000)", "window": None}
+    header["weights"] |= {"core": 0}
+    said = verify(encode(header, {}, 1)).reasons
+    assert said[0].startswith("total: the layers weigh more")
+
+
+def test_ends_as_long_as_a_question_of_any_size():
+    """Layers of 10^14 answers each ended in a traceback."""
+    asked = query("sum(100000,5)")
+    consumer = Consumer.of(asked.graph, prior="uniform", loss="absolute")
+    header, sections = unpack(prove(design(asked, 1, consumer), asked))
+    header |= {"query": "sum(99999999999999,99999999999999)"}
+    header["certificate"] |= {"layers": 1 << 19}
+    header["weights"] |= {"bits": 4000}
+    contents = judge.Contents(header, sections)
+    judged = judge.LatticeConsumer(judge.LatticeWeights(contents))
+    with pytest.raises(judge.Refused, match="too large: the guesses near an end"):
+        judge.lower_bound(judged)

@@ -51,12 +51,12 @@ all answers look alike, ``W[i,o] = w[d(i,o)]`` alone is a rule (``radial``).
   counts of c values. Of a value at gap g (its score is g below the best) the weight is w_g, with
   ``w_0 = 2^bits`` and ``w_{g+1} = ⌈w_g·q/p⌉``. Each value is accepted with probability
   f = w/2^bits, and the first accepted one in a random order is the output (permute-and-flip,
-  McKenna and Sheldon 2020). So ``P(r) = f_r·∫_0^1 Π_{s≠r} (1 - v·f_s) dv``, which falls when
-  others rise; only differences count, so it is enough that r falls by one step. If r was not
-  best alone, P falls by ``f(g)/f(g+1) <= p/q``. If it was, the others' gaps shrink by one: with
-  ``f(g+1) >= f(g)·q/p`` before, ``∫_0^1 Π(1 - v·f(g+1)) <= ∫_0^1 Π(1 - v·f(g)·q/p)
-  = p/q·∫_0^{q/p} Π(1 - u·f(g)) du <= p/q·∫_0^1 Π(1 - u·f(g)) du``. One person moves two scores
-  apart by at most T steps (:func:`score_question`), and ``(p/q)^T <= exp(ε)``.
+  McKenna and Sheldon 2020). So ``P(r) = f_r·∫_0^1 Π_{s≠r} (1 - v·f_s) dv``. One person moves two
+  scores apart by at most T steps (:func:`score_question`). If the gap of r grows by t >= 0, f_r
+  falls to no less than ``(q/p)^t`` of it, and the gaps of the others fall by at most T - t, so
+  their f grow to at most c = (p/q)^(T-t) times: ``∫_0^1 Π(1 - v·f'_s) dv >=
+  ∫_0^(1/c) Π(1 - v·c·f_s) dv = 1/c·∫_0^1 Π(1 - u·f_s) du``. If it shrinks, f_r grows, and the same
+  holds for t = 0. So P falls by at most ``(p/q)^T <= exp(ε)``.
 
 This file needs Python 3.11 and NumPy, nothing else: ``python verify_mechanism.py FILE``.
 """
@@ -70,12 +70,12 @@ import re
 import sys
 import zlib
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import accumulate, combinations, pairwise, permutations
-from math import ceil, comb, factorial, inf, lcm, log2, nextafter, prod
+from math import ceil, comb, factorial, inf, isfinite, lcm, log2, nextafter, prod
 from operator import mul
 from typing import Any
 
@@ -143,7 +143,11 @@ def word(*allowed: str) -> Rule:
     return taken(" or ".join(allowed), lambda value: value in allowed)
 
 
-text = taken("a short text", lambda value: isinstance(value, str) and 0 < len(value) <= 1000)
+# A line break would let a file write lines of its own into the verdict.
+text = taken(
+    "a short text in one line",
+    lambda value: isinstance(value, str) and 0 < len(value) <= 1000 and value.isprintable(),
+)
 flag = taken("true or false", lambda value: isinstance(value, bool))
 
 
@@ -164,7 +168,8 @@ def record(**rules: Rule) -> Rule:
     def check(value: Any, where: str) -> dict[str, Any]:
         need(isinstance(value, dict), f"{where} must be an object")
         for name in sorted(set(value) ^ set(rules))[:1]:
-            need(False, f"{where}.{name[:40]} {'is missing' if name in rules else 'is unknown'}")
+            told = ascii(name[:40])[1:-1]
+            need(False, f"{where}.{told} {'is missing' if name in rules else 'is unknown'}")
         return {name: rule(value[name], f"{where}.{name}") for name, rule in rules.items()}
 
     return check
@@ -200,10 +205,12 @@ def label(value: Any, where: str, depth: int = 0) -> Hashable:
         need(found.denominator > 1, f"{where} is a whole number: write it as one")
         return found  # type: ignore[no-any-return]
     if isinstance(value, dict) and list(value) == ["float"]:
-        told = value["float"] if isinstance(value["float"], str) else ""
-        plain = re.fullmatch(r"-?0x[01](\.[0-9a-f]{1,13})?p[+-][0-9]{1,4}", told)
-        need(plain is not None and float.fromhex(told).hex() == told, f"{where} is no float")
-        return float.fromhex(told)
+        try:
+            number = float.fromhex(value["float"])
+        except (TypeError, ValueError, OverflowError):
+            number = inf
+        need(isfinite(number) and number.hex() == value["float"], f"{where} is no finite float")
+        return number
     if isinstance(value, str):
         sound = len(value) <= 1000 and not re.search("[\ud800-\udfff]", value)
         need(sound, f"{where} is too long, or no text")
@@ -289,8 +296,8 @@ def check_header(told: Any) -> dict[str, Any]:
     need(one, "a file names a question or holds a graph of its own, one of the two")
     lengths = [Fraction(1)] if own is None else own["lengths"]
     need(len(lengths) == len(found["ratios"]), "there must be one ratio for each edge length")
-    rising = lengths[0] == 1 and lengths[1:] == sorted(set(lengths[1:]) - {1})
-    need(rising, "lengths are 1 and then the others in increasing order")
+    rising = lengths[0] == 1 and all(a < b for a, b in pairwise(lengths[1:]))
+    need(rising and 1 not in lengths[1:], "lengths are 1 and then the others in increasing order")
     plain = weights == "dense" and limit is None and proof in (None, "multipliers")
     sound = delta is None or (plain and delta < 1)
     need(sound, "δ < 1 goes with listed weights and with multipliers")
@@ -720,7 +727,9 @@ class Graph:
     @cached_property
     def unit(self) -> int:
         """The common denominator of all edge lengths."""
-        return lcm(*(length.denominator for length in self.lengths))
+        unit = common_unit(self.lengths, 60)
+        need(unit > 0, "the lengths have too many digits to add up distances")
+        return unit
 
     @cached_property
     def all_distances(self) -> Array:
@@ -740,23 +749,19 @@ class Graph:
         cuts = np.flatnonzero(np.diff(end, prepend=-1))
         cost = np.array(steps)[np.tile(self.length, 2)[order], None]
 
-        def relaxed(sources: Array) -> tuple[Array, int]:
+        def relaxed(sources: Array) -> Array:
             far, rounds = np.full((n, len(sources)), 1 << 60), 0
             far[sources, np.arange(len(sources))] = 0
             while True:
+                need_work("all distances", rounds * n * len(ends), 4, 16 * n * n)
                 low = np.minimum.reduceat(far[start] + cost, cuts, axis=0)
                 before, far, rounds = far, np.minimum(far, low), rounds + 1
                 if np.array_equal(far, before):
-                    return far, rounds
+                    return np.asarray(far)
 
-        # With edges of one length, no node takes more than twice the rounds of the first.
-        rounds, block = 2 * relaxed(np.arange(1))[1], max(1, (1 << 21) // len(ends))
-        found: list[Array] = []
-        for at in range(0, n, block):
-            need_work("all distances", rounds * n * len(ends), 4, 16 * n * n)
-            far, more = relaxed(np.arange(at, min(n, at + block)))
-            found, rounds = [*found, far], max(rounds, more)
-        return np.concatenate(found, axis=1)
+        block = max(1, (1 << 21) // len(ends))
+        starts = (np.arange(at, min(n, at + block)) for at in range(0, n, block))
+        return np.concatenate([relaxed(some) for some in starts], axis=1)
 
     def smallest_near(self, block: Array) -> Array:
         """Return for each row of a block the smallest entries among its neighbours and itself."""
@@ -796,17 +801,32 @@ class Graph:
             # A float stands for the decimal that prints as it.
             rows.append(tuple(Fraction(repr(x) if isinstance(x, float) else x) for x in parts))
         need(len({len(row) for row in rows}) == 1, "answers must be tuples of one length")
-        unit = 1
-        for x in {x.denominator for row in rows for x in row}:
-            unit = lcm(unit, x)
-            need(unit < 1 << 512, "the labels have no common denominator of less than 512 bits")
+        unit = common_unit((x for row in rows for x in row), 512)
+        need(unit > 0, "the labels have no common denominator of less than 512 bits")
         return np.array([[int(x * unit) for x in row] for row in rows], object), unit
+
+
+def common_unit(numbers: Iterable[Fraction], bits: int) -> int:
+    """Return the common denominator of some numbers, or 0 where it has more than so many bits.
+
+    >>> common_unit([Fraction(1, 4), Fraction(1, 6)], 4), common_unit([Fraction(1, 8)], 3)
+    (12, 0)
+    """
+    unit = 1
+    for number in numbers:
+        unit = lcm(unit, number.denominator)
+        if unit >> bits:
+            return 0
+    return unit
 
 
 def need_names(labels: list[Hashable] | None, count: int, what: str) -> None:
     """Stop unless labels, where there are any, name so many different things."""
     if labels is not None:
         need(len(labels) == count, f"labels: {len(labels)} {what} are named, not {count}")
+        # Numbers can be chosen such that a set of them takes quadratic time.
+        most = np.unique(np.array([*map(hash, labels)]), return_counts=True)[1].max()
+        need(most < 1000, f"labels: {most} {what} have one hash")
         need(len(set(labels)) == count, f"labels: two {what} have the same name")
 
 
@@ -1535,12 +1555,16 @@ class Consumer:
             self.unit, self.effort = unit**degree, 1 + numbers.shape[1]
         self.remapped = bool(self.told["remapped"])
         need(self.remapped or outputs <= self.guesses, "an output has no guess")
+        # What is released is the name of an output; the guesses of a listed loss have no names.
+        named = None if self.remapped or self.kind == "listed" else file.header["outputs"]
+        own = all(graph.label(o) == name for o, name in enumerate(named or ()))
+        need(own, "labels: an output is its own guess and has another name")
         self.uniform = prior.get("kind") == "uniform"
         self.prior_total = self.n if self.uniform else int(prior.get("total", 1 << 61))
         if self.told["support"] is not None:
-            inside = np.zeros(self.n, bool)
-            inside[self.support] = True
-            need(int(inside.sum()) == len(self.support), "a possible answer is listed twice")
+            possible, inside = self.support, np.zeros(self.n, bool)
+            inside[possible] = True
+            need(int(inside.sum()) == len(possible), "a possible answer is listed twice")
             if self.told["prior"] is not None:
                 need(not self.prior[~inside].any(), "the prior has weight on impossible answers")
 
@@ -1607,6 +1631,8 @@ class Consumer:
         weights = self.weights
         if weights.kind == "radial" and self.binary and not self.remapped:
             return 1 - Fraction(weights.levels[0], weights.total)
+        averse = self.told["support"] is not None
+        counted = self.support if averse else self.prior  # before arrays of this size are made
         each = np.full(self.n, weights.total if self.binary else 0, object)
         if self.binary and weights.kind == "levels" and (weights.by_line() or not self.remapped):
             shift = self.guess_of - np.arange(weights.outputs)
@@ -1631,10 +1657,9 @@ class Consumer:
                     continue
                 for o, guess in enumerate(guesses.tolist()):
                     each += self.losses(guess) * block[:, o].astype(object)
-        if self.told["support"] is not None:
-            return Fraction(max(each[self.support].tolist()), weights.total * self.unit)
-        found = sum((each * self.prior).tolist())
-        return Fraction(found, weights.total * self.scale)
+        if averse:
+            return Fraction(max(each[counted].tolist()), weights.total * self.unit)
+        return Fraction(sum((each * counted).tolist()), weights.total * self.scale)
 
     def price_bound(self, prices: Array) -> Fraction:
         """Return Σ λ_i, less α·δ times the sum over arcs of the largest multiplier of a guess.
@@ -1675,12 +1700,12 @@ def window_prior(file: Contents, nodes: int) -> tuple[Array, str]:
 
     Nodes are all answers of the question, of which a window may be a part.
     """
-    told = file.header["consumer"]["prior"]
+    told, window = file.header["consumer"]["prior"], file.header["window"]
     if told["kind"] == "listed":
         found = file.whole("prior").astype(object)
         need(sum(found.tolist()) == told["total"], "the prior does not sum to 1")
-        return found, _listed_words(found, told["total"])
-    window = file.header["window"]
+        place = "" if window is None else f" from answer {window['start']} on"
+        return found, _listed_words(found, told["total"]) + place
     found = named_prior(told["kind"], told["number"], nodes, window["start"], window["size"])
     return found, f"{told['kind']}({told['number']})"
 
@@ -1734,7 +1759,7 @@ def _listed_words(numbers: Array, unit: int) -> str:
     if len(numbers) <= 12:
         return "listed: " + ", ".join(str(Fraction(int(x), unit)) for x in numbers.tolist())
     found = hashlib.sha256(" ".join([*map(str, numbers.tolist()), str(unit)]).encode()).hexdigest()
-    return f"listed: {len(numbers)} numbers over {unit} with digest {found[:16]}"
+    return f"listed: {len(numbers)} numbers over {unit} with digest {found[:32]}"
 
 
 class LimitedCosts(Consumer):
@@ -2243,8 +2268,8 @@ def falling_levels(first: Sequence[int], ratio: Fraction, most: int = 1 << 62) -
     ([8, 4, 2, 1], [8, 6, 4, 3])
     """
     p, q, step = ratio.numerator, ratio.denominator, len(first)
-    many = step * first[0].bit_length() / max(p / q - 1, 1e-9)
-    need_work("the levels of a rule", min(most, int(many) + 1), 500)
+    many = min(most, int(step * first[0].bit_length() / max(p / q - 1, 1e-9)) + 1)
+    need_work("the levels of a rule", many, 500, many * (first[0].bit_length() // 8 + 40))
     found = [*first]
     while len(found) <= most:
         found.append(-(-found[-step] * q // p))
@@ -2282,6 +2307,7 @@ class LatticeWeights:
         self.sizes = self.lattice.layers(self.reach)
         self.floor = levels[-1] * self.lattice.around(self.reach)
         rest = sum(n * (w - levels[-1]) for n, w in zip(self.sizes[1:], levels, strict=False))
+        need(self.floor + rest < self.total, f"total: the layers weigh more than 2^{self.bits}")
         first, odd = divmod(self.total - self.floor - rest, self.sizes[0])
         # What does not divide by the points of the first layer goes to the one in its middle.
         self.levels, self.odd = [first + levels[-1], *levels], odd
@@ -2382,18 +2408,17 @@ def _size_bound(k: int, powers: list[int], parts: int = 64) -> Fraction:
     """Return the least loss over size of sets with (r + 2t)^k points, over intervals of r."""
     best: Fraction | None = None
     sums, losses = [1], [0]  # points up to each absolute loss, and their losses
-    spheres = Lattice("cross", k, 1)
     start, unit = parts, parts**k
     while True:
-        need_work("the sizes of a bound", len(powers) * start.bit_length() * parts, 4000)
+        need_work("the sizes of a bound", len(powers) * start.bit_length() * parts, 100 * k + 3000)
         end = start + max(1, start // parts)
         lost = size = 0
         for t, g in enumerate(powers):
             low = (start + 2 * parts * t) ** k  # sizes in units of parts^-k
             while sums[-1] * unit < low:
-                many = spheres.layer(len(sums))
-                losses.append(losses[-1] + len(sums) * many)
-                sums.append(sums[-1] + many)
+                layers = Lattice("cross", k, 1).layers(2 * len(sums))
+                sums = [*accumulate(layers)]
+                losses = [*accumulate(r * many for r, many in enumerate(layers))]
             r = bisect_left(sums, -(-low // unit))
             far = losses[r] * unit - r * (sums[r] * unit - low)
             if not t and best is not None and far * best.denominator >= best.numerator * low:
@@ -2674,10 +2699,10 @@ def _end_debts(consumer: LatticeConsumer, prices: Array) -> Debts:
     need(lattice.form == "line" and 0 < alpha < 1 << 62, "certificate: ends are those of a line")
     apart = lattice.inner >= count + reach + ends  # none of these guesses sees the other end
     need(apart, "certificate: the ends are too close to each other")
+    need_work("the guesses near an end", count * (2 * reach + 1), 250)
     away = np.arange(-reach, reach + 1)
     cost = distances(consumer.kind, abs(away).astype(object)) * (1 << consumer.bits)
     need(int(min(cost[0], cost[-1])) >= int(max(prices)), "certificate: there are too few layers")
-    need_work("the guesses near an end", count * len(away), 250)
     step = max(1, (1 << 19) // len(away))
     low, high = (np.append(side, side[-1] + np.arange(1, reach + 2)) for side in cores)
     guess = np.arange(count)

@@ -212,8 +212,8 @@ def _has_name(loss: Any, graph: AnswerGraph) -> bool:
 
 
 def _whole_prior(exact: list[Fraction]) -> tuple[dict[str, Any], NDArray[Any]]:
-    unit = _common_unit(exact, 61)
-    if unit is None or sum(exact) != 1:
+    unit = judge.common_unit(exact, 61)
+    if not unit or sum(exact) != 1:
         return _dyadic(exact)
     found = np.array([int(value * unit) for value in exact], np.int64)
     return {"kind": "listed", "total": unit}, found
@@ -227,16 +227,6 @@ def _dyadic(values: list[Any]) -> tuple[dict[str, Any], NDArray[Any]]:
     return {"kind": "listed", "total": one}, counts.astype(np.int64)
 
 
-def _common_unit(exact: list[Fraction], bits: int) -> int | None:
-    """Return the common denominator of some numbers, if it has no more than so many bits."""
-    unit = 1
-    for value in exact:
-        unit = math.lcm(unit, value.denominator)
-        if unit >> bits:
-            return None
-    return unit
-
-
 def _losses(loss: Any, size: int) -> tuple[int, NDArray[Any]]:
     if size * loss.guess_count > 1 << 24:
         raise TooLarge(
@@ -247,8 +237,8 @@ def _losses(loss: Any, size: int) -> tuple[int, NDArray[Any]]:
     if (floats == np.rint(floats)).all() and abs(floats).max() < 2**53:
         return 1, floats.astype(np.int64)
     exact = [loss.exact(i, k) for k in range(loss.guess_count) for i in range(size)]
-    unit = _common_unit(exact, 400)
-    if unit is None:
+    unit = judge.common_unit(exact, 400)
+    if not unit:
         raise InputError("the losses have no common denominator of less than 400 bits")
     return unit, narrow(np.array([int(value * unit) for value in exact], object))
 
@@ -638,18 +628,19 @@ class Draft:
                 proof = is_private(channel, self.answers, self.level, tolerance=0)
                 raise CheckFailed(str(failed if proof else proof)) from None
         self.add("weights", (found.fields, found.sections))
-        kept = range(graph.nodes) if found.kept is None else found.kept.tolist()
-        same = len(kept) == graph.nodes
-        if same and graph.nodes <= 1 << 20:  # a rule of more answers has no other outputs
-            same = all(channel.output_label(o) == graph.label(i) for i, o in enumerate(kept))
-        if not same:
+        if found.kept is None and graph.nodes > 1 << 20:  # such a rule has no other outputs
+            return guess_of, found.moved
+        kept = np.arange(graph.nodes) if found.kept is None else found.kept
+        pairs = zip(range(graph.nodes), kept.tolist(), strict=False)
+        alike = all(graph.label(i) == channel.output_label(o) for i, o in pairs)
+        if not alike or len(kept) != graph.nodes:
             if len(kept) >= 1 << 20:
                 raise TooLarge(f"{len(kept)} outputs other than the answers do not fit into a file")
-            header["outputs"] = [encode_label(channel.output_label(o)) for o in kept]
-        if found.kept is not None:
-            guess_of = found.kept if guess_of is None else guess_of[found.kept]
-        own = guess_of is None or np.array_equal(guess_of, np.arange(len(guess_of)))
-        return None if own else guess_of, found.moved
+            header["outputs"] = [encode_label(channel.output_label(o)) for o in kept.tolist()]
+        guess_of = kept if guess_of is None else guess_of[kept]
+        # An output is its own guess where it has the name of that answer.
+        own = np.array_equal(guess_of, np.arange(len(kept)))
+        return None if own and (alike or len(kept) > graph.nodes) else guess_of, found.moved
 
     def add_consumer(
         self, consumer: Any, guess_of: Guesses, certificate: Proof | Limited | None
