@@ -63,7 +63,7 @@ def tightrope(rows: int) -> Work:
     import duckdb
 
     import tightrope as tr
-    from tightrope.certify import certify, write
+    from tightrope.certify import certify
     from tightrope.channels import GeometricChannel
     from tightrope.publish import Column
 
@@ -74,7 +74,7 @@ def tightrope(rows: int) -> Work:
     _make(data, rows)
     noise = GeometricChannel(POPULATION + 1, "ln(2)")
     made = certify(noise, f"count({POPULATION})", "ln(2)")
-    file = write(made, folder / "count.tightrope")
+    file = made.save(folder / "count.tightrope")
     columns = {name: Column(name, kind) for name, kind in
                (("age", "integer"), ("region", "text"), ("score", "integer"))}  # fmt: skip
 

@@ -27,7 +27,7 @@ import duckdb
 import psutil
 
 import tightrope as tr
-from tightrope.certify import certify, write
+from tightrope.certify import certify
 from tightrope.channels import GeometricChannel
 from tightrope.publish import parse_facts
 from tightrope.publish.sources import Spark
@@ -150,7 +150,7 @@ def main() -> None:
         noise = GeometricChannel(POPULATION + 1, "ln(2)")
         question = f"count({POPULATION})"
         made = certify(noise, question, "ln(2)", neighbours="add-remove")
-        mechanism = write(made, folder / "count.tightrope")
+        mechanism = made.save(folder / "count.tightrope")
         start = time.perf_counter()
         spark = session(folder)
         spark.read.parquet(str(data)).createOrReplaceTempView("people")

@@ -5,8 +5,6 @@ python -m benchmarks.verification [--quick] [--alone] [--row NAME]
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from benchmarks.child import Work
@@ -62,7 +60,7 @@ COMPARISON = Comparison(
 def tightrope(kind: str, size: int) -> Work:
     import tightrope as tr
     from benchmarks.problems import prior_of
-    from tightrope.certify import certify, verify, write
+    from tightrope.certify import certify, verify
     from tightrope.mechanisms import geometric, tight_constraints
 
     width = {"path": 1, "band": 3}.get(kind, 5)
@@ -74,7 +72,7 @@ def tightrope(kind: str, size: int) -> Work:
     else:
         channel = tight_constraints(graph, 1) if kind == "tight" else geometric(graph, 1)
         made = certify(channel, graph, 1)
-    data = _bytes(made, write)
+    data = made.to_bytes()
 
     def facts(found: Any) -> dict[str, Any]:
         within = None if found.optimal_within is None else float(found.optimal_within)
@@ -88,12 +86,6 @@ def tightrope(kind: str, size: int) -> Work:
         }
 
     return Work(lambda: verify(data), facts)
-
-
-def _bytes(made: Any, write: Any) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        written: Path = write(made, Path(folder) / "made.tightrope")
-        return written.read_bytes()
 
 
 if __name__ == "__main__":

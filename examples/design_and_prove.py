@@ -8,7 +8,6 @@ import tempfile
 from pathlib import Path
 
 import tightrope as tr
-from tightrope.certify import write
 from tightrope.report.page import html_report
 
 
@@ -20,7 +19,7 @@ def main() -> None:
     print(best)
     page = folder / "report.html"
     page.write_text(html_report(best), encoding="utf-8")
-    file = write(tr.prove(best, total), folder / "sum.tightrope")
+    file = tr.prove(best, total).save(folder / "sum.tightrope")
     check = tr.verify(file)
     print(f"private: {check.private}, optimal within {float(check.optimal_within):.1e}")
     print(f"report: {page.name}, mechanism: {Path(file).name}")

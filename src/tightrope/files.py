@@ -8,6 +8,7 @@ import io
 import json
 import os
 import reprlib
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,8 @@ def write_whole(path: Path, write: Callable[[Any], object], by_way_of: Path | No
     by_way_of
         The folder where it is written, on the same disk; that of the path by default.
     """
-    fresh = (by_way_of or path.parent) / f"{path.name}{UNFINISHED}"
+    own = f"{os.getpid()}-{threading.get_ident()}"  # two may write the same file
+    fresh = (by_way_of or path.parent) / f"{path.name}.{own}{UNFINISHED}"
     try:
         with fresh.open("wb") as file:
             write(file)

@@ -9,7 +9,6 @@ from tests.data import test_hostile_neighbours as hostile, test_sources as suite
 from tests.data.conftest import FACTS, Parquet
 
 from tightrope import Epsilon, InputError
-from tightrope.certify import write
 from tightrope.publish import Ledger
 from tightrope.publish.accounts import charge_of
 from tightrope.publish.facts import Table
@@ -51,7 +50,7 @@ def a_release_by_spark_connect(spark, parquet, counting, folder):
     facts = FACTS.replace("[tables.people]", '[tables.people]\nrelation = "everybody"')
     (folder / "tightrope.toml").write_text(facts)
     (folder / "other.toml").write_text(facts.replace("tables.people", "tables.folk"))
-    write(counting, folder / "count.tightrope")
+    counting.save(folder / "count.tightrope")
     said = []
     for address, facts, name in (
         (f"127.0.0.1:{port}", "tightrope.toml", "people"),

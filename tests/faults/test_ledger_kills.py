@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tightrope.accounting import optimal_composition
-from tightrope.certify import certify, write
+from tightrope.certify import certify
 from tightrope.channels import GeometricChannel
 from tightrope.errors import InputError
 from tightrope.publish import Ledger
@@ -53,7 +53,7 @@ def play(tmp_path: Path, address: str, **work: object) -> dict:
     left = tmp_path / "left"
     left.mkdir()
     plan = {
-        "mechanism": str(write(made, tmp_path / "count.tightrope")),
+        "mechanism": str(made.save(tmp_path / "count.tightrope")),
         "data": str(people),
         "ledger": address,
         "left": str(left),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tightrope import Epsilon
-from tightrope.certify import certify, write
+from tightrope.certify import certify
 from tightrope.channels import GeometricChannel
 from tightrope.errors import CheckFailed, InputError, TightropeError
 from tightrope.publish import Ledger, SourceFailed, parse_facts, release, verify_receipt
@@ -30,7 +30,7 @@ def counting(epsilon="1/2", neighbours="change-one"):
 def _folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TIGHTROPE_KEY", raising=False)
-    write(counting(), "count.tightrope")
+    counting().save("count.tightrope")
     for name, rows in (("people", 25), ("weather", 7)):
         lines = ["id,age,region", *(f"{i},{i * 3},north" for i in range(rows))]
         Path(f"{name}.csv").write_text("\n".join(lines) + "\n")
@@ -318,7 +318,7 @@ def test_a_file_whose_name_is_no_text(run, monkeypatch):
     assert refused.code == 2
     assert "plain text" in refused.err
     monkeypatch.chdir(odd)
-    write(counting(), "count.tightrope")
+    counting().save("count.tightrope")
     done = run(*command("--budget", "1"))
     assert done.code == 0, done.err
     with pytest.raises(InputError, match="has an account already"):

@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import pytest
 
 from tightrope import Epsilon, proofs
-from tightrope.certify import certify, make, write
+from tightrope.certify import certify, make
 from tightrope.channels import GeometricChannel, ScaledPhi
 from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, InputError
@@ -57,7 +57,7 @@ def _folder(tmp_path, monkeypatch):
 @pytest.fixture
 def counting(tmp_path):
     made = certify(GeometricChannel(41, "ln(2)"), "count(40)", "ln(2)")
-    return write(made, tmp_path / "count.tightrope")
+    return made.save(tmp_path / "count.tightrope")
 
 
 @pytest.fixture
@@ -283,7 +283,7 @@ def test_a_rule_with_a_remap_beside_it_releases_the_guess_too(run, people, tmp_p
     monkeypatch.setattr(make, "RULE_FROM", 2)
     count = query("count(40)")
     sure = Consumer.of(count.graph, prior=[0.0] * 7 + [1.0] + [0.0] * 33, loss="absolute")
-    made = write(proofs.prove(design(count, "ln(2)", sure), count), tmp_path / "sure.tightrope")
+    made = proofs.prove(design(count, "ln(2)", sure), count).save(tmp_path / "sure.tightrope")
     done = run(*words(made, people, "--budget", "2", "--json", "--key", "a")).data
     assert done["guess"] == 7
     again = run(*words(made, people, "--key", "a")).out
@@ -393,7 +393,7 @@ def test_a_crash_after_the_charge_is_paid_once(counting, people, monkeypatch):
 
 def test_groups_have_names(people, run):
     made = certify(ScaledPhi(Clique(2), "ln(2)", 2 / 3), "choice(2)", "ln(2)")
-    write(made, "most.tightrope")
+    made.save("most.tightrope")
     shown = run(
         "release", "most.tightrope", "--data", str(people), "--ledger", "ledger.db",
         "--sql", "select region from people group by region order by count(*) desc limit 1",
@@ -405,7 +405,7 @@ def test_groups_have_names(people, run):
 
 def test_an_answer_graph_of_ones_own(people, run):
     made = certify(GeometricChannel(3, "ln(2)"), "path(3)", "ln(2)")
-    path = write(made, "path.tightrope")
+    path = made.save("path.tightrope")
     Path("answers.json").write_text('{"72": 2, "0": 0}')
     done = run(
         "release", str(path), "--data", str(people), "--ledger", "ledger.db", "--budget", "2",
@@ -427,7 +427,7 @@ def test_an_answer_graph_of_ones_own(people, run):
 
 def test_the_example_table(run, tmp_path):
     made = certify(GeometricChannel(2001, "1/2"), "count(2000)", "1/2")
-    path = write(made, tmp_path / "count.tightrope")
+    path = made.save(tmp_path / "count.tightrope")
     done = run(
         "release", str(path), "--facts", str(EXAMPLE / "tightrope.toml"), "--ledger", "ledger.db",
         "--sql", "select count(*) from people where smokes = 'yes' and age < 60", "--json",

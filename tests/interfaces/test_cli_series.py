@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from tightrope.certify import certify, write
+from tightrope.certify import certify
 from tightrope.channels import GeometricChannel
 
 
@@ -41,7 +41,7 @@ def test_as_many_as_a_budget_holds(run):
 
 
 def test_declare_release_show_and_verify(run, ledger, tmp_path):
-    write(certify(GeometricChannel(6, "0.1"), "count(5)", "0.1"), tmp_path / "count.tightrope")
+    certify(GeometricChannel(6, "0.1"), "count(5)", "0.1").save(tmp_path / "count.tightrope")
     (tmp_path / "people.csv").write_text("age\n31\n")
     assert declare(run, "--step", "2xcount.tightrope", "--step", "3x0.2", "--delta", "1e-6")[0] == 0
     asked = (

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tightrope.certify import AnyMechanism, Mechanism, by_score, is_by_score, read, write
+from tightrope.certify import AnyMechanism, Mechanism, by_score, is_by_score, read
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TightropeError
@@ -81,7 +81,7 @@ def proved(
     made = checked_mechanism(prove(found, query, lambda share: say(share, f"proving {query.text}")))
     with contextlib.suppress(InputError, OSError):  # a shelf that cannot be written is done without
         place.parent.mkdir(parents=True, exist_ok=True)
-        write(made, place)
+        made.save(place)
     return made
 
 

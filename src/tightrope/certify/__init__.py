@@ -9,14 +9,12 @@ from tightrope.certify.make import Limited as Limited, Proof as Proof, certify a
 from tightrope.certify.mechanism import (
     Mechanism as Mechanism,
     judge_script as judge_script,
-    read as read,
     verify as verify,
-    write as write,
 )
 from tightrope.certify.scores import (
     AnyMechanism as AnyMechanism,
     ScoreMechanism as ScoreMechanism,
     by_score as by_score,
     is_by_score as is_by_score,
-    opened as opened,
+    read as read,
 )

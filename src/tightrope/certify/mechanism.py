@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import threading
 from collections.abc import Hashable, Iterator
 from fractions import Fraction
 from importlib.resources import files
@@ -24,6 +23,7 @@ from tightrope.channels import Channel, IntegerChannel, RuleChannel, UnboundedNo
 from tightrope.channels.base import LIMITS
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TooLarge
+from tightrope.files import write_whole
 from tightrope.graphs import AnswerGraph, ExplicitGraph
 from tightrope.graphs.lines import CappedPathPower
 from tightrope.queries import Query, query
@@ -177,8 +177,10 @@ class MechanismFile:
         return self._file.data
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the mechanism file and return its path; see :func:`write`."""
-        return write(self, path)
+        """Write the mechanism file, whole or not at all, and return its path."""
+        goal = Path(path)
+        write_whole(goal, lambda file: file.write(self.to_bytes()))
+        return goal
 
 
 class Mechanism(MechanismFile):
@@ -215,6 +217,10 @@ class Mechanism(MechanismFile):
     >>> made = certify(response, "path(2)", "ln(3)")
     >>> made.shape, made.total, made.row_weights(0).tolist(), made.ratio
     ((2, 2), 4, [3, 1], Fraction(3, 1))
+    >>> Mechanism("no-such-file.tightrope")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: no-such-file.tightrope: No such file or directory
     """
 
     noise: judge.LatticeWeights | None = None
@@ -429,45 +435,6 @@ class _RuleChannel(RuleChannel):
         else:
             column = (own.column_weights(o).astype(object) / own.total).astype(float)
         return np.asarray(column[own._rows(np.arange(self.shape[0]))])
-
-
-def read(path: str | os.PathLike[str]) -> Mechanism:
-    """Open a mechanism file; its sections are unpacked when they are asked for.
-
-    Examples
-    --------
-    >>> read("no-such-file.tightrope")
-    Traceback (most recent call last):
-    ...
-    tightrope.errors.InputError: no-such-file.tightrope: No such file or directory
-    """
-    return Mechanism(Path(path))
-
-
-def write(mechanism: MechanismFile, path: str | os.PathLike[str]) -> Path:
-    """Write a mechanism file, whole or not at all, and return its path.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from tightrope.certify import certify, verify
-    >>> from tightrope.graphs import Clique
-    >>> from tightrope.channels import ScaledPhi
-    >>> made = certify(ScaledPhi(Clique(6), "ln(2)", 2 / 7), "choice(6)", "ln(2)")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = write(made, Path(folder, "cities.tightrope"))
-    ...     read(path).digest == made.digest, verify(path).private
-    (True, True)
-    """
-    goal = Path(path)
-    # Of its own: two processes may write the same file.
-    part = goal.with_name(f"{goal.name}.{os.getpid()}-{threading.get_ident()}.part")
-    try:
-        part.write_bytes(mechanism.to_bytes())
-        os.replace(part, goal)
-    except OSError as problem:
-        raise InputError(f"{goal}: {problem.strerror}") from None
-    return goal
 
 
 def verify(mechanism: str | os.PathLike[str] | bytes | MechanismFile) -> judge.Verification:

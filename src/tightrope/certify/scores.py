@@ -182,8 +182,15 @@ def is_by_score(question: object) -> bool:
     return isinstance(question, str) and question.strip().startswith(("commonest(", "quantile("))
 
 
-def opened(source: str | os.PathLike[str] | bytes) -> AnyMechanism:
-    """Open a mechanism of either kind."""
+def read(source: str | os.PathLike[str] | bytes) -> AnyMechanism:
+    """Open a mechanism file of either kind, or its bytes.
+
+    >>> import tempfile
+    >>> made = by_score("commonest(3)", 1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     read(made.save(f"{folder}/most.tightrope")).digest == made.digest
+    True
+    """
     try:
         kind = judge.File(source).header["weights"]["kind"]
     except (judge.Refused, OSError):

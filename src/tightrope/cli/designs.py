@@ -79,7 +79,7 @@ def design(
     >>> design("choice(3)", epsilon="ln(2)", as_json=True)
     {"query": "choice(3)", "neighbours": "change-one", "route": "regular", ...}
     """
-    from tightrope.certify import is_by_score, write
+    from tightrope.certify import is_by_score
     from tightrope.consumers import read_consumers
     from tightrope.optimize import design_limited, design_many
     from tightrope.queries import usual_loss
@@ -131,7 +131,7 @@ def design(
     if out is not None:
         with progress_bar("proving", as_json) as done:
             made = tr.prove(found, asked, done)
-        data |= {"out": str(write(made, out)), "digest": made.digest}
+        data |= {"out": str(made.save(out)), "digest": made.digest}
         rows["written to"] = _checked_by(out)
     if report is not None:
         from tightrope.report.page import html_report
@@ -152,7 +152,7 @@ def design(
 
 def _by_score(question: str, level: str, near: str, out: Path | None, as_json: bool) -> None:
     """Make a mechanism by scores, which needs no search; say what it promises."""
-    from tightrope.certify import by_score, write
+    from tightrope.certify import by_score
     from tightrope.publish.intervals import score_error
 
     made = by_score(question, level, near)
@@ -165,7 +165,7 @@ def _by_score(question: str, level: str, near: str, out: Path | None, as_json: b
         "error": str(kept),
     }
     if out is not None:
-        data |= {"out": str(write(made, out)), "digest": made.digest}
+        data |= {"out": str(made.save(out)), "digest": made.digest}
         rows["written to"] = _checked_by(out)
     tell(as_json, data, f"mechanism by scores for {made.query} at ε = {made.epsilon}", rows)
 

@@ -55,11 +55,11 @@ def load(
         asked = tr.query(question, neighbours=neighbours)
         return Loaded(Path(text).name, _channel(text), asked, level)
     if ":" not in text or Path(text).is_file():
-        from tightrope.certify import read
+        from tightrope.certify import Mechanism
 
         if "(" in text and not Path(text).exists():
             raise InputError(f"which mechanism? Write geometric:{text[:80]}, or the name of a file")
-        made = read(Path(text))
+        made = Mechanism(Path(text))
         unused("a mechanism file, which says it", epsilon=epsilon, query=question)
         return Loaded(Path(text).name, made.channel(), made.question, made.epsilon, True)
     from tightrope.mechanisms.named import KINDS, mechanism
@@ -433,14 +433,14 @@ def certify(
     ...
     tightrope.errors.InputError: a matrix does not say what it answers: add --query
     """
-    from tightrope.certify import certify as prove, write
+    from tightrope.certify import certify as prove
 
     check_goals(out)
     loaded = load(mechanism, epsilon, query, neighbours)
     if loaded.epsilon is None:
         raise InputError("a matrix does not say how private it is meant to be: add --epsilon")
     made = prove(loaded.channel, loaded.query, loaded.epsilon)
-    write(made, out)
+    made.save(out)
     answers, outputs = made.shape
     names = ("query", "neighbours", "epsilon", "ratio", "kind", "moved", "digest")
     data: dict[str, Any] = {"file": str(out)} | {name: getattr(made, name) for name in names}
@@ -480,11 +480,11 @@ def audit(
     ...
     tightrope.errors.InputError: none.tightrope: No such file or directory
     """
-    from tightrope.certify import read
+    from tightrope.certify import Mechanism
     from tightrope.publish.auditing import audit as test_draws
 
     with progress_bar("drawing", as_json):
-        found = test_draws(read(file), draws=draws, timed=timed, false_alarm=false_alarm)
+        found = test_draws(Mechanism(file), draws=draws, timed=timed, false_alarm=false_alarm)
     worst = min(found.rows, key=lambda row: row.p_value)
     rows = {
         "verdict": "no alarm" if found.passed else "ALARM",
@@ -631,12 +631,12 @@ def interval(
     ...
     tightrope.errors.InputError: no-such.tightrope: No such file or directory
     """
-    from tightrope.certify import ScoreMechanism, opened
+    from tightrope.certify import ScoreMechanism, read
     from tightrope.consumers import prior as read_prior
     from tightrope.consumers.numerals import find_answer
     from tightrope.publish.intervals import confidence_set, promised_error, score_error
 
-    made = opened(file)
+    made = read(file)
     if isinstance(made, ScoreMechanism):
         unused("an answer by scores", prior=prior, simultaneous=simultaneous)
         kept = score_error(made, confidence)

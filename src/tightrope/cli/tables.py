@@ -352,7 +352,7 @@ def release(
     tightrope.errors.InputError: no-such.tightrope: No such file or directory
     """
     from tightrope.asking.answers import published_text
-    from tightrope.certify import opened
+    from tightrope.certify import read
     from tightrope.publish.accounts import shown
     from tightrope.publish.receipts import write_receipt
 
@@ -361,7 +361,7 @@ def release(
     except InputError as refused:
         raise InputError(f"{refused}; nothing was released") from None
     facts, columns = public_facts(facts, column)
-    made = opened(mechanism)
+    made = read(mechanism)
     done = tr.release(
         made, data=data, sql=sql, ledger=ledger, facts=facts, budget=budget,
         columns=columns, user=user, key=key, part=_part(part),

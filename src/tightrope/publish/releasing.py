@@ -447,7 +447,7 @@ def checked_mechanism(mechanism: AnyMechanism | str | Path) -> AnyMechanism:
     ...
     tightrope.errors.InputError: no-such-file.tightrope: No such file or directory
     """
-    from tightrope.certify import opened
+    from tightrope.certify import read
 
     if not hasattr(mechanism, "to_bytes") and not isinstance(mechanism, str | Path):
         raise InputError(
@@ -455,8 +455,8 @@ def checked_mechanism(mechanism: AnyMechanism | str | Path) -> AnyMechanism:
             f"tightrope.prove), got {type(mechanism).__name__}"
         )
     # The bytes that are verified are the bytes that are drawn from: a file could change.
-    given = opened(mechanism) if isinstance(mechanism, str | Path) else mechanism
-    held = opened(given.to_bytes())
+    given = read(mechanism) if isinstance(mechanism, str | Path) else mechanism
+    held = read(given.to_bytes())
     verdict = verdict_of(held)
     if not verdict.private:
         reason = verdict.reasons[0] if verdict.reasons else "its privacy is not proved"
@@ -533,9 +533,9 @@ def likely_place(data: Any, facts: Facts) -> Any:
 @functools.lru_cache(maxsize=16)
 def _curve_number(raw: bytes) -> str | None:
     """Return the digest of the worst curve of a mechanism."""
-    from tightrope.certify import opened
+    from tightrope.certify import read
 
-    curve = curve_of(opened(raw))
+    curve = curve_of(read(raw))
     return None if curve is None else curve_digest(curve)
 
 

@@ -150,8 +150,7 @@ def _steps(state: State, panel: str) -> list[Step]:
         Step([*design, "--out", MECHANISM_FILE], [*python, "mechanism = tr.prove(found, query)"]),
         Step(
             ["verify", MECHANISM_FILE],
-            [f"print(tr.verify(write(mechanism, {MECHANISM_FILE!r})))"],
-            "tightrope.certify import write",
+            [f"print(tr.verify(mechanism.save({MECHANISM_FILE!r})))"],
         ),
     ]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tightrope.certify import Mechanism, judge_script, verify, write
+from tightrope.certify import Mechanism, judge_script, verify
 from tightrope.certify.judge import (
     Lattice,
     LatticeWeights,
@@ -136,7 +136,7 @@ def test_files_are_small_private_and_prove_what_the_design_claims(
 
 
 def test_the_script_of_the_sceptic_checks_the_file(tmp_path: Path) -> None:
-    file = write(made("histogram(6000,8)"), tmp_path / "groups.tightrope")
+    file = made("histogram(6000,8)").save(tmp_path / "groups.tightrope")
     script = tmp_path / "judge.py"
     script.write_text(judge_script(), encoding="utf-8")
     told = subprocess.run(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tightrope as tr
-from tightrope.certify import Mechanism, Proof, certify, make, read, verify, write
+from tightrope.certify import Mechanism, Proof, certify, make, read, verify
 from tightrope.channels import Channel, GeometricChannel, IntegerChannel, ScaledPhi, rational
 from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, InputError, TooLarge
@@ -201,7 +201,7 @@ def test_the_same_design_has_the_same_bytes():
 
 def test_files_are_written_whole_and_read_lazily(tmp_path):
     made = certify(GeometricChannel(6, "0.3"), "count(5)", "0.3")
-    path = write(made, tmp_path / "count.tightrope")
+    path = made.save(tmp_path / "count.tightrope")
     assert [p.name for p in tmp_path.iterdir()] == ["count.tightrope"]
     again = read(path)
     assert again.epsilon == tr.Epsilon.of("0.3")
@@ -209,7 +209,7 @@ def test_files_are_written_whole_and_read_lazily(tmp_path):
     assert tr.verify(path).private
     assert tr.verify(str(path)).digest == made.digest
     with pytest.raises(InputError, match="No such file"):
-        write(made, tmp_path / "none" / "x.tightrope")
+        made.save(tmp_path / "none" / "x.tightrope")
     with pytest.raises(InputError, match="0 … 5"):
         again.row_weights(6)
 

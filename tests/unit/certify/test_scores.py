@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tightrope.certify import Mechanism, ScoreMechanism, by_score, opened, verify
+from tightrope.certify import Mechanism, ScoreMechanism, by_score, read, verify
 from tightrope.certify.make import encode
 from tightrope.errors import InputError
 from tightrope.publish.sampler import ScoreSampler
@@ -94,7 +94,7 @@ def test_a_quantile_of_many_values_comes_close_to_the_level(relation):
 
 
 def with_half_the_noise(made):
-    other = opened(made.to_bytes())
+    other = read(made.to_bytes())
     other.ratio = made.ratio**2
     return other
 
@@ -162,7 +162,7 @@ def test_the_file_is_small_and_verified():
     assert found.private
     assert found.private_for_question
     assert any("apart by at most 4 steps" in line for line in found.checked)
-    again = opened(made.to_bytes())
+    again = read(made.to_bytes())
     assert isinstance(again, ScoreMechanism)
     assert again.digest == made.digest
     with pytest.raises(InputError, match="it has no rows"):

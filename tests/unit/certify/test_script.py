@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.forged import forged
 
-from tightrope.certify import certify, judge, judge_script, verify, write
+from tightrope.certify import certify, judge, judge_script, verify
 from tightrope.certify.judge import Refused, question_graph
 from tightrope.certify.mechanism import derived_graph
 from tightrope.channels import GeometricChannel
@@ -30,7 +30,7 @@ def test_the_shipped_script_is_the_judge():
 
 def test_it_needs_nothing_but_numpy(tmp_path):
     """The judge does not know the accused: no solver, no planner, no room of the package."""
-    path = write(certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)"), tmp_path / "good")
+    path = certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)").save(tmp_path / "good")
     code = (
         "import runpy, sys\n"
         f"sys.argv = ['judge', {str(path)!r}]\n"
@@ -59,7 +59,7 @@ def test_it_needs_nothing_but_numpy(tmp_path):
 def test_it_judges_as_the_package_does(tmp_path, text, loss):
     asked = query(text)
     made = prove(design(asked, "ln(2)", Consumer.of(asked.graph, loss=loss)), asked)
-    path = write(made, tmp_path / "good.tightrope")
+    path = made.save(tmp_path / "good.tightrope")
     done = run_alone(path)
     assert done.returncode == 0, done.stderr
     assert all(f"holds: {line}" in done.stdout for line in verify(path).checked)
@@ -78,7 +78,7 @@ def test_it_judges_as_the_package_does(tmp_path, text, loss):
 
 def test_a_question_it_does_not_know_is_refused(tmp_path):
     asked = query("petersen")
-    path = write(prove(design(asked, "ln(2)"), asked), tmp_path / "petersen.tightrope")
+    path = prove(design(asked, "ln(2)"), asked).save(tmp_path / "petersen.tightrope")
     assert verify(path).private_for_question
     done = run_alone(path)
     assert done.returncode == 1
