@@ -299,10 +299,14 @@ class LatticeStructure(Structure):
 
     def _by_classes(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Solve on classes of answers that see the same, where b is alike on them and they fit."""
-        if not (self._widths and self.classes.are_few and self.classes.holds(b)):
+        if not (self._widths and self._is_alike(b) and self.classes.are_few):
             return None
         found = self.classes.solve(alpha, b)
         return found if found is not None and self._fits(alpha, found, b) else None
+
+    def _is_alike(self, b: NDArray[np.float64]) -> bool:
+        """Whether b is the same on every class; then it is the same read backwards."""
+        return np.array_equal(b, b[::-1]) and self.classes.holds(b)
 
     def _fits(self, alpha: float, found: NDArray[Any], b: NDArray[Any]) -> bool:
         left = self.apply(alpha, found) - b
@@ -396,7 +400,7 @@ class PlaneStructure(LatticeStructure):
         """Solve the short rows where they are few or few steps do, else by conjugate gradients."""
         b = np.asarray(b, np.float64)
         if b.ndim == 1 and b.any():
-            found = self._rows(self.classes.holds(b)).solve(alpha, b)
+            found = self._rows(self._is_alike(b)).solve(alpha, b)
             if found is not None and (alpha <= ShortRows.steep or self._fits(alpha, found, b)):
                 return found
         return super().solve(alpha, b)
@@ -448,12 +452,12 @@ class ShortRows:
 
     def _pattern(self, labels: Places) -> Pattern:
         """Return rows, columns and places in the table of the entries that lie in the box."""
-        found, used = [], _weights(0.5)[1] != 0
-        for k in np.flatnonzero(used.any(axis=0)):
-            row = np.flatnonzero(used[self._zone, k])
+        found = []
+        for zone, used in enumerate(_weights(0.5)[1] != 0):
+            row, k = np.flatnonzero(self._zone == zone)[:, None], np.flatnonzero(used)
             column = labels[self._place[row] + self._steps[k]]
-            row, column = row[column >= 0], column[column >= 0]
-            found.append((row, column, self._zone[row] * len(STEPS) + k))
+            all_three = np.broadcast_arrays(row, column, zone * len(STEPS) + k)
+            found.append([part[column >= 0] for part in all_three])
         row, column, code = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return row, column, code
 
