@@ -159,15 +159,17 @@ def dominance_level(graph: AnswerGraph, accuracy: float = 1e-9) -> float:
 
     while not fits(high):
         high *= 2
-    return _first_level(fits, 0.0, high, accuracy)
+    return _border(fits, 0.0, high, accuracy)
 
 
-def _first_level(holds: Callable[[float], bool], low: float, high: float, accuracy: float) -> float:
-    """Return by bisection where a condition that holds at the high end begins to hold."""
-    while high - low > accuracy:
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+def _border(
+    holds: Callable[[float], bool], without: float, within: float, accuracy: float
+) -> float:
+    """Return by bisection a point next to the border of a condition, where it holds."""
+    while abs(within - without) > accuracy:
+        middle = (without + within) / 2
+        without, within = (without, middle) if holds(middle) else (middle, within)
+    return within
 
 
 def _largest_row_sum(graph: AnswerGraph) -> Callable[[float], float]:
@@ -202,7 +204,7 @@ def nearest_level(
         return exists(graph).nearest(epsilon)
     least = smallest_entry(graph, enough=0.0)
     high = max(epsilon, dominance_level(graph))
-    return _first_level(lambda level: least(level) >= 0, epsilon, high, accuracy)
+    return _border(lambda level: least(level) >= 0, epsilon, high, accuracy)
 
 
 def smallest_entry(graph: AnswerGraph, enough: float = -math.inf) -> Callable[[float], float]:
@@ -340,9 +342,9 @@ def _by_samples(
     low: float | None,
     high: float | None,
     progress: Callable[[float], None] | None = None,
-    likely_refinements: int = 25,
+    likely_refinements: int = 30,
 ) -> Existence:
-    """Sample the smallest entry; a change of sign and a turning point take some more samples."""
+    """Sample the smallest entry; a change of sign takes some more samples."""
     from threadpoolctl import threadpool_limits
 
     count = sample_count(1 if structure_of(graph).least_is_cheap else graph.size)
@@ -390,50 +392,11 @@ def sampled(
     start = 0.01 if low is None else low
     stop = sure if high is None else min(high, sure)
     points = np.geomspace(start, max(stop, start * 1.01), count).tolist()
-    points, values = _with_turning_points(least, points, [least(point) for point in points])
-    ends: list[float] = [start] if values[0] >= 0 else []
-    for k in range(len(points) - 1):
-        if (values[k] >= 0) != (values[k + 1] >= 0):
-            ends.append(_change(least, points[k], points[k + 1], accuracy))
     limit = None if high is None or high >= sure else high
+    found = _intervals(lambda level: least(level) >= 0, points, limit, accuracy)
     gap = max(b - a for a, b in itertools.pairwise(points))
     words = f"{len(points)} samples of the smallest entry, changes of sign narrowed down"
-    return Existence(_pairs(ends, limit), words, accuracy, False, gap, (start, limit))
-
-
-def _with_turning_points(
-    least: Callable[[float], float], points: list[float], values: list[float]
-) -> tuple[list[float], list[float]]:
-    """Add the turning points between samples where the curve bends towards zero."""
-    from scipy.optimize import minimize_scalar
-
-    extra: list[tuple[float, float]] = []
-    for k in range(1, len(points) - 1):
-        a, b, c = values[k - 1], values[k], values[k + 1]
-        sign = 1 if b >= 0 else -1
-        turns = sign * b < sign * a and sign * b < sign * c and a * sign > 0 and c * sign > 0
-        if turns and abs(b) < 4 * abs(a - 2 * b + c):
-            found = minimize_scalar(
-                lambda e, s=sign: s * least(e),
-                bounds=(points[k - 1], points[k + 1]),
-                method="bounded",
-                options={"maxiter": 30},
-            )
-            extra.append((float(found.x), sign * float(found.fun)))
-    merged = sorted({**dict(zip(points, values, strict=True)), **dict(extra)}.items())
-    return [p for p, _ in merged], [v for _, v in merged]
-
-
-def _change(least: Callable[[float], float], a: float, b: float, accuracy: float) -> float:
-    """Return where the sign changes between two samples, on the side where it is right."""
-    from scipy.optimize import brentq
-
-    step = accuracy / 4
-    near = float(brentq(least, a, b, xtol=step))
-    towards = -step if least(a) >= 0 else step
-    while least(near) < 0:
-        near += towards
-    return near
+    return Existence(found, words, accuracy, False, gap, (start, limit))
 
 
 def stepped(
@@ -443,11 +406,11 @@ def stepped(
     sure: float,
     tolerance: float,
     step: float | None,
-    limit: int = 100_000,
+    most: int = 100_000,
 ) -> Existence:
     """Return the multiples of a step where a function of ε is at least minus a tolerance.
 
-    Without a step, multiples of 0.01 as in [A, §6]. More samples than the limit are refused.
+    Without a step, multiples of 0.01 as in [A, §6]. More samples than the most are refused.
 
     >>> stepped(lambda e: e - 1, None, None, 3, 0.105, None).intervals
     ((0.9, None),)
@@ -455,27 +418,37 @@ def stepped(
     step = step or 0.01
     start = step if low is None else low
     stop = sure if high is None else high
-    if (stop - start) / step > limit:
+    if (stop - start) / step > most:
         raise TooLarge(
-            f"steps of {step:g} from {start:g} to {stop:g} are more than {limit} samples: "
+            f"steps of {step:g} from {start:g} to {stop:g} are more than {most} samples: "
             "take a larger step or a shorter range"
         )
     # 0.3 / 0.1 is a little less than 3.
     rounding = 1e-9
     first, last = math.ceil(start / step - rounding), math.ceil(stop / step - rounding)
     points = [round(k * step, 12) for k in range(max(first, 1), max(last, first) + 1)]
-    holds = [least(point) >= -tolerance for point in points]
-    ends = [points[0]] if holds[0] else []
-    for (a, before), (b, after) in itertools.pairwise(zip(points, holds, strict=True)):
-        if before != after:
-            ends.append(b if after else a)
+    limit = None if points[-1] >= sure else points[-1]
+    found = _intervals(lambda level: least(level) >= -tolerance, points, limit)
     words = f"multiples of {step:g} with every entry of y at least {-tolerance:g}"
-    pairs = _pairs(ends, None if points[-1] >= sure else points[-1])
-    return Existence(pairs, words, step, False, step, (points[0], high), tolerance)
+    return Existence(found, words, step, False, step, (points[0], high), tolerance)
 
 
-def _pairs(ends: list[float], last: float | None) -> tuple[Interval, ...]:
-    """Return intervals from their ends in order; a last one without an end gets the given one."""
+def _intervals(
+    holds: Callable[[float], bool],
+    points: list[float],
+    last: float | None,
+    accuracy: float = math.inf,
+) -> tuple[Interval, ...]:
+    """Return where a condition holds at points, with the borders between them bisected.
+
+    Without an accuracy a border is the nearest point where it holds. An interval that has no end
+    gets the last one.
+    """
+    known = [holds(point) for point in points]
+    ends = [points[0]] if known[0] else []
+    for (a, before), (b, after) in itertools.pairwise(zip(points, known, strict=True)):
+        if before != after:
+            ends.append(_border(holds, *((a, b) if after else (b, a)), accuracy))
     return tuple(zip(ends[::2], [*ends[1::2], last], strict=False))
 
 
@@ -557,7 +530,7 @@ def _by_inertia(
         return int((np.linalg.eigvalsh(dense.matrix(math.exp(-epsilon))) < 0).sum())
 
     def change(a: float, b: float, before: int) -> float:
-        return _first_level(lambda level: negative(level) != before, a, b, accuracy)
+        return _border(lambda level: negative(level) != before, a, b, accuracy)
 
     points = np.geomspace(low, high, count).tolist()
     samples = itertools.pairwise((point, negative(point)) for point in points)
