@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 
 #: The usual name of the file.
 FACTS_FILE = "tightrope.toml"
-#: What a column may hold.
-TYPES = ("integer", "number", "text", "boolean", "date")
+#: What a column may hold. As a text every value can be read, and so can "no" or "f".
+TYPES = ("integer", "number", "date", "text", "boolean")
 
 Value = str | int | bool
 ReadValue = Callable[[Any, str], Any]
@@ -739,12 +739,12 @@ def _column(column: Column) -> str:
 
 def _key(name: str) -> str:
     plain = name.replace("_", "").replace("-", "")
-    return name if plain.isascii() and plain.isalnum() else json.dumps(name)
+    return name if plain.isascii() and plain.isalnum() else _value(name)
 
 
 def _value(value: Any) -> str:
     # For texts, whole numbers, truth values and lists of them TOML and JSON agree.
-    return json.dumps(value, default=str)
+    return json.dumps(value, default=str, ensure_ascii=False)
 
 
 # -- without a file: what the mechanism itself says ---------------------------------------------

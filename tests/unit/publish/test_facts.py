@@ -176,6 +176,18 @@ def test_public_data_tells_whole_numbers_from_others(tmp_path, monkeypatch, caps
     assert not fair.column("job").complete
 
 
+def test_public_data_has_dates_and_other_letters(tmp_path, monkeypatch, capsys):
+    """As JSON writes it, a sign beyond 16 bits is two, which TOML refuses."""
+    monkeypatch.chdir(tmp_path)
+    Path("p.csv").write_text("geboren,größe,laune\n2001-02-03,1.8,\U0001f600\n2001-02-04,1.7,ü\n")
+    assert main(["init", "p.csv", "--data-is-public"]) == 0
+    capsys.readouterr()
+    assert "größe = " in Path("tightrope.toml").read_text().replace('"', "")
+    found = read_facts("tightrope.toml").table("p").columns
+    assert [column.type for column in found.values()] == ["date", "number", "text"]
+    assert found["laune"].values == ("ü", "\U0001f600")
+
+
 @pytest.mark.parametrize(
     ("entry", "found"),
     [
