@@ -300,7 +300,8 @@ class NoiseLattice:
     def coordinates(self, answer: Hashable) -> tuple[int, ...]:
         """Return the point that an answer is."""
         if self.form == "line":
-            return (int(answer / self.step),)  # type: ignore[operator]
+            # Not by /, which makes a float of whole numbers: neighbours would come apart.
+            return (int(answer // self.step),)  # type: ignore[operator]
         shown: tuple[int, ...] = tuple(answer)  # type: ignore[arg-type]
         return (*shown, self.people - sum(shown)) if self.hidden else shown
 

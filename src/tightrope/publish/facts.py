@@ -338,7 +338,7 @@ def parse_facts(text: str, name: str = FACTS_FILE) -> Facts:
     Traceback (most recent call last):
     ...
     tightrope.errors.InputError: tightrope.toml: tables.people.population must be a whole number
-    from 1 to 1000000000000000, got -1
+    from 1 to 1000000000000, got -1
     """
     try:
         data = tomllib.loads(text, parse_float=Decimal)
@@ -389,7 +389,7 @@ def _table(name: str, entry: Any, place: str) -> Table:
     readers: dict[str, ReadValue] = {
         "source": _text,
         "relation": _text,
-        "population": partial(whole_number, most=10**15),
+        "population": _people,
         "neighbours": _told(Neighbours.of),
         "budget": _told(budget_of),
         "delta": _told(delta_of),
@@ -555,6 +555,10 @@ def _mapping(data: Any, place: str) -> Mapping[str, Any]:
     if not isinstance(data, Mapping):
         raise InputError(f"{place} must be a table of keys, got {data!r:.60}")
     return data
+
+
+def _people(value: Any, place: str) -> int:
+    return whole_number(value, place, most=10**12)  # twice as many are within the judge's digits
 
 
 def _any(value: Any, place: str) -> Any:
@@ -782,7 +786,7 @@ def given_facts(
                 f"without public facts the table in {shown_address(data)} is called {own}, so that "
                 f"it has one budget; got {name}: write FROM {own}, or name the table in facts"
             )
-        people = None if population is None else whole_number(population, "population", most=10**15)
+        people = None if population is None else _people(population, "population")
         known = declared_columns(columns or {})
         near = Neighbours.of(neighbours or Neighbours.CHANGE_ONE)
         return Facts({name: Table(name, people, near, known)})

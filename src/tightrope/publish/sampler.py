@@ -184,7 +184,7 @@ class LatticeSampler:
         """Draw many outputs."""
         return [self.lattice.clamped(point) for point in self.draw_points(count).tolist()]
 
-    def draw_points(self, count: int, source: Any = os.urandom) -> NDArray[np.int64]:
+    def draw_points(self, count: int, source: Any = os.urandom) -> NDArray[Any]:
         """Draw points of the lattice, before their numbers are held between the ends."""
         width = -(-self.bits // 8)
         raw = source(width * whole_number(count, "the number of draws", 0))
@@ -196,7 +196,8 @@ class LatticeSampler:
         else:
             place = np.searchsorted(self._starts[1:], drawn, side="right")
         numbers = (drawn - self._starts[place]) // self._weights[place]
-        found = np.empty((len(drawn), self.lattice.parts), np.int64)
+        widest = self.lattice.people + 2 * (self._core + self._reach * self.lattice.width)
+        found = np.empty((len(drawn), self.lattice.parts), np.int64 if widest < 1 << 62 else object)
         for t in np.unique(place).tolist():
             mine, middle = place == t, self.lattice.layer(0, self._core) // 2
             if t > self._reach:
@@ -207,7 +208,7 @@ class LatticeSampler:
             else:
                 layer, chosen = (t - 1, numbers[mine]) if t else (0, np.full(mine.sum(), middle))
                 noise = self.lattice.points(layer, chosen, self._core)
-                found[mine] = noise + np.array(self.centre)
+                found[mine] = noise + np.array(self.centre, found.dtype)
         return found
 
 

@@ -390,6 +390,11 @@ class Shape:
             text = f"commonest({len(self.groups)}{each})"
         else:
             (low, high), rank = self.bounds, self.rank
+            if high - low >= 1 << 20:
+                raise InputError(
+                    f"a quantile has at most {1 << 20} possible values, {self._named().name!r} has "
+                    f"{high - low + 1}: declare it with a larger step"
+                )
             text = f"quantile({rank.numerator}/{rank.denominator},{high - low + 1}{each})"
         if not self.grouped_by:
             return Draw(text, near, by_score=True)

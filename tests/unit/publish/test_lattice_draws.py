@@ -49,6 +49,18 @@ def fits(seen: list[int], chances: list[float]) -> bool:
     return bool(chisquare(counts, expected).pvalue >= FALSE_ALARM)
 
 
+@pytest.mark.parametrize("answer", [2**53 + 1, 10**17 + 1, 2**63 + 3, 10**19 - 5])
+def test_large_sums_are_drawn_around_in_whole_numbers(answer: int) -> None:
+    """As a float an answer moved by up to 1,024: neighbours came further apart than one step."""
+    file = made("sum(10000000000,1000000000)")
+    sampler = LatticeSampler(file, answer)
+    assert sampler.centre == (answer,)
+    points = sampler.draw_points(200).ravel().tolist()
+    assert max(abs(point - answer) for point in points) < 10**13
+    assert {point % 2 for point in points} == {0, 1}
+    assert all(0 <= drawn <= 10**19 for drawn in sampler.draws(20))
+
+
 def test_a_million_draws_are_right_by_layer_and_inside_layers() -> None:
     file = made("histogram(6000,8)")
     sampler = LatticeSampler(file, (750,) * 8)

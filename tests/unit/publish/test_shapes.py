@@ -382,6 +382,14 @@ def test_what_is_nested_too_deeply_is_refused_in_a_line(sql):
     assert len(str(refused.value)) < 500
 
 
+def test_a_quantile_of_too_many_values_names_the_step():
+    facts = parse_facts(
+        "[tables.t]\npopulation = 9\n[tables.t.columns]\npay = { bounds = [0, 9000000] }"
+    )
+    with pytest.raises(InputError, match="declare it with a larger step"):
+        _ = read_shape("select median(pay) from t", facts).draws
+
+
 def test_the_mode_as_postgresql_writes_it():
     (shape,) = read_shapes("select mode() within group (order by sex) from people", FACTS)
     assert (shape.kind, shape.axes[0].classes) == ("most", ("f", "m"))
