@@ -21,7 +21,7 @@ from typing import Any
 
 from tightrope.axioms.generic import PrivacyBound
 from tightrope.channels import IntegerChannel, rational
-from tightrope.errors import TextError, whole_number
+from tightrope.errors import InputError, TextError, whole_number
 
 Predicate = Callable[[Fraction, Fraction], bool]
 Point = tuple[Fraction, Fraction]
@@ -296,6 +296,8 @@ def read_predicate(text: str, *, longest: int = 500) -> Predicate:
             return bool(term(a, b))
         except ZeroDivisionError:
             return False
+        except OverflowError:
+            raise InputError(f"numbers must not exceed floats, got more in {text!r}") from None
 
     return predicate
 
@@ -327,7 +329,7 @@ def _term(node: ast.expr, text: str) -> Term:
             return lambda a, b: a
         case ast.Name(id="b"):
             return lambda a, b: b
-        case ast.Constant(value=number) if type(number) in (int, float):
+        case ast.Constant(value=number) if type(number) in (int, float) and abs(number) < math.inf:
             # A decimal stands for the number that it prints as.
             return lambda a, b: Fraction(str(number))
     raise TextError(

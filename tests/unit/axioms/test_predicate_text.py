@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from tightrope.axioms.predicates import read_predicate
-from tightrope.errors import TextError
+from tightrope.errors import InputError, TextError
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,10 @@ def test_values(text, a, b, wanted):
 def test_the_place_of_an_error_is_shown():
     with pytest.raises(TextError, match="character 6"):
         read_predicate("b <= c*a")
+
+
+def test_numbers_that_are_too_large():
+    with pytest.raises(TextError, match="expected numbers"):
+        read_predicate("b <= 1e999*a")
+    with pytest.raises(InputError, match="must not exceed floats"):
+        read_predicate("b <= exp(1000)*a")(Fraction(1), Fraction(1))
