@@ -6,13 +6,13 @@ import contextlib
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 import tightrope as tr
 from tightrope.cli.output import facts_table, grid, paragraphs, progress_bar, show, tell, unused
-from tightrope.errors import InputError
+from tightrope.errors import InputError, whole_number
 from tightrope.files import check_goals, parse_json, read_json, read_text, write_text
 from tightrope.kinds import RELATIONS, listed
 from tightrope.report.texts import label_text
@@ -86,53 +86,63 @@ def init(
     from tightrope.queries import Neighbours
 
     facts.check_free(out, replace=replace)  # before anything is asked
-    source, talk = file, not as_json and sys.stdin.isatty()
-    if talk and source is None:
-        source = _ask("Where the table is (a file or an address; empty: said later)", "", talk)
-    name = table or own_name(source) or _ask("The name of the table in SQL", "--table", talk)
+    talk = not as_json and sys.stdin.isatty()
+
+    def told(given: Any, question: str, option: str = "") -> Any:
+        """Return what was given, or what somebody says; nothing where nobody must."""
+        if given is not None or not (talk or option):
+            return given
+        if not talk:
+            raise InputError(f"nobody is here to ask: give {option}")
+        return str(typer.prompt(question, default="", show_default=False)).strip()
+
+    source = told(file, "Where the table is (a file or an address; empty: said later)")
+    name = table or own_name(source) or told(None, "The name of the table in SQL", "--table")
     public: Mapping[str, facts.Column] = {}
-    rows: int | None = None
     if data_is_public:
         if not source:
             raise InputError("--data-is-public needs the FILE of the table")
         public, rows = facts.columns_of_public_data(source, name)
-    population = rows if population is None else population
-    if population is None:
-        given = _ask("How many people it is about (public knowledge)", "--population", talk)
-        if not given.isdigit():
-            raise InputError(f"the population must be a whole number, got {given[:40]!r}")
-        population = int(given)
-    if talk and neighbours is None:
-        neighbours = _ask(f"Neighbours: {listed(RELATIONS)} [change-one]", "", talk)
-    if talk and budget is None:
-        budget = _ask("The budget of the table, an ε (empty: said later)", "", talk)
+        population = rows if population is None else population
+    many = told(population, "How many people it is about (public knowledge)", "--population")
+    people = whole_number(int(many) if str(many).isdigit() else many, "the population", most=10**15)
+    neighbours = told(neighbours, f"Neighbours: {listed(RELATIONS)} [change-one]")
+    budget = told(budget, "The budget of the table, an ε (empty: said later)")
     catalogue: dict[str, str] = {}
     if source and not data_is_public:
         with contextlib.suppress(InputError):  # the table may come later
             catalogue = facts.columns_of_catalogue(source, name)
-    declared = {one.name: one for one in map(facts.read_column, column or [])}
+    there, declared = ", ".join(catalogue) or "not known yet", {}
+
+    def declare(text: str) -> None:
+        found = facts.read_column(text)
+        check_there(found.name)
+        declared[found.name] = found
+
+    def check_there(one: str | None) -> None:
+        if catalogue and one not in (None, *catalogue):
+            raise InputError(f"{source} has no column {one!r} (it has {there})")
+
+    check_there(person)
+    for text in column or ():
+        declare(text)
     while talk and column is None and not data_is_public:
-        there = f" (there are {', '.join(catalogue)})" if catalogue else ""
-        word = _ask(f"A column, such as age:0..120 or region:a,b{there}; empty: no more", "", talk)
-        if not word:
+        text = told(None, f"A column of {there}, such as age:0..120 or region:a,b; empty: no more")
+        if not text:
             break
         try:
-            found = facts.read_column(word)
-            declared[found.name] = found
+            declare(text)
         except InputError as wrong:
             typer.echo(f"{wrong}. Once more:")
-    for one in (*declared, *([person] if person else [])):
-        if catalogue and one not in catalogue:
-            raise InputError(f"{source} has no column {one!r} (it has {', '.join(catalogue)})")
     typed = {one: facts.Column(one, kind) for one, kind in catalogue.items() if kind}
     columns = {**public, **typed, **declared}
     undeclared = [one for one in catalogue if one not in declared and one != person]
-    told = facts.Table(
-        name=name, population=population, neighbours=Neighbours.of(neighbours or "change-one"),
+    made = facts.Table(
+        name=name, population=people, neighbours=Neighbours.of(neighbours or "change-one"),
         columns=columns, person=person, contributions=contributions,
         budget=budget_of(budget) if budget else None, source=source or None,
     )  # fmt: skip
-    facts.write_facts(told, out, [one for one in undeclared if one not in columns], replace=replace)
+    facts.write_facts(made, out, [one for one in undeclared if one not in columns], replace=replace)
 
     def draw(console: Console) -> None:
         console.print(read_text(out), markup=False, end="", soft_wrap=True)
@@ -146,12 +156,6 @@ def init(
 
     data = {"file": str(out), "table": name, "columns": list(columns), "undeclared": undeclared}
     show(as_json, data, draw)
-
-
-def _ask(question: str, option: str, talk: bool) -> str:
-    if not talk:
-        raise InputError(f"nobody is here to ask: give {option}")
-    return str(typer.prompt(question, default="", show_default=False)).strip()
 
 
 def ask(
