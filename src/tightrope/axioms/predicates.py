@@ -329,7 +329,9 @@ def _term(node: ast.expr, text: str) -> Term:
             return lambda a, b: a
         case ast.Name(id="b"):
             return lambda a, b: b
-        case ast.Constant(value=number) if type(number) in (int, float) and abs(number) < math.inf:
+        case ast.Constant(value=int() | float() as number) if (
+            not isinstance(number, bool) and abs(number) < math.inf
+        ):
             # A decimal stands for the number that it prints as.
             return lambda a, b: Fraction(str(number))
     raise TextError(
