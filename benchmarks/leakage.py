@@ -69,6 +69,7 @@ def tightrope(measure: str, size: int) -> Work:
     from tightrope import leakage
     from tightrope.channels import Channel, smallest_epsilon
     from tightrope.graphs import PathPower
+    from tightrope.leakage.measures import posterior_g_vulnerability
 
     matrix, prior, gains = _problem(measure, size)
     channel = Channel(matrix)
@@ -86,7 +87,7 @@ def tightrope(measure: str, size: int) -> Work:
     calls = {
         "min-entropy": lambda: leakage.min_entropy_leakage(channel),
         "posterior": lambda: leakage.posterior_vulnerability(channel, prior),
-        "g-vulnerability": lambda: leakage.posterior_g_vulnerability(channel, gains),
+        "g-vulnerability": lambda: posterior_g_vulnerability(channel, gains),
         "mutual-information": lambda: leakage.mutual_information(channel),
     }
     return Work(calls[measure], _value)

@@ -127,10 +127,19 @@ def tightrope(family: str, size: int, loss: str, prior: str, epsilon: str = LEVE
     if loss == "regret":
         return _regret(family, size)
     consumer = _consumer(family, size, loss, prior)
+    _compiled()
     # The work starts from the question: what a graph keeps between calls is not kept here.
     return Work(
         lambda: design(_graph(family, size), epsilon, consumer), lambda found: _proved(found, size)
     )
+
+
+def _compiled() -> None:
+    """Load the loops that are compiled at the first design after an installation."""
+    from tightrope.optimize import SolverSettings, design
+
+    at_once = SolverSettings(interior_wait=0)
+    design("sum(5,2)", 1, _consumer("band", 11, "absolute", "random"), "rays", settings=at_once)
 
 
 def _graph(family: str, size: int) -> Any:

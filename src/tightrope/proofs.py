@@ -29,7 +29,7 @@ from tightrope.optimize.certificate import StretchedCertificate, UnboundedCertif
 from tightrope.optimize.closed_forms import line_prices
 from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Problem
-from tightrope.optimize.staircases import tightest_cores
+from tightrope.optimize.staircases import proved_prices, tightest_cores
 from tightrope.phi import Phi
 from tightrope.queries import Query, query as query_of
 
@@ -208,8 +208,13 @@ def _limited(design: Design, given: LimitCertificate, proof: Proof | None) -> Li
     return Limited(limited, most, given.weight, given.choices, proof, attack)
 
 
-def _prices(proof: Certificate, progress: Progress, settings: SolverSettings) -> Proof | None:
-    """Return the prices, alone on paths and trees, where they determine the multipliers."""
+def _prices(
+    proof: Certificate, progress: Progress, settings: SolverSettings, *, rounding: float = 1e-10
+) -> Proof | None:
+    """Return the prices, alone on paths and trees, where they determine the multipliers.
+
+    On powers of paths as well where staircases prove them but for ``rounding``.
+    """
     graph, consumer, alpha = proof.graph, proof.consumer, proof.epsilon.alpha
     n, guesses = graph.size, consumer.loss.guess_count
     if graph.power == 1 and 1 < n <= settings.proof_line and consumer.loss.step_rule is not None:
@@ -223,11 +228,15 @@ def _prices(proof: Certificate, progress: Progress, settings: SolverSettings) ->
         found = price(problem, Pricer(problem), proof.prices, problem.guesses)
         # Where its cheapest ray is highest, the rounding errors of a guess count least.
         return Proof("tree", found.prices, places=found.rays.places)
+    many = guesses * graph.edge_count > settings.proof_multipliers
     if guesses * graph.edge_count > settings.proof_arcs and graph.power is not None:
-        costs = Problem.of(graph, proof.epsilon, consumer).costs.T
-        cores, _ = tightest_cores(costs, proof.prices, graph.power, alpha, np.arange(guesses))
-        return Proof("stairs", proof.prices, places=cores)
-    if guesses * graph.edge_count > settings.proof_multipliers:
+        costs, every = Problem.of(graph, proof.epsilon, consumer).costs, np.arange(guesses)
+        lost = proof.bound - proved_prices(costs, proof.prices, graph.power, alpha).sum()
+        # Columns for a prior without a shape are no staircases, which then prove less.
+        if many or lost <= rounding * abs(proof.bound):
+            cores, _ = tightest_cores(costs.T, proof.prices, graph.power, alpha, every)
+            return Proof("stairs", proof.prices, places=cores)
+    if many:
         return None
     return _listed(proof, guesses, progress)
 

@@ -848,14 +848,19 @@ def own_graph(file: Contents) -> Graph:
 
 
 def simplest(graph: Graph) -> Graph:
-    """Return a listed path with edges of length 1 as a box, and other listed graphs as they are.
+    """Return a listed power of a path as a box, and other listed graphs as they are.
 
     >>> simplest(Graph("list", 3, (), np.array([[0, 1], [1, 2]]), np.zeros(2, int))).form
     'box'
     """
-    row = np.arange(graph.nodes - 1)[:, None] + [0, 1]
-    if len(graph.lengths) == 1 and np.array_equal(graph.edges, row):
-        graph = replace(graph, form="box", sides=((graph.nodes, 1),))
+    row, n = np.arange(graph.nodes), graph.nodes
+    width = int(np.diff(graph.edges).max(initial=1))
+    most = np.minimum(width, n - 1 - row)  # so many answers behind each are its neighbours
+    if len(graph.lengths) == 1 and len(graph.edges) == most.sum():
+        start = np.repeat(row, most)
+        ahead = np.arange(len(start)) - np.repeat(np.cumsum(most) - most, most) + 1
+        if np.array_equal(graph.edges, np.column_stack([start, start + ahead])):
+            graph = replace(graph, form="box", sides=((n, width),))
     graph.line = even_line(graph)
     return graph
 

@@ -17,7 +17,7 @@ from tightrope.channels import Channel, GeometricChannel, IntegerChannel, Scaled
 from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, InputError
 from tightrope.graphs import Clique, ExplicitGraph, PathPower, petersen
-from tightrope.optimize import design
+from tightrope.optimize import SolverSettings, design
 from tightrope.proofs import prove
 from tightrope.queries import query
 
@@ -243,3 +243,13 @@ def test_sums_of_phi_are_close_and_never_too_large(text):
             wanted = sum(weight * alpha ** int(d) for weight, d in zip(full, far[k], strict=True))
             reached = Fraction(int(found[k]), judged.prior_total << 62)
             assert 0 <= wanted - reached <= wanted / 10**12
+
+
+@pytest.mark.parametrize(("prior", "kind"), [("uniform", "stairs"), ("random", "multipliers")])
+def test_a_line_without_a_name_is_proved_by_stairs_where_these_do(prior, kind):
+    graph = PathPower(120, 3)
+    known = np.random.default_rng(5).dirichlet(np.ones(120)) if prior == "random" else prior
+    found = design(graph, "ln(2)", Consumer.of(graph, prior=known, loss="absolute"))
+    made = prove(found, settings=SolverSettings(proof_arcs=10_000))
+    assert made.header["certificate"]["kind"] == kind
+    assert verify(made).optimal_within < Fraction(1, 10**9)
