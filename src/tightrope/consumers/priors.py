@@ -839,7 +839,8 @@ def _total(graph: AnswerGraph, u: int, numbers: Sequence[str]) -> Prior:
         labels = [Fraction(s, u) for s in sums]
     elif kind == "count_mod":
         labels = [s % graph.size for s in sums]
-    return _placed(graph, labels, total, None if is_long else partial(_total_exact, u, one.exact))
+    nodes = list(map(graph.index, labels))
+    return _placed(graph, nodes, total, None if is_long else partial(_total_exact, u, one.exact))
 
 
 def _total_window(u: int, one: NDArray[np.float64]) -> Window:
@@ -894,7 +895,8 @@ def _median(graph: AnswerGraph, u: int, numbers: Sequence[str]) -> Prior:
             middle = Fraction(a + b, 2)
             law[middle] = law.get(middle, Fraction(0)) + apart
     exact = list(law.values())
-    return _placed(graph, list(law), np.array([float(p) for p in exact]), partial(list, exact))
+    nodes = list(map(graph.index, law))
+    return _placed(graph, nodes, np.array([float(p) for p in exact]), partial(list, exact))
 
 
 def _classes(graph: AnswerGraph, n: int, numbers: Sequence[str]) -> Prior:
@@ -912,11 +914,12 @@ def _listed_classes(graph: AnswerGraph, n: int, numbers: Sequence[str]) -> Prior
     one = Prior(numbers)
     graph._check_row("a multinomial prior")
     everyone: list[tuple[int, ...]] = graph.labels  # type: ignore[assignment]
-    labels = [label for label in everyone if sum(label) == n]
+    nodes = [i for i, label in enumerate(everyone) if sum(label) == n]
+    labels = [everyone[i] for i in nodes]
     counts = np.array(labels, dtype=np.float64)
     logs = gammaln(n + 1) - gammaln(counts + 1).sum(axis=1)
     logs += xlogy(counts, one.probabilities).sum(axis=1)
-    return _placed(graph, labels, np.exp(logs), partial(_classes_exact, labels, one.exact))
+    return _placed(graph, nodes, np.exp(logs), partial(_classes_exact, labels, one.exact))
 
 
 def _late_classes(graph: AnswerGraph, n: int, numbers: Sequence[str]) -> Window:
@@ -948,13 +951,12 @@ def _properties(graph: AnswerGraph, n: int, numbers: Sequence[str]) -> Prior:
 
 def _placed(
     graph: AnswerGraph,
-    labels: Sequence[Hashable],
+    nodes: Sequence[int],
     chances: NDArray[np.float64],
     exact: Callable[[], list[Fraction]] | None,
 ) -> Prior:
-    """Return the prior with these probabilities of labels; equal labels add up."""
+    """Return the prior with these probabilities of nodes; those of one node add up."""
     graph._check_row("the list of probabilities")
-    nodes = [graph.index(label) for label in labels]
     values = np.zeros(graph.size)
     np.add.at(values, nodes, chances)
     if exact is None:
