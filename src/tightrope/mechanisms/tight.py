@@ -28,7 +28,6 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, replace
 from math import exp
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,10 +49,6 @@ class NoTightConstraints(InputError):
 
     Attributes
     ----------
-    answer
-        The answer whose entry of z is negative.
-    value
-        That entry.
     nearest
         An ε near the one asked for at which the mechanism exists.
 
@@ -67,12 +62,9 @@ class NoTightConstraints(InputError):
     ε = 1: answer 0 would get the weight z = -0.0757657; the nearest ε that works is 1.098612
     """
 
-    def __init__(
-        self, problem: str, graph: AnswerGraph, epsilon: Epsilon, answer: Any, value: float
-    ) -> None:
-        super().__init__(problem, graph, epsilon, answer, value)
+    def __init__(self, problem: str, graph: AnswerGraph, epsilon: Epsilon) -> None:
+        super().__init__(problem, graph, epsilon)
         self._problem, self._graph, self._epsilon = problem, graph, epsilon
-        self.answer, self.value = answer, value
 
     @functools.cached_property
     def nearest(self) -> float:
@@ -95,14 +87,10 @@ class TightConstraints(ScaledPhi):
     ----------
     unique
         Whether no other tight-constraints mechanism exists at this ε (Φ may be singular).
-    kernel
-        Directions in which z may be changed while it stays non-negative; no column if unique.
     certain
         Whether :math:`z \ge 0` is proven rather than only computed.
-    residual
-        :math:`\max_i |1 - (\Phi z)_i|`.
-    method
-        How z was found, in words.
+    solution
+        How z was found, how exactly, and in which directions it may be changed.
 
     Examples
     --------
@@ -116,11 +104,7 @@ class TightConstraints(ScaledPhi):
         self, graph: AnswerGraph, epsilon: Epsilon, z: ArrayLike, solution: Solution, certain: bool
     ) -> None:
         super().__init__(graph, epsilon, z)
-        self.unique = solution.unique
-        self.kernel = solution.kernel
-        self.residual = solution.residual
-        self.method = solution.method
-        self.certain = certain
+        self.solution, self.unique, self.certain = solution, solution.unique, certain
 
     @property
     def z(self) -> NDArray[np.float64]:
@@ -138,14 +122,14 @@ class TightConstraints(ScaledPhi):
 
 
 def tight_constraints(
-    graph: AnswerGraph | Any, epsilon: Level, phi: Phi | None = None
+    graph: AnswerGraph, epsilon: Level, phi: Phi | None = None
 ) -> TightConstraints:
     r"""Return the tight-constraints mechanism [A, Def 7].
 
     Parameters
     ----------
     graph
-        An answer graph, or anything with one as its ``graph``, such as a query.
+        The answer graph.
     epsilon
         The privacy level.
     phi
@@ -154,8 +138,7 @@ def tight_constraints(
     Raises
     ------
     NoTightConstraints
-        When some entry of z is negative: with the answer, the value, and the nearest ε that
-        works.
+        When some entry of z is negative: with the nearest ε that works.
 
     Examples
     --------
@@ -166,20 +149,17 @@ def tight_constraints(
     >>> round(people.constant_scale / 0.4**20, 12)
     1.0
     """
-    answers = graph if isinstance(graph, AnswerGraph) else getattr(graph, "graph", None)
-    if not isinstance(answers, AnswerGraph):
-        raise InputError(f"expected an answer graph or a query, got {str(graph)[:60]!r}")
     level = Epsilon.of(epsilon)
-    sizes = answers.constant_ball_sizes
+    sizes = graph.constant_ball_sizes
     if sizes is not None:
         method, constant = "closed form (constant ball sizes)", exp(-log_alpha_sum(level, sizes))
         solution = Solution(np.zeros(0), 0.0, 0.0, method)
-        if answers.size <= 64:
-            solution = replace(Phi(answers, level).solve_ones(), method=method)
-        return TightConstraints(answers, level, constant, solution, True)
-    solution = (phi or Phi(answers, level)).solve_ones()
-    z, certain = _decided(answers, level, solution)
-    return TightConstraints(answers, level, z, solution, certain)
+        if graph.size <= 64:
+            solution = replace(Phi(graph, level).solve_ones(), method=method)
+        return TightConstraints(graph, level, constant, solution, True)
+    solution = (phi or Phi(graph, level)).solve_ones()
+    z, certain = _decided(graph, level, solution)
+    return TightConstraints(graph, level, z, solution, certain)
 
 
 def _decided(
@@ -189,7 +169,7 @@ def _decided(
     where, smallest = solution.least
     if not solution.consistent:
         problem = "Φ is singular and Φz = 1 has no solution"
-        raise NoTightConstraints(problem, graph, epsilon, graph.label(where), smallest)
+        raise NoTightConstraints(problem, graph, epsilon)
     positive = solution.positive
     if positive is None:
         exact = rational_ones(graph, epsilon) if solution.unique else None
@@ -210,7 +190,7 @@ def _decided(
         else ""
     )
     problem = f"answer {graph.label(where)!r} would get the weight z = {smallest:.6g}{unsure}"
-    raise NoTightConstraints(problem, graph, epsilon, graph.label(where), smallest)
+    raise NoTightConstraints(problem, graph, epsilon)
 
 
 def candidate_prices(
