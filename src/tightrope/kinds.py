@@ -94,8 +94,8 @@ RELATIONS = {
 def forms(kinds: dict[str, Kind]) -> list[str]:
     """Return how the kinds are written; ``file:FILE`` stands for all that have no name.
 
-    >>> forms(LOSSES)
-    ['binary', 'absolute', 'squared', 'distance', 'file:FILE']
+    >>> forms(_table(LOSSES["binary"], PRIORS["poisson"]))
+    ['binary', 'poisson(mean)', 'file:FILE']
     """
     return [*(kind.form for kind in kinds.values()), "file:FILE"]
 
@@ -103,8 +103,8 @@ def forms(kinds: dict[str, Kind]) -> list[str]:
 def listed(words: Iterable[str]) -> str:
     """Return the words as a choice.
 
-    >>> listed(forms(LOSSES))
-    'binary, absolute, squared, distance or file:FILE'
+    >>> listed(['binary', 'absolute', 'file:FILE'])
+    'binary, absolute or file:FILE'
     """
     *first, last = words
     return f"{', '.join(first)} or {last}" if first else last

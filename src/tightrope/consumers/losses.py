@@ -643,8 +643,8 @@ def loss(value: Any, graph: AnswerGraph, *, folder: str | Path = ".") -> Loss:
     >>> loss("cubic", PathPower(4))
     Traceback (most recent call last):
     ...
-    tightrope.errors.TextError: unknown loss 'cubic' (known: binary, absolute, squared,
-    distance, file:FILE) at character 1 of 'cubic': ▸cubic
+    tightrope.errors.TextError: unknown loss 'cubic' (known: binary, absolute, ...,
+    file:FILE) at character 1 of 'cubic': ▸cubic
     """
     if isinstance(value, str):
         found = _loss_from_text(value, graph, Path(folder))
