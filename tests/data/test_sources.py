@@ -1,6 +1,8 @@
 """Same SQL, same true answer, same release path, in every kind of source."""
 
 import datetime
+import subprocess
+import sys
 import warnings
 from collections import Counter
 from dataclasses import replace
@@ -10,6 +12,8 @@ import psycopg
 import pytest
 from tests.data.conftest import FACTS, PAIRS, ROWS, VISITS, truth_of
 
+from tightrope.certify import certify, write
+from tightrope.channels import GeometricChannel
 from tightrope.errors import InputError
 from tightrope.publish import Ledger, parse_facts, release
 from tightrope.publish.facts import Table
@@ -162,6 +166,23 @@ def test_one_release_path(source, counting, tmp_path):
     assert (again.answer, again.receipt, again.fresh) == (done.answer, done.receipt, False)
     assert ledger.account("table people").spent == done.charged
     assert ledger.verify([(done.receipt["position"], done.receipt["hash"])]).intact
+
+
+def test_a_release_loads_only_what_it_uses(parquet, tmp_path):
+    """Half of SciPy for one convolution, or pandas for a view, would double its time."""
+    made = certify(GeometricChannel(9001, "ln(2)"), "count(9000)", "ln(2)")
+    file = write(made, tmp_path / "count.tightrope")
+    code = (
+        "import sys, tightrope\n"
+        f"done = tightrope.release({str(file)!r}, data={str(parquet)!r}, budget=1,\n"
+        "    sql='select count(*) from people where age > 30', columns={'age': 'integer'},\n"
+        f"    ledger={str(tmp_path / 'ledger.db')!r})\n"
+        "assert done.interval.bounds\n"
+        "others = {'pandas', 'pyarrow.dataset', 'scipy.signal', 'scipy.stats'} & set(sys.modules)\n"
+        "assert not others, others\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_part_is_a_condition(source):

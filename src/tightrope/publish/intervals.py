@@ -310,7 +310,7 @@ def promised_error(
         return (whole(_noise_width(mechanism, level) * Fraction(lattice.step)),) * shown
     if _by_window(mechanism):
         step = mechanism.graph.line[1] if mechanism.graph.line else Fraction(1)
-        return (whole(_widest(mechanism, level) * step),)
+        return (whole(_widest(mechanism, level, *_rule_floats(mechanism)) * step),)
     rows, total, slack = _weights(mechanism)
     found: list[Number] = []
     for mine, values, marginal in _marginals(mechanism, rows):
@@ -477,8 +477,8 @@ def _ends(mechanism: Mechanism) -> tuple[Fraction, Fraction]:
 def _window_bounds(mechanism: Mechanism, y: int, level: Fraction) -> tuple[Number, Number]:
     """Invert a rule on a line: row x accepts y when what is nearer to x has less than the level."""
     rule, start_step = mechanism._weights, mechanism.graph.line or (Fraction(0), Fraction(1))
-    widest, count = _widest(mechanism, level), mechanism.shape[0]
     levels, factors = _rule_floats(mechanism)
+    widest, count = _widest(mechanism, level, levels, factors), mechanism.shape[0]
     near = levels[np.minimum(-(-np.arange(widest + 1) // rule.steps[0]), len(levels) - 1)]
     ends = []
     for side in (-1, 1):
@@ -496,17 +496,25 @@ def _window_bounds(mechanism: Mechanism, y: int, level: Fraction) -> tuple[Numbe
     return min(ends), max(ends)
 
 
-def _widest(mechanism: Mechanism, level: Fraction) -> int:
+def _widest(
+    mechanism: Mechanism,
+    level: Fraction,
+    levels: NDArray[np.float64],
+    factors: NDArray[np.float64],
+) -> int:
     """Return the least number of steps within which every row has the wanted probability."""
-    from scipy.signal import oaconvolve
-
     rule, count = mechanism._weights, mechanism.shape[0]
-    levels, factors = _rule_floats(mechanism)
 
     def suffices(steps: int) -> bool:
         near = levels[np.minimum(-(-np.arange(steps + 1) // rule.steps[0]), len(levels) - 1)]
-        mass = oaconvolve(factors, np.concatenate([near[:0:-1], near]), mode="same")
-        # A convolution by Fourier transforms is less accurate than a sum.
+        # A convolution in overlapping blocks. That of SciPy loads half of it: most of the time of
+        # the first release of a process.
+        length = max(4096, 1 << (4 * steps).bit_length())
+        padded = np.pad(factors, (steps, length))
+        blocks = np.lib.stride_tricks.sliding_window_view(padded, length)[:: length - 2 * steps]
+        spectrum = np.fft.rfft(np.concatenate([near[:0:-1], near]), length)
+        mass = np.fft.irfft(np.fft.rfft(blocks) * spectrum, length)[:, 2 * steps :].ravel()[:count]
+        # Fourier transforms are less accurate than a sum.
         return bool(_enough(mass.min(), level, 1.0, 8 * _ROUND_OFF))
 
     return least_that(suffices, count - 1)
