@@ -348,18 +348,13 @@ class AutomorphismGroup:
     order: int
     moves: tuple[Moves, ...]
 
-    @functools.cached_property
-    def generators(self) -> NDArray[np.int64]:
-        """The generators as rows: row g moves node i to ``generators[g, i]``."""
-        if len(self.moves) * self.size > LIMITS.row:
-            raise TooLarge(
-                f"{len(self.moves)} generators of {self.size} nodes would hold more than "
-                f"{LIMITS.row} entries: use moves"
-            )
-        rows = np.tile(np.arange(self.size), (len(self.moves), 1))
-        for row, (moved, image) in zip(rows, self.moves, strict=True):
-            row[moved] = image
-        return frozen(rows)
+    @property
+    def generators(self) -> Iterator[NDArray[np.int64]]:
+        """The generators as permutations, one after the other: node i moves to entry i."""
+        for moved, image in self.moves:
+            where = np.arange(self.size)
+            where[moved] = image
+            yield where
 
     @functools.cached_property
     def orbits(self) -> NDArray[np.int64]:
@@ -460,9 +455,7 @@ def pair_orbits(
         raise TooLarge(f"orbits of pairs are numbered up to {LIMITS.matrix // 2} nodes, got {size}")
     chosen = np.arange(size) if columns is None else columns
     label = np.arange(size * len(chosen)).reshape(size, len(chosen))
-    for moved, image in group.moves:
-        where = np.arange(size)
-        where[moved] = image
+    for where in group.generators:
         there = label[np.ix_(where, np.searchsorted(chosen, where[chosen]))]
         label = _joined(label, there)
     return frozen(label)

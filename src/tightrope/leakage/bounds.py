@@ -385,9 +385,9 @@ def _choices(graph: AnswerGraph, r: int, largest: int) -> list[tuple[int, ...]]:
     from scipy.cluster.hierarchy import DisjointSet
 
     sets = DisjointSet(itertools.combinations(range(graph.size), r))
-    for move in automorphism_group(graph).generators.tolist():
+    for move in automorphism_group(graph).generators:
         for rows in sets:
-            sets.merge(rows, tuple(sorted(move[i] for i in rows)))
+            sets.merge(rows, tuple(sorted(move[list(rows)].tolist())))
     return [min(kind) for kind in sets.subsets()]
 
 

@@ -131,7 +131,6 @@ def test_a_random_regular_graph_has_no_symmetry() -> None:
     graph = shuffled(nx.random_regular_graph(3, 2000, seed=1))
     group = automorphism_group(graph)
     assert (group.order, group.orbit_count, group.moves) == (1, 2000, ())
-    assert group.generators.shape == (0, 2000)
     assert not acts_transitively(graph)
 
 
@@ -254,8 +253,6 @@ def test_wrong_moves_do_not_pass() -> None:
 def test_limits_are_named() -> None:
     with pytest.raises(TooLarge, match=f"up to {LIMITS.searched} answers"):
         automorphism_group(PathPower(LIMITS.searched + 1))
-    with pytest.raises(TooLarge, match="use moves"):
-        _ = AutomorphismGroup(10**6, 1, ((np.arange(2), np.arange(2)),) * 100).generators
     with pytest.raises(TooLarge, match="orbits of pairs"):
         pair_orbits(AutomorphismGroup(10**5, 1, ()))
 
