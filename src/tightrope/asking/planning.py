@@ -24,7 +24,7 @@ from tightrope.accounting.curves import delta_of
 from tightrope.asking.answers import Answer, arranged, estimates, joined, told_noise
 from tightrope.asking.shelf import Told, mechanism_for
 from tightrope.certify import Mechanism, ScoreMechanism
-from tightrope.epsilon import Epsilon
+from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError
 from tightrope.proofs import prove_selection
 from tightrope.publish.accounts import budget_of, charge_of, shown
@@ -55,8 +55,6 @@ from tightrope.texts import to_exact
 
 if TYPE_CHECKING:
     from tightrope.certify import AnyMechanism
-
-Level = Epsilon | float | Fraction | str
 
 #: A loss within this part of a bound is said to be the best.
 NEGLIGIBLE = 1e-6

@@ -26,6 +26,7 @@ whatever somebody calls their table.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -87,12 +88,13 @@ def read_amount(text: object) -> Fraction:
     ...
     tightrope.errors.InputError: an amount in a ledger is p or p/q in lowest terms, got '0.5'
     """
-    if isinstance(text, str) and text.isascii() and len(text) <= 2 * AMOUNT_DIGITS + 1:
-        top, _, bottom = text.partition("/")
-        if top.isdigit() and (bottom or "1").isdigit() and int(bottom or "1"):
-            amount = Fraction(int(top), int(bottom or "1"))
-            if str(amount) == text and _fits(amount):
-                return amount
+    most = AMOUNT_DIGITS
+    if isinstance(text, str) and re.fullmatch(
+        rf"[0-9]{{1,{most}}}(/[1-9][0-9]{{0,{most}}})?", text
+    ):
+        amount = Fraction(text)
+        if str(amount) == text and _fits(amount):
+            return amount
     raise InputError(f"an amount in a ledger is p or p/q in lowest terms, got {str(text)[:60]!r}")
 
 

@@ -467,11 +467,10 @@ class TextFile(_InDuckDB):
 
     def rows(self) -> str:
         columns = ", ".join(f"{_string(name)}: 'VARCHAR'" for name in self.header)
-        path = re.sub(r"([*?[])", r"[\1]", self.path)  # DuckDB takes a path for a pattern
         delimiter = "chr(9)" if self.tabs else "','"
         packed = "gzip" if self.is_packed else "none"
         return (
-            f"read_csv({_string(path)}, auto_detect = false, columns = {{{columns}}}, "
+            f"read_csv({_path(self.path)}, auto_detect = false, columns = {{{columns}}}, "
             f"header = true, delim = {delimiter}, quote = '\"', escape = '\"', "
             "null_padding = true, ignore_errors = true, strict_mode = false, parallel = false, "
             f"max_line_size = 10000000, compression = '{packed}')"
@@ -494,6 +493,11 @@ class TextFile(_InDuckDB):
 
 def _string(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
+
+
+def _path(path: str) -> str:
+    """Return a path as SQL of DuckDB, which would take it for a pattern, of other files too."""
+    return _string(re.sub(r"([*?[])", r"[\1]", path))
 
 
 class _ThroughArrow(_InDuckDB):
@@ -546,7 +550,7 @@ class ParquetFile(_ThroughArrow):
         # The largest value that a file states is one of numbers. Without can_have_nan, what is not
         # a number would be large or missing by whether that is beyond the limit of a cell.
         file = (
-            f"read_parquet({_string(self.path)}, can_have_nan = true, hive_partitioning = false, "
+            f"read_parquet({_path(self.path)}, can_have_nan = true, hive_partitioning = false, "
             "binary_as_string = false)"
         )
         described = self.connection.execute(f"DESCRIBE FROM {file}").fetchall()

@@ -323,17 +323,16 @@ def _aggregate(node: Any, reader: ConditionReader) -> dict[str, Any] | None:
         condition = all_of([found.get("condition"), reader.read(node.expression.this)])
         return {**found, "condition": condition}
     if isinstance(node, exp.Mod):
-        count, modulus = count_of(node.this, reader), node.expression
-        if count is None or count[0] is not None or count[1]:
+        if not _is_count_all(node.this):
             return None
-        if not isinstance(modulus, exp.Literal) or not modulus.this.isdigit():
-            return None
-        if not 2 <= int(modulus.this) <= 10**9:
-            raise InputError(f"a modulus is a whole number of at least 2, got {modulus.this}")
-        return {"kind": Kind.MODULO, "modulus": int(modulus.this)}
+        if not 2 <= _whole(node.expression) <= 10**9:
+            raise InputError(
+                f"a modulus is a whole number of at least 2, got {_shown(node.expression)}"
+            )
+        return {"kind": Kind.MODULO, "modulus": _whole(node.expression)}
     count = count_of(node, reader)
     if count is not None:
-        return {"kind": Kind.COUNT, "people": count[1], "condition": count[0]}
+        return count
     if isinstance(node, exp.Sum | exp.Avg) and isinstance(_bare(node.this), exp.Column):
         kind = Kind.SUM if isinstance(node, exp.Sum) else Kind.MEAN
         return {"kind": kind, "column": reader.column(node.this)}
@@ -504,13 +503,13 @@ def _tabulated(
 
     def within(first: int, last: int) -> Any:
         # Values outside the bounds are moved to them, as in a sum.
-        if column.bounds is not None and (first == low or last == high):
-            ends: list[Any] = [exp.GTE(this=cell.copy(), expression=constant(first))] * (
-                first != low
-            )
-            ends += [exp.LTE(this=cell.copy(), expression=constant(last))] * (last != high)
-            return ends[0] if ends else present(column.name)
-        return exp.Between(this=cell.copy(), low=constant(first), high=constant(last))
+        if column.bounds == (first, last):
+            return present(column.name)
+        if column.bounds is not None and first == low:
+            return exp.LTE(this=cell.copy(), expression=constant(last))
+        if column.bounds is not None and last == high:
+            return exp.GTE(this=cell.copy(), expression=constant(first))
+        return one_of(column.name, range(first, last + 1))
 
     conditions: list[Any] = [exp.or_(*(within(*run) for run in mine)) for mine in runs.values()]
     return Axis(title, tuple(runs), tuple(conditions), 0 if column.complete else None)
@@ -630,20 +629,21 @@ def _shown(node: Any, most: int = 80) -> str:
 # -- counts and other aggregates --------------------------------------------------------------
 
 
-def count_of(node: Any, reader: ConditionReader) -> tuple[Any, bool] | None:
+def count_of(node: Any, reader: ConditionReader) -> dict[str, Any] | None:
     """Return the condition of a count and whether people are counted; ``None``: no count.
 
     >>> import sqlglot
     >>> people = Table("people", columns={"age": Column("age", "integer")})
     >>> reader = ConditionReader(people, {"people"})
-    >>> count_of(sqlglot.parse_one("sum(case when age > 3 then 1 else 0 end)"), reader)[0].sql()
+    >>> found = count_of(sqlglot.parse_one("sum(case when age > 3 then 1 else 0 end)"), reader)
+    >>> found["condition"].sql()
     '"age" > 3'
     """
     node = _without_default(node)
     if _is_count_all(node):
-        return None, False
+        return _count(None)
     if isinstance(node, exp.CountIf):
-        return reader.read(node.this), False
+        return _count(reader.read(node.this))
     if isinstance(node, exp.Count):
         inner = node.this
         if node.expressions:
@@ -656,10 +656,9 @@ def count_of(node: Any, reader: ConditionReader) -> tuple[Any, bool] | None:
                     f"tables.{reader.table.name}.person names; if that is {column.name!r}, add "
                     f'person = "{column.name}" there'
                 )
-            return None, True
+            return _count(None, people=True)
         if isinstance(inner, exp.Column):
-            column = reader.column(inner)
-            return present(column.name), False
+            return _count(present(reader.column(inner).name))
         if isinstance(inner, exp.Case) and inner.args.get("default") is None:
             return _case(inner, reader, None)
     if isinstance(node, exp.Sum):
@@ -667,17 +666,21 @@ def count_of(node: Any, reader: ConditionReader) -> tuple[Any, bool] | None:
         if isinstance(inner, exp.Case) and _is_literal(inner.args.get("default"), "0"):
             return _case(inner, reader, "1")
         if isinstance(inner, exp.Cast | exp.TryCast) and inner.to.is_type("int", "bigint"):
-            return reader.read(inner.this), False
+            return _count(reader.read(inner.this))
     return None
 
 
-def _case(node: Any, reader: ConditionReader, one: str | None) -> tuple[Any, bool] | None:
+def _count(condition: Any, *, people: bool = False) -> dict[str, Any]:
+    return {"kind": Kind.COUNT, "people": people, "condition": condition}
+
+
+def _case(node: Any, reader: ConditionReader, one: str | None) -> dict[str, Any] | None:
     ifs = node.args.get("ifs") or []
     if node.this is not None or len(ifs) != 1:
         return None
     result = ifs[0].args.get("true")
     fits = isinstance(result, exp.Literal) if one is None else _is_literal(result, one)
-    return (reader.read(ifs[0].this), False) if fits else None
+    return _count(reader.read(ifs[0].this)) if fits else None
 
 
 def value_of(node: Any, reader: ConditionReader) -> tuple[Any, Column | None]:
