@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from tests.data.conftest import FACTS, PAIRS, ROWS, VISITS, truth_of
 
-from tightrope.certify import certify, write
+from tightrope.certify import certify
 from tightrope.channels import GeometricChannel
 from tightrope.errors import InputError
 from tightrope.publish import Ledger, parse_facts, release
@@ -171,7 +171,7 @@ def test_one_release_path(source, counting, tmp_path):
 def test_a_release_loads_only_what_it_uses(parquet, tmp_path):
     """Half of SciPy for one convolution, or pandas for a view, would double its time."""
     made = certify(GeometricChannel(9001, "ln(2)"), "count(9000)", "ln(2)")
-    file = write(made, tmp_path / "count.tightrope")
+    file = made.save(tmp_path / "count.tightrope")
     code = (
         "import sys, tightrope\n"
         f"done = tightrope.release({str(file)!r}, data={str(parquet)!r}, budget=1,\n"
