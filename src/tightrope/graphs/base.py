@@ -501,7 +501,13 @@ class AnswerGraph(ABC):
 
     def to_networkx(self) -> networkx.Graph[Any]:
         """Return a NetworkX graph whose nodes are the labels (edge attribute ``length``)."""
-        return self.explicit().to_networkx()
+        import networkx
+
+        graph: networkx.Graph[Any] = networkx.Graph(name=self.name)
+        graph.add_nodes_from(self.labels)
+        for (i, j), length in zip(self.edge_array(), self.edge_lengths().tolist(), strict=True):
+            graph.add_edge(self.label(i), self.label(j), length=length)
+        return graph
 
     # -- guards ---------------------------------------------------------------------------
 

@@ -292,16 +292,6 @@ class ExplicitGraph(LabelledGraph):
         """Return the graph itself."""
         return self
 
-    def to_networkx(self) -> networkx.Graph[Any]:
-        """Return a NetworkX graph whose nodes are the labels (edge attribute ``length``)."""
-        import networkx
-
-        graph: networkx.Graph[Any] = networkx.Graph(name=self.name)
-        graph.add_nodes_from(self.labels)
-        for (i, j), length in zip(self._edges, self._lengths, strict=True):
-            graph.add_edge(self.label(i), self.label(j), length=float(length))
-        return graph
-
     # -- validation -----------------------------------------------------------------------
 
     def _check_edge_list(self, ends: NDArray[np.int64]) -> None:

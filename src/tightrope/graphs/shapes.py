@@ -145,11 +145,7 @@ def _walk(graph: AnswerGraph, start: int) -> NDArray[np.int64]:
 
 
 def add_adjacencies(
-    graph: AnswerGraph,
-    edges: ArrayLike | Iterable[tuple[int, int]],
-    *,
-    lengths: ArrayLike | None = None,
-    name: str | None = None,
+    graph: AnswerGraph, edges: Iterable[tuple[int, int]], *, name: str | None = None
 ) -> ExplicitGraph:
     r"""Return the graph with more edges, :math:`\sim\; \subseteq\; \sim'` [B, Rem 29].
 
@@ -162,9 +158,7 @@ def add_adjacencies(
     graph
         The original graph.
     edges
-        Pairs of nodes that are not adjacent yet.
-    lengths
-        Lengths of the new edges, 1 by default.
+        Pairs of nodes that are not adjacent yet; the new edges have length 1.
     name
         Text that describes the result.
 
@@ -175,16 +169,11 @@ def add_adjacencies(
     >>> ring.is_cycle, ring.distance(0, 5)
     (True, 1)
     """
-    listed = graph.explicit()
-    more = list(edges) if not isinstance(edges, np.ndarray) else edges.tolist()  # type: ignore[arg-type]
-    before = listed.edge_array().tolist()
-    added = np.ones(len(more)) if lengths is None else np.asarray(lengths)
-    if added.shape != (len(more),):
-        raise InputError(f"one length for each of the {len(more)} new edges, got {added.shape}")
+    more = list(edges)
     return ExplicitGraph(
-        [*before, *more],
-        lengths=np.concatenate([listed.edge_lengths(), added]),
-        labels=listed.labels,
+        [*graph.edge_array().tolist(), *more],
+        lengths=[*graph.edge_lengths().tolist(), *[1.0] * len(more)],
+        labels=graph.labels,
         name=name or f"{graph.name} with {len(more)} more edge{'s' * (len(more) != 1)}",
     )
 

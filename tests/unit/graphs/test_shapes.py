@@ -125,9 +125,6 @@ def test_more_edges() -> None:
     denser = add_adjacencies(Cycle(8), [(i, i + 4) for i in range(4)], name="Möbius ladder")
     assert (denser.edge_count, denser.diameter, denser.name) == (12, 2, "Möbius ladder")
     assert add_adjacencies(PathPower(4), []).is_path
-    assert add_adjacencies(PathPower(4), [(0, 2)], lengths=[0.5]).distance(0, 2) == 0.5
     for wrong, says in [([(0, 1)], "given once"), ([(2, 2)], "itself"), ([(0, 9)], "got node 9")]:
         with pytest.raises(InputError, match=says):
             add_adjacencies(PathPower(4), wrong)
-    with pytest.raises(InputError, match="one length for each"):
-        add_adjacencies(PathPower(4), [(0, 2)], lengths=[1, 2])
