@@ -390,12 +390,14 @@ class Shape:
             text = f"commonest({len(self.groups)}{each})"
         else:
             (low, high), rank = self.bounds, self.rank
-            if high - low >= 1 << 20:
+            values, groups = high - low + 1, len(self.cells)
+            if values > 1 << 20 or values * groups > 1 << 25:  # all of them are counted
                 raise InputError(
-                    f"a quantile has at most {1 << 20} possible values, {self._named().name!r} has "
-                    f"{high - low + 1}: declare it with a larger step"
+                    f"a quantile has at most {1 << 20} possible values, and {1 << 25} in all "
+                    f"groups; {self._named().name!r} has {values} in {groups}: declare it with a "
+                    "larger step"
                 )
-            text = f"quantile({rank.numerator}/{rank.denominator},{high - low + 1}{each})"
+            text = f"quantile({rank.numerator}/{rank.denominator},{values}{each})"
         if not self.grouped_by:
             return Draw(text, near, by_score=True)
         # As in a sum: one person may leave one group and enter another.

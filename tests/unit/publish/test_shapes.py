@@ -384,10 +384,13 @@ def test_what_is_nested_too_deeply_is_refused_in_a_line(sql):
 
 def test_a_quantile_of_too_many_values_names_the_step():
     facts = parse_facts(
-        "[tables.t]\npopulation = 9\n[tables.t.columns]\npay = { bounds = [0, 9000000] }"
+        "[tables.t]\npopulation = 9\n[tables.t.columns]\npay = { bounds = [0, 9000000] }\n"
+        "age = { bounds = [0, 99] }\ntax = { bounds = [0, 900000] }"
     )
-    with pytest.raises(InputError, match="declare it with a larger step"):
-        _ = read_shape("select median(pay) from t", facts).draws
+    _ = read_shape("select median(tax) from t", facts).draws
+    for sql in ("select median(pay) from t", "select age, median(tax) from t group by age"):
+        with pytest.raises(InputError, match="declare it with a larger step"):
+            _ = read_shape(sql, facts).draws
 
 
 def test_the_mode_as_postgresql_writes_it():
