@@ -40,7 +40,7 @@ class ConsumersPanel(Panel):
                         "No prior: any of the answers thought possible may be true, and the worst "
                         "of them counts."
                     )
-                    with ui.column().classes("w-full").style("gap: 4px"):
+                    with ui.column().classes("w-full").style("gap: 4px") as self._picture:
                         self._simplex = ui.interactive_image(
                             size=pictures.SIMPLEX_SIZE, on_mouse=self._dragged,
                             events=["mousedown", "mousemove", "mouseup"], sanitize=False,
@@ -172,8 +172,7 @@ class ConsumersPanel(Panel):
     def _show_nothing(self, refused: Refused) -> None:
         """Take away what belongs to another prior, and say why there is nothing."""
         self.page.results.pop("consumers", None)
-        for box in (self._simplex, self._plot, self._hint):
-            box.set_visibility(False)
+        self._picture.set_visibility(False)
         self._regret.clear()
         self._show_sliders([], [])
         self.facts(self._facts, {"not known": refused.message})
@@ -208,14 +207,11 @@ class ConsumersPanel(Panel):
 
     def _show_kind(self) -> None:
         averse = self._consumer.is_risk_averse
-        prior = self._texts["prior"]
-        for box in (prior, self._presets, self._file, self._facts, self._sliders):
+        for box in (self._texts["prior"], self._presets, self._file, self._facts, self._sliders,
+                    self._picture):  # fmt: skip
             box.set_visibility(not averse)
-        self._texts["support"].set_visibility(averse)
-        self._list.set_visibility(averse)
-        if averse:
-            for box in (self._simplex, self._plot, self._hint):
-                box.set_visibility(False)
+        for box in (self._texts["support"], self._list):
+            box.set_visibility(averse)
 
     async def _show_prior(self, state: State) -> None:
         alone = replace(state, consumers=(self._consumer,))
