@@ -206,6 +206,15 @@ def test_a_job_shares_epsilon_and_is_not_paid_twice(run):
     assert Ledger("ledger.db").remaining("table people") == 9
 
 
+def test_a_job_of_one_question_is_not_paid_twice(run):
+    Path("job.sql").write_text("-- name: all; of them\nselect count(*) from people; /* end */ ;")
+    first = run("ask", "--file", "job.sql", "--epsilon", "1", "--json").data["answers"]
+    again = run("ask", "--file", "job.sql", "--epsilon", "1", "--json").data["answers"]
+    assert [one["name"] for one in first] == ["all; of them"]
+    assert again[0]["rows"] == first[0]["rows"]
+    assert not again[0]["fresh"]
+
+
 def test_the_report_of_a_job_says_what_was_asked_and_what_all_of_it_cost(run):
     Path("job.sql").write_text(JOB)
     assert run("ask", "--file", "job.sql", "--epsilon", "1", "--report", "a.html").code == 0

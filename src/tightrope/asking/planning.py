@@ -448,7 +448,7 @@ def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
     if key is not None:
         check_key(key)
     else:
-        key = made_up = _job_key(made) if several else secrets.token_hex(16)
+        key = made_up = job_key(made) if several else secrets.token_hex(16)
     requests: list[Request] = []
     for place, one in enumerate(made.questions, 1):
         for number, part in enumerate(one.parts, 1):
@@ -809,7 +809,11 @@ def _remaining(
     return shape.table.budget if budget is None else budget_of(budget)
 
 
-def _job_key(made: Plan) -> str:
+def job_key(made: Plan) -> str:
+    """Return the key of a job: the digest of its texts and shares.
+
+    Asked again, what was answered is found by it, and not paid again.
+    """
     texts = [
         [str(one.wanted.sql), str(one.epsilon), [m.digest for p in one.parts for m in p.mechanisms]]
         + [p.shape.ends for p in one.parts if p.shape.ends]
@@ -822,7 +826,7 @@ def _job_key(made: Plan) -> str:
 # -- several questions in one text ----------------------------------------------------------------
 
 
-def read_job(text: str, dialect: str = "duckdb") -> list[Wanted]:
+def read_job(text: str) -> list[Wanted]:
     """Read a file of SELECTs: comments before one name it, weigh it or state the error wanted.
 
     >>> job = '''
@@ -835,20 +839,15 @@ def read_job(text: str, dialect: str = "duckdb") -> list[Wanted]:
     >>> [(one.name, one.weight, one.error) for one in read_job(job)]
     [('people', Fraction(2, 1), None), ('', Fraction(1, 1), Fraction(20, 1))]
     """
-    from tightrope.publish.sql_reader import semicolons
+    from tightrope.publish.sql_reader import statements
 
     found: list[Wanted] = []
-    start, now = 0, Wanted("")
-    for stop in [*semicolons(text, dialect), len(text)]:
-        sql = text[start:stop]
-        notes = [line.strip()[2:] for line in sql.splitlines() if line.strip().startswith("--")]
-        body = "\n".join(x for x in sql.splitlines() if not x.strip().startswith("--")).strip()
-        for note in notes:
-            now = _noted(now, note)
-        if body:
-            found.append(replace(now, sql=body))
-            now = Wanted("")
-        start = stop + 1
+    for before, sql in statements(text):
+        now = Wanted(sql)
+        for line in before.splitlines():
+            if line.strip().startswith("--"):
+                now = _noted(now, line.strip()[2:])
+        found.append(now)
     if not found:
         raise InputError("the job must hold at least one SELECT, got none")
     return found

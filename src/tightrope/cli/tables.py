@@ -230,7 +230,7 @@ def ask(
     """
     from tightrope.asking import ask_all, plan
     from tightrope.asking.answers import told_costs
-    from tightrope.asking.planning import Wanted, positive, read_job
+    from tightrope.asking.planning import Wanted, job_key, positive, read_job
     from tightrope.publish.receipts import write_receipt
 
     if (sql is None) == (file is None):
@@ -256,7 +256,7 @@ def ask(
         show(as_json, made.as_dict(), lambda console: _draw_plan(console, made))
         return
     with progress_bar("reading the table", as_json):
-        answers = ask_all(made, key=key)
+        answers = ask_all(made, key=job_key(made) if file is not None and key is None else key)
     data_of = {"answers": [one.as_dict() for one in answers]} if file else answers[0].as_dict()
     costs = told_costs(answers)
     show(as_json, data_of, lambda console: _draw_answers(console, answers, costs))

@@ -112,15 +112,24 @@ def one_select(sql: Any, dialect: str, longest: int = 100_000) -> Any:
     return parsed[0]
 
 
-def semicolons(sql: str, dialect: str) -> list[int]:
-    """Return where the semicolons of SQL are; one inside a text is none.
+def statements(sql: str, dialect: str = "duckdb") -> list[tuple[str, str]]:
+    """Return the statements of SQL, each behind the comments before it.
 
-    >>> semicolons("select ';' ; select 2", "duckdb")
-    [11]
+    >>> statements("/* a; b */ select ';' from t; -- end")
+    [('/* a; b */ ', "select ';' from t")]
     """
     with _readable(sql):
         pieces = Dialect.get_or_raise(dialect).tokenize(sql)
-    return [int(piece.start) for piece in pieces if piece.token_type.name == "SEMICOLON"]
+    found, after, first = list[tuple[str, str]](), 0, -1
+    for piece in [*pieces, None]:
+        place = len(sql) if piece is None else piece.start
+        if piece is not None and piece.token_type.name != "SEMICOLON":
+            first = place if first < 0 else first
+            continue
+        if first >= 0:
+            found.append((sql[after:first], sql[first:place].strip()))
+        after, first = place + 1, -1
+    return found
 
 
 @contextlib.contextmanager
