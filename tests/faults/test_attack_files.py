@@ -757,3 +757,19 @@ def test_ends_as_long_as_a_question_of_any_size():
     judged = judge.LatticeConsumer(judge.LatticeWeights(contents))
     with pytest.raises(judge.Refused, match="too large: the guesses near an end"):
         judge.lower_bound(judged)
+
+
+@pytest.mark.parametrize(
+    ("text", "relation"),
+    [("histogram(2,1400)", "add-remove"), ("folded_cube(20)", "change-one")],
+)
+def test_questions_that_take_too_long_to_list_are_refused(count, text, relation):
+    """They took minutes, or gigabytes, before anything else of the file was read."""
+    found = verify(forged(count, {"query": text, "neighbours": relation}))
+    assert found.reasons[0].startswith(("too large: listing", "question: the edges"))
+
+
+@pytest.mark.parametrize("text", ["histogram(1,60000)", "histogram(8000000,8000000)"])
+def test_the_judge_alone_lists_no_histogram_without_an_end(text):
+    with pytest.raises(judge.Refused, match="too large"):
+        judge.question_graph(text, "change-one")

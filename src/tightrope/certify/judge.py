@@ -1011,7 +1011,9 @@ def histogram_graph(people: int, classes: int, change: bool, absent: bool) -> Gr
     [[0, 1], [0, 2], [1, 2]]
     """
     bins = classes + absent
-    need(comb(people + bins - 1, bins - 1) <= 1 << 16, "question: this histogram is too large")
+    small = people * bins < 1 << 20 and comb(people + bins - 1, bins - 1) <= 1 << 16
+    need(small, "question: this histogram is too large")
+    need_work("listing a histogram", comb(people + bins - 1, bins - 1) * bins**3, 50)
 
     # Bars between the people: the places of the bars and the counts have the same order.
     places = combinations(range(people + bins - 1), bins - 1)

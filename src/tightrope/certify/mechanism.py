@@ -92,6 +92,9 @@ def judged_graph(graph: AnswerGraph, by_rule: bool = True) -> judge.Graph:
     if graph.size >= 1 << 20 or graph.edge_count >= 1 << 22:
         has = f"{graph.name} has {graph.size} answers"
         raise judge.Refused(f"too large: {has} that no rule of the judge describes")
+    first = graph.label(0)
+    steps = 2 * graph.edge_count * (len(first) if isinstance(first, tuple) else 1)
+    judge.need_work(f"listing the edges of {graph.name}", steps, 800)
     edges = np.sort(graph.edge_array(), axis=1)
     order = np.lexsort((edges[:, 1], edges[:, 0]))
     measured = graph.edge_lengths()[order].tolist()

@@ -92,8 +92,8 @@ def folded_cube(dimension: int) -> ExplicitGraph:
     """
     bits = whole_number(dimension, "the dimension of a folded cube", 3) - 1
     name = f"folded_cube({dimension})"
-    if bits > 20:
-        raise TooLarge(f"the edges of {name} are listed: its dimension is at most 21")
+    if bits > 16:
+        raise TooLarge(f"the edges of {name} are listed: its dimension is at most 17")
     flips = [*(1 << k for k in range(bits)), 2**bits - 1]
     edges = [(i, i ^ flip) for i in range(2**bits) for flip in flips if i < i ^ flip]
     return ExplicitGraph(edges, labels=[*itertools.product((0, 1), repeat=bits)], name=name)
