@@ -115,8 +115,10 @@ def test_a_pipe_is_not_waited_for(tmp_path, command):
         ["design", "count(3)", "--epsilon", "1", "--report"],
         ["certify", "geometric:count(3)", "--epsilon", "1", "--out"],
         ["generalise", "geometric:count(3)", "--epsilon", "1", "--out"],
+        ["graph", "count(3)", "--plot"],
+        ["curve", "geometric:count(3)", "--epsilon", "1", "--plot"],
     ],
-    ids=["out", "report", "certify", "generalise"],
+    ids=["out", "report", "certify", "generalise", "graph", "curve"],
 )
 def test_a_file_that_cannot_be_written_is_refused_before_the_work(
     run, monkeypatch, tmp_path, words, goal, says

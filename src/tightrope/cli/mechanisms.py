@@ -148,6 +148,10 @@ def curve(
     from tightrope.accounting import TradeOff, optimal_composition, worst_curve
 
     whole_number(times, "--times")
+    if plot is not None:
+        from tightrope.report.plots import check_picture, plot_tradeoff, save_plot
+
+        check_picture(plot)
     loaded = load(mechanism, epsilon, query, neighbours)
     with progress_bar("comparing neighbours", as_json):
         found = worst_curve(loaded.channel, loaded.query.graph, most=4_000_000)
@@ -169,8 +173,6 @@ def curve(
             "none is enough" if all_of_them is None else f"{data['together']:.9g}"
         )
     if plot is not None:
-        from tightrope.report.plots import plot_tradeoff, save_plot
-
         curves = {"this mechanism": found}
         if 0 < found.epsilon(0) < float("inf"):
             curves["any with its ε"] = TradeOff.randomized_response(repr(found.epsilon(0)))

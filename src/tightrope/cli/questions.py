@@ -38,13 +38,15 @@ def graph(
     """
     from tightrope.graphs.symmetry import graph_facts
 
+    if plot is not None:
+        from tightrope.report.plots import check_picture, plot_graph, save_plot
+
+        check_picture(plot)
     asked = tr.query(question, neighbours=neighbours)
     with progress_bar("looking", as_json):
         facts = graph_facts(asked.graph)
     data = {**texts.about_query(asked), **facts.as_dict()}
     if plot is not None:
-        from tightrope.report.plots import plot_graph, save_plot
-
         data["plot"] = str(save_plot(plot_graph, asked.graph, plot))
     tell(as_json, data, f"{asked.text}  ({asked.neighbours.value})", facts.sentences())
 

@@ -1,9 +1,10 @@
 """Receipts: signed statements that an answer was released and paid for.
 
 A receipt is one JSON object: the ledger and the place in it, the digest of the mechanism, ε, what
-was charged, the question and the answer, the time, and an Ed25519 signature over the canonical
-JSON of all of that. Anybody can check it with the public key that it holds; whether that key is
-the right one is not for the receipt to say, so the publisher states it elsewhere too.
+was charged, the question and the answer, how its outputs become numbers, the time, and an Ed25519
+signature over the canonical JSON of all of that. Anybody can check it with the public key that it
+holds; whether that key is the right one is not for the receipt to say, so the publisher states it
+elsewhere too.
 
 The private key is made with the ledger's first receipt and kept beside the ledger, readable by
 its owner only.

@@ -71,16 +71,27 @@ def save_plot(plot: Callable[..., Axes], subject: Any, path: Path | str, **optio
     >>> save_plot(plot_graph, Cycle(5), f"{tempfile.mkdtemp()}/ring.svg").name
     'ring.svg'
     """
-    target = Path(path)
-    ending = target.suffix.lower()
-    if ending not in (".png", ".svg", ".pdf"):
-        raise InputError(f"a picture must end in .png, .svg, .pdf, got {target.name!r}")
-    check_goals(target)
+    target, ending = Path(path), check_picture(path)
     figure = plot(subject, **options).get_figure()
     how: dict[str, Any] = {"format": ending[1:], "dpi": 200}
     how |= {"metadata": {"Date": None}} if ending == ".svg" else {}
     write_whole(target, lambda file: figure.savefig(file, **how))  # type: ignore[union-attr]
     return target
+
+
+def check_picture(path: Path | str) -> str:
+    """Refuse a file that no picture can be written into, and return its ending.
+
+    >>> check_picture("ring.txt")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: a picture must end in .png, .svg, .pdf, got 'ring.txt'
+    """
+    check_goals(path)
+    ending = Path(path).suffix.lower()
+    if ending not in (".png", ".svg", ".pdf"):
+        raise InputError(f"a picture must end in .png, .svg, .pdf, got {Path(path).name!r}")
+    return ending
 
 
 # -- graphs -------------------------------------------------------------------------------
