@@ -180,8 +180,8 @@ class Source:
         found
             Its type at the source.
         """
-        special = f"{column.type} from {family(found) or found}"
-        cell = self.cells.get(special) or self.cells[column.type]
+        names = [f"{column.type} from {kind}" for kind in (found, family(found))]
+        cell = next(self.cells[name] for name in [*names, column.type] if name in self.cells)
         return cell.format(raw=self.name(column.name))
 
     def text(self, value: str) -> str:
@@ -426,7 +426,24 @@ def _table_of_expression(data: Any) -> tuple[Any, str] | None:
 
 
 class _InDuckDB(Source):
-    """A source whose rows DuckDB reads."""
+    """A source whose rows DuckDB reads.
+
+    Whole numbers of at most 64 bits are taken as they are, and added up in 128: a condition on a
+    cast is not held against the smallest and the largest value of a block, nor tried first.
+    """
+
+    cells: ClassVar = Source.cells | {
+        f"integer from {kind}": "{raw}"
+        for kind in [
+            "TINYINT",
+            "SMALLINT",
+            "INTEGER",
+            "BIGINT",
+            "UTINYINT",
+            "USMALLINT",
+            "UINTEGER",
+        ]
+    }
 
     def connect(self) -> None:
         import duckdb
