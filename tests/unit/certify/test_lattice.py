@@ -9,13 +9,18 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from tests.forged import unpack
 
 from tightrope.certify import Mechanism, judge_script, verify
 from tightrope.certify.judge import (
+    Contents,
     Lattice,
+    LatticeConsumer,
     LatticeWeights,
     Refused,
+    distances,
     ended_bound,
     falling_levels,
     level_bounds,
@@ -218,3 +223,29 @@ def test_a_question_of_few_people_has_no_bound_of_its_own() -> None:
         )
         == 0
     )
+
+
+@pytest.mark.parametrize("loss", ["absolute", "squared", "binary"])
+@pytest.mark.parametrize("text", ["sum(4,3)", "count(20)", "mean(9,2)"])
+def test_the_loss_of_guesses_near_the_ends_is_that_of_every_point(text: str, loss: str) -> None:
+    """Every point of the noise, held between the ends, under every answer: the sum by rule."""
+    header, n = unpack(made(text, loss=loss, epsilon=2))[0], query(text).graph.size
+    guesses, ends = [3, 1, 5, 4], 4
+    header["consumer"] |= {"prior": {"kind": "uniform"}, "support": None, "remapped": True}
+    proof = {"kind": "stretched", "bits": 40, "ends": ends, "layers": 4, "stride": 1}
+    contents = Contents(header | {"certificate": proof}, {"guess_of": np.array(guesses)})
+    noise = LatticeWeights(contents)
+    found = LatticeConsumer(noise).expected()
+    far = noise.lattice.core + noise.reach * noise.lattice.width
+    lost = 0
+    for answer in range(n):
+        for point in range(-far, n + far):
+            away = abs(point - answer)
+            layer = -(-max(0, away - noise.lattice.core) // noise.lattice.width)
+            weight = noise.levels[min(layer, noise.reach)] + noise.odd * (away == 0)
+            o = min(max(point, 0), n - 1)
+            guess = guesses[o] if o < ends else o
+            guess = n - 1 - guesses[n - 1 - o] if n - 1 - o < ends else guess
+            lost += weight * int(distances(loss, np.array([abs(answer - guess)]))[0])
+    exact = Fraction(lost, noise.total * n) * noise.lattice.units(loss)
+    assert exact <= found <= exact + Fraction(1, 1 << 50)
