@@ -626,8 +626,11 @@ def completed_remap(pair: _Pair, proposal: Proposal) -> Remap | None:
         remap, below = remap * (shared // below), shared
         remap[places, w] = solved[0][:, 0] * (below // solved[1])
     if free:
-        basis = _shared_basis(scaled, np.logical_and.reduce(used[:, free], axis=1), rank)
-        done = None if basis is None else _corrected(pair, proposal, free, basis, remap, below)
+        common = np.flatnonzero(used[:, free].all(axis=1))
+        if len(common) < rank:
+            return None
+        basis = common[exact.independent_rows(pair.y[:, common].T)].tolist()
+        done = _corrected(pair, proposal, free, basis, remap, below)
         if done is None:
             return None
         remap, below = done
@@ -635,22 +638,6 @@ def completed_remap(pair: _Pair, proposal: Proposal) -> Remap | None:
     if (remap < 0).any() or (remap.sum(axis=1) != below).any() or pair.distance(remap, below):
         return None
     return remap, below
-
-
-def _shared_basis(
-    scaled: Floats, allowed: NDArray[np.bool_], rank: int, tolerance: float = 1e-11
-) -> list[int] | None:
-    """Return that many independent columns among those allowed, the best conditioned first."""
-    from scipy.linalg import qr
-
-    places = np.flatnonzero(allowed)
-    if len(places) < rank:
-        return None
-    _, right, order = qr(scaled[:, places], mode="economic", pivoting=True)
-    strength = np.abs(np.diag(right))
-    if strength[rank - 1] <= tolerance * strength[0]:
-        return None
-    return sorted(places[order[:rank]].tolist())
 
 
 def _corrected(

@@ -115,8 +115,9 @@ class CycleStructure(Structure):
     def inverse_norm(self, alpha: float, rounding: float = 1e-13) -> float:
         """Return the inverse of the smallest eigenvalue, less what rounding may have added."""
         # Twice the distance on a cycle is that of a subgraph of a cube: Φ is positive definite.
-        smallest = float(self._eigenvalues(alpha, np.float64).min())
-        return 1 / (smallest - rounding) if smallest > 10 * rounding else float("inf")
+        values = self._eigenvalues(alpha, np.float64)
+        smallest = float(values.min() - rounding * values.max())
+        return 1 / smallest if smallest > 0 else math.inf
 
 
 class CliqueStructure(Structure):
