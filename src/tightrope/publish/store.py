@@ -7,7 +7,6 @@ changes and removals of entries, against accidents; against intent there are the
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -50,10 +49,6 @@ _GUARDS = {
         "ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION ledger_append_only()",
     ],
 }
-
-
-class TryAgain(Exception):
-    """The database asks for the same transaction once more."""
 
 
 class Store:
@@ -116,26 +111,17 @@ class Store:
 
         self.write(make)
 
-    def write(self, work: Callable[[Transaction], _Result], attempts: int = 8) -> _Result:
+    def write(self, work: Callable[[Transaction], _Result]) -> _Result:
         """Run work in a transaction of its own, alone, and make it last."""
-        for attempt in range(attempts):
-            try:
-                with self._translated(), self._engine.connect() as connection, connection.begin():
-                    if connection.dialect.name == "postgresql":
-                        # Under READ COMMITTED each statement sees what was committed before it:
-                        # after the lock is granted, that is everything. A lock by number, the
-                        # same for all ledgers, needs no right on the tables.
-                        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{PATIENCE}s'")
-                        connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
-                        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7821002553)")
-                    return work(Transaction(self.name, connection, self._metadata))
-            except TryAgain as again:
-                if attempt == attempts - 1:
-                    raise LedgerError(
-                        f"{self.name}: the database kept asking to try again: {again}"
-                    ) from None
-                time.sleep(0.01 * 2**attempt)
-        raise AssertionError("unreachable")
+        with self._translated(), self._engine.connect() as connection, connection.begin():
+            if connection.dialect.name == "postgresql":
+                # Under READ COMMITTED each statement sees what was committed before it: after the
+                # lock is granted, that is everything, and no transaction must be tried again. A
+                # lock by number, the same for all ledgers, needs no right on the tables.
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{PATIENCE}s'")
+                connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
+                connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7821002553)")
+            return work(Transaction(self.name, connection, self._metadata))
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
@@ -206,10 +192,8 @@ class Store:
         try:
             yield
         except DBAPIError as refused:
-            problem = refused.orig or refused
-            if getattr(problem, "sqlstate", None) in ("40001", "40P01"):
-                raise TryAgain(self._line(problem)) from None
-            raise LedgerError(f"{self.name}: {_advice(self._line(problem))}") from None
+            line = self._line(refused.orig or refused)
+            raise LedgerError(f"{self.name}: {_advice(line)}") from None
         except (ArgumentError, NoSuchModuleError) as wrong:
             raise InputError(f"{self.name}: {self._line(wrong)}") from None
 
