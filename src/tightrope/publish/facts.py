@@ -361,21 +361,7 @@ def facts_from(data: Mapping[str, Any]) -> Facts:
     found = _read(data, "", {"tables": _each(_table), "users": _each(_user)})
     if not found.get("tables"):
         raise InputError("tables must name at least one table: add [tables.NAME]")
-    _check_relations(found["tables"])
     return Facts(**found)
-
-
-def _check_relations(tables: Mapping[str, Table]) -> None:
-    """Refuse two names for one table: each would have a budget of its own."""
-    owners: dict[tuple[str | None, str], str] = {}
-    for table in tables.values():
-        place = (table.source, (table.relation or table.name).lower())
-        if place in owners:
-            raise InputError(
-                f"tables.{owners[place]} and tables.{table.name} are the same table: people have "
-                "one budget, whatever their table is called"
-            )
-        owners[place] = table.name
 
 
 def _user(name: str, entry: Any, place: str) -> Fraction:

@@ -87,12 +87,6 @@ def test_refusals_name_the_key(change, says):
     assert str(refused.value).startswith("tightrope.toml: ")
 
 
-def test_one_table_has_one_budget():
-    two = '[tables.a]\nrelation = "people"\n[tables.b]\nrelation = "People"\n'
-    with pytest.raises(InputError, match="are the same table"):
-        parse_facts(two)
-
-
 def test_parts_of_people_with_several_rows_must_be_fixed():
     facts = parse_facts(WHOLE.replace("fixed = true", "fixed = false"))
     with pytest.raises(InputError, match="set fixed = true"):
