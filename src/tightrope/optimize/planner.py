@@ -237,6 +237,8 @@ def _solved(task: Task, plan: Plan) -> Design:
         found = plan.solve()
     except Stopped:
         return _at_hand(task)
+    if task.scale:
+        found = replace(found, scale=task.scale)
     return _at_hand(task, found) if found.stopped else found
 
 

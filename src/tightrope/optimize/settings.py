@@ -95,7 +95,8 @@ class SolverSettings:
     limit_margin: float = 1e-12
     #: Mixing away more than this would cost more than it mends: the limit is nearly infeasible.
     most_mixed: float = 1e-6
-    #: A value below this part of what is had without an answer is measured by that part.
+    #: A value below this part of what is had without an answer, or of the largest loss where losses
+    #: have both signs, is measured by that part.
     small_share: float = 1e-3
 
     # -- one mechanism for many consumers ---------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.channels import Channel
-from tightrope.consumers import Consumer
+from tightrope.consumers import Consumer, MatrixLoss
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
@@ -94,6 +94,14 @@ class Task:
         if self.consumer.risk_averse:
             return len(self.consumer.support) == self.graph.size
         return self.consumer.prior.is_uniform
+
+    @functools.cached_property
+    def scale(self) -> float:
+        """What a gap is measured by where losses of both signs cancel: a part of their size."""
+        loss = self.consumer.loss
+        if not isinstance(loss, MatrixLoss) or not loss.matrix().min() < 0 < loss.matrix().max():
+            return 0.0
+        return self.settings.small_share * float(np.abs(loss.matrix()).max())
 
     @functools.cached_property
     def alpha(self) -> float:

@@ -353,3 +353,11 @@ def test_a_search_that_was_stopped_in_its_window_says_so() -> None:
     )  # fmt: skip
     assert found.stopped
     assert not found.certified
+
+
+def test_losses_that_cancel_to_nothing_are_certified_by_their_size() -> None:
+    graph = ExplicitGraph([(0, 1)], lengths=[1.5])
+    found = design(graph, 1.5, Consumer(support=[0, 1], loss=[[3, 0], [-1, 0]]))
+    assert found.expected_loss == pytest.approx(0, abs=1e-12)
+    assert found.certified
+    assert found.gap < 1e-9
