@@ -100,7 +100,7 @@ def proved_by_prices():
 
 def truly_private(made):
     """The definition, word for word, on every pair of neighbours."""
-    weights = np.concatenate([block for _, block in made.column_blocks()], axis=1).tolist()
+    weights = np.concatenate([block for _, block in made.weights.columns()], axis=1).tolist()
     told = made.header["ratios"]
     n = made.shape[0]
     if any(sum(row) != made.total or min(row) < 0 for row in weights):

@@ -288,7 +288,8 @@ class Mechanism(MechanismFile):
     # -- weights and labels ---------------------------------------------------------------
 
     @property
-    def _weights(self) -> judge.Weights:
+    def weights(self) -> judge.Weights:
+        """Rows and columns of integers, in a window one row for each of its answers."""
         if self.noise is not None:
             noise = f"noise on the lattice of {self.query}"
             raise TooLarge(f"{noise} has layers, and neither rows nor columns")
@@ -300,7 +301,7 @@ class Mechanism(MechanismFile):
         row = int(self._rows([i])[0])
         try:
             if self._listed is None:
-                return self._weights.row(row)
+                return self.weights.row(row)
             return np.concatenate([block[row] for block in self._listed])
         except judge.Refused as refused:
             raise InputError(f"the mechanism: {refused}") from None
@@ -308,10 +309,6 @@ class Mechanism(MechanismFile):
     def _rows(self, nodes: ArrayLike) -> NDArray[np.int64]:
         """Return the rows of some answers: those outside a window count as the nearest in it."""
         return np.asarray(np.clip(np.asarray(nodes) - self._start, 0, self.graph.nodes - 1))
-
-    def column_weights(self, o: int) -> NDArray[Any]:
-        """Return the integer weights of output o, in a window one for each of its answers."""
-        return self._weights.column(o)
 
     @functools.cached_property
     def _listed(self) -> list[NDArray[Any]] | None:
@@ -323,14 +320,7 @@ class Mechanism(MechanismFile):
         size = 8 if part["width"] == 8 else part["width"] + 40
         if part["count"] * size > 1 << 27:  # bytes that stay unpacked between questions
             return None
-        return [block for _, block in self._weights.columns()]
-
-    def column_blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Yield blocks of columns of weights, each with the number of its first output.
-
-        In a window there is one row for each of its answers.
-        """
-        yield from self._weights.columns()
+        return [block for _, block in self.weights.columns()]
 
     def input_label(self, i: int) -> Hashable:
         """Return the answer that row i stands for."""
@@ -388,7 +378,7 @@ class Mechanism(MechanismFile):
         most = LIMITS.matrix // 10 if self.kind == "dense" else 1 << 16
         if self.window is not None or self.shape[0] * self.shape[1] > most:
             return _RuleChannel(self)
-        weights = np.concatenate([block for _, block in self.column_blocks()], axis=1)
+        weights = np.concatenate([block for _, block in self.weights.columns()], axis=1)
         inputs = [self.input_label(i) for i in range(self.shape[0])]
         outputs = [self.output_label(o) for o in range(self.shape[1])]
         return IntegerChannel(weights, self.total, inputs=inputs, outputs=outputs)
@@ -415,13 +405,13 @@ class _RuleChannel(RuleChannel):
     @functools.cached_property
     def _rule(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Levels and factors of a rule, and what each row lacks, in floats."""
-        rule, total = self.mechanism._weights, self.mechanism.total
+        rule, total = self.mechanism.weights, self.mechanism.total
         levels = np.array([level / rule.levels[0] for level in rule.levels])
         factors = rule.factors.astype(object) * rule.levels[0] / total
         return levels, factors.astype(float), (rule.rest / total).astype(float)
 
     def _row(self, i: int) -> NDArray[np.float64]:
-        rule, own = self.mechanism._weights, self.mechanism
+        rule, own = self.mechanism.weights, self.mechanism
         if rule.kind != "levels":
             return (own.row_weights(i).astype(object) / own.total).astype(float)
         (levels, factors, rest), at = self._rule, int(own._rows([i])[0])
@@ -430,13 +420,13 @@ class _RuleChannel(RuleChannel):
         return row
 
     def _column(self, o: int) -> NDArray[np.float64]:
-        rule, own = self.mechanism._weights, self.mechanism
+        rule, own = self.mechanism.weights, self.mechanism
         if rule.kind == "levels":
             levels, factors, rest = self._rule
             column = levels[rule.depths(int(o))] * factors[o]
             column = column + rest if o == rule.rest_at else column
         else:
-            column = (own.column_weights(o).astype(object) / own.total).astype(float)
+            column = (own.weights.column(o).astype(object) / own.total).astype(float)
         return np.asarray(column[own._rows(np.arange(self.shape[0]))])
 
 

@@ -334,7 +334,7 @@ def exact_chance(mechanism: Mechanism) -> Fraction:
     """Return the least probability, over all true answers, with which it is the output."""
     if mechanism.noise is not None:
         return Fraction(mechanism.noise.levels[0] + mechanism.noise.odd, mechanism.total)
-    weights = mechanism._weights
+    weights = mechanism.weights
     if weights.kind == "radial":
         return Fraction(weights.levels[0], mechanism.total)
     if weights.kind == "levels":
@@ -343,7 +343,7 @@ def exact_chance(mechanism: Mechanism) -> Fraction:
     places = {mechanism.output_label(o): o for o in range(outputs)}
     at = np.array([places.get(mechanism.graph.label(i), -1) for i in range(inputs)])
     least = 0 if (at < 0).any() or mechanism.window is not None else mechanism.total
-    for first, block in mechanism.column_blocks():
+    for first, block in mechanism.weights.columns():
         some = np.flatnonzero((first <= at) & (at < first + block.shape[1]))
         least = min([least, *block[some, at[some] - first].tolist()])
     return Fraction(least, mechanism.total)
@@ -394,7 +394,7 @@ def _weights(mechanism: Mechanism) -> tuple[NDArray[Any], Any, float]:
             f"{inputs} × {outputs} weights are more than a confidence set is computed from"
         )
     if mechanism.kind == "dense":
-        blocks = [block for _, block in mechanism.column_blocks()]
+        blocks = [block for _, block in mechanism.weights.columns()]
         return np.concatenate(blocks, axis=1), mechanism.total, 0.0
     channel, start = mechanism.channel(), (mechanism.window or range(1))[0]
     return np.stack([channel.row(start + i) for i in range(inputs)]), 1.0, _ROUND_OFF
@@ -476,7 +476,7 @@ def _ends(mechanism: Mechanism) -> tuple[Fraction, Fraction]:
 
 def _window_bounds(mechanism: Mechanism, y: int, level: Fraction) -> tuple[Number, Number]:
     """Invert a rule on a line: row x accepts y when what is nearer to x has less than the level."""
-    rule, start_step = mechanism._weights, mechanism.graph.line or (Fraction(0), Fraction(1))
+    rule, start_step = mechanism.weights, mechanism.graph.line or (Fraction(0), Fraction(1))
     levels, factors = _rule_floats(mechanism)
     widest, count = _widest(mechanism, level, levels, factors), mechanism.shape[0]
     near = levels[np.minimum(-(-np.arange(widest + 1) // rule.steps[0]), len(levels) - 1)]
@@ -503,7 +503,7 @@ def _widest(
     factors: NDArray[np.float64],
 ) -> int:
     """Return the least number of steps within which every row has the wanted probability."""
-    rule, count = mechanism._weights, mechanism.shape[0]
+    rule, count = mechanism.weights, mechanism.shape[0]
 
     def suffices(steps: int) -> bool:
         near = levels[np.minimum(-(-np.arange(steps + 1) // rule.steps[0]), len(levels) - 1)]
@@ -540,7 +540,7 @@ def least_that(suffices: Callable[[int], bool], most: int, start: int = 1) -> in
 
 def _rule_floats(mechanism: Mechanism) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Levels and factors of a rule so that their products are probabilities, but for the rest."""
-    rule = mechanism._weights
+    rule = mechanism.weights
     levels = np.array([level / rule.levels[0] for level in rule.levels])
     factors = rule.factors.astype(object) * rule.levels[0] / mechanism.total
     return levels, factors.astype(float)
@@ -606,7 +606,7 @@ def _credible(
             f"{len(chances)}"
         )
     unit = math.lcm(*(chance.denominator for chance in chances))
-    column = mechanism.column_weights(place).tolist()
+    column = mechanism.weights.column(place).tolist()
     if mechanism.window is not None:
         start, last = mechanism.window[0], len(column) - 1
         column = [column[min(max(i - start, 0), last)] for i in range(len(chances))]

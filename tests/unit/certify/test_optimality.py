@@ -231,7 +231,7 @@ def test_sums_of_phi_are_close_and_never_too_large(text):
         consumer=Consumer.of(graph),
         certificate=Proof("phi", np.full(graph.size, 1 / graph.size)),
     )
-    judged = JudgedConsumer(made._weights)
+    judged = JudgedConsumer(made.weights)
     alpha = Fraction(judged.file.alphas[0], 1 << 62)
     far = np.asarray(graph.distance_matrix())
     for y in (rng.integers(0, 1 << 54, graph.size), np.array([12345 << 30])):

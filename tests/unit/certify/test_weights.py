@@ -24,7 +24,7 @@ def test_rows_and_columns_by_rule_agree(monkeypatch):
     monkeypatch.setattr(make, "RULE_FROM", 2)
     made = certify(GeometricChannel(9, "1", 2), "sum(4,2)", "1")
     assert made.kind == "levels"
-    columns = np.concatenate([block for _, block in made.column_blocks()], axis=1)
+    columns = np.concatenate([block for _, block in made.weights.columns()], axis=1)
     for i in range(9):
         assert made.row_weights(i).tolist() == columns[i].tolist()
         assert sum(made.row_weights(i).tolist()) == made.total
