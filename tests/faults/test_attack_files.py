@@ -791,3 +791,14 @@ def test_the_sizes_of_a_bound_on_many_counts_are_not_added_up_for_ever():
     lattice = judge.question_lattice("counts(99999999999999,100)", "change-one")
     with pytest.raises(judge.Refused, match="too large: the sizes of a bound"):
         judge.unbounded_bound(lattice, "absolute", int(0.7 * 2**62))
+
+
+def test_no_bound_is_above_what_the_weights_of_its_file_have(proved, monkeypatch):
+    """Even if a kind of certificate were believed without a check."""
+    told = proved.header["certificate"]
+    prices = np.full(7, int(proved.expected_loss * 2 ** told["bits"]) // 7 + 1)
+    bound = Fraction(int(prices.sum()), 1 << told["bits"])
+    data = forged(proved, {"bound": str(bound)}, prices=prices)
+    assert verify(data).reasons[0].startswith("certificate: guess")
+    monkeypatch.setattr(judge, "debts", lambda consumer, prices: iter(()))
+    assert verify(data).reasons[0].endswith("is above what these weights have")

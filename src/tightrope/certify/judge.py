@@ -2926,6 +2926,8 @@ def _judge_loss(weights: Weights | LatticeWeights, report: Verification) -> None
         return
     bound = lower_bound(costs) - counted
     stated = _agreed("bound: what is proved is", bound, header["bound"])
+    # Whatever the proof: these weights are private, so no bound for all such is above theirs.
+    need(bound <= value or not report.private, f"bound: {stated} is above what these weights have")
     report.holds(f"the {what} of {others} is below {stated}")
     report.optimal_within = value - bound
     if isinstance(consumer, LatticeConsumer) and (best := consumer.unbounded) is not None:
