@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeGuard
@@ -43,6 +43,7 @@ from tightrope.graphs import AnswerGraph
 from tightrope.graphs.products import number_of
 
 Values = NDArray[Any]
+Edges = NDArray[np.int64]
 #: A place in an array, and the ratio there.
 Found = tuple[tuple[int, int], Fraction | float]
 
@@ -133,11 +134,12 @@ def search(
     worst = [Worst(None, None, Fraction(0), length) for length, _ in edges]
     for start, values in blocks:
         for k, (length, group) in enumerate(edges):
-            for large, small, edge in _sides(graph, values, group, block):
+            for some, large, small in _sides(graph, values, group, block):
                 found = largest(large, small, worst[k].ratio)
                 if found is not None:
                     (e, o), ratio = found
-                    worst[k] = Worst(edge(e, o), start + o, ratio, length)
+                    edge = _edge(graph, values, some, e, o)
+                    worst[k] = Worst(edge, start + o, ratio, length)
     return worst
 
 
@@ -147,33 +149,31 @@ def _nowhere() -> Worst:
 
 
 def _sides(
-    graph: AnswerGraph, values: Values, edges: NDArray[np.int64] | None, block: int
-) -> Iterator[tuple[Values, Values, Callable[[int, int], tuple[int, int]]]]:
-    """Yield the larger and the smaller of the values that edges join, for a block of columns.
+    graph: AnswerGraph, values: Values, edges: Edges | None, block: int
+) -> Iterator[tuple[Edges | None, Values, Values]]:
+    """Yield some edges, and the larger and the smaller of the values that they join.
 
-    With the rule from a place in the two arrays to its edge, the larger value first. By rule there
-    is one row for each node: the largest value beside it.
+    By rule there is one row for each node: the largest value beside it, and its own.
     """
     if edges is None:
-
-        def beside(i: int, o: int) -> tuple[int, int]:
-            near = graph.neighbours(i)
-            return int(near[values[near, o].argmax()]), i
-
-        yield graph.nearby_maxima(values), values, beside
+        yield None, graph.nearby_maxima(values), values
         return
     step = max(1, block // int(values.shape[1]))
     for first in range(0, len(edges), step):
-        part = edges[first : first + step]
-        left, right = values[part[:, 0]], values[part[:, 1]]
+        some = edges[first : first + step]
+        left, right = values[some[:, 0]], values[some[:, 1]]
+        yield some, np.maximum(left, right), np.minimum(left, right)
 
-        def between(
-            e: int, o: int, part: Any = part, left: Any = left, right: Any = right
-        ) -> tuple[int, int]:
-            i, h = map(int, part[e])
-            return (i, h) if left[e, o] >= right[e, o] else (h, i)
 
-        yield np.maximum(left, right), np.minimum(left, right), between
+def _edge(
+    graph: AnswerGraph, values: Values, edges: Edges | None, row: int, o: int
+) -> tuple[int, int]:
+    """Return the edge that a row of :func:`_sides` stands for, the larger value first."""
+    if edges is None:
+        near = graph.neighbours(row)
+        return int(near[values[near, o].argmax()]), row
+    i, h = map(int, edges[row])
+    return (i, h) if values[i, o] >= values[h, o] else (h, i)
 
 
 def _quotients(large: Values, small: Values) -> NDArray[np.float64]:
@@ -197,7 +197,7 @@ def _quotient(large: Any, small: Any) -> Any:
         return math.inf
 
 
-def _edge_groups(graph: AnswerGraph) -> Iterator[tuple[float, NDArray[np.int64] | None]]:
+def _edge_groups(graph: AnswerGraph) -> Iterator[tuple[float, Edges | None]]:
     """Yield the edges of each length; ``None`` for all edges of a graph with a rule."""
     if graph.box is not None:
         yield 1.0, None
@@ -238,28 +238,18 @@ def _exact_best(
     top = float(quotients.max())
     if beat and log_ratio(beat) > math.log(top) + log_error:
         return None
-    close = np.argwhere(quotients >= top * (1 - quotient_error))
-    place, value = None, beat
-    above, below = large[tuple(close.T)], small[tuple(close.T)]
-    for k in _different(above, below):
-        # Only 0/0 is left with a zero below, and it breaks nothing.
-        ratio = Fraction(int(above[k]), int(below[k])) if below[k] else Fraction(1)
-        if ratio > value:
-            place, value = (int(close[k][0]), int(close[k][1])), ratio
-    return None if place is None else (place, value)
-
-
-def _different(above: Values, below: Values) -> list[int]:
-    """Places of the first of each different fraction, in order."""
-    if above.dtype != object:
-        # Millions of places may be close in machine integers.
-        shared = np.maximum(np.gcd(above, below), 1)
-        pairs = np.stack([above // shared, below // shared], axis=1)
-        return sorted(np.unique(pairs, axis=0, return_index=True)[1].tolist())
+    close = np.nonzero(quotients >= top * (1 - quotient_error))
+    # Many places may share few fractions; the first place of each counts.
     first: dict[tuple[int, int], int] = {}
-    for k, pair in enumerate(zip(above, below, strict=True)):
+    for k, pair in enumerate(zip(large[close].tolist(), small[close].tolist(), strict=True)):
         first.setdefault(pair, k)
-    return list(first.values())
+    place, value = None, beat
+    for (above, below), k in first.items():
+        # Only 0/0 is left with a zero below, and it breaks nothing.
+        ratio = Fraction(above, below) if below else Fraction(1)
+        if ratio > value:
+            place, value = (int(close[0][k]), int(close[1][k])), ratio
+    return None if place is None else (place, value)
 
 
 def check_sizes(channel: Channel, graph: AnswerGraph) -> None:
