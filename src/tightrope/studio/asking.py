@@ -8,8 +8,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from typing import Any
 
-from tightrope.consumers import Consumer, loss, prior, support
+from tightrope.consumers import Consumer, loss, prior
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TightropeError
 from tightrope.graphs import read_graph, read_points, write_graph
@@ -155,13 +156,10 @@ def consumer_of(consumer: ConsumerText, query: Query) -> Consumer:
     refuse_files("loss", consumer.loss)
     with blame("loss"):
         cost = loss(consumer.loss or usual_loss(query), query.graph)
-    if consumer.is_risk_averse:
-        with blame("support"):
-            possible = support(consumer.support, query.graph)
-        return Consumer(support=possible, loss=cost, name=consumer.name)
-    with blame("prior"):
-        known = prior(consumer.prior, query.graph)
-    return Consumer.of(query.graph, prior=known, loss=cost, name=consumer.name)
+    known = "support" if consumer.is_risk_averse else "prior"
+    belief: Any = {known: getattr(consumer, known)}
+    with blame(known):
+        return Consumer.of(query.graph, loss=cost, name=consumer.name, **belief)
 
 
 def safe_name(name: str, fallback: str) -> str:

@@ -14,7 +14,7 @@ from tightrope.certify import Mechanism, verify
 from tightrope.channels import Channel, column_graph, maximally_general
 from tightrope.channels.files import channel_text
 from tightrope.channels.generality import ColumnGraph
-from tightrope.consumers import expected_loss, prior, regularity
+from tightrope.consumers import expected_loss, regularity
 from tightrope.consumers.regular import region_corners
 from tightrope.errors import TightropeError
 from tightrope.graphs import AnswerGraph
@@ -96,9 +96,8 @@ def prior_facts(state: State) -> Shown:
     True
     """
     asked, level = query_in(state), level_in(state)
-    consumer_of(state.consumer, asked)
+    known = consumer_of(state.consumer, asked).prior
     with blame("prior"):
-        known = prior(state.consumer.prior, asked.graph)
         found = regularity(known, asked.graph, level)
         shares = known.probabilities if asked.graph.size <= 2_000 else ()
     data = {**texts.regularity_data(found), "probabilities": shares}
