@@ -309,16 +309,10 @@ def _ratios() -> Computed:
     return 0 <= everywhere <= 1 or adjacent not in split, detail
 
 
-@claim("Lemma 3.3.4, 3.3.5, n odd", "-1/4", by=dobrushin_optimum)
-def _odd() -> Computed:
-    """least Dobrushin value for 5 inputs in a row: -e^{-ε(n-1)/2}, ε = ln 2"""
-    return dobrushin_optimum(PathPower(5), "ln(2)").exact, ""
-
-
-@claim("Lemma 3.3.5, n even", "-1/6", by=dobrushin_optimum)
-def _even() -> Computed:
-    """for 6 inputs in a row: -2e^{-ε(n/2-1)}/(1+e^ε), ε = ln 2"""
-    return dobrushin_optimum(PathPower(6), "ln(2)").exact, ""
+@claim("Lemma 3.3.4, 3.3.5", ("-1/4", "-1/6"), by=dobrushin_optimum)
+def _odd_and_even() -> Computed:
+    """least Dobrushin value in a row of 5, -e^{-ε(n-1)/2}, and of 6, -2e^{-ε(n/2-1)}/(1+e^ε)"""
+    return [dobrushin_optimum(PathPower(n), "ln(2)").exact for n in (5, 6)], "at ε = ln 2"
 
 
 @claim("§3.3, geometric", by=dobrushin)
