@@ -264,6 +264,7 @@ def _exact_root(base: Fraction, degree: int) -> Fraction | None:
     return Fraction(top, bottom) if Fraction(top, bottom) ** degree == base else None
 
 
+@functools.lru_cache(maxsize=1024)
 def enclosed(
     multiple: Fraction, base: Fraction | None, *, power: bool, bits: int = 320
 ) -> tuple[Fraction, Fraction]:
